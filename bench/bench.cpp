@@ -1,0 +1,104 @@
+// The options of `weft bench`.
+#include <functional>
+#include <memory>
+
+#include "bench/all.h"
+#include "bench/idle.h"
+#include "bench/micro/micro.h"
+#include "bench/overlap/overlap.h"
+#include "weft/commands.h"
+
+namespace weft {
+namespace {
+
+using namespace bench;
+
+constexpr int ranks_max = 1024;
+
+void end_with(int status) {
+    if (status != 0) throw CLI::RuntimeError(status);
+}
+
+void add_overlap_options(CLI::App& command, OverlapOptions& options) {
+    command.add_option("--collective", options.collectives, "Which, as ibcast,iallreduce")
+        ->delimiter(',')
+        ->capture_default_str();
+    command
+        .add_option("--engine", options.engines, "Progress engines: manual, thread, thread:poll")
+        ->delimiter(',')
+        ->capture_default_str();
+    command.add_option("--sizes", options.sizes, "Bytes: a range as 8:4M, or a list as 8,512,16K")
+        ->capture_default_str();
+    command.add_option("--ranks", options.ranks, "How many ranks")
+        ->check(CLI::Range(1, ranks_max))
+        ->capture_default_str();
+    command.add_option("--repetitions", options.repetitions, "How often; the median counts")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command.add_option("--tests", options.tests, "Calls of weft_test within the computation")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    command.add_option("--bind", options.bind, "core: rank r stays on the r-th core; none")
+        ->check(CLI::IsMember({"core", "none"}))
+        ->capture_default_str();
+    command.add_option("--json", options.json, "Write one line of JSON per row to this file");
+    command
+        .add_option("--budget", options.budget_s,
+                    "Seconds; leave out repetitions rather than take longer; 0: no limit")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+}
+
+void add_overlap(CLI::App& bench) {
+    auto options = std::make_shared<OverlapOptions>();
+    CLI::App* command = bench.add_subcommand(
+        "overlap", "How much of each collective hides behind computation, per engine");
+    add_overlap_options(*command, *options);
+    command->callback([options] { end_with(bench_overlap(*options)); });
+}
+
+void add_idle(CLI::App& bench) {
+    auto options = std::make_shared<IdleOptions>();
+    CLI::App* command =
+        bench.add_subcommand("idle", "What waiting for a late rank costs in CPU time, per engine");
+    command->add_option("--engine", options->engines, "Progress engines: manual, thread")
+        ->delimiter(',')
+        ->capture_default_str();
+    command->add_option("--late", options->late_s, "Seconds that the last rank is late")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--ranks", options->ranks, "How many ranks")
+        ->check(CLI::Range(2, ranks_max))
+        ->capture_default_str();
+    command->callback([options] { end_with(bench_idle(*options)); });
+}
+
+void add_micro(CLI::App& bench) {
+    auto options = std::make_shared<MicroOptions>();
+    CLI::App* command =
+        bench.add_subcommand("micro", "The smallest costs, beside what the machine itself takes");
+    command->add_option("--repetitions", options->repetitions, "How often; the median counts")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->callback([options] { end_with(bench_micro(*options)); });
+}
+
+void add_all(CLI::App& bench) {
+    auto options = std::make_shared<AllOptions>();
+    CLI::App* command = bench.add_subcommand("all", "micro and overlap, in under three minutes");
+    add_overlap_options(*command, options->overlap);
+    command->callback([options] { end_with(bench_all(*options)); });
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+    CLI::App* bench = app.add_subcommand("bench", "Measure, on this machine");
+    bench->require_subcommand(1);
+    add_all(*bench);
+    add_overlap(*bench);
+    add_idle(*bench);
+    add_micro(*bench);
+}
+
+}  // namespace weft

@@ -1,0 +1,47 @@
+// Measuring the allreduce: a sum of float64, of whole numbers so small that the sum is exact.
+#include <algorithm>
+#include <cstring>
+
+#include "bench/collective/collective.h"
+
+namespace weft::bench {
+namespace {
+
+// A size that is no whole number of elements is rounded down, but to one element at least.
+std::size_t elements(std::size_t bytes) { return std::max<std::size_t>(bytes / sizeof(double), 1); }
+
+std::size_t recv_bytes(std::size_t bytes, int) { return elements(bytes) * sizeof(double); }
+
+double term(int rank, std::uint64_t seed, std::size_t i) {
+    return static_cast<double>((i + seed) % 1021 + static_cast<std::size_t>(rank) * 3);
+}
+
+void fill(Case& c, std::uint64_t seed) {
+    const auto send = c.send.as<double>();
+    const auto expected = c.expected.as<double>();
+    // Sum over ranks of i' + 3 * rank.
+    const double ranks = c.job.ranks;
+    const double rank_sum = 3 * ranks * (ranks - 1) / 2;
+    for (std::size_t i = 0; i < elements(c.bytes); ++i) {
+        send[i] = term(c.job.rank, seed, i);
+        expected[i] = ranks * term(0, seed, i) + rank_sum;
+    }
+    std::memset(c.recv.data(), 0xff, c.recv.size());
+}
+
+weft_status start(Case& c, weft_request* request) {
+    return weft_iallreduce(c.send.data(), c.recv.data(), elements(c.bytes), WEFT_FLOAT64, WEFT_SUM,
+                           c.job.comm, request);
+}
+
+}  // namespace
+
+extern const Collective iallreduce = {
+    .name = "iallreduce",
+    .has_size = true,
+    .recv_bytes = recv_bytes,
+    .fill = fill,
+    .start = start,
+};
+
+}  // namespace weft::bench

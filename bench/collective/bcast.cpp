@@ -1,0 +1,36 @@
+// Measuring the broadcast from rank 0, of bytes.
+#include <cstring>
+
+#include "bench/collective/collective.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr int root = 0;
+
+std::size_t recv_bytes(std::size_t bytes, int) { return bytes; }
+
+void fill(Case& c, std::uint64_t seed) {
+    fill_pattern(c.expected.as<std::uint8_t>(), root, seed);
+    if (c.job.rank == root) {
+        std::memcpy(c.recv.data(), c.expected.data(), c.bytes);
+    } else {
+        std::memset(c.recv.data(), 0xff, c.bytes);
+    }
+}
+
+weft_status start(Case& c, weft_request* request) {
+    return weft_ibcast(c.recv.data(), c.bytes, WEFT_BYTE, root, c.job.comm, request);
+}
+
+}  // namespace
+
+extern const Collective ibcast = {
+    .name = "ibcast",
+    .has_size = true,
+    .recv_bytes = recv_bytes,
+    .fill = fill,
+    .start = start,
+};
+
+}  // namespace weft::bench

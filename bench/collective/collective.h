@@ -1,0 +1,70 @@
+// What the bench needs to know of a collective: how to start it on given buffers, and which data
+// must come out. One file per collective, and one line in list.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "bench/job.h"
+
+namespace weft::bench {
+
+// A block of memory that starts a page, so that its place does not decide a measurement.
+class PageBuffer {
+  public:
+    explicit PageBuffer(std::size_t bytes)
+        : data_(static_cast<std::byte*>(::operator new(bytes, alignment))), bytes_(bytes) {}
+
+    std::byte* data() { return data_.get(); }
+    std::size_t size() const { return bytes_; }
+    template <class T>
+    std::span<T> as() {
+        return {reinterpret_cast<T*>(data_.get()), bytes_ / sizeof(T)};
+    }
+
+  private:
+    static constexpr std::align_val_t alignment{4096};
+    struct Free {
+        void operator()(std::byte* data) const { ::operator delete(data, alignment); }
+    };
+    std::unique_ptr<std::byte, Free> data_;
+    std::size_t bytes_;
+};
+
+// One collective of one size, with the buffers of this rank.
+struct Case {
+    Job job;
+    std::size_t bytes;  // one rank's contribution (bcast, allreduce: the whole vector)
+    PageBuffer send;
+    PageBuffer recv;      // where the result lands
+    PageBuffer expected;  // what recv must hold in the end
+};
+
+struct Collective {
+    const char* name;  // as the call without its prefix: "ibcast"
+    bool has_size;     // false: measured once, with no bytes
+    std::size_t (*recv_bytes)(std::size_t bytes, int ranks);
+    // Writes send (and recv, where it is an input) and expected. What it writes depends on `seed`,
+    // and recv holds nothing of what is expected, so that an operation that did nothing is found
+    // out.
+    void (*fill)(Case&, std::uint64_t seed);
+    weft_status (*start)(Case&, weft_request*);
+};
+
+std::span<const Collective* const> collectives();
+
+// Refuses an unknown name with a sentence that lists the known ones.
+Result<const Collective*> find_collective(const std::string& name);
+
+// Bytes that differ between ranks, seeds and neighbouring places.
+void fill_pattern(std::span<std::uint8_t> bytes, int rank, std::uint64_t seed);
+
+// Ends the process with a message when recv is not what is expected.
+void verify(const Collective&, Case&);
+
+}  // namespace weft::bench

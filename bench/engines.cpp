@@ -1,0 +1,29 @@
+// The list of progress engines.
+#include "bench/engines.h"
+
+#include <array>
+
+namespace weft::bench {
+namespace {
+
+constexpr std::array list = {
+    Engine{"manual", WEFT_ENGINE_MANUAL},
+    Engine{"thread", WEFT_ENGINE_THREAD},
+    Engine{"thread:poll", WEFT_ENGINE_THREAD_POLL},
+};
+
+}  // namespace
+
+std::span<const Engine> engines() { return list; }
+
+Result<Engine> find_engine(const std::string& name) {
+    std::string known;
+    for (const Engine& engine : list) {
+        if (name == engine.name) return engine;
+        known += known.empty() ? engine.name : std::string(", ") + engine.name;
+    }
+    return failure(WEFT_REFUSED_ARGUMENT, "engine = \"%s\"; expected one of %s", name.c_str(),
+                   known.c_str());
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,22 @@
+// The progress engines by the names that people type.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "weft/comm.h"
+
+namespace weft::bench {
+
+struct Engine {
+    const char* name;
+    weft_engine value;
+};
+
+std::span<const Engine> engines();
+
+// Refuses an unknown name with a sentence that lists the known ones.
+Result<Engine> find_engine(const std::string& name);
+
+}  // namespace weft::bench

@@ -1,0 +1,97 @@
+// One rank enters a collective late; the others' CPU time is what their waiting costs.
+#include "bench/idle.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "bench/engines.h"
+#include "bench/job.h"
+#include "bench/launch.h"
+#include "bench/table.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr double bar_share = 0.005;  // of the time waited: 0.05 s in 10 s
+
+void sleep_s(double seconds) {
+    const auto whole = static_cast<time_t>(seconds);
+    timespec left{whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+}
+
+struct Burned {
+    double waiting = 0;  // inside the collective, or (the late rank) outside of it
+    double nothing = 0;  // as long again, with nothing pending
+};
+
+Burned measure(const Job& job, const Engine& engine, double late_s) {
+    const bool late = job.rank == job.ranks - 1;
+    weft_request request = WEFT_REQUEST_NULL;
+    must(weft_set_engine(engine.value), "weft_set_engine");
+    must(weft_barrier(job.comm), "weft_barrier");
+
+    Burned burned;
+    double begin = cpu_seconds();
+    if (late) sleep_s(late_s);
+    must(weft_ibarrier(job.comm, &request), "weft_ibarrier");
+    must(weft_wait(&request), "weft_wait");
+    burned.waiting = cpu_seconds() - begin;
+
+    begin = cpu_seconds();
+    sleep_s(late_s);
+    burned.nothing = cpu_seconds() - begin;
+    return burned;
+}
+
+int run_rank(const IdleOptions& options, const std::vector<Engine>& chosen) {
+    const Job job = join_job();
+    Table table({"engine", "rank", "does", "CPU s", "CPU s, nothing pending"});
+    double worst = 0;
+    for (const Engine& engine : chosen) {
+        const auto all = gather(job, std::vector<Burned>{measure(job, engine, options.late_s)});
+        for (std::size_t rank = 0; rank < all.size(); ++rank) {
+            const bool late = rank + 1 == all.size();
+            table.add({engine.name, std::to_string(rank), late ? "comes late" : "waits",
+                       fixed(all[rank].waiting, 4), fixed(all[rank].nothing, 4)});
+            if (!late) worst = std::max(worst, all[rank].waiting);
+        }
+    }
+    if (job.rank == 0) {
+        const double bar = bar_share * options.late_s;
+        std::printf(
+            "CPU time while one rank enters a barrier %g s late, and in as long again "
+            "with nothing pending.\n\n",
+            options.late_s);
+        table.print(stdout);
+        std::printf("\nA waiting rank burned at most %.4f s; the bar is %g s: %s.\n", worst, bar,
+                    worst < bar ? "met" : "missed");
+    }
+    leave_job();
+    return 0;
+}
+
+}  // namespace
+
+int bench_idle(const IdleOptions& options) {
+    std::vector<Engine> chosen;
+    for (const std::string& name : options.engines) {
+        Result<Engine> engine = find_engine(name);
+        if (!engine.is_ok()) {
+            std::fprintf(stderr, "weft bench idle: %s\n", last_detail());
+            return 2;
+        }
+        chosen.push_back(*engine);
+    }
+    if (is_rank()) return run_rank(options, chosen);
+    std::vector<std::string> words = {"bench", "idle", "--late", std::to_string(options.late_s)};
+    words.insert(words.end(), {"--ranks", std::to_string(options.ranks)});
+    for (const std::string& name : options.engines) words.insert(words.end(), {"--engine", name});
+    return launch({options.ranks, "none", words});
+}
+
+}  // namespace weft::bench

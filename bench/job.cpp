@@ -1,0 +1,58 @@
+// Joining a job and failing with a sentence.
+#include "bench/job.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+
+namespace weft::bench {
+
+void fail(const char* format, ...) {
+    std::va_list arguments;
+    va_start(arguments, format);
+    std::fflush(stdout);
+    std::fputs("weft bench: ", stderr);
+    std::vfprintf(stderr, format, arguments);
+    std::fputc('\n', stderr);
+    va_end(arguments);
+    _exit(1);  // no destructors: operations may be under way
+}
+
+void must(weft_status status, const char* call) {
+    if (status == WEFT_OK) [[likely]]
+        return;
+    fail("%s: %s: %s", call, weft_status_name(status), weft_last_detail());
+}
+
+Job join_job() {
+    Job job;
+    must(weft_init(), "weft_init");
+    job.comm = weft_comm_world();
+    must(weft_comm_rank(job.comm, &job.rank), "weft_comm_rank");
+    must(weft_comm_size(job.comm, &job.ranks), "weft_comm_size");
+    return job;
+}
+
+void leave_job() {
+    must(weft_barrier(weft_comm_world()), "weft_barrier");
+    must(weft_finalize(), "weft_finalize");
+}
+
+double cpu_seconds() {
+    rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+    };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double slowest(const Job& job, double mine) {
+    const std::vector<double> all = gather(job, std::vector<double>{mine});
+    return *std::max_element(all.begin(), all.end());
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,44 @@
+// What every measuring rank needs: its place in the job, and an end with a sentence when a call
+// of the library fails.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <vector>
+
+#include "weft/weft.h"
+
+namespace weft::bench {
+
+struct Job {
+    int rank = 0;
+    int ranks = 1;
+    weft_comm comm = WEFT_COMM_NULL;
+};
+
+// Ends the process with status 1, after a message, unless `status` is WEFT_OK.
+void must(weft_status status, const char* call);
+
+// Ends the process with status 1, after a message.
+[[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+Job join_job();
+void leave_job();
+
+// CPU time of all threads of this process so far.
+double cpu_seconds();
+
+// `mine` of every rank, in rank order. Collective.
+template <class T>
+std::vector<T> gather(const Job& job, const std::vector<T>& mine) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<T> all(mine.size() * static_cast<std::size_t>(job.ranks));
+    must(weft_allgather(mine.data(), all.data(), mine.size() * sizeof(T), WEFT_BYTE, job.comm),
+         "weft_allgather");
+    return all;
+}
+
+// The greatest `mine` of any rank. Collective.
+double slowest(const Job& job, double mine);
+
+}  // namespace weft::bench

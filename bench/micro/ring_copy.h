@@ -1,0 +1,27 @@
+// The broadcast's rival: bytes handed from one process to another through a shared ring, by hand.
+//
+// One writer, one reader, each in a process of its own. No locks, no sleeping, no checks.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace weft::bench {
+
+class RingCopy {
+  public:
+    void write(std::span<const std::byte> from);
+    void read(std::span<std::byte> into);
+
+  private:
+    static constexpr std::size_t chunk_bytes = 16 * 1024;
+    static constexpr std::uint64_t slots = 16;  // 256 KiB in all, as the library has per peer
+
+    alignas(128) std::atomic<std::uint64_t> written_{0};  // chunks, ever
+    alignas(128) std::atomic<std::uint64_t> read_{0};
+    alignas(4096) std::byte data_[slots][chunk_bytes];
+};
+
+}  // namespace weft::bench

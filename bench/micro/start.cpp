@@ -1,0 +1,78 @@
+// Starting an operation whose schedule is cached: time, and memory allocations.
+#include <algorithm>
+
+#include "base/clock.h"
+#include "bench/allocations.h"
+#include "bench/engines.h"
+#include "bench/micro/rows.h"
+#include "bench/statistics.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr double bar_us = 1;
+
+struct Start {
+    const char* what;
+    weft_status (*start)(const Job& job, char* data, weft_request* request);
+};
+
+constexpr Start starts[] = {
+    {"ibarrier",
+     [](const Job& job, char*, weft_request* request) { return weft_ibarrier(job.comm, request); }},
+    {"ibcast of 8 bytes",
+     [](const Job& job, char* data, weft_request* request) {
+         return weft_ibcast(data, 8, WEFT_BYTE, 0, job.comm, request);
+     }},
+};
+
+struct Cost {
+    double median_us = 0;
+    double allocations_max = 0;
+};
+
+Cost measure(const Job& job, const Start& what, int repetitions) {
+    constexpr int warm_up = 20;
+    char data[8] = {};
+    std::vector<double> samples;
+    samples.reserve(static_cast<std::size_t>(repetitions));
+    Cost cost;
+    for (int i = -warm_up; i < repetitions; ++i) {
+        weft_request request = WEFT_REQUEST_NULL;
+        must(weft_barrier(job.comm), "weft_barrier");
+        const std::uint64_t allocations_before = allocations();
+        const std::int64_t begin = now_ns();
+        const weft_status status = what.start(job, data, &request);
+        const std::int64_t end = now_ns();
+        const std::uint64_t allocated = allocations() - allocations_before;
+        must(status, what.what);
+        must(weft_wait(&request), "weft_wait");
+        if (i < 0) continue;
+        samples.push_back(static_cast<double>(end - begin) / 1000);
+        cost.allocations_max = std::max(cost.allocations_max, static_cast<double>(allocated));
+    }
+    cost.median_us = slowest(job, median(samples));
+    cost.allocations_max = slowest(job, cost.allocations_max);
+    return cost;
+}
+
+}  // namespace
+
+MicroRows measure_start(const Job& job, int repetitions) {
+    MicroRows rows;
+    for (const Start& what : starts) {
+        for (const weft_engine engine : {WEFT_ENGINE_MANUAL, WEFT_ENGINE_THREAD}) {
+            must(weft_set_engine(engine), "weft_set_engine");
+            const Cost cost = measure(job, what, repetitions);
+            const std::string title = std::string("cached start of ") + what.what;
+            const char* const name = engines()[engine].name;
+            rows.push_back({title, name, cost.median_us, "us", bar_us, "< 1 us"});
+            if (!counts_allocations()) continue;
+            rows.push_back({"  at most", name, cost.allocations_max, "allocations", 0, "0"});
+        }
+    }
+    must(weft_set_engine(WEFT_ENGINE_MANUAL), "weft_set_engine");
+    return rows;
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,210 @@
+// The measuring loop.
+#include "bench/overlap/measure.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "bench/statistics.h"
+#include "bench/work.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr int repetitions_min = 5;
+constexpr double work_min_us = 1;
+
+double us(std::int64_t ns) { return static_cast<double>(ns) / 1000; }
+
+// Measures on this rank alone; what the ranks saw is put together afterwards.
+class Meter {
+  public:
+    Meter(const Job& job, const Collective& collective, std::int64_t bytes)
+        : collective_(collective), case_(make_case(job, collective, bytes)) {}
+
+    // The operation, started and at once waited for.
+    double blocking_us() {
+        prepare();
+        const std::int64_t begin = now_ns();
+        start();
+        must(weft_wait(&request_), "weft_wait");
+        const std::int64_t end = now_ns();
+        verify(collective_, case_);
+        return us(end - begin);
+    }
+
+    double work_us(std::int64_t iterations) {
+        must(weft_barrier(case_.job.comm), "weft_barrier");
+        const std::int64_t begin = now_ns();
+        work(iterations);
+        return us(now_ns() - begin);
+    }
+
+    void overlapped(std::int64_t iterations, int tests, Times& times) {
+        prepare();
+        const std::int64_t wall_begin = now_ns();
+        const double cpu_begin = cpu_seconds();
+        const std::int64_t begin = now_ns();
+        start();
+        const std::int64_t started = now_ns();
+        std::int64_t tests_ns = 0;
+        for (int i = 0; i <= tests; ++i) {
+            // The pieces differ by at most one iteration, and add up to all of them.
+            work(iterations * (i + 1) / (tests + 1) - iterations * i / (tests + 1));
+            if (i < tests && request_ != WEFT_REQUEST_NULL) tests_ns += test_ns();
+        }
+        const std::int64_t waiting = now_ns();
+        must(weft_wait(&request_), "weft_wait");
+        const std::int64_t end = now_ns();
+        const double cpu_end = cpu_seconds();
+        const std::int64_t wall_end = now_ns();
+        verify(collective_, case_);
+
+        times.start = us(started - begin);
+        times.tests = us(tests_ns);
+        times.wait = us(end - waiting);
+        times.total = us(end - begin);
+        times.cpu = (cpu_end - cpu_begin) * 1e6;
+        times.wall = us(wall_end - wall_begin);  // with the cost of asking, as in the CPU time
+    }
+
+  private:
+    static Case make_case(const Job& job, const Collective& collective, std::int64_t bytes) {
+        const auto size = static_cast<std::size_t>(bytes);
+        const std::size_t recv_bytes = collective.recv_bytes(size, job.ranks);
+        // At least one element of any type.
+        return {job, size, PageBuffer(std::max<std::size_t>(size, 16)), PageBuffer(recv_bytes),
+                PageBuffer(recv_bytes)};
+    }
+
+    void prepare() {
+        collective_.fill(case_, ++seed_);
+        must(weft_barrier(case_.job.comm), "weft_barrier");
+    }
+
+    void start() { must(collective_.start(case_, &request_), collective_.name); }
+
+    std::int64_t test_ns() {
+        const std::int64_t begin = now_ns();
+        const weft_status status = weft_test(&request_);
+        const std::int64_t end = now_ns();
+        if (status != WEFT_PENDING) must(status, "weft_test");
+        return end - begin;
+    }
+
+    const Collective& collective_;
+    Case case_;
+    weft_request request_ = WEFT_REQUEST_NULL;
+    std::uint64_t seed_ = 0;
+};
+
+// All ranks have left the operations before, so that none sees its peers change engines within one.
+void switch_engine(const Job& job, weft_engine engine) {
+    must(weft_barrier(job.comm), "weft_barrier");
+    must(weft_set_engine(engine), "weft_set_engine");
+}
+
+// As many iterations, on every rank, as the operation takes under this engine.
+std::int64_t calibrate(const Job& job, Meter& meter, const Engine& engine) {
+    constexpr int pilots = 11;
+    switch_engine(job, WEFT_ENGINE_MANUAL);
+    const double ns_per_iteration = slowest(job, calibrate_ns_per_iteration());
+    switch_engine(job, engine.value);
+    meter.blocking_us();  // builds schedules and touches pages
+    std::vector<double> samples;
+    for (int i = 0; i < pilots; ++i) samples.push_back(meter.blocking_us());
+    const double blocking = std::max(slowest(job, median(samples)), work_min_us);
+    return std::max<std::int64_t>(static_cast<std::int64_t>(blocking * 1000 / ns_per_iteration), 1);
+}
+
+// What a repetition is, out of what each rank measured of it.
+Times slowest_rank(std::span<const Times> ranks) {
+    Times times = *std::max_element(ranks.begin(), ranks.end(), [](const Times& a, const Times& b) {
+        return a.total < b.total;
+    });
+    times.cpu = 0;
+    times.wall = 0;
+    for (const Times& rank : ranks) {
+        times.blocking = std::max(times.blocking, rank.blocking);
+        times.work = std::max(times.work, rank.work);
+        times.cpu += rank.cpu;
+        times.wall += rank.wall;
+    }
+    return times;
+}
+
+void merge_ranks(const Job& job, Cell& cell) {
+    const std::vector<Times> all = gather(job, cell.repetitions);
+    const std::size_t repetitions = cell.repetitions.size();
+    std::vector<Times> ranks(static_cast<std::size_t>(job.ranks));
+    for (std::size_t i = 0; i < repetitions; ++i) {
+        for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r] = all[r * repetitions + i];
+        cell.repetitions[i] = slowest_rank(ranks);
+    }
+}
+
+// Rank 0's opinion, on every rank.
+bool agree(const Job& job, bool opinion) {
+    unsigned char value = opinion ? 1 : 0;
+    must(weft_bcast(&value, 1, WEFT_BYTE, 0, job.comm), "weft_bcast");
+    return value == 1;
+}
+
+}  // namespace
+
+double Cell::median_of(double Times::*value) const {
+    std::vector<double> samples;
+    for (const Times& times : repetitions) samples.push_back(times.*value);
+    return median(samples);
+}
+
+double Cell::overlap_percent() const {
+    const double blocking = median_of(&Times::blocking);
+    return 100 * (1 - (median_of(&Times::total) - median_of(&Times::work)) / blocking);
+}
+
+double Cell::gain() const {
+    return (median_of(&Times::blocking) + median_of(&Times::work)) / median_of(&Times::total);
+}
+
+double Cell::cpu_percent() const {
+    // Sums, not medians: getrusage counts in microseconds, and only its sum is exact.
+    double cpu = 0;
+    double wall = 0;
+    for (const Times& times : repetitions) {
+        cpu += times.cpu;
+        wall += times.wall;
+    }
+    return 100 * cpu / wall;
+}
+
+std::vector<Cell> measure(const Job& job, const Collective& collective, std::int64_t bytes,
+                          std::span<const Engine> engines, const Effort& effort) {
+    const std::int64_t begin = now_ns();
+    Meter meter(job, collective, bytes);
+    std::vector<Cell> cells;
+    for (const Engine& engine : engines) {
+        cells.push_back({&collective, bytes, engine, calibrate(job, meter, engine), {}});
+    }
+    for (int repetition = 0; repetition < effort.repetitions; ++repetition) {
+        for (Cell& cell : cells) {
+            Times times;
+            // A thread that spins would slow the work alone as well, and its theft be excused.
+            switch_engine(job, WEFT_ENGINE_MANUAL);
+            times.work = meter.work_us(cell.work_iterations);
+            switch_engine(job, cell.engine.value);
+            meter.blocking_us();  // starts the engine's thread
+            times.blocking = meter.blocking_us();
+            meter.overlapped(cell.work_iterations, effort.tests, times);
+            cell.repetitions.push_back(times);
+        }
+        if (effort.progress) effort.progress(repetition);
+        const double spent_s = static_cast<double>(now_ns() - begin) * 1e-9;
+        const bool late = effort.budget_s > 0 && spent_s > effort.budget_s;
+        if (repetition + 1 >= repetitions_min && agree(job, late)) break;
+    }
+    switch_engine(job, WEFT_ENGINE_MANUAL);
+    for (Cell& cell : cells) merge_ranks(job, cell);
+    return cells;
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,65 @@
+// Measures how much of one collective of one size is hidden behind computation, per engine.
+//
+// In every repetition and for every engine, each after a barrier:
+//   work      the fixed work alone, with no engine's thread in the process
+//   blocking  the operation, waited for at once
+//   the overlapped run: start, the work (with calls of weft_test evenly within), wait
+// A repetition counts as its slowest rank. The engines take turns within a repetition, because the
+// machine's speed may change from one second to the next.
+//
+// After Hoefler, Lumsdaine, Rehm: Implementation and Performance Analysis of Non-Blocking
+// Collective Operations for MPI, 2007, section 4, doi:10.1145/1362622.1362692
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "bench/collective/collective.h"
+#include "bench/engines.h"
+
+namespace weft::bench {
+
+// One repetition, in microseconds.
+struct Times {
+    double blocking = 0;
+    double work = 0;   // alone
+    double start = 0;  // start, tests, wait and total: of the rank whose total was longest
+    double tests = 0;
+    double wait = 0;
+    double total = 0;
+    double cpu = 0;   // CPU time in the overlapped run, summed over the ranks
+    double wall = 0;  // time in the overlapped run, summed over the ranks
+};
+
+// One row of the result.
+struct Cell {
+    const Collective* collective = nullptr;
+    std::int64_t bytes = 0;
+    Engine engine{};
+    std::int64_t work_iterations = 0;
+    std::vector<Times> repetitions;
+
+    double median_of(double Times::*value) const;
+    // The share of the blocking time that the overlapped run saved, in per cent: 100 is perfect.
+    // Noise, or an engine that slows the work, takes it out of 0 ... 100.
+    double overlap_percent() const;
+    // (blocking + work) / total: 2 is perfect, 1 is nothing, below 1 is a loss.
+    double gain() const;
+    // CPU time over the time of the overlapped run, of all ranks, in per cent of a core per rank.
+    double cpu_percent() const;
+};
+
+struct Effort {
+    int repetitions = 30;
+    int tests = 0;
+    double budget_s = 0;  // 0: no limit
+    std::function<void(int repetition)> progress;
+};
+
+// One cell per engine. Collective; every rank gets the same cells.
+std::vector<Cell> measure(const Job& job, const Collective& collective, std::int64_t bytes,
+                          std::span<const Engine> engines, const Effort& effort);
+
+}  // namespace weft::bench

@@ -1,0 +1,143 @@
+// Runs through collectives and sizes, and prints as it goes.
+#include "bench/overlap/overlap.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "base/clock.h"
+#include "bench/launch.h"
+#include "bench/overlap/report.h"
+#include "bench/progress.h"
+#include "bench/sizes.h"
+
+namespace weft::bench {
+namespace {
+
+std::string joined(const std::vector<std::string>& items) {
+    std::string text;
+    for (const std::string& item : items) text += (text.empty() ? "" : ",") + item;
+    return text;
+}
+
+// One table's rows without the engine.
+struct Point {
+    const Collective* collective;
+    std::int64_t bytes;
+};
+
+struct Plan {
+    std::vector<Point> points;
+    std::vector<Engine> engines;
+};
+
+Result<Plan> make_plan(const OverlapOptions& options) {
+    Plan plan;
+    for (const std::string& name : options.engines) {
+        Result<Engine> engine = find_engine(name);
+        if (!engine.is_ok()) return engine.status();
+        plan.engines.push_back(*engine);
+    }
+    Result<std::vector<std::int64_t>> sizes = parse_sizes(options.sizes);
+    if (!sizes.is_ok()) return sizes.status();
+    for (const std::string& name : options.collectives) {
+        Result<const Collective*> collective = find_collective(name);
+        if (!collective.is_ok()) return collective.status();
+        if (!(*collective)->has_size) {
+            plan.points.push_back({*collective, 0});
+            continue;
+        }
+        for (const std::int64_t bytes : *sizes) plan.points.push_back({*collective, bytes});
+    }
+    return plan;
+}
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+File open_json(const Job& job, const std::string& path) {
+    File file(nullptr, &std::fclose);
+    if (job.rank != 0 || path.empty()) return file;
+    file.reset(std::fopen(path.c_str(), "w"));
+    if (!file) fail("%s: %s", path.c_str(), std::strerror(errno));
+    return file;
+}
+
+int run_rank(const OverlapOptions& options, const Plan& plan) {
+    const Job job = join_job();
+    const File json = open_json(job, options.json);
+    Progress progress(job.rank == 0);
+    std::vector<Cell> cells;
+    std::vector<Cell> all_cells;
+    const std::int64_t begin = now_ns();
+    for (std::size_t i = 0; i < plan.points.size(); ++i) {
+        const Point& point = plan.points[i];
+        Effort effort{options.repetitions, options.tests, 0, {}};
+        if (options.budget_s > 0) {
+            // An equal share for each point that is left; what one saves the others may use.
+            const double left = options.budget_s - static_cast<double>(now_ns() - begin) * 1e-9;
+            effort.budget_s = std::max(left / static_cast<double>(plan.points.size() - i), 0.01);
+        }
+        effort.progress = [&](int repetition) {
+            const double done = static_cast<double>(i) + (repetition + 1.0) / options.repetitions;
+            progress.show(done / static_cast<double>(plan.points.size()),
+                          std::string(point.collective->name) + " " + size_text(point.bytes));
+        };
+        const auto measured = measure(job, *point.collective, point.bytes, plan.engines, effort);
+        if (job.rank != 0) continue;
+        cells.insert(cells.end(), measured.begin(), measured.end());
+        all_cells.insert(all_cells.end(), measured.begin(), measured.end());
+        if (json) {
+            for (const Cell& cell : measured) {
+                std::fprintf(json.get(), "%s\n", json_row(cell, options).c_str());
+            }
+        }
+        if (i + 1 == plan.points.size() || plan.points[i + 1].collective != point.collective) {
+            progress.clear();
+            print_table(stdout, cells);
+            cells.clear();
+        }
+    }
+    if (job.rank == 0) std::printf("\n%s\n", conclusion(all_cells, options).c_str());
+    leave_job();
+    return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> arguments(const OverlapOptions& options) {
+    std::vector<std::string> words = {"bench",         "overlap",
+                                      "--collective",  joined(options.collectives),
+                                      "--engine",      joined(options.engines),
+                                      "--sizes",       options.sizes,
+                                      "--ranks",       std::to_string(options.ranks),
+                                      "--repetitions", std::to_string(options.repetitions),
+                                      "--tests",       std::to_string(options.tests),
+                                      "--bind",        options.bind,
+                                      "--budget",      std::to_string(options.budget_s)};
+    if (!options.json.empty()) words.insert(words.end(), {"--json", options.json});
+    return words;
+}
+
+int bench_overlap(const OverlapOptions& options) {
+    Result<Plan> plan = make_plan(options);
+    if (!plan.is_ok()) {
+        std::fprintf(stderr, "weft bench overlap: %s\n", last_detail());
+        return 2;
+    }
+    if (is_rank()) return run_rank(options, *plan);
+    if (usable_cores() < options.ranks) {
+        std::printf(
+            "Note: %d ranks share %d core%s here, so a rank that computes keeps another "
+            "from communicating; expect little overlap.\n",
+            options.ranks, usable_cores(), usable_cores() == 1 ? "" : "s");
+    }
+    std::printf(
+        "Overlap of nonblocking collectives with computation: %d ranks, median of %d "
+        "repetitions, %d test calls.\nwork: fixed, as long as the operation alone; "
+        "overlap = 1 - (total - work) / blocking; gain = (blocking + work) / total.\n",
+        options.ranks, options.repetitions, options.tests);
+    return launch({options.ranks, options.bind, arguments(options)});
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,25 @@
+// A progress bar on stderr; silent when stderr is not a terminal.
+#pragma once
+
+#include <string>
+
+namespace weft::bench {
+
+class Progress {
+  public:
+    explicit Progress(bool wanted);
+    ~Progress() { clear(); }
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+
+    // `share` of the whole is done (0 ... 1); `doing` names what runs now.
+    void show(double share, const std::string& doing);
+    // Wipes the bar, before something else is printed.
+    void clear();
+
+  private:
+    bool shown_ = false;
+    bool on_terminal_ = false;
+};
+
+}  // namespace weft::bench

@@ -1,0 +1,31 @@
+// Printing a table of text.
+#include "bench/table.h"
+
+#include <algorithm>
+
+namespace weft::bench {
+
+std::string fixed(double value, int digits) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.*f", digits, value);
+    return text;
+}
+
+void Table::print(std::FILE* file) const {
+    std::vector<std::size_t> width;
+    for (const std::string& cell : heading_) width.push_back(cell.size());
+    for (const auto& row : rows_) {
+        for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+    }
+    const auto print_row = [&](const std::vector<std::string>& row) {
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const int columns = static_cast<int>(width[i]);
+            std::fprintf(file, i == 0 ? "%-*s" : "  %*s", columns, row[i].c_str());
+        }
+        std::fputc('\n', file);
+    };
+    print_row(heading_);
+    for (const auto& row : rows_) print_row(row);
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,26 @@
+// A table of text: columns under a heading, the first one aligned left and the others right.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace weft::bench {
+
+// "%.*f", for cells.
+std::string fixed(double value, int digits);
+
+class Table {
+  public:
+    explicit Table(std::vector<std::string> heading) : heading_(std::move(heading)) {}
+
+    // One cell per column. An empty row prints as a blank line.
+    void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+    void print(std::FILE* file) const;
+
+  private:
+    std::vector<std::string> heading_;
+    std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace weft::bench

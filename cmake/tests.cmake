@@ -1,0 +1,68 @@
+# Every tests/**/*_test.cpp is an executable of its own, its first folder is its ctest label;
+# every tests/**/*_program.cpp is a program that tests start with several ranks.
+include(GoogleTest)
+
+file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.cpp)
+file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS tests/*_test.cpp)
+file(GLOB_RECURSE test_programs CONFIGURE_DEPENDS tests/*_program.cpp)
+
+# An interface library: it must exist also when tests/support holds only headers.
+add_library(weft_test_base INTERFACE)
+target_include_directories(weft_test_base INTERFACE tests ${PROJECT_SOURCE_DIR})
+target_compile_definitions(weft_test_base INTERFACE WEFT_BUILD_DIR="${CMAKE_BINARY_DIR}"
+                           WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                           WEFT_CXX_COMPILER="${CMAKE_CXX_COMPILER}")
+target_link_libraries(weft_test_base INTERFACE weft_internal GTest::gtest)
+
+if(support_sources)
+    add_library(weft_test_support STATIC ${support_sources})
+    target_link_libraries(weft_test_support PUBLIC weft_test_base)
+endif()
+
+# tests/unit/ring_test.cpp -> target test_unit_ring, executable <build>/tests/unit/ring_test
+function(weft_test_names source folder_out stem_out target_out)
+    file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR}/tests ${source})
+    get_filename_component(folder ${path} DIRECTORY)
+    get_filename_component(stem ${path} NAME_WE)
+    string(REPLACE "/" "_" target "test_${folder}_${stem}")
+    string(REGEX REPLACE "_test$" "" target "${target}")
+    set(${folder_out} ${folder} PARENT_SCOPE)
+    set(${stem_out} ${stem} PARENT_SCOPE)
+    set(${target_out} ${target} PARENT_SCOPE)
+endfunction()
+
+set(started_targets)
+if(TARGET weft_program)
+    list(APPEND started_targets weft_program)
+endif()
+foreach(source IN LISTS test_programs)
+    weft_test_names(${source} folder stem target)
+    add_executable(${target} ${source})
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${stem}
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder})
+    target_link_libraries(${target} PRIVATE weft Threads::Threads)
+    list(APPEND started_targets ${target})
+endforeach()
+
+if(NOT TARGET weft_program)
+    message(STATUS "weft: no program weft: the tests of it are left out (tests/tools)")
+    list(FILTER test_sources EXCLUDE REGEX "/tests/tools/")
+endif()
+
+foreach(source IN LISTS test_sources)
+    weft_test_names(${source} folder stem target)
+    string(REGEX REPLACE "/.*" "" label "${folder}")
+    string(REGEX REPLACE "_test$" "" short "${stem}")
+    add_executable(${target} ${source})
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${stem}
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder})
+    target_link_libraries(${target} PRIVATE $<TARGET_NAME_IF_EXISTS:weft_test_support>
+                          weft_test_base GTest::gtest_main)
+    # Only these suites start other processes; a unit test must not wait for the program to build.
+    if(NOT label MATCHES "^(unit|spec)$" AND started_targets)
+        add_dependencies(${target} ${started_targets})
+    endif()
+    gtest_discover_tests(${target} TEST_PREFIX "${label}/${short}." DISCOVERY_MODE PRE_TEST
+                         DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${WEFT_TEST_TIMEOUT}
+                         LABELS ${label})
+endforeach()

@@ -1,0 +1,102 @@
+/* Collective operations: MPI's names and argument orders with counts of 64 bits. */
+#ifndef WEFT_COLLECTIVE_H
+#define WEFT_COLLECTIVE_H
+
+#include <stddef.h>
+
+#include "weft/comm.h"
+#include "weft/export.h"
+#include "weft/request.h"
+#include "weft/status.h"
+#include "weft/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** As send_buf: this rank's contribution already lies in recv_buf. */
+#define WEFT_IN_PLACE ((const void*)-1)
+
+/**
+ * Start a barrier: completes when every rank of `comm` has started it.
+ *
+ * Agree     the order of starts on `comm` is the same on every rank.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Source    MPI-5.0 section 6.12.1
+ */
+WEFT_API weft_status weft_ibarrier(weft_comm comm, weft_request* request);
+
+/** As weft_ibarrier followed by weft_wait; weft_interrupt() does not end it. */
+WEFT_API weft_status weft_barrier(weft_comm comm);
+
+/**
+ * Start sending `count` elements from `root` to every rank.
+ *
+ * Shapes    buf [count] of `type`; read on root, written elsewhere.
+ * Lent      buf is lent until *request completes.
+ * Agree     root, count * size of type, and the order of starts on `comm`, are the same on every rank.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching buf (on root: writing it) before completion.
+ * Source    MPI-5.0 section 6.12.2
+ */
+WEFT_API weft_status weft_ibcast(void* buf, size_t count, weft_type type, int root, weft_comm comm,
+                                 weft_request* request);
+
+/** As weft_ibcast followed by weft_wait; weft_interrupt() does not end it. */
+WEFT_API weft_status weft_bcast(void* buf, size_t count, weft_type type, int root, weft_comm comm);
+
+/**
+ * Start gathering `count` elements of every rank into every rank.
+ *
+ * Shapes    send_buf [count], recv_buf [ranks][count]; block r receives rank r's data. Elements of `type`.
+ * In place  send_buf == WEFT_IN_PLACE: this rank's block is already in recv_buf.
+ * Lent      both buffers are lent until *request completes.
+ * Agree     count * size of type, and the order of starts on `comm`, are the same on every rank.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 6.12.5
+ */
+WEFT_API weft_status weft_iallgather(const void* send_buf, void* recv_buf, size_t count,
+                                     weft_type type, weft_comm comm, weft_request* request);
+
+/** As weft_iallgather followed by weft_wait; weft_interrupt() does not end it. */
+WEFT_API weft_status weft_allgather(const void* send_buf, void* recv_buf, size_t count,
+                                    weft_type type, weft_comm comm);
+
+/**
+ * Start combining `count` elements of every rank with `op`, the result going to every rank.
+ * The result is the same to the last bit on every rank.
+ *
+ * Shapes    send_buf [count], recv_buf [count] of `type`.
+ * In place  send_buf == WEFT_IN_PLACE: this rank's contribution is in recv_buf.
+ * Lent      both buffers are lent until *request completes.
+ * Agree     count, type, op, and the order of starts on `comm`, are the same on every rank.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 6.12.9
+ */
+WEFT_API weft_status weft_iallreduce(const void* send_buf, void* recv_buf, size_t count,
+                                     weft_type type, weft_op op, weft_comm comm,
+                                     weft_request* request);
+
+/** As weft_iallreduce followed by weft_wait; weft_interrupt() does not end it. */
+WEFT_API weft_status weft_allreduce(const void* send_buf, void* recv_buf, size_t count,
+                                    weft_type type, weft_op op, weft_comm comm);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,93 @@
+/* Starting and ending Weft, and communicators. */
+#ifndef WEFT_COMM_H
+#define WEFT_COMM_H
+
+#include <stdint.h>
+
+#include "weft/export.h"
+#include "weft/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A group of ranks and the order of their operations. */
+typedef struct weft_comm_handle* weft_comm;
+
+#define WEFT_COMM_NULL ((weft_comm)0)
+
+/** Who advances operations while the program computes. */
+typedef enum weft_engine {
+    WEFT_ENGINE_MANUAL = 0,     /* the program's own test and wait calls */
+    WEFT_ENGINE_THREAD = 1,     /* one thread per process that sleeps until something arrives */
+    WEFT_ENGINE_THREAD_POLL = 2 /* one thread per process that spins; a baseline for benchmarks */
+} weft_engine;
+
+/**
+ * Join the job: find the other ranks and connect to them. A program that was not started by a
+ * launcher is a job of one rank.
+ *
+ * Agree     the WEFT_* settings that shape messages, and the Weft version, are the same on every rank.
+ * Calling   once per process, collective over the job; blocks until every rank has called it.
+ * Returns   WEFT_OK.
+ *           WEFT_REFUSED_STATE: already called, or the launcher is gone.
+ *           WEFT_REFUSED_SETTING: a WEFT_* setting is malformed, or differs from another rank's
+ *           (the detail names the rank and the setting).
+ *           WEFT_REFUSED_MEMORY, WEFT_REFUSED_UNSUPPORTED: what the detail says.
+ */
+WEFT_API weft_status weft_init(void);
+
+/**
+ * Leave the job and free everything. Not collective: messages already sent still arrive.
+ *
+ * Calling   one thread, while no other is inside Weft.
+ * Returns   WEFT_OK. WEFT_REFUSED_STATE before weft_init or after weft_finalize.
+ *           WEFT_REFUSED_OUTSTANDING: operations are pending (the detail lists them); nothing changed.
+ */
+WEFT_API weft_status weft_finalize(void);
+
+/** 1 between weft_init and weft_finalize, else 0. */
+WEFT_API int weft_is_initialized(void);
+
+/**
+ * The communicator of all ranks of the job.
+ *
+ * Returns   WEFT_COMM_NULL before weft_init and after weft_finalize.
+ */
+WEFT_API weft_comm weft_comm_world(void);
+
+/**
+ * The calling process's rank in `comm`, 0 ... size-1.
+ *
+ * Returns   WEFT_OK; WEFT_REFUSED_HANDLE; WEFT_REFUSED_ARGUMENT for a null `rank`.
+ * Source    MPI-5.0 section 7.4.1
+ */
+WEFT_API weft_status weft_comm_rank(weft_comm comm, int* rank);
+
+/**
+ * The number of ranks in `comm`.
+ *
+ * Returns   WEFT_OK; WEFT_REFUSED_HANDLE; WEFT_REFUSED_ARGUMENT for a null `size`.
+ * Source    MPI-5.0 section 7.4.1
+ */
+WEFT_API weft_status weft_comm_size(weft_comm comm, int* size);
+
+/**
+ * Choose the progress engine of this process, now. Ranks need not agree; operations under way
+ * continue under the new engine. The default is thread, or what WEFT_ENGINE says.
+ *
+ * Calling   any thread after weft_init. Leaving a thread engine waits for its thread to end.
+ * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for an unknown engine; WEFT_REFUSED_STATE before weft_init.
+ */
+WEFT_API weft_status weft_set_engine(weft_engine engine);
+
+/**
+ * The progress engine of this process; WEFT_ENGINE_MANUAL before weft_init.
+ */
+WEFT_API weft_engine weft_get_engine(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,60 @@
+/* Status codes of every Weft call, and the sentence that explains the last failure. */
+#ifndef WEFT_STATUS_H
+#define WEFT_STATUS_H
+
+#include "weft/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * What a call answers.
+ *
+ *   0            done
+ *   positive     not yet; no error
+ *   -1 ... -99   refused: the caller's mistake; nothing happened
+ *   <= -100      broken: the world failed; the object can only be freed
+ */
+typedef enum weft_status {
+    WEFT_OK = 0,
+
+    WEFT_PENDING = 1,     /* the operation has not completed */
+    WEFT_BUSY = 2,        /* nothing was started; try again later */
+    WEFT_INTERRUPTED = 3, /* a wait returned early because weft_interrupt() asked for it */
+
+    WEFT_REFUSED_ARGUMENT = -1,    /* an argument is out of range; weft_last_detail() names it */
+    WEFT_REFUSED_HANDLE = -2,      /* a handle is null, freed or not of this process */
+    WEFT_REFUSED_STATE = -3,       /* not now: before weft_init, after weft_finalize, ... */
+    WEFT_REFUSED_OUTSTANDING = -4, /* operations are still pending */
+    WEFT_REFUSED_SETTING = -5,     /* a WEFT_* setting is malformed or differs between ranks */
+    WEFT_REFUSED_MEMORY = -6,      /* out of memory or descriptors; nothing was started */
+    WEFT_REFUSED_UNSUPPORTED = -7, /* this build or machine cannot do it */
+
+    WEFT_BROKEN_RANK = -100,     /* a rank died or left */
+    WEFT_BROKEN_MESSAGE = -101,  /* a peer sent something that does not match this call */
+    WEFT_BROKEN_TRANSPORT = -102 /* the operating system failed underneath */
+} weft_status;
+
+/**
+ * The name of a status, for messages: "WEFT_REFUSED_ARGUMENT".
+ *
+ * Calling   any thread, any time, also before weft_init.
+ * Returns   a static string; "WEFT_UNKNOWN_STATUS" for a value outside the enumeration.
+ */
+WEFT_API const char* weft_status_name(weft_status status);
+
+/**
+ * The sentence behind the calling thread's last status that was not WEFT_OK.
+ *
+ * Example   "root = 9; expected 0..7 (weft_ibcast)"
+ * Calling   any thread, any time. The string is valid until this thread's next Weft call.
+ * Returns   never null; "" when nothing has gone wrong in this thread.
+ */
+WEFT_API const char* weft_last_detail(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

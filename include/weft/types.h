@@ -1,0 +1,89 @@
+/* Element types and reduction operations. */
+#ifndef WEFT_TYPES_H
+#define WEFT_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weft/export.h"
+#include "weft/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Type of one element. The pair types are C structs {value, index} with the compiler's padding. */
+typedef enum weft_type {
+    WEFT_BYTE = 0, /* uninterpreted; bitwise and user-defined reductions only */
+    WEFT_INT8 = 1,
+    WEFT_INT16 = 2,
+    WEFT_INT32 = 3,
+    WEFT_INT64 = 4,
+    WEFT_UINT8 = 5,
+    WEFT_UINT16 = 6,
+    WEFT_UINT32 = 7,
+    WEFT_UINT64 = 8,
+    WEFT_FLOAT32 = 9,
+    WEFT_FLOAT64 = 10,
+    WEFT_FLOAT32_INT32 = 11, /* struct { float value; int32_t index; }    for minloc, maxloc */
+    WEFT_FLOAT64_INT32 = 12, /* struct { double value; int32_t index; }   for minloc, maxloc */
+    WEFT_INT32_INT32 = 13,   /* struct { int32_t value; int32_t index; }  for minloc, maxloc */
+    WEFT_INT64_INT32 = 14    /* struct { int64_t value; int32_t index; }  for minloc, maxloc */
+} weft_type;
+
+/** A reduction operation: one of the constants below, or what weft_op_create made. */
+typedef struct weft_op_handle* weft_op;
+
+#define WEFT_OP_NULL ((weft_op)0)
+#define WEFT_SUM ((weft_op)1)
+#define WEFT_PROD ((weft_op)2)
+#define WEFT_MIN ((weft_op)3)
+#define WEFT_MAX ((weft_op)4)
+#define WEFT_LAND ((weft_op)5)   /* logical; integers only; results are 0 or 1 */
+#define WEFT_LOR ((weft_op)6)    /* logical; integers only */
+#define WEFT_LXOR ((weft_op)7)   /* logical; integers only */
+#define WEFT_BAND ((weft_op)8)   /* bitwise; integers and bytes */
+#define WEFT_BOR ((weft_op)9)    /* bitwise; integers and bytes */
+#define WEFT_BXOR ((weft_op)10)  /* bitwise; integers and bytes */
+#define WEFT_MINLOC ((weft_op)11) /* pair types only; of equal values the lower index wins */
+#define WEFT_MAXLOC ((weft_op)12) /* pair types only; of equal values the lower index wins */
+
+/**
+ * A user's reduction: inout[i] = in[i] (op) inout[i] for `count` elements of `type`.
+ *
+ * It may run in the progress thread, and must call nothing of Weft. `context` is what
+ * weft_op_create was given.
+ */
+typedef void (*weft_op_function)(const void* in, void* inout, size_t count, weft_type type,
+                                 void* context);
+
+/**
+ * Make a reduction operation from a function. It must be associative.
+ *
+ * `commutative` not 0 allows any order of the operands; 0 keeps them in rank order.
+ *
+ * Calling   any thread; also before weft_init.
+ * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for a null function or a null op.
+ * Source    MPI-5.0 section 6.9.5
+ */
+WEFT_API weft_status weft_op_create(weft_op_function function, int commutative, void* context,
+                                    weft_op* op);
+
+/**
+ * Free an operation made by weft_op_create; *op becomes WEFT_OP_NULL. Operations already started
+ * with it finish.
+ *
+ * Returns   WEFT_OK; WEFT_REFUSED_HANDLE for a predefined, null or freed operation.
+ */
+WEFT_API weft_status weft_op_free(weft_op* op);
+
+/**
+ * Bytes of one element; 0 for an unknown type.
+ */
+WEFT_API size_t weft_type_size(weft_type type);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

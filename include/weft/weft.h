@@ -1,0 +1,11 @@
+/* Weft: nonblocking collective operations that run in the background. Includes everything. */
+#ifndef WEFT_WEFT_H
+#define WEFT_WEFT_H
+
+#include "weft/collective.h"
+#include "weft/comm.h"
+#include "weft/request.h"
+#include "weft/status.h"
+#include "weft/types.h"
+
+#endif

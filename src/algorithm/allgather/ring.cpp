@@ -1,0 +1,33 @@
+// Allgather around a ring: every rank passes on the block it received last. Any number of ranks.
+#include "shape/ring.h"
+#include "algorithm/algorithm.h"
+
+namespace weft::algorithm {
+namespace {
+
+Status build(const AllgatherArgs& in, ScheduleBuilder& schedule) {
+    const Neighbours beside = ring_neighbours(in.rank, in.ranks);
+    if (!in.in_place) schedule.copy(in.mine, in.block(in.rank));
+    Region block = in.mine;
+    OpId ready = schedule.start();
+    for (Rank step = 1; step < in.ranks; ++step) {
+        schedule.send(block, beside.to, {ready});
+        block = in.block(around(in.rank, -step, in.ranks));
+        ready = schedule.recv(block, beside.from);
+    }
+    return ok;
+}
+
+}  // namespace
+
+extern const Allgather allgather_ring = {
+    .name = "ring",
+    .source =
+        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
+        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .rounds = [](Size s) -> std::int64_t { return s.ranks - 1; },
+    .sent_bytes_max = [](Size s) { return s.bytes * (s.ranks - 1); },
+    .build = build,
+};
+
+}  // namespace weft::algorithm

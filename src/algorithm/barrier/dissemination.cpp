@@ -1,0 +1,35 @@
+// Barrier by dissemination: in round k every rank tells the one 2^k ahead. Any number of ranks.
+#include "algorithm/algorithm.h"
+#include "shape/power.h"
+#include "shape/ring.h"
+
+namespace weft::algorithm {
+namespace {
+
+Status build(const BarrierArgs& in, ScheduleBuilder& schedule) {
+    const Region nothing;
+    OpId heard = schedule.start();  // everybody whom the rounds so far tell of has entered
+    OpId news = schedule.start();
+    for (int k = 0; k < ceil_log2(in.ranks); ++k) {
+        // A round's message does not tell whether those of earlier rounds have come.
+        if (k > 0) heard = k == 1 ? news : schedule.join({heard, news});
+        Neighbours peers = dissemination_peers(in.rank, in.ranks, k);
+        schedule.send(nothing, peers.to, {heard});
+        news = schedule.recv(nothing, peers.from);
+    }
+    return ok;
+}
+
+}  // namespace
+
+extern const Barrier barrier_dissemination = {
+    .name = "dissemination",
+    .source =
+        "Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988, "
+        "doi:10.1007/BF01379320",
+    .rounds = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
+    .sent_bytes_max = [](Size) -> std::int64_t { return 0; },
+    .build = build,
+};
+
+}  // namespace weft::algorithm

@@ -1,0 +1,23 @@
+// How pipelines cut a vector.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "algorithm/algorithm.h"
+
+namespace weft::algorithm {
+
+// Bytes of a segment: whole elements, one at least, and not more than the vector.
+inline std::int64_t segment_bytes(std::int64_t bytes, std::int64_t element_bytes, Tuning tuning) {
+    std::int64_t elements = std::max<std::int64_t>(1, tuning.segment_bytes / element_bytes);
+    return std::min(bytes, elements * element_bytes);
+}
+
+inline std::int64_t segment_count(Size s) {
+    if (s.bytes == 0) return 0;
+    std::int64_t segment = segment_bytes(s.bytes, s.element_bytes, s.tuning);
+    return (s.bytes + segment - 1) / segment;
+}
+
+}  // namespace weft::algorithm

@@ -1,0 +1,98 @@
+// The bodies of weft/collective.h.
+#include "weft/collective.h"
+
+#include "c_api/guard.h"
+
+using namespace weft;
+
+namespace {
+
+weft_status start(const char* function, const Call& call, weft_comm comm, weft_request* request) {
+    return c_api::guarded_communicator(
+        function, comm, [&](Process& process, Communicator& communicator) -> Status {
+            if (!request) {
+                return failure(WEFT_REFUSED_ARGUMENT, "request = null; expected a place for it");
+            }
+            Result<Request*> started = communicator.start(call);
+            if (!started.is_ok()) return started.status();
+            *request = reinterpret_cast<weft_request>(process.requests().handle((*started)->place));
+            return ok;
+        });
+}
+
+weft_status start_and_wait(const char* function, const Call& call, weft_comm comm) {
+    return c_api::guarded_communicator(
+        function, comm, [&](Process& process, Communicator& communicator) -> Status {
+            Result<Request*> started = communicator.start(call);
+            if (!started.is_ok()) return started.status();
+            // The caller would have no handle to come back with.
+            return c_api::wait_and_settle(process, **started, /*interruptible=*/false);
+        });
+}
+
+Call barrier_call() { return {.collective = Collective::barrier}; }
+
+Call bcast_call(void* buf, size_t count, weft_type type, int root) {
+    return {.collective = Collective::bcast,
+            .recv_buf = buf,
+            .count = count,
+            .type = type,
+            .root = root};
+}
+
+Call allgather_call(const void* send_buf, void* recv_buf, size_t count, weft_type type) {
+    return {.collective = Collective::allgather,
+            .send_buf = send_buf,
+            .recv_buf = recv_buf,
+            .count = count,
+            .type = type};
+}
+
+Call allreduce_call(const void* send_buf, void* recv_buf, size_t count, weft_type type, weft_op op) {
+    return {.collective = Collective::allreduce,
+            .send_buf = send_buf,
+            .recv_buf = recv_buf,
+            .count = count,
+            .type = type,
+            .op = op};
+}
+
+}  // namespace
+
+weft_status weft_ibarrier(weft_comm comm, weft_request* request) {
+    return start("weft_ibarrier", barrier_call(), comm, request);
+}
+
+weft_status weft_barrier(weft_comm comm) {
+    return start_and_wait("weft_barrier", barrier_call(), comm);
+}
+
+weft_status weft_ibcast(void* buf, size_t count, weft_type type, int root, weft_comm comm,
+                        weft_request* request) {
+    return start("weft_ibcast", bcast_call(buf, count, type, root), comm, request);
+}
+
+weft_status weft_bcast(void* buf, size_t count, weft_type type, int root, weft_comm comm) {
+    return start_and_wait("weft_bcast", bcast_call(buf, count, type, root), comm);
+}
+
+weft_status weft_iallgather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                            weft_comm comm, weft_request* request) {
+    return start("weft_iallgather", allgather_call(send_buf, recv_buf, count, type), comm, request);
+}
+
+weft_status weft_allgather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                           weft_comm comm) {
+    return start_and_wait("weft_allgather", allgather_call(send_buf, recv_buf, count, type), comm);
+}
+
+weft_status weft_iallreduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                            weft_op op, weft_comm comm, weft_request* request) {
+    return start("weft_iallreduce", allreduce_call(send_buf, recv_buf, count, type, op), comm,
+                 request);
+}
+
+weft_status weft_allreduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                           weft_op op, weft_comm comm) {
+    return start_and_wait("weft_allreduce", allreduce_call(send_buf, recv_buf, count, type, op), comm);
+}

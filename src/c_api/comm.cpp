@@ -1,0 +1,107 @@
+// The bodies of weft/comm.h.
+#include "weft/comm.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "c_api/guard.h"
+#include "communicator/join.h"
+
+using namespace weft;
+
+namespace {
+
+std::mutex lifetime_mutex;  // weft_init and weft_finalize
+std::unique_ptr<Process> owned_process;
+std::atomic<Process*> process_pointer{nullptr};
+bool finalized = false;
+
+}  // namespace
+
+Process* c_api::current_process() { return process_pointer.load(std::memory_order_acquire); }
+
+weft_status weft_init(void) {
+    return c_api::guarded("weft_init", []() -> Status {
+        std::lock_guard<std::mutex> one(lifetime_mutex);
+        if (owned_process) return failure(WEFT_REFUSED_STATE, "Weft is initialized already");
+        if (finalized) {
+            return failure(WEFT_REFUSED_STATE, "Weft was finalized; a process can join its job once");
+        }
+        Result<std::unique_ptr<Process>> joined = join_job();
+        if (!joined.is_ok()) return joined.status();
+        owned_process = std::move(*joined);
+        process_pointer.store(owned_process.get(), std::memory_order_release);
+        return ok;
+    });
+}
+
+weft_status weft_finalize(void) {
+    return c_api::guarded("weft_finalize", []() -> Status {
+        std::lock_guard<std::mutex> one(lifetime_mutex);
+        if (!owned_process) return failure(WEFT_REFUSED_STATE, "Weft is not initialized");
+        {
+            Engine::Hold hold(owned_process->engine());
+            owned_process->engine().progress();
+            WEFT_RETURN_IF_NOT_OK(owned_process->refuse_outstanding());
+        }
+        process_pointer.store(nullptr, std::memory_order_release);
+        owned_process.reset();
+        finalized = true;
+        return ok;
+    });
+}
+
+int weft_is_initialized(void) { return c_api::current_process() != nullptr; }
+
+weft_comm weft_comm_world(void) {
+    Process* process = c_api::current_process();
+    return process ? reinterpret_cast<weft_comm>(process->world_handle()) : WEFT_COMM_NULL;
+}
+
+weft_status weft_comm_rank(weft_comm comm, int* rank) {
+    return c_api::guarded_communicator(
+        "weft_comm_rank", comm, [&](Process&, Communicator& communicator) -> Status {
+            if (!rank) return failure(WEFT_REFUSED_ARGUMENT, "rank = null; expected a place for it");
+            *rank = communicator.rank();
+            return ok;
+        });
+}
+
+weft_status weft_comm_size(weft_comm comm, int* size) {
+    return c_api::guarded_communicator(
+        "weft_comm_size", comm, [&](Process&, Communicator& communicator) -> Status {
+            if (!size) return failure(WEFT_REFUSED_ARGUMENT, "size = null; expected a place for it");
+            *size = communicator.ranks();
+            return ok;
+        });
+}
+
+weft_status weft_set_engine(weft_engine engine) {
+    return c_api::guarded("weft_set_engine", [&]() -> Status {
+        Process* process = c_api::current_process();
+        if (!process) {
+            return failure(WEFT_REFUSED_STATE, "Weft is not initialized; expected weft_init before");
+        }
+        switch (engine) {
+            case WEFT_ENGINE_MANUAL: process->engine().set_kind(EngineKind::manual); return ok;
+            case WEFT_ENGINE_THREAD: process->engine().set_kind(EngineKind::thread); return ok;
+            case WEFT_ENGINE_THREAD_POLL:
+                process->engine().set_kind(EngineKind::thread_poll);
+                return ok;
+        }
+        return failure(WEFT_REFUSED_ARGUMENT, "engine = %d; expected one of weft_engine",
+                       static_cast<int>(engine));
+    });
+}
+
+weft_engine weft_get_engine(void) {
+    Process* process = c_api::current_process();
+    if (!process) return WEFT_ENGINE_MANUAL;
+    switch (process->engine().kind()) {
+        case EngineKind::manual: return WEFT_ENGINE_MANUAL;
+        case EngineKind::thread: return WEFT_ENGINE_THREAD;
+        case EngineKind::thread_poll: return WEFT_ENGINE_THREAD_POLL;
+    }
+    return WEFT_ENGINE_MANUAL;
+}

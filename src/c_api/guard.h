@@ -1,0 +1,57 @@
+// What every C function does around its body: find the process, catch bad_alloc, name the function.
+#pragma once
+
+#include <new>
+
+#include "base/status.h"
+#include "communicator/process.h"
+#include "weft/comm.h"
+
+namespace weft::c_api {
+
+// The process between weft_init and weft_finalize, else null.
+Process* current_process();
+
+// A body's status with the function's name behind the sentence.
+template <class Body>
+weft_status guarded(const char* function, Body body) {
+    Status status;
+    try {
+        status = body();
+    } catch (const std::bad_alloc&) {
+        status = failure(WEFT_REFUSED_MEMORY, "out of memory");
+    }
+    if (status.code < 0) append_detail(" (%s)", function);
+    return status.code;
+}
+
+// As above, for functions that need the process; the body gets it with the engine held.
+template <class Body>
+weft_status guarded_process(const char* function, Body body) {
+    return guarded(function, [&]() -> Status {
+        Process* process = current_process();
+        if (!process) {
+            return failure(WEFT_REFUSED_STATE, "Weft is not initialized; expected weft_init before");
+        }
+        Engine::Hold hold(process->engine());
+        return body(*process);
+    });
+}
+
+// As above, for functions on a communicator.
+template <class Body>
+weft_status guarded_communicator(const char* function, weft_comm comm, Body body) {
+    return guarded_process(function, [&](Process& process) -> Status {
+        Communicator* found = process.communicators().find(reinterpret_cast<std::uintptr_t>(comm));
+        if (!found) {
+            return failure(WEFT_REFUSED_HANDLE, "comm = %p; expected a communicator that is not freed",
+                           static_cast<void*>(comm));
+        }
+        return body(process, *found);
+    });
+}
+
+// Waits for one request that exists, and settles it. The engine is held.
+Status wait_and_settle(Process& process, Request& request, bool interruptible = true);
+
+}  // namespace weft::c_api

@@ -1,0 +1,23 @@
+// A collective call as the caller made it, before anything is checked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/types.h"
+
+namespace weft {
+
+enum class Collective : std::uint8_t { barrier, bcast, allgather, allreduce };
+
+struct Call {
+    Collective collective = Collective::barrier;
+    const void* send_buf = nullptr;  // or WEFT_IN_PLACE
+    void* recv_buf = nullptr;        // bcast: its only buffer
+    std::size_t count = 0;
+    weft_type type = WEFT_BYTE;
+    weft_op op = WEFT_OP_NULL;
+    int root = 0;
+};
+
+}  // namespace weft

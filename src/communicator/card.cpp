@@ -1,0 +1,93 @@
+#include "communicator/card.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+namespace weft {
+namespace {
+
+// Settings that shape messages or their order: all ranks must have the same.
+const char* const agreed_settings[] = {
+    "WEFT_TRANSPORT",           "WEFT_ALGORITHM_BARRIER",   "WEFT_ALGORITHM_BCAST",
+    "WEFT_ALGORITHM_ALLGATHER", "WEFT_ALGORITHM_ALLREDUCE",
+};
+
+std::string one_line(std::string text) {
+    std::ranges::replace(text, '\n', ' ');
+    return text;
+}
+
+}  // namespace
+
+Card Card::mine() {
+    Card card;
+    card.version = WEFT_VERSION;
+    cpu_set_t mask;
+    if (sched_getaffinity(0, sizeof mask, &mask) == 0) {
+        for (int core = 0; core < CPU_SETSIZE; ++core) {
+            if (CPU_ISSET(static_cast<unsigned>(core), &mask)) card.cores.push_back(core);
+        }
+    }
+    for (const char* name : agreed_settings) {
+        const char* value = std::getenv(name);
+        card.settings.emplace_back(name, value ? one_line(value) : "");
+    }
+    return card;
+}
+
+// One item a line: a key, a space, a value.
+std::string Card::text() const {
+    std::string text = "version " + version + "\nshm " + shm + "\ncores";
+    for (int core : cores) text += " " + std::to_string(core);
+    text += "\n";
+    for (const auto& [name, value] : settings) text += "setting " + name + "=" + value + "\n";
+    return text;
+}
+
+Card Card::parse(const std::string& text) {
+    Card card;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        std::size_t space = line.find(' ');
+        std::string key = line.substr(0, space);
+        std::string value = space == std::string::npos ? "" : line.substr(space + 1);
+        if (key == "version") card.version = value;
+        if (key == "shm") card.shm = value;
+        if (key == "cores") {
+            std::istringstream numbers(value);
+            for (int core; numbers >> core;) card.cores.push_back(core);
+        }
+        if (key == "setting") {
+            std::size_t equals = value.find('=');
+            card.settings.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+        }
+    }
+    return card;
+}
+
+Status check_agreement(const std::vector<Card>& cards) {
+    const Card& first = cards.front();
+    for (std::size_t rank = 1; rank < cards.size(); ++rank) {
+        const Card& card = cards[rank];
+        auto r = static_cast<Rank>(rank);
+        if (card.version != first.version) {
+            return failure_of_rank(WEFT_REFUSED_SETTING, r,
+                                   "rank %d has Weft version '%s', rank 0 has '%s'; expected the same",
+                                   r, card.version.c_str(), first.version.c_str());
+        }
+        for (std::size_t i = 0; i < first.settings.size(); ++i) {
+            const auto& [name, value] = first.settings[i];
+            if (i < card.settings.size() && card.settings[i] == first.settings[i]) continue;
+            const char* other = i < card.settings.size() ? card.settings[i].second.c_str() : "";
+            return failure_of_rank(WEFT_REFUSED_SETTING, r,
+                                   "rank %d has %s='%s', rank 0 has '%s'; expected the same", r,
+                                   name.c_str(), other, value.c_str());
+        }
+    }
+    return ok;
+}
+
+}  // namespace weft

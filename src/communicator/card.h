@@ -1,0 +1,27 @@
+// What a rank tells all others when it joins: its version, settings, cores, and where it is.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace weft {
+
+struct Card {
+    std::string version;
+    std::string shm;  // of the shared-memory transport; empty: none
+    std::vector<int> cores;
+    std::vector<std::pair<std::string, std::string>> settings;  // those that must agree
+
+    // This process's card, without `shm`.
+    static Card mine();
+    static Card parse(const std::string& text);
+    std::string text() const;
+};
+
+// Refuses a rank whose version or settings are not rank 0's, naming the rank and the setting.
+Status check_agreement(const std::vector<Card>& cards);
+
+}  // namespace weft

@@ -1,0 +1,44 @@
+// What the communicator must know of each collective: which calls it refuses, what a call's schedule
+// depends on, and how to build that schedule.
+#pragma once
+
+#include <cstdint>
+
+#include "communicator/call.h"
+#include "run/run.h"
+#include "select/select.h"
+
+namespace weft {
+
+// What a schedule depends on; calls with equal signatures share one.
+struct Signature {
+    Collective collective = Collective::barrier;
+    bool in_place = false;
+    std::int32_t root = 0;
+    std::int64_t bytes = 0;  // one rank's contribution
+    std::int64_t element_bytes = 1;
+
+    friend bool operator==(const Signature&, const Signature&) = default;
+};
+
+// A call that was found good.
+struct Checked {
+    Signature signature;
+    Binding binding;
+};
+
+struct Place {
+    Rank rank = 0;
+    Rank ranks = 1;
+};
+
+// "ibcast", for messages.
+const char* collective_name(Collective collective);
+
+// Refuses a bad call with a sentence.
+Result<Checked> check(const Call& call, Place place);
+
+// This rank's schedule.
+Result<Schedule> build_schedule(const Signature& signature, Place place, const Selector& selector);
+
+}  // namespace weft

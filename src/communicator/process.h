@@ -1,0 +1,60 @@
+// Everything one rank has: its transports, its executor and engine, its communicators and requests.
+//
+// Thread safety: engine() any thread; the rest with the engine held.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/handles.h"
+#include "communicator/communicator.h"
+#include "engine/engine.h"
+#include "run/executor.h"
+#include "select/select.h"
+#include "transport/transport.h"
+
+namespace weft {
+
+class Process {
+  public:
+    struct Parts {
+        Rank rank = 0;
+        Rank ranks = 1;
+        std::vector<std::unique_ptr<Transport>> transports;
+        std::vector<Transport*> routes;  // by rank of the job; null for this rank
+        Selector selector;
+        Engine::Options engine;
+    };
+
+    explicit Process(Parts parts);
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+
+    Rank rank() const { return rank_; }
+    Rank ranks() const { return ranks_; }
+    Engine& engine() { return engine_; }
+    Executor& executor() { return executor_; }
+    const Selector& selector() const { return selector_; }
+    HandleTable<Request>& requests() { return requests_; }
+    HandleTable<Communicator>& communicators() { return communicators_; }
+    Communicator& world() { return world_; }
+    std::uintptr_t world_handle() const { return communicators_.handle(world_place_); }
+
+    // Fails with a sentence that lists them when operations are pending.
+    Status refuse_outstanding();
+
+  private:
+    Rank rank_;
+    Rank ranks_;
+    std::vector<std::unique_ptr<Transport>> transports_;
+    Selector selector_;
+    Executor executor_;
+    HandleTable<Request> requests_;
+    HandleTable<Communicator> communicators_;
+    Communicator world_;
+    std::uint32_t world_place_;
+    Engine engine_;  // last: its thread ends before what it drives
+};
+
+}  // namespace weft

@@ -1,0 +1,32 @@
+#include "communicator/request.h"
+
+namespace weft {
+
+Request::Request(Prepared& prepared) : Run(prepared.schedule), home(prepared) {}
+
+Prepared::~Prepared() {
+    for (const auto& request : requests) table.remove(request->place);
+}
+
+Request& Prepared::take() {
+    if (!free) {
+        requests.reserve(requests.size() + 1);
+        auto request = std::make_unique<Request>(*this);
+        request->place = table.add(request.get());
+        free = request.get();
+        requests.push_back(std::move(request));
+    }
+    Request& request = *free;
+    free = request.next_free;
+    ++taken;
+    return request;
+}
+
+void Prepared::give_back(Request& request) {
+    table.renew(request.place);
+    request.next_free = free;
+    free = &request;
+    --taken;
+}
+
+}  // namespace weft

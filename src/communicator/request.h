@@ -1,0 +1,55 @@
+// What a request handle names: a run, and where it goes back to when it has been settled.
+//
+// Requests are made for a schedule once and used again; `Prepared` keeps them with their schedule.
+// Thread safety: none; the progress engine's lock covers everything here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/handles.h"
+#include "communicator/collectives.h"
+#include "run/run.h"
+
+namespace weft {
+
+struct Prepared;
+class Communicator;
+
+struct Request : Run {
+    explicit Request(Prepared& prepared);
+
+    // Every run of a process was made as a request.
+    static const Request& of(const Run& run) { return static_cast<const Request&>(run); }
+
+    Prepared& home;
+    Communicator* communicator = nullptr;
+    std::uint32_t place = 0;  // in the process's table of requests
+    Request* next_free = nullptr;
+};
+
+// A schedule and its requests, idle and started.
+struct Prepared {
+    Prepared(const Signature& made_for, Schedule made, HandleTable<Request>& handle_table)
+        : signature(made_for), schedule(std::move(made)), table(handle_table) {}
+    ~Prepared();
+    Prepared(const Prepared&) = delete;
+    Prepared& operator=(const Prepared&) = delete;
+
+    // An idle request; makes one when all are in use.
+    Request& take();
+    // Back to the idle ones; its handles become invalid.
+    void give_back(Request& request);
+
+    Signature signature;
+    Schedule schedule;
+    HandleTable<Request>& table;
+    std::vector<std::unique_ptr<Request>> requests;
+    Request* free = nullptr;
+    std::uint32_t taken = 0;
+    std::uint64_t last_used = 0;
+    bool cached = true;  // false: dropped from the cache, lives until its last request is given back
+};
+
+}  // namespace weft

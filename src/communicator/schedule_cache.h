@@ -1,0 +1,42 @@
+// The schedules of a communicator by call signature. Bounded: sets of a few ways, the least recently
+// used idle entry makes room.
+//
+// Thread safety: none; the progress engine's lock covers it.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "communicator/request.h"
+
+namespace weft {
+
+class ScheduleCache {
+  public:
+    explicit ScheduleCache(HandleTable<Request>& table) : table_(table) {}
+
+    // Null: not there.
+    Prepared* find(const Signature& signature);
+
+    // Keeps a schedule that find() did not know. When everything in its set is in use the schedule is
+    // used once and not kept.
+    Prepared& insert(const Signature& signature, Schedule schedule);
+
+    // A request has been settled.
+    void give_back(Request& request);
+
+  private:
+    static constexpr std::size_t sets = 64;
+    static constexpr std::size_t ways = 4;
+    using Set = std::array<std::unique_ptr<Prepared>, ways>;
+
+    Set& set_of(const Signature& signature);
+
+    HandleTable<Request>& table_;
+    std::array<Set, sets> sets_;
+    std::vector<std::unique_ptr<Prepared>> uncached_;
+    std::uint64_t uses_ = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,269 @@
+#include "engine/engine.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include "base/clock.h"
+#include "engine/short_slice.h"
+
+namespace weft {
+namespace {
+
+// A wait spins for about as long as recent waits that ended while spinning, within these limits,
+// and then sleeps.
+constexpr std::int64_t spin_min_ns = 5'000;
+constexpr std::int64_t spin_max_ns = 100'000;
+// Polls between two looks at the clock.
+constexpr int polls_per_look = 32;
+// Where spinning would take a core from another rank, a wait gives its core away so often first.
+constexpr int yields_before_sleep = 4;
+
+}  // namespace
+
+Engine::Engine(Executor& executor, std::vector<Transport*> transports, Options options)
+    : executor_(executor),
+      transports_(std::move(transports)),
+      kind_(options.kind),
+      may_spin_(options.may_spin),
+      spin_ns_(spin_max_ns / 4) {}
+
+Engine::~Engine() { change_kind(EngineKind::manual); }
+
+void Engine::lock() {
+    if (mutex_.try_lock()) return;
+    contenders_.fetch_add(1, std::memory_order_relaxed);
+    mutex_.lock();
+    contenders_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Engine::yield_to_contenders() {
+    if (contenders_.load(std::memory_order_relaxed) == 0) return;
+    unlock();
+    sched_yield();
+    lock();
+}
+
+// Tells every transport who sleeps from now on. False: something has arrived, drive first.
+bool Engine::arm(Sleeper sleeper) {
+    armed_ = sleeper;
+    bool quiet = true;
+    for (Transport* transport : transports_) quiet &= transport->arm(sleeper);
+    return quiet;
+}
+
+void Engine::tell_waiters() {
+    if (executor_.finished() == told_finished_) return;
+    told_finished_ = executor_.finished();
+    if (followers_ > 0) followers_wake_.notify_all();
+    if (leader_sleeps_) waiter_wake_.signal();
+}
+
+void Engine::leave() {
+    tell_waiters();
+    EngineKind engine = kind();
+    if (executor_.active() > 0 && engine != EngineKind::manual) ensure_thread();
+    while (true) {
+        Sleeper sleeper = Sleeper::none;
+        if (leader_sleeps_) {
+            sleeper = Sleeper::waiter;
+        } else if (executor_.active() > 0 && engine == EngineKind::thread) {
+            sleeper = Sleeper::thread;
+        }
+        if (sleeper == armed_ || arm(sleeper)) break;
+        executor_.progress();
+        tell_waiters();
+    }
+    unlock();
+}
+
+bool Engine::take_interrupt() {
+    return interrupted_.load(std::memory_order_relaxed) && interrupted_.exchange(false);
+}
+
+weft_status Engine::wait(DonePointer done, void* context, bool interruptible) {
+    while (!done(context)) {
+        if (!leader_) return lead(done, context, interruptible);
+        if (interruptible && take_interrupt()) return WEFT_INTERRUPTED;
+        std::unique_lock<std::mutex> held(mutex_, std::adopt_lock);
+        ++followers_;
+        followers_wake_.wait(held);
+        --followers_;
+        held.release();
+    }
+    return WEFT_OK;
+}
+
+// The calling thread drives until `done`. Spins first, then sleeps on the transports.
+weft_status Engine::lead(DonePointer done, void* context, bool interruptible) {
+    leader_ = true;
+    weft_status status = WEFT_OK;
+    if (armed_ != Sleeper::none) arm(Sleeper::none);
+    std::int64_t spin_begin_ns = 0;
+    int polls = 0;
+    int yields = 0;
+    bool slept = false;
+    while (true) {
+        bool moved = executor_.progress();
+        if (followers_ > 0) tell_waiters();
+        if (done(context)) break;
+        if (moved) {
+            polls = yields = 0;
+            spin_begin_ns = 0;
+            continue;
+        }
+        yield_to_contenders();
+        if (may_spin_) {
+            cpu_relax();
+            if (++polls < polls_per_look) continue;
+            polls = 0;
+            std::int64_t now = now_ns();
+            if (spin_begin_ns == 0) spin_begin_ns = now;
+            if (now - spin_begin_ns < spin_ns_) continue;
+        } else if (yields++ < yields_before_sleep) {
+            unlock();
+            sched_yield();
+            lock();
+            continue;
+        }
+        if (interruptible && take_interrupt()) {
+            status = WEFT_INTERRUPTED;
+            break;
+        }
+        std::int64_t sleep_begin_ns = now_ns();
+        if (arm(Sleeper::waiter)) {
+            told_finished_ = executor_.finished();
+            leader_sleeps_ = true;
+            unlock();
+            sleep(Sleeper::waiter);
+            lock();
+            leader_sleeps_ = false;
+        }
+        arm(Sleeper::none);
+        // Spinning a little longer would have caught a short sleep; a long one was worth it.
+        std::int64_t slept_ns = now_ns() - sleep_begin_ns;
+        spin_ns_ = std::clamp(slept_ns < spin_max_ns ? spin_ns_ * 2 : spin_ns_ / 2, spin_min_ns,
+                              spin_max_ns);
+        slept = true;
+        spin_begin_ns = 0;
+        yields = 0;
+    }
+    if (!slept && spin_ns_ < spin_max_ns / 4) spin_ns_ *= 2;
+    leader_ = false;
+    if (followers_ > 0) followers_wake_.notify_all();
+    return status;
+}
+
+// Until the transports or another thread of this process have something for `sleeper`.
+void Engine::sleep(Sleeper sleeper) {
+    const Wake& wake = sleeper == Sleeper::waiter ? waiter_wake_ : thread_wake_;
+    pollfd descriptors[8];
+    nfds_t n = 0;
+    descriptors[n++] = {wake.fd(), POLLIN, 0};
+    for (Transport* transport : transports_) {
+        WEFT_ASSERT(n < std::size(descriptors));
+        if (transport->abilities().can_sleep) {
+            descriptors[n++] = {transport->wait_fd(sleeper), POLLIN, 0};
+        }
+    }
+    if (poll(descriptors, n, -1) <= 0) return;  // a signal: the caller looks at interrupted_
+    wake.clear();
+    for (Transport* transport : transports_) transport->acknowledge(sleeper);
+}
+
+void Engine::interrupt() {
+    interrupted_.store(true, std::memory_order_relaxed);
+    waiter_wake_.signal();
+}
+
+void Engine::set_kind(EngineKind kind) {
+    std::lock_guard<std::mutex> one_change(kind_mutex_);
+    if (kind != this->kind()) change_kind(kind);
+}
+
+// Ends the thread of the old engine; `kind` starts its own when something is pending.
+void Engine::change_kind(EngineKind kind) {
+    lock();
+    kind_.store(kind, std::memory_order_relaxed);
+    stopping_ = true;
+    unlock();
+    if (thread_.joinable()) {
+        thread_wake_.signal();
+        thread_.join();
+    }
+    lock();
+    stopping_ = false;
+    thread_refused_ = false;
+    leave();
+}
+
+// Starts the progress thread if it does not run; called with the lock held.
+void Engine::ensure_thread() {
+    if (thread_.joinable() || thread_refused_ || stopping_) return;
+    // Signals belong to the program's threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+        thread_ = std::thread([this, engine = kind()] {
+            pthread_setname_np(pthread_self(), "weft-progress");
+            if (engine == EngineKind::thread) {
+                thread_main();
+            } else {
+                thread_poll_main();
+            }
+        });
+    } catch (const std::system_error& error) {
+        thread_refused_ = true;
+        std::fprintf(stderr,
+                     "weft: cannot start the progress thread (%s); operations advance only inside "
+                     "Weft's calls\n",
+                     error.what());
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Engine::thread_main() {
+    request_short_slice();
+    lock();
+    while (!stopping_) {
+        if (!leader_) {
+            bool moved = executor_.active() > 0 && executor_.progress();
+            tell_waiters();
+            bool pending = executor_.active() > 0;
+            if (moved && pending) {
+                yield_to_contenders();
+                continue;
+            }
+            if (pending && !arm(Sleeper::thread)) continue;
+            if (!pending && armed_ != Sleeper::none) arm(Sleeper::none);
+        }
+        unlock();
+        sleep(Sleeper::thread);
+        lock();
+    }
+    unlock();
+}
+
+void Engine::thread_poll_main() {
+    lock();
+    while (!stopping_) {
+        if (executor_.active() > 0) {
+            executor_.progress();
+            tell_waiters();
+        }
+        unlock();
+        if (!may_spin_ || contenders_.load(std::memory_order_relaxed) > 0) sched_yield();
+        lock();
+    }
+    unlock();
+}
+
+}  // namespace weft

@@ -1,0 +1,119 @@
+// The progress engine of a process: who advances its runs, and when.
+//
+//   manual       the program's own calls
+//   thread       besides, one thread that sleeps until something arrives
+//   thread_poll  besides, one thread that never sleeps (a baseline for measurements)
+//
+// Whoever holds the lock drives. Invariants:
+//   - When nobody holds the lock and runs are pending, somebody will be woken by arrivals: the
+//     transports are armed for a program's thread that sleeps in wait(), else for the progress
+//     thread (engine manual: nobody, the program will call).
+//   - While a program's thread spins in wait() it drives, and the transports are not armed: peers
+//     make no system call for us, and the progress thread stays asleep.
+//   - At most one program's thread, the leader, sleeps on the transports; others that wait sleep on
+//     a condition variable until their run is done or the leader's place is free.
+//
+// Thread safety: all public functions may be called from any thread.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "engine/wake.h"
+#include "run/executor.h"
+
+namespace weft {
+
+enum class EngineKind : std::uint8_t { manual, thread, thread_poll };
+
+class Engine {
+  public:
+    struct Options {
+        EngineKind kind = EngineKind::thread;
+        bool may_spin = true;  // false: more ranks than cores, spinning takes time from others
+    };
+
+    Engine(Executor& executor, std::vector<Transport*> transports, Options options);
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    EngineKind kind() const { return kind_.load(std::memory_order_relaxed); }
+    void set_kind(EngineKind kind);
+
+    // Exclusive use of the executor and everything around it for a program's thread. On release,
+    // whoever is in charge of progress is armed.
+    class Hold {
+      public:
+        explicit Hold(Engine& engine) : engine_(engine) { engine_.lock(); }
+        ~Hold() { engine_.leave(); }
+        Hold(const Hold&) = delete;
+        Hold& operator=(const Hold&) = delete;
+
+      private:
+        Engine& engine_;
+    };
+
+    // Drive once, inside a Hold.
+    bool progress() { return executor_.progress(); }
+
+    // Inside a Hold: drive, spin and finally sleep until `done()` is true; evaluated with the lock
+    // held. Returns WEFT_OK or, if it may be interrupted, WEFT_INTERRUPTED.
+    template <class Done>
+    weft_status wait_until(Done done, bool interruptible = true) {
+        return wait([](void* d) { return (*static_cast<Done*>(d))(); }, &done, interruptible);
+    }
+
+    // Makes a wait return WEFT_INTERRUPTED: the one in progress, or else the next that would block.
+    // Async-signal-safe.
+    void interrupt();
+
+  private:
+    using DonePointer = bool (*)(void*);
+
+    void lock();
+    void unlock() { mutex_.unlock(); }
+    void leave();
+    weft_status wait(DonePointer done, void* context, bool interruptible);
+    weft_status lead(DonePointer done, void* context, bool interruptible);
+    bool take_interrupt();
+    bool arm(Sleeper sleeper);
+    void sleep(Sleeper sleeper);
+    void ensure_thread();
+    void change_kind(EngineKind kind);
+    void yield_to_contenders();
+    void thread_main();
+    void thread_poll_main();
+    void tell_waiters();
+
+    Executor& executor_;
+    std::vector<Transport*> transports_;
+    std::atomic<EngineKind> kind_;
+    bool may_spin_;
+
+    std::mutex mutex_;
+    std::atomic<int> contenders_{0};  // threads that wait for the lock: a spinning holder yields
+
+    Sleeper armed_ = Sleeper::none;
+    bool leader_ = false;         // a program's thread drives inside wait()
+    bool leader_sleeps_ = false;  // ... and sleeps on the transports
+    int followers_ = 0;           // program's threads that wait for the leader
+    std::uint64_t told_finished_ = 0;
+    std::condition_variable followers_wake_;
+    std::int64_t spin_ns_;
+
+    std::thread thread_;
+    bool stopping_ = false;
+    bool thread_refused_ = false;
+    std::mutex kind_mutex_;  // one change of engine at a time; taken before mutex_
+
+    Wake waiter_wake_;
+    Wake thread_wake_;
+    std::atomic<bool> interrupted_{false};
+};
+
+}  // namespace weft

@@ -1,0 +1,28 @@
+#include "engine/wake.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+
+namespace weft {
+
+Wake::Wake() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) { WEFT_ASSERT(fd_ >= 0); }
+
+Wake::~Wake() { close(fd_); }
+
+void Wake::signal() const {
+    int saved = errno;
+    std::uint64_t one = 1;
+    // Fails only when the counter is full, and then it is readable already.
+    [[maybe_unused]] ssize_t n = write(fd_, &one, sizeof one);
+    errno = saved;
+}
+
+void Wake::clear() const {
+    std::uint64_t count;
+    [[maybe_unused]] ssize_t n = read(fd_, &count, sizeof count);
+}
+
+}  // namespace weft

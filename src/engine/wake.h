@@ -1,0 +1,24 @@
+// An eventfd by which threads of one process wake one another out of a sleep on descriptors.
+// Thread safety: any thread; signal() also from signal handlers.
+#pragma once
+
+#include "base/status.h"
+
+namespace weft {
+
+class Wake {
+  public:
+    Wake();
+    ~Wake();
+    Wake(const Wake&) = delete;
+    Wake& operator=(const Wake&) = delete;
+
+    int fd() const { return fd_; }
+    void signal() const;
+    void clear() const;
+
+  private:
+    int fd_;
+};
+
+}  // namespace weft

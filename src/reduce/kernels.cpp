@@ -1,0 +1,242 @@
+// One loop for all kernels, and the table of those that exist.
+//
+// What floating-point minimum and maximum answer does not depend on the order of the operands: a
+// NaN on either side gives a NaN, and -0 counts as less than +0. Nor does it for minloc and maxloc:
+// a NaN wins, and of values that compare equal the one with the lower index.
+#include "reduce/kernels.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <type_traits>
+
+namespace weft {
+namespace {
+
+// Signed arithmetic is done in unsigned types, where overflow wraps; types narrower than int would
+// be promoted to (signed) int.
+template <class T>
+auto wrapping(T value) {
+    if constexpr (std::is_floating_point_v<T>) {
+        return value;
+    } else if constexpr (sizeof(T) < sizeof(std::uint32_t)) {
+        return static_cast<std::uint32_t>(value);
+    } else {
+        return static_cast<std::make_unsigned_t<T>>(value);
+    }
+}
+
+template <class T>
+auto bits(T value) {
+    if constexpr (sizeof(T) == 4) {
+        return std::bit_cast<std::uint32_t>(value);
+    } else {
+        return std::bit_cast<std::uint64_t>(value);
+    }
+}
+
+struct Sum {
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>(wrapping(a) + wrapping(b));
+    }
+};
+
+struct Prod {
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>(wrapping(a) * wrapping(b));
+    }
+};
+
+// Picking the least twice, with the operands either way round, differs only for zeros of both signs
+// and for NaNs. Or-ing the two picks then gives the negative zero, or a NaN (its exponent stays all
+// ones), whatever the order of the operands: three vector instructions.
+template <class T>
+T least_of(T a, T b) {
+    T once = a < b ? a : b;
+    if constexpr (std::is_floating_point_v<T>) {
+        T twice = b < a ? b : a;
+        return std::bit_cast<T>(bits(once) | bits(twice));
+    } else {
+        return once;
+    }
+}
+
+struct Min {
+    template <class T>
+    static T of(T a, T b) {
+        return least_of(a, b);
+    }
+};
+
+struct Max {
+    template <class T>
+    static T of(T a, T b) {
+        if constexpr (std::is_floating_point_v<T>) {
+            return -least_of(-a, -b);
+        } else {
+            return a > b ? a : b;
+        }
+    }
+};
+
+struct LogicalAnd {
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>((a != 0) & (b != 0));
+    }
+};
+
+struct LogicalOr {
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>((a != 0) | (b != 0));
+    }
+};
+
+struct LogicalXor {
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>((a != 0) ^ (b != 0));
+    }
+};
+
+struct BitAnd {
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>(a & b);
+    }
+};
+
+struct BitOr {
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>(a | b);
+    }
+};
+
+struct BitXor {
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>(a ^ b);
+    }
+};
+
+// `out` is exactly `left` or `right`: an iteration never touches what another one does.
+template <class T, class Function>
+void combine(const void* left, const void* right, void* out, std::size_t count) {
+    const T* l = static_cast<const T*>(left);
+    const T* r = static_cast<const T*>(right);
+    T* o = static_cast<T*>(out);
+#pragma GCC ivdep
+    for (std::size_t i = 0; i < count; ++i) o[i] = Function::of(l[i], r[i]);
+}
+
+template <class Value>
+struct Pair {
+    Value value;
+    std::int32_t index;
+};
+
+struct Less {
+    template <class T>
+    static bool of(T a, T b) {
+        return a < b;
+    }
+};
+
+struct Greater {
+    template <class T>
+    static bool of(T a, T b) {
+        return a > b;
+    }
+};
+
+template <class Before, class Value>
+bool wins(const Pair<Value>& a, const Pair<Value>& b) {
+    bool a_is_nan = a.value != a.value;
+    bool b_is_nan = b.value != b.value;
+    if (a_is_nan != b_is_nan) return a_is_nan;
+    if (Before::of(a.value, b.value)) return true;
+    if (Before::of(b.value, a.value)) return false;
+    return a.index <= b.index;
+}
+
+// Moves whole structs, so that the padding too is the same on every rank.
+template <class Value, class Before>
+void locate(const void* left, const void* right, void* out, std::size_t count) {
+    const auto* l = static_cast<const Pair<Value>*>(left);
+    const auto* r = static_cast<const Pair<Value>*>(right);
+    auto* o = static_cast<Pair<Value>*>(out);
+    for (std::size_t i = 0; i < count; ++i) {
+        const Pair<Value>* winner = wins<Before>(l[i], r[i]) ? l + i : r + i;
+        if (winner != o + i) std::memcpy(o + i, winner, sizeof *winner);
+    }
+}
+
+using Row = std::array<Kernel, type_count>;
+
+template <class Function>
+constexpr Row integers() {
+    Row row{};
+    row[WEFT_INT8] = combine<std::int8_t, Function>;
+    row[WEFT_INT16] = combine<std::int16_t, Function>;
+    row[WEFT_INT32] = combine<std::int32_t, Function>;
+    row[WEFT_INT64] = combine<std::int64_t, Function>;
+    row[WEFT_UINT8] = combine<std::uint8_t, Function>;
+    row[WEFT_UINT16] = combine<std::uint16_t, Function>;
+    row[WEFT_UINT32] = combine<std::uint32_t, Function>;
+    row[WEFT_UINT64] = combine<std::uint64_t, Function>;
+    return row;
+}
+
+template <class Function>
+constexpr Row numbers() {
+    Row row = integers<Function>();
+    row[WEFT_FLOAT32] = combine<float, Function>;
+    row[WEFT_FLOAT64] = combine<double, Function>;
+    return row;
+}
+
+template <class Function>
+constexpr Row integers_and_bytes() {
+    Row row = integers<Function>();
+    row[WEFT_BYTE] = combine<std::uint8_t, Function>;
+    return row;
+}
+
+template <class Before>
+constexpr Row pairs() {
+    Row row{};
+    row[WEFT_FLOAT32_INT32] = locate<float, Before>;
+    row[WEFT_FLOAT64_INT32] = locate<double, Before>;
+    row[WEFT_INT32_INT32] = locate<std::int32_t, Before>;
+    row[WEFT_INT64_INT32] = locate<std::int64_t, Before>;
+    return row;
+}
+
+// In the order of the predefined handles; the first is WEFT_OP_NULL.
+constexpr std::array<Row, predefined_op_count> kernels = {
+    Row{},
+    numbers<Sum>(),
+    numbers<Prod>(),
+    numbers<Min>(),
+    numbers<Max>(),
+    integers<LogicalAnd>(),
+    integers<LogicalOr>(),
+    integers<LogicalXor>(),
+    integers_and_bytes<BitAnd>(),
+    integers_and_bytes<BitOr>(),
+    integers_and_bytes<BitXor>(),
+    pairs<Less>(),
+    pairs<Greater>(),
+};
+
+}  // namespace
+
+Kernel kernel_of(int op, weft_type type) {
+    return kernels[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)];
+}
+
+}  // namespace weft

@@ -1,0 +1,138 @@
+#include "reduce/reduce.h"
+
+#include <cstring>
+
+#include "reduce/kernels.h"
+#include "reduce/user_ops.h"
+
+namespace weft {
+namespace {
+
+struct TypeEntry {
+    const char* name;
+    std::size_t bytes;
+};
+
+// The C structs of the pair types.
+struct Float32Int32 {
+    float value;
+    std::int32_t index;
+};
+struct Float64Int32 {
+    double value;
+    std::int32_t index;
+};
+struct Int32Int32 {
+    std::int32_t value;
+    std::int32_t index;
+};
+struct Int64Int32 {
+    std::int64_t value;
+    std::int32_t index;
+};
+
+// In the order of weft_type.
+constexpr TypeEntry types[type_count] = {
+    {"byte", 1},
+    {"int8", 1},
+    {"int16", 2},
+    {"int32", 4},
+    {"int64", 8},
+    {"uint8", 1},
+    {"uint16", 2},
+    {"uint32", 4},
+    {"uint64", 8},
+    {"float32", 4},
+    {"float64", 8},
+    {"float32_int32", sizeof(Float32Int32)},
+    {"float64_int32", sizeof(Float64Int32)},
+    {"int32_int32", sizeof(Int32Int32)},
+    {"int64_int32", sizeof(Int64Int32)},
+};
+
+// In the order of the predefined handles.
+constexpr const char* op_names[predefined_op_count] = {
+    "null", "sum",  "prod", "min",  "max",    "land",   "lor",
+    "lxor", "band", "bor",  "bxor", "minloc", "maxloc",
+};
+
+bool is_type(weft_type type) { return type >= 0 && type < type_count; }
+
+std::uintptr_t value_of(weft_op op) { return reinterpret_cast<std::uintptr_t>(op); }
+
+}  // namespace
+
+std::size_t type_bytes(weft_type type) { return is_type(type) ? types[type].bytes : 0; }
+
+const char* type_name(weft_type type) { return is_type(type) ? types[type].name : "?"; }
+
+const char* op_name(weft_op op) {
+    return value_of(op) < predefined_op_count ? op_names[value_of(op)] : "user";
+}
+
+void Reduction::apply(const void* from, void* into, std::size_t bytes) const {
+    if (bytes == 0) return;
+    if (kernel) {
+        kernel(from, into, into, bytes / element_bytes);
+    } else {
+        user(from, into, bytes / element_bytes, type, user_context);
+    }
+}
+
+void Reduction::apply_right(void* from, void* into, std::size_t bytes) const {
+    if (bytes == 0) return;
+    if (kernel) {
+        kernel(into, from, into, bytes / element_bytes);
+    } else {
+        // Also when the function says it commutes: swapped operands might round differently, and
+        // the ranks' results must be equal to the last bit.
+        user(into, from, bytes / element_bytes, type, user_context);
+        std::memcpy(into, from, bytes);
+    }
+}
+
+Result<Reduction> bind_reduction(weft_op op, weft_type type) {
+    if (!is_type(type)) {
+        return failure(WEFT_REFUSED_ARGUMENT, "type = %d; expected 0..%d", static_cast<int>(type),
+                       type_count - 1);
+    }
+    if (op == WEFT_OP_NULL) return failure(WEFT_REFUSED_HANDLE, "op is WEFT_OP_NULL");
+
+    Reduction reduction;
+    reduction.type = type;
+    reduction.element_bytes = type_bytes(type);
+    if (value_of(op) < predefined_op_count) {
+        reduction.kernel = kernel_of(static_cast<int>(value_of(op)), type);
+        if (!reduction.kernel) {
+            return failure(WEFT_REFUSED_ARGUMENT, "op = %s is not defined for type %s", op_name(op),
+                           type_name(type));
+        }
+        return reduction;
+    }
+    Result<UserOp> user = find_user_op(op);
+    if (!user.is_ok()) return user.status();
+    reduction.user = user->function;
+    reduction.user_context = user->context;
+    reduction.commutative = user->commutative;
+    return reduction;
+}
+
+Status create_user_op(weft_op_function function, bool commutative, void* context, weft_op* op) {
+    if (!function) return failure(WEFT_REFUSED_ARGUMENT, "function is null");
+    if (!op) return failure(WEFT_REFUSED_ARGUMENT, "op is null");
+    *op = add_user_op({function, context, commutative});
+    return ok;
+}
+
+Status free_user_op(weft_op* op) {
+    if (!op || *op == WEFT_OP_NULL) return failure(WEFT_REFUSED_HANDLE, "op is null");
+    if (value_of(*op) < predefined_op_count) {
+        return failure(WEFT_REFUSED_HANDLE, "op = %s is predefined and cannot be freed",
+                       op_name(*op));
+    }
+    WEFT_RETURN_IF_NOT_OK(remove_user_op(*op));
+    *op = WEFT_OP_NULL;
+    return ok;
+}
+
+}  // namespace weft

@@ -1,0 +1,46 @@
+// Types, operations and the loops that combine vectors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.h"
+#include "weft/types.h"
+
+namespace weft {
+
+// Combines `count` elements: out[i] = left[i] (op) right[i]. `out` is `left` or `right`.
+using Kernel = void (*)(const void* left, const void* right, void* out, std::size_t count);
+
+// Bytes of one element; 0 for an unknown type.
+std::size_t type_bytes(weft_type type);
+// "float64"; "?" for an unknown type.
+const char* type_name(weft_type type);
+
+// A reduction bound to a type, as a run keeps it: a built-in kernel or a user's function.
+struct Reduction {
+    Kernel kernel = nullptr;
+    weft_op_function user = nullptr;
+    void* user_context = nullptr;
+    weft_type type = WEFT_BYTE;
+    std::size_t element_bytes = 1;
+    bool commutative = true;
+
+    // into = from (op) into
+    void apply(const void* from, void* into, std::size_t bytes) const;
+    // into = into (op) from; may overwrite `from`
+    void apply_right(void* from, void* into, std::size_t bytes) const;
+};
+
+// Binds `op` to `type`. Refuses an unknown or freed op, and a combination that MPI does not define
+// either (float bitwise, sum of pairs, arithmetic on bytes), with a sentence.
+Result<Reduction> bind_reduction(weft_op op, weft_type type);
+
+// Name of a predefined operation: "sum"; "user" for the rest.
+const char* op_name(weft_op op);
+
+// weft_op_create and weft_op_free.
+Status create_user_op(weft_op_function function, bool commutative, void* context, weft_op* op);
+Status free_user_op(weft_op* op);
+
+}  // namespace weft

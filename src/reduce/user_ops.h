@@ -1,0 +1,22 @@
+// User-defined reductions by their handles.
+//
+// Thread safety: every function may be called from any thread.
+#pragma once
+
+#include "base/status.h"
+#include "weft/types.h"
+
+namespace weft {
+
+struct UserOp {
+    weft_op_function function = nullptr;
+    void* context = nullptr;
+    bool commutative = true;
+};
+
+weft_op add_user_op(UserOp user);
+// Both refuse a handle that was freed, or never made. REQUIRES: `op` is not null nor predefined.
+Result<UserOp> find_user_op(weft_op op);
+Status remove_user_op(weft_op op);
+
+}  // namespace weft

@@ -1,0 +1,401 @@
+#include "run/executor.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft {
+Executor::Executor(std::vector<Transport*> transports, std::vector<Transport*> routes)
+    : transports_(std::move(transports)), routes_(std::move(routes)), lost_(routes_.size()) {}
+
+void Executor::start(Run& run, Stream& stream, const Binding& binding) {
+    WEFT_ASSERT(!run.active_ && !run.queued_);
+    const Schedule& schedule = run.schedule_;
+    run.stream_ = &stream;
+    run.binding_ = binding;
+    run.failure_ = {};
+    run.active_ = true;
+    run.unfinished_ = run.outer_ops_;
+    run.ready_begin_ = run.ready_count_ = 0;
+    run.previous_active_ = last_active_;
+    run.next_active_ = nullptr;
+    (last_active_ ? last_active_->next_active_ : first_active_) = &run;
+    last_active_ = &run;
+    ++active_;
+
+    std::ranges::copy(schedule.in_degree(), run.missing_.begin());
+    std::span<const ScheduleLane> lanes = schedule.lanes();
+    for (std::uint32_t i = 0; i < lanes.size(); ++i) {
+        LaneHold& last = stream.last_on_lane(lanes[i].peer, lanes[i].sends);
+        if (last.run) {
+            last.run->next_on_lane_[last.lane] = {&run, i};
+            ++run.missing_[lanes[i].gate];
+        }
+        last = {&run, i};
+        run.next_on_lane_[i] = {};
+    }
+    for (OpId root : schedule.roots()) {
+        if (run.missing_[root] == 0) push_ready(run, root);
+    }
+    if (run.unfinished_ == 0) finish(run);
+    drain();
+}
+
+bool Executor::progress() {
+    bool moved = false;
+    while (Run* run = stalled_) {
+        stalled_ = run->next_ready_;
+        append_ready(*run);
+    }
+    for (Transport* transport : transports_) {
+        std::size_t n;
+        do {
+            n = transport->poll(done_);
+            for (std::size_t i = 0; i < n; ++i) handle(done_[i]);
+            moved |= n > 0;
+        } while (n == done_.size());
+    }
+    if (first_ready_) {
+        moved = true;
+        drain();
+    }
+    return moved;
+}
+
+Instance Executor::instance(const Run& run, const Run::RepeatState& state, OpId op,
+                            std::int64_t iteration) const {
+    std::size_t index = static_cast<std::size_t>(&state - run.repeats_.data());
+    const Repeat& repeat = run.schedule_.repeats()[index];
+    auto row = static_cast<Instance>(iteration % (2 * std::int64_t{repeat.window}));
+    return state.first_instance + row * repeat.ops + (op - repeat.first);
+}
+
+void Executor::push_ready(Run& run, Instance instance) {
+    std::size_t at = run.ready_begin_ + run.ready_count_++;
+    if (at >= run.ready_.size()) at -= run.ready_.size();
+    run.ready_[at] = instance;
+    if (run.queued_) return;
+    run.queued_ = true;
+    append_ready(run);
+}
+
+void Executor::append_ready(Run& run) {
+    run.next_ready_ = nullptr;
+    (last_ready_ ? last_ready_->next_ready_ : first_ready_) = &run;
+    last_ready_ = &run;
+}
+
+// Takes a run that failed out of the lists of ready and of stalled runs.
+void Executor::remove_from_queues(Run& run) {
+    if (!run.queued_) return;
+    run.queued_ = false;
+    for (Run** at = &stalled_; *at; at = &(*at)->next_ready_) {
+        if (*at == &run) {
+            *at = run.next_ready_;
+            return;
+        }
+    }
+    Run* previous = nullptr;
+    for (Run* r = first_ready_; r; previous = r, r = r->next_ready_) {
+        if (r != &run) continue;
+        (previous ? previous->next_ready_ : first_ready_) = run.next_ready_;
+        if (last_ready_ == &run) last_ready_ = previous;
+        return;
+    }
+}
+
+// One predecessor less.
+void Executor::release(Run& run, Instance instance) {
+    if (--run.missing_[instance] == 0) push_ready(run, instance);
+}
+
+void Executor::drain() {
+    while (Run* run = first_ready_) {
+        first_ready_ = run->next_ready_;
+        if (!first_ready_) last_ready_ = nullptr;
+        drain(*run);
+    }
+}
+
+// Executes what is ready in `run`. `queued_` stays set meanwhile, so that nothing queues it twice.
+void Executor::drain(Run& run) {
+    std::uint32_t busy = 0;
+    while (run.ready_count_ > busy) {
+        Instance instance = run.ready_[run.ready_begin_];
+        if (++run.ready_begin_ == run.ready_.size()) run.ready_begin_ = 0;
+        --run.ready_count_;
+        if (!execute(run, instance)) {
+            push_ready(run, instance);
+            ++busy;
+        }
+    }
+    if (run.ready_count_ == 0) {
+        run.queued_ = false;
+    } else {
+        run.next_ready_ = stalled_;
+        stalled_ = &run;
+    }
+}
+
+// False: the transport was busy, nothing happened.
+bool Executor::execute(Run& run, Instance instance) {
+    const Schedule& schedule = run.schedule_;
+    OpId id = instance;
+    Run::RepeatState* state = nullptr;
+    std::int64_t iteration = 0;
+    Op shifted_op;
+    const Op* op;
+    if (instance < schedule.ops().size()) {
+        op = &schedule.ops()[instance];
+    } else {
+        std::size_t index = run.repeats_.size() - 1;
+        while (run.repeats_[index].first_instance > instance) --index;
+        const Repeat& repeat = schedule.repeats()[index];
+        state = &run.repeats_[index];
+        std::uint32_t cell = instance - state->first_instance;
+        iteration = state->iteration_in_row[cell / repeat.ops];
+        id = repeat.first + cell % repeat.ops;
+        shifted_op = shifted(schedule.ops()[id], repeat, iteration);
+        op = &shifted_op;
+    }
+
+    const Binding& buffers = run.binding_;
+    auto readable = [&](Buffer buffer, std::int64_t offset) -> const std::byte* {
+        if (op->bytes == 0) return nullptr;
+        switch (buffer) {
+            case Buffer::send: return buffers.send + offset;
+            case Buffer::recv: return buffers.recv + offset;
+            case Buffer::scratch: return run.scratch_.get() + offset;
+        }
+        return nullptr;
+    };
+    auto writable = [&](Buffer buffer, std::int64_t offset) -> std::byte* {
+        if (op->bytes == 0) return nullptr;
+        WEFT_ASSERT(buffer != Buffer::send);
+        return (buffer == Buffer::recv ? buffers.recv : run.scratch_.get()) + offset;
+    };
+    auto bytes = static_cast<std::size_t>(op->bytes);
+    Posted posted = Posted::done;
+    switch (op->kind) {
+        case OpKind::join: break;
+        case OpKind::send: {
+            Rank peer = run.stream_->member(op->peer);
+            posted = routes_[static_cast<std::size_t>(peer)]->post_send(
+                {peer, run.stream_->id()}, {readable(op->from_buffer, op->from_offset), bytes},
+                {&run, instance});
+            break;
+        }
+        case OpKind::recv: {
+            Rank peer = run.stream_->member(op->peer);
+            posted = routes_[static_cast<std::size_t>(peer)]->post_recv(
+                {peer, run.stream_->id()}, {writable(op->into_buffer, op->into_offset), bytes},
+                {&run, instance});
+            break;
+        }
+        case OpKind::copy:
+            if (bytes > 0) {
+                std::memcpy(writable(op->into_buffer, op->into_offset),
+                            readable(op->from_buffer, op->from_offset), bytes);
+            }
+            break;
+        case OpKind::reduce:
+            if (bytes > 0) {
+                buffers.reduction.apply(readable(op->from_buffer, op->from_offset),
+                                        writable(op->into_buffer, op->into_offset), bytes);
+            }
+            break;
+        case OpKind::reduce_right:
+            if (bytes > 0) {
+                buffers.reduction.apply_right(writable(op->from_buffer, op->from_offset),
+                                              writable(op->into_buffer, op->into_offset), bytes);
+            }
+            break;
+    }
+    if (posted == Posted::busy) return false;
+    if (op->is_message()) issued(run, id, state, iteration);
+    if (posted == Posted::done) completed(run, id, state, iteration);
+    return true;
+}
+
+// `op` was handed to the transport: the next message of its lane may follow.
+void Executor::issued(Run& run, OpId op, Run::RepeatState* state, std::int64_t iteration) {
+    const Schedule& schedule = run.schedule_;
+    Edge next = schedule.after_issue(op);
+    bool last_iteration = true;
+    if (state) {
+        const Repeat& repeat = *schedule.repeat_of(op);
+        last_iteration = iteration == repeat.iterations - 1;
+        if (next.to != Schedule::no_issue && iteration + next.distance < repeat.iterations) {
+            release(run, instance(run, *state, next.to, iteration + next.distance));
+        }
+    } else if (next.to != Schedule::no_issue) {
+        release(run, next.to);
+    }
+    std::int32_t lane = schedule.lane_of(op);
+    if (last_iteration && schedule.lanes()[static_cast<std::size_t>(lane)].last == op) {
+        release_lane(run, lane);
+    }
+}
+
+// All messages of the run on this lane are issued: the stream's next run may issue its own.
+void Executor::release_lane(Run& run, std::int32_t lane) {
+    auto index = static_cast<std::uint32_t>(lane);
+    LaneHold next = run.next_on_lane_[index];
+    if (next.run) {
+        release(*next.run, next.run->schedule_.lanes()[next.lane].gate);
+    } else {
+        const ScheduleLane& l = run.schedule_.lanes()[index];
+        run.stream_->last_on_lane(l.peer, l.sends) = {};
+    }
+}
+
+void Executor::completed(Run& run, OpId op, Run::RepeatState* state, std::int64_t iteration) {
+    const Schedule& schedule = run.schedule_;
+    if (!state) {
+        for (Edge edge : schedule.after_completion(op)) release(run, edge.to);
+        for (std::size_t i = 0; i < run.repeats_.size(); ++i) {
+            if (schedule.repeats()[i].entry == op) begin_repeat(run, i);
+        }
+        if (--run.unfinished_ == 0) finish(run);
+        return;
+    }
+    auto index = static_cast<std::size_t>(state - run.repeats_.data());
+    const Repeat& repeat = schedule.repeats()[index];
+    for (Edge edge : schedule.after_completion(op)) {
+        if (iteration + edge.distance < repeat.iterations) {
+            release(run, instance(run, *state, edge.to, iteration + edge.distance));
+        }
+    }
+    auto row = static_cast<std::size_t>(iteration % (2 * std::int64_t{repeat.window}));
+    if (--state->left_in_row[row] > 0) return;
+    if (++state->completed == repeat.iterations) {
+        release(run, repeat.exit);
+    } else {
+        begin_iterations(run, index);
+    }
+}
+
+void Executor::begin_repeat(Run& run, std::size_t index) {
+    const Repeat& repeat = run.schedule_.repeats()[index];
+    Run::RepeatState& state = run.repeats_[index];
+    state.started = state.completed = 0;
+    std::ranges::fill(state.left_in_row, 0);
+    for (std::int64_t i = 0; i < repeat.window - 1 && i < repeat.iterations; ++i) {
+        prepare_iteration(run, index, i);
+    }
+    begin_iterations(run, index);
+}
+
+// Sets an iteration's counters: its predecessors, and one more until it begins.
+void Executor::prepare_iteration(Run& run, std::size_t index, std::int64_t iteration) {
+    const Schedule& schedule = run.schedule_;
+    const Repeat& repeat = schedule.repeats()[index];
+    Run::RepeatState& state = run.repeats_[index];
+    auto row = static_cast<std::size_t>(iteration % (2 * std::int64_t{repeat.window}));
+    state.iteration_in_row[row] = iteration;
+    state.left_in_row[row] = repeat.ops;
+    std::uint32_t* missing = &run.missing_[instance(run, state, repeat.first, iteration)];
+    for (std::uint32_t i = 0; i < repeat.ops; ++i) {
+        missing[i] = schedule.in_degree()[repeat.first + i] + 1;
+    }
+    if (iteration >= repeat.window) return;
+    // The first iterations have no predecessors in iterations before the first.
+    for (OpId op = repeat.first; op < repeat.first + repeat.ops; ++op) {
+        for (Edge edge : schedule.after_completion(op)) {
+            if (edge.distance > iteration) --missing[edge.to - repeat.first];
+        }
+        Edge issue = schedule.after_issue(op);
+        if (issue.to != Schedule::no_issue && issue.distance > iteration) {
+            --missing[issue.to - repeat.first];
+        }
+    }
+}
+
+// Begins iterations in order while the one a window earlier has completed.
+void Executor::begin_iterations(Run& run, std::size_t index) {
+    const Repeat& repeat = run.schedule_.repeats()[index];
+    Run::RepeatState& state = run.repeats_[index];
+    std::int64_t rows = 2 * std::int64_t{repeat.window};
+    while (state.started < repeat.iterations) {
+        std::int64_t iteration = state.started;
+        std::int64_t earlier = iteration - repeat.window;
+        if (earlier >= 0 && state.left_in_row[static_cast<std::size_t>(earlier % rows)] > 0) return;
+        ++state.started;
+        std::int64_t in_sight = iteration + repeat.window - 1;
+        if (in_sight < repeat.iterations) prepare_iteration(run, index, in_sight);
+        Instance first = instance(run, state, repeat.first, iteration);
+        for (std::uint32_t i = 0; i < repeat.ops; ++i) release(run, first + i);
+    }
+}
+
+void Executor::finish(Run& run) {
+    run.active_ = false;
+    (run.previous_active_ ? run.previous_active_->next_active_ : first_active_) = run.next_active_;
+    (run.next_active_ ? run.next_active_->previous_active_ : last_active_) = run.previous_active_;
+    --active_;
+    ++finished_;
+}
+
+void Executor::handle(const Completion& completion) {
+    if (!completion.token.run) {
+        lose(completion.peer);
+        return;
+    }
+    Run& run = *static_cast<Run*>(completion.token.run);
+    if (!run.active_) return;  // failed earlier in this batch
+    if (completion.code != WEFT_OK) {
+        break_group(run.stream_->group(), {completion.code, completion.peer, completion.sent_bytes,
+                                           completion.expected_bytes});
+        return;
+    }
+    Instance instance = completion.token.op;
+    if (instance < run.schedule_.ops().size()) {
+        completed(run, instance, nullptr, 0);
+        return;
+    }
+    std::size_t index = run.repeats_.size() - 1;
+    while (run.repeats_[index].first_instance > instance) --index;
+    const Repeat& repeat = run.schedule_.repeats()[index];
+    Run::RepeatState& state = run.repeats_[index];
+    std::uint32_t cell = instance - state.first_instance;
+    completed(run, repeat.first + cell % repeat.ops, &state,
+              state.iteration_in_row[cell / repeat.ops]);
+}
+
+// A dead rank breaks every communicator it belongs to: other members may be waiting for it.
+void Executor::lose(Rank peer) {
+    lost_[static_cast<std::size_t>(peer)] = true;
+    any_lost_ = true;
+    for (Run* run = first_active_; run;) {
+        Group& group = run->stream_->group();
+        note_lost_members(group);
+        if (group.broken.code == WEFT_OK) {
+            run = run->next_active_;
+        } else {
+            break_group(group, group.broken);
+            run = first_active_;
+        }
+    }
+}
+
+void Executor::note_lost_members(Group& group) const {
+    if (!any_lost_ || group.broken.code != WEFT_OK) return;
+    for (Rank member : group.members) {
+        if (lost_[static_cast<std::size_t>(member)]) group.broken = {WEFT_BROKEN_RANK, member, 0, 0};
+    }
+}
+
+void Executor::break_group(Group& group, const Failure& failure) {
+    group.broken = failure;
+    for (Transport* transport : transports_) transport->abandon(group.context);
+    for (Run* run = first_active_; run;) {
+        Run* next = run->next_active_;
+        if (&run->stream_->group() == &group) {
+            run->failure_ = failure;
+            remove_from_queues(*run);
+            finish(*run);
+        }
+        run = next;
+    }
+}
+
+}  // namespace weft

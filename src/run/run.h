@@ -1,0 +1,77 @@
+// A run: a schedule bound to buffers and started.
+//
+// A run is made once for a schedule and used again for every start; starting it allocates nothing.
+// Its state counts down, for every operation, the predecessors that are still missing. Operations of
+// a repeat have a row of counters per iteration in sight: 2 * window rows, because iterations up to
+// window - 1 ahead of the one that begins may already be counted down by carried edges.
+//
+// Thread safety: none; the progress engine's lock covers it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/bytes.h"
+#include "reduce/reduce.h"
+#include "run/stream.h"
+#include "schedule/schedule.h"
+
+namespace weft {
+
+// Where an operation runs: itself, or in a repeat a cell of its iteration's row.
+using Instance = std::uint32_t;
+
+// What a start binds a schedule to.
+struct Binding {
+    const std::byte* send = nullptr;
+    std::byte* recv = nullptr;
+    Reduction reduction;
+};
+
+class Run {
+  public:
+    explicit Run(const Schedule& schedule);
+
+    const Schedule& schedule() const { return schedule_; }
+    bool is_active() const { return active_; }
+    bool is_done() const { return !active_; }
+    const Failure& failure() const { return failure_; }
+    Stream* stream() const { return stream_; }
+
+  private:
+    friend class Executor;
+
+    struct RepeatState {
+        Instance first_instance = 0;      // of row 0
+        std::int64_t started = 0;         // iterations begun
+        std::int64_t completed = 0;
+        std::vector<std::int64_t> iteration_in_row;
+        std::vector<std::uint32_t> left_in_row;  // operations not completed
+    };
+
+    const Schedule& schedule_;
+    bool active_ = false;
+    bool queued_ = false;  // in the executor's list of runs with ready operations
+    Failure failure_;
+    Stream* stream_ = nullptr;
+    Binding binding_;
+    std::unique_ptr<std::byte[]> scratch_;
+
+    std::uint32_t unfinished_ = 0;           // operations outside repeats
+    std::uint32_t outer_ops_ = 0;
+    std::vector<std::uint32_t> missing_;     // by instance: predecessors not completed
+    std::vector<RepeatState> repeats_;
+    std::vector<LaneHold> next_on_lane_;     // by schedule lane: who issues after this run
+
+    // Ready operations, first in first out; each instance is in it at most once.
+    std::vector<Instance> ready_;
+    std::uint32_t ready_begin_ = 0;
+    std::uint32_t ready_count_ = 0;
+
+    Run* next_ready_ = nullptr;
+    Run* next_active_ = nullptr;
+    Run* previous_active_ = nullptr;
+};
+
+}  // namespace weft

@@ -1,0 +1,59 @@
+// A group of ranks, and a stream: an order of operations that all of them share.
+//
+// Runs of one stream issue their messages on each lane in the order in which they were started. The
+// stream remembers, per lane, the last started run that has not issued all its messages yet.
+//
+// Thread safety: none; the progress engine's lock covers it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "transport/transport.h"
+
+namespace weft {
+
+class Run;
+
+// A run and one of its schedule's lanes; run == null: nobody.
+struct LaneHold {
+    Run* run = nullptr;
+    std::uint32_t lane = 0;
+};
+
+// Why a run failed.
+struct Failure {
+    weft_status code = WEFT_OK;
+    Rank rank = -1;  // of the job
+    std::int64_t sent_bytes = 0;
+    std::int64_t expected_bytes = 0;
+};
+
+// The ranks of a communicator: rank in the communicator -> rank of the job.
+struct Group {
+    std::uint32_t context = 0;
+    std::vector<Rank> members;
+    Failure broken;  // code other than WEFT_OK: nothing can be started any more
+};
+
+class Stream {
+  public:
+    // `group` outlives the stream.
+    Stream(Group& group, std::uint32_t number)
+        : group_(group), id_{group.context, number}, last_(2 * group.members.size()) {}
+
+    StreamId id() const { return id_; }
+    Group& group() const { return group_; }
+    Rank member(Rank rank) const { return group_.members[static_cast<std::size_t>(rank)]; }
+
+    LaneHold& last_on_lane(Rank peer, bool sends) {
+        return last_[2 * static_cast<std::size_t>(peer) + (sends ? 1 : 0)];
+    }
+
+  private:
+    Group& group_;
+    StreamId id_;
+    std::vector<LaneHold> last_;
+};
+
+}  // namespace weft

@@ -1,0 +1,286 @@
+#include "schedule/builder.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t scratch_alignment = 64;
+
+std::int64_t aligned(std::int64_t bytes) {
+    return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
+}
+
+}  // namespace
+
+ScheduleBuilder::ScheduleBuilder(Rank rank, Rank ranks) {
+    schedule_.rank_ = rank;
+    schedule_.ranks_ = ranks;
+    schedule_.ops_.reserve(64);
+    dependencies_.reserve(64);
+}
+
+OpId ScheduleBuilder::add(Op op, std::span<const OpId> after) {
+    if (in_repeat_ && op.kind != OpKind::join) WEFT_ASSERT(op.bytes == block_bytes_);
+    OpId id = static_cast<OpId>(schedule_.ops_.size());
+    WEFT_ASSERT(id < Schedule::no_issue);
+    schedule_.ops_.push_back(op);
+    for (OpId before : after) order(before, id);
+    return id;
+}
+
+OpId ScheduleBuilder::send(Region from, Rank peer, After after) {
+    Op op{.kind = OpKind::send, .from_buffer = from.buffer, .peer = peer};
+    op.bytes = from.bytes;
+    op.from_offset = from.offset;
+    return add(op, std::span(after.begin(), after.size()));
+}
+
+OpId ScheduleBuilder::recv(Region into, Rank peer, After after) {
+    Op op{.kind = OpKind::recv, .into_buffer = into.buffer, .peer = peer};
+    op.bytes = into.bytes;
+    op.into_offset = into.offset;
+    return add(op, std::span(after.begin(), after.size()));
+}
+
+namespace {
+
+Op local(OpKind kind, Region from, Region into) {
+    WEFT_ASSERT(from.bytes == into.bytes);
+    Op op{.kind = kind, .from_buffer = from.buffer, .into_buffer = into.buffer};
+    op.bytes = from.bytes;
+    op.from_offset = from.offset;
+    op.into_offset = into.offset;
+    return op;
+}
+
+}  // namespace
+
+OpId ScheduleBuilder::copy(Region from, Region into, After after) {
+    return add(local(OpKind::copy, from, into), std::span(after.begin(), after.size()));
+}
+
+OpId ScheduleBuilder::reduce(Region from, Region into, After after) {
+    return add(local(OpKind::reduce, from, into), std::span(after.begin(), after.size()));
+}
+
+OpId ScheduleBuilder::reduce_right(Region from, Region into, After after) {
+    return add(local(OpKind::reduce_right, from, into), std::span(after.begin(), after.size()));
+}
+
+OpId ScheduleBuilder::join(std::span<const OpId> after) { return add(Op{}, after); }
+
+void ScheduleBuilder::order(OpId before, OpId after, std::uint32_t distance) {
+    if (before == no_op) return;
+    WEFT_ASSERT(before < schedule_.ops_.size() && after < schedule_.ops_.size());
+    if (before >= after && distance == 0) may_have_cycle_ = true;
+    if (in_repeat_) {
+        // What lies before the repeat holds back the whole of it.
+        Repeat& repeat = schedule_.repeats_.back();
+        if (after >= repeat.first && before < repeat.first) {
+            if (before == repeat.entry) return;
+            after = repeat.entry;
+        }
+        WEFT_ASSERT(distance < repeat.window);
+    } else {
+        WEFT_ASSERT(distance == 0 && !schedule_.repeat_of(before));
+    }
+    dependencies_.push_back({before, after, distance});
+}
+
+Region ScheduleBuilder::scratch(std::int64_t bytes) {
+    Region region{Buffer::scratch, schedule_.scratch_bytes_, bytes};
+    schedule_.scratch_bytes_ += aligned(bytes);
+    return region;
+}
+
+void ScheduleBuilder::repeat_begin(Blocks blocks, After after) {
+    WEFT_ASSERT(!in_repeat_ && blocks.block_bytes > 0 && blocks.window > 0);
+    Repeat repeat;
+    repeat.entry = join(after);
+    repeat.first = static_cast<OpId>(schedule_.ops_.size());
+    repeat.iterations = (blocks.total_bytes + blocks.block_bytes - 1) / blocks.block_bytes;
+    repeat.window = blocks.window;
+    repeat.stride = blocks.block_bytes;
+    repeat.short_bytes = repeat.iterations * blocks.block_bytes - blocks.total_bytes;
+    repeat.scratch_begin = schedule_.scratch_bytes_;
+    block_bytes_ = blocks.block_bytes;
+    schedule_.repeats_.push_back(repeat);
+    in_repeat_ = true;
+}
+
+OpId ScheduleBuilder::repeat_end() {
+    WEFT_ASSERT(in_repeat_);
+    in_repeat_ = false;
+    Repeat& repeat = schedule_.repeats_.back();
+    repeat.ops = static_cast<std::uint32_t>(schedule_.ops_.size()) - repeat.first;
+    repeat.scratch_stride = schedule_.scratch_bytes_ - repeat.scratch_begin;
+    OpId entry = repeat.entry;
+    if (repeat.iterations == 0 || repeat.ops == 0) {
+        schedule_.ops_.resize(repeat.first);
+        schedule_.scratch_bytes_ = repeat.scratch_begin;
+        std::erase_if(dependencies_, [&](const Dependency& d) {
+            return d.before >= repeat.first || d.after >= repeat.first;
+        });
+        schedule_.repeats_.pop_back();
+        return entry;
+    }
+    repeat.window = static_cast<std::uint32_t>(
+        std::min<std::int64_t>(repeat.window, repeat.iterations));
+    schedule_.scratch_bytes_ = repeat.scratch_begin + repeat.window * repeat.scratch_stride;
+    // With a window of one, iterations follow one another anyway.
+    std::uint32_t window = repeat.window;
+    std::erase_if(dependencies_, [window](const Dependency& d) { return d.distance >= window; });
+    return repeat.exit = add(Op{}, {});
+}
+
+// The messages of each lane in schedule order, and who is issued after whom.
+void ScheduleBuilder::derive_lanes() {
+    Schedule& s = schedule_;
+    s.issue_.assign(s.ops_.size(), Edge{Schedule::no_issue, 0});
+    s.lane_of_.assign(s.ops_.size(), -1);
+
+    std::vector<OpId> messages;
+    messages.reserve(s.ops_.size());
+    for (OpId id = 0; id < s.ops_.size(); ++id) {
+        if (s.ops_[id].is_message()) messages.push_back(id);
+    }
+    std::sort(messages.begin(), messages.end(), [&](OpId a, OpId b) {
+        const Op& x = s.ops_[a];
+        const Op& y = s.ops_[b];
+        if (x.peer != y.peer) return x.peer < y.peer;
+        if (x.kind != y.kind) return x.kind < y.kind;
+        return a < b;
+    });
+
+    const Repeat* previous_repeat = nullptr;
+    OpId first_in_repeat = no_op;
+    // An iteration's last message of a lane is issued before the next iteration's first.
+    auto close_repeat = [&](OpId last) {
+        if (previous_repeat && previous_repeat->window > 1) {
+            s.issue_[last] = Edge{first_in_repeat & Schedule::no_issue, 1};
+        }
+    };
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        OpId id = messages[i];
+        const Op& op = s.ops_[id];
+        const Repeat* repeat = s.repeat_of(id);
+        OpId entrance = repeat ? repeat->entry : id;
+        bool same_lane = !s.lanes_.empty() && s.lanes_.back().peer == op.peer &&
+                         s.lanes_.back().sends == (op.kind == OpKind::send);
+        if (!same_lane) {
+            if (i > 0) close_repeat(messages[i - 1]);
+            s.lanes_.push_back({op.peer, op.kind == OpKind::send, entrance, id});
+            first_in_repeat = id;
+        } else {
+            OpId previous = messages[i - 1];
+            if (repeat != previous_repeat) {
+                close_repeat(previous);
+                first_in_repeat = id;
+            }
+            if (repeat != previous_repeat && previous_repeat) {
+                dependencies_.push_back({previous_repeat->exit, entrance, 0});
+            } else if (repeat && repeat == previous_repeat) {
+                s.issue_[previous] = Edge{id & Schedule::no_issue, 0};
+            } else {
+                s.issue_[previous] = Edge{entrance & Schedule::no_issue, 0};
+            }
+            s.lanes_.back().last = id;
+        }
+        s.lane_of_[id] = static_cast<std::int32_t>(s.lanes_.size()) - 1;
+        previous_repeat = repeat;
+    }
+    if (!messages.empty()) close_repeat(messages.back());
+}
+
+// Turns the list of dependencies into the compressed form, and counts in-degrees.
+void ScheduleBuilder::compress_edges() {
+    Schedule& s = schedule_;
+    std::size_t n = s.ops_.size();
+    s.in_degree_.assign(n, 0);
+    s.edge_begin_.assign(n + 1, 0);
+    for (const Dependency& d : dependencies_) ++s.edge_begin_[d.before + 1];
+    for (std::size_t i = 0; i < n; ++i) s.edge_begin_[i + 1] += s.edge_begin_[i];
+    s.edges_.resize(dependencies_.size());
+    std::vector<std::uint32_t> next(s.edge_begin_.begin(), s.edge_begin_.end() - 1);
+    for (const Dependency& d : dependencies_) {
+        s.edges_[next[d.before]++] = Edge{d.after & Schedule::no_issue, d.distance & 15u};
+        ++s.in_degree_[d.after];
+    }
+    for (const Edge& edge : s.issue_) {
+        if (edge.to != Schedule::no_issue) ++s.in_degree_[edge.to];
+    }
+    for (const Repeat& repeat : s.repeats_) ++s.in_degree_[repeat.exit];  // the repeat itself
+    for (OpId id = 0; id < n; ++id) {
+        if (s.in_degree_[id] == 0 && !s.repeat_of(id)) s.roots_.push_back(id);
+    }
+}
+
+// Whether some operations wait for each other, carried edges left aside.
+bool ScheduleBuilder::has_cycle() const {
+    const Schedule& s = schedule_;
+    std::vector<std::uint32_t> left(s.in_degree_);
+    std::vector<OpId> ready;
+    auto discount_carried = [&](const Edge& edge) {
+        if (edge.to != Schedule::no_issue && edge.distance > 0) --left[edge.to];
+    };
+    for (const Edge& edge : s.edges_) discount_carried(edge);
+    for (const Edge& edge : s.issue_) discount_carried(edge);
+    for (const Repeat& repeat : s.repeats_) {
+        left[repeat.exit] += repeat.ops - 1;
+        for (OpId id = repeat.first; id < repeat.first + repeat.ops; ++id) ++left[id];
+    }
+    for (OpId id = 0; id < s.ops_.size(); ++id) {
+        if (left[id] == 0) ready.push_back(id);
+    }
+    std::size_t done = 0;
+    auto release = [&](OpId id) {
+        if (--left[id] == 0) ready.push_back(id);
+    };
+    while (done < ready.size()) {
+        OpId id = ready[done++];
+        for (const Edge& edge : s.after_completion(id)) {
+            if (edge.distance == 0) release(edge.to);
+        }
+        Edge issue = s.issue_[id];
+        if (issue.to != Schedule::no_issue && issue.distance == 0) release(issue.to);
+        for (const Repeat& repeat : s.repeats_) {
+            if (repeat.holds(id)) release(repeat.exit);
+            if (repeat.entry == id) {
+                for (OpId o = repeat.first; o < repeat.first + repeat.ops; ++o) release(o);
+            }
+        }
+    }
+    return done != s.ops_.size();
+}
+
+Result<Schedule> ScheduleBuilder::seal() {
+    WEFT_ASSERT(!in_repeat_);
+    Rank ranks = schedule_.ranks_;
+    for (OpId id = 0; id < schedule_.ops_.size(); ++id) {
+        const Op& op = schedule_.ops_[id];
+        if (op.bytes < 0 || op.from_offset < 0 || op.into_offset < 0) {
+            return failure(WEFT_REFUSED_ARGUMENT,
+                           "operation %u has bytes = %lld at offsets %lld and %lld; expected 0 or more",
+                           id, static_cast<long long>(op.bytes),
+                           static_cast<long long>(op.from_offset),
+                           static_cast<long long>(op.into_offset));
+        }
+        if (op.is_message() && (op.peer < 0 || op.peer >= ranks || op.peer == schedule_.rank_)) {
+            return failure(WEFT_REFUSED_ARGUMENT,
+                           "operation %u has peer = %d; expected 0..%d other than this rank, %d", id,
+                           op.peer, ranks - 1, schedule_.rank_);
+        }
+    }
+    derive_lanes();
+    compress_edges();
+    if (may_have_cycle_ && has_cycle()) {
+        return failure(WEFT_REFUSED_ARGUMENT, "the schedule's operations wait for each other in a cycle");
+    }
+    Schedule sealed = std::exchange(schedule_, Schedule{});
+    dependencies_.clear();
+    return sealed;
+}
+
+}  // namespace weft

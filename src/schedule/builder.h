@@ -1,0 +1,78 @@
+// Builds a schedule: each call adds an operation and names the operations it waits for.
+//
+//   OpId ready = schedule.recv(data, parent);
+//   for (Rank child : children) schedule.send(data, child, {ready});
+//
+// Predecessors must have been added before; no_op and schedule.start() stand for none. Operations
+// on one lane are posted in the order of the calls. A send and a receive may have zero bytes.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "schedule/schedule.h"
+
+namespace weft {
+
+class ScheduleBuilder {
+  public:
+    using After = std::initializer_list<OpId>;
+
+    ScheduleBuilder(Rank rank, Rank ranks);
+
+    OpId start() const { return no_op; }
+    OpId send(Region from, Rank peer, After after = {});
+    OpId recv(Region into, Rank peer, After after = {});
+    OpId copy(Region from, Region into, After after = {});
+    OpId reduce(Region from, Region into, After after = {});        // into = from (op) into
+    OpId reduce_right(Region from, Region into, After after = {});  // into = into (op) from
+    OpId join(std::span<const OpId> after);
+    OpId join(After after) { return join(std::span(after.begin(), after.size())); }
+
+    // One more predecessor of an operation that exists.
+    void order(OpId before, OpId after, std::uint32_t distance = 0);
+
+    // Room for `bytes` of scratch, aligned to 64 bytes. Inside a repeat: the room of one window
+    // slot; all of it is multiplied by the window when the repeat ends.
+    Region scratch(std::int64_t bytes);
+
+    // Between repeat_begin and repeat_end the calls describe iteration 0 of a repeated block.
+    // `total_bytes` is cut into blocks of `block_bytes`, the last may be shorter; every region
+    // inside must have block_bytes bytes and moves on by block_bytes per iteration.
+    // repeat_end returns the operation that completes when all iterations have; operations inside
+    // the repeat can not be named afterwards.
+    struct Blocks {
+        std::int64_t total_bytes = 0;
+        std::int64_t block_bytes = 0;
+        std::uint32_t window = 4;
+    };
+    void repeat_begin(Blocks blocks, After after = {});
+    OpId repeat_end();
+
+    // Derives lanes, issue order and in-degrees, and hands the schedule out; the builder is empty
+    // afterwards. Refuses a cycle, a peer that is no other rank of the communicator, and a negative
+    // offset or size, with a sentence.
+    Result<Schedule> seal();
+
+  private:
+    struct Dependency {
+        OpId before;
+        OpId after;
+        std::uint32_t distance;
+    };
+
+    OpId add(Op op, std::span<const OpId> after);
+
+    void derive_lanes();
+    void compress_edges();
+    bool has_cycle() const;
+
+    Schedule schedule_;
+    std::vector<Dependency> dependencies_;
+    bool in_repeat_ = false;
+    bool may_have_cycle_ = false;
+    std::int64_t block_bytes_ = 0;  // of the open repeat
+};
+
+}  // namespace weft

@@ -1,0 +1,178 @@
+#include "schedule/measure.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "schedule/unroll.h"
+
+namespace weft {
+namespace {
+
+// A message that can go: its place in the schedule of the sender and of the receiver.
+struct Message {
+    Rank from;
+    Rank to;
+    std::uint32_t send;
+    std::uint32_t recv;
+};
+
+class Clockwork {
+  public:
+    explicit Clockwork(std::span<const Schedule> schedules) {
+        for (const Schedule& schedule : schedules) {
+            waiting_.emplace_back();
+            ranks_.push_back(unroll(schedule));
+            for (const Step& step : ranks_.back()) waiting_.back().push_back(step.in_degree);
+        }
+    }
+
+    // The makespan; or the reason why there is none.
+    Result<std::int64_t> run(int ports) {
+        for (Rank r = 0; r < ranks(); ++r) {
+            for (std::uint32_t s = 0; s < steps(r).size(); ++s) {
+                if (steps(r)[s].in_degree == 0) ready_.push_back({r, s});
+            }
+        }
+        drain();
+        std::int64_t units = 0;
+        for (; open_ > 0; ++units) {
+            std::vector<Message> moved = choose(ports);
+            if (moved.empty()) break;
+            for (const Message& m : moved) {
+                const Op& send = steps(m.from)[m.send].what;
+                const Op& recv = steps(m.to)[m.recv].what;
+                if (send.bytes != recv.bytes) {
+                    return failure(
+                        WEFT_REFUSED_ARGUMENT,
+                        "rank %d sends %lld bytes (operation %u) where rank %d expects %lld "
+                        "(operation %u)",
+                        m.from, static_cast<long long>(send.bytes), steps(m.from)[m.send].id, m.to,
+                        static_cast<long long>(recv.bytes), steps(m.to)[m.recv].id);
+                }
+                complete(m.from, m.send);
+                complete(m.to, m.recv);
+            }
+            drain();
+        }
+        for (Rank r = 0; r < ranks(); ++r) {
+            for (std::uint32_t s = 0; s < steps(r).size(); ++s) {
+                if (waiting(r)[s] == done) continue;
+                return failure(WEFT_REFUSED_ARGUMENT, "deadlock: rank %d waits in operation %u", r,
+                               steps(r)[s].id);
+            }
+        }
+        return units;
+    }
+
+  private:
+    static constexpr std::uint32_t done = 0xffffffffu;
+
+    struct Ready {
+        Rank rank;
+        std::uint32_t step;
+    };
+
+    // The posted messages of a lane that have not moved, in posting order.
+    struct Lane {
+        std::deque<std::uint32_t> sends;
+        std::deque<std::uint32_t> recvs;
+    };
+
+    Rank ranks() const { return static_cast<Rank>(ranks_.size()); }
+    const std::vector<Step>& steps(Rank r) const { return ranks_[static_cast<std::size_t>(r)]; }
+    std::vector<std::uint32_t>& waiting(Rank r) { return waiting_[static_cast<std::size_t>(r)]; }
+
+    void release(Rank r, const std::vector<std::uint32_t>& next) {
+        for (std::uint32_t s : next) {
+            if (--waiting(r)[s] == 0) ready_.push_back({r, s});
+        }
+    }
+
+    void complete(Rank r, std::uint32_t s) {
+        waiting(r)[s] = done;
+        if (steps(r)[s].what.is_message()) --open_;
+        release(r, steps(r)[s].after_completion);
+    }
+
+    // Does what takes no time, and posts messages.
+    void drain() {
+        while (!ready_.empty()) {
+            auto [r, s] = ready_.front();
+            ready_.pop_front();
+            const Step& step = steps(r)[s];
+            release(r, step.after_issue);
+            if (step.what.kind == OpKind::send) lanes_[{r, step.what.peer}].sends.push_back(s);
+            if (step.what.kind == OpKind::recv) lanes_[{step.what.peer, r}].recvs.push_back(s);
+            if (step.what.is_message()) {
+                ++open_;
+            } else {
+                complete(r, s);
+            }
+        }
+    }
+
+    // The messages of the next unit of time; takes them off their lanes.
+    std::vector<Message> choose(int ports) {
+        std::vector<Message> candidates;
+        for (auto& [ends, lane] : lanes_) {
+            std::size_t both = std::min(lane.sends.size(), lane.recvs.size());
+            for (std::size_t i = 0; i < both; ++i) {
+                candidates.push_back({ends.first, ends.second, lane.sends[i], lane.recvs[i]});
+            }
+        }
+        std::sort(candidates.begin(), candidates.end(), [](const Message& a, const Message& b) {
+            return std::pair(a.send, a.recv) < std::pair(b.send, b.recv);
+        });
+        std::vector<int> sending(ranks_.size(), 0);
+        std::vector<int> receiving(ranks_.size(), 0);
+        std::vector<Message> chosen;
+        for (const Message& m : candidates) {
+            int& out = sending[static_cast<std::size_t>(m.from)];
+            int& in = receiving[static_cast<std::size_t>(m.to)];
+            if (out == ports || in == ports) continue;
+            ++out;
+            ++in;
+            lanes_[{m.from, m.to}].sends.pop_front();
+            lanes_[{m.from, m.to}].recvs.pop_front();
+            chosen.push_back(m);
+        }
+        return chosen;
+    }
+
+    std::vector<std::vector<Step>> ranks_;
+    std::vector<std::vector<std::uint32_t>> waiting_;  // edges yet to come; `done`: completed
+    std::deque<Ready> ready_;
+    std::map<std::pair<Rank, Rank>, Lane> lanes_;  // by sender and receiver
+    std::int64_t open_ = 0;                        // posted messages that have not moved
+};
+
+}  // namespace
+
+Result<Measures> measure(std::span<const Schedule> schedules, int ports) {
+    Measures measures;
+    Result<std::int64_t> rounds = Clockwork(schedules).run(ports);
+    if (!rounds.is_ok()) return rounds.status();
+    Result<std::int64_t> depth = Clockwork(schedules).run(std::numeric_limits<int>::max());
+    if (!depth.is_ok()) return depth.status();
+    measures.rounds = *rounds;
+    measures.depth = *depth;
+    for (const Schedule& schedule : schedules) {
+        std::int64_t messages = 0;
+        std::int64_t bytes = 0;
+        for (const Step& step : unroll(schedule)) {
+            if (step.what.kind != OpKind::send) continue;
+            ++messages;
+            bytes += step.what.bytes;
+        }
+        measures.messages_max = std::max(measures.messages_max, messages);
+        measures.sent_bytes_max = std::max(measures.sent_bytes_max, bytes);
+        measures.messages += messages;
+        measures.sent_bytes += bytes;
+    }
+    return measures;
+}
+
+}  // namespace weft

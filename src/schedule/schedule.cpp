@@ -1,0 +1,38 @@
+#include "schedule/schedule.h"
+
+namespace weft {
+
+const Repeat* Schedule::repeat_of(OpId op) const {
+    for (const Repeat& repeat : repeats_) {
+        if (repeat.holds(op)) return &repeat;
+    }
+    return nullptr;
+}
+
+Op Schedule::at(OpId op, std::int64_t iteration) const {
+    const Repeat* repeat = repeat_of(op);
+    return repeat ? shifted(ops_[op], *repeat, iteration) : ops_[op];
+}
+
+std::int64_t Schedule::memory_bytes() const {
+    auto held = [](const auto& v) {
+        return static_cast<std::int64_t>(v.capacity() * sizeof(v[0]));
+    };
+    return static_cast<std::int64_t>(sizeof *this) + held(ops_) + held(edge_begin_) + held(edges_) +
+           held(issue_) + held(in_degree_) + held(roots_) + held(repeats_) + held(lanes_) +
+           held(lane_of_);
+}
+
+Op shifted(Op op, const Repeat& repeat, std::int64_t iteration) {
+    auto shift = [&](Buffer buffer, std::int64_t offset) {
+        if (buffer != Buffer::scratch) return offset + iteration * repeat.stride;
+        if (offset < repeat.scratch_begin) return offset;
+        return offset + iteration % repeat.window * repeat.scratch_stride;
+    };
+    op.from_offset = shift(op.from_buffer, op.from_offset);
+    op.into_offset = shift(op.into_buffer, op.into_offset);
+    if (iteration == repeat.iterations - 1) op.bytes -= repeat.short_bytes;
+    return op;
+}
+
+}  // namespace weft

@@ -1,0 +1,114 @@
+// A schedule: one rank's operations of one collective and their dependencies. Immutable once
+// sealed, and free of addresses, so that it can be cached and bound to buffers at every start.
+//
+// Stored flat: the operations, and the edges as a compressed list. There are two kinds of edges:
+//   after completion   B starts when A has completed; the builder's calls name them
+//   after issue        B is handed to the transport after A was; seal() derives them, so that the
+//                      messages of a lane are posted in schedule order whatever becomes ready first
+//
+// A repeat is a block of operations stored once and run `iterations` times, at most `window` of
+// them at a time (docs/decisions/0001-repeated-blocks.md):
+//   - iteration i shifts regions of the user's buffers by i * stride, and regions of scratch by
+//     (i mod window) * scratch_stride: iteration i reuses the scratch of iteration i - window
+//   - iteration i begins when iteration i - window has completed
+//   - in the last iteration every region is `short_bytes` shorter
+//   - an edge inside the block may reach `distance` iterations forward (distance < window)
+//   - the block hangs between two joins: it begins after `entry`, and completes `exit`
+//
+// Thread safety: immutable, share freely.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "schedule/op.h"
+
+namespace weft {
+
+struct Edge {
+    OpId to : 28;
+    std::uint32_t distance : 4;  // iterations forward; 0 outside repeats
+};
+static_assert(sizeof(Edge) == 4);
+
+struct Repeat {
+    OpId first = 0;  // operations [first, first + ops) are the block
+    std::uint32_t ops = 0;
+    OpId entry = no_op;
+    OpId exit = no_op;
+    std::uint32_t window = 1;
+    std::int64_t iterations = 0;
+    std::int64_t stride = 0;
+    std::int64_t scratch_begin = 0;  // scratch from here on rotates; what lies before is shared
+    std::int64_t scratch_stride = 0;
+    std::int64_t short_bytes = 0;
+
+    bool holds(OpId op) const { return op - first < ops; }
+};
+
+// The messages to or from one peer in this schedule.
+struct ScheduleLane {
+    Rank peer = -1;
+    bool sends = false;
+    OpId gate = no_op;  // holding this back holds back every message of the lane
+    OpId last = no_op;  // when this has been issued (in a repeat: in the last iteration), all have
+};
+
+class Schedule {
+  public:
+    Rank rank() const { return rank_; }
+    Rank ranks() const { return ranks_; }
+
+    std::span<const Op> ops() const { return ops_; }
+    std::span<const Repeat> repeats() const { return repeats_; }
+
+    // Operations that wait for the completion of `op`.
+    std::span<const Edge> after_completion(OpId op) const {
+        return {edges_.data() + edge_begin_[op], edges_.data() + edge_begin_[op + 1]};
+    }
+    // The operation that waits for `op` to be handed to the transport; to == no_issue: none.
+    Edge after_issue(OpId op) const { return issue_[op]; }
+    static constexpr OpId no_issue = (1u << 28) - 1;
+
+    // Edges of both kinds into each operation; in a repeat, those of a middle iteration.
+    std::span<const std::uint32_t> in_degree() const { return in_degree_; }
+    // Operations outside repeats that wait for nothing inside the schedule.
+    std::span<const OpId> roots() const { return roots_; }
+
+    std::span<const ScheduleLane> lanes() const { return lanes_; }
+    // For sends and receives: index into lanes(). -1 for the rest.
+    std::int32_t lane_of(OpId op) const { return lane_of_[op]; }
+
+    std::int64_t scratch_bytes() const { return scratch_bytes_; }
+
+    // The repeat that holds `op`, or null.
+    const Repeat* repeat_of(OpId op) const;
+
+    // `op` as it runs in `iteration` of its repeat. Outside repeats: as it is stored.
+    Op at(OpId op, std::int64_t iteration) const;
+
+    // Memory held, for bounding the cache.
+    std::int64_t memory_bytes() const;
+
+  private:
+    friend class ScheduleBuilder;
+
+    Rank rank_ = 0;
+    Rank ranks_ = 1;
+    std::int64_t scratch_bytes_ = 0;
+    std::vector<Op> ops_;
+    std::vector<std::uint32_t> edge_begin_{0};
+    std::vector<Edge> edges_;
+    std::vector<Edge> issue_;
+    std::vector<std::uint32_t> in_degree_;
+    std::vector<OpId> roots_;
+    std::vector<Repeat> repeats_;
+    std::vector<ScheduleLane> lanes_;
+    std::vector<std::int32_t> lane_of_;
+};
+
+// `op` of `repeat` as it runs in `iteration`: shifted, and shortened in the last one.
+Op shifted(Op op, const Repeat& repeat, std::int64_t iteration);
+
+}  // namespace weft

@@ -1,0 +1,121 @@
+#include "schedule/text.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <vector>
+
+namespace weft {
+namespace {
+
+// Appends to `out`; at most 255 characters a call.
+__attribute__((format(printf, 2, 3))) void print(std::string& out, const char* format, ...) {
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    out += text;
+}
+
+const char* buffer_name(Buffer buffer) {
+    switch (buffer) {
+        case Buffer::send: return "send";
+        case Buffer::recv: return "recv";
+        case Buffer::scratch: return "scratch";
+    }
+    return "?";
+}
+
+std::string region_text(Region region) {
+    if (region.bytes == 0) return "nothing";
+    std::string text;
+    print(text, "%s[%lld..%lld)", buffer_name(region.buffer), static_cast<long long>(region.offset),
+          static_cast<long long>(region.offset + region.bytes));
+    return text;
+}
+
+std::string op_text(const Op& op) {
+    const std::string from = region_text(op.from());
+    const std::string into = region_text(op.into());
+    const std::string peer = "rank " + std::to_string(op.peer);
+    switch (op.kind) {
+        case OpKind::join: return "join";
+        case OpKind::send: return "send    " + from + " -> " + peer;
+        case OpKind::recv: return "recv    " + into + " <- " + peer;
+        case OpKind::copy: return "copy    " + from + " -> " + into;
+        case OpKind::reduce: return "reduce  " + into + " = " + from + " (op) " + into;
+        case OpKind::reduce_right: return "reduce  " + into + " = " + into + " (op) " + from;
+    }
+    return "?";
+}
+
+struct Predecessor {
+    OpId op;
+    std::uint32_t distance;
+};
+
+std::string after_text(const std::vector<Predecessor>& predecessors) {
+    std::string text;
+    for (const Predecessor& p : predecessors) {
+        print(text, "%s%u", text.empty() ? "after " : ", ", p.op);
+        if (p.distance > 0)
+            print(text, " of %u iteration%s before", p.distance, p.distance > 1 ? "s" : "");
+    }
+    return text;
+}
+
+struct Line {
+    std::string op;
+    std::string after;
+};
+
+void add_repeat_line(std::string& out, const Repeat& repeat) {
+    print(out, "      repeat %lld times, %u at a time, moving on by %lld bytes",
+          static_cast<long long>(repeat.iterations), repeat.window,
+          static_cast<long long>(repeat.stride));
+    if (repeat.scratch_stride > 0)
+        print(out, ", scratch by %lld", static_cast<long long>(repeat.scratch_stride));
+    if (repeat.short_bytes > 0)
+        print(out, "; the last is %lld bytes shorter", static_cast<long long>(repeat.short_bytes));
+    out += '\n';
+}
+
+}  // namespace
+
+std::string to_text(const Schedule& schedule) {
+    std::vector<std::vector<Predecessor>> predecessors(schedule.ops().size());
+    for (OpId id = 0; id < predecessors.size(); ++id) {
+        for (const Edge& edge : schedule.after_completion(id)) {
+            predecessors[edge.to].push_back({id, edge.distance});
+        }
+    }
+    std::vector<Line> lines;
+    for (OpId id = 0; id < predecessors.size(); ++id) {
+        std::string op = schedule.repeat_of(id) ? "| " : "";
+        std::string after = after_text(predecessors[id]);
+        for (const Repeat& repeat : schedule.repeats()) {
+            if (repeat.exit == id) after += after.empty() ? "after the repeat" : " and the repeat";
+        }
+        lines.push_back({op + op_text(schedule.ops()[id]), after});
+    }
+    std::size_t width = 0;
+    for (const Line& line : lines) width = std::max(width, line.op.size());
+
+    std::string out;
+    for (OpId id = 0; id < lines.size(); ++id) {
+        for (const Repeat& repeat : schedule.repeats()) {
+            if (repeat.first == id) add_repeat_line(out, repeat);
+        }
+        print(out, "%4u  ", id);
+        out += lines[id].op;
+        if (!lines[id].after.empty()) {
+            out.append(width - lines[id].op.size() + 2, ' ');
+            out += lines[id].after;
+        }
+        out += '\n';
+    }
+    return out;
+}
+
+}  // namespace weft

@@ -1,0 +1,19 @@
+// A readable form of a schedule.
+#pragma once
+
+#include <string>
+
+#include "schedule/schedule.h"
+
+namespace weft {
+
+// One line per operation; a repeat is a block that shows its first iteration:
+//
+//   0  copy    send[0..64) -> recv[128..192)
+//   1  send    send[0..64) -> rank 1            after 0
+//
+// What follows "after" has to complete first. The order of the messages of a lane is that of the
+// lines, and not shown.
+std::string to_text(const Schedule& schedule);
+
+}  // namespace weft

@@ -1,0 +1,71 @@
+#include "select/setting.h"
+
+#include <charconv>
+#include <limits>
+
+namespace weft {
+namespace {
+
+// Largest number of segments in flight that a setting may ask for.
+constexpr std::int64_t window_max = 1 << 16;
+
+// The part of `text` before `separator`; leaves the part behind it.
+std::string_view take_until(std::string_view& text, char separator) {
+    std::size_t end = text.find(separator);
+    std::string_view head = text.substr(0, end);
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    return head;
+}
+
+Status refused(const char* variable, std::string_view text, const char* expected) {
+    return failure(WEFT_REFUSED_SETTING, "%s: \"%.*s\"; expected %s", variable,
+                   static_cast<int>(text.size()), text.data(), expected);
+}
+
+}  // namespace
+
+std::optional<std::int64_t> parse_bytes(std::string_view text) {
+    std::int64_t value = 0;
+    const char* end = text.data() + text.size();
+    auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || value < 0 || end - rest > 1) return std::nullopt;
+    int shift = 0;
+    if (rest != end) {
+        switch (*rest) {
+            case 'k':
+            case 'K': shift = 10; break;
+            case 'm':
+            case 'M': shift = 20; break;
+            case 'g':
+            case 'G': shift = 30; break;
+            default: return std::nullopt;
+        }
+    }
+    if (value > std::numeric_limits<std::int64_t>::max() >> shift) return std::nullopt;
+    return value << shift;
+}
+
+Result<AlgorithmSetting> parse_algorithm(const char* variable, std::string_view text) {
+    AlgorithmSetting setting;
+    std::string_view rest = text;
+    setting.name = take_until(rest, ':');
+    while (!rest.empty()) {
+        std::string_view value = take_until(rest, ',');
+        std::string_view key = take_until(value, '=');
+        std::optional<std::int64_t> number = parse_bytes(value);
+        if (key == "segment") {
+            if (!number || *number == 0) return refused(variable, text, "segment=BYTES, as 64K");
+            setting.segment_bytes = *number;
+        } else if (key == "window") {
+            if (!number || *number == 0 || *number > window_max) {
+                return refused(variable, text, "window=1..65536");
+            }
+            setting.window = static_cast<std::uint32_t>(*number);
+        } else {
+            return refused(variable, text, "NAME[:segment=BYTES][,window=COUNT]");
+        }
+    }
+    return setting;
+}
+
+}  // namespace weft

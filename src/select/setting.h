@@ -1,0 +1,24 @@
+// The form of a setting that names an algorithm: "chain:segment=64K,window=8".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace weft {
+
+struct AlgorithmSetting {
+    std::string name;
+    std::optional<std::int64_t> segment_bytes;
+    std::optional<std::uint32_t> window;
+};
+
+// "65536", "64K", "4M", "1G": powers of 1024. None for anything else, and for what overflows.
+std::optional<std::int64_t> parse_bytes(std::string_view text);
+
+// `variable` is named in the sentence of a refusal.
+Result<AlgorithmSetting> parse_algorithm(const char* variable, std::string_view text);
+
+}  // namespace weft

@@ -1,0 +1,22 @@
+// What a rank and its launcher say to each other over the socket WEFT_STARTUP_FD.
+//
+// An exchange, in the byte order of the machine both run on:
+//   rank to launcher    WireSize n, then the n bytes of its card
+//   launcher to rank    WireAnswer::cards, then by rank: WireSize n and n bytes; once all have
+//   asked
+//                    or WireAnswer::rank_ended, then WireSize: the rank that ended before it asked
+// A rank may do several exchanges; its k-th belongs to the k-th of every other rank.
+#pragma once
+
+#include <cstdint>
+
+namespace weft {
+
+using WireSize = std::uint32_t;
+
+enum class WireAnswer : std::uint32_t { cards = 0x57454654, rank_ended = 0x57454645 };
+
+inline constexpr WireSize wire_card_bytes_max = 1u << 20;
+inline constexpr WireSize wire_ranks_max = 1u << 16;
+
+}  // namespace weft

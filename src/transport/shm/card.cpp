@@ -1,0 +1,94 @@
+// Making and reading cards: "weft-shm-1/<node>/<socket>/<key>".
+#include "transport/shm/card.h"
+
+#include <limits.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <vector>
+
+namespace weft::shm {
+namespace {
+
+constexpr const char* card_version = "weft-shm-1";
+
+std::string hex(const Key& key) {
+    static const char digits[] = "0123456789abcdef";
+    std::string text;
+    for (unsigned char byte : key) {
+        text += digits[byte >> 4];
+        text += digits[byte & 15];
+    }
+    return text;
+}
+
+std::optional<Key> parse_hex(const std::string& text) {
+    Key key;
+    if (text.size() != 2 * key.size()) return std::nullopt;
+    auto digit = [](char c) {
+        return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    };
+    for (std::size_t i = 0; i < key.size(); ++i) {
+        const int high = digit(text[2 * i]);
+        const int low = digit(text[2 * i + 1]);
+        if (high < 0 || low < 0) return std::nullopt;
+        key[i] = static_cast<unsigned char>(high * 16 + low);
+    }
+    return key;
+}
+
+std::optional<Key> random_key() {
+    Key key;
+    if (getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
+        return std::nullopt;
+    return key;
+}
+
+std::string namespace_name(const char* link) {
+    char name[64];
+    const ssize_t length = readlink(link, name, sizeof name);
+    return length > 0 ? std::string(name, static_cast<std::size_t>(length)) : "?";
+}
+
+// The running kernel, and the namespaces that abstract sockets and process numbers live in.
+std::string this_node() {
+    std::string boot;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+    char host[HOST_NAME_MAX + 1] = "";
+    gethostname(host, sizeof host - 1);
+    std::string node = boot + "," + host + "," + namespace_name("/proc/self/ns/net") + "," +
+                       namespace_name("/proc/self/ns/pid");
+    for (char& c : node)
+        if (c <= ' ' || c == '/') c = '_';
+    return node;
+}
+
+}  // namespace
+
+std::optional<Card> Card::make() {
+    const std::optional<Key> name = random_key();
+    const std::optional<Key> key = random_key();
+    if (!name || !key) return std::nullopt;
+    return Card{this_node(), "weft-" + hex(*name), *key};
+}
+
+std::optional<Card> Card::parse(const std::string& text) {
+    std::vector<std::string> fields(1);
+    for (char c : text) {
+        if (c == '/')
+            fields.emplace_back();
+        else
+            fields.back() += c;
+    }
+    if (fields.size() != 4 || fields[0] != card_version) return std::nullopt;
+    const std::optional<Key> key = parse_hex(fields[3]);
+    if (!key) return std::nullopt;
+    return Card{fields[1], fields[2], *key};
+}
+
+std::string Card::text() const {
+    return std::string(card_version) + "/" + node + "/" + socket + "/" + hex(key);
+}
+
+}  // namespace weft::shm

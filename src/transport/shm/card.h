@@ -1,0 +1,23 @@
+// What a rank tells the others about where it is and how it is reached through shared memory.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+namespace weft::shm {
+
+using Key = std::array<unsigned char, 16>;
+
+struct Card {
+    std::string node;    // equal on ranks that can reach each other
+    std::string socket;  // the name of an abstract Unix socket
+    Key key{};           // known to the job alone: other users can see socket names
+
+    // A card for this process with a new name and key; nothing when there is no randomness.
+    static std::optional<Card> make();
+    static std::optional<Card> parse(const std::string& text);
+    std::string text() const;
+};
+
+}  // namespace weft::shm

@@ -1,0 +1,41 @@
+// Bringing the ranks of one node together: who is on it, and the swap of descriptors.
+//
+// A rank listens on an abstract Unix socket with a random name and tells it on its card, together
+// with a random key. When all cards are known, each pair on the same node swaps the descriptors
+// of segment and doorbells; then the sockets are closed. Only processes of the same user that know
+// the key are believed.
+//
+// Thread safety: none.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "transport/shm/fd.h"
+#include "transport/shm/shm.h"
+
+namespace weft {
+
+class ShmNode {
+  public:
+    // Opens the socket. Returns at once.
+    static Result<std::unique_ptr<ShmNode>> prepare();
+
+    // What the other ranks must know; a word without spaces inside, to be given to connect().
+    const std::string& card() const { return card_; }
+
+    // Collective over the ranks whose cards name this node: waits for them, at most 30 s.
+    // cards[r] is rank r's card; a rank whose card is empty or foreign will not be reachable.
+    Result<std::unique_ptr<ShmTransport>> connect(Rank rank, std::span<const std::string> cards);
+
+  private:
+    ShmNode() = default;
+
+    shm::Fd listener_;
+    std::string card_;
+};
+
+}  // namespace weft

@@ -1,0 +1,54 @@
+// A queue that keeps its storage, so that a steady state allocates nothing.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace weft::shm {
+
+template <class T>
+class Fifo {
+  public:
+    bool empty() const { return size_ == 0; }
+    std::size_t size() const { return size_; }
+    T& front() { return slots_[first_]; }
+
+    void push(T value) {
+        if (size_ == slots_.size()) grow();
+        slots_[(first_ + size_) & (slots_.size() - 1)] = std::move(value);
+        ++size_;
+    }
+
+    void pop() {
+        first_ = (first_ + 1) & (slots_.size() - 1);
+        --size_;
+    }
+
+    void clear() { size_ = 0; }
+
+    // Keeps the order of what stays.
+    template <class Predicate>
+    void remove_if(Predicate unwanted) {
+        for (std::size_t n = size_; n > 0; --n) {
+            T value = std::move(front());
+            pop();
+            if (!unwanted(value)) push(std::move(value));
+        }
+    }
+
+  private:
+    void grow() {
+        std::vector<T> larger(slots_.empty() ? 8 : 2 * slots_.size());
+        for (std::size_t i = 0; i < size_; ++i)
+            larger[i] = std::move(slots_[(first_ + i) & (slots_.size() - 1)]);
+        slots_ = std::move(larger);
+        first_ = 0;
+    }
+
+    std::vector<T> slots_;  // a power of two, or empty
+    std::size_t first_ = 0;
+    std::size_t size_ = 0;
+};
+
+}  // namespace weft::shm

@@ -1,0 +1,336 @@
+// The receiving half: records out of the ring, to the receives they meet.
+#include <errno.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+
+#include "transport/shm/copy_table.h"
+#include "transport/shm/shm.h"
+
+namespace weft {
+
+using shm::Announcement;
+using shm::Arrival;
+using shm::LaneQueue;
+using shm::LargeMethod;
+using shm::Outcome;
+using shm::Post;
+using shm::Record;
+using shm::RecordKind;
+using shm::SlotId;
+
+namespace {
+
+constexpr std::uint32_t quiet_polls_max = 4096;     // between two looks for lost peers
+constexpr std::size_t pull_bytes_max = 256 * 1024;  // in one call, and so in one poll
+
+Outcome mismatch(std::size_t sent_bytes, std::size_t expected_bytes) {
+    return {WEFT_BROKEN_MESSAGE, static_cast<std::int64_t>(sent_bytes),
+            static_cast<std::int64_t>(expected_bytes)};
+}
+
+// The post that the lane's next message meets; null when there is none.
+Post* next_post(LaneQueue& lane) {
+    Post* post = lane.waiting;
+    if (post != nullptr) lane.waiting = post->next;
+    return post;
+}
+
+}  // namespace
+
+inline void ShmTransport::take_eager(Peer& peer, Record* record) {
+    LaneQueue& lane = peer.receives.find(record->id);
+    const std::size_t bytes = record->bytes;
+    if (Post* post = next_post(lane)) [[likely]] {
+        if (post->bytes == bytes) [[likely]] {
+            shm::copy_bytes(post->data, record->payload(), bytes);
+            settle(peer, lane, post, {});
+        } else {
+            settle(peer, lane, post, mismatch(bytes, post->bytes));
+        }
+        return;
+    }
+    if (is_dead(record->id)) return;
+    Arrival* arrival = arrivals_.take();
+    *arrival = {.data = bytes > 0 ? blocks_.take(bytes) : nullptr, .bytes = bytes};
+    shm::copy_bytes(arrival->data, record->payload(), bytes);
+    lane.append(arrival);
+}
+
+inline void ShmTransport::take(Peer& peer, Record* record) {
+    switch (record->kind(std::memory_order_relaxed)) {
+        [[likely]] case RecordKind::eager:
+            return take_eager(peer, record);
+        case RecordKind::announce:
+            return take_announcement(peer, record);
+        case RecordKind::data:
+            return take_data(peer, record);
+        case RecordKind::clear:
+            return take_clear(peer, record);
+        case RecordKind::finished: {
+            const SlotId id = SlotId::unpack(record->id);
+            if (SendTransfer* transfer = sends_.find(id)) finish_send(*transfer, id);
+            return;
+        }
+        case RecordKind::revoked: {
+            const SlotId id = SlotId::unpack(record->id);
+            if (receives_.find(id) != nullptr) finish_receive(id, {.code = WEFT_BROKEN_RANK});
+            return;
+        }
+        case RecordKind::none:
+        case RecordKind::skip:
+            break;
+    }
+    WEFT_ASSERT(!"a record of a known kind");
+}
+
+// Takes the peer's records up to the first that finishes something: to look for more would wait
+// for a cache line that the peer has just written, while somebody waits for the completion.
+inline void ShmTransport::take_some(Peer& peer) {
+    const std::size_t told_before = told_;
+    std::size_t moved_bytes = 0;
+    Record* record = peer.in.peek();
+    if (record == nullptr) {
+        if (peer.in.yield_room()) ring_doorbell(peer);
+        return;
+    }
+    do {
+        moved_bytes += shm::record_span(record->bytes);
+        take(peer, record);
+        if (peer.in.pop(record)) ring_doorbell(peer);
+        if (told_ != told_before || moved_bytes >= peer.window_bytes) return;
+        record = peer.in.peek();
+    } while (record != nullptr);
+}
+
+void ShmTransport::take_the_rest(Peer& peer) {
+    while (Record* record = peer.in.peek()) {
+        take(peer, record);
+        (void)peer.in.pop(record);
+    }
+}
+
+std::size_t ShmTransport::poll(std::span<Completion> done) {
+    done_ = done;
+    told_ = 0;
+    for (; !backlog_.empty() && told_ < done_.size(); backlog_.pop())
+        done_[told_++] = backlog_.front().completion;
+
+    const std::size_t peers = peers_.size();
+    for (std::size_t i = 0; i < peers; ++i) {
+        if (told_ == done_.size()) [[unlikely]] {
+            // Begin with the others next time, lest a busy peer keep them out.
+            first_peer_ = (first_peer_ + i) % peers;
+            break;
+        }
+        const std::size_t index = first_peer_ + i;
+        Peer& peer = peers_[index < peers ? index : index - peers];
+        take_some(peer);
+        if (peer.has_work) work_on(peer);
+    }
+    if (told_ == 0 && ++quiet_polls_ >= quiet_polls_max) {
+        quiet_polls_ = 0;
+        look_for_lost_peers();
+    }
+    done_ = {};
+    return told_;
+}
+
+Posted ShmTransport::post_recv(Lane lane, MutBytes data, Token token) {
+    Peer& peer = peer_of(lane.peer);
+    LaneQueue& queue = peer.receives.find(lane.stream.packed());
+    if (queue.first_arrival != nullptr || peer.lost) [[unlikely]]
+        return post_recv_late(peer, lane, data, token);
+    Post* post = posts_.take();
+    post->data = data.data();
+    post->bytes = data.size();
+    post->token = token;
+    post->stream = queue.stream;
+    post->finished = false;
+    queue.append(post);
+    if (queue.waiting == nullptr) queue.waiting = post;
+    return Posted::pending;
+}
+
+// As post_recv(), when the message is there before the receive, or will never come.
+Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data, Token token) {
+    LaneQueue& queue = peer.receives.find(lane.stream.packed());
+    Arrival* arrival = queue.first_arrival;
+    if (arrival == nullptr || (peer.lost && arrival->announced)) return refuse(peer, lane, token);
+
+    queue.first_arrival = arrival->next;
+    if (!arrival->announced && arrival->bytes == data.size() && queue.oldest == nullptr &&
+        backlog_.empty()) {
+        shm::copy_bytes(data.data(), arrival->data, data.size());
+        release(arrival);
+        return Posted::done;
+    }
+    Post* post = posts_.take();
+    *post = {.data = data.data(), .bytes = data.size(), .token = token, .stream = queue.stream};
+    queue.append(post);
+    if (arrival->announced) {
+        start_receive(peer, queue, post, arrival->announcement);
+    } else if (arrival->bytes == data.size()) {
+        shm::copy_bytes(data.data(), arrival->data, data.size());
+        settle(peer, queue, post, {});
+    } else {
+        settle(peer, queue, post, mismatch(arrival->bytes, data.size()));
+    }
+    release(arrival);
+    return Posted::pending;
+}
+
+void ShmTransport::take_announcement(Peer& peer, Record* record) {
+    Announcement from;
+    std::memcpy(&from, record->payload(), sizeof from);
+    LaneQueue& lane = peer.receives.find(record->id);
+    if (Post* post = next_post(lane)) {
+        start_receive(peer, lane, post, from);
+    } else if (is_dead(record->id)) {
+        send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(from.transfer)});
+    } else {
+        Arrival* arrival = arrivals_.take();
+        *arrival = {.bytes = from.bytes, .announced = true, .announcement = from};
+        lane.append(arrival);
+    }
+}
+
+void ShmTransport::start_receive(Peer& peer, LaneQueue& lane, Post* post,
+                                 const Announcement& from) {
+    if (from.bytes != post->bytes) {
+        send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(from.transfer)});
+        settle(peer, lane, post, mismatch(from.bytes, post->bytes));
+        return;
+    }
+    LargeMethod method = settings_.large;
+    if (method == LargeMethod::by_table) method = shm::large_method(post->bytes);
+    const SlotId id = receives_.add({.peer = &peer, .post = post, .from = from});
+    ReceiveTransfer& transfer = *receives_.find(id);
+    if (method == LargeMethod::vm_readv && peer.can_pull && still_readable(transfer)) {
+        transfer.pulled = true;
+        peer.pulls.push(id);
+        peer.has_work = true;
+    } else {
+        push_through_ring(id, transfer);
+    }
+}
+
+// Asks the sender to stream the message from its beginning.
+void ShmTransport::push_through_ring(SlotId id, ReceiveTransfer& transfer) {
+    transfer.pulled = false;
+    transfer.offset = 0;
+    send_control(*transfer.peer, {.kind = RecordKind::clear,
+                                  .about = SlotId::unpack(transfer.from.transfer),
+                                  .own = id});
+}
+
+void ShmTransport::take_data(Peer& peer, Record* record) {
+    const SlotId id = SlotId::unpack(record->id);
+    ReceiveTransfer* transfer = receives_.find(id);
+    if (transfer == nullptr) return;  // abandoned
+    WEFT_ASSERT(transfer->peer == &peer &&
+                record->bytes <= transfer->post->bytes - transfer->offset);
+    std::memcpy(transfer->post->data + transfer->offset, record->payload(), record->bytes);
+    transfer->offset += record->bytes;
+    if (transfer->offset == transfer->post->bytes) {
+        ++counters_.large_by_ring;
+        finish_receive(id, {});
+    }
+}
+
+void ShmTransport::finish_receive(SlotId id, const Outcome& how) {
+    const ReceiveTransfer transfer = *receives_.find(id);
+    receives_.remove(id);
+    Peer& peer = *transfer.peer;
+    settle(peer, peer.receives.find(transfer.post->stream), transfer.post, how);
+}
+
+// The sender takes this back before it lets go of its buffer. A read-modify-write, because a plain
+// load could be satisfied before the copy that precedes it has read its last byte.
+bool ShmTransport::still_readable(const ReceiveTransfer& transfer) const {
+    const SlotId sender = SlotId::unpack(transfer.from.transfer);
+    auto& readable = transfer.peer->parts.segment->header().readable;
+    return sender.index < readable.size() &&
+           readable[sender.index].fetch_add(0, std::memory_order_seq_cst) == sender.use;
+}
+
+// The next part of the first pull. False when nothing is left to do now.
+bool ShmTransport::pull_piece(Peer& peer) {
+    const SlotId id = peer.pulls.front();
+    ReceiveTransfer& transfer = *receives_.find(id);
+    const Post& post = *transfer.post;
+    if (transfer.offset < post.bytes) {
+        const std::size_t bytes = std::min(pull_bytes_max, post.bytes - transfer.offset);
+        const iovec to{post.data + transfer.offset, bytes};
+        const iovec from{reinterpret_cast<void*>(transfer.from.address + transfer.offset), bytes};
+        const ssize_t moved = process_vm_readv(peer.parts.pid, &to, 1, &from, 1, 0);
+        if (moved <= 0) {
+            // EFAULT is about this memory; anything else would happen with the next message too.
+            if (moved < 0 && errno != EFAULT) {
+                peer.can_pull = false;
+                ++counters_.vm_readv_refusals;
+            }
+            peer.pulls.pop();
+            push_through_ring(id, transfer);
+            return !peer.pulls.empty();
+        }
+        transfer.offset += static_cast<std::size_t>(moved);
+        if (transfer.offset < post.bytes) return true;
+    }
+    peer.pulls.pop();
+    if (still_readable(transfer)) {
+        ++counters_.large_by_vm_readv;
+        send_control(peer, {.kind = RecordKind::finished,
+                            .about = SlotId::unpack(transfer.from.transfer)});
+        finish_receive(id, {});
+    } else {
+        finish_receive(id, {.code = WEFT_BROKEN_RANK});
+    }
+    return !peer.pulls.empty();
+}
+
+// Messages of an abandoned context come to nobody.
+bool ShmTransport::is_dead(std::uint64_t stream) const {
+    return !dead_contexts_.empty() &&
+           std::binary_search(dead_contexts_.begin(), dead_contexts_.end(),
+                              StreamId::unpack(stream).context);
+}
+
+void ShmTransport::release(Arrival* arrival) {
+    if (arrival->data != nullptr) blocks_.give_back(arrival->data, arrival->bytes);
+    arrivals_.give_back(arrival);
+}
+
+void ShmTransport::abandon_receives(Peer& peer, std::uint32_t context) {
+    auto is_of_context = [&](std::uint64_t stream) {
+        return StreamId::unpack(stream).context == context;
+    };
+    auto let_go = [&](std::uint64_t transfer) {
+        send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(transfer)});
+    };
+    peer.pulls.remove_if([&](SlotId id) {
+        const ReceiveTransfer& transfer = *receives_.find(id);
+        if (!is_of_context(transfer.post->stream)) return false;
+        let_go(transfer.from.transfer);
+        return true;
+    });
+    // What comes through the ring finds no transfer and is dropped.
+    receives_.for_each([&](SlotId id, ReceiveTransfer& transfer) {
+        if (transfer.peer == &peer && is_of_context(transfer.post->stream)) receives_.remove(id);
+    });
+    peer.receives.for_each([&](LaneQueue& lane) {
+        if (!is_of_context(lane.stream)) return;
+        lane.waiting = nullptr;
+        while (Post* post = lane.oldest) {
+            lane.oldest = post->next;
+            posts_.give_back(post);
+        }
+        while (Arrival* arrival = lane.first_arrival) {
+            lane.first_arrival = arrival->next;
+            if (arrival->announced) let_go(arrival->announcement.transfer);
+            release(arrival);
+        }
+    });
+}
+
+}  // namespace weft

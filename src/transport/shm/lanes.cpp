@@ -1,0 +1,54 @@
+// The table of lanes.
+#include "transport/shm/lanes.h"
+
+namespace weft::shm {
+
+// The stream's entry, or the free one where it belongs. The table is never full.
+std::size_t Lanes::place_of(std::uint64_t stream) const {
+    const std::size_t mask = table_.size() - 1;
+    const std::uint64_t mixed = stream * 0x9e3779b97f4a7c15u;
+    std::size_t place = static_cast<std::size_t>(mixed >> 32) & mask;
+    while (table_[place].used && table_[place].stream != stream) place = (place + 1) & mask;
+    return place;
+}
+
+LaneQueue* Lanes::find_existing(std::uint64_t stream) {
+    LaneQueue& lane = table_[place_of(stream)];
+    return lane.used ? &lane : nullptr;
+}
+
+LaneQueue& Lanes::search(std::uint64_t stream) {
+    std::size_t place = place_of(stream);
+    if (!table_[place].used) {
+        if (4 * (used_ + 1) > 3 * table_.size()) {
+            rebuild();
+            place = place_of(stream);
+        }
+        table_[place].used = true;
+        table_[place].stream = stream;
+        ++used_;
+    }
+    last_ = &table_[place];
+    return *last_;
+}
+
+// Idle lanes are forgotten here and only here: a program that makes and frees streams for ever
+// does not fill the table, and a stream in use keeps its place meanwhile.
+void Lanes::rebuild() {
+    std::size_t busy = 0;
+    for (const LaneQueue& lane : table_) busy += lane.used && !lane.idle();
+    std::size_t size = 16;
+    while (size < 4 * (busy + 1)) size *= 2;
+
+    std::vector<LaneQueue> old(size);
+    old.swap(table_);
+    used_ = 0;
+    for (const LaneQueue& lane : old) {
+        if (!lane.used || lane.idle()) continue;
+        table_[place_of(lane.stream)] = lane;
+        ++used_;
+    }
+    last_ = table_.data();
+}
+
+}  // namespace weft::shm

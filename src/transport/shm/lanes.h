@@ -1,0 +1,119 @@
+// The lanes from or to one peer: which post a message meets, and in which order posts are told.
+//
+// A lane keeps its posts in posting order until they have been told. Messages meet them in that
+// order too, but may be finished with in another (a small message overtakes the data of a large
+// one); a post that is finished before an earlier one waits for it. Messages that come before
+// their post wait as arrivals.
+//
+// Thread safety: none. Invariant: a lane with arrivals has no post that still waits for a message.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.h"
+#include "transport/shm/pool.h"
+#include "transport/shm/slots.h"
+#include "transport/transport.h"
+
+namespace weft::shm {
+
+// How a post ended.
+struct Outcome {
+    weft_status code = WEFT_OK;
+    std::int64_t sent_bytes = 0;
+    std::int64_t expected_bytes = 0;
+};
+
+// A send or receive that has not been told yet.
+struct Post {
+    Post* next = nullptr;
+    std::byte* data = nullptr;  // of a send: only read
+    std::size_t bytes = 0;
+    Token token{};
+    std::uint64_t stream = 0;
+    SlotId transfer{};  // of a large send
+    bool finished = false;
+    Outcome outcome{};  // when finished
+};
+
+// A large message that waits at its sender.
+struct Announcement {
+    std::uint64_t bytes = 0;
+    std::uint64_t address = 0;  // in the sender's memory
+    std::uint64_t transfer = 0;
+};
+
+// A message that came before its post.
+struct Arrival {
+    Arrival* next = nullptr;
+    std::byte* data = nullptr;  // of `bytes` bytes; null: announced only, or empty
+    std::size_t bytes = 0;
+    bool announced = false;
+    Announcement announcement{};
+};
+
+struct LaneQueue {
+    std::uint64_t stream = 0;
+    bool used = false;
+    Post* oldest = nullptr;   // posts in posting order
+    Post* newest = nullptr;
+    Post* waiting = nullptr;  // the first post that no message has met
+    Arrival* first_arrival = nullptr;
+    Arrival* last_arrival = nullptr;
+
+    bool idle() const { return oldest == nullptr && first_arrival == nullptr; }
+
+    void append(Post* post) {
+        post->next = nullptr;
+        if (oldest == nullptr)
+            oldest = post;
+        else
+            newest->next = post;
+        newest = post;
+    }
+
+    void append(Arrival* arrival) {
+        arrival->next = nullptr;
+        if (first_arrival == nullptr)
+            first_arrival = arrival;
+        else
+            last_arrival->next = arrival;
+        last_arrival = arrival;
+    }
+};
+
+// A table from stream to lane. References stay good until the next find().
+class Lanes {
+  public:
+    Lanes() : table_(16) {}
+    Lanes(Lanes&&) = default;  // keeps the table where it is, and so last_
+    Lanes& operator=(Lanes&&) = default;
+
+    // The lane of this stream, made if need be.
+    LaneQueue& find(std::uint64_t stream) {
+        if (last_->used && last_->stream == stream) [[likely]] return *last_;
+        return search(stream);
+    }
+
+    // As find(), but null instead of a new lane.
+    LaneQueue* find_existing(std::uint64_t stream);
+
+    template <class Visit>
+    void for_each(Visit visit) {
+        for (LaneQueue& lane : table_)
+            if (lane.used) visit(lane);
+    }
+
+  private:
+    LaneQueue& search(std::uint64_t stream);
+    std::size_t place_of(std::uint64_t stream) const;
+    void rebuild();
+
+    std::vector<LaneQueue> table_;  // open addressing; a power of two
+    std::size_t used_ = 0;
+    LaneQueue* last_ = table_.data();
+};
+
+}  // namespace weft::shm

@@ -1,0 +1,204 @@
+// The sending half: messages into the peer's ring, large ones announced and then streamed.
+//
+// Towards one peer, records go out in this order: answers about transfers, sends in posting order,
+// pieces of large messages. Pieces use a part of the ring only, so that small messages of other
+// lanes always find room between them.
+#include <algorithm>
+
+#include "transport/shm/shm.h"
+
+namespace weft {
+
+using shm::Announcement;
+using shm::Control;
+using shm::LaneQueue;
+using shm::Post;
+using shm::Record;
+using shm::RecordKind;
+using shm::SlotId;
+
+namespace {
+
+// Room for a record, or null after the reader was asked to tell when there is some.
+Record* reserve(shm::RingWriter& ring, std::size_t payload_bytes) {
+    Record* record = ring.reserve(payload_bytes);
+    if (record == nullptr && ring.ask_for_room(payload_bytes)) record = ring.reserve(payload_bytes);
+    return record;
+}
+
+}  // namespace
+
+inline bool ShmTransport::write_eager(Peer& peer, std::uint64_t stream, Bytes data) {
+    Record* record = peer.out.reserve(data.size());
+    if (record == nullptr) [[unlikely]] {
+        record = reserve(peer.out, data.size());
+        if (record == nullptr) return false;
+    }
+    shm::copy_bytes(record->payload(), data.data(), data.size());
+    peer.out.publish(record, RecordKind::eager, stream, data.size());
+    ring_doorbell(peer);
+    return true;
+}
+
+Posted ShmTransport::post_send(Lane lane, Bytes data, Token token) {
+    Peer& peer = peer_of(lane.peer);
+    // With completions waiting in the backlog, `done` might overtake one of this lane.
+    if (data.size() <= peer.eager_bytes && peer.is_clear() && backlog_.empty()) [[likely]] {
+        if (write_eager(peer, lane.stream.packed(), data)) return Posted::done;
+    }
+    return post_send_slowly(peer, lane, data, token);
+}
+
+Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token token) {
+    if (peer.lost) return refuse(peer, lane, token);
+    const std::uint64_t stream = lane.stream.packed();
+    LaneQueue& queue = peer.sends.find(stream);
+    const bool is_eager = data.size() <= peer.eager_bytes;
+    // Sends that wait on other lanes do not matter, unless they wait for room in the ring.
+    const bool is_next = queue.idle() && peer.controls.empty() && peer.unwritten.empty() &&
+                         backlog_.empty();
+    if (is_eager && is_next && write_eager(peer, stream, data)) return Posted::done;
+
+    Post* post = posts_.take();
+    *post = {.data = const_cast<std::byte*>(data.data()),
+             .bytes = data.size(),
+             .token = token,
+             .stream = stream};
+    if (!is_eager) {
+        post->transfer = sends_.add({.peer = &peer, .post = post});
+        auto& readable = segment_->header().readable;
+        if (post->transfer.index < readable.size())
+            readable[post->transfer.index].store(post->transfer.use, std::memory_order_release);
+    }
+    queue.append(post);
+    ++peer.sends_pending;
+    peer.unwritten.push(post);
+    peer.has_work = true;
+    flush(peer);
+    return Posted::pending;
+}
+
+bool ShmTransport::write_post(Peer& peer, Post* post) {
+    if (post->bytes <= peer.eager_bytes) {
+        if (!write_eager(peer, post->stream, {post->data, post->bytes})) return false;
+        LaneQueue& lane = peer.sends.find(post->stream);
+        peer.sends_pending -= settle(peer, lane, post, {});
+        return true;
+    }
+    Record* record = reserve(peer.out, sizeof(Announcement));
+    if (record == nullptr) return false;
+    const Announcement announcement{
+        .bytes = post->bytes,
+        .address = reinterpret_cast<std::uintptr_t>(post->data),
+        .transfer = post->transfer.packed(),
+    };
+    std::memcpy(record->payload(), &announcement, sizeof announcement);
+    peer.out.publish(record, RecordKind::announce, post->stream, sizeof announcement);
+    ring_doorbell(peer);
+    return true;
+}
+
+bool ShmTransport::write_control(Peer& peer, const Control& control) {
+    const std::uint64_t own = control.own.packed();
+    Record* record = reserve(peer.out, sizeof own);
+    if (record == nullptr) return false;
+    std::memcpy(record->payload(), &own, sizeof own);
+    peer.out.publish(record, control.kind, control.about.packed(), sizeof own);
+    ring_doorbell(peer);
+    return true;
+}
+
+void ShmTransport::send_control(Peer& peer, const Control& control) {
+    if (peer.lost) return;
+    if (peer.controls.empty() && write_control(peer, control)) return;
+    peer.controls.push(control);
+    peer.has_work = true;
+}
+
+// The next piece of the first stream; false when there is no room for it.
+bool ShmTransport::write_piece(Peer& peer) {
+    const SlotId id = peer.streams.front();
+    SendTransfer& transfer = *sends_.find(id);
+    const Post& post = *transfer.post;
+    const std::size_t bytes = std::min(peer.piece_bytes, post.bytes - transfer.offset);
+    const std::size_t in_flight_max = peer.window_bytes - shm::record_span(bytes);
+    if (peer.out.in_flight() > in_flight_max && peer.out.refresh_in_flight() > in_flight_max &&
+        !peer.out.ask_until_in_flight(in_flight_max))
+        return false;
+    Record* record = reserve(peer.out, bytes);
+    if (record == nullptr) return false;
+    std::memcpy(record->payload(), post.data + transfer.offset, bytes);
+    peer.out.publish(record, RecordKind::data, transfer.receiver.packed(), bytes);
+    ring_doorbell(peer);
+    transfer.offset += bytes;
+    if (transfer.offset == post.bytes) {
+        peer.streams.pop();
+        finish_send(transfer, id);
+    }
+    return true;
+}
+
+// Writes what is queued, a bounded amount. False when nothing is queued or there is no room.
+bool ShmTransport::flush(Peer& peer) {
+    for (; !peer.controls.empty(); peer.controls.pop())
+        if (!write_control(peer, peer.controls.front())) return false;
+    for (; !peer.unwritten.empty(); peer.unwritten.pop())
+        if (!write_post(peer, peer.unwritten.front())) return false;
+    for (std::size_t bytes = 0; !peer.streams.empty(); bytes += peer.piece_bytes) {
+        if (bytes >= peer.window_bytes) return true;
+        if (!write_piece(peer)) return false;
+    }
+    return false;
+}
+
+void ShmTransport::finish_send(SendTransfer transfer, SlotId id) {
+    Peer& peer = *transfer.peer;
+    end_send_transfer(id);
+    peer.sends_pending -= settle(peer, peer.sends.find(transfer.post->stream), transfer.post, {});
+}
+
+void ShmTransport::end_send_transfer(SlotId id) {
+    auto& readable = segment_->header().readable;
+    if (id.index < readable.size()) readable[id.index].store(0, std::memory_order_seq_cst);
+    sends_.remove(id);
+}
+
+// The receiver is ready. Should the send have been abandoned meanwhile, it must not wait for ever.
+void ShmTransport::take_clear(Peer& peer, Record* record) {
+    std::uint64_t receiver;
+    std::memcpy(&receiver, record->payload(), sizeof receiver);
+    const SlotId id = SlotId::unpack(record->id);
+    if (SendTransfer* transfer = sends_.find(id)) {
+        transfer->receiver = SlotId::unpack(receiver);
+        peer.streams.push(id);
+        peer.has_work = true;
+    } else {
+        send_control(peer, {.kind = RecordKind::revoked, .about = SlotId::unpack(receiver)});
+    }
+}
+
+void ShmTransport::abandon_sends(Peer& peer, std::uint32_t context) {
+    auto is_of_context = [&](std::uint64_t stream) {
+        return StreamId::unpack(stream).context == context;
+    };
+    peer.unwritten.remove_if([&](const Post* post) { return is_of_context(post->stream); });
+    peer.streams.remove_if([&](SlotId id) {
+        const SendTransfer& transfer = *sends_.find(id);
+        if (!is_of_context(transfer.post->stream)) return false;
+        send_control(peer, {.kind = RecordKind::revoked, .about = transfer.receiver});
+        return true;
+    });
+    sends_.for_each([&](SlotId id, SendTransfer& transfer) {
+        if (transfer.peer == &peer && is_of_context(transfer.post->stream)) end_send_transfer(id);
+    });
+    peer.sends.for_each([&](LaneQueue& lane) {
+        if (!is_of_context(lane.stream)) return;
+        while (Post* post = lane.oldest) {
+            lane.oldest = post->next;
+            posts_.give_back(post);
+            --peer.sends_pending;
+        }
+    });
+}
+
+}  // namespace weft

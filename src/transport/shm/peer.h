@@ -1,0 +1,62 @@
+// Everything the transport keeps about one other rank of its node.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+
+#include "transport/shm/doorbell.h"
+#include "transport/shm/fd.h"
+#include "transport/shm/fifo.h"
+#include "transport/shm/lanes.h"
+#include "transport/shm/ring.h"
+#include "transport/shm/segment.h"
+#include "transport/shm/slots.h"
+
+namespace weft::shm {
+
+// How a rank of the node is reached.
+struct PeerParts {
+    Rank rank = -1;
+    std::size_t index = 0;  // its number among the ranks of the node
+    std::shared_ptr<Segment> segment;
+    Doorbells doorbells;
+    Fd life;        // readable when the process has ended; none: deaths go unseen
+    pid_t pid = 0;  // 0: its memory cannot be read
+};
+
+// A record without a message: about one transfer of a large one.
+struct Control {
+    RecordKind kind = RecordKind::none;
+    SlotId about{};  // the addressee's transfer
+    SlotId own{};    // of `clear`: the receiver's transfer
+};
+
+struct Peer {
+    // Used by every message and every poll.
+    RingReader in;
+    RingWriter out;
+    std::atomic<std::uint32_t>* armed = nullptr;
+    std::size_t eager_bytes = 0;
+    std::size_t piece_bytes = 0;   // of a large message, at most, in one record
+    std::size_t window_bytes = 0;  // of large messages under way; the rest of the ring is for others
+    std::size_t sends_pending = 0;
+    bool lost = false;      // dead or gone: nothing can be sent, nothing more will come
+    bool has_work = false;  // one of the four queues below is not empty
+    Lanes receives;
+    Lanes sends;
+
+    Fifo<Control> controls;   // records there was no room for
+    Fifo<Post*> unwritten;    // sends there was no room for, in posting order
+    Fifo<SlotId> streams;     // large sends whose receiver is ready, first come first served
+    Fifo<SlotId> pulls;       // large receives by vm_readv, likewise
+
+    bool loss_told = false;
+    bool can_pull = false;
+    PeerParts parts;
+
+    // Nothing is queued and no earlier send is pending, so that a send may complete at once.
+    bool is_clear() const { return sends_pending == 0 && !lost && controls.empty(); }
+};
+
+}  // namespace weft::shm

@@ -1,0 +1,100 @@
+// Creating and mapping segments.
+#include "transport/shm/segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <bit>
+#include <new>
+
+namespace weft::shm {
+namespace {
+
+constexpr std::uint64_t segment_magic = 0x3130'6d68'7374'6677;  // its last digits: the version
+constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+constexpr std::size_t page_bytes = 4096;
+
+std::size_t round_to_page(std::size_t bytes) { return (bytes + page_bytes - 1) & ~(page_bytes - 1); }
+
+std::size_t controls_offset() { return round_to_page(sizeof(SegmentHeader)); }
+
+std::size_t data_offset(SegmentShape shape) {
+    return round_to_page(controls_offset() + shape.rings * sizeof(RingControl));
+}
+
+std::size_t segment_bytes(SegmentShape shape) {
+    return data_offset(shape) + shape.rings * shape.ring_bytes;
+}
+
+Result<std::byte*> map(int fd, std::size_t bytes) {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return failure(WEFT_REFUSED_MEMORY, "cannot map %zu bytes of shared memory: %s", bytes,
+                       strerror(errno));
+    return static_cast<std::byte*>(memory);
+}
+
+}  // namespace
+
+Segment::Segment(Fd fd, std::byte* memory, SegmentShape shape)
+    : fd_(std::move(fd)), memory_(memory), shape_(shape) {}
+
+Segment::~Segment() { munmap(memory_, segment_bytes(shape_)); }
+
+Result<std::shared_ptr<Segment>> Segment::create(SegmentShape shape) {
+    const std::size_t bytes = segment_bytes(shape);
+    Fd fd(memfd_create("weft", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0 ||
+        fcntl(fd.get(), F_ADD_SEALS, size_seals) != 0)
+        return failure(WEFT_REFUSED_MEMORY, "cannot create %zu bytes of shared memory: %s", bytes,
+                       strerror(errno));
+    Result<std::byte*> memory = map(fd.get(), bytes);
+    if (!memory.is_ok()) return memory.status();
+
+    auto* header = new (*memory) SegmentHeader;
+    header->rings = shape.rings;
+    header->ring_bytes = shape.ring_bytes;
+    header->magic = segment_magic;
+    for (std::size_t i = 0; i < shape.rings; ++i)
+        new (*memory + controls_offset() + i * sizeof(RingControl)) RingControl;
+    return std::make_shared<Segment>(std::move(fd), *memory, shape);
+}
+
+Result<std::shared_ptr<Segment>> Segment::open(int received_fd, std::size_t rings) {
+    Fd fd(fcntl(received_fd, F_DUPFD_CLOEXEC, 0));
+    struct stat info {};
+    if (!fd || fstat(fd.get(), &info) != 0)
+        return failure(WEFT_REFUSED_MEMORY, "cannot use a peer's shared memory: %s",
+                       strerror(errno));
+    const int seals = fcntl(fd.get(), F_GET_SEALS);
+    if (seals < 0 || (seals & size_seals) != size_seals ||
+        static_cast<std::size_t>(info.st_size) < sizeof(SegmentHeader))
+        return failure(WEFT_BROKEN_MESSAGE, "what a peer sent is not Weft's shared memory");
+    const auto bytes = static_cast<std::size_t>(info.st_size);
+    Result<std::byte*> memory = map(fd.get(), bytes);
+    if (!memory.is_ok()) return memory.status();
+
+    const auto* header = reinterpret_cast<SegmentHeader*>(*memory);
+    const SegmentShape shape{header->rings, header->ring_bytes};
+    const bool understood = header->magic == segment_magic && shape.rings == rings &&
+                            std::has_single_bit(shape.ring_bytes) && shape.ring_bytes <= bytes &&
+                            segment_bytes(shape) == bytes;
+    if (!understood) {
+        munmap(*memory, bytes);
+        return failure(WEFT_BROKEN_MESSAGE,
+                       "a peer's shared memory has another layout: another version of Weft?");
+    }
+    return std::make_shared<Segment>(std::move(fd), *memory, shape);
+}
+
+RingMemory Segment::ring(std::size_t index) const {
+    WEFT_ASSERT(index < shape_.rings);
+    auto* controls = reinterpret_cast<RingControl*>(memory_ + controls_offset());
+    return {controls + index, memory_ + data_offset(shape_) + index * shape_.ring_bytes,
+            shape_.ring_bytes};
+}
+
+}  // namespace weft::shm

@@ -1,0 +1,61 @@
+// The memory of one rank that the other ranks of its node map: its inbound rings, who sleeps, and
+// which of its large messages may still be read.
+//
+// It is a memfd: it has no name in any file system and disappears with the last process that maps
+// it, however that process ends. Its size is sealed, so that no peer can be hit by SIGBUS.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/status.h"
+#include "transport/shm/fd.h"
+#include "transport/shm/ring.h"
+#include "transport/transport.h"
+
+namespace weft::shm {
+
+struct SegmentShape {
+    std::size_t rings = 0;  // one for each rank of the node
+    std::size_t ring_bytes = 0;
+};
+
+struct SegmentHeader {
+    std::uint64_t magic = 0;
+    std::uint64_t rings = 0;
+    std::uint64_t ring_bytes = 0;
+    // The Sleeper that wants a doorbell rung for the next arrival.
+    alignas(2 * line_bytes) std::atomic<std::uint32_t> armed{0};
+    // Not 0: this rank has left in good order; everything it sent is in the rings.
+    alignas(2 * line_bytes) std::atomic<std::uint32_t> left{0};
+    // By SlotId::index of a large send: its SlotId::use while the message may be read.
+    alignas(2 * line_bytes) std::array<std::atomic<std::uint32_t>, 1024> readable{};
+};
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+
+class Segment {
+  public:
+    static Result<std::shared_ptr<Segment>> create(SegmentShape shape);
+    // Maps a segment that another process created, after making sure that it is one.
+    static Result<std::shared_ptr<Segment>> open(int fd, std::size_t rings);
+
+    Segment(Fd fd, std::byte* memory, SegmentShape shape);
+    ~Segment();
+    Segment(const Segment&) = delete;
+    Segment& operator=(const Segment&) = delete;
+
+    int fd() const { return fd_.get(); }
+    SegmentShape shape() const { return shape_; }
+    SegmentHeader& header() const { return *reinterpret_cast<SegmentHeader*>(memory_); }
+    RingMemory ring(std::size_t index) const;
+
+  private:
+    Fd fd_;
+    std::byte* memory_;
+    SegmentShape shape_;
+};
+
+}  // namespace weft::shm

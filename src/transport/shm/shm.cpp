@@ -1,0 +1,221 @@
+// The transport as a whole: making it, sleeping, losing peers, forgetting contexts.
+#include "transport/shm/shm.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+
+namespace weft {
+
+using shm::Control;
+using shm::Doorbells;
+using shm::LaneQueue;
+using shm::Lanes;
+using shm::Outcome;
+using shm::Post;
+using shm::Record;
+using shm::RecordKind;
+using shm::RingReader;
+using shm::RingWriter;
+using shm::SlotId;
+
+namespace {
+
+constexpr Sleeper sleeper_kinds[] = {Sleeper::thread, Sleeper::waiter};
+constexpr std::size_t piece_bytes_max = 16 * 1024;
+
+Status watch(int epoll, int fd, std::uint64_t id) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = id;
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0)
+        return failure(WEFT_REFUSED_MEMORY, "cannot watch a descriptor: %s", strerror(errno));
+    return ok;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ShmTransport>> ShmTransport::create(Parts parts) {
+    std::unique_ptr<ShmTransport> transport(new ShmTransport(std::move(parts)));
+    if (Status status = transport->open_wait_fds(); !status.is_ok()) return status;
+    return transport;
+}
+
+ShmTransport::ShmTransport(Parts parts)
+    : peers_(parts.peers.size()),
+      by_rank_(static_cast<std::size_t>(parts.ranks)),
+      index_(parts.index),
+      segment_(std::move(parts.segment)),
+      doorbells_(std::move(parts.doorbells)),
+      settings_(parts.settings) {
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+        Peer& peer = peers_[i];
+        peer.parts = std::move(parts.peers[i]);
+        const std::size_t ring_bytes = peer.parts.segment->shape().ring_bytes;
+        peer.in = RingReader(segment_->ring(peer.parts.index));
+        peer.out = RingWriter(peer.parts.segment->ring(index_));
+        peer.armed = &peer.parts.segment->header().armed;
+        peer.eager_bytes = std::min(settings_.eager_bytes, ring_bytes / 8);
+        peer.piece_bytes = std::min(piece_bytes_max, ring_bytes / 8);
+        peer.window_bytes = ring_bytes / 2;
+        peer.can_pull = peer.parts.pid != 0;
+        by_rank_[static_cast<std::size_t>(peer.parts.rank)] = &peer;
+    }
+}
+
+Status ShmTransport::open_wait_fds() {
+    lives_ = shm::Fd(epoll_create1(EPOLL_CLOEXEC));
+    for (shm::Fd& sleeper : sleepers_) sleeper = shm::Fd(epoll_create1(EPOLL_CLOEXEC));
+    for (std::size_t i = 0; i < peers_.size(); ++i)
+        if (peers_[i].parts.life)
+            WEFT_RETURN_IF_NOT_OK(watch(lives_.get(), peers_[i].parts.life.get(), i));
+    for (Sleeper sleeper : sleeper_kinds) {
+        WEFT_RETURN_IF_NOT_OK(watch(wait_fd(sleeper), doorbells_.fd(sleeper), 0));
+        WEFT_RETURN_IF_NOT_OK(watch(wait_fd(sleeper), lives_.get(), 0));
+    }
+    return ok;
+}
+
+// What was sent stays in the peers' rings, which are theirs.
+ShmTransport::~ShmTransport() {
+    segment_->header().left.store(1, std::memory_order_seq_cst);
+    for (Peer& peer : peers_) ring_doorbell(peer);
+}
+
+Abilities ShmTransport::abilities() const {
+    return {.can_sleep = true, .kernel_chain = false, .single_copy = true};
+}
+
+// Goes on with what is queued towards the peer, a bounded amount. False when nothing is queued or
+// all of it waits for the peer.
+bool ShmTransport::work_on(Peer& peer) {
+    const bool more_to_pull = !peer.pulls.empty() && pull_piece(peer);
+    const bool more_to_write = flush(peer);
+    peer.has_work = !peer.controls.empty() || !peer.unwritten.empty() || !peer.streams.empty() ||
+                    !peer.pulls.empty();
+    return more_to_pull || more_to_write;
+}
+
+// Posts that were finished before an earlier one, which is told now.
+std::size_t ShmTransport::tell_finished(Peer& peer, LaneQueue& lane) {
+    std::size_t told = 0;
+    while (lane.oldest != nullptr && lane.oldest->finished) {
+        tell_oldest(peer, lane, lane.oldest->outcome);
+        ++told;
+    }
+    return told;
+}
+
+int ShmTransport::wait_fd(Sleeper sleeper) const {
+    WEFT_ASSERT(sleeper != Sleeper::none);
+    return sleepers_[sleeper == Sleeper::thread ? 0 : 1].get();
+}
+
+// Everything that a peer changes before it looks at `armed` is looked at again after `armed` was
+// set, all sequentially consistent: either we see the change, or the peer sees that we sleep.
+bool ShmTransport::arm(Sleeper sleeper) {
+    segment_->header().armed.store(static_cast<std::uint32_t>(sleeper), std::memory_order_seq_cst);
+    if (sleeper == Sleeper::none) return true;
+    bool may_sleep = true;
+    for (Peer& peer : peers_) {
+        if (peer.in.offer_room()) ring_doorbell(peer);
+        if (!peer.lost && peer.parts.segment->header().left.load(std::memory_order_seq_cst) != 0)
+            lose(peer);
+        if (peer.in.peek(std::memory_order_seq_cst) != nullptr) may_sleep = false;
+        if (peer.has_work && work_on(peer)) may_sleep = false;
+    }
+    return may_sleep && backlog_.empty();
+}
+
+void ShmTransport::acknowledge(Sleeper sleeper) {
+    doorbells_.silence(sleeper);
+    look_for_lost_peers();
+}
+
+// One ring per sleep: who takes the word from `armed` rings.
+void ShmTransport::wake(Peer& peer) {
+    const std::uint32_t sleeper = peer.armed->exchange(0, std::memory_order_seq_cst);
+    if (sleeper == 0) return;
+    ++counters_.doorbells_rung;
+    peer.parts.doorbells.ring(static_cast<Sleeper>(sleeper));
+}
+
+void ShmTransport::look_for_lost_peers() {
+    epoll_event events[16];
+    const int ready = epoll_wait(lives_.get(), events, static_cast<int>(std::size(events)), 0);
+    for (int i = 0; i < ready; ++i) {
+        Peer& peer = peers_[events[i].data.u64];
+        // An ended process stays readable; nobody should be woken by it again.
+        epoll_ctl(lives_.get(), EPOLL_CTL_DEL, peer.parts.life.get(), nullptr);
+        lose(peer);
+    }
+    for (Peer& peer : peers_)
+        if (!peer.lost && peer.parts.segment->header().left.load(std::memory_order_acquire) != 0)
+            lose(peer);
+}
+
+// The peer will write nothing more; what it has written still counts. One that left in good order
+// is news only to those who still want something of it.
+void ShmTransport::lose(Peer& peer) {
+    if (peer.lost) return;
+    const bool left = peer.parts.segment->header().left.load(std::memory_order_acquire) != 0;
+    take_the_rest(peer);
+    peer.lost = true;
+    peer.has_work = false;
+    peer.controls.clear();
+    peer.unwritten.clear();
+    peer.streams.clear();
+    peer.pulls.clear();
+    sends_.for_each([&](SlotId id, SendTransfer& transfer) {
+        if (transfer.peer == &peer) end_send_transfer(id);
+    });
+    receives_.for_each([&](SlotId id, ReceiveTransfer& transfer) {
+        if (transfer.peer == &peer) receives_.remove(id);
+    });
+    const std::size_t broken = break_posts(peer, peer.receives) + break_posts(peer, peer.sends);
+    if (broken > 0 || !left) tell_loss(peer);
+}
+
+std::size_t ShmTransport::break_posts(Peer& peer, Lanes& lanes) {
+    std::size_t broken = 0;
+    lanes.for_each([&](LaneQueue& lane) {
+        lane.waiting = nullptr;
+        while (Post* post = lane.oldest) {
+            const Outcome how =
+                post->finished ? post->outcome : Outcome{.code = WEFT_BROKEN_RANK};
+            broken += settle(peer, lane, post, how);
+        }
+    });
+    return broken;
+}
+
+void ShmTransport::tell_loss(Peer& peer) {
+    if (peer.loss_told) return;
+    peer.loss_told = true;
+    tell({.token = {}, .code = WEFT_BROKEN_RANK, .peer = peer.parts.rank}, 0);
+}
+
+// The answer to a post that needs a lost peer.
+Posted ShmTransport::refuse(Peer& peer, Lane lane, Token token) {
+    tell_loss(peer);
+    tell({.token = token, .code = WEFT_BROKEN_RANK, .peer = lane.peer}, lane.stream.packed());
+    return Posted::pending;
+}
+
+void ShmTransport::abandon(std::uint32_t context) {
+    const auto place = std::lower_bound(dead_contexts_.begin(), dead_contexts_.end(), context);
+    if (place == dead_contexts_.end() || *place != context) dead_contexts_.insert(place, context);
+
+    backlog_.remove_if([&](const Told& told) {
+        return told.completion.token.run != nullptr &&
+               StreamId::unpack(told.stream).context == context;
+    });
+    for (Peer& peer : peers_) {
+        abandon_sends(peer, context);
+        abandon_receives(peer, context);
+    }
+}
+
+}  // namespace weft

@@ -1,0 +1,183 @@
+// The transport between ranks of one node: rings in shared memory.
+//
+// A small message is copied into the receiver's ring and is sent with that. A large one is
+// announced; when its receive is there, its bytes come in pieces through the ring or are fetched
+// by the receiver with process_vm_readv (see copy_table.h).
+//
+// Thread safety: none; the progress engine's lock covers every call. Nothing here blocks. A steady
+// state allocates nothing.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "transport/shm/peer.h"
+#include "transport/shm/settings.h"
+#include "transport/transport.h"
+
+namespace weft {
+
+class ShmTransport final : public Transport {
+  public:
+    // What the transport is made of; ShmNode (connect.h) brings it together.
+    struct Parts {
+        Rank ranks = 0;         // of the job
+        std::size_t index = 0;  // this rank's number among the ranks of the node
+        std::shared_ptr<shm::Segment> segment;
+        shm::Doorbells doorbells;
+        std::vector<shm::PeerParts> peers;
+        shm::Settings settings;
+    };
+
+    // Large messages by the way they came, and what did not work.
+    struct Counters {
+        std::uint64_t large_by_ring = 0;
+        std::uint64_t large_by_vm_readv = 0;
+        std::uint64_t vm_readv_refusals = 0;  // peers whose memory turned out not to be readable
+        std::uint64_t doorbells_rung = 0;
+    };
+
+    static Result<std::unique_ptr<ShmTransport>> create(Parts parts);
+    ~ShmTransport() override;
+
+    bool reachable(Rank peer) const {
+        return by_rank_[static_cast<std::size_t>(peer)] != nullptr;
+    }
+    const Counters& counters() const { return counters_; }
+
+    const char* name() const override { return "shm"; }
+    Abilities abilities() const override;
+    Posted post_send(Lane lane, Bytes data, Token token) override;
+    Posted post_recv(Lane lane, MutBytes data, Token token) override;
+    std::size_t poll(std::span<Completion> done) override;
+    int wait_fd(Sleeper sleeper) const override;
+    bool arm(Sleeper sleeper) override;
+    void acknowledge(Sleeper sleeper) override;
+    void abandon(std::uint32_t context) override;
+
+  private:
+    using Peer = shm::Peer;
+
+    struct SendTransfer {
+        Peer* peer = nullptr;
+        shm::Post* post = nullptr;
+        shm::SlotId receiver{};  // its transfer, once it is ready
+        std::size_t offset = 0;
+    };
+    struct ReceiveTransfer {
+        Peer* peer = nullptr;
+        shm::Post* post = nullptr;
+        shm::Announcement from{};
+        std::size_t offset = 0;
+        bool pulled = false;  // else it comes through the ring
+    };
+    struct Told {
+        Completion completion;
+        std::uint64_t stream;
+    };
+
+    explicit ShmTransport(Parts parts);
+    Status open_wait_fds();
+
+    // shm.cpp
+    Peer& peer_of(Rank rank) const {
+        Peer* peer = by_rank_[static_cast<std::size_t>(rank)];
+        WEFT_ASSERT(peer != nullptr);
+        return *peer;
+    }
+    void tell(const Completion& completion, std::uint64_t stream) {
+        if (told_ < done_.size()) [[likely]]
+            done_[told_++] = completion;
+        else
+            backlog_.push({completion, stream});
+    }
+    // Ends a post; returns how many posts of the lane were told by it.
+    std::size_t settle(Peer& peer, shm::LaneQueue& lane, shm::Post* post,
+                       const shm::Outcome& how) {
+        if (lane.oldest != post) [[unlikely]] {
+            post->finished = true;
+            post->outcome = how;
+            return 0;
+        }
+        tell_oldest(peer, lane, how);
+        if (lane.oldest == nullptr || !lane.oldest->finished) [[likely]] return 1;
+        return 1 + tell_finished(peer, lane);
+    }
+    void tell_oldest(Peer& peer, shm::LaneQueue& lane, const shm::Outcome& how) {
+        shm::Post* post = lane.oldest;
+        lane.oldest = post->next;
+        tell({post->token, how.code, peer.parts.rank, how.sent_bytes, how.expected_bytes},
+             post->stream);
+        posts_.give_back(post);
+    }
+    std::size_t tell_finished(Peer& peer, shm::LaneQueue& lane);
+    void ring_doorbell(Peer& peer) {
+        if (peer.armed->load(std::memory_order_seq_cst) != 0) [[unlikely]] wake(peer);
+    }
+    void wake(Peer& peer);
+    bool work_on(Peer& peer);
+    void look_for_lost_peers();
+    void lose(Peer& peer);
+    std::size_t break_posts(Peer& peer, shm::Lanes& lanes);
+    void tell_loss(Peer& peer);
+    Posted refuse(Peer& peer, Lane lane, Token token);
+
+    // outbound.cpp
+    Posted post_send_slowly(Peer& peer, Lane lane, Bytes data, Token token);
+    bool write_eager(Peer& peer, std::uint64_t stream, Bytes data);
+    bool write_post(Peer& peer, shm::Post* post);
+    bool write_control(Peer& peer, const shm::Control& control);
+    bool write_piece(Peer& peer);
+    void send_control(Peer& peer, const shm::Control& control);
+    bool flush(Peer& peer);
+    void finish_send(SendTransfer transfer, shm::SlotId id);
+    void end_send_transfer(shm::SlotId id);
+    void take_clear(Peer& peer, shm::Record* record);
+    void abandon_sends(Peer& peer, std::uint32_t context);
+
+    // inbound.cpp
+    Posted post_recv_late(Peer& peer, Lane lane, MutBytes data, Token token);
+    void take_some(Peer& peer);
+    void take_the_rest(Peer& peer);
+    void take(Peer& peer, shm::Record* record);
+    void take_eager(Peer& peer, shm::Record* record);
+    void take_announcement(Peer& peer, shm::Record* record);
+    void take_data(Peer& peer, shm::Record* record);
+    void start_receive(Peer& peer, shm::LaneQueue& lane, shm::Post* post,
+                       const shm::Announcement& from);
+    void finish_receive(shm::SlotId id, const shm::Outcome& how);
+    bool pull_piece(Peer& peer);
+    void push_through_ring(shm::SlotId id, ReceiveTransfer& transfer);
+    bool still_readable(const ReceiveTransfer& transfer) const;
+    bool is_dead(std::uint64_t stream) const;
+    void release(shm::Arrival* arrival);
+    void abandon_receives(Peer& peer, std::uint32_t context);
+
+    std::vector<Peer> peers_;
+    std::size_t first_peer_ = 0;  // where the next poll begins
+    std::span<Completion> done_;  // of the poll() that runs, else empty
+    std::size_t told_ = 0;        // entries of done_ that are filled
+    std::uint32_t quiet_polls_ = 0;
+    shm::Fifo<Told> backlog_;  // completions there was no room for
+
+    std::vector<Peer*> by_rank_;
+    shm::Pool<shm::Post> posts_;
+    shm::Pool<shm::Arrival> arrivals_;
+    shm::BlockPool blocks_;
+    shm::Slots<SendTransfer> sends_;
+    shm::Slots<ReceiveTransfer> receives_;
+    std::vector<std::uint32_t> dead_contexts_;  // sorted
+
+    std::size_t index_;
+    std::shared_ptr<shm::Segment> segment_;
+    shm::Doorbells doorbells_;
+    shm::Settings settings_;
+    shm::Fd lives_;                                         // epoll: the peers' processes
+    std::array<shm::Fd, shm::Doorbells::count> sleepers_;   // epoll: a doorbell, and lives_
+    Counters counters_;
+};
+
+}  // namespace weft

@@ -1,0 +1,69 @@
+// Numbered entries whose numbers are never taken for one another: an id names one use of a slot.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace weft::shm {
+
+// Index of the slot and which use of it; both parts are visible to the peer.
+struct SlotId {
+    std::uint32_t index = 0;
+    std::uint32_t use = 0;  // 0: no slot
+
+    std::uint64_t packed() const { return std::uint64_t{use} << 32 | index; }
+    static SlotId unpack(std::uint64_t v) {
+        return {static_cast<std::uint32_t>(v), static_cast<std::uint32_t>(v >> 32)};
+    }
+};
+
+template <class T>
+class Slots {
+  public:
+    SlotId add(T value) {
+        if (free_.empty()) {
+            free_.push_back(static_cast<std::uint32_t>(entries_.size()));
+            entries_.emplace_back();
+        }
+        const std::uint32_t index = free_.back();
+        free_.pop_back();
+        Entry& entry = entries_[index];
+        if (++entry.use == 0) entry.use = 1;
+        entry.taken = true;
+        entry.value = std::move(value);
+        return {index, entry.use};
+    }
+
+    // Null when the use that `id` names has ended.
+    T* find(SlotId id) {
+        if (id.index >= entries_.size()) return nullptr;
+        Entry& entry = entries_[id.index];
+        return entry.taken && entry.use == id.use ? &entry.value : nullptr;
+    }
+
+    void remove(SlotId id) {
+        entries_[id.index].taken = false;
+        free_.push_back(id.index);
+    }
+
+    // Calls visit(id, value); it may remove that entry.
+    template <class Visit>
+    void for_each(Visit visit) {
+        for (std::uint32_t i = 0; i < entries_.size(); ++i)
+            if (entries_[i].taken) visit(SlotId{i, entries_[i].use}, entries_[i].value);
+    }
+
+  private:
+    struct Entry {
+        std::uint32_t use = 0;
+        bool taken = false;
+        T value{};
+    };
+
+    std::vector<Entry> entries_;
+    std::vector<std::uint32_t> free_;
+};
+
+}  // namespace weft::shm

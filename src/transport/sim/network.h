@@ -1,0 +1,214 @@
+// The simulated network: virtual time, and every message in flight between the ranks of a job that
+// lives in one thread.
+//
+// A seed decides every delay, which messages are buffered, in which order lanes overtake one
+// another and when a completion is told; the same seed and the same calls give the same history.
+// Nothing moves by itself: only posts and advance() change anything, and no real clock is read.
+//
+// Thread safety: none.
+// Invariants: the messages of a wire arrive and are delivered in posting order, and its completions
+// are told in posting order at either end; what is cut off (a killed rank, an abandoned context)
+// never comes back, so an event that outlives what it was for finds nothing and does nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/prng.h"
+#include "transport/transport.h"
+
+namespace weft {
+
+// When a send completes: as soon as its bytes are copied away, or once its receive has taken them.
+enum class Buffering : std::uint8_t { random, always, never };
+
+struct SimOptions {
+    Buffering buffering = Buffering::random;
+    std::uint32_t delay_max = 64;   // of seven delays in eight; the eighth is up to 16 times longer
+    std::uint32_t busy_one_in = 0;  // one post in so many is answered busy; 0: none
+    bool done_at_once = true;       // posts may be answered done
+};
+
+class SimNetwork {
+  public:
+    SimNetwork(Rank ranks, std::uint64_t seed, SimOptions options = {});
+
+    SimNetwork(const SimNetwork&) = delete;
+    SimNetwork& operator=(const SimNetwork&) = delete;
+
+    Rank ranks() const { return static_cast<Rank>(nodes_.size()); }
+
+    // Move virtual time on until some rank has something to see, or a little further. False:
+    // nothing is in flight; when a poll of every rank brings nothing either, who still waits waits
+    // for ever.
+    bool advance();
+
+    std::int64_t time() const { return time_; }
+
+    // The rank dies: now, at a virtual time, or instead of its n-th post (1 is the first). From
+    // then on its posts and polls do nothing. Its messages in flight may still arrive.
+    void kill(Rank rank);
+    void kill_at(Rank rank, std::int64_t time);
+    void kill_at_post(Rank rank, std::uint64_t n);
+    bool is_dead(Rank rank) const { return node(rank).dead; }
+
+    // Stands for everything that happened so far.
+    std::uint64_t history_hash() const { return hash_; }
+
+    // A line for each post that has not finished: who waits for whom. Empty: nobody.
+    std::string pending() const;
+
+    // The verbs of one rank's transport; see transport.h.
+    Posted post_send(Rank from, Lane lane, Bytes data, Token token);
+    Posted post_recv(Rank to, Lane lane, MutBytes data, Token token);
+    std::size_t poll(Rank rank, std::span<Completion> done);
+    void abandon(Rank rank, std::uint32_t context);
+
+  private:
+    using Index = std::uint32_t;
+    static constexpr Index none = ~Index{0};
+
+    struct List {
+        Index head = none;
+        Index tail = none;
+    };
+
+    struct Post {
+        Completion completion;
+        std::byte* into = nullptr;  // receives
+        std::size_t bytes = 0;
+        Index next = none;
+        bool finished = false;
+    };
+
+    struct Message {
+        const std::byte* data = nullptr;
+        std::size_t bytes = 0;
+        Index post = none;  // the send that completes on delivery; none: the data is a copy
+        Index next = none;
+        std::vector<std::byte> copy;
+    };
+
+    // One end of a wire. Its posts, oldest first: `ready` may be told by the next poll, then
+    // `scheduled` have an event that makes them ready, then the rest.
+    struct Side {
+        List posts;
+        Index unscheduled = none;  // the first of the rest
+        std::uint32_t ready = 0;
+        std::uint32_t scheduled = 0;
+        std::int64_t last_tell = 0;
+    };
+
+    // A lane and what travels on it. Of the messages not delivered the first `arrived` have reached
+    // the receiver, and of these the first `matched` are being delivered.
+    struct Wire {
+        Rank from = 0;
+        Rank to = 0;
+        StreamId stream;
+        Side sends;
+        Side recvs;
+        List messages;
+        std::uint32_t in_flight = 0;
+        std::uint32_t arrived = 0;
+        std::uint32_t matched = 0;
+        std::uint32_t waiting = 0;  // receives not delivered into
+        std::int64_t last_arrival = 0;
+        std::int64_t last_delivery = 0;
+    };
+
+    struct End {
+        Index wire;
+        bool sends;
+        friend bool operator==(const End&, const End&) = default;
+    };
+
+    struct Node {
+        bool dead = false;
+        std::uint64_t posts = 0;
+        std::uint64_t dies_at_post = 0;
+        std::vector<End> ready;  // ends with ready posts
+        std::vector<Rank> news;  // lost ranks not told yet
+        std::vector<Rank> lost;
+        std::vector<std::uint32_t> abandoned;
+    };
+
+    enum class Kind : std::uint8_t {
+        arrive,     // a: wire
+        deliver,    // a: wire
+        tell_send,  // a: wire
+        tell_recv,  // a: wire
+        kill,       // a: rank
+        discover,   // a: rank, b: the dead rank
+        tell_lost,  // a: rank, b: the dead rank
+        retry,      // after a busy answer
+    };
+
+    struct Event {
+        std::int64_t time;
+        std::uint64_t sequence;
+        Kind kind;
+        Index a;
+        Index b;
+    };
+
+    static bool is_later(const Event& left, const Event& right);
+
+    Node& node(Rank rank) { return nodes_[static_cast<std::size_t>(rank)]; }
+    const Node& node(Rank rank) const { return nodes_[static_cast<std::size_t>(rank)]; }
+    Side& side(End end) { return end.sends ? wires_[end.wire].sends : wires_[end.wire].recvs; }
+    Node& owner(End end) { return node(end.sends ? wires_[end.wire].from : wires_[end.wire].to); }
+    bool has_abandoned(Rank rank, std::uint32_t context) const;
+    bool has_lost(Rank rank, Rank peer) const;
+
+    template <class T>
+    static Index take(std::vector<T>& pool, Index& free);
+    template <class T>
+    static void append(std::vector<T>& pool, List& list, Index index);
+    template <class T>
+    static void remove_first(std::vector<T>& pool, List& list, Index& free);
+
+    Index find_wire(Rank from, Rank to, StreamId stream);
+    void grow_table();
+
+    std::int64_t delay();
+    void schedule(std::int64_t time, Kind kind, Index a, Index b = 0);
+    void handle(const Event& event);
+    void record(char what, std::uint64_t a, std::uint64_t b, std::uint64_t c);
+
+    bool dies_now(Rank rank);
+    bool is_busy();
+    Index add_post(End end, Rank peer, std::byte* into, std::size_t bytes, Token token);
+    void finish(End end, Index post, weft_status code);
+    void schedule_tells(End end);
+    void break_posts(End end);
+    void forget_posts(End end);
+    void tell(End end);
+
+    void arrive(Index wire);
+    void match(Index wire);
+    void deliver(Index wire);
+    void take_first(Index wire, std::byte* into);
+    void drop_first(Wire& wire);
+    void drop_all(Wire& wire);
+    void drop_after(Wire& wire, std::uint32_t kept);
+    void discover(Rank rank, Rank dead);
+
+    SimOptions options_;
+    Prng random_;
+    std::int64_t time_ = 0;
+    std::uint64_t sequence_ = 0;
+    std::uint64_t hash_ = 0;
+    bool seen_ = false;  // an event gave a rank something to see
+
+    std::vector<Node> nodes_;
+    std::vector<Wire> wires_;
+    std::vector<Index> table_;   // open addressing: hash of a wire's name -> wire
+    std::vector<Event> events_;  // a heap, the next one first
+    std::vector<Post> posts_;
+    std::vector<Message> messages_;
+    Index free_post_ = none;
+    Index free_message_ = none;
+};
+
+}  // namespace weft

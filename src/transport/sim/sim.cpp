@@ -1,0 +1,21 @@
+#include "transport/sim/sim.h"
+
+namespace weft {
+
+SimTransport::SimTransport(SimNetwork& network, Rank rank) : network_(network), rank_(rank) {
+    WEFT_ASSERT(rank >= 0 && rank < network.ranks());
+}
+
+Posted SimTransport::post_send(Lane lane, Bytes data, Token token) {
+    return network_.post_send(rank_, lane, data, token);
+}
+
+Posted SimTransport::post_recv(Lane lane, MutBytes data, Token token) {
+    return network_.post_recv(rank_, lane, data, token);
+}
+
+std::size_t SimTransport::poll(std::span<Completion> done) { return network_.poll(rank_, done); }
+
+void SimTransport::abandon(std::uint32_t context) { network_.abandon(rank_, context); }
+
+}  // namespace weft

@@ -1,0 +1,26 @@
+// One rank's end of the simulated network.
+//
+// Thread safety: none. The network outlives it.
+#pragma once
+
+#include "transport/sim/network.h"
+
+namespace weft {
+
+class SimTransport final : public Transport {
+  public:
+    SimTransport(SimNetwork& network, Rank rank);
+
+    const char* name() const override { return "sim"; }
+    Abilities abilities() const override { return {}; }
+    Posted post_send(Lane lane, Bytes data, Token token) override;
+    Posted post_recv(Lane lane, MutBytes data, Token token) override;
+    std::size_t poll(std::span<Completion> done) override;
+    void abandon(std::uint32_t context) override;
+
+  private:
+    SimNetwork& network_;
+    Rank rank_;
+};
+
+}  // namespace weft

@@ -1,0 +1,106 @@
+// What moves bytes between two ranks: four verbs over lanes, and a descriptor to sleep on.
+//
+// A lane is the messages from one rank to another within one stream: first in, first out. The k-th
+// send on a lane meets the k-th receive; there are no tags. Lanes do not wait for one another: a
+// message whose receive is not posted yet must not hold up the messages of other lanes.
+//
+// Thread safety: none. The progress engine's lock covers every call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/bytes.h"
+#include "base/status.h"
+
+namespace weft {
+
+// Communicator (context) and order within it (stream); equal on both ends of a lane.
+struct StreamId {
+    std::uint32_t context = 0;
+    std::uint32_t stream = 0;
+
+    std::uint64_t packed() const { return std::uint64_t{context} << 32 | stream; }
+    static StreamId unpack(std::uint64_t v) {
+        return {static_cast<std::uint32_t>(v >> 32), static_cast<std::uint32_t>(v)};
+    }
+    friend bool operator==(const StreamId&, const StreamId&) = default;
+};
+
+// One direction to or from one peer. `peer` is a rank of the whole job, not of a communicator.
+struct Lane {
+    Rank peer = 0;
+    StreamId stream;
+};
+
+// Given with a post, returned with its completion; a transport never looks inside.
+struct Token {
+    void* run = nullptr;
+    std::uint32_t op = 0;
+};
+
+enum class Posted : std::uint8_t {
+    pending,  // a completion with the token follows from poll()
+    done,     // completed at once; no completion follows
+    busy,     // nothing started; post again after a later poll()
+};
+
+// A finished send or receive; or, with a null token.run, the news that `peer` is lost.
+struct Completion {
+    Token token;
+    weft_status code = WEFT_OK;  // WEFT_OK, or a WEFT_BROKEN_*
+    Rank peer = -1;
+    // For WEFT_BROKEN_MESSAGE: what the message and the receive were.
+    std::int64_t sent_bytes = 0;
+    std::int64_t expected_bytes = 0;
+};
+
+// Who is about to sleep. A process has at most one sleeper of each kind.
+enum class Sleeper : std::uint8_t { none = 0, thread = 1, waiter = 2 };
+
+// What a transport can do beyond the four verbs; asked once.
+struct Abilities {
+    bool can_sleep = false;  // has wait_fd(); otherwise it can only be polled
+    bool kernel_chain = false;
+    bool single_copy = false;
+};
+
+class Transport {
+  public:
+    virtual ~Transport() = default;
+
+    virtual const char* name() const = 0;
+    virtual Abilities abilities() const = 0;
+
+    // Start moving `data` to the lane's peer. Never blocks. `data` stays lent until completion.
+    virtual Posted post_send(Lane lane, Bytes data, Token token) = 0;
+
+    // Provide the place for the lane's next message, which must have exactly data.size() bytes.
+    // Never blocks. When it completes with WEFT_BROKEN_MESSAGE nothing was written outside `data`.
+    virtual Posted post_recv(Lane lane, MutBytes data, Token token) = 0;
+
+    // Move what can be moved, and tell what has finished: in posting order within a lane, in any
+    // order across lanes. Never blocks. Returns the number of entries of `done` filled; when that
+    // is done.size(), there may be more. A lost peer is told once, before or after the broken
+    // completions of the posts that involved it.
+    virtual std::size_t poll(std::span<Completion> done) = 0;
+
+    // Readable when poll() has something to do, provided arm() was called for this sleeper.
+    virtual int wait_fd(Sleeper) const { return -1; }
+
+    // `sleeper` is about to sleep on its wait_fd(): arrivals signal it from now on.
+    // Returns false when something has arrived already: poll before sleeping.
+    // arm(Sleeper::none): nobody sleeps, arrivals need not signal.
+    virtual bool arm(Sleeper) { return true; }
+
+    // `sleeper` was woken through its wait_fd(): make the descriptor unreadable again.
+    virtual void acknowledge(Sleeper) {}
+
+    // Forget every post of this context without completing it. When this returns, no buffer of
+    // such a post will be touched or read again by anybody who then believes what it read.
+    // Messages of the context that are still under way are dropped.
+    virtual void abandon(std::uint32_t context) = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,93 @@
+// A transport that holds both sides of another one to the contract of transport.h.
+//
+// Of its user: posts name another rank of the job, carry a token, and leave an abandoned context
+// alone; lent buffers do not change. Of the inner transport: each pending post completes once, with
+// its own token, in posting order within its lane and never after its context was abandoned;
+// nothing is written outside a receive's buffer, nor into it after the end; a lost peer is told
+// once. To see stray writes, receives land in guarded buffers of this wrapper and are copied from
+// there.
+//
+// Thread safety: none. The inner transport outlives it.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "transport/transport.h"
+
+namespace weft {
+
+class CheckingTransport final : public Transport {
+  public:
+    enum class OnViolation : std::uint8_t { abort, collect };
+
+    struct Place {
+        Rank rank;
+        Rank ranks;
+    };
+
+    CheckingTransport(Transport& inner, Place place, OnViolation on_violation = OnViolation::abort);
+
+    // Sentences, when violations are collected.
+    const std::vector<std::string>& violations() const { return violations_; }
+    // Posts that have not completed.
+    std::size_t pending() const { return pending_.size(); }
+    // Looks whether buffers of abandoned posts have changed since.
+    void check_abandoned();
+
+    const char* name() const override { return inner_.name(); }
+    Abilities abilities() const override { return inner_.abilities(); }
+    Posted post_send(Lane lane, Bytes data, Token token) override;
+    Posted post_recv(Lane lane, MutBytes data, Token token) override;
+    std::size_t poll(std::span<Completion> done) override;
+    int wait_fd(Sleeper sleeper) const override { return inner_.wait_fd(sleeper); }
+    bool arm(Sleeper sleeper) override { return inner_.arm(sleeper); }
+    void acknowledge(Sleeper sleeper) override { inner_.acknowledge(sleeper); }
+    void abandon(std::uint32_t context) override;
+
+  private:
+    struct Pending {
+        Lane lane;
+        Token token;
+        bool sends = false;
+        Bytes lent;                 // the user's buffer
+        std::byte* into = nullptr;  // receives: the same
+        std::uint64_t lent_hash = 0;
+        std::vector<std::byte> guarded;  // receives: guard, data, guard
+    };
+
+    struct Abandoned {
+        std::vector<std::byte> guarded;
+        std::uint64_t hash;
+        std::string what;
+    };
+
+    // Sends or receives, peer, stream.
+    using LaneKey = std::tuple<bool, Rank, std::uint64_t>;
+    static LaneKey key(const Pending& pending);
+
+    void report(const std::string& sentence);
+    bool may_post(const Pending& pending);
+    Posted settle(Posted posted, std::uint32_t serial);
+    void check_buffers(const Pending& pending);
+    void check_lost(const Completion& completion);
+    bool complete(Completion& completion);
+
+    Transport& inner_;
+    Place place_;
+    OnViolation on_violation_;
+    std::vector<std::string> violations_;
+    std::uint32_t next_serial_ = 0;
+    std::unordered_map<std::uint32_t, Pending> pending_;
+    std::map<LaneKey, std::deque<std::uint32_t>> order_;  // of the pending posts of a lane
+    std::vector<Abandoned> abandoned_;
+    std::set<std::uint32_t> abandoned_contexts_;
+    std::set<Rank> lost_;
+};
+
+}  // namespace weft

@@ -1,0 +1,136 @@
+#include "transport/wrap/faulty.h"
+
+#include <algorithm>
+#include <array>
+
+namespace weft {
+
+FaultyTransport::FaultyTransport(Transport& inner, std::uint64_t seed, FaultyOptions options)
+    : inner_(inner), random_(seed), options_(options) {
+    WEFT_ASSERT(options.hold_one_in != 1 && options.busy_one_in != 1);
+}
+
+// Held completions would sleep through an arm(): whoever uses this wrapper polls.
+Abilities FaultyTransport::abilities() const {
+    Abilities abilities = inner_.abilities();
+    abilities.can_sleep = false;
+    return abilities;
+}
+
+Posted FaultyTransport::post_send(Lane lane, Bytes data, Token token) {
+    count_post();
+    if (lost_ && is_doomed(lane.peer)) return refuse(lane, token);
+    if (is_busy()) return Posted::busy;
+    std::uint32_t serial = next_serial_++;
+    Pending& pending = pending_[serial];
+    pending.lane = lane;
+    pending.token = token;
+    if (is_doomed(lane.peer)) {
+        pending.copy.assign(data.begin(), data.end());
+        data = pending.copy;
+    }
+    return settle(inner_.post_send(lane, data, {this, serial}), serial);
+}
+
+Posted FaultyTransport::post_recv(Lane lane, MutBytes data, Token token) {
+    count_post();
+    if (lost_ && is_doomed(lane.peer)) return refuse(lane, token);
+    if (is_busy()) return Posted::busy;
+    std::uint32_t serial = next_serial_++;
+    Pending& pending = pending_[serial];
+    pending.lane = lane;
+    pending.token = token;
+    if (is_doomed(lane.peer)) {
+        pending.into = data;
+        pending.copy.resize(data.size());
+        data = pending.copy;
+    }
+    return settle(inner_.post_recv(lane, data, {this, serial}), serial);
+}
+
+Posted FaultyTransport::settle(Posted posted, std::uint32_t serial) {
+    if (posted == Posted::pending) return posted;
+    Pending& pending = pending_[serial];
+    if (posted == Posted::done && !pending.into.empty()) {
+        std::ranges::copy(pending.copy, pending.into.begin());
+    }
+    pending_.erase(serial);
+    return posted;
+}
+
+bool FaultyTransport::is_busy() {
+    if (options_.busy_one_in == 0 || !random_.one_in(options_.busy_one_in)) return false;
+    was_busy_ = true;
+    return true;
+}
+
+void FaultyTransport::count_post() {
+    if (++posts_ != options_.lose_at_post) return;
+    collect();
+    lost_ = true;
+    Held news{{{}, WEFT_BROKEN_RANK, options_.lost_peer}, 0};
+    bool news_first = random_.one_in(2);
+    if (news_first) held_.push_back(news);
+    for (auto& [serial, pending] : pending_) {
+        if (!is_doomed(pending.lane.peer)) continue;
+        pending.broken = true;
+        held_.push_back(
+            {{pending.token, WEFT_BROKEN_RANK, options_.lost_peer}, pending.lane.stream.context});
+    }
+    if (!news_first) held_.push_back(news);
+}
+
+Posted FaultyTransport::refuse(Lane lane, Token token) {
+    held_.push_back({{token, WEFT_BROKEN_RANK, lane.peer}, lane.stream.context});
+    return Posted::pending;
+}
+
+// Takes over what the inner transport has to tell.
+void FaultyTransport::collect() {
+    std::array<Completion, 32> done;
+    std::size_t told;
+    do {
+        told = inner_.poll(done);
+        for (std::size_t i = 0; i < told; ++i) {
+            Completion completion = done[i];
+            if (!completion.token.run) {
+                if (!(lost_ && is_doomed(completion.peer))) held_.push_back({completion, 0});
+                continue;
+            }
+            auto found = pending_.find(completion.token.op);
+            WEFT_ASSERT(completion.token.run == this && found != pending_.end());
+            Pending& pending = found->second;
+            if (!pending.broken) {
+                if (completion.code == WEFT_OK && !pending.into.empty()) {
+                    std::ranges::copy(pending.copy, pending.into.begin());
+                }
+                completion.token = pending.token;
+                held_.push_back({completion, pending.lane.stream.context});
+            }
+            pending_.erase(found);
+        }
+    } while (told == done.size());
+}
+
+std::size_t FaultyTransport::poll(std::span<Completion> done) {
+    was_busy_ = false;
+    collect();
+    std::size_t told = 0;
+    while (told < done.size() && !held_.empty()) {
+        if (options_.hold_one_in > 0 && random_.one_in(options_.hold_one_in)) break;
+        done[told++] = held_.front().completion;
+        held_.pop_front();
+    }
+    return told;
+}
+
+void FaultyTransport::abandon(std::uint32_t context) {
+    inner_.abandon(context);
+    std::erase_if(pending_,
+                  [&](const auto& entry) { return entry.second.lane.stream.context == context; });
+    std::erase_if(held_, [&](const Held& held) {
+        return held.completion.token.run && held.context == context;
+    });
+}
+
+}  // namespace weft

@@ -1,0 +1,75 @@
+// A transport that misbehaves as the contract allows: from a seed it answers busy, holds
+// completions back, and loses a peer at a chosen post.
+//
+// After the loss no buffer of a post with that peer is touched: what the inner transport still
+// reads and writes for that peer is a copy of this wrapper's own.
+//
+// Thread safety: none. The inner transport outlives it.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "base/prng.h"
+#include "transport/transport.h"
+
+namespace weft {
+
+struct FaultyOptions {
+    std::uint32_t busy_one_in = 0;   // one post in so many is answered busy; 0: none
+    std::uint32_t hold_one_in = 0;   // a poll stops telling with this chance each time; 0: never;
+                                     // 1 would hold everything for ever
+    std::uint64_t lose_at_post = 0;  // at which of its posts the peer is lost; 0: never
+    Rank lost_peer = -1;
+};
+
+class FaultyTransport final : public Transport {
+  public:
+    FaultyTransport(Transport& inner, std::uint64_t seed, FaultyOptions options);
+
+    // Something is held back that a later poll will tell, or a busy post may be tried again.
+    bool will_move() const { return !held_.empty() || was_busy_; }
+
+    const char* name() const override { return inner_.name(); }
+    Abilities abilities() const override;
+    Posted post_send(Lane lane, Bytes data, Token token) override;
+    Posted post_recv(Lane lane, MutBytes data, Token token) override;
+    std::size_t poll(std::span<Completion> done) override;
+    void abandon(std::uint32_t context) override;
+
+  private:
+    struct Pending {
+        Lane lane;
+        Token token;
+        MutBytes into;                // receives from the peer to be lost
+        std::vector<std::byte> copy;  // what the inner transport sees of a post with that peer
+        bool broken = false;          // told as broken: the inner completion is swallowed
+    };
+
+    struct Held {
+        Completion completion;
+        std::uint32_t context = 0;
+    };
+
+    bool is_doomed(Rank peer) const {
+        return options_.lose_at_post > 0 && peer == options_.lost_peer;
+    }
+    bool is_busy();
+    void count_post();
+    Posted refuse(Lane lane, Token token);
+    Posted settle(Posted posted, std::uint32_t serial);
+    void collect();
+
+    Transport& inner_;
+    Prng random_;
+    FaultyOptions options_;
+    std::uint64_t posts_ = 0;
+    bool lost_ = false;
+    bool was_busy_ = false;
+    std::uint32_t next_serial_ = 0;
+    std::map<std::uint32_t, Pending> pending_;  // in posting order
+    std::deque<Held> held_;                     // in the order in which they will be told
+};
+
+}  // namespace weft

@@ -1,0 +1,174 @@
+// Every engine gives the same results: random programs with ranks as threads over shared memory.
+// Under ThreadSanitizer this covers the engines, the executor, the rings and the lanes.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "base/clock.h"
+#include "support/random_program.h"
+#include "support/thread_job.h"
+
+namespace weft::test {
+namespace {
+
+class Engines : public testing::TestWithParam<EngineKind> {};
+
+INSTANTIATE_TEST_SUITE_P(All, Engines,
+                         testing::Values(EngineKind::manual, EngineKind::thread,
+                                         EngineKind::thread_poll),
+                         [](const auto& engine) {
+                             return engine.param == EngineKind::manual   ? "manual"
+                                    : engine.param == EngineKind::thread ? "thread"
+                                                                         : "thread_poll";
+                         });
+
+void run_random(Rank ranks, ThreadJob::Options options, RandomProgram program) {
+    ThreadJob job(ranks, std::move(options));
+    std::vector<std::string> wrong(static_cast<std::size_t>(ranks));
+    job.run([&](ThreadRank& rank) {
+        wrong[static_cast<std::size_t>(rank.rank())] = run(rank, program);
+    });
+    for (Rank rank = 0; rank < ranks; ++rank) {
+        EXPECT_EQ(wrong[static_cast<std::size_t>(rank)], "") << "rank " << rank << ", seed "
+                                                             << program.seed;
+    }
+}
+
+TEST_P(Engines, RunRandomPrograms) {
+    // A spinning thread per rank and fewer cores than ranks do not go together.
+    const Rank most = GetParam() == EngineKind::thread_poll ? 2 : 4;
+    for (Rank ranks = 2; ranks <= most; ++ranks) {
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+            run_random(ranks, {.engine = GetParam(), .may_spin = ranks <= 2},
+                       {.seed = seed, .operations = 60, .bytes_max = 200'000});
+        }
+    }
+}
+
+TEST_P(Engines, RunPipelinesOfManySegments) {
+    ThreadJob::Options options{.engine = GetParam(), .may_spin = false};
+    ASSERT_TRUE(options.selector.force("WEFT_ALGORITHM_BCAST", "chain:segment=512,window=4").is_ok());
+    run_random(2, std::move(options), {.seed = 7, .operations = 40, .bytes_max = 100'000});
+}
+
+// Several threads of one rank start and wait, each for its own operations on the other's messages.
+TEST_P(Engines, LetThreadsOfARankWaitSideBySide) {
+    constexpr int threads = 4;
+    constexpr int rounds = 40;
+    ThreadJob job(2, {.engine = GetParam(), .may_spin = false});
+    job.run([&](ThreadRank& rank) {
+        // The order of starts must be the same on both ranks: one thread starts, others wait.
+        for (int round = 0; round < rounds; ++round) {
+            std::vector<std::uint64_t> values(threads);
+            std::vector<weft_request> requests(threads);
+            for (int t = 0; t < threads; ++t) {
+                auto i = static_cast<std::size_t>(t);
+                values[i] = rank.rank() == t % 2 ? static_cast<std::uint64_t>(round * 10 + t) : 0;
+                ASSERT_EQ(rank.ibcast(&values[i], 1, WEFT_UINT64, t % 2, &requests[i]), WEFT_OK);
+            }
+            std::vector<std::thread> waiting;
+            for (int t = 0; t < threads; ++t) {
+                waiting.emplace_back([&, i = static_cast<std::size_t>(t)] {
+                    EXPECT_EQ(rank.wait(&requests[i]), WEFT_OK);
+                    EXPECT_EQ(values[i], static_cast<std::uint64_t>(round) * 10 + i);
+                });
+            }
+            for (std::thread& thread : waiting) thread.join();
+        }
+    });
+}
+
+TEST(Engine, CanBeChangedWhileOperationsAreOutstanding) {
+    ThreadJob job(2, {.may_spin = false});
+    job.run([&](ThreadRank& rank) {
+        std::uint64_t values[30];
+        weft_request requests[30];
+        for (std::size_t i = 0; i < 30; ++i) {
+            values[i] = rank.rank() == 0 ? i : 0;
+            ASSERT_EQ(rank.ibcast(&values[i], 1, WEFT_UINT64, 0, &requests[i]), WEFT_OK);
+            if (i % 3 == 0) rank.process().engine().set_kind(static_cast<EngineKind>(i / 3 % 3));
+        }
+        for (std::size_t i = 0; i < 30; ++i) {
+            ASSERT_EQ(rank.wait(&requests[i]), WEFT_OK);
+            ASSERT_EQ(values[i], i);
+        }
+    });
+}
+
+// The program's thread makes no call between start and the end of the operation.
+TEST(ThreadEngine, CompletesWithoutAnyCall) {
+    ThreadJob job(3, {.may_spin = false});
+    std::vector<std::vector<std::uint64_t>> all(3, std::vector<std::uint64_t>(3 * 20000));
+    std::vector<weft_request> requests(3);
+    for (Rank rank = 0; rank < 3; ++rank) {
+        auto r = static_cast<std::size_t>(rank);
+        for (std::size_t i = 0; i < 20000; ++i) all[r][r * 20000 + i] = r + 1;
+        ASSERT_EQ(job.at(rank).iallgather(WEFT_IN_PLACE, all[r].data(), 20000, WEFT_UINT64,
+                                          &requests[r]),
+                  WEFT_OK);
+    }
+    std::int64_t deadline = now_ns() + 20'000'000'000;
+    for (Rank rank = 0; rank < 3; ++rank) {
+        while (true) {
+            {
+                Engine& engine = job.at(rank).process().engine();
+                // The lock alone; a Hold would drive nothing either, but arm when it ends.
+                Engine::Hold hold(engine);
+                if (job.at(rank).process().executor().active() == 0) break;
+            }
+            ASSERT_LT(now_ns(), deadline) << "rank " << rank << " has not advanced by itself";
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+    for (Rank rank = 0; rank < 3; ++rank) {
+        auto r = static_cast<std::size_t>(rank);
+        ASSERT_EQ(job.at(rank).wait(&requests[r]), WEFT_OK);
+        for (std::size_t i = 0; i < 3 * 20000; ++i) ASSERT_EQ(all[r][i], i / 20000 + 1);
+    }
+}
+
+TEST(ManualEngine, StartsNoThreadAndMovesOnlyInsideCalls) {
+    ThreadJob job(2, {.engine = EngineKind::manual});
+    std::vector<std::uint64_t> from(200000, 5);
+    std::vector<std::uint64_t> into(200000);
+    weft_request requests[2];
+    ASSERT_EQ(job.at(0).ibcast(from.data(), from.size(), WEFT_UINT64, 0, &requests[0]), WEFT_OK);
+    ASSERT_EQ(job.at(1).ibcast(into.data(), into.size(), WEFT_UINT64, 0, &requests[1]), WEFT_OK);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(job.at(1).process().executor().active(), 1u);
+    // Both ranks are driven by this thread.
+    weft_status status[2] = {WEFT_PENDING, WEFT_PENDING};
+    std::int64_t deadline = now_ns() + 20'000'000'000;
+    while (status[0] == WEFT_PENDING || status[1] == WEFT_PENDING) {
+        for (Rank rank : {0, 1}) {
+            if (status[rank] == WEFT_PENDING) status[rank] = job.at(rank).test(&requests[rank]);
+        }
+        ASSERT_LT(now_ns(), deadline);
+    }
+    EXPECT_EQ(status[0], WEFT_OK);
+    EXPECT_EQ(status[1], WEFT_OK);
+    EXPECT_EQ(into, from);
+}
+
+TEST(Wait, ReturnsWhenInterrupted) {
+    for (EngineKind kind : {EngineKind::manual, EngineKind::thread}) {
+        ThreadJob job(2, {.engine = kind});
+        weft_request request;
+        ASSERT_EQ(job.at(0).ibarrier(&request), WEFT_OK);
+        std::thread other([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            job.at(0).process().engine().interrupt();
+        });
+        EXPECT_EQ(job.at(0).wait(&request), WEFT_INTERRUPTED);
+        other.join();
+        // The request is as good as before.
+        weft_request peer;
+        ASSERT_EQ(job.at(1).ibarrier(&peer), WEFT_OK);
+        EXPECT_EQ(job.at(0).wait(&request), WEFT_OK);
+        EXPECT_EQ(job.at(1).wait(&peer), WEFT_OK);
+    }
+}
+
+}  // namespace
+}  // namespace weft::test

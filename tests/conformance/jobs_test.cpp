@@ -1,0 +1,81 @@
+// Real processes over shared memory: random programs at several numbers of ranks, with every engine
+// and every way of moving large messages.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tools/process.h"
+
+namespace weft::test {
+namespace {
+
+const std::string build = WEFT_BUILD_DIR;
+
+void run_job(int ranks, const std::string& engine, int seed, int operations,
+             const std::string& settings = "") {
+    std::string command = settings + " " + build + "/weft run --timeout 90 -n " +
+                          std::to_string(ranks) + " " + build + "/tests/conformance/random_program " +
+                          std::to_string(seed) + " " + std::to_string(operations) + " 1100000 " +
+                          engine;
+    Process job(command);
+    job.finish();
+    EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.out << job.err;
+}
+
+class Jobs : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Engine, Jobs, testing::Values("manual", "thread", "switch"));
+
+TEST_P(Jobs, OfTwoRanks) {
+    for (int seed = 1; seed <= 4; ++seed) run_job(2, GetParam(), seed, 300);
+}
+TEST_P(Jobs, OfThreeRanks) {
+    for (int seed = 11; seed <= 13; ++seed) run_job(3, GetParam(), seed, 150);
+}
+TEST_P(Jobs, OfFourRanks) {
+    for (int seed = 21; seed <= 22; ++seed) run_job(4, GetParam(), seed, 120);
+}
+TEST_P(Jobs, OfSevenRanks) { run_job(7, GetParam(), 31, 80); }
+
+TEST_P(Jobs, WithLargeMessagesThroughTheRing) {
+    run_job(3, GetParam(), 41, 80, "WEFT_SHM_LARGE=ring");
+}
+TEST_P(Jobs, WithLargeMessagesFetchedFromTheSender) {
+    run_job(3, GetParam(), 51, 80, "WEFT_SHM_LARGE=vm_readv");
+}
+TEST_P(Jobs, WithSmallRings) { run_job(3, GetParam(), 61, 80, "WEFT_SHM_RING=16384"); }
+
+TEST_P(Jobs, WithEveryAlgorithmForced) {
+    run_job(4, GetParam(), 71, 60,
+            "WEFT_ALGORITHM_BCAST=chain:segment=10000,window=3 WEFT_ALGORITHM_ALLGATHER=ring");
+    run_job(5, GetParam(), 72, 60, "WEFT_ALGORITHM_BCAST=chain_rounds WEFT_ALGORITHM_ALLGATHER=bruck");
+    run_job(3, GetParam(), 73, 60, "WEFT_ALGORITHM_BCAST=binomial");
+}
+
+TEST(PollingJobs, OfTwoRanks) { run_job(2, "thread:poll", 81, 100); }
+
+TEST(Jobs, RefuseASettingThatDiffersAndNameTheRank) {
+    Process job(build + "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 2 ]; then export "
+                        "WEFT_ALGORITHM_BCAST=chain; fi; exec " +
+                build + "/tests/conformance/random_program 1 10 1000 manual'");
+    job.finish();
+    EXPECT_NE(job.status, 0);
+    EXPECT_NE(job.err.find("rank 2 has WEFT_ALGORITHM_BCAST='chain', rank 0 has ''"),
+              std::string::npos)
+        << job.err;
+}
+
+TEST(Jobs, KeepTheContractOfPendingOperations) {
+    Process job(build + "/weft run --timeout 60 -n 2 " + build +
+                "/tests/conformance/pending_program");
+    job.finish();
+    EXPECT_EQ(job.status, 0) << job.out << job.err;
+}
+
+TEST(ProgressThread, TakesNoTimeWhenNothingIsPending) {
+    Process job(build + "/weft run --timeout 60 -n 2 " + build + "/tests/conformance/quiet_program");
+    job.finish();
+    EXPECT_EQ(job.status, 0) << job.out << job.err;
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,74 @@
+// What holds while operations are pending, on two ranks: finalize is refused and lists them, a signal
+// handler can end a wait, an error leaves the request alone. Ends with status 1 and a sentence otherwise.
+#include <signal.h>
+#include <unistd.h>
+#include <weft/weft.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace {
+
+#define EXPECT(condition)                                                                   \
+    do {                                                                                    \
+        if (!(condition)) {                                                                 \
+            std::fprintf(stderr, "line %d: %s does not hold; detail: %s\n", __LINE__, #condition, \
+                         weft_last_detail());                                               \
+            return 1;                                                                       \
+        }                                                                                   \
+    } while (0)
+
+bool detail_has(const char* text) { return std::strstr(weft_last_detail(), text) != nullptr; }
+
+}  // namespace
+
+int main() {
+    EXPECT(weft_init() == WEFT_OK);
+    weft_comm world = weft_comm_world();
+    int rank = -1;
+    EXPECT(weft_comm_rank(world, &rank) == WEFT_OK);
+    float values[3] = {1, 2, 3};
+    weft_request reduce = WEFT_REQUEST_NULL;
+    weft_request barrier = WEFT_REQUEST_NULL;
+
+    if (rank == 0) {
+        EXPECT(weft_iallreduce(WEFT_IN_PLACE, values, 3, WEFT_FLOAT32, WEFT_SUM, world, &reduce) ==
+               WEFT_OK);
+        EXPECT(weft_ibarrier(world, &barrier) == WEFT_OK);
+        EXPECT(weft_test(&barrier) == WEFT_PENDING);
+        EXPECT(weft_finalize() == WEFT_REFUSED_OUTSTANDING);
+        EXPECT(detail_has("2 operations are pending: iallreduce of 12 bytes on world, ibarrier"));
+
+        // Ctrl-C: the handler asks for the wait to return.
+        struct sigaction action {};
+        action.sa_handler = [](int) { weft_interrupt(); };
+        EXPECT(sigaction(SIGALRM, &action, nullptr) == 0);
+        ualarm(50'000, 0);
+        EXPECT(weft_wait(&reduce) == WEFT_INTERRUPTED);
+        EXPECT(reduce != WEFT_REQUEST_NULL);
+        EXPECT(weft_test(&reduce) == WEFT_PENDING);
+    } else {
+        usleep(300'000);
+        EXPECT(weft_iallreduce(WEFT_IN_PLACE, values, 3, WEFT_FLOAT32, WEFT_SUM, world, &reduce) ==
+               WEFT_OK);
+        EXPECT(weft_ibarrier(world, &barrier) == WEFT_OK);
+    }
+    weft_request both[2] = {reduce, barrier};
+    weft_status statuses[2] = {WEFT_PENDING, WEFT_PENDING};
+    EXPECT(weft_waitall(2, both, statuses) == WEFT_OK);
+    EXPECT(statuses[0] == WEFT_OK && statuses[1] == WEFT_OK);
+    EXPECT(both[0] == WEFT_REQUEST_NULL && both[1] == WEFT_REQUEST_NULL);
+    EXPECT(values[0] == 2 && values[1] == 4 && values[2] == 6);
+
+    // The handles from before are known to be completed.
+    EXPECT(weft_wait(&reduce) == WEFT_REFUSED_HANDLE);
+    EXPECT(detail_has("expected a request that is not completed"));
+    EXPECT(weft_test(&barrier) == WEFT_REFUSED_HANDLE);
+    weft_request again[2] = {WEFT_REQUEST_NULL, reduce};
+    EXPECT(weft_waitall(2, again, nullptr) == WEFT_REFUSED_HANDLE);
+    EXPECT(detail_has("at requests[1]"));
+
+    EXPECT(weft_barrier(world) == WEFT_OK);
+    EXPECT(weft_finalize() == WEFT_OK);
+    return 0;
+}

@@ -1,0 +1,71 @@
+// After some operations with engine thread, with nothing pending: the library's thread makes no context
+// switch and takes no CPU time over 5 seconds. Ends with status 1 and a sentence otherwise.
+#include <dirent.h>
+#include <unistd.h>
+#include <weft/weft.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+// What the kernel has counted for a thread: context switches and time.
+std::string counters(const std::string& task) {
+    std::ifstream status(task + "/status");
+    std::string found;
+    for (std::string line; std::getline(status, line);) {
+        if (line.find("ctxt_switches") != std::string::npos) found += line + "; ";
+    }
+    // On-CPU nanoseconds, nanoseconds of waiting for a core, slices.
+    std::ifstream schedstat(task + "/schedstat");
+    std::string line;
+    if (std::getline(schedstat, line)) found += "schedstat: " + line;
+    return found;
+}
+
+// The folder of the library's thread in /proc; empty: there is none.
+std::string progress_thread() {
+    DIR* tasks = opendir("/proc/self/task");
+    std::string found;
+    while (dirent* entry = tasks ? readdir(tasks) : nullptr) {
+        std::string task = std::string("/proc/self/task/") + entry->d_name;
+        std::ifstream comm(task + "/comm");
+        std::string name;
+        if (std::getline(comm, name) && name == "weft-progress") found = task;
+    }
+    if (tasks) closedir(tasks);
+    return found;
+}
+
+int fail(const std::string& why) {
+    std::fprintf(stderr, "%s\n", why.c_str());
+    return 1;
+}
+
+}  // namespace
+
+int main() {
+    if (weft_init() != WEFT_OK) return fail(weft_last_detail());
+    weft_comm world = weft_comm_world();
+    if (!progress_thread().empty()) return fail("a thread runs before the first operation");
+    std::vector<double> values(100000, 1);
+    for (int i = 0; i < 20; ++i) {
+        weft_request request;
+        weft_iallreduce(WEFT_IN_PLACE, values.data(), values.size(), WEFT_FLOAT64, WEFT_MAX, world,
+                        &request);
+        usleep(1000);
+        if (weft_wait(&request) != WEFT_OK) return fail(weft_last_detail());
+    }
+    if (weft_barrier(world) != WEFT_OK) return fail(weft_last_detail());
+    std::string task = progress_thread();
+    if (task.empty()) return fail("engine thread has started no thread");
+    usleep(200'000);
+    std::string before = counters(task);
+    sleep(5);
+    std::string after = counters(task);
+    if (before.empty() || before != after) return fail("before: " + before + "\nafter:  " + after);
+    if (weft_barrier(world) != WEFT_OK || weft_finalize() != WEFT_OK) return fail(weft_last_detail());
+    return 0;
+}

@@ -1,0 +1,156 @@
+// Every refused argument answers with a status and a sentence that holds the offending value. A job of one
+// rank in this process.
+#include <gtest/gtest.h>
+#include <weft/weft.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace {
+
+// Expects a refusal whose sentence begins with `sentence` (and ends with the function's name).
+void expect_refused(weft_status status, weft_status expected, const std::string& sentence) {
+    EXPECT_EQ(status, expected) << weft_status_name(status) << ": " << weft_last_detail();
+    EXPECT_EQ(std::string(weft_last_detail()).substr(0, sentence.size()), sentence);
+}
+
+void product(const void*, void*, size_t, weft_type, void*) {}
+
+class Refused : public testing::Test {
+  protected:
+    // A process joins a job once.
+    static void SetUpTestSuite() {
+        weft_request request = WEFT_REQUEST_NULL;
+        expect_refused(weft_ibarrier(WEFT_COMM_NULL, &request), WEFT_REFUSED_STATE,
+                       "Weft is not initialized; expected weft_init before (weft_ibarrier)");
+        expect_refused(weft_finalize(), WEFT_REFUSED_STATE, "Weft is not initialized (weft_finalize)");
+        EXPECT_EQ(weft_comm_world(), WEFT_COMM_NULL);
+        EXPECT_EQ(weft_is_initialized(), 0);
+        ASSERT_EQ(weft_init(), WEFT_OK) << weft_last_detail();
+    }
+    static void TearDownTestSuite() {
+        EXPECT_EQ(weft_finalize(), WEFT_OK) << weft_last_detail();
+        expect_refused(weft_init(), WEFT_REFUSED_STATE,
+                       "Weft was finalized; a process can join its job once");
+        EXPECT_EQ(weft_comm_world(), WEFT_COMM_NULL);
+    }
+
+    void TearDown() override { EXPECT_EQ(request_, untouched); }
+
+    // A value outside of an enumeration, as a C program may pass it.
+    template <class Enum>
+    static Enum value(int number) {
+        Enum e;
+        static_assert(sizeof e == sizeof number);
+        std::memcpy(&e, &number, sizeof e);
+        return e;
+    }
+
+    static inline const auto untouched = reinterpret_cast<weft_request>(std::uintptr_t{0x1234});
+    weft_comm world_ = weft_comm_world();
+    weft_request request_ = untouched;
+    weft_type unknown_type_ = value<weft_type>(99);
+    weft_engine unknown_engine_ = value<weft_engine>(7);
+    std::int32_t from_[8] = {};
+    std::int32_t into_[8] = {};
+};
+
+TEST_F(Refused, SecondInit) {
+    expect_refused(weft_init(), WEFT_REFUSED_STATE, "Weft is initialized already (weft_init)");
+    EXPECT_EQ(weft_is_initialized(), 1);
+}
+
+TEST_F(Refused, Root) {
+    expect_refused(weft_ibcast(into_, 8, WEFT_INT32, 9, world_, &request_), WEFT_REFUSED_ARGUMENT,
+                   "root = 9; expected 0..0 (weft_ibcast)");
+    expect_refused(weft_bcast(into_, 8, WEFT_INT32, -1, world_), WEFT_REFUSED_ARGUMENT,
+                   "root = -1; expected 0..0 (weft_bcast)");
+}
+
+TEST_F(Refused, NullBuffers) {
+    expect_refused(weft_ibcast(nullptr, 3, WEFT_FLOAT64, 0, world_, &request_), WEFT_REFUSED_ARGUMENT,
+                   "buf = null; expected a buffer of 24 bytes (weft_ibcast)");
+    expect_refused(weft_iallgather(nullptr, into_, 1, WEFT_INT32, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "send_buf = null; expected a buffer of 4 bytes");
+    expect_refused(weft_iallreduce(from_, nullptr, 2, WEFT_INT32, WEFT_SUM, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "recv_buf = null; expected a buffer of 8 bytes");
+    expect_refused(weft_iallreduce(from_, const_cast<void*>(WEFT_IN_PLACE), 2, WEFT_INT32, WEFT_SUM,
+                                   world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "recv_buf = WEFT_IN_PLACE; expected a buffer of 8 bytes");
+    // Nothing is read or written with a count of 0.
+    EXPECT_EQ(weft_bcast(nullptr, 0, WEFT_FLOAT64, 0, world_), WEFT_OK);
+}
+
+TEST_F(Refused, OverlappingBuffers) {
+    weft_status status = weft_iallgather(into_ + 1, into_, 2, WEFT_INT32, world_, &request_);
+    EXPECT_EQ(status, WEFT_REFUSED_ARGUMENT);
+    EXPECT_NE(std::string(weft_last_detail()).find("overlaps recv_buf"), std::string::npos);
+    status = weft_iallreduce(into_, into_, 2, WEFT_INT32, WEFT_SUM, world_, &request_);
+    EXPECT_EQ(status, WEFT_REFUSED_ARGUMENT);
+    EXPECT_NE(std::string(weft_last_detail()).find("WEFT_IN_PLACE (weft_iallreduce)"),
+              std::string::npos);
+}
+
+TEST_F(Refused, TypesAndCounts) {
+    expect_refused(weft_ibcast(into_, 1, unknown_type_, 0, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "type = 99; expected one of weft_type (weft_ibcast)");
+    expect_refused(weft_ibcast(into_, SIZE_MAX, WEFT_INT64, 0, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "count = 18446744073709551615; expected at most");
+    EXPECT_EQ(weft_type_size(unknown_type_), 0u);
+}
+
+TEST_F(Refused, Operations) {
+    EXPECT_EQ(weft_iallreduce(from_, into_, 1, WEFT_FLOAT32, WEFT_BAND, world_, &request_),
+              WEFT_REFUSED_ARGUMENT);
+    EXPECT_NE(std::string(weft_last_detail()).find("float32"), std::string::npos);
+    EXPECT_EQ(weft_iallreduce(from_, into_, 1, WEFT_INT32, WEFT_OP_NULL, world_, &request_),
+              WEFT_REFUSED_HANDLE)
+        << weft_last_detail();
+    weft_op op = WEFT_OP_NULL;
+    expect_refused(weft_op_create(nullptr, 1, nullptr, &op), WEFT_REFUSED_ARGUMENT, "function = null");
+    expect_refused(weft_op_create(product, 1, nullptr, nullptr), WEFT_REFUSED_ARGUMENT, "op = null");
+    ASSERT_EQ(weft_op_create(product, 1, nullptr, &op), WEFT_OK);
+    weft_op freed = op;
+    ASSERT_EQ(weft_op_free(&op), WEFT_OK);
+    EXPECT_EQ(op, WEFT_OP_NULL);
+    EXPECT_EQ(weft_iallreduce(from_, into_, 1, WEFT_INT32, freed, world_, &request_),
+              WEFT_REFUSED_HANDLE);
+    EXPECT_NE(std::string(weft_last_detail()).find("freed"), std::string::npos) << weft_last_detail();
+    EXPECT_EQ(weft_op_free(&freed), WEFT_REFUSED_HANDLE);
+    weft_op sum = WEFT_SUM;
+    EXPECT_EQ(weft_op_free(&sum), WEFT_REFUSED_HANDLE);
+}
+
+TEST_F(Refused, CommunicatorsAndPlaces) {
+    expect_refused(weft_ibarrier(WEFT_COMM_NULL, &request_), WEFT_REFUSED_HANDLE, "comm = ");
+    expect_refused(weft_ibarrier(reinterpret_cast<weft_comm>(std::uintptr_t{77}), &request_),
+                   WEFT_REFUSED_HANDLE, "comm = 0x4d; expected a communicator that is not freed");
+    expect_refused(weft_ibarrier(world_, nullptr), WEFT_REFUSED_ARGUMENT, "request = null");
+    expect_refused(weft_comm_rank(world_, nullptr), WEFT_REFUSED_ARGUMENT, "rank = null");
+    expect_refused(weft_comm_size(world_, nullptr), WEFT_REFUSED_ARGUMENT, "size = null");
+    expect_refused(weft_set_engine(unknown_engine_), WEFT_REFUSED_ARGUMENT,
+                   "engine = 7; expected one of weft_engine");
+}
+
+TEST_F(Refused, Requests) {
+    expect_refused(weft_wait(nullptr), WEFT_REFUSED_HANDLE, "request = null");
+    expect_refused(weft_test(&request_), WEFT_REFUSED_HANDLE,
+                   "request = 0x1234; expected a request that is not completed (weft_test)");
+    expect_refused(weft_waitall(2, nullptr, nullptr), WEFT_REFUSED_ARGUMENT, "requests = null");
+    weft_request null = WEFT_REQUEST_NULL;
+    EXPECT_EQ(weft_wait(&null), WEFT_OK);
+    EXPECT_EQ(weft_waitall(0, nullptr, nullptr), WEFT_OK);
+}
+
+TEST_F(Refused, NothingWithOneRank) {
+    from_[3] = 42;
+    EXPECT_EQ(weft_allgather(from_, into_, 8, WEFT_INT32, world_), WEFT_OK);
+    EXPECT_EQ(into_[3], 42);
+    into_[3] = 0;
+    EXPECT_EQ(weft_allreduce(from_, into_, 8, WEFT_INT32, WEFT_SUM, world_), WEFT_OK);
+    EXPECT_EQ(into_[3], 42);
+    EXPECT_EQ(weft_barrier(world_), WEFT_OK);
+}
+
+}  // namespace

@@ -1,0 +1,104 @@
+// The transports that the conformance tests run over: each as a job of ranks in this thread.
+// A new transport adds an entry to transport_worlds().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <ostream>
+#include <vector>
+
+#include "transport/sim/sim.h"
+#include "transport/wrap/faulty.h"
+
+namespace weft::test {
+
+// A job of a few ranks, all driven by the calling thread.
+struct TransportWorld {
+    virtual ~TransportWorld() = default;
+
+    virtual Transport& at(Rank rank) = 0;
+
+    // Lets time pass; the caller polls. False: nothing will ever move again by itself. A world of a
+    // real transport answers true.
+    virtual bool step() = 0;
+
+    // Ranks can be killed. kill() ends the rank at once; nobody calls its transport again.
+    virtual bool can_kill() const { return false; }
+    virtual void kill(Rank) {}
+};
+
+struct WorldFactory {
+    const char* name;
+    std::unique_ptr<TransportWorld> (*make)(Rank ranks, std::uint64_t seed);
+};
+
+inline void PrintTo(const WorldFactory& factory, std::ostream* out) { *out << factory.name; }
+
+class SimWorld final : public TransportWorld {
+  public:
+    SimWorld(Rank ranks, std::uint64_t seed, SimOptions options) : network_(ranks, seed, options) {
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            ends_.push_back(std::make_unique<SimTransport>(network_, rank));
+        }
+    }
+
+    Transport& at(Rank rank) override { return *ends_[static_cast<std::size_t>(rank)]; }
+    bool step() override { return network_.advance(); }
+    bool can_kill() const override { return true; }
+    void kill(Rank rank) override { network_.kill(rank); }
+    bool is_dead(Rank rank) const { return network_.is_dead(rank); }
+
+  private:
+    SimNetwork network_;
+    std::vector<std::unique_ptr<SimTransport>> ends_;
+};
+
+// The simulated network behind wrappers that answer busy and hold completions back.
+class FaultyWorld final : public TransportWorld {
+  public:
+    FaultyWorld(Rank ranks, std::uint64_t seed) : inner_(ranks, seed, {}) {
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            ends_.push_back(std::make_unique<FaultyTransport>(
+                inner_.at(rank), seed + static_cast<std::uint64_t>(rank), faults));
+        }
+    }
+
+    Transport& at(Rank rank) override { return *ends_[static_cast<std::size_t>(rank)]; }
+    bool step() override {
+        bool moves = inner_.step();
+        for (std::size_t i = 0; i < ends_.size(); ++i) {
+            moves |= !inner_.is_dead(static_cast<Rank>(i)) && ends_[i]->will_move();
+        }
+        return moves;
+    }
+    bool can_kill() const override { return true; }
+    void kill(Rank rank) override { inner_.kill(rank); }
+
+  private:
+    static constexpr FaultyOptions faults{.busy_one_in = 4, .hold_one_in = 3};
+
+    SimWorld inner_;
+    std::vector<std::unique_ptr<FaultyTransport>> ends_;
+};
+
+template <Buffering buffering, std::uint32_t busy_one_in>
+std::unique_ptr<TransportWorld> make_sim_world(Rank ranks, std::uint64_t seed) {
+    return std::make_unique<SimWorld>(
+        ranks, seed, SimOptions{.buffering = buffering, .busy_one_in = busy_one_in});
+}
+
+inline std::unique_ptr<TransportWorld> make_faulty_world(Rank ranks, std::uint64_t seed) {
+    return std::make_unique<FaultyWorld>(ranks, seed);
+}
+
+inline std::vector<WorldFactory> transport_worlds() {
+    return {
+        {"sim", make_sim_world<Buffering::random, 0>},
+        {"sim_buffered", make_sim_world<Buffering::always, 0>},
+        {"sim_unbuffered", make_sim_world<Buffering::never, 0>},
+        {"sim_busy", make_sim_world<Buffering::random, 3>},
+        {"sim_faulty", make_faulty_world},
+    };
+}
+
+}  // namespace weft::test

@@ -1,0 +1,151 @@
+// Cases of the specifications: every algorithm, number of ranks, seed; and the line that repeats one.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "select/select.h"
+#include "support/world.h"
+
+namespace weft::test {
+
+struct Case {
+    std::string algorithm;
+    Rank ranks = 1;
+    Rank root = 0;
+    std::size_t count = 0;
+    bool in_place = false;
+    std::uint64_t seed = 0;
+
+    std::string text() const {
+        char line[160];
+        std::snprintf(line, sizeof line, "%s p=%d root=%d count=%zu in_place=%d seed=0x%llx",
+                      algorithm.c_str(), ranks, root, count, in_place,
+                      static_cast<unsigned long long>(seed));
+        return line;
+    }
+};
+
+// The case named by WEFT_CASE ("./dev test bcast --case '...'"), if any.
+inline bool chosen_case(Case& c) {
+    const char* text = std::getenv("WEFT_CASE");
+    if (!text) return false;
+    char name[64];
+    int ranks = 0;
+    int root = 0;
+    int in_place = 0;
+    unsigned long long seed = 0;
+    int fields = std::sscanf(text, "%63s p=%d root=%d count=%zu in_place=%d seed=%llx", name, &ranks,
+                             &root, &c.count, &in_place, &seed);
+    EXPECT_EQ(fields, 6) << "WEFT_CASE='" << text
+                         << "'; expected 'NAME p=N root=N count=N in_place=0|1 seed=0xN'";
+    c.algorithm = name;
+    c.ranks = ranks;
+    c.root = root;
+    c.in_place = in_place != 0;
+    c.seed = seed;
+    return fields == 6;
+}
+
+// Seeds for each number of ranks: WEFT_SEEDS, or 1,000.
+inline std::uint64_t seeds() {
+    const char* text = std::getenv("WEFT_SEEDS");
+    return text ? std::strtoull(text, nullptr, 10) : 1000;
+}
+
+inline const std::vector<Rank>& rank_counts() {
+    static const std::vector<Rank> counts{1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17};
+    return counts;
+}
+
+// Runs `body(Case)` for every algorithm of the list, number of ranks and seed; root, count, and in
+// place follow from the seed. Stops at the first failure and prints the line that repeats it.
+template <class List, class Body>
+void for_all_cases(const char* collective, const List& algorithms, Body body) {
+    auto run = [&](const Case& c) {
+        body(c);
+        if (!testing::Test::HasFailure()) return true;
+        std::fprintf(stderr, "repeat with: ./dev test %s --case \"%s\"\n", collective,
+                     c.text().c_str());
+        return false;
+    };
+    if (Case c; chosen_case(c)) {
+        run(c);
+        return;
+    }
+    static const std::size_t sizes[] = {0, 1, 7, 64, 1000};
+    std::uint64_t cases = 0;
+    for (const auto* algorithm : algorithms) {
+        for (Rank ranks : rank_counts()) {
+            for (std::uint64_t i = 0; i < seeds(); ++i) {
+                Prng random(i * 1000003 + static_cast<std::uint64_t>(ranks));
+                Case c;
+                c.algorithm = algorithm->name;
+                c.ranks = ranks;
+                c.root = static_cast<Rank>(random.below(static_cast<std::uint64_t>(ranks)));
+                c.count = sizes[random.below(std::size(sizes))];
+                c.in_place = random.one_in(2);
+                c.seed = i;
+                if (!run(c)) return;
+                ++cases;
+            }
+        }
+    }
+    testing::Test::RecordProperty("cases", std::to_string(cases));
+    EXPECT_GT(cases, 0u);
+}
+
+// A selector that forces `algorithm` for "WEFT_ALGORITHM_...", with segments so small that pipelines have several.
+inline Selector forced(const char* collective, const std::string& algorithm) {
+    Selector selector;
+    Status status = selector.force(collective, (algorithm + ":segment=64,window=3").c_str());
+    EXPECT_TRUE(status.is_ok()) << last_detail();
+    return selector;
+}
+
+// Simulation options that follow from the seed: busy answers and immediate completions as well.
+inline SimOptions sim_options(std::uint64_t seed) {
+    SimOptions options;
+    options.buffering = static_cast<Buffering>(seed % 3);
+    options.busy_one_in = seed % 4 == 0 ? 5 : 0;
+    options.done_at_once = seed % 2 == 0;
+    return options;
+}
+
+// A buffer between guards: writes outside of it are seen.
+class Guarded {
+  public:
+    explicit Guarded(std::size_t bytes) : bytes_(bytes), memory_(bytes + 2 * guard, fill) {}
+
+    void* data() { return memory_.data() + guard; }
+    template <class T>
+    T* as() {
+        return reinterpret_cast<T*>(memory_.data() + guard);
+    }
+    bool guards_untouched() const {
+        for (std::size_t i = 0; i < guard; ++i) {
+            if (memory_[i] != fill || memory_[guard + bytes_ + i] != fill) return false;
+        }
+        return true;
+    }
+
+  private:
+    static constexpr std::size_t guard = 64;
+    static constexpr unsigned char fill = 0xa5;
+    std::size_t bytes_;
+    std::vector<unsigned char> memory_;
+};
+
+// Element i of what rank contributes; different for every rank, index and seed.
+inline std::int32_t input(Rank rank, std::size_t i, std::uint64_t seed) {
+    return static_cast<std::int32_t>(
+        Prng(seed * 7919 + static_cast<std::uint64_t>(rank) * 1000003 + i).next() >> 33);
+}
+
+}  // namespace weft::test

@@ -1,0 +1,64 @@
+// A job whose ranks are threads of this process, over one shared mapping, each with a process object
+// and a progress engine of its own: ThreadSanitizer sees everything between them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "communicator/process.h"
+#include "conformance/shm_world.h"
+#include "weft/request.h"
+
+namespace weft::test {
+
+// One rank's calls, as those of weft/collective.h and weft/request.h. May be used by several threads.
+class ThreadRank {
+  public:
+    explicit ThreadRank(Process& process) : process_(process) {}
+
+    Process& process() { return process_; }
+    int rank() const { return process_.rank(); }
+    int ranks() const { return process_.ranks(); }
+    const char* detail() const { return last_detail(); }
+
+    weft_status ibarrier(weft_request* request);
+    weft_status ibcast(void* buf, size_t count, weft_type type, int root, weft_request* request);
+    weft_status iallgather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                           weft_request* request);
+    weft_status iallreduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                           weft_op op, weft_request* request);
+    weft_status test(weft_request* request);
+    weft_status wait(weft_request* request);
+
+  private:
+    weft_status start(const Call& call, weft_request* request);
+    Request* find(weft_request request);
+
+    Process& process_;
+};
+
+class ThreadJob {
+  public:
+    struct Options {
+        EngineKind engine = EngineKind::thread;
+        bool may_spin = true;
+        Selector selector{};
+        shm::Settings settings = shm::Settings::defaults(4);
+    };
+
+    ThreadJob(Rank ranks, Options options);
+
+    ThreadRank& at(Rank rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+
+    // Runs `body` on every rank, each in a thread of its own, and joins them.
+    void run(const std::function<void(ThreadRank&)>& body);
+
+  private:
+    ShmRanks ends_;
+    std::vector<std::unique_ptr<Process>> processes_;
+    std::vector<ThreadRank> ranks_;
+};
+
+}  // namespace weft::test

@@ -1,0 +1,48 @@
+// A job of simulated ranks in one thread: the library's own processes over the simulated network.
+// The seed decides every delay and reordering.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "communicator/process.h"
+#include "transport/sim/sim.h"
+
+namespace weft::test {
+
+class World {
+  public:
+    // Wraps a rank's transport before the process gets it.
+    using Wrap = std::function<std::unique_ptr<Transport>(Rank, std::unique_ptr<Transport>)>;
+
+    World(Rank ranks, std::uint64_t seed, SimOptions options = {}, Selector selector = {},
+          const Wrap& wrap = {});
+
+    Rank ranks() const { return static_cast<Rank>(processes_.size()); }
+    SimNetwork& network() { return network_; }
+    Process& process(Rank rank) { return *processes_[static_cast<std::size_t>(rank)]; }
+    Communicator& world(Rank rank) { return process(rank).world(); }
+
+    // Starts a call on a rank's world communicator; a refusal fails the test.
+    Request* start(Rank rank, const Call& call);
+
+    // Lets a little time pass; every rank looks once, in a random order. False: nothing will ever
+    // happen again by itself.
+    bool step();
+
+    // Lets time pass until every one of these requests is done, and settles them. Returns their
+    // codes; a request that can never be done fails the test with the list of who waits for whom.
+    std::vector<weft_status> finish(const std::vector<std::pair<Rank, Request*>>& requests);
+
+    // Starts a call on every rank in a random order, with time passing in between, and finishes them.
+    std::vector<weft_status> run_all(const std::function<Call(Rank)>& call_of);
+
+  private:
+    SimNetwork network_;
+    Prng random_;
+    std::vector<std::unique_ptr<Process>> processes_;
+};
+
+}  // namespace weft::test

@@ -1,0 +1,207 @@
+// How ranks join a job: this executable is both the test and, with --rank, the program of a rank.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "startup/startup.h"
+#include "startup/wire.h"
+#include "tests/tools/process.h"
+
+namespace weft::test {
+namespace {
+
+std::string own_path;
+
+// --- What a rank does
+// -----------------------------------------------------------------------------
+
+// The card of a rank in a round: sizes differ, one is empty, one does not fit a socket buffer.
+std::string card_of(Rank rank, int round) {
+    std::size_t bytes = rank == 0 ? 0 : rank == 1 ? 900'000 : static_cast<std::size_t>(rank * 10);
+    return std::string(bytes, static_cast<char>('a' + rank + round));
+}
+
+int say_and_fail(const char* what) {
+    std::fprintf(stderr, "%s\n", what);
+    return 1;
+}
+
+int rank_program(const std::string& behaviour) {
+    if (behaviour == "never" && std::strcmp(getenv("WEFT_RANK"), "1") == 0) return 0;
+    auto startup = startup_from_environment();
+    if (!startup.is_ok()) return say_and_fail(last_detail());
+    Rank rank = (*startup)->rank();
+    if (behaviour == "die" && rank == 1) raise(SIGKILL);
+    for (int round = 0; round < 3; ++round) {
+        auto cards = (*startup)->exchange(card_of(rank, round));
+        if (!cards.is_ok()) return say_and_fail(last_detail());
+        for (Rank other = 0; other < (*startup)->ranks(); ++other) {
+            if ((*cards)[static_cast<std::size_t>(other)] != card_of(other, round)) {
+                return say_and_fail("a wrong card");
+            }
+        }
+    }
+    return 0;
+}
+
+// --- Jobs
+// -----------------------------------------------------------------------------------------
+
+Finished job(int ranks, const std::string& behaviour, const std::string& options = "") {
+    return run(WEFT_BUILD_DIR "/weft run -n " + std::to_string(ranks) + " " + options + " " +
+               own_path + " --rank " + behaviour);
+}
+
+TEST(StartupJob, EveryRankGetsEveryCard) {
+    for (int ranks : {1, 2, 3, 7, 16}) {
+        Finished done = job(ranks, "exchange");
+        EXPECT_EQ(done.status, 0) << ranks << " ranks: " << done.err;
+    }
+}
+
+TEST(StartupJob, JoinsThroughAScript) {
+    Finished done =
+        run(WEFT_BUILD_DIR "/weft run -n 3 sh -c '" + own_path + " --rank exchange; exit $?'");
+    EXPECT_EQ(done.status, 0) << done.err;
+}
+
+TEST(StartupJob, ARankThatNeverJoinsIsNamed) {
+    Finished done = job(3, "never");
+    EXPECT_EQ(done.status, 1);
+    EXPECT_TRUE(contains(done.err, "rank 1 ended before it joined the job"));
+}
+
+TEST(StartupJob, ARankThatDiesWhileJoiningIsNamed) {
+    Finished done = job(3, "die", "--grace 30");
+    EXPECT_TRUE(contains(done.err, "rank 1 killed by signal 9"));
+    EXPECT_TRUE(contains(done.err, "rank 1 ended before it joined the job"));
+}
+
+// --- One process, with the test as its launcher
+// ---------------------------------------------------
+
+class StartupEnvironment : public ::testing::Test {
+  protected:
+    void SetUp() override { clear(); }
+    void TearDown() override { clear(); }
+
+    static void clear() {
+        for (const char* name :
+             {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD", "WEFT_STARTUP_TIMEOUT"}) {
+            unsetenv(name);
+        }
+    }
+
+    // As rank 0 of `ranks`; returns the launcher's end.
+    static int join_as(const char* rank, const char* ranks) {
+        int ends[2];
+        EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+        setenv("WEFT_RANK", rank, 1);
+        setenv("WEFT_RANKS", ranks, 1);
+        setenv("WEFT_STARTUP_FD", std::to_string(ends[1]).c_str(), 1);
+        return ends[0];
+    }
+
+    static void expect_refused(weft_status code, const char* sentence) {
+        auto startup = startup_from_environment();
+        ASSERT_FALSE(startup.is_ok());
+        EXPECT_EQ(startup.status().code, code);
+        EXPECT_TRUE(contains(last_detail(), sentence));
+    }
+};
+
+TEST_F(StartupEnvironment, WithoutALauncherAProcessIsAJobOfItsOwn) {
+    auto startup = startup_from_environment();
+    ASSERT_TRUE(startup.is_ok());
+    EXPECT_EQ((*startup)->rank(), 0);
+    EXPECT_EQ((*startup)->ranks(), 1);
+    auto cards = (*startup)->exchange("mine");
+    ASSERT_TRUE(cards.is_ok());
+    EXPECT_EQ(*cards, std::vector<std::string>{"mine"});
+}
+
+TEST_F(StartupEnvironment, RefusesMalformedSettingsByName) {
+    struct Case {
+        const char* rank;
+        const char* ranks;
+        const char* sentence;
+    };
+    for (const Case& c : {Case{"x", "2", "WEFT_RANK = 'x'"}, Case{"2", "2", "WEFT_RANK = '2'"},
+                          Case{"-1", "2", "WEFT_RANK = '-1'"}, Case{"1 ", "2", "WEFT_RANK = '1 '"},
+                          Case{"", "2", "WEFT_RANK = ''"}, Case{"0", "0", "WEFT_RANKS = '0'"},
+                          Case{"0", "99999999999", "WEFT_RANKS = '99999999999'"}}) {
+        int launcher = join_as(c.rank, c.ranks);
+        expect_refused(WEFT_REFUSED_SETTING, c.sentence);
+        close(launcher);
+    }
+    int launcher = join_as("0", "2");
+    setenv("WEFT_STARTUP_TIMEOUT", "soon", 1);
+    expect_refused(WEFT_REFUSED_SETTING, "WEFT_STARTUP_TIMEOUT = 'soon'");
+    close(launcher);
+}
+
+TEST_F(StartupEnvironment, RefusesHalfASetOfSettings) {
+    setenv("WEFT_RANK", "0", 1);
+    expect_refused(WEFT_REFUSED_SETTING, "WEFT_RANKS is not set");
+}
+
+TEST_F(StartupEnvironment, RefusesADescriptorThatIsNoSocket) {
+    int launcher = join_as("0", "2");
+    close(launcher);
+    setenv("WEFT_STARTUP_FD", "999", 1);
+    expect_refused(WEFT_REFUSED_SETTING, "WEFT_STARTUP_FD = '999'");
+    setenv("WEFT_STARTUP_FD", "0", 1);
+    expect_refused(WEFT_REFUSED_SETTING, "WEFT_STARTUP_FD = '0'");
+}
+
+TEST_F(StartupEnvironment, KeepsItsSocketFromTheProgramsChildren) {
+    int launcher = join_as("0", "1");
+    auto startup = startup_from_environment();
+    ASSERT_TRUE(startup.is_ok());
+    EXPECT_EQ(fcntl(std::stoi(getenv("WEFT_STARTUP_FD")), F_GETFD), FD_CLOEXEC);
+    close(launcher);
+}
+
+TEST_F(StartupEnvironment, SaysThatTheLauncherIsGone) {
+    int launcher = join_as("0", "2");
+    auto startup = startup_from_environment();
+    ASSERT_TRUE(startup.is_ok());
+    close(launcher);
+    auto cards = (*startup)->exchange("mine");
+    EXPECT_EQ(cards.status().code, WEFT_REFUSED_STATE);
+    EXPECT_TRUE(contains(last_detail(), "the launcher (weft run) ended"));
+}
+
+TEST_F(StartupEnvironment, DoesNotWaitForEver) {
+    int launcher = join_as("0", "2");
+    setenv("WEFT_STARTUP_TIMEOUT", "1", 1);
+    auto startup = startup_from_environment();
+    ASSERT_TRUE(startup.is_ok());
+    auto cards = (*startup)->exchange("mine");
+    EXPECT_EQ(cards.status().code, WEFT_REFUSED_STATE);
+    EXPECT_TRUE(contains(last_detail(), "after 1 s; WEFT_STARTUP_TIMEOUT"));
+    close(launcher);
+}
+
+TEST_F(StartupEnvironment, DoesNotBelieveAForeignAnswer) {
+    int launcher = join_as("0", "2");
+    auto startup = startup_from_environment();
+    ASSERT_TRUE(startup.is_ok());
+    ASSERT_EQ(write(launcher, "GET / HTTP/1.1", 14), 14);
+    auto cards = (*startup)->exchange("mine");
+    EXPECT_EQ(cards.status().code, WEFT_REFUSED_STATE);
+    EXPECT_TRUE(contains(last_detail(), "is not weft run"));
+    close(launcher);
+}
+
+}  // namespace
+}  // namespace weft::test
+
+int main(int argc, char** argv) {
+    if (argc == 3 && std::string(argv[1]) == "--rank") return weft::test::rank_program(argv[2]);
+    weft::test::own_path = std::filesystem::canonical(argv[0]);
+    ::testing::InitGoogleTest(&argc, argv);
+    return RUN_ALL_TESTS();
+}

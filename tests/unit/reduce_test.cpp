@@ -1,0 +1,277 @@
+// What reductions compute, and which are refused.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "base/prng.h"
+#include "reduce/kernels.h"
+#include "reduce/reduce.h"
+
+namespace weft {
+namespace {
+
+const std::array all_ops = {WEFT_SUM,  WEFT_PROD, WEFT_MIN, WEFT_MAX,  WEFT_LAND,   WEFT_LOR,
+                            WEFT_LXOR, WEFT_BAND, WEFT_BOR, WEFT_BXOR, WEFT_MINLOC, WEFT_MAXLOC};
+
+Reduction bound(weft_op op, weft_type type) {
+    Result<Reduction> reduction = bind_reduction(op, type);
+    EXPECT_TRUE(reduction.is_ok()) << last_detail();
+    return *reduction;
+}
+
+// left (op) right, by the built-in kernel.
+template <class T>
+T combined(weft_op op, weft_type type, T left, T right) {
+    T into = right;
+    bound(op, type).apply(&left, &into, sizeof(T));
+    T other = left;
+    T from = right;
+    bound(op, type).apply_right(&from, &other, sizeof(T));
+    EXPECT_EQ(std::memcmp(&into, &other, sizeof(T)), 0) << "apply and apply_right differ";
+    return into;
+}
+
+template <class T>
+T expected(weft_op op, T a, T b) {
+    // Computed wide and cut: that is what wrapping means.
+    auto wide = [](T v) { return static_cast<std::uint64_t>(v); };
+    if (op == WEFT_SUM) return static_cast<T>(wide(a) + wide(b));
+    if (op == WEFT_PROD) return static_cast<T>(wide(a) * wide(b));
+    if (op == WEFT_MIN) return std::min(a, b);
+    if (op == WEFT_MAX) return std::max(a, b);
+    if (op == WEFT_LAND) return a && b;
+    if (op == WEFT_LOR) return a || b;
+    if (op == WEFT_LXOR) return !a != !b;
+    if (op == WEFT_BAND) return static_cast<T>(a & b);
+    if (op == WEFT_BOR) return static_cast<T>(a | b);
+    return static_cast<T>(a ^ b);
+}
+
+constexpr std::size_t guard = 64;
+
+// All operations on random vectors of many lengths, from both sides, with guards around.
+template <class T>
+void check_integers(weft_type type) {
+    ASSERT_EQ(type_bytes(type), sizeof(T));
+    Prng random(static_cast<std::uint64_t>(type));
+    for (std::size_t op = 0; op < 10; ++op) {
+        Reduction reduction = bound(all_ops[op], type);
+        for (std::size_t count : {0, 1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 100}) {
+            std::vector<T> left(count + 2 * guard);
+            std::vector<T> right(count + 2 * guard);
+            for (T& v : left) v = static_cast<T>(random.one_in(4) ? 0 : random.next());
+            for (T& v : right) v = static_cast<T>(random.one_in(4) ? 0 : random.next());
+            left[guard] = std::numeric_limits<T>::min();
+            right[guard] = static_cast<T>(-1);
+            std::vector<T> by_left = right;  // into = from (op) into
+            std::vector<T> by_right = left;  // into = into (op) from
+            reduction.apply(left.data() + guard, by_left.data() + guard, count * sizeof(T));
+            std::vector<T> from = right;
+            reduction.apply_right(from.data() + guard, by_right.data() + guard, count * sizeof(T));
+            for (std::size_t i = 0; i < left.size(); ++i) {
+                bool inside = i >= guard && i < guard + count;
+                T result = expected(all_ops[op], left[i], right[i]);
+                ASSERT_EQ(by_left[i], inside ? result : right[i]) << op_name(all_ops[op]) << i;
+                ASSERT_EQ(by_right[i], inside ? result : left[i]) << op_name(all_ops[op]) << i;
+            }
+        }
+    }
+}
+
+TEST(Reduce, IntegersOfAllWidths) {
+    check_integers<std::int8_t>(WEFT_INT8);
+    check_integers<std::int16_t>(WEFT_INT16);
+    check_integers<std::int32_t>(WEFT_INT32);
+    check_integers<std::int64_t>(WEFT_INT64);
+    check_integers<std::uint8_t>(WEFT_UINT8);
+    check_integers<std::uint16_t>(WEFT_UINT16);
+    check_integers<std::uint32_t>(WEFT_UINT32);
+    check_integers<std::uint64_t>(WEFT_UINT64);
+}
+
+TEST(Reduce, BytesOnlyBitByBit) {
+    EXPECT_EQ(combined<std::uint8_t>(WEFT_BAND, WEFT_BYTE, 0x3c, 0x0f), 0x0c);
+    EXPECT_EQ(combined<std::uint8_t>(WEFT_BOR, WEFT_BYTE, 0x3c, 0x0f), 0x3f);
+    EXPECT_EQ(combined<std::uint8_t>(WEFT_BXOR, WEFT_BYTE, 0x3c, 0x0f), 0x33);
+}
+
+template <class T>
+void check_floats(weft_type type) {
+    const T nan = std::numeric_limits<T>::quiet_NaN();
+    const T infinity = std::numeric_limits<T>::infinity();
+    EXPECT_EQ(combined<T>(WEFT_SUM, type, T(1.5), T(-4)), T(-2.5));
+    EXPECT_EQ(combined<T>(WEFT_PROD, type, T(1.5), T(-4)), T(-6));
+    const T values[] = {-infinity, T(-2), T(-0.0), T(0.0), T(1), T(3), infinity};
+    for (T a : values) {
+        for (T b : values) {
+            // In this order of values, -0 comes before +0.
+            T least = std::signbit(a) == std::signbit(b) ? std::min(a, b) : std::signbit(a) ? a : b;
+            T most = std::signbit(a) == std::signbit(b) ? std::max(a, b) : std::signbit(a) ? b : a;
+            T min = combined<T>(WEFT_MIN, type, a, b);
+            T max = combined<T>(WEFT_MAX, type, a, b);
+            EXPECT_EQ(std::memcmp(&min, &least, sizeof(T)), 0) << a << ' ' << b;
+            EXPECT_EQ(std::memcmp(&max, &most, sizeof(T)), 0) << a << ' ' << b;
+        }
+        for (weft_op op : {WEFT_MIN, WEFT_MAX}) {
+            T one = combined<T>(op, type, nan, a);
+            T two = combined<T>(op, type, a, nan);
+            EXPECT_TRUE(std::isnan(one));
+            EXPECT_EQ(std::memcmp(&one, &two, sizeof(T)), 0) << "depends on the side";
+        }
+    }
+}
+
+TEST(Reduce, FloatsHaveOneAnswerForZerosAndNans) {
+    check_floats<float>(WEFT_FLOAT32);
+    check_floats<double>(WEFT_FLOAT64);
+}
+
+// The vector loop and the scalar one behind it.
+TEST(Reduce, LongFloatVectors) {
+    std::vector<double> from(103);
+    std::vector<double> into(103);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        from[i] = static_cast<double>(i);
+        into[i] = static_cast<double>(50 - static_cast<int>(i));
+    }
+    std::vector<double> most = into;
+    bound(WEFT_MAX, WEFT_FLOAT64).apply(from.data(), most.data(), most.size() * sizeof(double));
+    bound(WEFT_SUM, WEFT_FLOAT64).apply(from.data(), into.data(), into.size() * sizeof(double));
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        EXPECT_EQ(into[i], 50);
+        EXPECT_EQ(most[i], std::max(from[i], 50 - from[i]));
+    }
+}
+
+template <class Value>
+struct Located {
+    Value value;
+    std::int32_t index;
+};
+
+template <class Value>
+void check_pairs(weft_type type) {
+    using P = Located<Value>;
+    ASSERT_EQ(type_bytes(type), sizeof(P));
+    auto check = [&](weft_op op, P a, P b, P want) {
+        for (bool swapped : {false, true}) {
+            P from = swapped ? b : a;
+            P into = swapped ? a : b;
+            bound(op, type).apply(&from, &into, sizeof(P));
+            EXPECT_TRUE(into.value == want.value || want.value != want.value);
+            EXPECT_EQ(into.index, want.index);
+        }
+    };
+    check(WEFT_MINLOC, P{3, 7}, P{-2, 9}, P{-2, 9});
+    check(WEFT_MAXLOC, P{3, 7}, P{-2, 9}, P{3, 7});
+    check(WEFT_MINLOC, P{3, 7}, P{3, 2}, P{3, 2});
+    check(WEFT_MAXLOC, P{3, 7}, P{3, 2}, P{3, 2});
+    if constexpr (std::is_floating_point_v<Value>) {
+        const Value nan = std::numeric_limits<Value>::quiet_NaN();
+        for (weft_op op : {WEFT_MINLOC, WEFT_MAXLOC}) {
+            check(op, P{nan, 7}, P{1, 2}, P{nan, 7});
+            check(op, P{nan, 7}, P{nan, 2}, P{nan, 2});
+        }
+    }
+}
+
+TEST(Reduce, PairsFindTheLowestPlace) {
+    check_pairs<float>(WEFT_FLOAT32_INT32);
+    check_pairs<double>(WEFT_FLOAT64_INT32);
+    check_pairs<std::int32_t>(WEFT_INT32_INT32);
+    check_pairs<std::int64_t>(WEFT_INT64_INT32);
+}
+
+TEST(Reduce, WhatMpiDoesNotDefineIsRefused) {
+    auto is_defined = [](std::size_t op, weft_type type) {
+        bool pair = type >= WEFT_FLOAT32_INT32;
+        bool is_float = type == WEFT_FLOAT32 || type == WEFT_FLOAT64;
+        if (op >= 10) return pair;
+        if (type == WEFT_BYTE) return op >= 7;
+        return !pair && (!is_float || op < 4);
+    };
+    for (int t = 0; t < type_count; ++t) {
+        auto type = static_cast<weft_type>(t);
+        for (std::size_t op = 0; op < all_ops.size(); ++op) {
+            Result<Reduction> reduction = bind_reduction(all_ops[op], type);
+            EXPECT_EQ(reduction.is_ok(), is_defined(op, type))
+                << op_name(all_ops[op]) << " of " << type_name(type);
+            EXPECT_EQ(reduction.status().code,
+                      is_defined(op, type) ? WEFT_OK : WEFT_REFUSED_ARGUMENT);
+        }
+    }
+    EXPECT_FALSE(bind_reduction(WEFT_SUM, WEFT_FLOAT32_INT32).is_ok());
+    EXPECT_STREQ(last_detail(), "op = sum is not defined for type float32_int32");
+    EXPECT_EQ(bind_reduction(WEFT_OP_NULL, WEFT_INT32).status().code, WEFT_REFUSED_HANDLE);
+    EXPECT_EQ(bind_reduction(WEFT_SUM, static_cast<weft_type>(15)).status().code,
+              WEFT_REFUSED_ARGUMENT);
+    EXPECT_EQ(type_bytes(static_cast<weft_type>(15)), 0u);
+}
+
+// inout = in + 10 * inout: tells the order of its operands.
+void in_order(const void* in, void* inout, std::size_t count, weft_type type, void* context) {
+    EXPECT_EQ(type, WEFT_INT32);
+    ++*static_cast<int*>(context);
+    const auto* a = static_cast<const std::int32_t*>(in);
+    auto* b = static_cast<std::int32_t*>(inout);
+    for (std::size_t i = 0; i < count; ++i) b[i] = a[i] + 10 * b[i];
+}
+
+TEST(Reduce, UserOperationsKeepTheirOperandsInOrder) {
+    int calls = 0;
+    for (bool commutative : {false, true}) {
+        weft_op op = WEFT_OP_NULL;
+        ASSERT_TRUE(create_user_op(in_order, commutative, &calls, &op).is_ok());
+        EXPECT_STREQ(op_name(op), "user");
+        Reduction reduction = bound(op, WEFT_INT32);
+        EXPECT_EQ(reduction.commutative, commutative);
+        // The binding outlives the handle.
+        ASSERT_TRUE(free_user_op(&op).is_ok());
+        EXPECT_EQ(op, WEFT_OP_NULL);
+        std::int32_t from[] = {1, 2};
+        std::int32_t into[] = {3, 4};
+        reduction.apply(from, into, sizeof into);
+        EXPECT_EQ(into[0], 31);
+        EXPECT_EQ(into[1], 42);
+        reduction.apply_right(from, into, sizeof into);
+        EXPECT_EQ(into[0], 31 + 10 * 1);
+        EXPECT_EQ(into[1], 42 + 10 * 2);
+    }
+    EXPECT_EQ(calls, 4);
+}
+
+TEST(Reduce, FreedHandlesAreRecognised) {
+    int calls = 0;
+    weft_op op = WEFT_OP_NULL;
+    ASSERT_TRUE(create_user_op(in_order, true, &calls, &op).is_ok());
+    weft_op old = op;
+    ASSERT_TRUE(free_user_op(&op).is_ok());
+    weft_op next = WEFT_OP_NULL;
+    ASSERT_TRUE(create_user_op(in_order, true, &calls, &next).is_ok());
+    EXPECT_NE(next, old);
+    EXPECT_EQ(bind_reduction(old, WEFT_INT32).status().code, WEFT_REFUSED_HANDLE);
+    EXPECT_NE(std::strstr(last_detail(), "was freed"), nullptr) << last_detail();
+    EXPECT_EQ(free_user_op(&old).code, WEFT_REFUSED_HANDLE);
+    EXPECT_TRUE(bind_reduction(next, WEFT_INT32).is_ok());
+    ASSERT_TRUE(free_user_op(&next).is_ok());
+}
+
+TEST(Reduce, MisuseOfHandlesIsRefused) {
+    weft_op op = WEFT_SUM;
+    EXPECT_EQ(free_user_op(&op).code, WEFT_REFUSED_HANDLE);
+    EXPECT_EQ(op, WEFT_SUM);
+    op = WEFT_OP_NULL;
+    EXPECT_EQ(free_user_op(&op).code, WEFT_REFUSED_HANDLE);
+    EXPECT_EQ(free_user_op(nullptr).code, WEFT_REFUSED_HANDLE);
+    op = reinterpret_cast<weft_op>(std::uintptr_t{12345678});
+    EXPECT_EQ(bind_reduction(op, WEFT_INT32).status().code, WEFT_REFUSED_HANDLE);
+    EXPECT_EQ(create_user_op(nullptr, true, nullptr, &op).code, WEFT_REFUSED_ARGUMENT);
+    EXPECT_EQ(create_user_op(in_order, true, nullptr, nullptr).code, WEFT_REFUSED_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace weft

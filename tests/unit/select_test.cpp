@@ -1,0 +1,100 @@
+// Which algorithm is chosen, and what settings are refused.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "select/select.h"
+#include "select/setting.h"
+
+namespace weft {
+namespace {
+
+using algorithm::Size;
+
+class Select : public testing::Test {
+  protected:
+    void SetUp() override { clear(); }
+    void TearDown() override { clear(); }
+
+    static void clear() {
+        for (const char* name : {"BARRIER", "BCAST", "ALLGATHER", "ALLREDUCE"}) {
+            unsetenv((std::string("WEFT_ALGORITHM_") + name).c_str());
+        }
+    }
+
+    static Selector read() {
+        Result<Selector> selector = Selector::from_environment();
+        EXPECT_TRUE(selector.is_ok()) << last_detail();
+        return *selector;
+    }
+
+    static std::string refusal(const char* variable, const char* value) {
+        setenv(variable, value, 1);
+        Result<Selector> selector = Selector::from_environment();
+        unsetenv(variable);
+        EXPECT_EQ(selector.status().code, WEFT_REFUSED_SETTING) << value;
+        return selector.is_ok() ? "" : last_detail();
+    }
+};
+
+std::string bcast_of(const Selector& selector, Rank ranks, std::int64_t bytes) {
+    return selector.bcast({.ranks = ranks, .bytes = bytes, .tuning = {}}).algorithm->name;
+}
+
+std::string allgather_of(const Selector& selector, Rank ranks, std::int64_t bytes) {
+    return selector.allgather({.ranks = ranks, .bytes = bytes, .tuning = {}}).algorithm->name;
+}
+
+TEST_F(Select, FollowsTheTableWhenNothingIsForced) {
+    const Selector selector = read();
+    EXPECT_EQ(bcast_of(selector, 1, 1 << 30), "binomial");
+    EXPECT_EQ(bcast_of(selector, 2, 1 << 30), "binomial");
+    EXPECT_EQ(bcast_of(selector, 3, 256 * 1024), "binomial");
+    EXPECT_EQ(bcast_of(selector, 3, 256 * 1024 + 1), "chain");
+    EXPECT_EQ(allgather_of(selector, 2, 8), "ring");
+    EXPECT_EQ(allgather_of(selector, 3, 8 * 1024), "bruck");
+    EXPECT_EQ(allgather_of(selector, 3, 8 * 1024 + 1), "ring");
+    EXPECT_STREQ(selector.barrier({}).algorithm->name, "dissemination");
+    EXPECT_STREQ(selector.allreduce({}).algorithm->name, "recursive_doubling");
+}
+
+TEST_F(Select, ForcedAlgorithmsAndTuningWin) {
+    setenv("WEFT_ALGORITHM_BCAST", "chain:segment=64K,window=3", 1);
+    setenv("WEFT_ALGORITHM_ALLGATHER", "bruck", 1);
+    const Selector selector = read();
+    EXPECT_EQ(bcast_of(selector, 2, 8), "chain");
+    EXPECT_EQ(selector.bcast({}).tuning.segment_bytes, 64 * 1024);
+    EXPECT_EQ(selector.bcast({}).tuning.window, 3u);
+    EXPECT_EQ(allgather_of(selector, 2, 1 << 20), "bruck");
+    EXPECT_EQ(selector.allgather({}).tuning.window, algorithm::Tuning{}.window);
+}
+
+TEST_F(Select, WhatIsNotUnderstoodIsRefused) {
+    EXPECT_EQ(refusal("WEFT_ALGORITHM_BCAST", "chian"),
+              "WEFT_ALGORITHM_BCAST: \"chian\" is not known; expected one of: binomial, chain, "
+              "chain_rounds");
+    EXPECT_EQ(refusal("WEFT_ALGORITHM_BCAST", "chain:segment=x"),
+              "WEFT_ALGORITHM_BCAST: \"chain:segment=x\"; expected segment=BYTES, as 64K");
+    EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:window=0"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:window=1M"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:speed=9"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:segment"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM_BARRIER", "ring"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM_ALLGATHER", "binomial"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM_ALLREDUCE", ":window=2"), "");
+}
+
+TEST(ParseBytes, PowersOf1024) {
+    EXPECT_EQ(parse_bytes("0"), 0);
+    EXPECT_EQ(parse_bytes("65536"), 65536);
+    EXPECT_EQ(parse_bytes("64K"), 64 << 10);
+    EXPECT_EQ(parse_bytes("3m"), 3 << 20);
+    EXPECT_EQ(parse_bytes("2G"), std::int64_t{2} << 30);
+    for (const char* text : {"", "K", "-1", "1.5K", "64KB", "64 K", "9999999999G", "0x10"}) {
+        EXPECT_FALSE(parse_bytes(text)) << text;
+    }
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,151 @@
+// Rank arithmetic, exhaustively for small numbers of ranks.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "shape/blocks.h"
+#include "shape/fold.h"
+#include "shape/power.h"
+#include "shape/ring.h"
+#include "shape/tree.h"
+
+namespace weft {
+namespace {
+
+constexpr Rank ranks_max = 130;
+
+TEST(Power, LogarithmsBracketTheNumber) {
+    for (Rank n = 1; n < 5000; ++n) {
+        int up = ceil_log2(n);
+        int down = floor_log2(n);
+        EXPECT_GE(1 << up, n);
+        EXPECT_TRUE(up == 0 || (1 << (up - 1)) < n) << n;
+        EXPECT_LE(1 << down, n);
+        EXPECT_GT(1 << (down + 1), n);
+        EXPECT_EQ(is_power_of_two(n), (n & (n - 1)) == 0);
+    }
+    EXPECT_EQ(ceil_log2(0x7fffffff), 31);
+    EXPECT_EQ(floor_log2(0x7fffffff), 30);
+}
+
+TEST(Ring, AroundIsTheSumModuloRanks) {
+    for (Rank p = 1; p <= 40; ++p) {
+        for (Rank r = 0; r < p; ++r) {
+            for (Rank d = -p; d <= p; ++d) EXPECT_EQ(around(r, d, p), (r + d + p) % p);
+        }
+    }
+    EXPECT_EQ(around(0x7ffffffe, 0x7ffffffe, 0x7fffffff), 0x7ffffffd);
+}
+
+TEST(Ring, NeighboursFaceEachOther) {
+    for (Rank p = 1; p <= ranks_max; ++p) {
+        for (Rank r = 0; r < p; ++r) {
+            EXPECT_EQ(ring_neighbours(ring_neighbours(r, p).to, p).from, r);
+            for (int k = 0; k < ceil_log2(p); ++k) {
+                Rank to = dissemination_peers(r, p, k).to;
+                EXPECT_NE(to, r);
+                EXPECT_EQ(dissemination_peers(to, p, k).from, r);
+            }
+        }
+    }
+}
+
+TEST(Ring, DisseminationReachesEverybody) {
+    for (Rank p = 1; p <= 70; ++p) {
+        std::vector<std::set<Rank>> knows(static_cast<std::size_t>(p));
+        for (Rank r = 0; r < p; ++r) knows[static_cast<std::size_t>(r)] = {r};
+        for (int k = 0; k < ceil_log2(p); ++k) {
+            auto before = knows;
+            for (Rank r = 0; r < p; ++r) {
+                const auto& news =
+                    before[static_cast<std::size_t>(dissemination_peers(r, p, k).from)];
+                knows[static_cast<std::size_t>(r)].insert(news.begin(), news.end());
+            }
+        }
+        for (const auto& known : knows) EXPECT_EQ(known.size(), static_cast<std::size_t>(p));
+    }
+}
+
+// When each rank has been told, if telling a child takes one unit and children are told in order.
+int told_at(Tree (*tree_of)(Rank, Rank, Rank), Rank rank, Rank ranks, Rank root, int now,
+            std::map<Rank, int>& told) {
+    EXPECT_TRUE(told.emplace(rank, now).second) << "rank " << rank << " is told twice";
+    int last = now;
+    int at = now;
+    for (Rank child : tree_of(rank, ranks, root).children) {
+        EXPECT_EQ(tree_of(child, ranks, root).parent, rank);
+        last = std::max(last, told_at(tree_of, child, ranks, root, ++at, told));
+    }
+    return last;
+}
+
+TEST(Tree, BinomialTellsEverybodyOnceInLogarithmicTime) {
+    for (Rank p = 1; p <= ranks_max; ++p) {
+        for (Rank root = 0; root < p; ++root) {
+            std::map<Rank, int> told;
+            EXPECT_FALSE(binomial_tree(root, p, root).parent);
+            EXPECT_EQ(told_at(binomial_tree, root, p, root, 0, told), ceil_log2(p));
+            EXPECT_EQ(told.size(), static_cast<std::size_t>(p));
+        }
+    }
+}
+
+TEST(Tree, BinomialHoldsForTheMostRanks) {
+    EXPECT_EQ(binomial_tree(5, 0x7fffffff, 5).children.size(), 31u);
+    EXPECT_EQ(binomial_tree(6, 0x7fffffff, 5).parent, 5);
+    EXPECT_EQ(binomial_tree(4, 0x7fffffff, 5).parent, 2);
+}
+
+TEST(Tree, ChainVisitsEverybodyInOrder) {
+    for (Rank p = 1; p <= ranks_max; ++p) {
+        for (Rank root = 0; root < p; ++root) {
+            std::map<Rank, int> told;
+            EXPECT_FALSE(chain_tree(root, p, root).parent);
+            told_at(chain_tree, root, p, root, 0, told);
+            ASSERT_EQ(told.size(), static_cast<std::size_t>(p));
+            for (Rank r = 0; r < p; ++r) EXPECT_EQ(told[around(root, r, p)], r);
+        }
+    }
+}
+
+TEST(Blocks, CoverAllElementsInOrderAndNearlyEqually) {
+    for (std::int64_t n = 0; n < 100; ++n) {
+        for (Rank p = 1; p < 40; ++p) {
+            std::int64_t next = 0;
+            for (Rank i = 0; i < p; ++i) {
+                Block block = block_of(n, p, i);
+                EXPECT_EQ(block.first, next);
+                EXPECT_GE(block.count, n / p);
+                EXPECT_LE(block.count, (n + p - 1) / p);
+                next += block.count;
+            }
+            EXPECT_EQ(next, n);
+        }
+    }
+}
+
+TEST(Fold, StandingRanksAreNumberedInRankOrder) {
+    for (Rank p = 1; p <= ranks_max; ++p) {
+        Fold fold(p);
+        EXPECT_TRUE(is_power_of_two(fold.standing));
+        EXPECT_EQ(fold.standing + fold.extra, p);
+        Rank next = 0;
+        for (Rank r = 0; r < p; ++r) {
+            if (fold.is_paired(r)) {
+                EXPECT_LT(fold.partner(r), p);
+                EXPECT_NE(fold.number_of(r).has_value(),
+                          fold.number_of(fold.partner(r)).has_value());
+            }
+            if (!fold.number_of(r)) continue;
+            EXPECT_EQ(*fold.number_of(r), next);
+            EXPECT_EQ(fold.rank_of(next), r);
+            ++next;
+        }
+        EXPECT_EQ(next, fold.standing);
+    }
+}
+
+}  // namespace
+}  // namespace weft

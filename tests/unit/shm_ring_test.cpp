@@ -1,0 +1,207 @@
+// The ring of records: what goes in comes out, in order, whatever the sizes and the filling.
+#include "transport/shm/ring.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/prng.h"
+
+namespace weft::shm {
+namespace {
+
+struct Memory {
+    explicit Memory(std::size_t capacity) : ring{&control, nullptr, capacity} {
+        ring.data = static_cast<std::byte*>(::operator new(capacity, std::align_val_t{64}));
+        // Only the first word has to be 0: everything else may be what it wants.
+        std::memset(ring.data, 0x5a, capacity);
+        std::memset(ring.data, 0, 64);
+    }
+    ~Memory() { ::operator delete(ring.data, std::align_val_t{64}); }
+
+    RingControl control;
+    RingMemory ring;
+};
+
+std::byte fill_of(std::uint64_t message, std::size_t i) {
+    return static_cast<std::byte>(message * 31 + i * 7 + (i >> 8));
+}
+
+bool write(RingWriter& writer, std::uint64_t message, std::size_t bytes) {
+    Record* record = writer.reserve(bytes);
+    if (record == nullptr) return false;
+    for (std::size_t i = 0; i < bytes; ++i) record->payload()[i] = fill_of(message, i);
+    writer.publish(record, RecordKind::eager, message, bytes);
+    return true;
+}
+
+void expect_message(Record* record, std::uint64_t message, std::size_t bytes) {
+    ASSERT_EQ(record->kind(std::memory_order_relaxed), RecordKind::eager);
+    ASSERT_EQ(record->id, message);
+    ASSERT_EQ(record->bytes, bytes);
+    for (std::size_t i = 0; i < bytes; ++i)
+        ASSERT_EQ(record->payload()[i], fill_of(message, i)) << "byte " << i;
+}
+
+TEST(ShmRing, starts_empty) {
+    Memory memory(1024);
+    RingReader reader(memory.ring);
+    EXPECT_EQ(reader.peek(), nullptr);
+}
+
+TEST(ShmRing, a_message_of_48_bytes_takes_one_line) {
+    EXPECT_EQ(record_span(0), 64u);
+    EXPECT_EQ(record_span(48), 64u);
+    EXPECT_EQ(record_span(49), 128u);
+}
+
+TEST(ShmRing, a_full_ring_refuses_until_the_reader_gives_room_back) {
+    Memory memory(1024);
+    RingWriter writer(memory.ring);
+    RingReader reader(memory.ring);
+    std::uint64_t written = 0;
+    while (write(writer, written, 8)) ++written;
+    EXPECT_EQ(written, 15u);  // one line stays free for the word behind the last record
+    EXPECT_FALSE(writer.ask_for_room(8));
+
+    expect_message(reader.peek(), 0, 8);
+    (void)reader.pop(reader.peek());
+    EXPECT_TRUE(reader.yield_room()) << "the writer waits: all room must be offered, and told";
+    EXPECT_TRUE(write(writer, written, 8));
+    EXPECT_FALSE(write(writer, written, 8));
+}
+
+TEST(ShmRing, a_reader_that_goes_to_sleep_leaves_no_room_untold) {
+    Memory memory(1024);
+    RingWriter writer(memory.ring);
+    RingReader reader(memory.ring);
+    EXPECT_TRUE(write(writer, 0, 8));
+    (void)reader.pop(reader.peek());
+    EXPECT_FALSE(reader.offer_room()) << "nobody waits";
+    EXPECT_EQ(writer.refresh_in_flight(), 0u);
+    EXPECT_TRUE(writer.ask_until_in_flight(0));
+}
+
+TEST(ShmRing, a_writer_is_woken_for_a_good_part_of_the_ring_only) {
+    Memory memory(4096);
+    RingWriter writer(memory.ring);
+    RingReader reader(memory.ring);
+    std::uint64_t written = 0;
+    while (write(writer, written, 8)) ++written;
+    EXPECT_FALSE(writer.ask_for_room(8));
+    std::size_t popped = 0;
+    bool must_wake = false;
+    while (!must_wake) {
+        ASSERT_NE(reader.peek(), nullptr);
+        must_wake = reader.pop(reader.peek());
+        ++popped;
+    }
+    EXPECT_EQ(popped, 16u);  // a quarter
+}
+
+// Random sizes against a queue; payloads full of what looks like record heads.
+TEST(ShmRing, keeps_order_and_contents_for_random_sizes) {
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Prng prng(seed);
+        Memory memory(std::size_t{1024} << prng.below(4));
+        RingWriter writer(memory.ring);
+        RingReader reader(memory.ring);
+        std::deque<std::pair<std::uint64_t, std::size_t>> expected;
+        std::uint64_t next = 0;
+        const std::size_t bytes_max = memory.ring.capacity / 8;
+        for (int step = 0; step < 5000; ++step) {
+            if (prng.one_in(2)) {
+                const std::size_t bytes = prng.one_in(2) ? prng.below(100) : prng.below(bytes_max);
+                if (write(writer, next, bytes)) expected.emplace_back(next++, bytes);
+            } else if (Record* record = reader.peek()) {
+                ASSERT_FALSE(expected.empty());
+                expect_message(record, expected.front().first, expected.front().second);
+                if (HasFatalFailure()) return;
+                expected.pop_front();
+                (void)reader.pop(record);
+            } else {
+                ASSERT_TRUE(expected.empty());
+                (void)reader.yield_room();
+            }
+        }
+        while (!expected.empty()) {
+            Record* record = reader.peek();
+            ASSERT_NE(record, nullptr);
+            expect_message(record, expected.front().first, expected.front().second);
+            expected.pop_front();
+            (void)reader.pop(record);
+        }
+        ASSERT_EQ(reader.peek(), nullptr);
+    }
+}
+
+TEST(ShmRing, payload_is_never_taken_for_a_record) {
+    Memory memory(1024);
+    RingWriter writer(memory.ring);
+    RingReader reader(memory.ring);
+    std::vector<std::uint32_t> heads(112 / 4, static_cast<std::uint32_t>(RecordKind::eager));
+    for (std::uint64_t message = 0; message < 1000; ++message) {
+        const std::size_t bytes = message % 3 == 0 ? 0 : 112;
+        Record* record = writer.reserve(bytes);
+        ASSERT_NE(record, nullptr);
+        std::memcpy(record->payload(), heads.data(), bytes);
+        writer.publish(record, RecordKind::eager, message, bytes);
+        record = reader.peek();
+        ASSERT_NE(record, nullptr);
+        ASSERT_EQ(record->id, message);
+        (void)reader.pop(record);
+        ASSERT_EQ(reader.peek(), nullptr);
+    }
+}
+
+TEST(ShmRing, two_threads) {
+    constexpr std::uint64_t messages = 20'000;
+    Memory memory(4096);
+    const std::int64_t deadline_ns = now_ns() + 60'000'000'000;
+    auto size_of = [](std::uint64_t message) { return (message * 37) % 500; };
+
+    std::thread producer([&] {
+        RingWriter writer(memory.ring);
+        for (std::uint64_t message = 0; message < messages && now_ns() < deadline_ns;) {
+            if (write(writer, message, size_of(message)) ||
+                (writer.ask_for_room(size_of(message)) &&
+                 write(writer, message, size_of(message))))
+                ++message;
+            else
+                std::this_thread::yield();
+        }
+    });
+    RingReader reader(memory.ring);
+    std::uint64_t message = 0;
+    while (message < messages && now_ns() < deadline_ns && !::testing::Test::HasFatalFailure()) {
+        if (Record* record = reader.peek()) {
+            expect_message(record, message, size_of(message));
+            ++message;
+            (void)reader.pop(record);
+        } else {
+            (void)reader.yield_room();
+            std::this_thread::yield();
+        }
+    }
+    producer.join();
+    EXPECT_EQ(message, messages);
+}
+
+TEST(ShmRing, copies_every_small_size) {
+    for (std::size_t bytes = 0; bytes <= 100; ++bytes) {
+        std::vector<std::byte> from(bytes + 2), to(bytes + 2, std::byte{0xee});
+        for (std::size_t i = 0; i < from.size(); ++i) from[i] = fill_of(bytes, i);
+        copy_bytes(to.data() + 1, from.data() + 1, bytes);
+        EXPECT_EQ(to.front(), std::byte{0xee});
+        EXPECT_EQ(to.back(), std::byte{0xee});
+        for (std::size_t i = 1; i <= bytes; ++i) EXPECT_EQ(to[i], from[i]) << bytes << ", " << i;
+    }
+}
+
+}  // namespace
+}  // namespace weft::shm

@@ -1,0 +1,544 @@
+// The shared-memory transport with its ranks in one process.
+#include "transport/shm/shm.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <functional>
+#include <numeric>
+#include <thread>
+
+#include "../conformance/shm_traffic.h"
+#include "../conformance/shm_world.h"
+#include "base/clock.h"
+
+namespace weft::test {
+namespace {
+
+using shm::LargeMethod;
+using shm::Settings;
+
+// Answers of post calls and polls of one rank, by token.
+struct Rec {
+    std::vector<Completion> told;
+
+    std::size_t count() const { return told.size(); }
+    // How the post with this number ended; WEFT_PENDING: it has not.
+    weft_status code_of(std::uint32_t op) const {
+        for (const Completion& completion : told)
+            if (completion.token.run != nullptr && completion.token.op == op)
+                return completion.code;
+        return WEFT_PENDING;
+    }
+    std::size_t losses() const {
+        std::size_t n = 0;
+        for (const Completion& completion : told) n += completion.token.run == nullptr;
+        return n;
+    }
+};
+
+class ShmTest : public ::testing::Test {
+  protected:
+    void make(Rank ranks, Settings settings = Settings::defaults(2), pid_t pid = getpid()) {
+        world = std::make_unique<ShmRanks>(ranks, settings, pid);
+        logs.resize(static_cast<std::size_t>(ranks));
+        alive.assign(static_cast<std::size_t>(ranks), true);
+    }
+    Token token(std::uint32_t op) { return {this, op}; }
+    Rec& log(Rank rank) { return logs[static_cast<std::size_t>(rank)]; }
+    void poll(Rank rank) {
+        Completion told[3];
+        const std::size_t count = world->at(rank).poll(told);
+        log(rank).told.insert(log(rank).told.end(), told, told + count);
+    }
+    // Polls everybody until `condition` holds.
+    bool until(const std::function<bool()>& condition) {
+        const std::int64_t deadline_ns = now_ns() + 20'000'000'000;
+        while (!condition()) {
+            if (now_ns() > deadline_ns) return false;
+            for (std::size_t r = 0; r < logs.size(); ++r)
+                if (alive[r]) poll(static_cast<Rank>(r));
+        }
+        return true;
+    }
+    void settle_down() {
+        for (int i = 0; i < 50; ++i)
+            for (std::size_t r = 0; r < logs.size(); ++r)
+                if (alive[r]) poll(static_cast<Rank>(r));
+    }
+    void kill(Rank rank) {
+        alive[static_cast<std::size_t>(rank)] = false;
+        world->kill(rank);
+    }
+    void leave(Rank rank) {
+        alive[static_cast<std::size_t>(rank)] = false;
+        world->leave(rank);
+    }
+
+    static std::vector<std::byte> pattern(std::size_t bytes, unsigned salt) {
+        std::vector<std::byte> data(bytes);
+        for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(i * 7 + salt + (i >> 8));
+        return data;
+    }
+
+    std::unique_ptr<ShmRanks> world;
+    std::vector<Rec> logs;
+    std::vector<bool> alive;
+    Lane to1{1, {1, 0}};
+    Lane from0{0, {1, 0}};
+};
+
+constexpr std::size_t large = 100'000;
+
+Settings with(LargeMethod method) {
+    Settings settings = Settings::defaults(2);
+    settings.large = method;
+    return settings;
+}
+
+class ShmMethods : public ShmTest, public ::testing::WithParamInterface<LargeMethod> {};
+INSTANTIATE_TEST_SUITE_P(Methods, ShmMethods,
+                         ::testing::Values(LargeMethod::ring, LargeMethod::vm_readv),
+                         [](const auto& method) {
+                             return method.param == LargeMethod::ring ? "ring" : "vm_readv";
+                         });
+
+TEST_P(ShmMethods, messages_of_every_size_in_both_orders) {
+    make(2, with(GetParam()));
+    std::uint32_t op = 0;
+    for (std::size_t bytes : {0, 1, 7, 8, 9, 47, 48, 49, 4096, 8192, 8193, 16384, 65536, 1 << 20,
+                              5'000'001}) {
+        for (bool receive_first : {true, false}) {
+            SCOPED_TRACE(std::to_string(bytes) + (receive_first ? " receive first" : " send first"));
+            const std::vector<std::byte> sent = pattern(bytes, op);
+            std::vector<std::byte> got(bytes);
+            ++op;
+            auto send = [&] { return world->at(0).post_send(to1, sent, token(op)); };
+            auto receive = [&] { return world->at(1).post_recv(from0, got, token(op)); };
+            Posted s, r;
+            if (receive_first) {
+                r = receive();
+                s = send();
+            } else {
+                s = send();
+                settle_down();
+                r = receive();
+            }
+            EXPECT_EQ(s == Posted::done, bytes <= 8192);
+            EXPECT_EQ(r == Posted::done, bytes <= 8192 && !receive_first);
+            ASSERT_TRUE(until([&] {
+                return (r == Posted::done || log(1).code_of(op) != WEFT_PENDING) &&
+                       (s == Posted::done || log(0).code_of(op) != WEFT_PENDING);
+            }));
+            EXPECT_EQ(log(1).code_of(op), r == Posted::done ? WEFT_PENDING : WEFT_OK);
+            EXPECT_EQ(log(0).code_of(op), s == Posted::done ? WEFT_PENDING : WEFT_OK);
+            EXPECT_TRUE(sent == got);
+        }
+    }
+    const auto& counters = world->at(1).counters();
+    EXPECT_EQ(counters.large_by_ring > 0, GetParam() == LargeMethod::ring);
+    EXPECT_EQ(counters.large_by_vm_readv > 0, GetParam() == LargeMethod::vm_readv);
+}
+
+TEST_P(ShmMethods, a_large_message_does_not_hold_up_other_lanes) {
+    make(2, with(GetParam()));
+    const auto first = pattern(4 << 20, 1), second = pattern(8, 2);
+    std::vector<std::byte> got_first(first.size()), got_second(8);
+    const Lane other_to{1, {1, 1}}, other_from{0, {1, 1}};
+    EXPECT_EQ(world->at(0).post_send(to1, first, token(1)), Posted::pending);
+    EXPECT_EQ(world->at(0).post_send(other_to, second, token(2)), Posted::done);
+    EXPECT_EQ(world->at(1).post_recv(other_from, got_second, token(2)), Posted::pending);
+    ASSERT_TRUE(until([&] { return log(1).count() == 1; }));  // its receive is not even posted
+    EXPECT_TRUE(second == got_second);
+
+    EXPECT_EQ(world->at(1).post_recv(from0, got_first, token(3)), Posted::pending);
+    poll(1);
+    poll(0);
+    EXPECT_EQ(world->at(0).post_send(other_to, second, token(4)), Posted::done)
+        << "the ring must have room beside the large message";
+    EXPECT_EQ(world->at(1).post_recv(other_from, got_second, token(5)), Posted::pending);
+    ASSERT_TRUE(until([&] { return log(1).code_of(5) == WEFT_OK; }));
+    EXPECT_EQ(log(1).code_of(3), WEFT_PENDING) << "the small one should overtake";
+    ASSERT_TRUE(until([&] { return log(1).count() == 3 && log(0).count() == 1; }));
+    EXPECT_TRUE(first == got_first);
+}
+
+TEST_P(ShmMethods, posts_of_one_lane_are_told_in_order) {
+    make(2, with(GetParam()));
+    const auto first = pattern(1 << 20, 1), second = pattern(8, 2);
+    std::vector<std::byte> got_first(first.size()), got_second(8);
+    EXPECT_EQ(world->at(1).post_recv(from0, got_first, token(1)), Posted::pending);
+    EXPECT_EQ(world->at(1).post_recv(from0, got_second, token(2)), Posted::pending);
+    EXPECT_EQ(world->at(0).post_send(to1, first, token(1)), Posted::pending);
+    EXPECT_EQ(world->at(0).post_send(to1, second, token(2)), Posted::pending);
+    ASSERT_TRUE(until([&] { return log(0).count() == 2 && log(1).count() == 2; }));
+    for (Rank rank : {0, 1}) {
+        EXPECT_EQ(log(rank).told[0].token.op, 1u);
+        EXPECT_EQ(log(rank).told[1].token.op, 2u);
+    }
+    EXPECT_TRUE(first == got_first && second == got_second);
+}
+
+TEST_P(ShmMethods, both_send_large_messages_first) {
+    make(2, with(GetParam()));
+    const auto data = pattern(4 << 20, 1);
+    std::vector<std::byte> got0(data.size()), got1(data.size());
+    const Lane to0{0, {1, 0}}, from1{1, {1, 0}};
+    world->at(0).post_send(to1, data, token(1));
+    world->at(1).post_send(to0, data, token(1));
+    settle_down();
+    world->at(0).post_recv(from1, got0, token(2));
+    world->at(1).post_recv(from0, got1, token(2));
+    ASSERT_TRUE(until([&] { return log(0).count() == 2 && log(1).count() == 2; }));
+    EXPECT_TRUE(data == got0 && data == got1);
+}
+
+TEST_P(ShmMethods, a_message_of_another_size_breaks_the_receive_and_nothing_else) {
+    for (auto [sent_bytes, expected_bytes] :
+         {std::pair<std::size_t, std::size_t>{8, 16}, {16, 8}, {large, 8}, {8, large}, {large, large + 1}}) {
+        for (bool receive_first : {true, false}) {
+            SCOPED_TRACE(std::to_string(sent_bytes) + " into " + std::to_string(expected_bytes));
+            logs.clear();
+            make(2, with(GetParam()));
+            const auto sent = pattern(sent_bytes, 1), next = pattern(8, 2);
+            std::vector<std::byte> got(expected_bytes), got_next(8);
+            if (receive_first) world->at(1).post_recv(from0, got, token(1));
+            const Posted posted = world->at(0).post_send(to1, sent, token(1));
+            settle_down();
+            if (!receive_first) {
+                EXPECT_EQ(world->at(1).post_recv(from0, got, token(1)), Posted::pending);
+            }
+            world->at(1).post_recv(from0, got_next, token(2));
+            world->at(0).post_send(to1, next, token(2));
+            ASSERT_TRUE(until([&] { return log(1).count() == 2; }));
+            ASSERT_TRUE(until(
+                [&] { return posted == Posted::done || log(0).code_of(1) == WEFT_OK; }));
+            const Completion& broken = log(1).told[0];
+            EXPECT_EQ(broken.code, WEFT_BROKEN_MESSAGE);
+            EXPECT_EQ(broken.peer, 0);
+            EXPECT_EQ(broken.sent_bytes, static_cast<std::int64_t>(sent_bytes));
+            EXPECT_EQ(broken.expected_bytes, static_cast<std::int64_t>(expected_bytes));
+            EXPECT_EQ(log(1).told[1].code, WEFT_OK);
+            EXPECT_TRUE(next == got_next);
+        }
+    }
+}
+
+TEST_P(ShmMethods, an_abandoned_large_send_breaks_its_receive) {
+    for (int polls_before : {0, 1, 3}) {
+        SCOPED_TRACE(polls_before);
+        logs.clear();
+        make(2, with(GetParam()));
+        auto sent = pattern(4 << 20, 1);
+        std::vector<std::byte> got(sent.size());
+        world->at(0).post_send(to1, sent, token(1));
+        if (polls_before > 0) world->at(1).post_recv(from0, got, token(1));
+        for (int i = 0; i < polls_before; ++i) {
+            poll(1);
+            poll(0);
+        }
+        world->at(0).abandon(1);
+        std::fill(sent.begin(), sent.end(), std::byte{0});
+        if (polls_before == 0) world->at(1).post_recv(from0, got, token(1));
+        ASSERT_TRUE(until([&] { return log(1).count() == 1; }));
+        EXPECT_EQ(log(1).told[0].code, WEFT_BROKEN_RANK);
+        EXPECT_EQ(log(1).told[0].peer, 0);
+        settle_down();
+        EXPECT_EQ(log(0).count(), 0u);
+    }
+}
+
+TEST_P(ShmMethods, an_abandoned_receive_is_not_touched_and_frees_its_sender) {
+    for (int polls_before : {0, 1, 3}) {
+        SCOPED_TRACE(polls_before);
+        logs.clear();
+        make(2, with(GetParam()));
+        const auto sent = pattern(4 << 20, 1);
+        std::vector<std::byte> got(sent.size());
+        world->at(1).post_recv(from0, got, token(1));
+        world->at(0).post_send(to1, sent, token(1));
+        for (int i = 0; i < polls_before; ++i) {
+            poll(1);
+            poll(0);
+        }
+        world->at(1).abandon(1);
+        std::fill(got.begin(), got.end(), std::byte{0xee});
+        ASSERT_TRUE(until([&] { return log(0).count() == 1; })) << "the sender waits for ever";
+        settle_down();
+        EXPECT_EQ(log(1).count(), 0u);
+        for (std::byte byte : got) ASSERT_EQ(byte, std::byte{0xee});
+    }
+}
+
+TEST_P(ShmMethods, abandoning_one_context_leaves_the_others_alone) {
+    make(2, with(GetParam()));
+    const Lane keep_to{1, {2, 0}}, keep_from{0, {2, 0}};
+    const auto data = pattern(4 << 20, 1), small = pattern(8, 2);
+    std::vector<std::byte> got(data.size()), got_small(8), lost(data.size());
+    world->at(0).post_send(to1, data, token(1));
+    world->at(0).post_send(to1, small, token(2));
+    world->at(0).post_send(keep_to, data, token(3));
+    world->at(0).post_send(keep_to, small, token(4));
+    world->at(1).post_recv(from0, lost, token(1));
+    poll(1);
+    world->at(1).abandon(1);
+    world->at(1).post_recv(keep_from, got, token(3));
+    world->at(1).post_recv(keep_from, got_small, token(4));
+    ASSERT_TRUE(until([&] {
+        return log(1).code_of(3) == WEFT_OK && log(1).code_of(4) == WEFT_OK &&
+               log(0).code_of(3) == WEFT_OK && log(0).code_of(4) == WEFT_OK;
+    }));
+    EXPECT_TRUE(data == got && small == got_small);
+    // What comes later for the dead context is dropped, and its sender is not kept waiting.
+    world->at(0).post_send(to1, small, token(5));
+    world->at(0).post_send(to1, data, token(6));
+    ASSERT_TRUE(until([&] { return log(0).code_of(6) == WEFT_OK; }));
+    settle_down();
+    EXPECT_EQ(log(1).count(), 2u);
+}
+
+TEST_P(ShmMethods, random_traffic_stepped_by_one_thread) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        const TrafficShape shape{.ranks = static_cast<Rank>(2 + seed % 3), .seed = seed};
+        Settings settings = with(GetParam());
+        if (seed % 2 == 0) settings.ring_bytes = 16 * 1024, settings.eager_bytes = 1024;
+        make(shape.ranks, settings);
+        std::vector<std::unique_ptr<Traffic>> ranks;
+        for (Rank rank = 0; rank < shape.ranks; ++rank)
+            ranks.push_back(std::make_unique<Traffic>(world->at(rank), rank, shape));
+        const std::int64_t deadline_ns = now_ns() + 30'000'000'000;
+        auto all_done = [&] {
+            for (const auto& rank : ranks)
+                if (!rank->is_done()) return false;
+            return true;
+        };
+        Prng prng(seed);
+        while (!all_done() && now_ns() < deadline_ns && !HasFatalFailure()) {
+            Traffic& rank = *ranks[prng.below(ranks.size())];
+            if (prng.one_in(2)) rank.post_some();
+            rank.poll();
+        }
+        for (const auto& rank : ranks) ASSERT_TRUE(rank->is_done()) << rank->describe();
+    }
+}
+
+TEST_P(ShmMethods, random_traffic_of_threads_that_sleep) {
+    for (Rank count : {2, 4}) {
+        const TrafficShape shape{.ranks = count, .messages = 20, .seed = 77};
+        make(count, with(GetParam()));
+        std::vector<std::string> stuck(static_cast<std::size_t>(count));
+        std::vector<std::thread> threads;
+        for (Rank rank = 0; rank < count; ++rank)
+            threads.emplace_back([&, rank] {
+                Traffic traffic(world->at(rank), rank, shape);
+                (void)traffic.play(stuck[static_cast<std::size_t>(rank)]);
+            });
+        for (std::thread& thread : threads) thread.join();
+        for (const std::string& where : stuck) EXPECT_EQ(where, "");
+    }
+}
+
+TEST_F(ShmTest, a_full_ring_delays_sends_and_keeps_their_order) {
+    Settings settings = Settings::defaults(2);
+    settings.ring_bytes = 16 * 1024;
+    make(2, settings);
+    constexpr std::uint32_t messages = 2000;
+    std::vector<std::uint64_t> sent(messages), got(messages);
+    std::iota(sent.begin(), sent.end(), 1);
+    std::uint32_t at_once = 0;
+    for (std::uint32_t i = 0; i < messages; ++i)
+        at_once += world->at(0).post_send(to1, std::as_bytes(std::span(&sent[i], 1)), token(i)) ==
+                   Posted::done;
+    EXPECT_LT(at_once, 300u);
+    EXPECT_GT(at_once, 200u);
+    for (std::uint32_t i = 0; i < messages; ++i)
+        world->at(1).post_recv(from0, std::as_writable_bytes(std::span(&got[i], 1)), token(i));
+    ASSERT_TRUE(until([&] {
+        return log(1).count() == messages && log(0).count() == messages - at_once;
+    }));
+    EXPECT_EQ(sent, got);
+    for (std::uint32_t i = 0; i < messages; ++i) ASSERT_EQ(log(1).told[i].token.op, i);
+    for (std::uint32_t i = at_once; i < messages; ++i)
+        ASSERT_EQ(log(0).told[i - at_once].token.op, i);
+}
+
+TEST_F(ShmTest, unreadable_memory_falls_back_to_the_ring_for_good) {
+    make(2, with(LargeMethod::vm_readv), 0x7ffffff0);  // no such process
+    const auto sent = pattern(large, 1);
+    std::vector<std::byte> got(large);
+    for (std::uint32_t i = 1; i <= 2; ++i) {
+        world->at(1).post_recv(from0, got, token(i));
+        world->at(0).post_send(to1, sent, token(i));
+        ASSERT_TRUE(until([&] { return log(1).count() == i && log(0).count() == i; }));
+        EXPECT_TRUE(sent == got);
+    }
+    EXPECT_EQ(world->at(1).counters().vm_readv_refusals, 1u);
+    EXPECT_EQ(world->at(1).counters().large_by_ring, 2u);
+}
+
+TEST_F(ShmTest, a_dead_peer_breaks_what_needs_it_and_is_told_once) {
+    make(3);
+    const auto small = pattern(8, 1), big = pattern(large, 2);
+    std::vector<std::byte> got(8), never(8), never_big(large), from_other(8);
+    const Lane to0{0, {1, 0}}, from1{1, {1, 0}}, from2{2, {1, 0}};
+    EXPECT_EQ(world->at(1).post_send(to0, small, token(9)), Posted::done);
+    world->at(0).post_recv(from1, got, token(1));
+    world->at(0).post_recv(from1, never, token(2));
+    world->at(0).post_recv({1, {1, 7}}, never_big, token(3));
+    world->at(0).post_send(to1, big, token(4));
+    world->at(0).post_recv(from2, from_other, token(5));
+    kill(1);
+    ASSERT_TRUE(until([&] { return log(0).count() == 5; }));
+    EXPECT_EQ(log(0).code_of(1), WEFT_OK) << "what was sent before the end arrives";
+    EXPECT_TRUE(small == got);
+    for (std::uint32_t op : {2u, 3u, 4u}) EXPECT_EQ(log(0).code_of(op), WEFT_BROKEN_RANK);
+    EXPECT_EQ(log(0).losses(), 1u);
+    for (const Completion& completion : log(0).told) EXPECT_EQ(completion.peer, 1);
+
+    EXPECT_EQ(world->at(0).post_send(to1, small, token(6)), Posted::pending);
+    EXPECT_EQ(world->at(0).post_recv(from1, never, token(7)), Posted::pending);
+    world->at(2).post_send(to0, small, token(1));
+    ASSERT_TRUE(until([&] { return log(0).count() == 8; }));
+    EXPECT_EQ(log(0).code_of(6), WEFT_BROKEN_RANK);
+    EXPECT_EQ(log(0).code_of(7), WEFT_BROKEN_RANK);
+    EXPECT_EQ(log(0).code_of(5), WEFT_OK);
+    EXPECT_EQ(log(0).losses(), 1u);
+    ASSERT_TRUE(until([&] { return log(2).losses() == 1; })) << "told even to who waits for nothing";
+}
+
+TEST_F(ShmTest, a_peer_that_left_is_news_only_to_who_needs_it) {
+    make(2);
+    const auto small = pattern(8, 1);
+    std::vector<std::byte> got(8);
+    EXPECT_EQ(world->at(1).post_send({0, {1, 0}}, small, token(1)), Posted::done);
+    leave(1);
+    for (int i = 0; i < 10'000; ++i) poll(0);
+    EXPECT_EQ(log(0).count(), 0u);
+    EXPECT_EQ(world->at(0).post_recv({1, {1, 0}}, got, token(1)), Posted::done);
+    EXPECT_TRUE(small == got);
+    EXPECT_EQ(world->at(0).post_recv({1, {1, 0}}, got, token(2)), Posted::pending);
+    ASSERT_TRUE(until([&] { return log(0).count() == 2; }));
+    EXPECT_EQ(log(0).code_of(2), WEFT_BROKEN_RANK);
+    EXPECT_EQ(log(0).losses(), 1u);
+}
+
+TEST_F(ShmTest, a_sleeper_is_woken_when_its_peer_leaves_or_dies) {
+    for (bool dies : {true, false}) {
+        SCOPED_TRACE(dies);
+        logs.clear();
+        make(2);
+        std::vector<std::byte> never(8);
+        world->at(0).post_recv({1, {1, 0}}, never, token(1));
+        ASSERT_TRUE(world->at(0).arm(Sleeper::waiter));
+        dies ? kill(1) : leave(1);
+        pollfd fd{world->at(0).wait_fd(Sleeper::waiter), POLLIN, 0};
+        ASSERT_EQ(::poll(&fd, 1, 10'000), 1);
+        world->at(0).acknowledge(Sleeper::waiter);
+        poll(0);
+        EXPECT_EQ(log(0).code_of(1), WEFT_BROKEN_RANK);
+        EXPECT_EQ(log(0).losses(), 1u);
+        EXPECT_TRUE(world->at(0).arm(Sleeper::waiter));
+        EXPECT_EQ(::poll(&fd, 1, 0), 0) << "the end of a process wakes once";
+    }
+}
+
+bool is_readable(int fd) {
+    pollfd poll_fd{fd, POLLIN, 0};
+    return ::poll(&poll_fd, 1, 0) == 1;
+}
+
+TEST_F(ShmTest, one_doorbell_per_sleep_and_none_when_awake) {
+    make(2);
+    ShmTransport& sender = world->at(0);
+    ShmTransport& sleeper = world->at(1);
+    const auto small = pattern(8, 1);
+    std::vector<std::byte> got(8);
+    sender.post_send(to1, small, token(1));
+    EXPECT_EQ(sender.counters().doorbells_rung, 0u);
+    EXPECT_FALSE(sleeper.arm(Sleeper::thread)) << "something has arrived already";
+    EXPECT_EQ(sleeper.post_recv(from0, got, token(1)), Posted::pending);
+    ASSERT_TRUE(until([&] { return log(1).count() == 1; }));
+
+    for (Sleeper kind : {Sleeper::thread, Sleeper::waiter}) {
+        const std::uint64_t rung_before = sender.counters().doorbells_rung;
+        const Sleeper other = kind == Sleeper::thread ? Sleeper::waiter : Sleeper::thread;
+        ASSERT_TRUE(sleeper.arm(kind));
+        EXPECT_FALSE(is_readable(sleeper.wait_fd(kind)));
+        for (std::uint32_t i = 0; i < 10; ++i) sender.post_send(to1, small, token(i));
+        EXPECT_EQ(sender.counters().doorbells_rung, rung_before + 1);
+        EXPECT_TRUE(is_readable(sleeper.wait_fd(kind)));
+        EXPECT_FALSE(is_readable(sleeper.wait_fd(other)));
+        sleeper.acknowledge(kind);
+        EXPECT_FALSE(is_readable(sleeper.wait_fd(kind)));
+        settle_down();
+    }
+    ASSERT_TRUE(sleeper.arm(Sleeper::thread));
+    EXPECT_TRUE(sleeper.arm(Sleeper::none));
+    sender.post_send(to1, small, token(1));
+    EXPECT_FALSE(is_readable(sleeper.wait_fd(Sleeper::thread)));
+}
+
+TEST_F(ShmTest, a_sender_that_sleeps_on_a_full_ring_is_woken) {
+    make(2);
+    const auto sent = pattern(4 << 20, 1);
+    std::vector<std::byte> got(sent.size());
+    world->at(1).post_recv(from0, got, token(1));
+    world->at(0).post_send(to1, sent, token(1));
+    poll(1);
+    while (!world->at(0).arm(Sleeper::thread)) poll(0);
+    ASSERT_FALSE(is_readable(world->at(0).wait_fd(Sleeper::thread)));
+    for (int i = 0; i < 100 && !is_readable(world->at(0).wait_fd(Sleeper::thread)); ++i) poll(1);
+    EXPECT_TRUE(is_readable(world->at(0).wait_fd(Sleeper::thread)));
+    ASSERT_TRUE(until([&] { return log(1).count() == 1; }));
+    EXPECT_TRUE(sent == got);
+}
+
+TEST_F(ShmTest, hundreds_of_lanes_and_posts) {
+    make(2);
+    constexpr std::uint32_t lanes = 300, per_lane = 10;
+    std::vector<std::uint32_t> sent(lanes * per_lane), got(lanes * per_lane);
+    std::iota(sent.begin(), sent.end(), 0);
+    std::uint32_t at_once = 0;
+    for (std::uint32_t i = 0; i < sent.size(); ++i)
+        world->at(0).post_send({1, {3, i % lanes}}, std::as_bytes(std::span(&sent[i], 1)),
+                               token(i));
+    settle_down();
+    for (std::uint32_t i = 0; i < sent.size(); ++i)
+        at_once += world->at(1).post_recv({0, {3, i % lanes}},
+                                          std::as_writable_bytes(std::span(&got[i], 1)),
+                                          token(i)) == Posted::done;
+    ASSERT_TRUE(until([&] { return log(1).count() + at_once == sent.size(); }));
+    EXPECT_EQ(sent, got);
+}
+
+TEST(ShmSettings, are_read_and_refused) {
+    setenv("WEFT_SHM_RING", "65536", 1);
+    setenv("WEFT_SHM_EAGER", "4096", 1);
+    setenv("WEFT_SHM_LARGE", "vm_readv", 1);
+    Result<Settings> settings = Settings::from_environment(2);
+    ASSERT_TRUE(settings.is_ok());
+    EXPECT_EQ(settings->ring_bytes, 65536u);
+    EXPECT_EQ(settings->eager_bytes, 4096u);
+    EXPECT_EQ(settings->large, LargeMethod::vm_readv);
+    for (auto [name, value] : {std::pair<const char*, const char*>{"WEFT_SHM_RING", "65537"},
+                               {"WEFT_SHM_RING", "64k"},
+                               {"WEFT_SHM_RING", "-1"},
+                               {"WEFT_SHM_EAGER", "8193"},
+                               {"WEFT_SHM_EAGER", ""},
+                               {"WEFT_SHM_LARGE", "dma"}}) {
+        const std::string before = getenv(name);
+        setenv(name, value, 1);
+        EXPECT_EQ(Settings::from_environment(2).status().code, WEFT_REFUSED_SETTING) << name;
+        EXPECT_NE(std::string(last_detail()).find(name), std::string::npos);
+        setenv(name, before.c_str(), 1);
+    }
+    for (const char* name : {"WEFT_SHM_RING", "WEFT_SHM_EAGER", "WEFT_SHM_LARGE"}) unsetenv(name);
+    for (std::size_t ranks : {1u, 2u, 8u, 9u, 64u, 128u}) {
+        const Settings s = Settings::defaults(ranks);
+        EXPECT_LE(s.ring_bytes * ranks, std::size_t{2} << 20);
+        EXPECT_LE(s.eager_bytes, s.ring_bytes / 8);
+    }
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,321 @@
+// The transport wrappers over the simulated network: recording, faulty, checking.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+
+#include "transport/sim/sim.h"
+#include "transport/wrap/checking.h"
+#include "transport/wrap/faulty.h"
+#include "transport/wrap/recording.h"
+
+namespace weft {
+namespace {
+
+constexpr SimOptions plain{.buffering = Buffering::never, .done_at_once = false};
+
+Lane lane(Rank peer, std::uint32_t stream = 0, std::uint32_t context = 0) {
+    return {peer, {context, stream}};
+}
+
+template <class T>
+Bytes bytes_of(const T& value) {
+    return std::as_bytes(std::span(&value, 1));
+}
+
+template <class T>
+MutBytes place_of(T& value) {
+    return std::as_writable_bytes(std::span(&value, 1));
+}
+
+std::vector<Completion> poll_all(Transport& transport) {
+    std::vector<Completion> all;
+    std::array<Completion, 4> done;
+    while (std::size_t told = transport.poll(done)) {
+        all.insert(all.end(), done.begin(), done.begin() + static_cast<std::ptrdiff_t>(told));
+    }
+    return all;
+}
+
+// Two simulated ranks; rank 0 is the one that gets wrapped.
+struct Pair {
+    explicit Pair(std::uint64_t seed = 1, SimOptions options = plain)
+        : network(2, seed, options), zero(network, 0), one(network, 1) {}
+
+    void drain(Transport& wrapped, std::vector<Completion>& told) {
+        bool moves = true;
+        for (int idle = 0; idle < 50; idle = moves ? 0 : idle + 1) {
+            moves = network.advance();
+            std::vector<Completion> more = poll_all(wrapped);
+            moves |= !more.empty();
+            told.insert(told.end(), more.begin(), more.end());
+            poll_all(one);
+        }
+    }
+
+    SimNetwork network;
+    SimTransport zero;
+    SimTransport one;
+    int run = 0;  // something for tokens to point to
+};
+
+// --- Recording -----------------------------------------------------------------------------------
+
+TEST(RecordingTransport, WritesDownPostsAndCompletions) {
+    Pair pair;
+    RecordingTransport recording(pair.zero);
+    int sent = 1;
+    int received = 0;
+    std::vector<Completion> told;
+    recording.post_send(lane(1, 2), bytes_of(sent), {&pair.run, 7});
+    pair.one.post_recv(lane(0, 2), place_of(received), {&pair.run, 0});
+    pair.drain(recording, told);
+    recording.post_recv(lane(1), place_of(received), {&pair.run, 8});
+    recording.abandon(0);
+    pair.network.kill(1);
+    pair.drain(recording, told);
+    EXPECT_EQ(recording.text(),
+              "send 4 bytes to 1 (context 0, stream 2) op 7: pending\n"
+              "completed op 7: WEFT_OK\n"
+              "recv 4 bytes from 1 (context 0, stream 0) op 8: pending\n"
+              "abandon context 0\n"
+              "lost 1\n");
+    EXPECT_EQ(recording.records().size(), 5u);
+}
+
+// --- Faulty --------------------------------------------------------------------------------------
+
+TEST(FaultyTransport, BusyAndHeldBackStillArriveInOrder) {
+    bool was_busy = false;
+    bool was_held = false;
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        Pair pair(seed);
+        FaultyTransport faulty(pair.zero, seed, {.busy_one_in = 3, .hold_one_in = 2});
+        std::array<int, 20> sent;
+        std::array<int, 20> received{};
+        for (std::size_t i = 0; i < sent.size(); ++i) {
+            sent[i] = static_cast<int>(100 + i);
+            ASSERT_EQ(pair.one.post_send(lane(0), bytes_of(sent[i]), {&pair.run, 0}),
+                      Posted::pending);
+            Token token{&pair.run, static_cast<std::uint32_t>(i)};
+            while (faulty.post_recv(lane(1), place_of(received[i]), token) == Posted::busy) {
+                was_busy = true;
+                EXPECT_TRUE(faulty.will_move());
+            }
+        }
+        std::vector<Completion> told;
+        while (pair.network.advance()) poll_all(pair.one);
+        while (told.size() < sent.size()) {
+            for (const Completion& completion : poll_all(faulty)) told.push_back(completion);
+            if (told.size() == sent.size()) break;
+            was_held = true;
+            ASSERT_TRUE(faulty.will_move());
+        }
+        EXPECT_EQ(received, sent);
+        for (std::uint32_t i = 0; i < told.size(); ++i) EXPECT_EQ(told[i].token.op, i);
+    }
+    EXPECT_TRUE(was_busy);
+    EXPECT_TRUE(was_held);
+}
+
+TEST(FaultyTransport, LosesAPeerAtAPost) {
+    Pair pair;
+    FaultyTransport faulty(pair.zero, 3, {.lose_at_post = 3, .lost_peer = 1});
+    std::array<int, 3> received{};
+    int sent = 9;
+    std::vector<Completion> told;
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(faulty.post_recv(lane(1), place_of(received[i]), {&pair.run, i}),
+                  Posted::pending);
+    }
+    // What the peer sends from now on reaches nobody.
+    pair.one.post_send(lane(0), bytes_of(sent), {&pair.run, 0});
+    pair.drain(faulty, told);
+    ASSERT_EQ(told.size(), 4u);
+    EXPECT_EQ(std::ranges::count(told, nullptr, [](const Completion& c) { return c.token.run; }),
+              1);
+    for (const Completion& completion : told) {
+        EXPECT_EQ(completion.code, WEFT_BROKEN_RANK);
+        EXPECT_EQ(completion.peer, 1);
+    }
+    EXPECT_EQ(received, (std::array<int, 3>{}));
+}
+
+// --- Checking ------------------------------------------------------------------------------------
+
+CheckingTransport checking_over(Transport& inner) {
+    return {inner, {0, 2}, CheckingTransport::OnViolation::collect};
+}
+
+bool complains(const CheckingTransport& checking, const std::string& of) {
+    return checking.violations().size() == 1 &&
+           checking.violations()[0].find(of) != std::string::npos;
+}
+
+TEST(CheckingTransport, IsContentWithTheContractKept) {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        Pair pair(seed, {});
+        CheckingTransport checking = checking_over(pair.zero);
+        std::array<int, 20> values{};
+        int sent = 3;
+        for (std::uint32_t i = 0; i < values.size(); ++i) {
+            checking.post_recv(lane(1, i % 3), place_of(values[i]), {&pair.run, i});
+            pair.one.post_send(lane(0, i % 3), bytes_of(sent), {&pair.run, i});
+        }
+        std::vector<Completion> told;
+        pair.drain(checking, told);
+        EXPECT_TRUE(std::ranges::all_of(values, [](int v) { return v == 3; }));
+        EXPECT_EQ(checking.pending(), 0u);
+        EXPECT_TRUE(checking.violations().empty());
+    }
+}
+
+TEST(CheckingTransport, SeesBadPosts) {
+    struct Case {
+        Rank peer;
+        bool has_token;
+        const char* complaint;
+    };
+    for (Case c : {Case{0, true, "names the rank itself"}, Case{2, true, "names no rank"},
+                   Case{-1, true, "names no rank"}, Case{1, false, "has no token"}}) {
+        Pair pair;
+        CheckingTransport checking = checking_over(pair.zero);
+        int value = 0;
+        checking.post_send(lane(c.peer), bytes_of(value), {c.has_token ? &pair.run : nullptr, 0});
+        EXPECT_TRUE(complains(checking, c.complaint));
+    }
+    Pair pair;
+    CheckingTransport checking = checking_over(pair.zero);
+    checking.abandon(5);
+    int value = 0;
+    checking.post_recv(lane(1, 0, 5), place_of(value), {&pair.run, 0});
+    EXPECT_TRUE(complains(checking, "belongs to an abandoned context"));
+}
+
+TEST(CheckingTransport, SeesALentBufferChange) {
+    Pair pair;
+    CheckingTransport checking = checking_over(pair.zero);
+    int sent = 1;
+    int received = 0;
+    checking.post_send(lane(1), bytes_of(sent), {&pair.run, 0});
+    sent = 2;
+    pair.one.post_recv(lane(0), place_of(received), {&pair.run, 0});
+    std::vector<Completion> told;
+    pair.drain(checking, told);
+    EXPECT_TRUE(complains(checking, "changed while it was lent"));
+}
+
+// A transport that does what a test tells it to.
+struct Rogue final : Transport {
+    const char* name() const override { return "rogue"; }
+    Abilities abilities() const override { return {}; }
+    Posted post_send(Lane, Bytes, Token token) override {
+        tokens.push_back(token);
+        return Posted::pending;
+    }
+    Posted post_recv(Lane, MutBytes data, Token token) override {
+        tokens.push_back(token);
+        into = data;
+        return Posted::pending;
+    }
+    std::size_t poll(std::span<Completion> done) override {
+        std::size_t told = std::min(done.size(), to_tell.size());
+        std::copy_n(to_tell.begin(), told, done.begin());
+        to_tell.clear();
+        return told;
+    }
+    void abandon(std::uint32_t) override {}
+
+    std::vector<Token> tokens;
+    std::vector<Completion> to_tell;
+    MutBytes into;
+};
+
+TEST(CheckingTransport, SeesBadTransports) {
+    struct Case {
+        const char* complaint;
+        std::function<void(Rogue&, CheckingTransport&)> act;
+    };
+    auto ok_of = [](Token token) { return Completion{token}; };
+    const Case cases[] = {
+        {"completed twice",
+         [&](Rogue& rogue, CheckingTransport& checking) {
+             rogue.to_tell = {ok_of(rogue.tokens[0])};
+             poll_all(checking);
+             rogue.to_tell = {ok_of(rogue.tokens[0])};
+         }},
+        {"a token that nobody posted",
+         [&](Rogue& rogue, CheckingTransport&) {
+             rogue.to_tell = {ok_of({&rogue, 0})};
+         }},
+        {"before an earlier one of its lane",
+         [&](Rogue& rogue, CheckingTransport&) { rogue.to_tell = {ok_of(rogue.tokens[1])}; }},
+        {"or after its context was abandoned",
+         [&](Rogue& rogue, CheckingTransport& checking) {
+             checking.abandon(0);
+             rogue.to_tell = {ok_of(rogue.tokens[0])};
+         }},
+        {"bytes behind the buffer",
+         [&](Rogue& rogue, CheckingTransport& checking) {
+             rogue.into.data()[rogue.into.size()] = std::byte{1};
+             rogue.to_tell = {ok_of(rogue.tokens[0]), ok_of(rogue.tokens[1])};
+             poll_all(checking);
+         }},
+        {"bytes before the buffer",
+         [&](Rogue& rogue, CheckingTransport& checking) {
+             *(rogue.into.data() - 1) = std::byte{1};
+             rogue.to_tell = {ok_of(rogue.tokens[0]), ok_of(rogue.tokens[1])};
+             poll_all(checking);
+         }},
+        {"changed after it was abandoned",
+         [&](Rogue& rogue, CheckingTransport& checking) {
+             checking.abandon(0);
+             rogue.into[0] = std::byte{77};
+             checking.check_abandoned();
+         }},
+        {"was told lost twice",
+         [&](Rogue& rogue, CheckingTransport&) {
+             Completion news{{}, WEFT_BROKEN_RANK, 1};
+             rogue.to_tell = {news, news};
+         }},
+        {"no other rank of the job",
+         [&](Rogue& rogue, CheckingTransport&) {
+             rogue.to_tell = {Completion{{}, WEFT_BROKEN_RANK, 0}};
+         }},
+        {"names rank -1",
+         [&](Rogue& rogue, CheckingTransport&) {
+             rogue.to_tell = {Completion{rogue.tokens[0], WEFT_BROKEN_RANK, -1}};
+         }},
+        {"a message of 4 bytes where 4 were expected",
+         [&](Rogue& rogue, CheckingTransport&) {
+             rogue.to_tell = {Completion{rogue.tokens[0], WEFT_BROKEN_MESSAGE, 1, 4, 4}};
+         }},
+    };
+    for (const Case& c : cases) {
+        Rogue rogue;
+        CheckingTransport checking = checking_over(rogue);
+        int values[2] = {};
+        int run = 0;
+        checking.post_recv(lane(1), place_of(values[0]), {&run, 0});
+        checking.post_recv(lane(1), place_of(values[1]), {&run, 1});
+        c.act(rogue, checking);
+        poll_all(checking);
+        EXPECT_TRUE(complains(checking, c.complaint))
+            << c.complaint << ", not "
+            << (checking.violations().empty() ? "nothing" : checking.violations()[0]);
+    }
+}
+
+TEST(CheckingTransportDeathTest, AbortsWithASentence) {
+    Pair pair;
+    CheckingTransport checking(pair.zero, {0, 2});
+    int value = 0;
+    EXPECT_DEATH(checking.post_send(lane(0), bytes_of(value), {&pair.run, 0}),
+                 "broken transport contract: rank 0 over sim: the send of 4 bytes to rank 0 "
+                 ".*names the rank itself");
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,45 @@
+// The launcher's side of the card exchange: collects one card per rank, then answers everybody.
+// Not thread safe. A rank that ends makes every unfinished and later exchange fail.
+#pragma once
+
+#include <poll.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+class CardServer {
+  public:
+    CardServer() = default;
+    ~CardServer();
+    CardServer(const CardServer&) = delete;
+    CardServer& operator=(const CardServer&) = delete;
+
+    // Serves the next rank on this non-blocking socket, which it then owns.
+    void add(int fd);
+
+    // What to poll for a rank; descriptor -1 once it has left.
+    pollfd interest(std::size_t rank) const;
+    void on_ready(std::size_t rank, short events);
+    void rank_ended(std::size_t rank);
+
+  private:
+    struct Peer {
+        int fd;
+        bool ended = false;
+        bool asked = false;
+        std::string in;   // received and not yet answered: size and card
+        std::string out;  // to be sent
+    };
+
+    void receive(Peer& peer);
+    void send(Peer& peer);
+    void leave(Peer& peer);
+    void answer();
+
+    std::vector<Peer> peers_;
+};
+
+}  // namespace weft

@@ -1,0 +1,14 @@
+// The subcommands of the program weft. Each adds itself with its options; its callback ends with
+// `throw CLI::RuntimeError(status)` for an exit status other than 0.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace weft {
+
+void add_run(CLI::App& app);
+void add_schedule(CLI::App& app);
+void add_bench(CLI::App& app);
+void add_info(CLI::App& app);
+
+}  // namespace weft

@@ -1,0 +1,247 @@
+// A running job: its processes, their output, their startup, and how they end. One thread sleeps in
+// poll() on a signalfd, the ranks' startup sockets and, with --prefix, their output.
+// Invariants: every process started here is either running and ended by PDEATHSIG should the
+// launcher die, or has been reaped.
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "base/clock.h"
+#include "weft/cards.h"
+#include "weft/lines.h"
+#include "weft/run.h"
+#include "weft/spawn.h"
+
+namespace weft {
+namespace {
+
+constexpr int forwarded_signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
+                                     SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH};
+constexpr int status_of_timeout = 124;
+constexpr double kill_after_s = 2;  // from SIGTERM to SIGKILL
+
+std::int64_t in_seconds(double seconds) {
+    return now_ns() + static_cast<std::int64_t>(seconds * 1e9);
+}
+
+class Job {
+  public:
+    explicit Job(const RunOptions& options) : options_(options) {}
+    ~Job();
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
+
+    int run();
+
+  private:
+    enum class Stage { running, grace, terminating, killing };
+
+    bool start();
+    void step();
+    void on_signal();
+    void reap();
+    void on_exit(std::size_t rank, int wait_status);
+    void on_deadline();
+    void signal_all(int signal);
+    void enter(Stage stage, double seconds);
+    void kill_orphans();
+
+    const RunOptions& options_;
+    sigset_t outer_mask_{};
+    int signal_fd_ = -1;
+    std::vector<pid_t> pids_;  // by rank; 0 once reaped
+    std::size_t running_ = 0;
+    CardServer cards_;
+    std::vector<LinePrefixer> outputs_;
+    Stage stage_ = Stage::running;
+    std::int64_t deadline_ns_ = -1;  // when the stage ends; -1: never
+    int status_ = 0;
+};
+
+Job::~Job() {
+    if (signal_fd_ >= 0) ::close(signal_fd_);
+}
+
+int Job::run() {
+    // Processes that a rank leaves behind become our children, so that kill_orphans finds them.
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    sigset_t mask;
+    sigemptyset(&mask);
+    for (int signal : forwarded_signals) sigaddset(&mask, signal);
+    sigaddset(&mask, SIGCHLD);
+    ::signal(SIGCHLD, SIG_DFL);
+    ::sigprocmask(SIG_BLOCK, &mask, &outer_mask_);
+    signal_fd_ = ::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signal_fd_ < 0) {
+        std::fprintf(stderr, "weft run: signalfd: %s\n", std::strerror(errno));
+        return 1;
+    }
+    if (options_.timeout_s > 0) deadline_ns_ = in_seconds(options_.timeout_s);
+
+    if (!start()) enter(Stage::killing, 0);
+    while (running_ > 0) step();
+    for (LinePrefixer& output : outputs_) {
+        output.pump();
+        output.finish();
+    }
+    if (status_ != 0) kill_orphans();
+    return status_;
+}
+
+bool Job::start() {
+    Spawner spawner(options_, outer_mask_);
+    for (int rank = 0; rank < options_.ranks; ++rank) {
+        Spawned spawned = spawner.start(rank);
+        if (spawned.pid <= 0) {
+            std::fprintf(stderr, "weft run: cannot start rank %d: %s\n", rank,
+                         std::strerror(spawned.error));
+            status_ = 1;
+            return false;
+        }
+        pids_.push_back(spawned.pid);
+        ++running_;
+        cards_.add(spawned.startup_fd);
+        if (options_.prefix) {
+            std::string label = "[" + std::to_string(rank) + "] ";
+            outputs_.emplace_back(spawned.out_fd, STDOUT_FILENO, label);
+            outputs_.emplace_back(spawned.err_fd, STDERR_FILENO, label);
+        }
+    }
+    if (ExecFailure failure = spawner.exec_failure(); failure.error != 0) {
+        std::fprintf(stderr, "weft run: cannot %s %s: %s\n", failure.what,
+                     options_.command[0].c_str(), std::strerror(failure.error));
+        status_ = failure.error == ENOENT ? 127 : 126;
+        return false;
+    }
+    return true;
+}
+
+void Job::step() {
+    const std::size_t ranks = pids_.size();
+    std::vector<pollfd> entries{{signal_fd_, POLLIN, 0}};
+    for (std::size_t rank = 0; rank < ranks; ++rank) entries.push_back(cards_.interest(rank));
+    for (const LinePrefixer& output : outputs_) entries.push_back({output.fd(), POLLIN, 0});
+
+    int timeout_ms = -1;
+    if (deadline_ns_ >= 0) {
+        std::int64_t left_ns = std::max<std::int64_t>(0, deadline_ns_ - now_ns());
+        timeout_ms = static_cast<int>(std::min<std::int64_t>(left_ns / 1'000'000 + 1, 1'000'000));
+    }
+    if (::poll(entries.data(), entries.size(), timeout_ms) > 0) {
+        // Output first: what a rank wrote before it ended is shown before the news of its end.
+        for (std::size_t i = 0; i < outputs_.size(); ++i) {
+            if (entries[1 + ranks + i].revents != 0) outputs_[i].pump();
+        }
+        for (std::size_t rank = 0; rank < ranks; ++rank) {
+            if (short events = entries[1 + rank].revents; events != 0) {
+                cards_.on_ready(rank, events);
+            }
+        }
+        if (entries[0].revents != 0) on_signal();
+    }
+    if (deadline_ns_ >= 0 && now_ns() >= deadline_ns_) on_deadline();
+}
+
+void Job::on_signal() {
+    signalfd_siginfo info;
+    while (::read(signal_fd_, &info, sizeof info) == sizeof info) {
+        int signal = static_cast<int>(info.ssi_signo);
+        if (signal == SIGCHLD) continue;
+        // A signal from the terminal has reached the ranks already: they are in its foreground too.
+        if (info.ssi_code != SI_KERNEL) signal_all(signal);
+        if (signal == SIGTSTP) ::kill(::getpid(), SIGSTOP);
+    }
+    reap();
+}
+
+void Job::reap() {
+    int wait_status = 0;
+    for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
+        auto entry = std::find(pids_.begin(), pids_.end(), pid);
+        if (entry == pids_.end()) continue;  // left behind by a rank
+        *entry = 0;
+        --running_;
+        on_exit(static_cast<std::size_t>(entry - pids_.begin()), wait_status);
+    }
+}
+
+void Job::on_exit(std::size_t rank, int wait_status) {
+    if (options_.prefix) {
+        outputs_[2 * rank].pump();
+        outputs_[2 * rank + 1].pump();
+    }
+    cards_.rank_ended(rank);
+    bool is_killed = WIFSIGNALED(wait_status);
+    int number = is_killed ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    if (number == 0 || stage_ >= Stage::terminating) return;
+    if (is_killed) {
+        const char* name = ::sigabbrev_np(number);
+        std::fprintf(stderr, "weft run: rank %zu killed by signal %d (%s%s)%s\n", rank, number,
+                     name != nullptr ? "SIG" : "real-time signal", name != nullptr ? name : "",
+                     WCOREDUMP(wait_status) ? ", core dumped" : "");
+    } else {
+        std::fprintf(stderr, "weft run: rank %zu exited with status %d\n", rank, number);
+    }
+    if (stage_ != Stage::running) return;
+    status_ = is_killed ? 128 + number : number;
+    enter(Stage::grace, options_.grace_s);
+}
+
+void Job::on_deadline() {
+    if (stage_ == Stage::running) {
+        std::fprintf(stderr, "weft run: the job has not ended after %g s (--timeout): ending it\n",
+                     options_.timeout_s);
+        status_ = status_of_timeout;
+    }
+    if (stage_ == Stage::grace && running_ > 0) {
+        std::fprintf(stderr, "weft run: ending the other ranks (%zu still running)\n", running_);
+    }
+    if (stage_ < Stage::terminating) {
+        signal_all(SIGTERM);
+        signal_all(SIGCONT);  // a stopped process does not see SIGTERM
+        enter(Stage::terminating, kill_after_s);
+    } else {
+        signal_all(SIGKILL);
+        enter(Stage::killing, kill_after_s);
+    }
+}
+
+void Job::enter(Stage stage, double seconds) {
+    stage_ = stage;
+    deadline_ns_ = in_seconds(seconds);
+}
+
+void Job::signal_all(int signal) {
+    for (pid_t pid : pids_) {
+        if (pid > 0) ::kill(pid, signal);
+    }
+}
+
+// After a failure nothing of the job stays: a rank may have been a script whose program lives on.
+void Job::kill_orphans() {
+    std::string list = "/proc/self/task/" + std::to_string(::getpid()) + "/children";
+    for (int round = 0; round < 100; ++round) {
+        std::ifstream children(list);
+        std::vector<pid_t> found;
+        for (pid_t pid; children >> pid;) found.push_back(pid);
+        if (found.empty()) return;
+        for (pid_t pid : found) ::kill(pid, SIGKILL);
+        for (pid_t pid : found) ::waitpid(pid, nullptr, 0);
+    }
+}
+
+}  // namespace
+
+int run_job(const RunOptions& options) { return Job(options).run(); }
+
+}  // namespace weft

@@ -1,0 +1,133 @@
+// `weft schedule`: prints the schedules of a collective and what they cost.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "algorithm/catalogue.h"
+#include "schedule/measure.h"
+#include "schedule/text.h"
+#include "weft/commands.h"
+
+namespace weft {
+namespace {
+
+using algorithm::Entry;
+using algorithm::Family;
+
+struct Options {
+    std::string collective;
+    std::string algorithm;
+    algorithm::Problem problem;
+    Rank rank = -1;  // all
+    bool list = false;
+};
+
+void list(const Family& family) {
+    for (const Entry& entry : family.algorithms) {
+        std::printf("%-10s %-20s %s\n", family.name, entry.name, entry.source);
+    }
+}
+
+[[noreturn]] void refuse(const std::string& sentence) {
+    std::fprintf(stderr, "weft schedule: %s\n", sentence.c_str());
+    throw CLI::RuntimeError(2);
+}
+
+const Entry& find_algorithm(const Family& family, const std::string& name) {
+    const Entry* entry = name.empty() ? &family.algorithms.front() : family.find(name);
+    if (entry) return *entry;
+    std::string known;
+    for (const Entry& e : family.algorithms)
+        known += std::string(known.empty() ? "" : ", ") + e.name;
+    refuse("algorithm = " + name + "; expected one of: " + known);
+}
+
+void check(const Options& options) {
+    const std::string last = std::to_string(options.problem.ranks - 1);
+    if (options.problem.root >= options.problem.ranks) {
+        refuse("root = " + std::to_string(options.problem.root) + "; expected 0.." + last);
+    }
+    if (options.rank >= options.problem.ranks) {
+        refuse("rank = " + std::to_string(options.rank) + "; expected 0.." + last);
+    }
+}
+
+void print_summary(const Entry& entry, const Options& options, const Measures& m) {
+    const algorithm::Size size = options.problem.size();
+    auto n = [](std::int64_t value) { return static_cast<long long>(value); };
+    std::printf("rounds           %lld (claimed %lld)\n", n(m.rounds), n(entry.rounds(size)));
+    std::printf("depth            %lld\n", n(m.depth));
+    std::printf("messages         %lld; at most %lld by one rank\n", n(m.messages),
+                n(m.messages_max));
+    std::printf("bytes sent       %lld; at most %lld by one rank (claimed %lld)\n", n(m.sent_bytes),
+                n(m.sent_bytes_max), n(entry.sent_bytes_max(size)));
+}
+
+void show(const Options& options) {
+    const Family* family = algorithm::find_family(options.collective);
+    if (options.list) {
+        for (const Family& f : algorithm::catalogue()) {
+            if (!family || family == &f) list(f);
+        }
+        return;
+    }
+    if (!family) refuse("name a collective, or --list");
+    const Entry& entry = find_algorithm(*family, options.algorithm);
+    check(options);
+    Result<std::vector<Schedule>> schedules = algorithm::build_all(entry, options.problem);
+    if (!schedules.is_ok()) refuse(last_detail());
+
+    std::printf("%s %s, %d ranks", family->name, entry.name, options.problem.ranks);
+    if (family->has_root) std::printf(", root %d", options.problem.root);
+    std::printf(", %lld bytes\n%s\n\n", static_cast<long long>(options.problem.bytes),
+                entry.source);
+    for (const Schedule& schedule : *schedules) {
+        if (options.rank >= 0 && schedule.rank() != options.rank) continue;
+        std::printf("rank %d", schedule.rank());
+        if (schedule.scratch_bytes() > 0) {
+            std::printf(", %lld bytes of scratch",
+                        static_cast<long long>(schedule.scratch_bytes()));
+        }
+        std::printf("\n%s\n", to_text(schedule).c_str());
+    }
+    Result<Measures> measures = measure(*schedules);
+    if (!measures.is_ok()) refuse(last_detail());
+    print_summary(entry, options, *measures);
+}
+
+}  // namespace
+
+void add_schedule(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    options->problem.ranks = 4;
+    options->problem.bytes = 64;
+    algorithm::Problem& problem = options->problem;
+    std::vector<std::string> names;
+    for (const Family& family : algorithm::catalogue()) names.push_back(family.name);
+
+    CLI::App* command = app.add_subcommand("schedule", "Print the schedules of a collective");
+    command->add_option("collective", options->collective, "Which collective")
+        ->check(CLI::IsMember(names));
+    command->add_option("-a,--algorithm", options->algorithm, "By name; default: the first listed");
+    command->add_option("-n,--ranks", problem.ranks, "How many ranks")
+        ->check(CLI::Range(1, 4096))
+        ->capture_default_str();
+    command->add_option("--rank", options->rank, "Only this rank's schedule")
+        ->check(CLI::NonNegativeNumber);
+    command->add_option("--root", problem.root, "The root")->check(CLI::NonNegativeNumber);
+    command->add_option("--bytes", problem.bytes, "Of one rank's contribution (64, 4K, 1M)")
+        ->transform(CLI::AsSizeValue(false))
+        ->capture_default_str();
+    command->add_option("--segment", problem.tuning.segment_bytes, "Bytes of a pipeline's segment")
+        ->transform(CLI::AsSizeValue(false))
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--window", problem.tuning.window, "A pipeline's segments in flight")
+        ->check(CLI::Range(1, 65536))
+        ->capture_default_str();
+    command->add_flag("--in-place", problem.in_place, "The contribution is in the receive buffer");
+    command->add_flag("--list", options->list, "List the algorithms");
+    command->callback([options] { show(*options); });
+}
+
+}  // namespace weft

@@ -1,0 +1,53 @@
+// Starts the processes of a job: environment, core, standard streams, startup socket.
+#pragma once
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/types.h>
+
+#include "weft/run.h"
+
+namespace weft {
+
+// A started rank and the launcher's ends of its socket and, with --prefix, its output.
+struct Spawned {
+    pid_t pid = -1;
+    int error = 0;  // errno when pid is -1
+    int startup_fd = -1;
+    int out_fd = -1;
+    int err_fd = -1;
+};
+
+// Why a child did not become the program; error 0: it did.
+struct ExecFailure {
+    int error = 0;
+    const char* what = "";
+};
+
+class Spawner {
+  public:
+    // `mask`: the signals that the program shall find blocked.
+    Spawner(const RunOptions& options, const sigset_t& mask);
+    ~Spawner();
+    Spawner(const Spawner&) = delete;
+    Spawner& operator=(const Spawner&) = delete;
+
+    Spawned start(int rank);
+
+    // Waits until every started child has become the program or failed. Ends the starting.
+    ExecFailure exec_failure();
+
+  private:
+    [[noreturn]] void become_program(int rank, int startup_fd, int out_fd, int err_fd);
+    [[noreturn]] void give_up(char what);
+
+    const RunOptions& options_;
+    const sigset_t& mask_;
+    std::vector<char*> arguments_;
+    cpu_set_t cores_{};
+    pid_t launcher_;
+    int failures_in_ = -1;  // a pipe that closes when the last child has become the program
+    int failures_out_ = -1;
+};
+
+}  // namespace weft
