@@ -40,7 +40,9 @@ foreach(source IN LISTS test_programs)
     add_executable(${target} ${source})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${stem}
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder})
-    target_link_libraries(${target} PRIVATE weft Threads::Threads)
+    # Of src only headers without code behind them: the program sees what a user's would.
+    target_include_directories(${target} PRIVATE tests src ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${target} PRIVATE weft::weft Threads::Threads)
     list(APPEND started_targets ${target})
 endforeach()
 

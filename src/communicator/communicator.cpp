@@ -10,10 +10,13 @@ Communicator::Communicator(Process& process, Group group, Rank rank, std::string
       place_{rank, static_cast<Rank>(group_.members.size())},
       name_(std::move(name)),
       calls_(group_, 0),
-      schedules_(process.requests()) {}
+      schedules_(process.requests()) {
+    process_.executor().add_group(group_);
+}
+
+Communicator::~Communicator() { process_.executor().remove_group(group_); }
 
 Result<Request*> Communicator::start(const Call& call) {
-    process_.executor().note_lost_members(group_);
     if (group_.broken.code != WEFT_OK) {
         return broken_status(collective_name(call.collective), group_.broken);
     }

@@ -16,6 +16,9 @@ class Communicator {
   public:
     // `group` has this process's rank at position `rank`.
     Communicator(Process& process, Group group, Rank rank, std::string name);
+    ~Communicator();
+    Communicator(const Communicator&) = delete;
+    Communicator& operator=(const Communicator&) = delete;
 
     Rank rank() const { return place_.rank; }
     Rank ranks() const { return place_.ranks; }

@@ -5,6 +5,9 @@
 namespace weft {
 namespace {
 
+// Context 0 belongs to the executors.
+constexpr std::uint32_t world_context = 1;
+
 std::vector<Transport*> plain(const std::vector<std::unique_ptr<Transport>>& owned) {
     std::vector<Transport*> transports;
     for (const auto& transport : owned) transports.push_back(transport.get());
@@ -13,6 +16,7 @@ std::vector<Transport*> plain(const std::vector<std::unique_ptr<Transport>>& own
 
 Group everybody(Rank ranks) {
     Group group;
+    group.context = world_context;
     group.members.resize(static_cast<std::size_t>(ranks));
     std::iota(group.members.begin(), group.members.end(), 0);
     return group;
@@ -25,7 +29,7 @@ Process::Process(Parts parts)
       ranks_(parts.ranks),
       transports_(std::move(parts.transports)),
       selector_(std::move(parts.selector)),
-      executor_(plain(transports_), std::move(parts.routes)),
+      executor_(rank_, plain(transports_), std::move(parts.routes)),
       world_(*this, everybody(ranks_), rank_, "world"),
       world_place_(communicators_.add(&world_)),
       engine_(executor_, plain(transports_), parts.engine) {}

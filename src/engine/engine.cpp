@@ -140,9 +140,7 @@ weft_status Engine::lead(DonePointer done, void* context, bool interruptible) {
         if (arm(Sleeper::waiter)) {
             told_finished_ = executor_.finished();
             leader_sleeps_ = true;
-            unlock();
             sleep(Sleeper::waiter);
-            lock();
             leader_sleeps_ = false;
         }
         arm(Sleeper::none);
@@ -160,7 +158,8 @@ weft_status Engine::lead(DonePointer done, void* context, bool interruptible) {
     return status;
 }
 
-// Until the transports or another thread of this process have something for `sleeper`.
+// Gives up the lock until the transports or another thread of this process have something for
+// `sleeper`.
 void Engine::sleep(Sleeper sleeper) {
     const Wake& wake = sleeper == Sleeper::waiter ? waiter_wake_ : thread_wake_;
     pollfd descriptors[8];
@@ -172,7 +171,10 @@ void Engine::sleep(Sleeper sleeper) {
             descriptors[n++] = {transport->wait_fd(sleeper), POLLIN, 0};
         }
     }
-    if (poll(descriptors, n, -1) <= 0) return;  // a signal: the caller looks at interrupted_
+    unlock();
+    int woken = poll(descriptors, n, -1);
+    lock();
+    if (woken <= 0) return;  // a signal: the caller looks at interrupted_
     wake.clear();
     for (Transport* transport : transports_) transport->acknowledge(sleeper);
 }
@@ -234,20 +236,21 @@ void Engine::thread_main() {
     request_short_slice();
     lock();
     while (!stopping_) {
+        // A leader that sleeps may have missed what woke this thread: the end of a peer wakes both
+        // sleepers, but only one of them gets to see it.
+        bool drives = !leader_ || leader_sleeps_;
+        bool moved = drives && executor_.active() > 0 && executor_.progress();
+        tell_waiters();
+        bool pending = executor_.active() > 0;
+        if (moved && pending) {
+            yield_to_contenders();
+            continue;
+        }
         if (!leader_) {
-            bool moved = executor_.active() > 0 && executor_.progress();
-            tell_waiters();
-            bool pending = executor_.active() > 0;
-            if (moved && pending) {
-                yield_to_contenders();
-                continue;
-            }
             if (pending && !arm(Sleeper::thread)) continue;
             if (!pending && armed_ != Sleeper::none) arm(Sleeper::none);
         }
-        unlock();
         sleep(Sleeper::thread);
-        lock();
     }
     unlock();
 }

@@ -4,8 +4,22 @@
 #include <cstring>
 
 namespace weft {
-Executor::Executor(std::vector<Transport*> transports, std::vector<Transport*> routes)
-    : transports_(std::move(transports)), routes_(std::move(routes)), lost_(routes_.size()) {}
+namespace {
+
+// In the token of news: that they were sent, not received.
+constexpr std::uint32_t news_sent = 1u << 31;
+
+}  // namespace
+Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Transport*> routes)
+    : rank_(rank),
+      transports_(std::move(transports)),
+      routes_(std::move(routes)),
+      lost_(routes_.size()),
+      expected_news_(routes_.size()) {
+    for (Rank peer = 0; peer < static_cast<Rank>(routes_.size()); ++peer) {
+        if (peer != rank_) expect_news(peer);
+    }
+}
 
 void Executor::start(Run& run, Stream& stream, const Binding& binding) {
     WEFT_ASSERT(!run.active_ && !run.queued_);
@@ -46,6 +60,21 @@ bool Executor::progress() {
         stalled_ = run->next_ready_;
         append_ready(*run);
     }
+    poll_all(moved);
+    if (!suspects_.empty()) [[unlikely]] {
+        // Who gave these messages up has said why before it did.
+        poll_all(moved);
+        for (const Suspect& suspect : suspects_) break_context(suspect.context, suspect.failure);
+        suspects_.clear();
+    }
+    if (first_ready_) {
+        moved = true;
+        drain();
+    }
+    return moved;
+}
+
+void Executor::poll_all(bool& moved) {
     for (Transport* transport : transports_) {
         std::size_t n;
         do {
@@ -54,11 +83,6 @@ bool Executor::progress() {
             moved |= n > 0;
         } while (n == done_.size());
     }
-    if (first_ready_) {
-        moved = true;
-        drain();
-    }
-    return moved;
 }
 
 Instance Executor::instance(const Run& run, const Run::RepeatState& state, OpId op,
@@ -340,11 +364,19 @@ void Executor::handle(const Completion& completion) {
         lose(completion.peer);
         return;
     }
+    if (completion.token.run == this) {
+        bool received = (completion.token.op & news_sent) == 0;
+        if (received && completion.code == WEFT_OK) {
+            take_news(static_cast<Rank>(completion.token.op));
+        }
+        return;
+    }
     Run& run = *static_cast<Run*>(completion.token.run);
     if (!run.active_) return;  // failed earlier in this batch
     if (completion.code != WEFT_OK) {
-        break_group(run.stream_->group(), {completion.code, completion.peer, completion.sent_bytes,
-                                           completion.expected_bytes});
+        suspects_.push_back({run.stream_->id().context,
+                             {completion.code, completion.peer, completion.sent_bytes,
+                              completion.expected_bytes}});
         return;
     }
     Instance instance = completion.token.op;
@@ -361,31 +393,74 @@ void Executor::handle(const Completion& completion) {
               state.iteration_in_row[cell / repeat.ops]);
 }
 
-// A dead rank breaks every communicator it belongs to: other members may be waiting for it.
+// A dead rank breaks every group it belongs to: other members may be waiting for it.
 void Executor::lose(Rank peer) {
     lost_[static_cast<std::size_t>(peer)] = true;
-    any_lost_ = true;
-    for (Run* run = first_active_; run;) {
-        Group& group = run->stream_->group();
-        note_lost_members(group);
-        if (group.broken.code == WEFT_OK) {
-            run = run->next_active_;
-        } else {
-            break_group(group, group.broken);
-            run = first_active_;
-        }
+    for (Group* group : groups_) {
+        Failure failure;
+        if (has_lost_member(*group, failure)) break_group(*group, failure);
     }
 }
 
-void Executor::note_lost_members(Group& group) const {
-    if (!any_lost_ || group.broken.code != WEFT_OK) return;
+bool Executor::has_lost_member(const Group& group, Failure& failure) const {
     for (Rank member : group.members) {
-        if (lost_[static_cast<std::size_t>(member)]) group.broken = {WEFT_BROKEN_RANK, member, 0, 0};
+        if (!lost_[static_cast<std::size_t>(member)]) continue;
+        failure = {WEFT_BROKEN_RANK, member, 0, 0};
+        return true;
+    }
+    return false;
+}
+
+void Executor::add_group(Group& group) {
+    groups_.push_back(&group);
+    Failure failure;
+    if (has_lost_member(group, failure)) break_group(group, failure);
+    for (const Suspect& news : early_news_) {
+        if (news.context == group.context) break_group(group, news.failure);
     }
 }
 
+void Executor::remove_group(Group& group) { std::erase(groups_, &group); }
+
+void Executor::expect_news(Rank peer) {
+    auto at = static_cast<std::size_t>(peer);
+    MutBytes place = std::as_writable_bytes(std::span(&expected_news_[at], 1));
+    Lane lane{peer, {}};
+    // News are rare: one that the transport cannot take now is taken after the next one, or never.
+    if (routes_[at]->post_recv(lane, place, {this, static_cast<std::uint32_t>(peer)}) ==
+        Posted::done) {
+        take_news(peer);
+    }
+}
+
+void Executor::take_news(Rank from) {
+    News news = expected_news_[static_cast<std::size_t>(from)];
+    break_context(news.context, {static_cast<weft_status>(news.code), news.rank, news.sent_bytes,
+                                 news.expected_bytes});
+    expect_news(from);
+}
+
+void Executor::break_context(std::uint32_t context, const Failure& failure) {
+    for (Group* group : groups_) {
+        if (group->context == context) return break_group(*group, failure);
+    }
+    early_news_.push_back({context, failure});
+}
+
+// Ends every run of the group with this failure, tells the other members, and forgets its messages.
 void Executor::break_group(Group& group, const Failure& failure) {
+    if (group.broken.code != WEFT_OK) return;
     group.broken = failure;
+    News news{group.context, failure.code, failure.rank, 0, failure.sent_bytes,
+              failure.expected_bytes};
+    const News& told = *told_news_.emplace_back(std::make_unique<News>(news));
+    for (Rank member : group.members) {
+        auto at = static_cast<std::size_t>(member);
+        if (!routes_[at] || lost_[at] || member == rank_) continue;
+        // Best effort: a member that cannot be told will see this rank leave.
+        (void)routes_[at]->post_send({member, {}}, std::as_bytes(std::span(&told, 1)),
+                                     {this, static_cast<std::uint32_t>(member) | news_sent});
+    }
     for (Transport* transport : transports_) transport->abandon(group.context);
     for (Run* run = first_active_; run;) {
         Run* next = run->next_active_;

@@ -4,11 +4,17 @@
 // and copies, and finishes runs. It has no thread, no clock and no lock of its own, allocates nothing
 // while running, and never recurses: what becomes ready goes through the run's ready queue.
 //
+// A failure breaks the whole group: every run of it ends, and every member is told why on a stream of
+// its own (context 0), where each executor keeps a receive posted for each other rank. What a rank
+// gives up breaks the messages of others, so a broken message counts only after the news that may
+// explain it: all ranks name the rank that is the cause.
+//
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "run/run.h"
@@ -18,14 +24,18 @@ namespace weft {
 
 class Executor {
   public:
-    // `routes`: by rank of the job, the transport that reaches it (null: this rank itself).
-    Executor(std::vector<Transport*> transports, std::vector<Transport*> routes);
+    // `routes`: by rank of the job, the transport that reaches it.
+    Executor(Rank rank, std::vector<Transport*> transports, std::vector<Transport*> routes);
 
     // Begin `run`, which must not be active, and issue what is ready. It may be done on return.
     void start(Run& run, Stream& stream, const Binding& binding);
 
     // Poll the transports once and advance what that allows. False: nothing happened.
     bool progress();
+
+    // From now on failures reach the group. It must be removed before it ends.
+    void add_group(Group& group);
+    void remove_group(Group& group);
 
     // Runs begun and not done, oldest first.
     Run* first_active() const { return first_active_; }
@@ -34,13 +44,27 @@ class Executor {
     // Counts the runs that ended.
     std::uint64_t finished() const { return finished_; }
 
-    // Marks the group broken if one of its members is lost.
-    void note_lost_members(Group& group) const;
-
-    // Ends every run of the group with this failure and forgets its messages.
-    void break_group(Group& group, const Failure& failure);
-
   private:
+    // What ranks tell each other of a group that broke.
+    struct News {
+        std::uint32_t context = 0;
+        std::int32_t code = 0;
+        Rank rank = -1;
+        std::uint32_t unused = 0;  // no gap in what is sent
+        std::int64_t sent_bytes = 0;
+        std::int64_t expected_bytes = 0;
+    };
+    struct Suspect {
+        std::uint32_t context;
+        Failure failure;
+    };
+
+    void poll_all(bool& moved);
+    void expect_news(Rank peer);
+    void take_news(Rank from);
+    void break_group(Group& group, const Failure& failure);
+    void break_context(std::uint32_t context, const Failure& failure);
+    bool has_lost_member(const Group& group, Failure& failure) const;
     Instance instance(const Run& run, const Run::RepeatState& state, OpId op,
                       std::int64_t iteration) const;
     void push_ready(Run& run, Instance instance);
@@ -60,10 +84,15 @@ class Executor {
     void handle(const Completion& completion);
     void lose(Rank peer);
 
+    Rank rank_;
     std::vector<Transport*> transports_;
     std::vector<Transport*> routes_;
-    std::vector<bool> lost_;
-    bool any_lost_ = false;
+    std::vector<Group*> groups_;
+    std::vector<bool> lost_;  // by rank of the job
+    std::vector<News> expected_news_;  // by rank of the job: where its next news lands
+    std::vector<std::unique_ptr<News>> told_news_;
+    std::vector<Suspect> suspects_;
+    std::vector<Suspect> early_news_;  // of contexts that this rank does not have yet
 
     std::array<Completion, 32> done_;  // taken from a transport at a time
 

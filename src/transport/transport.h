@@ -82,8 +82,8 @@ class Transport {
 
     // Move what can be moved, and tell what has finished: in posting order within a lane, in any
     // order across lanes. Never blocks. Returns the number of entries of `done` filled; when that
-    // is done.size(), there may be more. A lost peer is told once, before or after the broken
-    // completions of the posts that involved it.
+    // is done.size(), there may be more. A peer that died is told once, before or after the broken
+    // completions of the posts that involved it; one that left in good order is not.
     virtual std::size_t poll(std::span<Completion> done) = 0;
 
     // Readable when poll() has something to do, provided arm() was called for this sleeper.

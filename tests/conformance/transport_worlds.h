@@ -7,6 +7,7 @@
 #include <ostream>
 #include <vector>
 
+#include "conformance/shm_world.h"
 #include "transport/sim/sim.h"
 #include "transport/wrap/faulty.h"
 
@@ -91,6 +92,31 @@ inline std::unique_ptr<TransportWorld> make_faulty_world(Rank ranks, std::uint64
     return std::make_unique<FaultyWorld>(ranks, seed);
 }
 
+// Shared memory, the ranks' ends over one mapping.
+class ShmWorld final : public TransportWorld {
+  public:
+    ShmWorld(Rank ranks, shm::LargeMethod large) : ranks_(ranks, settings(ranks, large)) {}
+
+    Transport& at(Rank rank) override { return ranks_.at(rank); }
+    bool step() override { return true; }
+    bool can_kill() const override { return true; }
+    void kill(Rank rank) override { ranks_.kill(rank); }
+
+  private:
+    static shm::Settings settings(Rank ranks, shm::LargeMethod large) {
+        shm::Settings settings = shm::Settings::defaults(static_cast<std::size_t>(ranks));
+        settings.large = large;
+        return settings;
+    }
+
+    ShmRanks ranks_;
+};
+
+template <shm::LargeMethod large>
+std::unique_ptr<TransportWorld> make_shm_world(Rank ranks, std::uint64_t) {
+    return std::make_unique<ShmWorld>(ranks, large);
+}
+
 inline std::vector<WorldFactory> transport_worlds() {
     return {
         {"sim", make_sim_world<Buffering::random, 0>},
@@ -98,6 +124,8 @@ inline std::vector<WorldFactory> transport_worlds() {
         {"sim_unbuffered", make_sim_world<Buffering::never, 0>},
         {"sim_busy", make_sim_world<Buffering::random, 3>},
         {"sim_faulty", make_faulty_world},
+        {"shm_ring", make_shm_world<shm::LargeMethod::ring>},
+        {"shm_vm_readv", make_shm_world<shm::LargeMethod::vm_readv>},
     };
 }
 

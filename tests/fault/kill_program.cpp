@@ -81,5 +81,6 @@ int main(int argc, char** argv) {
     }
     if (weft_barrier(world) != WEFT_BROKEN_RANK) return fail(rank, "a broken communicator started");
     if (weft_finalize() != WEFT_OK) return fail(rank, "weft_finalize");
+    std::printf("rank %d was told\n", rank);
     return 0;
 }

@@ -30,6 +30,11 @@ TEST_P(Killed, RankIsNamedByAllOthers) {
         ASSERT_NE(job.err.find("rank " + std::to_string(victim) + " killed by signal 9"),
                   std::string::npos)
             << job.err;
+        for (int rank = 0; rank < ranks; ++rank) {
+            if (rank == victim) continue;
+            ASSERT_NE(job.out.find("rank " + std::to_string(rank) + " was told"), std::string::npos)
+                << "rank " << rank << " hung; repeat with: " << command << "\n" << job.err;
+        }
         std::filesystem::remove(file);
     }
 }

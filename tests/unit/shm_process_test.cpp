@@ -1,5 +1,5 @@
 // The shared-memory transport between processes: setting up, moving data, dying.
-#include <fcntl.h>
+#include <dirent.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
@@ -8,14 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <dirent.h>
-
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "../conformance/shm_traffic.h"
 #include "base/clock.h"
+#include "conformance/shm_traffic.h"
 #include "transport/shm/connect.h"
 
 namespace weft::test {
@@ -263,7 +261,7 @@ TEST(ShmProcess, a_sleeping_rank_takes_no_processor_time_and_closes_what_it_open
 }
 
 TEST(ShmProcess, a_transport_leaves_no_descriptor_open) {
-    std::size_t before = open_descriptors();
+    const std::size_t before = open_descriptors();
     {
         Result<std::unique_ptr<ShmNode>> node = ShmNode::prepare();
         ASSERT_TRUE(node.is_ok());

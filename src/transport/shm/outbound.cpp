@@ -4,7 +4,9 @@
 // pieces of large messages. Pieces use a part of the ring only, so that small messages of other
 // lanes always find room between them.
 #include <algorithm>
+#include <cstring>
 
+#include "transport/shm/copy.h"
 #include "transport/shm/shm.h"
 
 namespace weft {
@@ -127,7 +129,7 @@ bool ShmTransport::write_piece(Peer& peer) {
         return false;
     Record* record = reserve(peer.out, bytes);
     if (record == nullptr) return false;
-    std::memcpy(record->payload(), post.data + transfer.offset, bytes);
+    shm::copy_bytes(record->payload(), post.data + transfer.offset, bytes);
     peer.out.publish(record, RecordKind::data, transfer.receiver.packed(), bytes);
     ring_doorbell(peer);
     transfer.offset += bytes;

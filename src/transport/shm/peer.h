@@ -51,6 +51,7 @@ struct Peer {
     Fifo<SlotId> streams;     // large sends whose receiver is ready, first come first served
     Fifo<SlotId> pulls;       // large receives by vm_readv, likewise
 
+    bool has_left = false;  // in good order
     bool loss_told = false;
     bool can_pull = false;
     PeerParts parts;

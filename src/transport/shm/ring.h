@@ -15,7 +15,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "base/assert.h"
 #include "base/bytes.h"
@@ -75,19 +74,6 @@ struct RingMemory {
     }
 };
 
-// Messages are mostly small: a call to memcpy would cost as much as the copy.
-inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t n) {
-    if (n == 8) {
-        std::memcpy(to, from, 8);
-    } else if (n >= 16 && n <= 48) {
-        std::memcpy(to, from, 16);
-        if (n > 32) std::memcpy(to + 16, from + 16, 16);
-        std::memcpy(to + n - 16, from + n - 16, 16);
-    } else if (n > 0) {
-        std::memcpy(to, from, n);
-    }
-}
-
 class RingWriter {
   public:
     RingWriter() = default;
@@ -144,6 +130,7 @@ class RingWriter {
     }
 
   private:
+    void ask();
     void clear(std::uint64_t position) {
         ring_.at(position)->set_kind(RecordKind::none, std::memory_order_relaxed);
     }

@@ -122,7 +122,7 @@ bool ShmTransport::arm(Sleeper sleeper) {
     for (Peer& peer : peers_) {
         if (peer.in.offer_room()) ring_doorbell(peer);
         if (!peer.lost && peer.parts.segment->header().left.load(std::memory_order_seq_cst) != 0)
-            lose(peer);
+            look_for_lost_peers();
         if (peer.in.peek(std::memory_order_seq_cst) != nullptr) may_sleep = false;
         if (peer.has_work && work_on(peer)) may_sleep = false;
     }
@@ -142,25 +142,36 @@ void ShmTransport::wake(Peer& peer) {
     peer.parts.doorbells.ring(static_cast<Sleeper>(sleeper));
 }
 
+// A peer may have left because another has died: it learned that before it left, so whoever sees
+// the former can see the latter. Deaths come first, so that the error names their cause.
 void ShmTransport::look_for_lost_peers() {
+    for (Peer& peer : peers_) peer.has_left = peer.parts.segment->header().left.load(
+                                  std::memory_order_acquire) != 0;
     epoll_event events[16];
-    const int ready = epoll_wait(lives_.get(), events, static_cast<int>(std::size(events)), 0);
-    for (int i = 0; i < ready; ++i) {
-        Peer& peer = peers_[events[i].data.u64];
-        // An ended process stays readable; nobody should be woken by it again.
-        epoll_ctl(lives_.get(), EPOLL_CTL_DEL, peer.parts.life.get(), nullptr);
-        lose(peer);
+    int ready;
+    do {
+        ready = epoll_wait(lives_.get(), events, static_cast<int>(std::size(events)), 0);
+        for (int i = 0; i < ready; ++i) {
+            Peer& peer = peers_[events[i].data.u64];
+            // An ended process stays readable; nobody should be woken by it again.
+            epoll_ctl(lives_.get(), EPOLL_CTL_DEL, peer.parts.life.get(), nullptr);
+            if (peer.parts.segment->header().left.load(std::memory_order_acquire) == 0) {
+                lose(peer);
+            } else {
+                peer.has_left = true;
+            }
+        }
+    } while (ready == static_cast<int>(std::size(events)));
+    for (Peer& peer : peers_) {
+        if (peer.has_left) lose(peer);
     }
-    for (Peer& peer : peers_)
-        if (!peer.lost && peer.parts.segment->header().left.load(std::memory_order_acquire) != 0)
-            lose(peer);
 }
 
 // The peer will write nothing more; what it has written still counts. One that left in good order
-// is news only to those who still want something of it.
+// breaks what is still wanted of it, and is no news otherwise.
 void ShmTransport::lose(Peer& peer) {
     if (peer.lost) return;
-    const bool left = peer.parts.segment->header().left.load(std::memory_order_acquire) != 0;
+    peer.has_left = peer.parts.segment->header().left.load(std::memory_order_acquire) != 0;
     take_the_rest(peer);
     peer.lost = true;
     peer.has_work = false;
@@ -174,8 +185,9 @@ void ShmTransport::lose(Peer& peer) {
     receives_.for_each([&](SlotId id, ReceiveTransfer& transfer) {
         if (transfer.peer == &peer) receives_.remove(id);
     });
-    const std::size_t broken = break_posts(peer, peer.receives) + break_posts(peer, peer.sends);
-    if (broken > 0 || !left) tell_loss(peer);
+    break_posts(peer, peer.receives);
+    break_posts(peer, peer.sends);
+    tell_loss(peer);
 }
 
 std::size_t ShmTransport::break_posts(Peer& peer, Lanes& lanes) {
@@ -192,7 +204,7 @@ std::size_t ShmTransport::break_posts(Peer& peer, Lanes& lanes) {
 }
 
 void ShmTransport::tell_loss(Peer& peer) {
-    if (peer.loss_told) return;
+    if (peer.loss_told || peer.has_left) return;
     peer.loss_told = true;
     tell({.token = {}, .code = WEFT_BROKEN_RANK, .peer = peer.parts.rank}, 0);
 }

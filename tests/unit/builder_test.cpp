@@ -1,0 +1,143 @@
+// The builder: what it derives (lanes, issue order, in-degrees) and what it refuses.
+#include "schedule/builder.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace weft {
+namespace {
+
+constexpr Region data{Buffer::recv, 0, 64};
+
+std::vector<OpId> successors(const Schedule& schedule, OpId op) {
+    std::vector<OpId> to;
+    for (Edge edge : schedule.after_completion(op)) to.push_back(edge.to);
+    return to;
+}
+
+TEST(Builder, KeepsOperationsAndEdges) {
+    ScheduleBuilder builder(1, 4);
+    OpId arrived = builder.recv(data, 0);
+    OpId first = builder.send(data, 2, {arrived});
+    OpId second = builder.send(data, 3, {arrived});
+    OpId end = builder.join({first, second, builder.start()});
+    Schedule s = *builder.seal();
+    ASSERT_EQ(s.ops().size(), 4u);
+    EXPECT_EQ(successors(s, arrived), (std::vector<OpId>{first, second}));
+    EXPECT_EQ(successors(s, first), (std::vector<OpId>{end}));
+    EXPECT_EQ(s.in_degree()[end], 2u);
+    EXPECT_EQ(std::vector(s.roots().begin(), s.roots().end()), (std::vector<OpId>{arrived}));
+    EXPECT_EQ(s.lanes().size(), 3u);
+}
+
+TEST(Builder, IssuesTheMessagesOfALaneInOrder) {
+    ScheduleBuilder builder(0, 2);
+    OpId late = builder.join({});
+    OpId first = builder.send(data, 1, {late});
+    OpId received = builder.recv(data, 1);
+    OpId second = builder.send(data, 1);  // ready at once, but behind the first
+    Schedule s = *builder.seal();
+    EXPECT_EQ(s.after_issue(first).to, second);
+    EXPECT_EQ(s.after_issue(second).to, Schedule::no_issue);
+    EXPECT_EQ(s.after_issue(received).to, Schedule::no_issue);
+    EXPECT_EQ(s.in_degree()[second], 1u);
+    const ScheduleLane& sends = s.lanes()[static_cast<std::size_t>(s.lane_of(first))];
+    EXPECT_TRUE(sends.sends);
+    EXPECT_EQ(sends.gate, first);
+    EXPECT_EQ(sends.last, second);
+}
+
+TEST(Builder, RepeatsAreStoredOnce) {
+    ScheduleBuilder builder(1, 3);
+    OpId before = builder.recv(data, 0);
+    builder.repeat_begin({.total_bytes = 1000, .block_bytes = 64, .window = 4}, {before});
+    OpId in = builder.recv({Buffer::recv, 0, 64}, 0);
+    OpId out = builder.send({Buffer::recv, 0, 64}, 2, {in});
+    OpId end = builder.repeat_end();
+    OpId after = builder.send(data, 2, {});
+    Schedule s = *builder.seal();
+    ASSERT_EQ(s.repeats().size(), 1u);
+    const Repeat& r = s.repeats()[0];
+    EXPECT_EQ(r.iterations, 16);
+    EXPECT_EQ(r.short_bytes, 16 * 64 - 1000);
+    EXPECT_EQ(r.exit, end);
+    EXPECT_EQ(s.at(in, 0).into_offset, 0);
+    EXPECT_EQ(s.at(in, 3).into_offset, 192);
+    EXPECT_EQ(s.at(in, 15).bytes, 1000 - 15 * 64);
+    // The next iteration's message of the lane follows this one's.
+    EXPECT_EQ(s.after_issue(in).to, in);
+    EXPECT_EQ(s.after_issue(in).distance, 1u);
+    // A message before the repeat is issued before the block begins; one after it, when it has ended.
+    EXPECT_EQ(s.after_issue(before).to, r.entry);
+    EXPECT_EQ(successors(s, end), (std::vector<OpId>{after}));
+    EXPECT_EQ(s.lane_of(out), s.lane_of(after));
+    EXPECT_EQ(s.lanes()[static_cast<std::size_t>(s.lane_of(out))].gate, r.entry);
+}
+
+TEST(Builder, ARepeatOfNothingIsAJoin) {
+    ScheduleBuilder builder(1, 3);
+    builder.repeat_begin({.total_bytes = 0, .block_bytes = 64, .window = 4});
+    OpId in = builder.recv({Buffer::recv, 0, 64}, 0);
+    builder.send({Buffer::recv, 0, 64}, 2, {in});
+    OpId end = builder.repeat_end();
+    OpId last = builder.join({end});
+    Schedule s = *builder.seal();
+    EXPECT_TRUE(s.repeats().empty());
+    EXPECT_EQ(s.ops().size(), 2u);
+    EXPECT_EQ(successors(s, end), (std::vector<OpId>{last}));
+}
+
+TEST(Builder, ScratchOfARepeatRotatesThroughTheWindow) {
+    ScheduleBuilder builder(0, 2);
+    Region shared = builder.scratch(10);
+    builder.repeat_begin({.total_bytes = 640, .block_bytes = 64, .window = 3});
+    Region own = builder.scratch(64);
+    OpId in = builder.recv(own, 1);
+    builder.repeat_end();
+    Schedule s = *builder.seal();
+    EXPECT_EQ(shared.offset, 0);
+    EXPECT_EQ(own.offset, 64);
+    EXPECT_EQ(s.scratch_bytes(), 64 + 3 * 64);
+    EXPECT_EQ(s.at(in, 2).into_offset, 64 + 2 * 64);
+    EXPECT_EQ(s.at(in, 3).into_offset, 64);
+}
+
+std::string refusal(ScheduleBuilder& builder) {
+    Result<Schedule> sealed = builder.seal();
+    EXPECT_FALSE(sealed.is_ok());
+    EXPECT_EQ(sealed.status().code, WEFT_REFUSED_ARGUMENT);
+    return last_detail();
+}
+
+TEST(Builder, RefusesCyclesPeersAndSizes) {
+    ScheduleBuilder cycle(0, 2);
+    OpId a = cycle.join({});
+    OpId b = cycle.join({a});
+    cycle.order(b, a);
+    EXPECT_EQ(refusal(cycle), "the schedule's operations wait for each other in a cycle");
+
+    ScheduleBuilder peer(0, 2);
+    peer.send(data, 2);
+    EXPECT_EQ(refusal(peer), "operation 0 has peer = 2; expected 0..1 other than this rank, 0");
+
+    ScheduleBuilder self(1, 2);
+    self.recv(data, 1);
+    EXPECT_EQ(refusal(self), "operation 0 has peer = 1; expected 0..1 other than this rank, 1");
+
+    ScheduleBuilder size(0, 2);
+    size.send({Buffer::send, -8, 64}, 1);
+    EXPECT_EQ(refusal(size),
+              "operation 0 has bytes = 64 at offsets -8 and 0; expected 0 or more");
+}
+
+TEST(Builder, ForwardOrderIsNoCycle) {
+    ScheduleBuilder builder(0, 2);
+    OpId a = builder.join({});
+    OpId b = builder.join({});
+    builder.order(b, a);
+    EXPECT_TRUE(builder.seal().is_ok());
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,235 @@
+// The executor on hand-made schedules: repeats with carried edges, order between runs of a stream,
+// and that nothing is allocated while a run is started and advanced.
+#include "run/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <numeric>
+#include <vector>
+
+#include "schedule/builder.h"
+#include "support/world.h"
+#include "weft/collective.h"
+
+namespace {
+
+bool counting = false;
+long allocations = 0;
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+    if (counting) ++allocations;
+    if (void* p = std::malloc(bytes)) return p;
+    throw std::bad_alloc();
+}
+void* operator new[](std::size_t bytes) { return operator new(bytes); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+
+namespace weft::test {
+namespace {
+
+// Executors of several ranks over the simulated network, and a stream of all of them.
+class Ranks {
+  public:
+    Ranks(Rank ranks, std::uint64_t seed, SimOptions options = {}) : network_(ranks, seed, options) {
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            auto& member = members_.emplace_back(std::make_unique<Member>());
+            member->transport = std::make_unique<SimTransport>(network_, rank);
+            std::vector<Transport*> routes(static_cast<std::size_t>(ranks), member->transport.get());
+            member->executor = std::make_unique<Executor>(
+                rank, std::vector<Transport*>{member->transport.get()}, std::move(routes));
+            member->group.context = 1;
+            member->group.members.resize(static_cast<std::size_t>(ranks));
+            std::iota(member->group.members.begin(), member->group.members.end(), 0);
+            member->stream = std::make_unique<Stream>(member->group, 0);
+        }
+    }
+
+    void start(Rank rank, Run& run, std::byte* recv) {
+        Member& member = *members_[static_cast<std::size_t>(rank)];
+        member.executor->start(run, *member.stream, {.send = recv, .recv = recv, .reduction = {}});
+    }
+
+    // Until no rank has anything to do. False: some runs can never end.
+    bool finish() {
+        bool moved = true;
+        while (moved) {
+            moved = network_.advance();
+            for (auto& member : members_) moved |= member->executor->progress();
+        }
+        for (auto& member : members_) {
+            if (member->executor->active() > 0) return false;
+        }
+        return true;
+    }
+
+  private:
+    struct Member {
+        std::unique_ptr<Transport> transport;
+        std::unique_ptr<Executor> executor;
+        Group group;
+        std::unique_ptr<Stream> stream;
+    };
+    SimNetwork network_;
+    std::vector<std::unique_ptr<Member>> members_;
+};
+
+// Rank 0 streams blocks to rank 1, which keeps a running sum in place: block i + 1 is added to block i
+// before it is passed on to rank 2. The dependency between iterations is a carried edge.
+Schedule prefix_pipeline(Rank rank, std::int64_t blocks, std::uint32_t window) {
+    ScheduleBuilder builder(rank, 3);
+    Region first{Buffer::recv, 0, 8};
+    Region second{Buffer::recv, 8, 8};
+    if (rank == 1) {
+        // Block 0 lies outside of the repeat.
+        OpId arrived = builder.recv(first, 0);
+        OpId passed = builder.send(first, 2, {arrived});
+        builder.repeat_begin({.total_bytes = (blocks - 1) * 8, .block_bytes = 8, .window = window},
+                             {passed});
+        OpId in = builder.recv(second, 0);
+        OpId added = builder.reduce(first, second, {in});
+        if (window > 1) builder.order(added, added, 1);
+        builder.send(second, 2, {added});
+        builder.repeat_end();
+    } else {
+        builder.repeat_begin({.total_bytes = blocks * 8, .block_bytes = 8, .window = window});
+        if (rank == 0) builder.send(first, 1);
+        if (rank == 2) builder.recv(first, 1);
+        builder.repeat_end();
+    }
+    Result<Schedule> sealed = builder.seal();
+    EXPECT_TRUE(sealed.is_ok()) << last_detail();
+    return std::move(*sealed);
+}
+
+TEST(Executor, RunsCarriedEdgesOfARepeat) {
+    constexpr std::int64_t blocks = 40;
+    Result<Reduction> sum = bind_reduction(WEFT_SUM, WEFT_INT64);
+    ASSERT_TRUE(sum.is_ok());
+    for (std::uint32_t window : {1u, 2u, 3u, 7u, 15u}) {
+        for (std::uint64_t seed = 0; seed < 200; ++seed) {
+            SimNetwork network(3, seed, {.busy_one_in = seed % 2 ? 4u : 0u});
+            std::vector<std::int64_t> data[3];
+            std::vector<std::unique_ptr<SimTransport>> ends;
+            std::vector<std::unique_ptr<Executor>> executors;
+            Group groups[3];
+            std::vector<std::unique_ptr<Stream>> streams;
+            std::vector<Schedule> schedules;
+            std::vector<std::unique_ptr<Run>> runs;
+            for (Rank rank = 0; rank < 3; ++rank) {
+                data[rank].resize(blocks);
+                schedules.push_back(prefix_pipeline(rank, blocks, window));
+            }
+            std::iota(data[0].begin(), data[0].end(), 1);
+            for (Rank rank = 0; rank < 3; ++rank) {
+                auto r = static_cast<std::size_t>(rank);
+                ends.push_back(std::make_unique<SimTransport>(network, rank));
+                executors.push_back(std::make_unique<Executor>(
+                    rank, std::vector<Transport*>{ends[r].get()},
+                    std::vector<Transport*>(3, ends[r].get())));
+                groups[r].context = 1;
+                groups[r].members = {0, 1, 2};
+                streams.push_back(std::make_unique<Stream>(groups[r], 0));
+                runs.push_back(std::make_unique<Run>(schedules[r]));
+                auto* bytes = reinterpret_cast<std::byte*>(data[r].data());
+                executors[r]->start(*runs[r], *streams[r], {bytes, bytes, *sum});
+            }
+            bool moved = true;
+            while (moved) {
+                moved = network.advance();
+                for (auto& executor : executors) moved |= executor->progress();
+            }
+            for (auto& run : runs) ASSERT_TRUE(run->is_done()) << "window " << window << " seed " << seed;
+            for (std::int64_t i = 0; i < blocks; ++i) {
+                ASSERT_EQ(data[2][static_cast<std::size_t>(i)], (i + 1) * (i + 2) / 2)
+                    << "window " << window << " seed " << seed << " block " << i;
+            }
+        }
+    }
+}
+
+// Three runs of one stream; the first waits longest, and still its messages come first on every lane.
+TEST(Executor, RunsOfAStreamKeepTheirOrderOnEveryLane) {
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        Ranks ranks(3, seed);
+        // Rank 0 sends its byte to rank 2 only after it has heard of rank 1.
+        std::vector<Schedule> relayed;
+        std::vector<Schedule> direct;
+        for (Rank rank = 0; rank < 3; ++rank) {
+            ScheduleBuilder late(rank, 3);
+            ScheduleBuilder soon(rank, 3);
+            Region byte{Buffer::recv, 0, 1};
+            if (rank == 0) {
+                OpId heard = late.recv({Buffer::recv, 0, 0}, 1);
+                late.send(byte, 2, {heard});
+                soon.send(byte, 2);
+            }
+            if (rank == 1) late.send({Buffer::recv, 0, 0}, 0);
+            if (rank == 2) {
+                late.recv(byte, 0);
+                soon.recv(byte, 0);
+            }
+            relayed.push_back(std::move(*late.seal()));
+            direct.push_back(std::move(*soon.seal()));
+        }
+        std::byte buffers[3][3];
+        std::vector<std::unique_ptr<Run>> runs;
+        for (Rank rank : {2, 0, 1}) {
+            auto r = static_cast<std::size_t>(rank);
+            for (int i = 0; i < 3; ++i) {
+                buffers[r][i] = rank == 0 ? static_cast<std::byte>(10 + i) : std::byte{0};
+                runs.push_back(std::make_unique<Run>(i == 0 ? relayed[r] : direct[r]));
+                ranks.start(rank, *runs.back(), &buffers[r][i]);
+            }
+        }
+        ASSERT_TRUE(ranks.finish());
+        for (int i = 0; i < 3; ++i) ASSERT_EQ(buffers[2][i], static_cast<std::byte>(10 + i));
+    }
+}
+
+TEST(Executor, AllocatesNothingForACachedCall) {
+    World world(4, 3, {.buffering = Buffering::never});
+    std::int32_t values[4][1000] = {};
+    auto round = [&] {
+        std::vector<std::pair<Rank, Request*>> started;
+        started.reserve(16);
+        for (Rank rank = 0; rank < 4; ++rank) {
+            Call call{.collective = Collective::allreduce,
+                      .send_buf = WEFT_IN_PLACE,
+                      .recv_buf = values[rank],
+                      .count = 1000,
+                      .type = WEFT_INT32,
+                      .op = WEFT_SUM};
+            counting = true;
+            Request* request = world.start(rank, call);
+            counting = false;
+            started.push_back({rank, request});
+        }
+        // The simulated network may allocate while time passes; the executors may not.
+        bool moved = true;
+        while (moved) {
+            moved = world.network().advance();
+            for (Rank rank = 0; rank < 4; ++rank) {
+                Engine::Hold hold(world.process(rank).engine());
+                counting = true;
+                moved |= world.process(rank).engine().progress();
+                counting = false;
+            }
+        }
+        for (weft_status code : world.finish(started)) EXPECT_EQ(code, WEFT_OK);
+    };
+    for (int i = 0; i < 20; ++i) round();  // schedules, runs, and the network's pools
+    allocations = 0;
+    for (int i = 0; i < 20; ++i) round();
+    EXPECT_EQ(allocations, 0);
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,84 @@
+// The cache of schedules: found by signature, bounded, never dropping what is in use.
+#include "communicator/schedule_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "schedule/builder.h"
+
+namespace weft {
+namespace {
+
+Signature signature(std::int64_t bytes) {
+    Signature s;
+    s.collective = Collective::bcast;
+    s.bytes = bytes;
+    return s;
+}
+
+Schedule schedule() { return *ScheduleBuilder(0, 1).seal(); }
+
+TEST(ScheduleCache, FindsBySignature) {
+    HandleTable<Request> table;
+    ScheduleCache cache(table);
+    EXPECT_EQ(cache.find(signature(8)), nullptr);
+    Prepared& made = cache.insert(signature(8), schedule());
+    EXPECT_EQ(cache.find(signature(8)), &made);
+    Signature other = signature(8);
+    other.root = 1;
+    EXPECT_EQ(cache.find(other), nullptr);
+    other = signature(8);
+    other.in_place = true;
+    EXPECT_EQ(cache.find(other), nullptr);
+}
+
+TEST(ScheduleCache, IsBoundedAndKeepsWhatIsInUse) {
+    HandleTable<Request> table;
+    ScheduleCache cache(table);
+    Request& held = cache.insert(signature(0), schedule()).take();
+    std::uintptr_t handle = table.handle(held.place);
+    for (std::int64_t bytes = 1; bytes <= 5000; ++bytes) cache.insert(signature(bytes), schedule());
+    EXPECT_EQ(table.find(handle), &held);
+    EXPECT_EQ(&cache.find(signature(0))->take() == &held, false);
+    int kept = 0;
+    for (std::int64_t bytes = 1; bytes <= 5000; ++bytes) kept += cache.find(signature(bytes)) != nullptr;
+    EXPECT_LE(kept, 256);
+    EXPECT_GT(kept, 100);
+    // The last one in stays.
+    EXPECT_NE(cache.find(signature(5000)), nullptr);
+}
+
+TEST(ScheduleCache, UsesAScheduleOnceWhenEverythingIsInUse) {
+    HandleTable<Request> table;
+    ScheduleCache cache(table);
+    std::vector<Request*> taken;
+    for (std::int64_t bytes = 0; bytes < 2000; ++bytes) {
+        taken.push_back(&cache.insert(signature(bytes), schedule()).take());
+    }
+    std::vector<std::uintptr_t> handles;
+    for (Request* request : taken) {
+        handles.push_back(table.handle(request->place));
+        EXPECT_EQ(table.find(handles.back()), request);
+    }
+    for (Request* request : taken) cache.give_back(*request);
+    for (std::uintptr_t handle : handles) EXPECT_EQ(table.find(handle), nullptr);
+}
+
+TEST(HandleTable, TellsAFreedHandleFromALivingOne) {
+    HandleTable<int> table;
+    int one = 1;
+    int two = 2;
+    std::uint32_t place = table.add(&one);
+    std::uintptr_t handle = table.handle(place);
+    EXPECT_NE(handle, 0u);
+    EXPECT_EQ(table.find(handle), &one);
+    EXPECT_EQ(table.find(0), nullptr);
+    EXPECT_EQ(table.find(~std::uintptr_t{0}), nullptr);
+    table.remove(place);
+    EXPECT_EQ(table.find(handle), nullptr);
+    EXPECT_EQ(table.add(&two), place);
+    EXPECT_EQ(table.find(handle), nullptr);
+    EXPECT_EQ(table.find(table.handle(place)), &two);
+}
+
+}  // namespace
+}  // namespace weft
