@@ -13,10 +13,12 @@ int main() {
     std::vector<weft_request> requests(rows.size(), WEFT_REQUEST_NULL);
 
     for (std::size_t i = 0; i < rows.size(); ++i)
-        weft_ibcast(rows[i].data(), rows[i].size(), WEFT_FLOAT32, 0, weft_comm_world(), &requests[i]);
+        weft_ibcast(rows[i].data(), rows[i].size(), WEFT_FLOAT32, 0, weft_comm_world(),
+                    &requests[i]);
     float total = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (weft_wait(&requests[i]) != WEFT_OK) return std::fprintf(stderr, "%s\n", weft_last_detail()), 1;
+        if (weft_wait(&requests[i]) != WEFT_OK)
+            return std::fprintf(stderr, "%s\n", weft_last_detail()), 1;
         total = std::accumulate(rows[i].begin(), rows[i].end(), total);
     }
     std::printf("rank %d: total %g\n", rank, total);

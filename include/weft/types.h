@@ -39,12 +39,12 @@ typedef struct weft_op_handle* weft_op;
 #define WEFT_PROD ((weft_op)2)
 #define WEFT_MIN ((weft_op)3)
 #define WEFT_MAX ((weft_op)4)
-#define WEFT_LAND ((weft_op)5)   /* logical; integers only; results are 0 or 1 */
-#define WEFT_LOR ((weft_op)6)    /* logical; integers only */
-#define WEFT_LXOR ((weft_op)7)   /* logical; integers only */
-#define WEFT_BAND ((weft_op)8)   /* bitwise; integers and bytes */
-#define WEFT_BOR ((weft_op)9)    /* bitwise; integers and bytes */
-#define WEFT_BXOR ((weft_op)10)  /* bitwise; integers and bytes */
+#define WEFT_LAND ((weft_op)5)    /* logical; integers only; results are 0 or 1 */
+#define WEFT_LOR ((weft_op)6)     /* logical; integers only */
+#define WEFT_LXOR ((weft_op)7)    /* logical; integers only */
+#define WEFT_BAND ((weft_op)8)    /* bitwise; integers and bytes */
+#define WEFT_BOR ((weft_op)9)     /* bitwise; integers and bytes */
+#define WEFT_BXOR ((weft_op)10)   /* bitwise; integers and bytes */
 #define WEFT_MINLOC ((weft_op)11) /* pair types only; of equal values the lower index wins */
 #define WEFT_MAXLOC ((weft_op)12) /* pair types only; of equal values the lower index wins */
 

@@ -7,8 +7,8 @@ namespace weft {
 
 }  // namespace weft
 
-#define WEFT_ASSERT(condition)                                            \
-    do {                                                                  \
-        if (!(condition)) [[unlikely]]                                    \
-            ::weft::assertion_failed(#condition, __FILE__, __LINE__);     \
+#define WEFT_ASSERT(condition)                                        \
+    do {                                                              \
+        if (!(condition)) [[unlikely]]                                \
+            ::weft::assertion_failed(#condition, __FILE__, __LINE__); \
     } while (0)

@@ -1,5 +1,6 @@
 // A small seeded generator (SplitMix64), so that a seed reproduces a failure anywhere.
-// Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014, doi:10.1145/2660193.2660195
+// Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014,
+// doi:10.1145/2660193.2660195
 #pragma once
 
 #include <cstdint>

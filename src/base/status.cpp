@@ -40,8 +40,7 @@ void append_detail(const char* format, ...) {
 const char* status_name(weft_status code) {
     switch (code) {
 #define WEFT_CASE(name) \
-    case name:          \
-        return #name
+    case name: return #name
         WEFT_CASE(WEFT_OK);
         WEFT_CASE(WEFT_PENDING);
         WEFT_CASE(WEFT_BUSY);

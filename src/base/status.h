@@ -51,9 +51,10 @@ class [[nodiscard]] Result {
     Status status_{};
 };
 
-#define WEFT_RETURN_IF_NOT_OK(expression)                        \
-    do {                                                         \
-        if (::weft::Status weft_status_ = (expression); !weft_status_.is_ok()) return weft_status_; \
+#define WEFT_RETURN_IF_NOT_OK(expression)                                      \
+    do {                                                                       \
+        if (::weft::Status weft_status_ = (expression); !weft_status_.is_ok()) \
+            return weft_status_;                                               \
     } while (0)
 
 }  // namespace weft

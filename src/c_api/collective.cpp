@@ -48,7 +48,8 @@ Call allgather_call(const void* send_buf, void* recv_buf, size_t count, weft_typ
             .type = type};
 }
 
-Call allreduce_call(const void* send_buf, void* recv_buf, size_t count, weft_type type, weft_op op) {
+Call allreduce_call(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                    weft_op op) {
     return {.collective = Collective::allreduce,
             .send_buf = send_buf,
             .recv_buf = recv_buf,
@@ -94,5 +95,6 @@ weft_status weft_iallreduce(const void* send_buf, void* recv_buf, size_t count, 
 
 weft_status weft_allreduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                            weft_op op, weft_comm comm) {
-    return start_and_wait("weft_allreduce", allreduce_call(send_buf, recv_buf, count, type, op), comm);
+    return start_and_wait("weft_allreduce", allreduce_call(send_buf, recv_buf, count, type, op),
+                          comm);
 }

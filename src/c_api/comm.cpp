@@ -26,7 +26,8 @@ weft_status weft_init(void) {
         std::lock_guard<std::mutex> one(lifetime_mutex);
         if (owned_process) return failure(WEFT_REFUSED_STATE, "Weft is initialized already");
         if (finalized) {
-            return failure(WEFT_REFUSED_STATE, "Weft was finalized; a process can join its job once");
+            return failure(WEFT_REFUSED_STATE,
+                           "Weft was finalized; a process can join its job once");
         }
         Result<std::unique_ptr<Process>> joined = join_job();
         if (!joined.is_ok()) return joined.status();
@@ -62,7 +63,8 @@ weft_comm weft_comm_world(void) {
 weft_status weft_comm_rank(weft_comm comm, int* rank) {
     return c_api::guarded_communicator(
         "weft_comm_rank", comm, [&](Process&, Communicator& communicator) -> Status {
-            if (!rank) return failure(WEFT_REFUSED_ARGUMENT, "rank = null; expected a place for it");
+            if (!rank)
+                return failure(WEFT_REFUSED_ARGUMENT, "rank = null; expected a place for it");
             *rank = communicator.rank();
             return ok;
         });
@@ -71,7 +73,8 @@ weft_status weft_comm_rank(weft_comm comm, int* rank) {
 weft_status weft_comm_size(weft_comm comm, int* size) {
     return c_api::guarded_communicator(
         "weft_comm_size", comm, [&](Process&, Communicator& communicator) -> Status {
-            if (!size) return failure(WEFT_REFUSED_ARGUMENT, "size = null; expected a place for it");
+            if (!size)
+                return failure(WEFT_REFUSED_ARGUMENT, "size = null; expected a place for it");
             *size = communicator.ranks();
             return ok;
         });
@@ -81,7 +84,8 @@ weft_status weft_set_engine(weft_engine engine) {
     return c_api::guarded("weft_set_engine", [&]() -> Status {
         Process* process = c_api::current_process();
         if (!process) {
-            return failure(WEFT_REFUSED_STATE, "Weft is not initialized; expected weft_init before");
+            return failure(WEFT_REFUSED_STATE,
+                           "Weft is not initialized; expected weft_init before");
         }
         switch (engine) {
             case WEFT_ENGINE_MANUAL: process->engine().set_kind(EngineKind::manual); return ok;

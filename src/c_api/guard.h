@@ -31,7 +31,8 @@ weft_status guarded_process(const char* function, Body body) {
     return guarded(function, [&]() -> Status {
         Process* process = current_process();
         if (!process) {
-            return failure(WEFT_REFUSED_STATE, "Weft is not initialized; expected weft_init before");
+            return failure(WEFT_REFUSED_STATE,
+                           "Weft is not initialized; expected weft_init before");
         }
         Engine::Hold hold(process->engine());
         return body(*process);
@@ -44,7 +45,8 @@ weft_status guarded_communicator(const char* function, weft_comm comm, Body body
     return guarded_process(function, [&](Process& process) -> Status {
         Communicator* found = process.communicators().find(reinterpret_cast<std::uintptr_t>(comm));
         if (!found) {
-            return failure(WEFT_REFUSED_HANDLE, "comm = %p; expected a communicator that is not freed",
+            return failure(WEFT_REFUSED_HANDLE,
+                           "comm = %p; expected a communicator that is not freed",
                            static_cast<void*>(comm));
         }
         return body(process, *found);

@@ -9,11 +9,13 @@ namespace {
 
 // Null with WEFT_OK: the null request, which is complete.
 Result<Request*> find_request(Process& process, const weft_request* request) {
-    if (!request) return failure(WEFT_REFUSED_HANDLE, "request = null; expected a request's address");
+    if (!request)
+        return failure(WEFT_REFUSED_HANDLE, "request = null; expected a request's address");
     if (*request == WEFT_REQUEST_NULL) return static_cast<Request*>(nullptr);
     Request* found = process.requests().find(reinterpret_cast<std::uintptr_t>(*request));
     if (!found) {
-        return failure(WEFT_REFUSED_HANDLE, "request = %p; expected a request that is not completed",
+        return failure(WEFT_REFUSED_HANDLE,
+                       "request = %p; expected a request that is not completed",
                        static_cast<void*>(*request));
     }
     return found;

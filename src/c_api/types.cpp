@@ -8,15 +8,18 @@ using namespace weft;
 
 weft_status weft_op_create(weft_op_function function, int commutative, void* context, weft_op* op) {
     return c_api::guarded("weft_op_create", [&]() -> Status {
-        if (!function) return failure(WEFT_REFUSED_ARGUMENT, "function = null; expected a function");
-        if (!op) return failure(WEFT_REFUSED_ARGUMENT, "op = null; expected a place for the operation");
+        if (!function)
+            return failure(WEFT_REFUSED_ARGUMENT, "function = null; expected a function");
+        if (!op)
+            return failure(WEFT_REFUSED_ARGUMENT, "op = null; expected a place for the operation");
         return create_user_op(function, commutative != 0, context, op);
     });
 }
 
 weft_status weft_op_free(weft_op* op) {
     return c_api::guarded("weft_op_free", [&]() -> Status {
-        if (!op) return failure(WEFT_REFUSED_HANDLE, "op = null; expected the place of an operation");
+        if (!op)
+            return failure(WEFT_REFUSED_HANDLE, "op = null; expected the place of an operation");
         return free_user_op(op);
     });
 }

@@ -74,9 +74,10 @@ Status check_agreement(const std::vector<Card>& cards) {
         const Card& card = cards[rank];
         auto r = static_cast<Rank>(rank);
         if (card.version != first.version) {
-            return failure_of_rank(WEFT_REFUSED_SETTING, r,
-                                   "rank %d has Weft version '%s', rank 0 has '%s'; expected the same",
-                                   r, card.version.c_str(), first.version.c_str());
+            return failure_of_rank(
+                WEFT_REFUSED_SETTING, r,
+                "rank %d has Weft version '%s', rank 0 has '%s'; expected the same", r,
+                card.version.c_str(), first.version.c_str());
         }
         for (std::size_t i = 0; i < first.settings.size(); ++i) {
             const auto& [name, value] = first.settings[i];

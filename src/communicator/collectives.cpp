@@ -22,11 +22,11 @@ Status check_overlap(const void* send_buf, std::int64_t send_bytes, const void* 
         recv >= send + static_cast<std::uintptr_t>(send_bytes)) {
         return ok;
     }
-    return failure(WEFT_REFUSED_ARGUMENT,
-                   "send_buf = %p (%lld bytes) overlaps recv_buf = %p (%lld bytes); expected separate "
-                   "buffers or WEFT_IN_PLACE",
-                   send_buf, static_cast<long long>(send_bytes), recv_buf,
-                   static_cast<long long>(recv_bytes));
+    return failure(
+        WEFT_REFUSED_ARGUMENT,
+        "send_buf = %p (%lld bytes) overlaps recv_buf = %p (%lld bytes); expected separate "
+        "buffers or WEFT_IN_PLACE",
+        send_buf, static_cast<long long>(send_bytes), recv_buf, static_cast<long long>(recv_bytes));
 }
 
 // count * size of type, when `blocks` times as much can still be addressed.
@@ -39,8 +39,9 @@ Result<std::int64_t> total_bytes(const Call& call, Rank blocks) {
     auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()) / element /
                 static_cast<std::size_t>(blocks);
     if (call.count > most) {
-        return failure(WEFT_REFUSED_ARGUMENT, "count = %zu; expected at most %zu for %s on %d ranks",
-                       call.count, most, type_name(call.type), blocks);
+        return failure(WEFT_REFUSED_ARGUMENT,
+                       "count = %zu; expected at most %zu for %s on %d ranks", call.count, most,
+                       type_name(call.type), blocks);
     }
     return static_cast<std::int64_t>(call.count * element);
 }
@@ -57,7 +58,8 @@ Result<Checked> check_bcast(const Call& call, Place place) {
     Result<std::int64_t> bytes = total_bytes(call, 1);
     if (!bytes.is_ok()) return bytes.status();
     if (call.root < 0 || call.root >= place.ranks) {
-        return failure(WEFT_REFUSED_ARGUMENT, "root = %d; expected 0..%d", call.root, place.ranks - 1);
+        return failure(WEFT_REFUSED_ARGUMENT, "root = %d; expected 0..%d", call.root,
+                       place.ranks - 1);
     }
     WEFT_RETURN_IF_NOT_OK(check_buffer("buf", call.recv_buf, *bytes));
     Checked checked;
@@ -138,7 +140,8 @@ Result<Schedule> build_schedule(const Signature& s, Place place, const Selector&
         }
         case Collective::bcast: {
             auto choice = selector.bcast(size);
-            algorithm::BcastArgs args{place.rank, place.ranks, s.root, {Buffer::recv, 0, s.bytes},
+            algorithm::BcastArgs args{place.rank,      place.ranks,
+                                      s.root,          {Buffer::recv, 0, s.bytes},
                                       s.element_bytes, choice.tuning};
             WEFT_RETURN_IF_NOT_OK(choice.algorithm->build(args, builder));
             break;
@@ -146,14 +149,15 @@ Result<Schedule> build_schedule(const Signature& s, Place place, const Selector&
         case Collective::allgather: {
             auto choice = selector.allgather(size);
             if (s.in_place) own.offset = place.rank * s.bytes;
-            algorithm::AllgatherArgs args{place.rank, place.ranks, own,
-                                          {Buffer::recv, 0, place.ranks * s.bytes}, s.in_place};
+            algorithm::AllgatherArgs args{
+                place.rank, place.ranks, own, {Buffer::recv, 0, place.ranks * s.bytes}, s.in_place};
             WEFT_RETURN_IF_NOT_OK(choice.algorithm->build(args, builder));
             break;
         }
         case Collective::allreduce: {
             auto choice = selector.allreduce(size);
-            algorithm::AllreduceArgs args{place.rank, place.ranks, own, {Buffer::recv, 0, s.bytes},
+            algorithm::AllreduceArgs args{place.rank, place.ranks,
+                                          own,        {Buffer::recv, 0, s.bytes},
                                           s.in_place, s.element_bytes};
             WEFT_RETURN_IF_NOT_OK(choice.algorithm->build(args, builder));
             break;

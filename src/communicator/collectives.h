@@ -1,5 +1,5 @@
-// What the communicator must know of each collective: which calls it refuses, what a call's schedule
-// depends on, and how to build that schedule.
+// What the communicator must know of each collective: which calls it refuses, what a call's
+// schedule depends on, and how to build that schedule.
 #pragma once
 
 #include <cstdint>

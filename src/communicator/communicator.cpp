@@ -24,8 +24,7 @@ Result<Request*> Communicator::start(const Call& call) {
     if (!checked.is_ok()) return checked.status();
     Prepared* prepared = schedules_.find(checked->signature);
     if (!prepared) {
-        Result<Schedule> schedule =
-            build_schedule(checked->signature, place_, process_.selector());
+        Result<Schedule> schedule = build_schedule(checked->signature, place_, process_.selector());
         if (!schedule.is_ok()) return schedule.status();
         prepared = &schedules_.insert(checked->signature, std::move(*schedule));
     }
@@ -46,8 +45,9 @@ Status Communicator::settle(Request& request) {
 Status Communicator::broken_status(const char* what, const Failure& failed) const {
     switch (failed.code) {
         case WEFT_BROKEN_RANK:
-            return failure_of_rank(failed.code, failed.rank, "%s on %s: rank %d of the job died or left",
-                                   what, name_.c_str(), failed.rank);
+            return failure_of_rank(failed.code, failed.rank,
+                                   "%s on %s: rank %d of the job died or left", what, name_.c_str(),
+                                   failed.rank);
         case WEFT_BROKEN_MESSAGE:
             return failure_of_rank(failed.code, failed.rank,
                                    "%s on %s: rank %d of the job sent %lld bytes where %lld were "

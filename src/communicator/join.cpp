@@ -68,9 +68,9 @@ Result<std::unique_ptr<Process>> join_job() {
     for (Rank rank = 0; rank < parts.ranks; ++rank) {
         const Card& card = cards[static_cast<std::size_t>(rank)];
         if (rank != parts.rank && !(*shm)->reachable(rank)) {
-            return failure_of_rank(WEFT_REFUSED_UNSUPPORTED, rank,
-                                   "rank %d is on another node; this build has only the shm transport",
-                                   rank);
+            return failure_of_rank(
+                WEFT_REFUSED_UNSUPPORTED, rank,
+                "rank %d is on another node; this build has only the shm transport", rank);
         }
         if (rank != parts.rank) parts.routes[static_cast<std::size_t>(rank)] = shm->get();
         cores.insert(card.cores.begin(), card.cores.end());

@@ -38,7 +38,8 @@ Status Process::refuse_outstanding() {
     if (executor_.active() == 0) return ok;
     std::string list;
     std::uint32_t listed = 0;
-    for (Run* run = executor_.first_active(); run && listed < 4; run = Executor::next_active(*run)) {
+    for (Run* run = executor_.first_active(); run && listed < 4;
+         run = Executor::next_active(*run)) {
         const Request& request = Request::of(*run);
         if (listed++ > 0) list += ", ";
         list += collective_name(request.home.signature.collective);

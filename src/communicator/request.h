@@ -49,7 +49,8 @@ struct Prepared {
     Request* free = nullptr;
     std::uint32_t taken = 0;
     std::uint64_t last_used = 0;
-    bool cached = true;  // false: dropped from the cache, lives until its last request is given back
+    bool cached =
+        true;  // false: dropped from the cache, lives until its last request is given back
 };
 
 }  // namespace weft

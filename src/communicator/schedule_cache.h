@@ -1,5 +1,5 @@
-// The schedules of a communicator by call signature. Bounded: sets of a few ways, the least recently
-// used idle entry makes room.
+// The schedules of a communicator by call signature. Bounded: sets of a few ways, the least
+// recently used idle entry makes room.
 //
 // Thread safety: none; the progress engine's lock covers it.
 #pragma once
@@ -19,8 +19,8 @@ class ScheduleCache {
     // Null: not there.
     Prepared* find(const Signature& signature);
 
-    // Keeps a schedule that find() did not know. When everything in its set is in use the schedule is
-    // used once and not kept.
+    // Keeps a schedule that find() did not know. When everything in its set is in use the schedule
+    // is used once and not kept.
     Prepared& insert(const Signature& signature, Schedule schedule);
 
     // A request has been settled.

@@ -374,9 +374,9 @@ void Executor::handle(const Completion& completion) {
     Run& run = *static_cast<Run*>(completion.token.run);
     if (!run.active_) return;  // failed earlier in this batch
     if (completion.code != WEFT_OK) {
-        suspects_.push_back({run.stream_->id().context,
-                             {completion.code, completion.peer, completion.sent_bytes,
-                              completion.expected_bytes}});
+        suspects_.push_back(
+            {run.stream_->id().context,
+             {completion.code, completion.peer, completion.sent_bytes, completion.expected_bytes}});
         return;
     }
     Instance instance = completion.token.op;
@@ -451,8 +451,8 @@ void Executor::break_context(std::uint32_t context, const Failure& failure) {
 void Executor::break_group(Group& group, const Failure& failure) {
     if (group.broken.code != WEFT_OK) return;
     group.broken = failure;
-    News news{group.context, failure.code, failure.rank, 0, failure.sent_bytes,
-              failure.expected_bytes};
+    News news{group.context,      failure.code,          failure.rank, 0,
+              failure.sent_bytes, failure.expected_bytes};
     const News& told = *told_news_.emplace_back(std::make_unique<News>(news));
     for (Rank member : group.members) {
         auto at = static_cast<std::size_t>(member);

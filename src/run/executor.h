@@ -1,13 +1,14 @@
 // The executor: advances all runs of a process over its transports.
 //
-// It counts predecessors down, hands ready sends and receives to the transports, performs reductions
-// and copies, and finishes runs. It has no thread, no clock and no lock of its own, allocates nothing
-// while running, and never recurses: what becomes ready goes through the run's ready queue.
+// It counts predecessors down, hands ready sends and receives to the transports, performs
+// reductions and copies, and finishes runs. It has no thread, no clock and no lock of its own,
+// allocates nothing while running, and never recurses: what becomes ready goes through the run's
+// ready queue.
 //
-// A failure breaks the whole group: every run of it ends, and every member is told why on a stream of
-// its own (context 0), where each executor keeps a receive posted for each other rank. What a rank
-// gives up breaks the messages of others, so a broken message counts only after the news that may
-// explain it: all ranks name the rank that is the cause.
+// A failure breaks the whole group: every run of it ends, and every member is told why on a stream
+// of its own (context 0), where each executor keeps a receive posted for each other rank. What a
+// rank gives up breaks the messages of others, so a broken message counts only after the news that
+// may explain it: all ranks name the rank that is the cause.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
@@ -88,7 +89,7 @@ class Executor {
     std::vector<Transport*> transports_;
     std::vector<Transport*> routes_;
     std::vector<Group*> groups_;
-    std::vector<bool> lost_;  // by rank of the job
+    std::vector<bool> lost_;           // by rank of the job
     std::vector<News> expected_news_;  // by rank of the job: where its next news lands
     std::vector<std::unique_ptr<News>> told_news_;
     std::vector<Suspect> suspects_;

@@ -1,9 +1,9 @@
 // A run: a schedule bound to buffers and started.
 //
 // A run is made once for a schedule and used again for every start; starting it allocates nothing.
-// Its state counts down, for every operation, the predecessors that are still missing. Operations of
-// a repeat have a row of counters per iteration in sight: 2 * window rows, because iterations up to
-// window - 1 ahead of the one that begins may already be counted down by carried edges.
+// Its state counts down, for every operation, the predecessors that are still missing. Operations
+// of a repeat have a row of counters per iteration in sight: 2 * window rows, because iterations up
+// to window - 1 ahead of the one that begins may already be counted down by carried edges.
 //
 // Thread safety: none; the progress engine's lock covers it.
 #pragma once
@@ -43,8 +43,8 @@ class Run {
     friend class Executor;
 
     struct RepeatState {
-        Instance first_instance = 0;      // of row 0
-        std::int64_t started = 0;         // iterations begun
+        Instance first_instance = 0;  // of row 0
+        std::int64_t started = 0;     // iterations begun
         std::int64_t completed = 0;
         std::vector<std::int64_t> iteration_in_row;
         std::vector<std::uint32_t> left_in_row;  // operations not completed
@@ -58,11 +58,11 @@ class Run {
     Binding binding_;
     std::unique_ptr<std::byte[]> scratch_;
 
-    std::uint32_t unfinished_ = 0;           // operations outside repeats
+    std::uint32_t unfinished_ = 0;  // operations outside repeats
     std::uint32_t outer_ops_ = 0;
-    std::vector<std::uint32_t> missing_;     // by instance: predecessors not completed
+    std::vector<std::uint32_t> missing_;  // by instance: predecessors not completed
     std::vector<RepeatState> repeats_;
-    std::vector<LaneHold> next_on_lane_;     // by schedule lane: who issues after this run
+    std::vector<LaneHold> next_on_lane_;  // by schedule lane: who issues after this run
 
     // Ready operations, first in first out; each instance is in it at most once.
     std::vector<Instance> ready_;

@@ -126,8 +126,8 @@ OpId ScheduleBuilder::repeat_end() {
         schedule_.repeats_.pop_back();
         return entry;
     }
-    repeat.window = static_cast<std::uint32_t>(
-        std::min<std::int64_t>(repeat.window, repeat.iterations));
+    repeat.window =
+        static_cast<std::uint32_t>(std::min<std::int64_t>(repeat.window, repeat.iterations));
     schedule_.scratch_bytes_ = repeat.scratch_begin + repeat.window * repeat.scratch_stride;
     // With a window of one, iterations follow one another anyway.
     std::uint32_t window = repeat.window;
@@ -261,22 +261,23 @@ Result<Schedule> ScheduleBuilder::seal() {
     for (OpId id = 0; id < schedule_.ops_.size(); ++id) {
         const Op& op = schedule_.ops_[id];
         if (op.bytes < 0 || op.from_offset < 0 || op.into_offset < 0) {
-            return failure(WEFT_REFUSED_ARGUMENT,
-                           "operation %u has bytes = %lld at offsets %lld and %lld; expected 0 or more",
-                           id, static_cast<long long>(op.bytes),
-                           static_cast<long long>(op.from_offset),
-                           static_cast<long long>(op.into_offset));
+            return failure(
+                WEFT_REFUSED_ARGUMENT,
+                "operation %u has bytes = %lld at offsets %lld and %lld; expected 0 or more", id,
+                static_cast<long long>(op.bytes), static_cast<long long>(op.from_offset),
+                static_cast<long long>(op.into_offset));
         }
         if (op.is_message() && (op.peer < 0 || op.peer >= ranks || op.peer == schedule_.rank_)) {
             return failure(WEFT_REFUSED_ARGUMENT,
-                           "operation %u has peer = %d; expected 0..%d other than this rank, %d", id,
-                           op.peer, ranks - 1, schedule_.rank_);
+                           "operation %u has peer = %d; expected 0..%d other than this rank, %d",
+                           id, op.peer, ranks - 1, schedule_.rank_);
         }
     }
     derive_lanes();
     compress_edges();
     if (may_have_cycle_ && has_cycle()) {
-        return failure(WEFT_REFUSED_ARGUMENT, "the schedule's operations wait for each other in a cycle");
+        return failure(WEFT_REFUSED_ARGUMENT,
+                       "the schedule's operations wait for each other in a cycle");
     }
     Schedule sealed = std::exchange(schedule_, Schedule{});
     dependencies_.clear();

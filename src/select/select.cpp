@@ -83,8 +83,10 @@ Status Selector::force(const char* variable, const char* text) {
     std::string_view name = variable;
     if (name.ends_with("BARRIER")) return read(variable, text, algorithm::barriers(), barrier_);
     if (name.ends_with("BCAST")) return read(variable, text, algorithm::bcasts(), bcast_);
-    if (name.ends_with("ALLGATHER")) return read(variable, text, algorithm::allgathers(), allgather_);
-    if (name.ends_with("ALLREDUCE")) return read(variable, text, algorithm::allreduces(), allreduce_);
+    if (name.ends_with("ALLGATHER"))
+        return read(variable, text, algorithm::allgathers(), allgather_);
+    if (name.ends_with("ALLREDUCE"))
+        return read(variable, text, algorithm::allreduces(), allreduce_);
     return failure(WEFT_REFUSED_SETTING, "%s is no setting of an algorithm", variable);
 }
 

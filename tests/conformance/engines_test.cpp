@@ -30,8 +30,8 @@ void run_random(Rank ranks, ThreadJob::Options options, RandomProgram program) {
         wrong[static_cast<std::size_t>(rank.rank())] = run(rank, program);
     });
     for (Rank rank = 0; rank < ranks; ++rank) {
-        EXPECT_EQ(wrong[static_cast<std::size_t>(rank)], "") << "rank " << rank << ", seed "
-                                                             << program.seed;
+        EXPECT_EQ(wrong[static_cast<std::size_t>(rank)], "")
+            << "rank " << rank << ", seed " << program.seed;
     }
 }
 
@@ -48,7 +48,8 @@ TEST_P(Engines, RunRandomPrograms) {
 
 TEST_P(Engines, RunPipelinesOfManySegments) {
     ThreadJob::Options options{.engine = GetParam(), .may_spin = false};
-    ASSERT_TRUE(options.selector.force("WEFT_ALGORITHM_BCAST", "chain:segment=512,window=4").is_ok());
+    ASSERT_TRUE(
+        options.selector.force("WEFT_ALGORITHM_BCAST", "chain:segment=512,window=4").is_ok());
     run_random(2, std::move(options), {.seed = 7, .operations = 40, .bytes_max = 100'000});
 }
 
@@ -104,9 +105,9 @@ TEST(ThreadEngine, CompletesWithoutAnyCall) {
     for (Rank rank = 0; rank < 3; ++rank) {
         auto r = static_cast<std::size_t>(rank);
         for (std::size_t i = 0; i < 20000; ++i) all[r][r * 20000 + i] = r + 1;
-        ASSERT_EQ(job.at(rank).iallgather(WEFT_IN_PLACE, all[r].data(), 20000, WEFT_UINT64,
-                                          &requests[r]),
-                  WEFT_OK);
+        ASSERT_EQ(
+            job.at(rank).iallgather(WEFT_IN_PLACE, all[r].data(), 20000, WEFT_UINT64, &requests[r]),
+            WEFT_OK);
     }
     std::int64_t deadline = now_ns() + 20'000'000'000;
     for (Rank rank = 0; rank < 3; ++rank) {

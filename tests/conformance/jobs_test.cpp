@@ -14,9 +14,9 @@ const std::string build = WEFT_BUILD_DIR;
 void run_job(int ranks, const std::string& engine, int seed, int operations,
              const std::string& settings = "") {
     std::string command = settings + " " + build + "/weft run --timeout 90 -n " +
-                          std::to_string(ranks) + " " + build + "/tests/conformance/random_program " +
-                          std::to_string(seed) + " " + std::to_string(operations) + " 1100000 " +
-                          engine;
+                          std::to_string(ranks) + " " + build +
+                          "/tests/conformance/random_program " + std::to_string(seed) + " " +
+                          std::to_string(operations) + " 1100000 " + engine;
     Process job(command);
     job.finish();
     EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.out << job.err;
@@ -47,15 +47,17 @@ TEST_P(Jobs, WithSmallRings) { run_job(3, GetParam(), 61, 80, "WEFT_SHM_RING=163
 TEST_P(Jobs, WithEveryAlgorithmForced) {
     run_job(4, GetParam(), 71, 60,
             "WEFT_ALGORITHM_BCAST=chain:segment=10000,window=3 WEFT_ALGORITHM_ALLGATHER=ring");
-    run_job(5, GetParam(), 72, 60, "WEFT_ALGORITHM_BCAST=chain_rounds WEFT_ALGORITHM_ALLGATHER=bruck");
+    run_job(5, GetParam(), 72, 60,
+            "WEFT_ALGORITHM_BCAST=chain_rounds WEFT_ALGORITHM_ALLGATHER=bruck");
     run_job(3, GetParam(), 73, 60, "WEFT_ALGORITHM_BCAST=binomial");
 }
 
 TEST(PollingJobs, OfTwoRanks) { run_job(2, "thread:poll", 81, 100); }
 
 TEST(Jobs, RefuseASettingThatDiffersAndNameTheRank) {
-    Process job(build + "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 2 ]; then export "
-                        "WEFT_ALGORITHM_BCAST=chain; fi; exec " +
+    Process job(build +
+                "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 2 ]; then export "
+                "WEFT_ALGORITHM_BCAST=chain; fi; exec " +
                 build + "/tests/conformance/random_program 1 10 1000 manual'");
     job.finish();
     EXPECT_NE(job.status, 0);
@@ -72,7 +74,8 @@ TEST(Jobs, KeepTheContractOfPendingOperations) {
 }
 
 TEST(ProgressThread, TakesNoTimeWhenNothingIsPending) {
-    Process job(build + "/weft run --timeout 60 -n 2 " + build + "/tests/conformance/quiet_program");
+    Process job(build + "/weft run --timeout 60 -n 2 " + build +
+                "/tests/conformance/quiet_program");
     job.finish();
     EXPECT_EQ(job.status, 0) << job.out << job.err;
 }

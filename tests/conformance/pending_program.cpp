@@ -1,5 +1,6 @@
-// What holds while operations are pending, on two ranks: finalize is refused and lists them, a signal
-// handler can end a wait, an error leaves the request alone. Ends with status 1 and a sentence otherwise.
+// What holds while operations are pending, on two ranks: finalize is refused and lists them, a
+// signal handler can end a wait, an error leaves the request alone. Ends with status 1 and a
+// sentence otherwise.
 #include <signal.h>
 #include <unistd.h>
 #include <weft/weft.h>
@@ -9,13 +10,13 @@
 
 namespace {
 
-#define EXPECT(condition)                                                                   \
-    do {                                                                                    \
-        if (!(condition)) {                                                                 \
+#define EXPECT(condition)                                                                         \
+    do {                                                                                          \
+        if (!(condition)) {                                                                       \
             std::fprintf(stderr, "line %d: %s does not hold; detail: %s\n", __LINE__, #condition, \
-                         weft_last_detail());                                               \
-            return 1;                                                                       \
-        }                                                                                   \
+                         weft_last_detail());                                                     \
+            return 1;                                                                             \
+        }                                                                                         \
     } while (0)
 
 bool detail_has(const char* text) { return std::strstr(weft_last_detail(), text) != nullptr; }

@@ -1,5 +1,5 @@
-// After some operations with engine thread, with nothing pending: the library's thread makes no context
-// switch and takes no CPU time over 5 seconds. Ends with status 1 and a sentence otherwise.
+// After some operations with engine thread, with nothing pending: the library's thread makes no
+// context switch and takes no CPU time over 5 seconds. Ends with status 1 and a sentence otherwise.
 #include <dirent.h>
 #include <unistd.h>
 #include <weft/weft.h>
@@ -66,6 +66,7 @@ int main() {
     sleep(5);
     std::string after = counters(task);
     if (before.empty() || before != after) return fail("before: " + before + "\nafter:  " + after);
-    if (weft_barrier(world) != WEFT_OK || weft_finalize() != WEFT_OK) return fail(weft_last_detail());
+    if (weft_barrier(world) != WEFT_OK || weft_finalize() != WEFT_OK)
+        return fail(weft_last_detail());
     return 0;
 }

@@ -1,5 +1,6 @@
-// Runs random collectives on this rank: SEED OPERATIONS BYTES_MAX ENGINE (or "switch": engines change
-// while operations are outstanding). Ends with status 1 and a sentence when a result is wrong.
+// Runs random collectives on this rank: SEED OPERATIONS BYTES_MAX ENGINE (or "switch": engines
+// change while operations are outstanding). Ends with status 1 and a sentence when a result is
+// wrong.
 #include "support/random_program.h"
 
 #include <cstdio>

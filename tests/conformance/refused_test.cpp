@@ -1,5 +1,5 @@
-// Every refused argument answers with a status and a sentence that holds the offending value. A job of one
-// rank in this process.
+// Every refused argument answers with a status and a sentence that holds the offending value. A job
+// of one rank in this process.
 #include <gtest/gtest.h>
 #include <weft/weft.h>
 
@@ -24,7 +24,8 @@ class Refused : public testing::Test {
         weft_request request = WEFT_REQUEST_NULL;
         expect_refused(weft_ibarrier(WEFT_COMM_NULL, &request), WEFT_REFUSED_STATE,
                        "Weft is not initialized; expected weft_init before (weft_ibarrier)");
-        expect_refused(weft_finalize(), WEFT_REFUSED_STATE, "Weft is not initialized (weft_finalize)");
+        expect_refused(weft_finalize(), WEFT_REFUSED_STATE,
+                       "Weft is not initialized (weft_finalize)");
         EXPECT_EQ(weft_comm_world(), WEFT_COMM_NULL);
         EXPECT_EQ(weft_is_initialized(), 0);
         ASSERT_EQ(weft_init(), WEFT_OK) << weft_last_detail();
@@ -69,7 +70,8 @@ TEST_F(Refused, Root) {
 }
 
 TEST_F(Refused, NullBuffers) {
-    expect_refused(weft_ibcast(nullptr, 3, WEFT_FLOAT64, 0, world_, &request_), WEFT_REFUSED_ARGUMENT,
+    expect_refused(weft_ibcast(nullptr, 3, WEFT_FLOAT64, 0, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT,
                    "buf = null; expected a buffer of 24 bytes (weft_ibcast)");
     expect_refused(weft_iallgather(nullptr, into_, 1, WEFT_INT32, world_, &request_),
                    WEFT_REFUSED_ARGUMENT, "send_buf = null; expected a buffer of 4 bytes");
@@ -108,15 +110,18 @@ TEST_F(Refused, Operations) {
               WEFT_REFUSED_HANDLE)
         << weft_last_detail();
     weft_op op = WEFT_OP_NULL;
-    expect_refused(weft_op_create(nullptr, 1, nullptr, &op), WEFT_REFUSED_ARGUMENT, "function = null");
-    expect_refused(weft_op_create(product, 1, nullptr, nullptr), WEFT_REFUSED_ARGUMENT, "op = null");
+    expect_refused(weft_op_create(nullptr, 1, nullptr, &op), WEFT_REFUSED_ARGUMENT,
+                   "function = null");
+    expect_refused(weft_op_create(product, 1, nullptr, nullptr), WEFT_REFUSED_ARGUMENT,
+                   "op = null");
     ASSERT_EQ(weft_op_create(product, 1, nullptr, &op), WEFT_OK);
     weft_op freed = op;
     ASSERT_EQ(weft_op_free(&op), WEFT_OK);
     EXPECT_EQ(op, WEFT_OP_NULL);
     EXPECT_EQ(weft_iallreduce(from_, into_, 1, WEFT_INT32, freed, world_, &request_),
               WEFT_REFUSED_HANDLE);
-    EXPECT_NE(std::string(weft_last_detail()).find("freed"), std::string::npos) << weft_last_detail();
+    EXPECT_NE(std::string(weft_last_detail()).find("freed"), std::string::npos)
+        << weft_last_detail();
     EXPECT_EQ(weft_op_free(&freed), WEFT_REFUSED_HANDLE);
     weft_op sum = WEFT_SUM;
     EXPECT_EQ(weft_op_free(&sum), WEFT_REFUSED_HANDLE);

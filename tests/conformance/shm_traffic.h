@@ -79,7 +79,8 @@ class Traffic {
         return count > 0;
     }
 
-    // Plays everything, asleep whenever nothing moves. False: too late; `where` says where it stuck.
+    // Plays everything, asleep whenever nothing moves. False: too late; `where` says where it
+    // stuck.
     bool play(std::string& where) {
         const std::int64_t deadline_ns = now_ns() + 60'000'000'000;
         int quiet = 0;
@@ -133,14 +134,10 @@ class Traffic {
     std::size_t size_of(const List& list, std::uint32_t message) const {
         const std::uint64_t random = mix(list, message);
         switch (random % 4) {
-            case 0:
-                return 8;
-            case 1:
-                return (random >> 8) % 200;
-            case 2:
-                return (random >> 8) % 20'000;
-            default:
-                return (random >> 8) % shape_.bytes_max;
+            case 0: return 8;
+            case 1: return (random >> 8) % 200;
+            case 2: return (random >> 8) % 20'000;
+            default: return (random >> 8) % shape_.bytes_max;
         }
     }
 
@@ -168,8 +165,10 @@ class Traffic {
         const Sleeper sleeper = prng_.one_in(2) ? Sleeper::thread : Sleeper::waiter;
         if (!can_post() && transport_.arm(sleeper)) {
             pollfd fd{transport_.wait_fd(sleeper), POLLIN, 0};
-            if (::poll(&fd, 1, 20'000) == 1) transport_.acknowledge(sleeper);
-            else return false;
+            if (::poll(&fd, 1, 20'000) == 1)
+                transport_.acknowledge(sleeper);
+            else
+                return false;
         }
         transport_.arm(Sleeper::none);
         return now_ns() < deadline_ns;

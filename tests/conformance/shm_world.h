@@ -22,8 +22,8 @@ class ShmRanks {
         std::vector<std::shared_ptr<shm::Segment>> segments;
         std::vector<shm::Doorbells> doorbells;
         for (std::size_t r = 0; r < count; ++r) {
-            segments.push_back(std::move(*must(shm::Segment::create(
-                {.rings = count, .ring_bytes = settings.ring_bytes}))));
+            segments.push_back(std::move(
+                *must(shm::Segment::create({.rings = count, .ring_bytes = settings.ring_bytes}))));
             doorbells.push_back(std::move(*must(shm::Doorbells::create())));
             lives_.emplace_back(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         }

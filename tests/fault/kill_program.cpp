@@ -1,5 +1,6 @@
-// A rank dies in the middle of collectives: VICTIM ENGINE SEED FILE. The victim notes the time in FILE and
-// kills itself; every other rank must learn it from a status that names the victim, within 2 seconds.
+// A rank dies in the middle of collectives: VICTIM ENGINE SEED FILE. The victim notes the time in
+// FILE and kills itself; every other rank must learn it from a status that names the victim, within
+// 2 seconds.
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,8 +51,8 @@ int main(int argc, char** argv) {
         status = weft_wait(&requests[at]);
         if (status != WEFT_OK) break;
         if (i % 3 == 0) {
-            status = weft_iallreduce(WEFT_IN_PLACE, buffers[at].data(), count, WEFT_FLOAT64, WEFT_SUM,
-                                     world, &requests[at]);
+            status = weft_iallreduce(WEFT_IN_PLACE, buffers[at].data(), count, WEFT_FLOAT64,
+                                     WEFT_SUM, world, &requests[at]);
         } else if (i % 3 == 1) {
             status = weft_ibcast(buffers[at].data(), count, WEFT_FLOAT64,
                                  static_cast<int>(i) % ranks, world, &requests[at]);
@@ -72,7 +73,8 @@ int main(int argc, char** argv) {
     }
     std::ifstream file(argv[4]);
     double died_s = 0;
-    if (!(file >> died_s) || told_s - died_s > 2) return fail(rank, "the news took longer than 2 s");
+    if (!(file >> died_s) || told_s - died_s > 2)
+        return fail(rank, "the news took longer than 2 s");
 
     // Nothing is left pending, nothing can be started, and the rest of the library still works.
     for (weft_request& request : requests) {

@@ -33,7 +33,8 @@ TEST_P(Killed, RankIsNamedByAllOthers) {
         for (int rank = 0; rank < ranks; ++rank) {
             if (rank == victim) continue;
             ASSERT_NE(job.out.find("rank " + std::to_string(rank) + " was told"), std::string::npos)
-                << "rank " << rank << " hung; repeat with: " << command << "\n" << job.err;
+                << "rank " << rank << " hung; repeat with: " << command << "\n"
+                << job.err;
         }
         std::filesystem::remove(file);
     }

@@ -7,7 +7,8 @@ namespace {
 
 TEST(Allgather, EveryRankGetsEveryBlock) {
     for_all_cases("allgather", algorithm::allgathers(), [](const Case& c) {
-        World world(c.ranks, c.seed, sim_options(c.seed), forced("WEFT_ALGORITHM_ALLGATHER", c.algorithm));
+        World world(c.ranks, c.seed, sim_options(c.seed),
+                    forced("WEFT_ALGORITHM_ALLGATHER", c.algorithm));
         std::vector<Guarded> mine;
         std::vector<Guarded> all;
         for (Rank rank = 0; rank < c.ranks; ++rank) {
@@ -32,8 +33,9 @@ TEST(Allgather, EveryRankGetsEveryBlock) {
             Guarded& buffer = all[static_cast<std::size_t>(rank)];
             for (Rank from = 0; from < c.ranks; ++from) {
                 for (std::size_t i = 0; i < c.count; ++i) {
-                    ASSERT_EQ(buffer.as<std::int32_t>()[static_cast<std::size_t>(from) * c.count + i],
-                              input(from, i, c.seed))
+                    ASSERT_EQ(
+                        buffer.as<std::int32_t>()[static_cast<std::size_t>(from) * c.count + i],
+                        input(from, i, c.seed))
                         << "rank " << rank << ", block " << from << ", element " << i;
                 }
             }

@@ -1,4 +1,5 @@
-// An allreduce gives every rank the combination of all contributions, in rank order, to the same bit.
+// An allreduce gives every rank the combination of all contributions, in rank order, to the same
+// bit.
 #include "support/cases.h"
 #include "weft/collective.h"
 
@@ -19,14 +20,16 @@ void compose(const void* in, void* inout, size_t count, weft_type, void*) {
 // Runs the case with elements of T and calls check(rank, results of that rank).
 template <class T, class Check>
 void run(const Case& c, weft_type type, weft_op op, Check check) {
-    World world(c.ranks, c.seed, sim_options(c.seed), forced("WEFT_ALGORITHM_ALLREDUCE", c.algorithm));
+    World world(c.ranks, c.seed, sim_options(c.seed),
+                forced("WEFT_ALGORITHM_ALLREDUCE", c.algorithm));
     std::vector<Guarded> from;
     std::vector<Guarded> into;
     for (Rank rank = 0; rank < c.ranks; ++rank) {
         from.emplace_back(c.count * sizeof(T));
         into.emplace_back(c.count * sizeof(T));
         T* operand = (c.in_place ? into : from).back().template as<T>();
-        for (std::size_t i = 0; i < c.count; ++i) operand[i] = static_cast<T>(input(rank, i, c.seed));
+        for (std::size_t i = 0; i < c.count; ++i)
+            operand[i] = static_cast<T>(input(rank, i, c.seed));
     }
     for (weft_status code : world.run_all([&](Rank rank) -> Call {
              auto r = static_cast<std::size_t>(rank);
@@ -76,7 +79,8 @@ TEST(Allreduce, SumsOfFloatsAreTheSameToTheBitOnAllRanks) {
         run<float>(c, WEFT_FLOAT32, WEFT_SUM, [&](Rank rank, const float* result) {
             if (c.count == 0) return;
             if (rank == 0) std::memcpy(first.data(), result, c.count * sizeof(float));
-            ASSERT_EQ(std::memcmp(first.data(), result, c.count * sizeof(float)), 0) << "rank " << rank;
+            ASSERT_EQ(std::memcmp(first.data(), result, c.count * sizeof(float)), 0)
+                << "rank " << rank;
             double sum = 0;
             for (Rank from = 0; from < c.ranks; ++from) {
                 sum += static_cast<float>(input(from, 0, c.seed));

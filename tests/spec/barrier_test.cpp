@@ -6,7 +6,8 @@ namespace {
 
 TEST(Barrier, CompletesOnceAllHaveStarted) {
     for_all_cases("barrier", algorithm::barriers(), [](const Case& c) {
-        World world(c.ranks, c.seed, sim_options(c.seed), forced("WEFT_ALGORITHM_BARRIER", c.algorithm));
+        World world(c.ranks, c.seed, sim_options(c.seed),
+                    forced("WEFT_ALGORITHM_BARRIER", c.algorithm));
         std::vector<std::pair<Rank, Request*>> started;
         for (Rank rank = 0; rank < c.ranks; ++rank) {
             if (rank == c.root) continue;  // the last one

@@ -6,7 +6,8 @@ namespace {
 
 TEST(Bcast, EveryRankGetsTheRootsData) {
     for_all_cases("bcast", algorithm::bcasts(), [](const Case& c) {
-        World world(c.ranks, c.seed, sim_options(c.seed), forced("WEFT_ALGORITHM_BCAST", c.algorithm));
+        World world(c.ranks, c.seed, sim_options(c.seed),
+                    forced("WEFT_ALGORITHM_BCAST", c.algorithm));
         std::vector<Guarded> buffers;
         for (Rank rank = 0; rank < c.ranks; ++rank) {
             buffers.emplace_back(c.count * 4);
@@ -25,7 +26,8 @@ TEST(Bcast, EveryRankGetsTheRootsData) {
         }
         for (Guarded& buffer : buffers) {
             for (std::size_t i = 0; i < c.count; ++i) {
-                ASSERT_EQ(buffer.as<std::int32_t>()[i], input(c.root, i, c.seed)) << "element " << i;
+                ASSERT_EQ(buffer.as<std::int32_t>()[i], input(c.root, i, c.seed))
+                    << "element " << i;
             }
             ASSERT_TRUE(buffer.guards_untouched());
         }

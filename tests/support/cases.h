@@ -1,4 +1,5 @@
-// Cases of the specifications: every algorithm, number of ranks, seed; and the line that repeats one.
+// Cases of the specifications: every algorithm, number of ranks, seed; and the line that repeats
+// one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,8 +42,8 @@ inline bool chosen_case(Case& c) {
     int root = 0;
     int in_place = 0;
     unsigned long long seed = 0;
-    int fields = std::sscanf(text, "%63s p=%d root=%d count=%zu in_place=%d seed=%llx", name, &ranks,
-                             &root, &c.count, &in_place, &seed);
+    int fields = std::sscanf(text, "%63s p=%d root=%d count=%zu in_place=%d seed=%llx", name,
+                             &ranks, &root, &c.count, &in_place, &seed);
     EXPECT_EQ(fields, 6) << "WEFT_CASE='" << text
                          << "'; expected 'NAME p=N root=N count=N in_place=0|1 seed=0xN'";
     c.algorithm = name;
@@ -101,7 +102,8 @@ void for_all_cases(const char* collective, const List& algorithms, Body body) {
     EXPECT_GT(cases, 0u);
 }
 
-// A selector that forces `algorithm` for "WEFT_ALGORITHM_...", with segments so small that pipelines have several.
+// A selector that forces `algorithm` for "WEFT_ALGORITHM_...", with segments so small that
+// pipelines have several.
 inline Selector forced(const char* collective, const std::string& algorithm) {
     Selector selector;
     Status status = selector.force(collective, (algorithm + ":segment=64,window=3").c_str());

@@ -1,9 +1,9 @@
-// A program of random collectives, the same on every rank by its seed, with many outstanding at a time
-// and completed in an order of each rank's own; every result is checked.
+// A program of random collectives, the same on every rank by its seed, with many outstanding at a
+// time and completed in an order of each rank's own; every result is checked.
 //
-// Needs nothing but the public types, so that both test programs and tests of the internals use it. A
-// Job has rank(), ranks(), detail(), and the calls of weft/collective.h and weft/request.h without
-// communicator.
+// Needs nothing but the public types, so that both test programs and tests of the internals use it.
+// A Job has rank(), ranks(), detail(), and the calls of weft/collective.h and weft/request.h
+// without communicator.
 #pragma once
 
 #include <weft/weft.h>
@@ -116,7 +116,8 @@ inline std::string check(const Operation& o, int ranks) {
             wrong = expect(i, result);
         }
         for (int rank = 0; o.kind == Kind::allgather && rank < ranks && wrong.empty(); ++rank) {
-            wrong = expect(static_cast<std::size_t>(rank) * o.count + i, element(o.number, rank, i));
+            wrong =
+                expect(static_cast<std::size_t>(rank) * o.count + i, element(o.number, rank, i));
         }
     }
     return wrong.empty() ? expect(o.recv.size() - 1, ~std::uint64_t{0}) : wrong;
@@ -165,7 +166,8 @@ std::string run(Job& job, const RandomProgram& program) {
         }
         // A rank's own pace: sometimes it computes, sometimes it completes something.
         volatile std::uint64_t work = 0;
-        for (std::uint64_t n = next(own) % 4 == 0 ? next(own) % 20000 : 0; n > 0; --n) work = work + n;
+        for (std::uint64_t n = next(own) % 4 == 0 ? next(own) % 20000 : 0; n > 0; --n)
+            work = work + n;
         while (!outstanding.empty() &&
                (outstanding.size() >= static_cast<std::size_t>(program.outstanding_max) ||
                 next(own) % 3 == 0)) {

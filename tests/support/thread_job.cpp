@@ -26,8 +26,8 @@ weft_status ThreadRank::ibcast(void* buf, size_t count, weft_type type, int root
                  request);
 }
 
-weft_status ThreadRank::iallgather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
-                                   weft_request* request) {
+weft_status ThreadRank::iallgather(const void* send_buf, void* recv_buf, size_t count,
+                                   weft_type type, weft_request* request) {
     return start({.collective = Collective::allgather,
                   .send_buf = send_buf,
                   .recv_buf = recv_buf,
@@ -36,8 +36,8 @@ weft_status ThreadRank::iallgather(const void* send_buf, void* recv_buf, size_t 
                  request);
 }
 
-weft_status ThreadRank::iallreduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
-                                   weft_op op, weft_request* request) {
+weft_status ThreadRank::iallreduce(const void* send_buf, void* recv_buf, size_t count,
+                                   weft_type type, weft_op op, weft_request* request) {
     return start({.collective = Collective::allreduce,
                   .send_buf = send_buf,
                   .recv_buf = recv_buf,

@@ -1,5 +1,5 @@
-// A job whose ranks are threads of this process, over one shared mapping, each with a process object
-// and a progress engine of its own: ThreadSanitizer sees everything between them.
+// A job whose ranks are threads of this process, over one shared mapping, each with a process
+// object and a progress engine of its own: ThreadSanitizer sees everything between them.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,8 @@
 
 namespace weft::test {
 
-// One rank's calls, as those of weft/collective.h and weft/request.h. May be used by several threads.
+// One rank's calls, as those of weft/collective.h and weft/request.h. May be used by several
+// threads.
 class ThreadRank {
   public:
     explicit ThreadRank(Process& process) : process_(process) {}

@@ -7,7 +7,8 @@
 
 namespace weft::test {
 
-World::World(Rank ranks, std::uint64_t seed, SimOptions options, Selector selector, const Wrap& wrap)
+World::World(Rank ranks, std::uint64_t seed, SimOptions options, Selector selector,
+             const Wrap& wrap)
     : network_(ranks, seed, options), random_(seed ^ 0x5eed) {
     for (Rank rank = 0; rank < ranks; ++rank) {
         Process::Parts parts;

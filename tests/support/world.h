@@ -36,7 +36,8 @@ class World {
     // codes; a request that can never be done fails the test with the list of who waits for whom.
     std::vector<weft_status> finish(const std::vector<std::pair<Rank, Request*>>& requests);
 
-    // Starts a call on every rank in a random order, with time passing in between, and finishes them.
+    // Starts a call on every rank in a random order, with time passing in between, and finishes
+    // them.
     std::vector<weft_status> run_all(const std::function<Call(Rank)>& call_of);
 
   private:

@@ -68,7 +68,8 @@ TEST(Builder, RepeatsAreStoredOnce) {
     // The next iteration's message of the lane follows this one's.
     EXPECT_EQ(s.after_issue(in).to, in);
     EXPECT_EQ(s.after_issue(in).distance, 1u);
-    // A message before the repeat is issued before the block begins; one after it, when it has ended.
+    // A message before the repeat is issued before the block begins; one after it, when it has
+    // ended.
     EXPECT_EQ(s.after_issue(before).to, r.entry);
     EXPECT_EQ(successors(s, end), (std::vector<OpId>{after}));
     EXPECT_EQ(s.lane_of(out), s.lane_of(after));
@@ -127,8 +128,7 @@ TEST(Builder, RefusesCyclesPeersAndSizes) {
 
     ScheduleBuilder size(0, 2);
     size.send({Buffer::send, -8, 64}, 1);
-    EXPECT_EQ(refusal(size),
-              "operation 0 has bytes = 64 at offsets -8 and 0; expected 0 or more");
+    EXPECT_EQ(refusal(size), "operation 0 has bytes = 64 at offsets -8 and 0; expected 0 or more");
 }
 
 TEST(Builder, ForwardOrderIsNoCycle) {

@@ -21,16 +21,17 @@ long allocations = 0;
 
 }  // namespace
 
-void* operator new(std::size_t bytes) {
+// Not inlined: the compiler would see new and free as a pair that does not belong together.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
     if (counting) ++allocations;
     if (void* p = std::malloc(bytes)) return p;
     throw std::bad_alloc();
 }
-void* operator new[](std::size_t bytes) { return operator new(bytes); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void* operator new[](std::size_t bytes) { return operator new(bytes); }
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete[](void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 
 namespace weft::test {
 namespace {
@@ -38,11 +39,13 @@ namespace {
 // Executors of several ranks over the simulated network, and a stream of all of them.
 class Ranks {
   public:
-    Ranks(Rank ranks, std::uint64_t seed, SimOptions options = {}) : network_(ranks, seed, options) {
+    Ranks(Rank ranks, std::uint64_t seed, SimOptions options = {})
+        : network_(ranks, seed, options) {
         for (Rank rank = 0; rank < ranks; ++rank) {
             auto& member = members_.emplace_back(std::make_unique<Member>());
             member->transport = std::make_unique<SimTransport>(network_, rank);
-            std::vector<Transport*> routes(static_cast<std::size_t>(ranks), member->transport.get());
+            std::vector<Transport*> routes(static_cast<std::size_t>(ranks),
+                                           member->transport.get());
             member->executor = std::make_unique<Executor>(
                 rank, std::vector<Transport*>{member->transport.get()}, std::move(routes));
             member->group.context = 1;
@@ -81,8 +84,8 @@ class Ranks {
     std::vector<std::unique_ptr<Member>> members_;
 };
 
-// Rank 0 streams blocks to rank 1, which keeps a running sum in place: block i + 1 is added to block i
-// before it is passed on to rank 2. The dependency between iterations is a carried edge.
+// Rank 0 streams blocks to rank 1, which keeps a running sum in place: block i + 1 is added to
+// block i before it is passed on to rank 2. The dependency between iterations is a carried edge.
 Schedule prefix_pipeline(Rank rank, std::int64_t blocks, std::uint32_t window) {
     ScheduleBuilder builder(rank, 3);
     Region first{Buffer::recv, 0, 8};
@@ -122,7 +125,7 @@ TEST(Executor, RunsCarriedEdgesOfARepeat) {
             Group groups[3];
             std::vector<std::unique_ptr<Stream>> streams;
             std::vector<Schedule> schedules;
-            std::vector<std::unique_ptr<Run>> runs;
+            std::vector<std::unique_ptr<weft::Run>> runs;
             for (Rank rank = 0; rank < 3; ++rank) {
                 data[rank].resize(blocks);
                 schedules.push_back(prefix_pipeline(rank, blocks, window));
@@ -131,13 +134,13 @@ TEST(Executor, RunsCarriedEdgesOfARepeat) {
             for (Rank rank = 0; rank < 3; ++rank) {
                 auto r = static_cast<std::size_t>(rank);
                 ends.push_back(std::make_unique<SimTransport>(network, rank));
-                executors.push_back(std::make_unique<Executor>(
-                    rank, std::vector<Transport*>{ends[r].get()},
-                    std::vector<Transport*>(3, ends[r].get())));
+                executors.push_back(
+                    std::make_unique<Executor>(rank, std::vector<Transport*>{ends[r].get()},
+                                               std::vector<Transport*>(3, ends[r].get())));
                 groups[r].context = 1;
                 groups[r].members = {0, 1, 2};
                 streams.push_back(std::make_unique<Stream>(groups[r], 0));
-                runs.push_back(std::make_unique<Run>(schedules[r]));
+                runs.push_back(std::make_unique<weft::Run>(schedules[r]));
                 auto* bytes = reinterpret_cast<std::byte*>(data[r].data());
                 executors[r]->start(*runs[r], *streams[r], {bytes, bytes, *sum});
             }
@@ -146,7 +149,8 @@ TEST(Executor, RunsCarriedEdgesOfARepeat) {
                 moved = network.advance();
                 for (auto& executor : executors) moved |= executor->progress();
             }
-            for (auto& run : runs) ASSERT_TRUE(run->is_done()) << "window " << window << " seed " << seed;
+            for (auto& run : runs)
+                ASSERT_TRUE(run->is_done()) << "window " << window << " seed " << seed;
             for (std::int64_t i = 0; i < blocks; ++i) {
                 ASSERT_EQ(data[2][static_cast<std::size_t>(i)], (i + 1) * (i + 2) / 2)
                     << "window " << window << " seed " << seed << " block " << i;
@@ -155,7 +159,8 @@ TEST(Executor, RunsCarriedEdgesOfARepeat) {
     }
 }
 
-// Three runs of one stream; the first waits longest, and still its messages come first on every lane.
+// Three runs of one stream; the first waits longest, and still its messages come first on every
+// lane.
 TEST(Executor, RunsOfAStreamKeepTheirOrderOnEveryLane) {
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         Ranks ranks(3, seed);
@@ -180,12 +185,12 @@ TEST(Executor, RunsOfAStreamKeepTheirOrderOnEveryLane) {
             direct.push_back(std::move(*soon.seal()));
         }
         std::byte buffers[3][3];
-        std::vector<std::unique_ptr<Run>> runs;
+        std::vector<std::unique_ptr<weft::Run>> runs;
         for (Rank rank : {2, 0, 1}) {
             auto r = static_cast<std::size_t>(rank);
             for (int i = 0; i < 3; ++i) {
                 buffers[r][i] = rank == 0 ? static_cast<std::byte>(10 + i) : std::byte{0};
-                runs.push_back(std::make_unique<Run>(i == 0 ? relayed[r] : direct[r]));
+                runs.push_back(std::make_unique<weft::Run>(i == 0 ? relayed[r] : direct[r]));
                 ranks.start(rank, *runs.back(), &buffers[r][i]);
             }
         }

@@ -40,7 +40,8 @@ TEST(ScheduleCache, IsBoundedAndKeepsWhatIsInUse) {
     EXPECT_EQ(table.find(handle), &held);
     EXPECT_EQ(&cache.find(signature(0))->take() == &held, false);
     int kept = 0;
-    for (std::int64_t bytes = 1; bytes <= 5000; ++bytes) kept += cache.find(signature(bytes)) != nullptr;
+    for (std::int64_t bytes = 1; bytes <= 5000; ++bytes)
+        kept += cache.find(signature(bytes)) != nullptr;
     EXPECT_LE(kept, 256);
     EXPECT_GT(kept, 100);
     // The last one in stays.

@@ -26,7 +26,8 @@ class Job {
     using Body = std::function<int(Rank, ShmTransport&)>;
     using Forge = std::function<void(std::vector<std::string>&)>;
 
-    Job(Rank ranks, Body body, Forge forge = [](std::vector<std::string>&) {}) {
+    Job(
+        Rank ranks, Body body, Forge forge = [](std::vector<std::string>&) {}) {
         std::vector<int> ends;
         for (Rank rank = 0; rank < ranks; ++rank) {
             int pair[2];

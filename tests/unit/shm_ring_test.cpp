@@ -18,12 +18,12 @@ namespace {
 
 struct Memory {
     explicit Memory(std::size_t capacity) : ring{&control, nullptr, capacity} {
-        ring.data = static_cast<std::byte*>(::operator new(capacity, std::align_val_t{64}));
+        ring.data = static_cast<std::byte*>(::operator new (capacity, std::align_val_t{64}));
         // Only the first word has to be 0: everything else may be what it wants.
         std::memset(ring.data, 0x5a, capacity);
         std::memset(ring.data, 0, 64);
     }
-    ~Memory() { ::operator delete(ring.data, std::align_val_t{64}); }
+    ~Memory() { ::operator delete (ring.data, std::align_val_t{64}); }
 
     RingControl control;
     RingMemory ring;
@@ -171,8 +171,7 @@ TEST(ShmRing, two_threads) {
         RingWriter writer(memory.ring);
         for (std::uint64_t message = 0; message < messages && now_ns() < deadline_ns;) {
             if (write(writer, message, size_of(message)) ||
-                (writer.ask_for_room(size_of(message)) &&
-                 write(writer, message, size_of(message))))
+                (writer.ask_for_room(size_of(message)) && write(writer, message, size_of(message))))
                 ++message;
             else
                 std::this_thread::yield();

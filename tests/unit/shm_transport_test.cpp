@@ -77,7 +77,8 @@ class ShmTest : public ::testing::Test {
 
     static std::vector<std::byte> pattern(std::size_t bytes, unsigned salt) {
         std::vector<std::byte> data(bytes);
-        for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(i * 7 + salt + (i >> 8));
+        for (std::size_t i = 0; i < bytes; ++i)
+            data[i] = static_cast<std::byte>(i * 7 + salt + (i >> 8));
         return data;
     }
 
@@ -106,10 +107,11 @@ INSTANTIATE_TEST_SUITE_P(Methods, ShmMethods,
 TEST_P(ShmMethods, messages_of_every_size_in_both_orders) {
     make(2, with(GetParam()));
     std::uint32_t op = 0;
-    for (std::size_t bytes : {0, 1, 7, 8, 9, 47, 48, 49, 4096, 8192, 8193, 16384, 65536, 1 << 20,
-                              5'000'001}) {
+    for (std::size_t bytes :
+         {0, 1, 7, 8, 9, 47, 48, 49, 4096, 8192, 8193, 16384, 65536, 1 << 20, 5'000'001}) {
         for (bool receive_first : {true, false}) {
-            SCOPED_TRACE(std::to_string(bytes) + (receive_first ? " receive first" : " send first"));
+            SCOPED_TRACE(std::to_string(bytes) +
+                         (receive_first ? " receive first" : " send first"));
             const std::vector<std::byte> sent = pattern(bytes, op);
             std::vector<std::byte> got(bytes);
             ++op;
@@ -194,8 +196,11 @@ TEST_P(ShmMethods, both_send_large_messages_first) {
 }
 
 TEST_P(ShmMethods, a_message_of_another_size_breaks_the_receive_and_nothing_else) {
-    for (auto [sent_bytes, expected_bytes] :
-         {std::pair<std::size_t, std::size_t>{8, 16}, {16, 8}, {large, 8}, {8, large}, {large, large + 1}}) {
+    for (auto [sent_bytes, expected_bytes] : {std::pair<std::size_t, std::size_t>{8, 16},
+                                              {16, 8},
+                                              {large, 8},
+                                              {8, large},
+                                              {large, large + 1}}) {
         for (bool receive_first : {true, false}) {
             SCOPED_TRACE(std::to_string(sent_bytes) + " into " + std::to_string(expected_bytes));
             logs.clear();
@@ -211,8 +216,8 @@ TEST_P(ShmMethods, a_message_of_another_size_breaks_the_receive_and_nothing_else
             world->at(1).post_recv(from0, got_next, token(2));
             world->at(0).post_send(to1, next, token(2));
             ASSERT_TRUE(until([&] { return log(1).count() == 2; }));
-            ASSERT_TRUE(until(
-                [&] { return posted == Posted::done || log(0).code_of(1) == WEFT_OK; }));
+            ASSERT_TRUE(
+                until([&] { return posted == Posted::done || log(0).code_of(1) == WEFT_OK; }));
             const Completion& broken = log(1).told[0];
             EXPECT_EQ(broken.code, WEFT_BROKEN_MESSAGE);
             EXPECT_EQ(broken.peer, 0);
@@ -353,9 +358,8 @@ TEST_F(ShmTest, a_full_ring_delays_sends_and_keeps_their_order) {
     EXPECT_GT(at_once, 200u);
     for (std::uint32_t i = 0; i < messages; ++i)
         world->at(1).post_recv(from0, std::as_writable_bytes(std::span(&got[i], 1)), token(i));
-    ASSERT_TRUE(until([&] {
-        return log(1).count() == messages && log(0).count() == messages - at_once;
-    }));
+    ASSERT_TRUE(
+        until([&] { return log(1).count() == messages && log(0).count() == messages - at_once; }));
     EXPECT_EQ(sent, got);
     for (std::uint32_t i = 0; i < messages; ++i) ASSERT_EQ(log(1).told[i].token.op, i);
     for (std::uint32_t i = at_once; i < messages; ++i)
@@ -403,7 +407,8 @@ TEST_F(ShmTest, a_dead_peer_breaks_what_needs_it_and_is_told_once) {
     EXPECT_EQ(log(0).code_of(7), WEFT_BROKEN_RANK);
     EXPECT_EQ(log(0).code_of(5), WEFT_OK);
     EXPECT_EQ(log(0).losses(), 1u);
-    ASSERT_TRUE(until([&] { return log(2).losses() == 1; })) << "told even to who waits for nothing";
+    ASSERT_TRUE(until([&] { return log(2).losses() == 1; }))
+        << "told even to who waits for nothing";
 }
 
 TEST_F(ShmTest, a_peer_that_left_breaks_what_needs_it_and_is_no_news) {

@@ -56,7 +56,8 @@ Fd seqpacket_socket() {
 
 using GreetingControl = std::array<char, CMSG_SPACE(fds_in_greeting * sizeof(int))>;
 
-// A new socket has room for one greeting: this does not block, and fails only when the peer is gone.
+// A new socket has room for one greeting: this does not block, and fails only when the peer is
+// gone.
 bool send_greeting(int socket, Greeting greeting, const Segment& segment, const Doorbells& bells) {
     const std::array<int, fds_in_greeting> fds{segment.fd(), bells.fd(Sleeper::thread),
                                                bells.fd(Sleeper::waiter)};
@@ -156,9 +157,7 @@ class Swap {
     }
 
   private:
-    Card card_of(Rank rank) const {
-        return *Card::parse(cards_[static_cast<std::size_t>(rank)]);
-    }
+    Card card_of(Rank rank) const { return *Card::parse(cards_[static_cast<std::size_t>(rank)]); }
 
     std::size_t index_of(Rank rank) const {
         const auto place = std::lower_bound(local_.begin(), local_.end(), rank);

@@ -12,7 +12,8 @@ Result<Doorbells> Doorbells::create() {
     Doorbells bells;
     for (Fd& fd : bells.fds_) {
         fd = Fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-        if (!fd) return failure(WEFT_REFUSED_MEMORY, "cannot create an eventfd: %s", strerror(errno));
+        if (!fd)
+            return failure(WEFT_REFUSED_MEMORY, "cannot create an eventfd: %s", strerror(errno));
     }
     return bells;
 }

@@ -61,14 +61,10 @@ inline void ShmTransport::take_eager(Peer& peer, Record* record) {
 
 inline void ShmTransport::take(Peer& peer, Record* record) {
     switch (record->kind(std::memory_order_relaxed)) {
-        [[likely]] case RecordKind::eager:
-            return take_eager(peer, record);
-        case RecordKind::announce:
-            return take_announcement(peer, record);
-        case RecordKind::data:
-            return take_data(peer, record);
-        case RecordKind::clear:
-            return take_clear(peer, record);
+        [[likely]] case RecordKind::eager : return take_eager(peer, record);
+        case RecordKind::announce: return take_announcement(peer, record);
+        case RecordKind::data: return take_data(peer, record);
+        case RecordKind::clear: return take_clear(peer, record);
         case RecordKind::finished: {
             const SlotId id = SlotId::unpack(record->id);
             if (SendTransfer* transfer = sends_.find(id)) finish_send(*transfer, id);
@@ -80,8 +76,7 @@ inline void ShmTransport::take(Peer& peer, Record* record) {
             return;
         }
         case RecordKind::none:
-        case RecordKind::skip:
-            break;
+        case RecordKind::skip: break;
     }
     WEFT_ASSERT(!"a record of a known kind");
 }
@@ -221,9 +216,9 @@ void ShmTransport::start_receive(Peer& peer, LaneQueue& lane, Post* post,
 void ShmTransport::push_through_ring(SlotId id, ReceiveTransfer& transfer) {
     transfer.pulled = false;
     transfer.offset = 0;
-    send_control(*transfer.peer, {.kind = RecordKind::clear,
-                                  .about = SlotId::unpack(transfer.from.transfer),
-                                  .own = id});
+    send_control(
+        *transfer.peer,
+        {.kind = RecordKind::clear, .about = SlotId::unpack(transfer.from.transfer), .own = id});
 }
 
 void ShmTransport::take_data(Peer& peer, Record* record) {
@@ -282,8 +277,8 @@ bool ShmTransport::pull_piece(Peer& peer) {
     peer.pulls.pop();
     if (still_readable(transfer)) {
         ++counters_.large_by_vm_readv;
-        send_control(peer, {.kind = RecordKind::finished,
-                            .about = SlotId::unpack(transfer.from.transfer)});
+        send_control(
+            peer, {.kind = RecordKind::finished, .about = SlotId::unpack(transfer.from.transfer)});
         finish_receive(id, {});
     } else {
         finish_receive(id, {.code = WEFT_BROKEN_RANK});

@@ -57,7 +57,7 @@ struct Arrival {
 struct LaneQueue {
     std::uint64_t stream = 0;
     bool used = false;
-    Post* oldest = nullptr;   // posts in posting order
+    Post* oldest = nullptr;  // posts in posting order
     Post* newest = nullptr;
     Post* waiting = nullptr;  // the first post that no message has met
     Arrival* first_arrival = nullptr;
@@ -93,7 +93,8 @@ class Lanes {
 
     // The lane of this stream, made if need be.
     LaneQueue& find(std::uint64_t stream) {
-        if (last_->used && last_->stream == stream) [[likely]] return *last_;
+        if (last_->used && last_->stream == stream) [[likely]]
+            return *last_;
         return search(stream);
     }
 

@@ -57,8 +57,8 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
     LaneQueue& queue = peer.sends.find(stream);
     const bool is_eager = data.size() <= peer.eager_bytes;
     // Sends that wait on other lanes do not matter, unless they wait for room in the ring.
-    const bool is_next = queue.idle() && peer.controls.empty() && peer.unwritten.empty() &&
-                         backlog_.empty();
+    const bool is_next =
+        queue.idle() && peer.controls.empty() && peer.unwritten.empty() && backlog_.empty();
     if (is_eager && is_next && write_eager(peer, stream, data)) return Posted::done;
 
     Post* post = posts_.take();

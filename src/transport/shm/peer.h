@@ -38,18 +38,19 @@ struct Peer {
     RingWriter out;
     std::atomic<std::uint32_t>* armed = nullptr;
     std::size_t eager_bytes = 0;
-    std::size_t piece_bytes = 0;   // of a large message, at most, in one record
-    std::size_t window_bytes = 0;  // of large messages under way; the rest of the ring is for others
+    std::size_t piece_bytes = 0;  // of a large message, at most, in one record
+    std::size_t window_bytes =
+        0;  // of large messages under way; the rest of the ring is for others
     std::size_t sends_pending = 0;
     bool lost = false;      // dead or gone: nothing can be sent, nothing more will come
     bool has_work = false;  // one of the four queues below is not empty
     Lanes receives;
     Lanes sends;
 
-    Fifo<Control> controls;   // records there was no room for
-    Fifo<Post*> unwritten;    // sends there was no room for, in posting order
-    Fifo<SlotId> streams;     // large sends whose receiver is ready, first come first served
-    Fifo<SlotId> pulls;       // large receives by vm_readv, likewise
+    Fifo<Control> controls;  // records there was no room for
+    Fifo<Post*> unwritten;   // sends there was no room for, in posting order
+    Fifo<SlotId> streams;    // large sends whose receiver is ready, first come first served
+    Fifo<SlotId> pulls;      // large receives by vm_readv, likewise
 
     bool has_left = false;  // in good order
     bool loss_told = false;

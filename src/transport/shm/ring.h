@@ -55,7 +55,7 @@ inline std::size_t record_span(std::size_t payload_bytes) {
 
 // What the two ends tell each other beside the records; in shared memory, initially zero.
 struct RingControl {
-    alignas(2 * line_bytes) std::atomic<std::uint64_t> head{0};  // the reader is done up to here
+    alignas(2 * line_bytes) std::atomic<std::uint64_t> head{0};     // the reader is done up to here
     alignas(2 * line_bytes) std::atomic<std::uint32_t> blocked{0};  // the writer waits for room
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -164,7 +164,8 @@ class RingReader {
     // of the ring only.
     [[nodiscard]] bool pop(Record* record) {
         position_ += record_span(record->bytes);
-        if (position_ - published_ < ring_.capacity / 16) [[likely]] return false;
+        if (position_ - published_ < ring_.capacity / 16) [[likely]]
+            return false;
         if (position_ - offered_ >= ring_.capacity / 4) return publish();
         published_ = position_;
         ring_.control->head.store(position_, std::memory_order_release);

@@ -17,7 +17,9 @@ constexpr std::uint64_t segment_magic = 0x3130'6d68'7374'6677;  // its last digi
 constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr std::size_t page_bytes = 4096;
 
-std::size_t round_to_page(std::size_t bytes) { return (bytes + page_bytes - 1) & ~(page_bytes - 1); }
+std::size_t round_to_page(std::size_t bytes) {
+    return (bytes + page_bytes - 1) & ~(page_bytes - 1);
+}
 
 std::size_t controls_offset() { return round_to_page(sizeof(SegmentHeader)); }
 

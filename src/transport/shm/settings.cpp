@@ -46,12 +46,13 @@ Result<Settings> Settings::from_environment(std::size_t ranks_of_node) {
     Result<std::size_t> ring = bytes_setting("WEFT_SHM_RING", s.ring_bytes);
     if (!ring.is_ok()) return ring.status();
     if (!std::has_single_bit(*ring) || *ring < ring_bytes_min || *ring > ring_bytes_max)
-        return failure(WEFT_REFUSED_SETTING, "WEFT_SHM_RING = %zu; expected a power of two, %zu..%zu",
-                       *ring, ring_bytes_min, ring_bytes_max);
+        return failure(WEFT_REFUSED_SETTING,
+                       "WEFT_SHM_RING = %zu; expected a power of two, %zu..%zu", *ring,
+                       ring_bytes_min, ring_bytes_max);
     s.ring_bytes = *ring;
 
-    Result<std::size_t> eager = bytes_setting(
-        "WEFT_SHM_EAGER", std::min(s.eager_bytes, eager_bytes_max(s.ring_bytes)));
+    Result<std::size_t> eager =
+        bytes_setting("WEFT_SHM_EAGER", std::min(s.eager_bytes, eager_bytes_max(s.ring_bytes)));
     if (!eager.is_ok()) return eager.status();
     if (*eager > eager_bytes_max(s.ring_bytes))
         return failure(WEFT_REFUSED_SETTING,

@@ -145,8 +145,8 @@ void ShmTransport::wake(Peer& peer) {
 // A peer may have left because another has died: it learned that before it left, so whoever sees
 // the former can see the latter. Deaths come first, so that the error names their cause.
 void ShmTransport::look_for_lost_peers() {
-    for (Peer& peer : peers_) peer.has_left = peer.parts.segment->header().left.load(
-                                  std::memory_order_acquire) != 0;
+    for (Peer& peer : peers_)
+        peer.has_left = peer.parts.segment->header().left.load(std::memory_order_acquire) != 0;
     epoll_event events[16];
     int ready;
     do {
@@ -195,8 +195,7 @@ std::size_t ShmTransport::break_posts(Peer& peer, Lanes& lanes) {
     lanes.for_each([&](LaneQueue& lane) {
         lane.waiting = nullptr;
         while (Post* post = lane.oldest) {
-            const Outcome how =
-                post->finished ? post->outcome : Outcome{.code = WEFT_BROKEN_RANK};
+            const Outcome how = post->finished ? post->outcome : Outcome{.code = WEFT_BROKEN_RANK};
             broken += settle(peer, lane, post, how);
         }
     });

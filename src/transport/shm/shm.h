@@ -43,9 +43,7 @@ class ShmTransport final : public Transport {
     static Result<std::unique_ptr<ShmTransport>> create(Parts parts);
     ~ShmTransport() override;
 
-    bool reachable(Rank peer) const {
-        return by_rank_[static_cast<std::size_t>(peer)] != nullptr;
-    }
+    bool reachable(Rank peer) const { return by_rank_[static_cast<std::size_t>(peer)] != nullptr; }
     const Counters& counters() const { return counters_; }
 
     const char* name() const override { return "shm"; }
@@ -95,15 +93,15 @@ class ShmTransport final : public Transport {
             backlog_.push({completion, stream});
     }
     // Ends a post; returns how many posts of the lane were told by it.
-    std::size_t settle(Peer& peer, shm::LaneQueue& lane, shm::Post* post,
-                       const shm::Outcome& how) {
+    std::size_t settle(Peer& peer, shm::LaneQueue& lane, shm::Post* post, const shm::Outcome& how) {
         if (lane.oldest != post) [[unlikely]] {
             post->finished = true;
             post->outcome = how;
             return 0;
         }
         tell_oldest(peer, lane, how);
-        if (lane.oldest == nullptr || !lane.oldest->finished) [[likely]] return 1;
+        if (lane.oldest == nullptr || !lane.oldest->finished) [[likely]]
+            return 1;
         return 1 + tell_finished(peer, lane);
     }
     void tell_oldest(Peer& peer, shm::LaneQueue& lane, const shm::Outcome& how) {
@@ -115,7 +113,8 @@ class ShmTransport final : public Transport {
     }
     std::size_t tell_finished(Peer& peer, shm::LaneQueue& lane);
     void ring_doorbell(Peer& peer) {
-        if (peer.armed->load(std::memory_order_seq_cst) != 0) [[unlikely]] wake(peer);
+        if (peer.armed->load(std::memory_order_seq_cst) != 0) [[unlikely]]
+            wake(peer);
     }
     void wake(Peer& peer);
     bool work_on(Peer& peer);
@@ -175,8 +174,8 @@ class ShmTransport final : public Transport {
     std::shared_ptr<shm::Segment> segment_;
     shm::Doorbells doorbells_;
     shm::Settings settings_;
-    shm::Fd lives_;                                         // epoll: the peers' processes
-    std::array<shm::Fd, shm::Doorbells::count> sleepers_;   // epoll: a doorbell, and lives_
+    shm::Fd lives_;                                        // epoll: the peers' processes
+    std::array<shm::Fd, shm::Doorbells::count> sleepers_;  // epoll: a doorbell, and lives_
     Counters counters_;
 };
 
