@@ -22,6 +22,9 @@ constexpr std::int64_t spin_min_ns = 5'000;
 constexpr std::int64_t spin_max_ns = 100'000;
 // Polls between two looks at the clock.
 constexpr int polls_per_look = 32;
+// The progress thread sleeps at once, except in the midst of a large message: there it waits about as
+// long as falling asleep and waking up would take.
+constexpr std::int64_t thread_spin_ns = 20'000;
 // Where spinning would take a core from another rank, a wait gives its core away so often first.
 constexpr int yields_before_sleep = 4;
 
@@ -234,6 +237,8 @@ void Engine::ensure_thread() {
 
 void Engine::thread_main() {
     request_short_slice();
+    std::uint64_t pieces = 0;
+    std::int64_t piece_ns = 0;  // when the last piece of a large message moved
     lock();
     while (!stopping_) {
         // A leader that sleeps may have missed what woke this thread: the end of a peer wakes both
@@ -242,13 +247,18 @@ void Engine::thread_main() {
         bool moved = drives && executor_.active() > 0 && executor_.progress();
         tell_waiters();
         bool pending = executor_.active() > 0;
-        if (moved && pending) {
-            yield_to_contenders();
-            continue;
-        }
-        if (!leader_) {
-            if (pending && !arm(Sleeper::thread)) continue;
-            if (!pending && armed_ != Sleeper::none) arm(Sleeper::none);
+        if (pending && !leader_) {
+            if (pieces != executor_.pieces_moved()) {
+                pieces = executor_.pieces_moved();
+                piece_ns = now_ns();
+            }
+            if (moved || (may_spin_ && now_ns() - piece_ns < thread_spin_ns)) {
+                yield_to_contenders();
+                continue;
+            }
+            if (!arm(Sleeper::thread)) continue;
+        } else if (!leader_ && armed_ != Sleeper::none) {
+            arm(Sleeper::none);
         }
         sleep(Sleeper::thread);
     }

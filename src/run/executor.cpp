@@ -75,6 +75,7 @@ bool Executor::progress() {
 }
 
 void Executor::poll_all(bool& moved) {
+    std::uint64_t pieces = 0;
     for (Transport* transport : transports_) {
         std::size_t n;
         do {
@@ -82,7 +83,10 @@ void Executor::poll_all(bool& moved) {
             for (std::size_t i = 0; i < n; ++i) handle(done_[i]);
             moved |= n > 0;
         } while (n == done_.size());
+        pieces += transport->pieces_moved();
     }
+    moved |= pieces != pieces_moved_;
+    pieces_moved_ = pieces;
 }
 
 Instance Executor::instance(const Run& run, const Run::RepeatState& state, OpId op,

@@ -42,6 +42,8 @@ class Executor {
     Run* first_active() const { return first_active_; }
     static Run* next_active(const Run& run) { return run.next_active_; }
     std::uint32_t active() const { return active_; }
+    // Counts the pieces of large messages that all transports have moved.
+    std::uint64_t pieces_moved() const { return pieces_moved_; }
     // Counts the runs that ended.
     std::uint64_t finished() const { return finished_; }
 
@@ -104,6 +106,7 @@ class Executor {
     Run* last_active_ = nullptr;
     std::uint32_t active_ = 0;
     std::uint64_t finished_ = 0;
+    std::uint64_t pieces_moved_ = 0;
 };
 
 }  // namespace weft

@@ -97,6 +97,10 @@ class Transport {
     // `sleeper` was woken through its wait_fd(): make the descriptor unreadable again.
     virtual void acknowledge(Sleeper) {}
 
+    // Counts the pieces of large messages moved so far. While it grows a peer is at work on the other
+    // end, and sleeping until the next piece would cost more than it saves.
+    virtual std::uint64_t pieces_moved() const { return 0; }
+
     // Forget every post of this context without completing it. When this returns, no buffer of
     // such a post will be touched or read again by anybody who then believes what it read.
     // Messages of the context that are still under way are dropped.

@@ -229,6 +229,7 @@ void ShmTransport::take_data(Peer& peer, Record* record) {
                 record->bytes <= transfer->post->bytes - transfer->offset);
     shm::copy_bytes(transfer->post->data + transfer->offset, record->payload(), record->bytes);
     transfer->offset += record->bytes;
+    ++counters_.pieces_moved;
     if (transfer->offset == transfer->post->bytes) {
         ++counters_.large_by_ring;
         finish_receive(id, {});
@@ -272,6 +273,7 @@ bool ShmTransport::pull_piece(Peer& peer) {
             return !peer.pulls.empty();
         }
         transfer.offset += static_cast<std::size_t>(moved);
+        ++counters_.pieces_moved;
         if (transfer.offset < post.bytes) return true;
     }
     peer.pulls.pop();

@@ -133,6 +133,7 @@ bool ShmTransport::write_piece(Peer& peer) {
     peer.out.publish(record, RecordKind::data, transfer.receiver.packed(), bytes);
     ring_doorbell(peer);
     transfer.offset += bytes;
+    ++counters_.pieces_moved;
     if (transfer.offset == post.bytes) {
         peer.streams.pop();
         finish_send(transfer, id);

@@ -38,6 +38,7 @@ class ShmTransport final : public Transport {
         std::uint64_t large_by_vm_readv = 0;
         std::uint64_t vm_readv_refusals = 0;  // peers whose memory turned out not to be readable
         std::uint64_t doorbells_rung = 0;
+        std::uint64_t pieces_moved = 0;
     };
 
     static Result<std::unique_ptr<ShmTransport>> create(Parts parts);
@@ -54,6 +55,7 @@ class ShmTransport final : public Transport {
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
     void acknowledge(Sleeper sleeper) override;
+    std::uint64_t pieces_moved() const override { return counters_.pieces_moved; }
     void abandon(std::uint32_t context) override;
 
   private:
