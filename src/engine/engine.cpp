@@ -20,10 +20,16 @@ namespace {
 // and then sleeps.
 constexpr std::int64_t spin_min_ns = 5'000;
 constexpr std::int64_t spin_max_ns = 100'000;
-// Polls between two looks at the clock.
+// Polls between two looks at the clock. The first ones after something moved are without a pause:
+// the next message of a short operation is often only a cache line's way off.
 constexpr int polls_per_look = 32;
-// The progress thread sleeps at once, except in the midst of a large message: there it waits about as
-// long as falling asleep and waking up would take.
+// A program that waits within this time after a start does so again, and a short operation may well
+// end before its wait is called: leave() then polls so often before it arms the transports, which
+// would have the peer make a system call.
+constexpr std::int64_t hasty_ns = 1'000;
+constexpr int hasty_polls = 16;
+// The progress thread sleeps at once, except in the midst of a large message: there it waits about
+// as long as falling asleep and waking up would take.
 constexpr std::int64_t thread_spin_ns = 20'000;
 // Where spinning would take a core from another rank, a wait gives its core away so often first.
 constexpr int yields_before_sleep = 4;
@@ -72,6 +78,7 @@ void Engine::leave() {
     tell_waiters();
     EngineKind engine = kind();
     if (executor_.active() > 0 && engine != EngineKind::manual) ensure_thread();
+    int polls = 0;
     while (true) {
         Sleeper sleeper = Sleeper::none;
         if (leader_sleeps_) {
@@ -79,7 +86,16 @@ void Engine::leave() {
         } else if (executor_.active() > 0 && engine == EngineKind::thread) {
             sleeper = Sleeper::thread;
         }
-        if (sleeper == armed_ || arm(sleeper)) break;
+        if (sleeper == armed_) break;
+        if (sleeper == Sleeper::thread && is_hasty_ && polls++ < hasty_polls) {
+            executor_.progress();
+            tell_waiters();
+            continue;
+        }
+        if (arm(sleeper)) {
+            if (sleeper == Sleeper::thread) armed_ns_ = now_ns();
+            break;
+        }
         executor_.progress();
         tell_waiters();
     }
@@ -107,6 +123,7 @@ weft_status Engine::wait(DonePointer done, void* context, bool interruptible) {
 weft_status Engine::lead(DonePointer done, void* context, bool interruptible) {
     leader_ = true;
     weft_status status = WEFT_OK;
+    if (armed_ == Sleeper::thread) is_hasty_ = may_spin_ && now_ns() - armed_ns_ < hasty_ns;
     if (armed_ != Sleeper::none) arm(Sleeper::none);
     std::int64_t spin_begin_ns = 0;
     int polls = 0;
@@ -123,7 +140,7 @@ weft_status Engine::lead(DonePointer done, void* context, bool interruptible) {
         }
         yield_to_contenders();
         if (may_spin_) {
-            cpu_relax();
+            if (spin_begin_ns != 0) cpu_relax();
             if (++polls < polls_per_look) continue;
             polls = 0;
             std::int64_t now = now_ns();

@@ -105,6 +105,8 @@ class Engine {
     std::uint64_t told_finished_ = 0;
     std::condition_variable followers_wake_;
     std::int64_t spin_ns_;
+    std::int64_t armed_ns_ = 0;  // when the transports were armed for the thread
+    bool is_hasty_ = false;      // the program waited right after its last start
 
     std::thread thread_;
     bool stopping_ = false;

@@ -211,11 +211,11 @@ TEST(CheckingTransport, SeesALentBufferChange) {
 struct Rogue final : Transport {
     const char* name() const override { return "rogue"; }
     Abilities abilities() const override { return {}; }
-    Posted post_send(Lane, Bytes, Token token) override {
+    Posted post_send(const Lane&, Bytes, Token token) override {
         tokens.push_back(token);
         return Posted::pending;
     }
-    Posted post_recv(Lane, MutBytes data, Token token) override {
+    Posted post_recv(const Lane&, MutBytes data, Token token) override {
         tokens.push_back(token);
         into = data;
         return Posted::pending;

@@ -133,7 +133,7 @@ std::size_t ShmTransport::poll(std::span<Completion> done) {
     return told_;
 }
 
-Posted ShmTransport::post_recv(Lane lane, MutBytes data, Token token) {
+Posted ShmTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     Peer& peer = peer_of(lane.peer);
     LaneQueue& queue = peer.receives.find(lane.stream.packed());
     if (queue.first_arrival != nullptr || peer.lost) [[unlikely]]

@@ -42,7 +42,7 @@ inline bool ShmTransport::write_eager(Peer& peer, std::uint64_t stream, Bytes da
     return true;
 }
 
-Posted ShmTransport::post_send(Lane lane, Bytes data, Token token) {
+Posted ShmTransport::post_send(const Lane& lane, Bytes data, Token token) {
     Peer& peer = peer_of(lane.peer);
     // With completions waiting in the backlog, `done` might overtake one of this lane.
     if (data.size() <= peer.eager_bytes && peer.is_clear() && backlog_.empty()) [[likely]] {

@@ -49,8 +49,8 @@ class ShmTransport final : public Transport {
 
     const char* name() const override { return "shm"; }
     Abilities abilities() const override;
-    Posted post_send(Lane lane, Bytes data, Token token) override;
-    Posted post_recv(Lane lane, MutBytes data, Token token) override;
+    Posted post_send(const Lane& lane, Bytes data, Token token) override;
+    Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;

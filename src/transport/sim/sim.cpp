@@ -6,11 +6,11 @@ SimTransport::SimTransport(SimNetwork& network, Rank rank) : network_(network), 
     WEFT_ASSERT(rank >= 0 && rank < network.ranks());
 }
 
-Posted SimTransport::post_send(Lane lane, Bytes data, Token token) {
+Posted SimTransport::post_send(const Lane& lane, Bytes data, Token token) {
     return network_.post_send(rank_, lane, data, token);
 }
 
-Posted SimTransport::post_recv(Lane lane, MutBytes data, Token token) {
+Posted SimTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     return network_.post_recv(rank_, lane, data, token);
 }
 

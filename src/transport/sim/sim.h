@@ -13,8 +13,8 @@ class SimTransport final : public Transport {
 
     const char* name() const override { return "sim"; }
     Abilities abilities() const override { return {}; }
-    Posted post_send(Lane lane, Bytes data, Token token) override;
-    Posted post_recv(Lane lane, MutBytes data, Token token) override;
+    Posted post_send(const Lane& lane, Bytes data, Token token) override;
+    Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
     void abandon(std::uint32_t context) override;
 

@@ -67,7 +67,7 @@ bool CheckingTransport::may_post(const Pending& pending) {
     return !fault;
 }
 
-Posted CheckingTransport::post_send(Lane lane, Bytes data, Token token) {
+Posted CheckingTransport::post_send(const Lane& lane, Bytes data, Token token) {
     Pending pending{lane, token, true, data, nullptr, 0, {}};
     if (!may_post(pending)) return Posted::busy;
     pending.lent_hash = hash_of(data);
@@ -76,7 +76,7 @@ Posted CheckingTransport::post_send(Lane lane, Bytes data, Token token) {
     return settle(inner_.post_send(lane, data, {this, serial}), serial);
 }
 
-Posted CheckingTransport::post_recv(Lane lane, MutBytes data, Token token) {
+Posted CheckingTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     Pending pending{lane, token, false, data, data.data(), 0, {}};
     if (!may_post(pending)) return Posted::busy;
     pending.lent_hash = hash_of(data);

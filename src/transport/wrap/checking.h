@@ -42,8 +42,8 @@ class CheckingTransport final : public Transport {
 
     const char* name() const override { return inner_.name(); }
     Abilities abilities() const override { return inner_.abilities(); }
-    Posted post_send(Lane lane, Bytes data, Token token) override;
-    Posted post_recv(Lane lane, MutBytes data, Token token) override;
+    Posted post_send(const Lane& lane, Bytes data, Token token) override;
+    Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
     int wait_fd(Sleeper sleeper) const override { return inner_.wait_fd(sleeper); }
     bool arm(Sleeper sleeper) override { return inner_.arm(sleeper); }

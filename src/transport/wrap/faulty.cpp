@@ -17,7 +17,7 @@ Abilities FaultyTransport::abilities() const {
     return abilities;
 }
 
-Posted FaultyTransport::post_send(Lane lane, Bytes data, Token token) {
+Posted FaultyTransport::post_send(const Lane& lane, Bytes data, Token token) {
     count_post();
     if (lost_ && is_doomed(lane.peer)) return refuse(lane, token);
     if (is_busy()) return Posted::busy;
@@ -32,7 +32,7 @@ Posted FaultyTransport::post_send(Lane lane, Bytes data, Token token) {
     return settle(inner_.post_send(lane, data, {this, serial}), serial);
 }
 
-Posted FaultyTransport::post_recv(Lane lane, MutBytes data, Token token) {
+Posted FaultyTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     count_post();
     if (lost_ && is_doomed(lane.peer)) return refuse(lane, token);
     if (is_busy()) return Posted::busy;

@@ -33,8 +33,8 @@ class FaultyTransport final : public Transport {
 
     const char* name() const override { return inner_.name(); }
     Abilities abilities() const override;
-    Posted post_send(Lane lane, Bytes data, Token token) override;
-    Posted post_recv(Lane lane, MutBytes data, Token token) override;
+    Posted post_send(const Lane& lane, Bytes data, Token token) override;
+    Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
     void abandon(std::uint32_t context) override;
 

@@ -39,13 +39,13 @@ std::string RecordingTransport::text() const {
     return text;
 }
 
-Posted RecordingTransport::post_send(Lane lane, Bytes data, Token token) {
+Posted RecordingTransport::post_send(const Lane& lane, Bytes data, Token token) {
     Posted posted = inner_.post_send(lane, data, token);
     records_.push_back({What::send, lane, data.size(), token, posted});
     return posted;
 }
 
-Posted RecordingTransport::post_recv(Lane lane, MutBytes data, Token token) {
+Posted RecordingTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     Posted posted = inner_.post_recv(lane, data, token);
     records_.push_back({What::recv, lane, data.size(), token, posted});
     return posted;
