@@ -1,9 +1,13 @@
 // After some operations with engine thread, with nothing pending: the library's thread makes no
 // context switch and takes no CPU time over 5 seconds. Ends with status 1 and a sentence otherwise.
 #include <dirent.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include <weft/weft.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -39,6 +43,36 @@ std::string progress_thread() {
     return found;
 }
 
+// Its cores are the process's, and it asked for a short slice where the kernel knows of that.
+// Empty: fine.
+std::string where_it_must_not_be(const std::string& task) {
+    auto thread = static_cast<pid_t>(std::stol(task.substr(task.rfind('/') + 1)));
+    cpu_set_t own;
+    cpu_set_t its;
+    if (sched_getaffinity(0, sizeof own, &own) != 0 ||
+        sched_getaffinity(thread, sizeof its, &its) != 0) {
+        return "sched_getaffinity failed";
+    }
+    if (!CPU_EQUAL(&own, &its)) return "the thread may run on other cores than the process";
+    // As sched_setattr(2) lays it out.
+    struct {
+        std::uint32_t size, policy;
+        std::uint64_t flags;
+        std::int32_t nice;
+        std::uint32_t priority;
+        std::uint64_t runtime, deadline, period;
+    } attributes{};
+    utsname kernel;
+    int major = 0;
+    int minor = 0;
+    if (uname(&kernel) != 0 || std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2)
+        return "uname";
+    if (major < 6 || (major == 6 && minor < 12)) return "";
+    if (syscall(SYS_sched_getattr, thread, &attributes, sizeof attributes, 0) != 0) return "";
+    if (attributes.policy != SCHED_OTHER || attributes.runtime == 100'000) return "";
+    return "its slice is " + std::to_string(attributes.runtime) + " ns; expected 100000";
+}
+
 int fail(const std::string& why) {
     std::fprintf(stderr, "%s\n", why.c_str());
     return 1;
@@ -61,6 +95,8 @@ int main() {
     if (weft_barrier(world) != WEFT_OK) return fail(weft_last_detail());
     std::string task = progress_thread();
     if (task.empty()) return fail("engine thread has started no thread");
+    std::string outside = where_it_must_not_be(task);
+    if (!outside.empty()) return fail(outside);
     usleep(200'000);
     std::string before = counters(task);
     sleep(5);
