@@ -37,12 +37,13 @@ WEFT_API weft_status weft_barrier(weft_comm comm);
  *
  * Shapes    buf [count] of `type`; read on root, written elsewhere.
  * Lent      buf is lent until *request completes.
- * Agree     root, count * size of type, and the order of starts on `comm`, are the same on every
- * rank. Calling   any thread, one at a time per communicator. Does not block. Cost      the first
- * call with a signature builds a schedule (allocates); later calls do not allocate. Returns
- * WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched. Failures after the start
- * come from weft_test and weft_wait. Undefined touching buf (on root: writing it) before
- * completion. Source    MPI-5.0 section 6.12.2
+ * Agree     root, count * size of type, and the order of starts on `comm`, are the same on every rank.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching buf (on root: writing it) before completion.
+ * Source    MPI-5.0 section 6.12.2
  */
 WEFT_API weft_status weft_ibcast(void* buf, size_t count, weft_type type, int root, weft_comm comm,
                                  weft_request* request);
@@ -53,13 +54,14 @@ WEFT_API weft_status weft_bcast(void* buf, size_t count, weft_type type, int roo
 /**
  * Start gathering `count` elements of every rank into every rank.
  *
- * Shapes    send_buf [count], recv_buf [ranks][count]; block r receives rank r's data. Elements of
- * `type`. In place  send_buf == WEFT_IN_PLACE: this rank's block is already in recv_buf. Lent both
- * buffers are lent until *request completes. Agree     count * size of type, and the order of
- * starts on `comm`, are the same on every rank. Calling   any thread, one at a time per
- * communicator. Does not block. Cost      the first call with a signature builds a schedule
- * (allocates); later calls do not allocate. Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing
- * started, *request untouched. Failures after the start come from weft_test and weft_wait.
+ * Shapes    send_buf [count], recv_buf [ranks][count]; block r receives rank r's data. Elements of `type`.
+ * In place  send_buf == WEFT_IN_PLACE: this rank's block is already in recv_buf.
+ * Lent      both buffers are lent until *request completes.
+ * Agree     count * size of type, and the order of starts on `comm`, are the same on every rank.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
  * Undefined touching recv_buf, or writing send_buf, before completion.
  * Source    MPI-5.0 section 6.12.5
  */
@@ -79,8 +81,8 @@ WEFT_API weft_status weft_allgather(const void* send_buf, void* recv_buf, size_t
  * Lent      both buffers are lent until *request completes.
  * Agree     count, type, op, and the order of starts on `comm`, are the same on every rank.
  * Calling   any thread, one at a time per communicator. Does not block.
- * Cost      the first call with a signature builds a schedule (allocates); later calls do not
- * allocate. Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
  *           Failures after the start come from weft_test and weft_wait.
  * Undefined touching recv_buf, or writing send_buf, before completion.
  * Source    MPI-5.0 section 6.12.9

@@ -27,13 +27,14 @@ typedef enum weft_engine {
  * Join the job: find the other ranks and connect to them. A program that was not started by a
  * launcher is a job of one rank.
  *
- * Agree     the WEFT_* settings that shape messages, and the Weft version, are the same on every
- * rank. Calling   once per process, collective over the job; blocks until every rank has called it.
+ * Agree     the WEFT_* settings that shape messages, and the Weft version, are the same on every rank.
+ * Calling   once per process, collective over the job; blocks until every rank has called it.
  * Returns   WEFT_OK.
  *           WEFT_REFUSED_STATE: already called, or the launcher is gone.
  *           WEFT_REFUSED_SETTING: a WEFT_* setting is malformed, or differs from another rank's
  *           (the detail names the rank and the setting).
  *           WEFT_REFUSED_MEMORY, WEFT_REFUSED_UNSUPPORTED: what the detail says.
+ *           WEFT_BROKEN_*: a rank ended, or the operating system failed, while ranks connected.
  */
 WEFT_API weft_status weft_init(void);
 
@@ -42,8 +43,7 @@ WEFT_API weft_status weft_init(void);
  *
  * Calling   one thread, while no other is inside Weft.
  * Returns   WEFT_OK. WEFT_REFUSED_STATE before weft_init or after weft_finalize.
- *           WEFT_REFUSED_OUTSTANDING: operations are pending (the detail lists them); nothing
- * changed.
+ *           WEFT_REFUSED_OUTSTANDING: operations are pending (the detail lists them); nothing changed.
  */
 WEFT_API weft_status weft_finalize(void);
 
@@ -78,8 +78,7 @@ WEFT_API weft_status weft_comm_size(weft_comm comm, int* size);
  * continue under the new engine. The default is thread, or what WEFT_ENGINE says.
  *
  * Calling   any thread after weft_init. Leaving a thread engine waits for its thread to end.
- * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for an unknown engine; WEFT_REFUSED_STATE before
- * weft_init.
+ * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for an unknown engine; WEFT_REFUSED_STATE before weft_init.
  */
 WEFT_API weft_status weft_set_engine(weft_engine engine);
 

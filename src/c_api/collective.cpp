@@ -26,7 +26,8 @@ weft_status start_and_wait(const char* function, const Call& call, weft_comm com
             Result<Request*> started = communicator.start(call);
             if (!started.is_ok()) return started.status();
             // The caller would have no handle to come back with.
-            return c_api::wait_and_settle(process, **started, /*interruptible=*/false);
+            return c_api::wait_and_settle(process, process.requests().handle((*started)->place),
+                                          /*interruptible=*/false);
         });
 }
 

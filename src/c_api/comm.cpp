@@ -1,6 +1,8 @@
 // The bodies of weft/comm.h.
 #include "weft/comm.h"
 
+#include <pthread.h>
+
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -13,7 +15,8 @@ using namespace weft;
 namespace {
 
 std::mutex lifetime_mutex;  // weft_init and weft_finalize
-std::unique_ptr<Process> owned_process;
+// Owned, and ended by weft_finalize only: a process that ends without it has not left in good order,
+// and its peers must see it die.
 std::atomic<Process*> process_pointer{nullptr};
 bool finalized = false;
 
@@ -24,15 +27,18 @@ Process* c_api::current_process() { return process_pointer.load(std::memory_orde
 weft_status weft_init(void) {
     return c_api::guarded("weft_init", []() -> Status {
         std::lock_guard<std::mutex> one(lifetime_mutex);
-        if (owned_process) return failure(WEFT_REFUSED_STATE, "Weft is initialized already");
+        if (c_api::current_process()) {
+            return failure(WEFT_REFUSED_STATE, "Weft is initialized already");
+        }
         if (finalized) {
             return failure(WEFT_REFUSED_STATE,
                            "Weft was finalized; a process can join its job once");
         }
         Result<std::unique_ptr<Process>> joined = join_job();
         if (!joined.is_ok()) return joined.status();
-        owned_process = std::move(*joined);
-        process_pointer.store(owned_process.get(), std::memory_order_release);
+        process_pointer.store(joined->release(), std::memory_order_release);
+        // A forked child is no rank: what it does must not look like its parent's doing.
+        pthread_atfork(nullptr, nullptr, [] { process_pointer.store(nullptr); });
         return ok;
     });
 }
@@ -40,14 +46,21 @@ weft_status weft_init(void) {
 weft_status weft_finalize(void) {
     return c_api::guarded("weft_finalize", []() -> Status {
         std::lock_guard<std::mutex> one(lifetime_mutex);
-        if (!owned_process) return failure(WEFT_REFUSED_STATE, "Weft is not initialized");
+        std::unique_ptr<Process> process(c_api::current_process());
+        if (!process) return failure(WEFT_REFUSED_STATE, "Weft is not initialized");
         {
-            Engine::Hold hold(owned_process->engine());
-            owned_process->engine().progress();
-            WEFT_RETURN_IF_NOT_OK(owned_process->refuse_outstanding());
+            Engine::Hold hold(process->engine());
+            process->engine().progress();
+            Status outstanding = process->refuse_outstanding();
+            if (!outstanding.is_ok()) {
+                process.release();
+                return outstanding;
+            }
+            // What ended operations still owe to their peers.
+            Executor& executor = process->executor();
+            (void)process->engine().wait_until([&] { return !executor.has_work(); }, false);
         }
         process_pointer.store(nullptr, std::memory_order_release);
-        owned_process.reset();
         finalized = true;
         return ok;
     });

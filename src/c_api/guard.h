@@ -53,7 +53,8 @@ weft_status guarded_communicator(const char* function, weft_comm comm, Body body
     });
 }
 
-// Waits for one request that exists, and settles it. The engine is held.
-Status wait_and_settle(Process& process, Request& request, bool interruptible = true);
+// Waits for one request and settles it. The engine is held. The request goes by its handle, because
+// another thread may settle it meanwhile: that is refused.
+Status wait_and_settle(Process& process, std::uintptr_t handle, bool interruptible = true);
 
 }  // namespace weft::c_api

@@ -123,7 +123,10 @@ Result<Checked> check(const Call& call, Place place) {
     }
     if (checked.is_ok()) {
         checked->signature.collective = call.collective;
-        checked->signature.element_bytes = static_cast<std::int64_t>(type_bytes(call.type));
+        // Data that only moves may be described by different types on different ranks.
+        if (call.collective == Collective::allreduce) {
+            checked->signature.element_bytes = static_cast<std::int64_t>(type_bytes(call.type));
+        }
     }
     return checked;
 }

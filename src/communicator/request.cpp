@@ -22,6 +22,12 @@ Request& Prepared::take() {
     return request;
 }
 
+std::int64_t Prepared::memory_bytes() const {
+    std::int64_t bytes = schedule.memory_bytes();
+    for (const auto& request : requests) bytes += request->memory_bytes();
+    return bytes;
+}
+
 void Prepared::give_back(Request& request) {
     table.renew(request.place);
     request.next_free = free;

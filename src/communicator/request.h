@@ -39,6 +39,8 @@ struct Prepared {
 
     // An idle request; makes one when all are in use.
     Request& take();
+    // Of the schedule and all requests made for it.
+    std::int64_t memory_bytes() const;
     // Back to the idle ones; its handles become invalid.
     void give_back(Request& request);
 

@@ -20,7 +20,26 @@ Prepared* ScheduleCache::find(const Signature& signature) {
     return nullptr;
 }
 
+// Drops idle entries, the least recently used first, until the rest keeps to the limit.
+void ScheduleCache::make_room() {
+    while (true) {
+        std::int64_t bytes = 0;
+        std::unique_ptr<Prepared>* oldest = nullptr;
+        for (Set& set : sets_) {
+            for (auto& entry : set) {
+                if (!entry) continue;
+                bytes += entry->memory_bytes();
+                if (entry->taken > 0) continue;
+                if (!oldest || entry->last_used < (*oldest)->last_used) oldest = &entry;
+            }
+        }
+        if (bytes <= memory_bytes_max || !oldest) return;
+        oldest->reset();
+    }
+}
+
 Prepared& ScheduleCache::insert(const Signature& signature, Schedule schedule) {
+    make_room();
     auto made = std::make_unique<Prepared>(signature, std::move(schedule), table_);
     made->last_used = ++uses_;
     std::unique_ptr<Prepared>* room = nullptr;

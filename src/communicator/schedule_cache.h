@@ -31,7 +31,11 @@ class ScheduleCache {
     static constexpr std::size_t ways = 4;
     using Set = std::array<std::unique_ptr<Prepared>, ways>;
 
+    // Of all entries together, scratch included: idle ones are dropped beyond it.
+    static constexpr std::int64_t memory_bytes_max = 64 << 20;
+
     Set& set_of(const Signature& signature);
+    void make_room();
 
     HandleTable<Request>& table_;
     std::array<Set, sets> sets_;

@@ -31,6 +31,8 @@ constexpr int hasty_polls = 16;
 // The progress thread sleeps at once, except in the midst of a large message: there it waits about
 // as long as falling asleep and waking up would take.
 constexpr std::int64_t thread_spin_ns = 20'000;
+// A program that only tests learns of a peer's death within this time of its calls.
+constexpr std::int64_t look_every_ns = 1'000'000;
 // Where spinning would take a core from another rank, a wait gives its core away so often first.
 constexpr int yields_before_sleep = 4;
 
@@ -52,11 +54,32 @@ void Engine::lock() {
     contenders_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void Engine::yield_to_contenders() {
-    if (contenders_.load(std::memory_order_relaxed) == 0) return;
+// True: the lock was given up, and everything may have changed.
+bool Engine::yield_to_contenders() {
+    if (contenders_.load(std::memory_order_relaxed) == 0) return false;
     unlock();
     sched_yield();
     lock();
+    return true;
+}
+
+bool Engine::progress() {
+    bool moved = executor_.progress();
+    if (moved || leader_) return moved;
+    // A death does not show in a transport's memory. Whoever sleeps is woken by it; a program that
+    // tests again and again looks now and then.
+    std::int64_t now = now_ns();
+    if (now - looked_ns_ < look_every_ns) return false;
+    looked_ns_ = now;
+    for (Transport* transport : transports_) transport->acknowledge(Sleeper::waiter);
+    return executor_.progress();
+}
+
+std::uint64_t Engine::finished() {
+    lock();
+    std::uint64_t count = executor_.finished();
+    unlock();
+    return count;
 }
 
 // Tells every transport who sleeps from now on. False: something has arrived, drive first.
@@ -77,16 +100,17 @@ void Engine::tell_waiters() {
 void Engine::leave() {
     tell_waiters();
     EngineKind engine = kind();
-    if (executor_.active() > 0 && engine != EngineKind::manual) ensure_thread();
+    if (executor_.is_pending() && engine != EngineKind::manual) ensure_thread();
     int polls = 0;
     while (true) {
         Sleeper sleeper = Sleeper::none;
         if (leader_sleeps_) {
             sleeper = Sleeper::waiter;
-        } else if (executor_.active() > 0 && engine == EngineKind::thread) {
+        } else if (!leader_ && executor_.is_pending() && engine == EngineKind::thread) {
             sleeper = Sleeper::thread;
         }
-        if (sleeper == armed_) break;
+        // What a start has made to do itself is announced by no arrival: arm() looks at that too.
+        if (sleeper == armed_ && (sleeper == Sleeper::none || !executor_.has_work())) break;
         if (sleeper == Sleeper::thread && is_hasty_ && polls++ < hasty_polls) {
             executor_.progress();
             tell_waiters();
@@ -133,12 +157,12 @@ weft_status Engine::lead(DonePointer done, void* context, bool interruptible) {
         bool moved = executor_.progress();
         if (followers_ > 0) tell_waiters();
         if (done(context)) break;
-        if (moved) {
+        bool yielded = yield_to_contenders();
+        if (moved || yielded) {
             polls = yields = 0;
             spin_begin_ns = 0;
             continue;
         }
-        yield_to_contenders();
         if (may_spin_) {
             if (spin_begin_ns != 0) cpu_relax();
             if (++polls < polls_per_look) continue;
@@ -158,12 +182,14 @@ weft_status Engine::lead(DonePointer done, void* context, bool interruptible) {
         }
         std::int64_t sleep_begin_ns = now_ns();
         if (arm(Sleeper::waiter)) {
-            told_finished_ = executor_.finished();
             leader_sleeps_ = true;
             sleep(Sleeper::waiter);
             leader_sleeps_ = false;
         }
         arm(Sleeper::none);
+        if (followers_ > 0 && interrupted_.load(std::memory_order_relaxed)) {
+            followers_wake_.notify_all();
+        }
         // Spinning a little longer would have caught a short sleep; a long one was worth it.
         std::int64_t slept_ns = now_ns() - sleep_begin_ns;
         spin_ns_ = std::clamp(slept_ns < spin_max_ns ? spin_ns_ * 2 : spin_ns_ / 2, spin_min_ns,
@@ -195,6 +221,9 @@ void Engine::sleep(Sleeper sleeper) {
     int woken = poll(descriptors, n, -1);
     lock();
     if (woken <= 0) return;  // a signal: the caller looks at interrupted_
+    // Who rings a doorbell takes the mark that says whom to ring.
+    bool rung = woken > 1 || descriptors[0].revents == 0;
+    if (rung && armed_ == sleeper) armed_ = Sleeper::none;
     wake.clear();
     for (Transport* transport : transports_) transport->acknowledge(sleeper);
 }
@@ -261,9 +290,9 @@ void Engine::thread_main() {
         // A leader that sleeps may have missed what woke this thread: the end of a peer wakes both
         // sleepers, but only one of them gets to see it.
         bool drives = !leader_ || leader_sleeps_;
-        bool moved = drives && executor_.active() > 0 && executor_.progress();
+        bool moved = drives && executor_.is_pending() && executor_.progress();
         tell_waiters();
-        bool pending = executor_.active() > 0;
+        bool pending = executor_.is_pending();
         if (pending && !leader_) {
             if (pieces != executor_.pieces_moved()) {
                 pieces = executor_.pieces_moved();

@@ -59,7 +59,10 @@ class Engine {
     };
 
     // Drive once, inside a Hold.
-    bool progress() { return executor_.progress(); }
+    bool progress();
+
+    // How many runs have ended. Looks only: drives nothing, arms nobody.
+    std::uint64_t finished();
 
     // Inside a Hold: drive, spin and finally sleep until `done()` is true; evaluated with the lock
     // held. Returns WEFT_OK or, if it may be interrupted, WEFT_INTERRUPTED.
@@ -85,7 +88,7 @@ class Engine {
     void sleep(Sleeper sleeper);
     void ensure_thread();
     void change_kind(EngineKind kind);
-    void yield_to_contenders();
+    bool yield_to_contenders();
     void thread_main();
     void thread_poll_main();
     void tell_waiters();
@@ -105,8 +108,9 @@ class Engine {
     std::uint64_t told_finished_ = 0;
     std::condition_variable followers_wake_;
     std::int64_t spin_ns_;
-    std::int64_t armed_ns_ = 0;  // when the transports were armed for the thread
-    bool is_hasty_ = false;      // the program waited right after its last start
+    std::int64_t looked_ns_ = 0;  // when progress() last looked for peers that died
+    std::int64_t armed_ns_ = 0;   // when the transports were armed for the thread
+    bool is_hasty_ = false;       // the program waited right after its last start
 
     std::thread thread_;
     bool stopping_ = false;

@@ -67,11 +67,11 @@ bool Executor::progress() {
         for (const Suspect& suspect : suspects_) break_context(suspect.context, suspect.failure);
         suspects_.clear();
     }
-    if (first_ready_) {
-        moved = true;
-        drain();
-    }
-    return moved;
+    return drain() || moved;
+}
+
+bool Executor::has_work() const {
+    return std::ranges::any_of(transports_, [](Transport* t) { return t->has_work(); });
 }
 
 void Executor::poll_all(bool& moved) {
@@ -136,16 +136,20 @@ void Executor::release(Run& run, Instance instance) {
     if (--run.missing_[instance] == 0) push_ready(run, instance);
 }
 
-void Executor::drain() {
+// False: nothing could be executed.
+bool Executor::drain() {
+    bool executed = false;
     while (Run* run = first_ready_) {
         first_ready_ = run->next_ready_;
         if (!first_ready_) last_ready_ = nullptr;
-        drain(*run);
+        executed |= drain(*run);
     }
+    return executed;
 }
 
 // Executes what is ready in `run`. `queued_` stays set meanwhile, so that nothing queues it twice.
-void Executor::drain(Run& run) {
+bool Executor::drain(Run& run) {
+    bool executed = false;
     std::uint32_t busy = 0;
     while (run.ready_count_ > busy) {
         Instance instance = run.ready_[run.ready_begin_];
@@ -154,6 +158,8 @@ void Executor::drain(Run& run) {
         if (!execute(run, instance)) {
             push_ready(run, instance);
             ++busy;
+        } else {
+            executed = true;
         }
     }
     if (run.ready_count_ == 0) {
@@ -162,6 +168,7 @@ void Executor::drain(Run& run) {
         run.next_ready_ = stalled_;
         stalled_ = &run;
     }
+    return executed;
 }
 
 // False: the transport was busy, nothing happened.

@@ -42,6 +42,10 @@ class Executor {
     Run* first_active() const { return first_active_; }
     static Run* next_active(const Run& run) { return run.next_active_; }
     std::uint32_t active() const { return active_; }
+    // Whether a transport has something to do that no arrival will announce.
+    bool has_work() const;
+    // Whether anything is left to advance: runs, or what ended runs owe to others.
+    bool is_pending() const { return active_ > 0 || has_work(); }
     // Counts the pieces of large messages that all transports have moved.
     std::uint64_t pieces_moved() const { return pieces_moved_; }
     // Counts the runs that ended.
@@ -75,8 +79,8 @@ class Executor {
     void release_lane(Run& run, std::int32_t lane);
     void append_ready(Run& run);
     void remove_from_queues(Run& run);
-    void drain();
-    void drain(Run& run);
+    bool drain();
+    bool drain(Run& run);
     bool execute(Run& run, Instance instance);
     void issued(Run& run, OpId op, Run::RepeatState* state, std::int64_t iteration);
     void completed(Run& run, OpId op, Run::RepeatState* state, std::int64_t iteration);

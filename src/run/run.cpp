@@ -23,4 +23,9 @@ Run::Run(const Schedule& schedule) : schedule_(schedule) {
     }
 }
 
+std::int64_t Run::memory_bytes() const {
+    return static_cast<std::int64_t>(sizeof *this + missing_.size() * 2 * sizeof(Instance)) +
+           schedule_.scratch_bytes();
+}
+
 }  // namespace weft

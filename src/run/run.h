@@ -38,6 +38,7 @@ class Run {
     bool is_done() const { return !active_; }
     const Failure& failure() const { return failure_; }
     Stream* stream() const { return stream_; }
+    std::int64_t memory_bytes() const;
 
   private:
     friend class Executor;

@@ -73,6 +73,7 @@ OpId ScheduleBuilder::join(std::span<const OpId> after) { return add(Op{}, after
 
 void ScheduleBuilder::order(OpId before, OpId after, std::uint32_t distance) {
     if (before == no_op) return;
+    WEFT_ASSERT(distance < 16);
     WEFT_ASSERT(before < schedule_.ops_.size() && after < schedule_.ops_.size());
     if (before >= after && distance == 0) may_have_cycle_ = true;
     if (in_repeat_) {
@@ -100,10 +101,12 @@ void ScheduleBuilder::repeat_begin(Blocks blocks, After after) {
     Repeat repeat;
     repeat.entry = join(after);
     repeat.first = static_cast<OpId>(schedule_.ops_.size());
-    repeat.iterations = (blocks.total_bytes + blocks.block_bytes - 1) / blocks.block_bytes;
     repeat.window = blocks.window;
-    repeat.stride = blocks.block_bytes;
-    repeat.short_bytes = repeat.iterations * blocks.block_bytes - blocks.total_bytes;
+    repeat.stride = blocks.block_bytes * blocks.per_iteration;
+    repeat.iterations = (blocks.total_bytes + repeat.stride - 1) / repeat.stride;
+    repeat.short_bytes = repeat.iterations * repeat.stride - blocks.total_bytes;
+    // Several blocks, all shortened alike: only one block an iteration can be the short one.
+    WEFT_ASSERT(blocks.per_iteration == 1 || repeat.short_bytes == 0);
     repeat.scratch_begin = schedule_.scratch_bytes_;
     block_bytes_ = blocks.block_bytes;
     schedule_.repeats_.push_back(repeat);

@@ -38,14 +38,17 @@ class ScheduleBuilder {
     Region scratch(std::int64_t bytes);
 
     // Between repeat_begin and repeat_end the calls describe iteration 0 of a repeated block.
-    // `total_bytes` is cut into blocks of `block_bytes`, the last may be shorter; every region
-    // inside must have block_bytes bytes and moves on by block_bytes per iteration.
+    // `total_bytes` is cut into blocks of `block_bytes`, of which an iteration takes the next
+    // `per_iteration`; every region inside must have block_bytes bytes and moves on by so many
+    // blocks per iteration. With one block an iteration the last one may be shorter; with several
+    // the iterations must be whole, and the rest belongs behind the repeat.
     // repeat_end returns the operation that completes when all iterations have; operations inside
     // the repeat can not be named afterwards.
     struct Blocks {
         std::int64_t total_bytes = 0;
         std::int64_t block_bytes = 0;
         std::uint32_t window = 4;
+        std::int64_t per_iteration = 1;
     };
     void repeat_begin(Blocks blocks, After after = {});
     OpId repeat_end();

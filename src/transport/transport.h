@@ -108,6 +108,9 @@ class Transport {
     // other end, and sleeping until the next piece would cost more than it saves.
     virtual std::uint64_t pieces_moved() const { return 0; }
 
+    // poll() has something to do that no arrival will announce.
+    virtual bool has_work() const { return false; }
+
     // Forget every post of this context without completing it. When this returns, no buffer of
     // such a post will be touched or read again by anybody who then believes what it read.
     // Messages of the context that are still under way are dropped.

@@ -111,13 +111,7 @@ TEST(ThreadEngine, CompletesWithoutAnyCall) {
     }
     std::int64_t deadline = now_ns() + 20'000'000'000;
     for (Rank rank = 0; rank < 3; ++rank) {
-        while (true) {
-            {
-                Engine& engine = job.at(rank).process().engine();
-                // The lock alone; a Hold would drive nothing either, but arm when it ends.
-                Engine::Hold hold(engine);
-                if (job.at(rank).process().executor().active() == 0) break;
-            }
+        while (job.at(rank).process().engine().finished() == 0) {
             ASSERT_LT(now_ns(), deadline) << "rank " << rank << " has not advanced by itself";
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
@@ -150,6 +144,37 @@ TEST(ManualEngine, StartsNoThreadAndMovesOnlyInsideCalls) {
     EXPECT_EQ(status[0], WEFT_OK);
     EXPECT_EQ(status[1], WEFT_OK);
     EXPECT_EQ(into, from);
+}
+
+// Threads of one rank start, test and wait side by side, spinning and sleeping, with large messages in
+// between; the other rank is slow. Whoever completes a run, its waiter must learn it, and what
+// nobody waits for must go on by itself.
+TEST_P(Engines, KeepOthersGoingBesideAWait) {
+    ThreadJob job(2, {.engine = GetParam(), .may_spin = true});
+    constexpr int rounds = 150;
+    job.run([&](ThreadRank& rank) {
+        std::vector<std::uint64_t> large(30000);
+        for (int round = 0; round < rounds; ++round) {
+            std::uint64_t small[2] = {};
+            weft_request requests[3];
+            for (std::size_t i = 0; i < 2; ++i) {
+                if (rank.rank() == 0) small[i] = static_cast<std::uint64_t>(round) + i;
+                ASSERT_EQ(rank.ibcast(&small[i], 1, WEFT_UINT64, 0, &requests[i]), WEFT_OK);
+                if (rank.rank() == 0 && round % 8 == 0) {
+                    std::this_thread::sleep_for(std::chrono::microseconds(200));
+                }
+            }
+            ASSERT_EQ(rank.ibcast(large.data(), large.size(), WEFT_UINT64, 1, &requests[2]),
+                      WEFT_OK);
+            std::thread waits([&] { EXPECT_EQ(rank.wait(&requests[0]), WEFT_OK); });
+            weft_status status = WEFT_PENDING;
+            while (status == WEFT_PENDING) status = rank.test(&requests[1]);
+            EXPECT_EQ(status, WEFT_OK);
+            waits.join();
+            EXPECT_EQ(rank.wait(&requests[2]), WEFT_OK);
+            EXPECT_EQ(small[1], static_cast<std::uint64_t>(round) + 1);
+        }
+    });
 }
 
 TEST(Wait, ReturnsWhenInterrupted) {

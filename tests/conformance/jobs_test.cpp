@@ -45,11 +45,19 @@ TEST_P(Jobs, WithLargeMessagesFetchedFromTheSender) {
 TEST_P(Jobs, WithSmallRings) { run_job(3, GetParam(), 61, 80, "WEFT_SHM_RING=16384"); }
 
 TEST_P(Jobs, WithEveryAlgorithmForced) {
-    run_job(4, GetParam(), 71, 60,
-            "WEFT_ALGORITHM_BCAST=chain:segment=10000,window=3 WEFT_ALGORITHM_ALLGATHER=ring");
-    run_job(5, GetParam(), 72, 60,
-            "WEFT_ALGORITHM_BCAST=chain_rounds WEFT_ALGORITHM_ALLGATHER=bruck");
-    run_job(3, GetParam(), 73, 60, "WEFT_ALGORITHM_BCAST=binomial");
+    for (int ranks : {2, 3, 4, 7}) {
+        run_job(ranks, GetParam(), 71, 40,
+                "WEFT_ALGORITHM_BCAST=chain:segment=10000,window=3 WEFT_ALGORITHM_ALLGATHER=ring");
+        run_job(ranks, GetParam(), 72, 40,
+                "WEFT_ALGORITHM_BCAST=chain_rounds WEFT_ALGORITHM_ALLGATHER=bruck");
+        run_job(ranks, GetParam(), 73, 40, "WEFT_ALGORITHM_BCAST=binomial");
+    }
+}
+
+TEST(Jobs, AreNotDisturbedByAForkedChildThatExits) {
+    Process job(build + "/weft run --timeout 60 -n 2 " + build + "/tests/conformance/fork_program");
+    job.finish();
+    EXPECT_EQ(job.status, 0) << job.out << job.err;
 }
 
 TEST(PollingJobs, OfTwoRanks) { run_job(2, "thread:poll", 81, 100); }

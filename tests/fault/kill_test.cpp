@@ -10,7 +10,7 @@ namespace weft::test {
 namespace {
 
 class Killed : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Engine, Killed, testing::Values("manual", "thread"));
+INSTANTIATE_TEST_SUITE_P(Engine, Killed, testing::Values("manual", "thread", "tests"));
 
 TEST_P(Killed, RankIsNamedByAllOthers) {
     const std::string build = WEFT_BUILD_DIR;

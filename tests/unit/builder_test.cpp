@@ -76,6 +76,23 @@ TEST(Builder, RepeatsAreStoredOnce) {
     EXPECT_EQ(s.lanes()[static_cast<std::size_t>(s.lane_of(out))].gate, r.entry);
 }
 
+TEST(Builder, AnIterationMayTakeSeveralBlocks) {
+    ScheduleBuilder builder(1, 3);
+    builder.repeat_begin({.total_bytes = 960, .block_bytes = 32, .window = 4, .per_iteration = 3});
+    OpId first = builder.recv({Buffer::recv, 0, 32}, 0);
+    OpId third = builder.recv({Buffer::recv, 64, 32}, 0);
+    builder.repeat_end();
+    Schedule s = *builder.seal();
+    EXPECT_EQ(s.repeats()[0].iterations, 10);
+    EXPECT_EQ(s.at(first, 2).into_offset, 192);
+    EXPECT_EQ(s.at(third, 9).into_offset, 960 - 32);
+    EXPECT_EQ(s.at(third, 9).bytes, 32);
+    // Within an iteration the blocks follow one another on the lane, and then the next iteration's.
+    EXPECT_EQ(s.after_issue(first).to, third);
+    EXPECT_EQ(s.after_issue(third).to, first);
+    EXPECT_EQ(s.after_issue(third).distance, 1u);
+}
+
 TEST(Builder, ARepeatOfNothingIsAJoin) {
     ScheduleBuilder builder(1, 3);
     builder.repeat_begin({.total_bytes = 0, .block_bytes = 64, .window = 4});

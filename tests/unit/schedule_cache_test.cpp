@@ -48,6 +48,23 @@ TEST(ScheduleCache, IsBoundedAndKeepsWhatIsInUse) {
     EXPECT_NE(cache.find(signature(5000)), nullptr);
 }
 
+TEST(ScheduleCache, IsBoundedInMemory) {
+    HandleTable<Request> table;
+    ScheduleCache cache(table);
+    for (std::int64_t bytes = 0; bytes < 100; ++bytes) {
+        ScheduleBuilder builder(0, 1);
+        builder.scratch(8 << 20);
+        Prepared& made = cache.insert(signature(bytes), *builder.seal());
+        made.give_back(made.take());
+    }
+    int kept = 0;
+    for (std::int64_t bytes = 0; bytes < 100; ++bytes) {
+        kept += cache.find(signature(bytes)) != nullptr;
+    }
+    EXPECT_LE(kept, 9);  // of 8 MiB each
+    EXPECT_NE(cache.find(signature(99)), nullptr);
+}
+
 TEST(ScheduleCache, UsesAScheduleOnceWhenEverythingIsInUse) {
     HandleTable<Request> table;
     ScheduleCache cache(table);

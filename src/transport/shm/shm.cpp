@@ -129,6 +129,10 @@ bool ShmTransport::arm(Sleeper sleeper) {
     return may_sleep && backlog_.empty();
 }
 
+bool ShmTransport::has_work() const {
+    return !backlog_.empty() || std::ranges::any_of(peers_, &Peer::has_work);
+}
+
 void ShmTransport::acknowledge(Sleeper sleeper) {
     doorbells_.silence(sleeper);
     look_for_lost_peers();

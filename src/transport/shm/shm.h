@@ -55,6 +55,7 @@ class ShmTransport final : public Transport {
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
     void acknowledge(Sleeper sleeper) override;
+    bool has_work() const override;
     std::uint64_t pieces_moved() const override { return counters_.pieces_moved; }
     void abandon(std::uint32_t context) override;
 

@@ -1,0 +1,34 @@
+// A rank forks; the child is no rank, and its exit says nothing about its parent. Ranks may also describe
+// the same bytes with different types. Ends with status 1 and a sentence when either does harm.
+#include <sys/wait.h>
+#include <unistd.h>
+#include <weft/weft.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+int main() {
+    setenv("WEFT_ALGORITHM_BCAST", "chain:segment=1001", 1);
+    int rank = -1;
+    if (weft_init() != WEFT_OK) return std::fprintf(stderr, "%s\n", weft_last_detail()), 1;
+    weft_comm world = weft_comm_world();
+    weft_comm_rank(world, &rank);
+    if (weft_barrier(world) != WEFT_OK) return std::fprintf(stderr, "%s\n", weft_last_detail()), 1;
+    if (rank == 0) {
+        pid_t child = fork();
+        if (child == 0) std::exit(weft_is_initialized());
+        int status = -1;
+        if (waitpid(child, &status, 0) != child || status != 0) {
+            return std::fprintf(stderr, "the child believes that it is a rank\n"), 1;
+        }
+    }
+    double values[1000] = {};
+    values[999] = rank == 0 ? 5 : 0;
+    weft_status status = rank == 0 ? weft_bcast(values, 8000, WEFT_BYTE, 0, world)
+                                   : weft_bcast(values, 1000, WEFT_FLOAT64, 0, world);
+    if (status != WEFT_OK || values[999] != 5 || weft_barrier(world) != WEFT_OK ||
+        weft_finalize() != WEFT_OK) {
+        return std::fprintf(stderr, "rank %d: %s\n", rank, weft_last_detail()), 1;
+    }
+    return 0;
+}
