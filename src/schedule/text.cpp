@@ -27,7 +27,9 @@ const char* buffer_name(Buffer buffer) {
     return "?";
 }
 
-std::string region_text(Region region) {
+}  // namespace
+
+std::string to_text(Region region) {
     if (region.bytes == 0) return "nothing";
     std::string text;
     print(text, "%s[%lld..%lld)", buffer_name(region.buffer), static_cast<long long>(region.offset),
@@ -35,9 +37,9 @@ std::string region_text(Region region) {
     return text;
 }
 
-std::string op_text(const Op& op) {
-    const std::string from = region_text(op.from());
-    const std::string into = region_text(op.into());
+std::string to_text(const Op& op) {
+    const std::string from = to_text(op.from());
+    const std::string into = to_text(op.into());
     const std::string peer = "rank " + std::to_string(op.peer);
     switch (op.kind) {
         case OpKind::join: return "join";
@@ -49,6 +51,8 @@ std::string op_text(const Op& op) {
     }
     return "?";
 }
+
+namespace {
 
 struct Predecessor {
     OpId op;
@@ -97,7 +101,7 @@ std::string to_text(const Schedule& schedule) {
         for (const Repeat& repeat : schedule.repeats()) {
             if (repeat.exit == id) after += after.empty() ? "after the repeat" : " and the repeat";
         }
-        lines.push_back({op + op_text(schedule.ops()[id]), after});
+        lines.push_back({op + to_text(schedule.ops()[id]), after});
     }
     std::size_t width = 0;
     for (const Line& line : lines) width = std::max(width, line.op.size());

@@ -16,4 +16,8 @@ namespace weft {
 // lines, and not shown.
 std::string to_text(const Schedule& schedule);
 
+// One operation, one region: "recv    recv[0..64) <- rank 1", "recv[0..64)".
+std::string to_text(const Op& op);
+std::string to_text(Region region);
+
 }  // namespace weft

@@ -1,9 +1,12 @@
-// `weft schedule`: prints the schedules of a collective and what they cost.
+// `weft schedule`: prints the schedules of a collective and what they cost, and checks them.
 #include <cstdio>
 #include <memory>
 #include <string>
 
 #include "algorithm/catalogue.h"
+#include "schedule/check.h"
+#include "schedule/dot.h"
+#include "schedule/goal.h"
 #include "schedule/measure.h"
 #include "schedule/text.h"
 #include "weft/commands.h"
@@ -19,6 +22,8 @@ struct Options {
     std::string algorithm;
     algorithm::Problem problem;
     Rank rank = -1;  // all
+    std::string format = "text";
+    bool check = false;
     bool list = false;
 };
 
@@ -42,13 +47,16 @@ const Entry& find_algorithm(const Family& family, const std::string& name) {
     refuse("algorithm = " + name + "; expected one of: " + known);
 }
 
-void check(const Options& options) {
+void validate(const Options& options) {
     const std::string last = std::to_string(options.problem.ranks - 1);
     if (options.problem.root >= options.problem.ranks) {
         refuse("root = " + std::to_string(options.problem.root) + "; expected 0.." + last);
     }
     if (options.rank >= options.problem.ranks) {
         refuse("rank = " + std::to_string(options.rank) + "; expected 0.." + last);
+    }
+    if (options.rank >= 0 && options.format == "goal") {
+        refuse("--rank with --format goal; a simulation needs all ranks");
     }
 }
 
@@ -63,6 +71,54 @@ void print_summary(const Entry& entry, const Options& options, const Measures& m
                 n(m.sent_bytes_max), n(entry.sent_bytes_max(size)));
 }
 
+// Says what the checker has proved, or found; the findings are the program's failure.
+void print_check(const Family& family, const Options& options,
+                 std::span<const Schedule> schedules) {
+    const algorithm::Problem& problem = options.problem;
+    Result<Promise> promise = promise_of(family.name, {.ranks = problem.ranks,
+                                                       .root = problem.root,
+                                                       .bytes = problem.bytes,
+                                                       .element_bytes = problem.element_bytes,
+                                                       .in_place = problem.in_place});
+    if (!promise.is_ok()) refuse(last_detail());
+    const Verdict verdict = check(schedules, *promise);
+    if (verdict.holds()) {
+        std::printf(
+            "proved           %lld messages meet, no deadlock, no hazard, result as "
+            "promised (%lld operations followed)\n",
+            static_cast<long long>(verdict.messages), static_cast<long long>(verdict.operations));
+        return;
+    }
+    for (const Finding& finding : verdict.findings) {
+        std::printf("%-16s %s\n", flaw_name(finding.flaw), finding.sentence.c_str());
+    }
+    throw CLI::RuntimeError(1);
+}
+
+void print_text(const Family& family, const Entry& entry, const Options& options,
+                std::span<const Schedule> schedules) {
+    std::printf("%s %s, %d ranks", family.name, entry.name, options.problem.ranks);
+    if (family.has_root) std::printf(", root %d", options.problem.root);
+    std::printf(", %lld bytes\n%s\n\n", static_cast<long long>(options.problem.bytes),
+                entry.source);
+    if (options.check) {
+        print_check(family, options, schedules);
+        return;
+    }
+    for (const Schedule& schedule : schedules) {
+        if (options.rank >= 0 && schedule.rank() != options.rank) continue;
+        std::printf("rank %d", schedule.rank());
+        if (schedule.scratch_bytes() > 0) {
+            std::printf(", %lld bytes of scratch",
+                        static_cast<long long>(schedule.scratch_bytes()));
+        }
+        std::printf("\n%s\n", to_text(schedule).c_str());
+    }
+    Result<Measures> measures = measure(schedules);
+    if (!measures.is_ok()) refuse(last_detail());
+    print_summary(entry, options, *measures);
+}
+
 void show(const Options& options) {
     const Family* family = algorithm::find_family(options.collective);
     if (options.list) {
@@ -73,26 +129,19 @@ void show(const Options& options) {
     }
     if (!family) refuse("name a collective, or --list");
     const Entry& entry = find_algorithm(*family, options.algorithm);
-    check(options);
+    validate(options);
     Result<std::vector<Schedule>> schedules = algorithm::build_all(entry, options.problem);
     if (!schedules.is_ok()) refuse(last_detail());
 
-    std::printf("%s %s, %d ranks", family->name, entry.name, options.problem.ranks);
-    if (family->has_root) std::printf(", root %d", options.problem.root);
-    std::printf(", %lld bytes\n%s\n\n", static_cast<long long>(options.problem.bytes),
-                entry.source);
-    for (const Schedule& schedule : *schedules) {
-        if (options.rank >= 0 && schedule.rank() != options.rank) continue;
-        std::printf("rank %d", schedule.rank());
-        if (schedule.scratch_bytes() > 0) {
-            std::printf(", %lld bytes of scratch",
-                        static_cast<long long>(schedule.scratch_bytes()));
-        }
-        std::printf("\n%s\n", to_text(schedule).c_str());
+    std::span<const Schedule> shown = *schedules;
+    if (options.rank >= 0) shown = shown.subspan(static_cast<std::size_t>(options.rank), 1);
+    if (options.format == "dot") {
+        std::fputs(to_dot(shown).c_str(), stdout);
+    } else if (options.format == "goal") {
+        std::fputs(to_goal(shown).c_str(), stdout);
+    } else {
+        print_text(*family, entry, options, *schedules);
     }
-    Result<Measures> measures = measure(*schedules);
-    if (!measures.is_ok()) refuse(last_detail());
-    print_summary(entry, options, *measures);
 }
 
 }  // namespace
@@ -126,6 +175,14 @@ void add_schedule(CLI::App& app) {
         ->check(CLI::Range(1, 65536))
         ->capture_default_str();
     command->add_flag("--in-place", problem.in_place, "The contribution is in the receive buffer");
+    CLI::Option* format =
+        command->add_option("--format", options->format, "text, dot (Graphviz), goal (LogGOPSim)")
+            ->check(CLI::IsMember({"text", "dot", "goal"}))
+            ->capture_default_str();
+    command
+        ->add_flag("--check", options->check,
+                   "Prove that the schedules do what the collective promises, or say what is wrong")
+        ->excludes(format);
     command->add_flag("--list", options->list, "List the algorithms");
     command->callback([options] { show(*options); });
 }

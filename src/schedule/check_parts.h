@@ -1,0 +1,67 @@
+// The parts of the checker. Each adds what it finds; the later ones rely on the earlier ones having
+// found nothing.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schedule/check.h"
+#include "schedule/check_values.h"
+
+namespace weft::checking {
+
+// What has been found, the first few of it.
+class Findings {
+  public:
+    void add(Flaw flaw, std::string sentence) {
+        if (list_.size() < shown_max) list_.push_back({flaw, std::move(sentence)});
+    }
+    bool empty() const { return list_.empty(); }
+    bool full() const { return list_.size() == shown_max; }
+    std::vector<Finding> take() { return std::move(list_); }
+
+  private:
+    static constexpr std::size_t shown_max = 4;
+    std::vector<Finding> list_;
+};
+
+// "operation 3 of rank 1 (recv recv[0..8) <- rank 0)", with the iteration if it is in a repeat.
+std::string name_of(const Schedule& schedule, OpId op, std::int64_t iteration);
+
+inline bool reads(const Op& op) { return op.kind != OpKind::join && op.kind != OpKind::recv; }
+inline bool writes(const Op& op) { return op.kind != OpKind::join && op.kind != OpKind::send; }
+// Whether the operand that it reads may be overwritten too.
+inline bool spoils(const Op& op) { return op.kind == OpKind::reduce_right; }
+
+// The schedules belong together, edges stay inside their repeat, regions inside their buffers.
+void check_structure(std::span<const Schedule> schedules, const Promise& promise,
+                     Findings& findings);
+
+// Sends and receives meet in pairs of equal size.
+void check_lanes(std::span<const Schedule> schedules, Findings& findings);
+
+// No two unordered operations conflict.
+void check_hazards(const Schedule& schedule, Findings& findings);
+
+// What one rank's buffers hold.
+struct Buffers {
+    Memory send;
+    Memory recv;
+    Memory scratch;
+
+    Memory& of(Buffer buffer) {
+        return buffer == Buffer::send ? send : buffer == Buffer::recv ? recv : scratch;
+    }
+};
+
+// Follows all ranks to their end, or to the deadlock; leaves the buffers as they then are. Returns
+// the number of operations done.
+std::int64_t play(std::span<const Schedule> schedules, const Promise& promise,
+                  std::vector<Buffers>& buffers, Terms& terms, Findings& findings);
+
+void check_result(const Promise& promise, std::vector<Buffers>& buffers, Terms& terms,
+                  Findings& findings);
+
+}  // namespace weft::checking

@@ -1,0 +1,105 @@
+// One rank while the checker follows it: which of its operations may run, and what it knows of the
+// others' having entered the call.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/schedule.h"
+
+namespace weft::checking {
+
+// An operation as it runs: its number outside of repeats; inside, a place in a row of counters.
+using Instance = std::uint32_t;
+
+struct Ready {
+    Rank rank;
+    Instance instance;
+};
+
+// For every instance, the ranks that must have entered before it runs; and before the rank's end.
+class Knowledge {
+  public:
+    Knowledge(Rank rank, Rank ranks, std::size_t instances);
+
+    void forget(Instance instance);
+    void learn(Instance instance, const Knowledge& other, Instance from) {
+        merge(of(instance), other.of(from));
+    }
+    void finish(Instance instance) { merge(at_end_.data(), of(instance)); }
+    bool at_end(Rank rank) const {
+        return at_end_[static_cast<std::size_t>(rank) / 64] >> (rank % 64) & 1;
+    }
+
+  private:
+    std::uint64_t* of(Instance instance) { return bits_.data() + instance * words_; }
+    const std::uint64_t* of(Instance instance) const { return bits_.data() + instance * words_; }
+    void merge(std::uint64_t* into, const std::uint64_t* from) const {
+        for (std::size_t i = 0; i < words_; ++i) into[i] |= from[i];
+    }
+
+    Rank own_;
+    std::size_t words_;
+    std::vector<std::uint64_t> bits_;
+    std::vector<std::uint64_t> at_end_;
+};
+
+// Iterations of a repeat begin in order, as the executor begins them; counters are kept for two
+// windows of them.
+class Player {
+  public:
+    // Puts what becomes ready into `ready`. `learns`: keeps knowledge, which costs memory.
+    Player(const Schedule& schedule, bool learns, std::vector<Ready>& ready);
+
+    const Schedule& schedule() const { return *schedule_; }
+
+    struct Place {
+        OpId op;
+        std::int64_t iteration;
+    };
+    Place place(Instance instance) const;
+    Op op(Instance instance) const;
+
+    void start();
+    void issued(Instance instance);
+    void completed(Instance instance);
+
+    bool has_completed(OpId outside_of_repeats) const {
+        return missing_[outside_of_repeats] == done;
+    }
+    // A message has come from another rank, which knew something when it sent it.
+    void hear(Instance recv, const Player& sender, Instance send) {
+        if (!knowledge_.empty()) knowledge_[0].learn(recv, sender.knowledge_[0], send);
+    }
+    bool knows_at_end(Rank rank) const { return knowledge_[0].at_end(rank); }
+
+  private:
+    static constexpr std::uint32_t done = 0xffffffffu;
+
+    struct RepeatState {
+        Instance first_instance = 0;
+        std::int64_t rows = 0;
+        std::int64_t begun = 0;
+        std::int64_t completed = 0;
+        std::vector<std::int64_t> iteration_in_row = {};
+        std::vector<std::uint32_t> left_in_row = {};
+    };
+
+    static constexpr std::size_t outside = static_cast<std::size_t>(-1);
+    std::size_t repeat_index(Instance instance) const;  // `outside`: in none
+    Instance instance_of(std::size_t repeat, OpId op, std::int64_t iteration) const;
+
+    void release(Instance instance, Instance because_of);
+    void follow(Edge edge, Instance from);
+    void begin_repeat(std::size_t index);
+    void begin_iterations(std::size_t index);
+    void prepare(std::size_t index, std::int64_t iteration);
+
+    const Schedule* schedule_;
+    std::vector<Ready>* ready_;
+    std::vector<std::uint32_t> missing_;  // by instance: edges yet to come; `done`
+    std::vector<RepeatState> repeats_;
+    std::vector<Knowledge> knowledge_;  // one, or none
+};
+
+}  // namespace weft::checking
