@@ -100,13 +100,13 @@ void Engine::tell_waiters() {
 void Engine::leave() {
     tell_waiters();
     EngineKind engine = kind();
-    if (executor_.is_pending() && engine != EngineKind::manual) ensure_thread();
+    if (engine != EngineKind::manual && executor_.is_pending()) ensure_thread();
     int polls = 0;
     while (true) {
         Sleeper sleeper = Sleeper::none;
         if (leader_sleeps_) {
             sleeper = Sleeper::waiter;
-        } else if (!leader_ && executor_.is_pending() && engine == EngineKind::thread) {
+        } else if (!leader_ && engine == EngineKind::thread && executor_.is_pending()) {
             sleeper = Sleeper::thread;
         }
         // What a start has made to do itself is announced by no arrival: arm() looks at that too.
