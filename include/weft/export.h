@@ -1,4 +1,4 @@
-/* Visibility of the public symbols. */
+/* Visibility of the public symbols, and enumerations that C and C++ see alike. */
 #ifndef WEFT_EXPORT_H
 #define WEFT_EXPORT_H
 
@@ -6,6 +6,13 @@
 #define WEFT_API __attribute__((visibility("default")))
 #else
 #define WEFT_API
+#endif
+
+/* C++ gives an enumeration only the values of its own range; a caller's mistake may be any int. */
+#ifdef __cplusplus
+#define WEFT_ENUM(name) enum name : int
+#else
+#define WEFT_ENUM(name) enum name
 #endif
 
 #endif

@@ -18,6 +18,7 @@ std::mutex lifetime_mutex;  // weft_init and weft_finalize
 // Owned, and ended by weft_finalize only: a process that ends without it has not left in good order,
 // and its peers must see it die.
 std::atomic<Process*> process_pointer{nullptr};
+Process* parents_process = nullptr;  // in a forked child
 bool finalized = false;
 
 }  // namespace
@@ -38,7 +39,8 @@ weft_status weft_init(void) {
         if (!joined.is_ok()) return joined.status();
         process_pointer.store(joined->release(), std::memory_order_release);
         // A forked child is no rank: what it does must not look like its parent's doing.
-        pthread_atfork(nullptr, nullptr, [] { process_pointer.store(nullptr); });
+        pthread_atfork(nullptr, nullptr,
+                       [] { parents_process = process_pointer.exchange(nullptr); });
         return ok;
     });
 }

@@ -4,7 +4,6 @@
 #include <weft/weft.h>
 
 #include <cstdint>
-#include <cstring>
 #include <string>
 
 namespace {
@@ -39,20 +38,11 @@ class Refused : public testing::Test {
 
     void TearDown() override { EXPECT_EQ(request_, untouched); }
 
-    // A value outside of an enumeration, as a C program may pass it.
-    template <class Enum>
-    static Enum value(int number) {
-        Enum e;
-        static_assert(sizeof e == sizeof number);
-        std::memcpy(&e, &number, sizeof e);
-        return e;
-    }
-
     static inline const auto untouched = reinterpret_cast<weft_request>(std::uintptr_t{0x1234});
     weft_comm world_ = weft_comm_world();
     weft_request request_ = untouched;
-    weft_type unknown_type_ = value<weft_type>(99);
-    weft_engine unknown_engine_ = value<weft_engine>(7);
+    weft_type unknown_type_ = static_cast<weft_type>(99);
+    weft_engine unknown_engine_ = static_cast<weft_engine>(7);
     std::int32_t from_[8] = {};
     std::int32_t into_[8] = {};
 };
