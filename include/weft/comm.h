@@ -17,7 +17,7 @@ typedef struct weft_comm_handle* weft_comm;
 #define WEFT_COMM_NULL ((weft_comm)0)
 
 /** Who advances operations while the program computes. */
-typedef WEFT_ENUM(weft_engine){
+typedef enum weft_engine WEFT_ANY_INT {
     WEFT_ENGINE_MANUAL = 0,     /* the program's own test and wait calls */
     WEFT_ENGINE_THREAD = 1,     /* one thread per process that sleeps until something arrives */
     WEFT_ENGINE_THREAD_POLL = 2 /* one thread per process that spins; a baseline for benchmarks */

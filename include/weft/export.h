@@ -10,9 +10,9 @@
 
 /* C++ gives an enumeration only the values of its own range; a caller's mistake may be any int. */
 #ifdef __cplusplus
-#define WEFT_ENUM(name) enum name : int
+#define WEFT_ANY_INT : int
 #else
-#define WEFT_ENUM(name) enum name
+#define WEFT_ANY_INT
 #endif
 
 #endif

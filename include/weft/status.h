@@ -16,7 +16,7 @@ extern "C" {
  *   -1 ... -99   refused: the caller's mistake; nothing happened
  *   <= -100      broken: the world failed; the object can only be freed
  */
-typedef WEFT_ENUM(weft_status){
+typedef enum weft_status WEFT_ANY_INT {
     WEFT_OK = 0,
 
     WEFT_PENDING = 1,     /* the operation has not completed */

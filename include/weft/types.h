@@ -13,11 +13,19 @@ extern "C" {
 #endif
 
 /** Type of one element. The pair types are C structs {value, index} with the compiler's padding. */
-typedef WEFT_ENUM(weft_type){
+typedef enum weft_type WEFT_ANY_INT {
     WEFT_BYTE = 0, /* uninterpreted; bitwise and user-defined reductions only */
-    WEFT_INT8 = 1,           WEFT_INT16 = 2,    WEFT_INT32 = 3,          WEFT_INT64 = 4,
-    WEFT_UINT8 = 5,          WEFT_UINT16 = 6,   WEFT_UINT32 = 7,         WEFT_UINT64 = 8,
-    WEFT_FLOAT32 = 9,        WEFT_FLOAT64 = 10, WEFT_FLOAT32_INT32 = 11, /* struct { float value; int32_t index; }    for minloc, maxloc */
+    WEFT_INT8 = 1,
+    WEFT_INT16 = 2,
+    WEFT_INT32 = 3,
+    WEFT_INT64 = 4,
+    WEFT_UINT8 = 5,
+    WEFT_UINT16 = 6,
+    WEFT_UINT32 = 7,
+    WEFT_UINT64 = 8,
+    WEFT_FLOAT32 = 9,
+    WEFT_FLOAT64 = 10,
+    WEFT_FLOAT32_INT32 = 11, /* struct { float value; int32_t index; }    for minloc, maxloc */
     WEFT_FLOAT64_INT32 = 12, /* struct { double value; int32_t index; }   for minloc, maxloc */
     WEFT_INT32_INT32 = 13,   /* struct { int32_t value; int32_t index; }  for minloc, maxloc */
     WEFT_INT64_INT32 = 14    /* struct { int64_t value; int32_t index; }  for minloc, maxloc */
