@@ -18,7 +18,7 @@ std::mutex lifetime_mutex;  // weft_init and weft_finalize
 // Owned, and ended by weft_finalize only: a process that ends without it has not left in good order,
 // and its peers must see it die.
 std::atomic<Process*> process_pointer{nullptr};
-Process* parents_process = nullptr;  // in a forked child
+Process* volatile parents_process = nullptr;  // in a forked child; only held, never used
 bool finalized = false;
 
 }  // namespace
