@@ -18,11 +18,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "transport/transport.h"
+#include "transport/wrap/forwarding.h"
 
 namespace weft {
 
-class CheckingTransport final : public Transport {
+class CheckingTransport final : public ForwardingTransport {
   public:
     enum class OnViolation : std::uint8_t { abort, collect };
 
@@ -40,14 +40,9 @@ class CheckingTransport final : public Transport {
     // Looks whether buffers of abandoned posts have changed since.
     void check_abandoned();
 
-    const char* name() const override { return inner_.name(); }
-    Abilities abilities() const override { return inner_.abilities(); }
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
     Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
-    int wait_fd(Sleeper sleeper) const override { return inner_.wait_fd(sleeper); }
-    bool arm(Sleeper sleeper) override { return inner_.arm(sleeper); }
-    void acknowledge(Sleeper sleeper) override { inner_.acknowledge(sleeper); }
     void abandon(std::uint32_t context) override;
 
   private:
@@ -78,7 +73,6 @@ class CheckingTransport final : public Transport {
     void check_lost(const Completion& completion);
     bool complete(Completion& completion);
 
-    Transport& inner_;
     Place place_;
     OnViolation on_violation_;
     std::vector<std::string> violations_;

@@ -6,7 +6,7 @@
 namespace weft {
 
 FaultyTransport::FaultyTransport(Transport& inner, std::uint64_t seed, FaultyOptions options)
-    : inner_(inner), random_(seed), options_(options) {
+    : ForwardingTransport(inner), random_(seed), options_(options) {
     WEFT_ASSERT(options.hold_one_in != 1 && options.busy_one_in != 1);
 }
 

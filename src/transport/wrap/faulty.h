@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "transport/transport.h"
+#include "transport/wrap/forwarding.h"
 
 namespace weft {
 
@@ -24,14 +24,13 @@ struct FaultyOptions {
     Rank lost_peer = -1;
 };
 
-class FaultyTransport final : public Transport {
+class FaultyTransport final : public ForwardingTransport {
   public:
     FaultyTransport(Transport& inner, std::uint64_t seed, FaultyOptions options);
 
     // Something is held back that a later poll will tell, or a busy post may be tried again.
     bool will_move() const { return !held_.empty() || was_busy_; }
 
-    const char* name() const override { return inner_.name(); }
     Abilities abilities() const override;
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
     Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
@@ -61,7 +60,6 @@ class FaultyTransport final : public Transport {
     Posted settle(Posted posted, std::uint32_t serial);
     void collect();
 
-    Transport& inner_;
     Prng random_;
     FaultyOptions options_;
     std::uint64_t posts_ = 0;

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "transport/transport.h"
+#include "transport/wrap/forwarding.h"
 
 namespace weft {
 
-class RecordingTransport final : public Transport {
+class RecordingTransport final : public ForwardingTransport {
   public:
     enum class What : std::uint8_t { send, recv, completion, lost, abandon };
 
@@ -23,25 +23,19 @@ class RecordingTransport final : public Transport {
         weft_status code = WEFT_OK;
     };
 
-    explicit RecordingTransport(Transport& inner) : inner_(inner) {}
+    using ForwardingTransport::ForwardingTransport;
 
     const std::vector<Record>& records() const { return records_; }
 
     // A line for each record, as "send 64 bytes to 1 (context 0, stream 2) op 7: pending".
     std::string text() const;
 
-    const char* name() const override { return inner_.name(); }
-    Abilities abilities() const override { return inner_.abilities(); }
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
     Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
-    int wait_fd(Sleeper sleeper) const override { return inner_.wait_fd(sleeper); }
-    bool arm(Sleeper sleeper) override { return inner_.arm(sleeper); }
-    void acknowledge(Sleeper sleeper) override { inner_.acknowledge(sleeper); }
     void abandon(std::uint32_t context) override;
 
   private:
-    Transport& inner_;
     std::vector<Record> records_;
 };
 

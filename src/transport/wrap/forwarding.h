@@ -1,0 +1,35 @@
+// What wrappers have in common: everything they do not change goes to the transport inside.
+//
+// Thread safety: none. The inner transport outlives the wrapper.
+#pragma once
+
+#include "transport/transport.h"
+
+namespace weft {
+
+class ForwardingTransport : public Transport {
+  public:
+    explicit ForwardingTransport(Transport& inner) : inner_(inner) {}
+
+    const char* name() const override { return inner_.name(); }
+    Abilities abilities() const override { return inner_.abilities(); }
+    Posted post_send(const Lane& lane, Bytes data, Token token) override {
+        return inner_.post_send(lane, data, token);
+    }
+    Posted post_recv(const Lane& lane, MutBytes data, Token token) override {
+        return inner_.post_recv(lane, data, token);
+    }
+    std::size_t poll(std::span<Completion> done) override { return inner_.poll(done); }
+    int wait_fd(Sleeper sleeper) const override { return inner_.wait_fd(sleeper); }
+    bool arm(Sleeper sleeper) override { return inner_.arm(sleeper); }
+    void acknowledge(Sleeper sleeper) override { inner_.acknowledge(sleeper); }
+    void wake_peers() override { inner_.wake_peers(); }
+    std::uint64_t pieces_moved() const override { return inner_.pieces_moved(); }
+    bool has_work() const override { return inner_.has_work(); }
+    void abandon(std::uint32_t context) override { inner_.abandon(context); }
+
+  protected:
+    Transport& inner_;
+};
+
+}  // namespace weft
