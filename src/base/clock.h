@@ -13,6 +13,16 @@ inline std::int64_t now_ns() {
     return t.tv_sec * 1'000'000'000 + t.tv_nsec;
 }
 
+// The cheapest clock there is: about 2,000 to 4,000 ticks a microsecond on x86, which nobody should
+// count on. For telling soon from not so soon.
+inline std::uint64_t ticks() {
+#if defined(__x86_64__) || defined(__i386__)
+    return __builtin_ia32_rdtsc();
+#else
+    return static_cast<std::uint64_t>(now_ns()) * 3;
+#endif
+}
+
 // Tells the core that the program spins.
 inline void cpu_relax() {
 #if defined(__x86_64__) || defined(__i386__)

@@ -23,10 +23,9 @@ constexpr std::int64_t spin_max_ns = 100'000;
 // Polls between two looks at the clock. The first ones after something moved are without a pause:
 // the next message of a short operation is often only a cache line's way off.
 constexpr int polls_per_look = 32;
-// A program that waits within this time after a start does so again, and a short operation may well
-// end before its wait is called: leave() then polls so often before it arms the transports, which
-// would have the peer make a system call.
-constexpr std::int64_t hasty_ns = 1'000;
+// A program that waited within this time after its last start does so again, and a short operation
+// may well end before its wait is called: a start then polls so often before it returns.
+constexpr std::uint64_t hasty_ticks = 3'000;
 constexpr int hasty_polls = 16;
 // The progress thread sleeps at once, except in the midst of a large message: there it waits about
 // as long as falling asleep and waking up would take.
@@ -48,9 +47,9 @@ Engine::Engine(Executor& executor, std::vector<Transport*> transports, Options o
 Engine::~Engine() { change_kind(EngineKind::manual); }
 
 void Engine::lock() {
-    if (mutex_.try_lock()) return;
+    if (lock_.try_lock()) return;
     contenders_.fetch_add(1, std::memory_order_relaxed);
-    mutex_.lock();
+    lock_.lock();
     contenders_.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -64,6 +63,8 @@ bool Engine::yield_to_contenders() {
 }
 
 bool Engine::progress() {
+    // The program drives now, and nobody should be woken for what it finds itself.
+    if (armed_ == Sleeper::thread && !leader_) arm(Sleeper::none);
     bool moved = executor_.progress();
     if (moved || leader_) return moved;
     // A death does not show in a transport's memory. Whoever sleeps is woken by it; a program that
@@ -97,11 +98,23 @@ void Engine::tell_waiters() {
     if (leader_sleeps_) waiter_wake_.signal();
 }
 
+// After the start of a hasty program: an operation that ends here needs no sleeper.
+void Engine::linger() {
+    for (int polls = 0; polls < hasty_polls && executor_.is_pending(); ++polls) {
+        executor_.progress();
+        tell_waiters();
+    }
+}
+
 void Engine::leave() {
     tell_waiters();
     EngineKind engine = kind();
+    if (engine == EngineKind::thread && started_ != executor_.started()) {
+        started_ = executor_.started();
+        if (is_hasty_ && !leader_) linger();
+        left_ticks_ = ticks();
+    }
     if (engine != EngineKind::manual && executor_.is_pending()) ensure_thread();
-    int polls = 0;
     while (true) {
         Sleeper sleeper = Sleeper::none;
         if (leader_sleeps_) {
@@ -111,18 +124,11 @@ void Engine::leave() {
         }
         // What a start has made to do itself is announced by no arrival: arm() looks at that too.
         if (sleeper == armed_ && (sleeper == Sleeper::none || !executor_.has_work())) break;
-        if (sleeper == Sleeper::thread && is_hasty_ && polls++ < hasty_polls) {
-            executor_.progress();
-            tell_waiters();
-            continue;
-        }
-        if (arm(sleeper)) {
-            if (sleeper == Sleeper::thread) armed_ns_ = now_ns();
-            break;
-        }
+        if (arm(sleeper)) break;
         executor_.progress();
         tell_waiters();
     }
+    executor_.wake_peers();
     unlock();
 }
 
@@ -134,11 +140,12 @@ weft_status Engine::wait(DonePointer done, void* context, bool interruptible) {
     while (!done(context)) {
         if (!leader_) return lead(done, context, interruptible);
         if (interruptible && take_interrupt()) return WEFT_INTERRUPTED;
-        std::unique_lock<std::mutex> held(mutex_, std::adopt_lock);
+        executor_.wake_peers();
+        // What this thread has started may be to do for the leader, announced by no arrival.
+        if (leader_sleeps_ && executor_.has_work()) waiter_wake_.signal();
         ++followers_;
-        followers_wake_.wait(held);
+        followers_wake_.wait(lock_);
         --followers_;
-        held.release();
     }
     return WEFT_OK;
 }
@@ -147,7 +154,9 @@ weft_status Engine::wait(DonePointer done, void* context, bool interruptible) {
 weft_status Engine::lead(DonePointer done, void* context, bool interruptible) {
     leader_ = true;
     weft_status status = WEFT_OK;
-    if (armed_ == Sleeper::thread) is_hasty_ = may_spin_ && now_ns() - armed_ns_ < hasty_ns;
+    if (kind() == EngineKind::thread && started_ == executor_.started()) {  // since a leave()
+        is_hasty_ = may_spin_ && ticks() - left_ticks_ < hasty_ticks;
+    }
     if (armed_ != Sleeper::none) arm(Sleeper::none);
     std::int64_t spin_begin_ns = 0;
     int polls = 0;
@@ -217,6 +226,7 @@ void Engine::sleep(Sleeper sleeper) {
             descriptors[n++] = {transport->wait_fd(sleeper), POLLIN, 0};
         }
     }
+    executor_.wake_peers();
     unlock();
     int woken = poll(descriptors, n, -1);
     lock();
@@ -318,6 +328,7 @@ void Engine::thread_poll_main() {
             executor_.progress();
             tell_waiters();
         }
+        if (executor_.active() == 0) executor_.wake_peers();
         unlock();
         if (!may_spin_ || contenders_.load(std::memory_order_relaxed) > 0) sched_yield();
         lock();

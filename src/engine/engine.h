@@ -23,6 +23,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/lock.h"
 #include "engine/wake.h"
 #include "run/executor.h"
 
@@ -79,8 +80,9 @@ class Engine {
     using DonePointer = bool (*)(void*);
 
     void lock();
-    void unlock() { mutex_.unlock(); }
+    void unlock() { lock_.unlock(); }
     void leave();
+    void linger();
     weft_status wait(DonePointer done, void* context, bool interruptible);
     weft_status lead(DonePointer done, void* context, bool interruptible);
     bool take_interrupt();
@@ -98,7 +100,7 @@ class Engine {
     std::atomic<EngineKind> kind_;
     bool may_spin_;
 
-    std::mutex mutex_;
+    Lock lock_;
     std::atomic<int> contenders_{0};  // threads that wait for the lock: a spinning holder yields
 
     Sleeper armed_ = Sleeper::none;
@@ -106,16 +108,17 @@ class Engine {
     bool leader_sleeps_ = false;  // ... and sleeps on the transports
     int followers_ = 0;           // program's threads that wait for the leader
     std::uint64_t told_finished_ = 0;
-    std::condition_variable followers_wake_;
+    std::condition_variable_any followers_wake_;
     std::int64_t spin_ns_;
-    std::int64_t looked_ns_ = 0;  // when progress() last looked for peers that died
-    std::int64_t armed_ns_ = 0;   // when the transports were armed for the thread
-    bool is_hasty_ = false;       // the program waited right after its last start
+    std::int64_t looked_ns_ = 0;    // when progress() last looked for peers that died
+    std::uint64_t left_ticks_ = 0;  // when the program last left a run behind that was pending
+    std::uint64_t started_ = 0;     // runs, when the program last left
+    bool is_hasty_ = false;         // the program waited right after its last start
 
     std::thread thread_;
     bool stopping_ = false;
     bool thread_refused_ = false;
-    std::mutex kind_mutex_;  // one change of engine at a time; taken before mutex_
+    std::mutex kind_mutex_;  // one change of engine at a time; taken before lock_
 
     Wake waiter_wake_;
     Wake thread_wake_;

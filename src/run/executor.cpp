@@ -35,6 +35,7 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding) {
     (last_active_ ? last_active_->next_active_ : first_active_) = &run;
     last_active_ = &run;
     ++active_;
+    ++started_;
 
     std::ranges::copy(schedule.in_degree(), run.missing_.begin());
     std::span<const ScheduleLane> lanes = schedule.lanes();

@@ -42,6 +42,12 @@ class Executor {
     Run* first_active() const { return first_active_; }
     static Run* next_active(const Run& run) { return run.next_active_; }
     std::uint32_t active() const { return active_; }
+    // Nobody will call for a while: peers that sleep are woken for what was posted.
+    void wake_peers() {
+        for (Transport* transport : transports_) transport->wake_peers();
+    }
+    // Counts the runs begun.
+    std::uint64_t started() const { return started_; }
     // Whether a transport has something to do that no arrival will announce.
     bool has_work() const;
     // Whether anything is left to advance: runs, or what ended runs owe to others.
@@ -109,6 +115,7 @@ class Executor {
     Run* first_active_ = nullptr;
     Run* last_active_ = nullptr;
     std::uint32_t active_ = 0;
+    std::uint64_t started_ = 0;
     std::uint64_t finished_ = 0;
     std::uint64_t pieces_moved_ = 0;
 };

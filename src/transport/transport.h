@@ -104,6 +104,11 @@ class Transport {
     // `sleeper` was woken through its wait_fd(): make the descriptor unreadable again.
     virtual void acknowledge(Sleeper) {}
 
+    // Wakes the peers that sleep and for whom there is something new. Until this call, or a few
+    // polls, a transport may put waking off: a peer that was about to look need not be woken. Call
+    // it before leaving the transport alone for a while; arm() does it too.
+    virtual void wake_peers() {}
+
     // Counts the pieces of large messages moved so far. While it grows a peer is at work on the
     // other end, and sleeping until the next piece would cost more than it saves.
     virtual std::uint64_t pieces_moved() const { return 0; }

@@ -91,6 +91,7 @@ class Traffic {
             else if (++quiet > 200 && !sleep_once(deadline_ns))
                 break;
         }
+        transport_.wake_peers();
         if (!is_done()) where = describe();
         return is_done();
     }

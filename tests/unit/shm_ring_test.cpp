@@ -18,12 +18,13 @@ namespace {
 
 struct Memory {
     explicit Memory(std::size_t capacity) : ring{&control, nullptr, capacity} {
-        ring.data = static_cast<std::byte*>(::operator new (capacity, std::align_val_t{64}));
+        ring.data =
+            static_cast<std::byte*>(::operator new (capacity, std::align_val_t{slot_bytes}));
         // Only the first word has to be 0: everything else may be what it wants.
         std::memset(ring.data, 0x5a, capacity);
         std::memset(ring.data, 0, 64);
     }
-    ~Memory() { ::operator delete (ring.data, std::align_val_t{64}); }
+    ~Memory() { ::operator delete (ring.data, std::align_val_t{slot_bytes}); }
 
     RingControl control;
     RingMemory ring;
@@ -55,10 +56,11 @@ TEST(ShmRing, starts_empty) {
     EXPECT_EQ(reader.peek(), nullptr);
 }
 
-TEST(ShmRing, a_message_of_48_bytes_takes_one_line) {
-    EXPECT_EQ(record_span(0), 64u);
-    EXPECT_EQ(record_span(48), 64u);
-    EXPECT_EQ(record_span(49), 128u);
+TEST(ShmRing, a_message_of_48_bytes_takes_one_line_and_its_neighbour_stays_free) {
+    EXPECT_EQ(sizeof(Record) + 48, line_bytes);
+    EXPECT_EQ(record_span(0), 2 * line_bytes);
+    EXPECT_EQ(record_span(48), 2 * line_bytes);
+    EXPECT_EQ(record_span(2 * line_bytes - sizeof(Record) + 1), 4 * line_bytes);
 }
 
 TEST(ShmRing, a_full_ring_refuses_until_the_reader_gives_room_back) {
@@ -67,7 +69,8 @@ TEST(ShmRing, a_full_ring_refuses_until_the_reader_gives_room_back) {
     RingReader reader(memory.ring);
     std::uint64_t written = 0;
     while (write(writer, written, 8)) ++written;
-    EXPECT_EQ(written, 15u);  // one line stays free for the word behind the last record
+    EXPECT_EQ(written,
+              1024 / slot_bytes - 1);  // one slot stays free for the word behind the last record
     EXPECT_FALSE(writer.ask_for_room(8));
 
     expect_message(reader.peek(), 0, 8);
@@ -102,7 +105,7 @@ TEST(ShmRing, a_writer_is_woken_for_a_good_part_of_the_ring_only) {
         must_wake = reader.pop(reader.peek());
         ++popped;
     }
-    EXPECT_EQ(popped, 16u);  // a quarter
+    EXPECT_EQ(popped, 4096 / slot_bytes / 4);  // a quarter
 }
 
 // Random sizes against a queue; payloads full of what looks like record heads.

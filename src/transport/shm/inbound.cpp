@@ -53,10 +53,7 @@ inline void ShmTransport::take_eager(Peer& peer, Record* record) {
         return;
     }
     if (is_dead(record->id)) return;
-    Arrival* arrival = arrivals_.take();
-    *arrival = {.data = bytes > 0 ? blocks_.take(bytes) : nullptr, .bytes = bytes};
-    shm::copy_bytes(arrival->data, record->payload(), bytes);
-    lane.append(arrival);
+    stash(peer, lane, {record->payload(), bytes});
 }
 
 inline void ShmTransport::take(Peer& peer, Record* record) {
@@ -88,13 +85,13 @@ inline void ShmTransport::take_some(Peer& peer) {
     std::size_t moved_bytes = 0;
     Record* record = peer.in.peek();
     if (record == nullptr) {
-        if (peer.in.yield_room()) ring_doorbell(peer);
+        if (peer.in.yield_room()) put_off_waking(peer);
         return;
     }
     do {
         moved_bytes += shm::record_span(record->bytes);
         take(peer, record);
-        if (peer.in.pop(record)) ring_doorbell(peer);
+        if (peer.in.pop(record)) put_off_waking(peer);
         if (told_ != told_before || moved_bytes >= peer.window_bytes) return;
         record = peer.in.peek();
     } while (record != nullptr);
@@ -110,6 +107,7 @@ void ShmTransport::take_the_rest(Peer& peer) {
 std::size_t ShmTransport::poll(std::span<Completion> done) {
     done_ = done;
     told_ = 0;
+    const std::uint64_t pieces = counters_.pieces_moved;
     for (; !backlog_.empty() && told_ < done_.size(); backlog_.pop())
         done_[told_++] = backlog_.front().completion;
 
@@ -124,6 +122,10 @@ std::size_t ShmTransport::poll(std::span<Completion> done) {
         Peer& peer = peers_[index < peers ? index : index - peers];
         take_some(peer);
         if (peer.has_work) work_on(peer);
+    }
+    if (polls_until_waking_ != 0) {
+        // A poll that moves pieces of large messages takes as long as many that do not.
+        count_polls_before_waking(pieces == counters_.pieces_moved ? 1 : polls_before_waking / 2);
     }
     if (told_ == 0 && ++quiet_polls_ >= quiet_polls_max) {
         quiet_polls_ = 0;
@@ -159,7 +161,7 @@ Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data, Token 
     if (!arrival->announced && arrival->bytes == data.size() && queue.oldest == nullptr &&
         backlog_.empty()) {
         shm::copy_bytes(data.data(), arrival->data, data.size());
-        release(arrival);
+        release(peer, arrival);
         return Posted::done;
     }
     Post* post = posts_.take();
@@ -173,7 +175,7 @@ Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data, Token 
     } else {
         settle(peer, queue, post, mismatch(arrival->bytes, data.size()));
     }
-    release(arrival);
+    release(peer, arrival);
     return Posted::pending;
 }
 
@@ -295,7 +297,23 @@ bool ShmTransport::is_dead(std::uint64_t stream) const {
                               StreamId::unpack(stream).context);
 }
 
-void ShmTransport::release(Arrival* arrival) {
+// Puts a message aside until its receive is posted.
+void ShmTransport::stash(Peer& peer, LaneQueue& lane, Bytes data) {
+    Arrival* arrival = arrivals_.take();
+    *arrival = {.data = data.empty() ? nullptr : blocks_.take(data.size()), .bytes = data.size()};
+    shm::copy_bytes(arrival->data, data.data(), data.size());
+    lane.append(arrival);
+    peer.stashed_bytes += sizeof(Arrival) + data.size();
+    counters_.stashed_bytes_max =
+        std::max<std::uint64_t>(counters_.stashed_bytes_max, peer.stashed_bytes);
+    peer.in.tell_stashed(peer.stashed_bytes);
+}
+
+void ShmTransport::release(Peer& peer, Arrival* arrival) {
+    if (!arrival->announced) {
+        peer.stashed_bytes -= sizeof(Arrival) + arrival->bytes;
+        peer.in.tell_stashed(peer.stashed_bytes);
+    }
     if (arrival->data != nullptr) blocks_.give_back(arrival->data, arrival->bytes);
     arrivals_.give_back(arrival);
 }
@@ -327,7 +345,7 @@ void ShmTransport::abandon_receives(Peer& peer, std::uint32_t context) {
         while (Arrival* arrival = lane.first_arrival) {
             lane.first_arrival = arrival->next;
             if (arrival->announced) let_go(arrival->announcement.transfer);
-            release(arrival);
+            release(peer, arrival);
         }
     });
 }

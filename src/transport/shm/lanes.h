@@ -33,7 +33,8 @@ struct Post {
     std::size_t bytes = 0;
     Token token{};
     std::uint64_t stream = 0;
-    SlotId transfer{};  // of a large send
+    bool announced = false;  // a send
+    SlotId transfer{};       // if it is announced
     bool finished = false;
     Outcome outcome{};  // when finished
 };

@@ -1,7 +1,7 @@
 // The sending half: messages into the peer's ring, large ones announced and then streamed.
 //
-// Towards one peer, records go out in this order: answers about transfers, sends in posting order,
-// pieces of large messages. Pieces use a part of the ring only, so that small messages of other
+// Towards one peer, records go out in this order: sends in posting order, answers about transfers,
+// pieces of large messages. So no answer overtakes the news that explain it. Pieces use a part of the ring only, so that small messages of other
 // lanes always find room between them.
 #include <algorithm>
 #include <cstring>
@@ -21,6 +21,10 @@ using shm::SlotId;
 
 namespace {
 
+// A receiver that has put aside so much is far behind: it has messages announced to it, until half
+// of that is left.
+constexpr std::uint64_t stashed_bytes_max = 1 << 20;
+
 // Room for a record, or null after the reader was asked to tell when there is some.
 Record* reserve(shm::RingWriter& ring, std::size_t payload_bytes) {
     Record* record = ring.reserve(payload_bytes);
@@ -38,14 +42,16 @@ inline bool ShmTransport::write_eager(Peer& peer, std::uint64_t stream, Bytes da
     }
     shm::copy_bytes(record->payload(), data.data(), data.size());
     peer.out.publish(record, RecordKind::eager, stream, data.size());
-    ring_doorbell(peer);
+    put_off_waking(peer);
+    if (peer.out.stashed() > stashed_bytes_max) [[unlikely]]
+        peer.eager_below = 0;
     return true;
 }
 
 Posted ShmTransport::post_send(const Lane& lane, Bytes data, Token token) {
     Peer& peer = peer_of(lane.peer);
     // With completions waiting in the backlog, `done` might overtake one of this lane.
-    if (data.size() <= peer.eager_bytes && peer.is_clear() && backlog_.empty()) [[likely]] {
+    if (data.size() < peer.eager_below && peer.is_clear() && backlog_.empty()) [[likely]] {
         if (write_eager(peer, lane.stream.packed(), data)) return Posted::done;
     }
     return post_send_slowly(peer, lane, data, token);
@@ -55,7 +61,9 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
     if (peer.lost) return refuse(peer, lane, token);
     const std::uint64_t stream = lane.stream.packed();
     LaneQueue& queue = peer.sends.find(stream);
-    const bool is_eager = data.size() <= peer.eager_bytes;
+    if (peer.eager_below == 0 && peer.out.refresh_stashed() <= stashed_bytes_max / 2)
+        peer.eager_below = eager_below(peer);
+    const bool is_eager = data.size() < peer.eager_below;
     // Sends that wait on other lanes do not matter, unless they wait for room in the ring.
     const bool is_next =
         queue.idle() && peer.controls.empty() && peer.unwritten.empty() && backlog_.empty();
@@ -65,8 +73,9 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
     *post = {.data = const_cast<std::byte*>(data.data()),
              .bytes = data.size(),
              .token = token,
-             .stream = stream};
-    if (!is_eager) {
+             .stream = stream,
+             .announced = !is_eager};
+    if (post->announced) {
         post->transfer = sends_.add({.peer = &peer, .post = post});
         auto& readable = segment_->header().readable;
         if (post->transfer.index < readable.size())
@@ -81,7 +90,7 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
 }
 
 bool ShmTransport::write_post(Peer& peer, Post* post) {
-    if (post->bytes <= peer.eager_bytes) {
+    if (!post->announced) {
         if (!write_eager(peer, post->stream, {post->data, post->bytes})) return false;
         LaneQueue& lane = peer.sends.find(post->stream);
         peer.sends_pending -= settle(peer, lane, post, {});
@@ -96,7 +105,7 @@ bool ShmTransport::write_post(Peer& peer, Post* post) {
     };
     std::memcpy(record->payload(), &announcement, sizeof announcement);
     peer.out.publish(record, RecordKind::announce, post->stream, sizeof announcement);
-    ring_doorbell(peer);
+    put_off_waking(peer);
     return true;
 }
 
@@ -106,13 +115,13 @@ bool ShmTransport::write_control(Peer& peer, const Control& control) {
     if (record == nullptr) return false;
     std::memcpy(record->payload(), &own, sizeof own);
     peer.out.publish(record, control.kind, control.about.packed(), sizeof own);
-    ring_doorbell(peer);
+    put_off_waking(peer);
     return true;
 }
 
 void ShmTransport::send_control(Peer& peer, const Control& control) {
     if (peer.lost) return;
-    if (peer.controls.empty() && write_control(peer, control)) return;
+    if (peer.controls.empty() && peer.unwritten.empty() && write_control(peer, control)) return;
     peer.controls.push(control);
     peer.has_work = true;
 }
@@ -131,7 +140,7 @@ bool ShmTransport::write_piece(Peer& peer) {
     if (record == nullptr) return false;
     shm::copy_bytes(record->payload(), post.data + transfer.offset, bytes);
     peer.out.publish(record, RecordKind::data, transfer.receiver.packed(), bytes);
-    ring_doorbell(peer);
+    put_off_waking(peer);
     transfer.offset += bytes;
     ++counters_.pieces_moved;
     if (transfer.offset == post.bytes) {
@@ -143,10 +152,10 @@ bool ShmTransport::write_piece(Peer& peer) {
 
 // Writes what is queued, a bounded amount. False when nothing is queued or there is no room.
 bool ShmTransport::flush(Peer& peer) {
-    for (; !peer.controls.empty(); peer.controls.pop())
-        if (!write_control(peer, peer.controls.front())) return false;
     for (; !peer.unwritten.empty(); peer.unwritten.pop())
         if (!write_post(peer, peer.unwritten.front())) return false;
+    for (; !peer.controls.empty(); peer.controls.pop())
+        if (!write_control(peer, peer.controls.front())) return false;
     for (std::size_t bytes = 0; !peer.streams.empty(); bytes += peer.piece_bytes) {
         if (bytes >= peer.window_bytes) return true;
         if (!write_piece(peer)) return false;

@@ -37,8 +37,11 @@ struct Peer {
     RingReader in;
     RingWriter out;
     std::atomic<std::uint32_t>* armed = nullptr;
-    std::size_t eager_bytes = 0;
-    std::size_t piece_bytes = 0;  // of a large message, at most, in one record
+    bool to_wake = false;           // if it sleeps: something is new since we last looked
+    std::uint32_t armed_seen = 0;   // when we last looked, and did not wake it
+    std::size_t eager_below = 0;    // smaller messages are sent at once, the others announced
+    std::size_t stashed_bytes = 0;  // its messages that came before their receives
+    std::size_t piece_bytes = 0;    // of a large message, at most, in one record
     std::size_t window_bytes =
         0;  // of large messages under way; the rest of the ring is for others
     std::size_t sends_pending = 0;

@@ -1,7 +1,7 @@
 // A ring of records in memory that one writer and one reader share.
 //
-// A record starts on a cache line of its own with a 16-byte head, so that a message of up to 48
-// bytes travels in one line. The head's first word is stored last and is all the reader looks at:
+// A record starts on a pair of cache lines of its own with a 16-byte head, so that a message of up
+// to 48 bytes travels in one line. The head's first word is stored last and is all the reader looks at:
 // the word where the next record will start is 0 until that record is complete. For this the
 // writer clears the word behind a record before it publishes the record.
 //
@@ -22,6 +22,9 @@
 namespace weft::shm {
 
 inline constexpr std::size_t line_bytes = 64;
+// Where records start. Processors fetch the neighbour of a line they read; the lines the peer will
+// write next must not be among those, or its next message waits until they are given back.
+inline constexpr std::size_t slot_bytes = 2 * line_bytes;
 
 enum class RecordKind : std::uint32_t {
     none = 0,
@@ -50,17 +53,18 @@ struct Record {
 static_assert(sizeof(Record) == 16 && std::atomic_ref<std::uint32_t>::is_always_lock_free);
 
 inline std::size_t record_span(std::size_t payload_bytes) {
-    return (sizeof(Record) + payload_bytes + line_bytes - 1) & ~(line_bytes - 1);
+    return (sizeof(Record) + payload_bytes + slot_bytes - 1) & ~(slot_bytes - 1);
 }
 
 // What the two ends tell each other beside the records; in shared memory, initially zero.
 struct RingControl {
-    alignas(2 * line_bytes) std::atomic<std::uint64_t> head{0};     // the reader is done up to here
+    alignas(2 * line_bytes) std::atomic<std::uint64_t> head{0};  // the reader is done up to here
+    std::atomic<std::uint64_t> stashed{0};  // bytes the reader has put aside, for want of a receive
     alignas(2 * line_bytes) std::atomic<std::uint32_t> blocked{0};  // the writer waits for room
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// Where a ring is. The capacity is a power of two, at least 16 lines.
+// Where a ring is. The capacity is a power of two, at least 16 slots.
 struct RingMemory {
     RingControl* control = nullptr;
     std::byte* data = nullptr;
@@ -84,17 +88,19 @@ class RingWriter {
         const std::size_t span = record_span(payload_bytes);
         const std::size_t to_end = ring_.bytes_to_end(tail_);
         start_ = span <= to_end ? tail_ : tail_ + to_end;
-        // One line more than the record: the cleared word behind it.
-        if (start_ + span + line_bytes > head_seen_ + ring_.capacity) [[unlikely]] {
+        // One slot more than the record: the cleared word behind it.
+        if (start_ + span + slot_bytes > head_seen_ + ring_.capacity) [[unlikely]] {
             head_seen_ = ring_.control->head.load(std::memory_order_acquire);
-            if (start_ + span + line_bytes > head_seen_ + ring_.capacity) return nullptr;
+            (void)refresh_stashed();
+            if (start_ + span + slot_bytes > head_seen_ + ring_.capacity) return nullptr;
         }
         return ring_.at(start_);
     }
 
     // Lets the reader see the record that reserve(payload_bytes) gave. The store is sequentially
     // consistent: after it, looking whether the reader sleeps cannot miss a reader that has gone
-    // to sleep without seeing the record.
+    // to sleep without seeing the record. Here is the place for it: what follows waits for the peer
+    // anyway, and a fence later, when the peer's answer is there, would not.
     void publish(Record* record, RecordKind kind, std::uint64_t id, std::size_t payload_bytes) {
         const std::uint64_t end = start_ + record_span(payload_bytes);
         record->bytes = static_cast<std::uint32_t>(payload_bytes);
@@ -107,10 +113,10 @@ class RingWriter {
             ring_.at(tail_)->set_kind(RecordKind::skip, std::memory_order_seq_cst);
         }
         tail_ = end;
-        // The next record is probably of one line. Clearing the word behind it now, not then,
+        // The next record is probably of one slot. Clearing the word behind it now, not then,
         // takes one transfer of a cache line out of that message's way.
-        if (end + 2 * line_bytes <= head_seen_ + ring_.capacity) {
-            cleared_ = end + line_bytes;
+        if (end + 2 * slot_bytes <= head_seen_ + ring_.capacity) {
+            cleared_ = end + slot_bytes;
             clear(cleared_);
         }
     }
@@ -129,6 +135,12 @@ class RingWriter {
         return in_flight();
     }
 
+    // Bytes the reader had put aside; as of the last time the ring seemed full.
+    std::uint64_t stashed() const { return stashed_seen_; }
+    std::uint64_t refresh_stashed() {
+        return stashed_seen_ = ring_.control->stashed.load(std::memory_order_relaxed);
+    }
+
   private:
     void ask();
     void clear(std::uint64_t position) {
@@ -140,6 +152,7 @@ class RingWriter {
     std::uint64_t start_ = 0;      // of the reserved record
     std::uint64_t head_seen_ = 0;  // the reader's position as last read
     std::uint64_t cleared_ = 0;    // beside tail_, a position whose word is known to be 0
+    std::uint64_t stashed_seen_ = 0;
 };
 
 class RingReader {
@@ -170,6 +183,11 @@ class RingReader {
         published_ = position_;
         ring_.control->head.store(position_, std::memory_order_release);
         return false;
+    }
+
+    // Tells the writer how much of what it wrote has been put aside.
+    void tell_stashed(std::uint64_t bytes) {
+        ring_.control->stashed.store(bytes, std::memory_order_relaxed);
     }
 
     // For when there is no record: a waiting writer gets all the room. True as for pop().

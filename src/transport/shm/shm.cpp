@@ -57,12 +57,16 @@ ShmTransport::ShmTransport(Parts parts)
         peer.in = RingReader(segment_->ring(peer.parts.index));
         peer.out = RingWriter(peer.parts.segment->ring(index_));
         peer.armed = &peer.parts.segment->header().armed;
-        peer.eager_bytes = std::min(settings_.eager_bytes, ring_bytes / 8);
+        peer.eager_below = eager_below(peer);
         peer.piece_bytes = std::min(piece_bytes_max, ring_bytes / 8);
         peer.window_bytes = ring_bytes / 2;
         peer.can_pull = peer.parts.pid != 0;
         by_rank_[static_cast<std::size_t>(peer.parts.rank)] = &peer;
     }
+}
+
+std::size_t ShmTransport::eager_below(const Peer& peer) const {
+    return std::min(settings_.eager_bytes, peer.parts.segment->shape().ring_bytes / 8) + 1;
 }
 
 Status ShmTransport::open_wait_fds() {
@@ -81,7 +85,8 @@ Status ShmTransport::open_wait_fds() {
 // What was sent stays in the peers' rings, which are theirs.
 ShmTransport::~ShmTransport() {
     segment_->header().left.store(1, std::memory_order_seq_cst);
-    for (Peer& peer : peers_) ring_doorbell(peer);
+    for (Peer& peer : peers_) put_off_waking(peer);
+    wake_peers();
 }
 
 Abilities ShmTransport::abilities() const {
@@ -116,16 +121,19 @@ int ShmTransport::wait_fd(Sleeper sleeper) const {
 // Everything that a peer changes before it looks at `armed` is looked at again after `armed` was
 // set, all sequentially consistent: either we see the change, or the peer sees that we sleep.
 bool ShmTransport::arm(Sleeper sleeper) {
-    segment_->header().armed.store(static_cast<std::uint32_t>(sleeper), std::memory_order_seq_cst);
+    const std::uint32_t armed =
+        sleeper == Sleeper::none ? 0 : ++sleeps_ << 2 | static_cast<std::uint32_t>(sleeper);
+    segment_->header().armed.store(armed, std::memory_order_seq_cst);
     if (sleeper == Sleeper::none) return true;
     bool may_sleep = true;
     for (Peer& peer : peers_) {
-        if (peer.in.offer_room()) ring_doorbell(peer);
+        if (peer.in.offer_room()) put_off_waking(peer);
         if (!peer.lost && peer.parts.segment->header().left.load(std::memory_order_seq_cst) != 0)
             look_for_lost_peers();
         if (peer.in.peek(std::memory_order_seq_cst) != nullptr) may_sleep = false;
         if (peer.has_work && work_on(peer)) may_sleep = false;
     }
+    wake_peers();
     return may_sleep && backlog_.empty();
 }
 
@@ -138,12 +146,41 @@ void ShmTransport::acknowledge(Sleeper sleeper) {
     look_for_lost_peers();
 }
 
-// One ring per sleep: who takes the word from `armed` rings.
+// Two looks at whether a peer sleeps, some time apart: one that slept at the first may be on its
+// way back.
+void ShmTransport::count_polls_before_waking(std::uint32_t polls) {
+    if (polls_until_waking_ <= polls) return wake_peers();
+    polls_until_waking_ -= polls;
+    if (polls_until_waking_ == polls_before_waking - polls_before_look) look_before_waking();
+}
+
+void ShmTransport::look_before_waking() {
+    bool some = false;
+    for (Peer& peer : peers_) {
+        if (!peer.to_wake) continue;
+        peer.armed_seen = peer.armed->load(std::memory_order_seq_cst);
+        peer.to_wake = peer.armed_seen != 0;
+        some |= peer.to_wake;
+    }
+    if (!some) polls_until_waking_ = 0;
+}
+
+void ShmTransport::wake_peers() {
+    if (polls_until_waking_ == 0) return;
+    polls_until_waking_ = 0;
+    for (Peer& peer : peers_)
+        if (peer.to_wake) wake(peer);
+}
+
+// One ring per sleep: who takes the word from `armed` rings. A peer that has begun another sleep
+// since the first look has seen, before that, everything that was new then.
 void ShmTransport::wake(Peer& peer) {
-    const std::uint32_t sleeper = peer.armed->exchange(0, std::memory_order_seq_cst);
-    if (sleeper == 0) return;
+    peer.to_wake = false;
+    std::uint32_t armed = peer.armed->load(std::memory_order_seq_cst);
+    if (armed == 0 || (peer.armed_seen != 0 && armed != peer.armed_seen)) return;
+    if (!peer.armed->compare_exchange_strong(armed, 0, std::memory_order_seq_cst)) return;
     ++counters_.doorbells_rung;
-    peer.parts.doorbells.ring(static_cast<Sleeper>(sleeper));
+    peer.parts.doorbells.ring(static_cast<Sleeper>(armed & 3));
 }
 
 // A peer may have left because another has died: it learned that before it left, so whoever sees

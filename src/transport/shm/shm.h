@@ -1,7 +1,7 @@
 // The transport between ranks of one node: rings in shared memory.
 //
 // A small message is copied into the receiver's ring and is sent with that. A large one is
-// announced; when its receive is there, its bytes come in pieces through the ring or are fetched
+// announced, and so is every message to a receiver that is far behind; when its receive is there, its bytes come in pieces through the ring or are fetched
 // by the receiver with process_vm_readv (see copy_table.h).
 //
 // Thread safety: none; the progress engine's lock covers every call. Nothing here blocks. A steady
@@ -39,6 +39,7 @@ class ShmTransport final : public Transport {
         std::uint64_t vm_readv_refusals = 0;  // peers whose memory turned out not to be readable
         std::uint64_t doorbells_rung = 0;
         std::uint64_t pieces_moved = 0;
+        std::uint64_t stashed_bytes_max = 0;  // of one peer
     };
 
     static Result<std::unique_ptr<ShmTransport>> create(Parts parts);
@@ -55,6 +56,7 @@ class ShmTransport final : public Transport {
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
     void acknowledge(Sleeper sleeper) override;
+    void wake_peers() override;
     bool has_work() const override;
     std::uint64_t pieces_moved() const override { return counters_.pieces_moved; }
     void abandon(std::uint32_t context) override;
@@ -79,6 +81,10 @@ class ShmTransport final : public Transport {
         Completion completion;
         std::uint64_t stream;
     };
+
+    // A program that waits right after a start is back within about so many polls of its peers.
+    static constexpr std::uint32_t polls_before_waking = 48;
+    static constexpr std::uint32_t polls_before_look = 8;
 
     explicit ShmTransport(Parts parts);
     Status open_wait_fds();
@@ -115,10 +121,14 @@ class ShmTransport final : public Transport {
         posts_.give_back(post);
     }
     std::size_t tell_finished(Peer& peer, shm::LaneQueue& lane);
-    void ring_doorbell(Peer& peer) {
-        if (peer.armed->load(std::memory_order_seq_cst) != 0) [[unlikely]]
-            wake(peer);
+    // Something is new for the peer: wake_peers() will look whether it sleeps.
+    void put_off_waking(Peer& peer) {
+        peer.to_wake = true;
+        peer.armed_seen = 0;
+        if (polls_until_waking_ == 0) polls_until_waking_ = polls_before_waking;
     }
+    void count_polls_before_waking(std::uint32_t polls);
+    void look_before_waking();
     void wake(Peer& peer);
     bool work_on(Peer& peer);
     void look_for_lost_peers();
@@ -129,6 +139,7 @@ class ShmTransport final : public Transport {
 
     // outbound.cpp
     Posted post_send_slowly(Peer& peer, Lane lane, Bytes data, Token token);
+    std::size_t eager_below(const Peer& peer) const;
     bool write_eager(Peer& peer, std::uint64_t stream, Bytes data);
     bool write_post(Peer& peer, shm::Post* post);
     bool write_control(Peer& peer, const shm::Control& control);
@@ -155,7 +166,8 @@ class ShmTransport final : public Transport {
     void push_through_ring(shm::SlotId id, ReceiveTransfer& transfer);
     bool still_readable(const ReceiveTransfer& transfer) const;
     bool is_dead(std::uint64_t stream) const;
-    void release(shm::Arrival* arrival);
+    void stash(Peer& peer, shm::LaneQueue& lane, Bytes data);
+    void release(Peer& peer, shm::Arrival* arrival);
     void abandon_receives(Peer& peer, std::uint32_t context);
 
     std::vector<Peer> peers_;
@@ -163,7 +175,9 @@ class ShmTransport final : public Transport {
     std::span<Completion> done_;  // of the poll() that runs, else empty
     std::size_t told_ = 0;        // entries of done_ that are filled
     std::uint32_t quiet_polls_ = 0;
-    shm::Fifo<Told> backlog_;  // completions there was no room for
+    std::uint32_t polls_until_waking_ = 0;  // 0: no peer is to be woken
+    std::uint32_t sleeps_ = 0;              // of this rank
+    shm::Fifo<Told> backlog_;               // completions there was no room for
 
     std::vector<Peer*> by_rank_;
     shm::Pool<shm::Post> posts_;
