@@ -61,7 +61,8 @@ void add_idle(CLI::App& bench) {
     auto options = std::make_shared<IdleOptions>();
     CLI::App* command =
         bench.add_subcommand("idle", "What waiting for a late rank costs in CPU time, per engine");
-    command->add_option("--engine", options->engines, "Progress engines: manual, thread")
+    command
+        ->add_option("--engine", options->engines, "Progress engines: manual, thread, thread:poll")
         ->delimiter(',')
         ->capture_default_str();
     command->add_option("--late", options->late_s, "Seconds that the last rank is late")

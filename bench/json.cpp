@@ -56,15 +56,29 @@ JsonLine& JsonLine::add(std::string_view name, double value) {
     return *this;
 }
 
-JsonLine& JsonLine::add(std::string_view name, const std::vector<double>& values) {
+template <class Item, class ToText>
+JsonLine& JsonLine::add_array(std::string_view name, const std::vector<Item>& items,
+                              ToText to_text) {
     begin_field(name);
     text_ += '[';
-    for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
         if (i > 0) text_ += ", ";
-        text_ += number(values[i]);
+        text_ += to_text(items[i]);
     }
     text_ += ']';
     return *this;
+}
+
+JsonLine& JsonLine::add(std::string_view name, const std::vector<double>& values) {
+    return add_array(name, values, number);
+}
+
+JsonLine& JsonLine::add(std::string_view name, const std::vector<std::string>& values) {
+    return add_array(name, values, quoted);
+}
+
+JsonLine& JsonLine::add(std::string_view name, const std::vector<JsonLine>& objects) {
+    return add_array(name, objects, [](const JsonLine& object) { return object.text(); });
 }
 
 JsonLine& JsonLine::add(std::string_view name, const JsonLine& object) {

@@ -17,6 +17,8 @@ class JsonLine {
     JsonLine& add(std::string_view name, std::int64_t value);
     JsonLine& add(std::string_view name, double value);
     JsonLine& add(std::string_view name, const std::vector<double>& values);
+    JsonLine& add(std::string_view name, const std::vector<std::string>& values);
+    JsonLine& add(std::string_view name, const std::vector<JsonLine>& objects);
     JsonLine& add(std::string_view name, const JsonLine& object);
 
     // "{...}" without a line end.
@@ -24,6 +26,8 @@ class JsonLine {
 
   private:
     void begin_field(std::string_view name);
+    template <class Item, class ToText>
+    JsonLine& add_array(std::string_view name, const std::vector<Item>& items, ToText to_text);
 
     std::string text_ = "{";
 };

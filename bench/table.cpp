@@ -2,13 +2,16 @@
 #include "bench/table.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace weft::bench {
 
 std::string fixed(double value, int digits) {
     char text[64];
     std::snprintf(text, sizeof text, "%.*f", digits, value);
-    return text;
+    // No sign before a nought: "-0" would say that something was lost.
+    const bool is_zero = std::string_view(text).find_first_not_of("-0.") == std::string_view::npos;
+    return is_zero && text[0] == '-' ? text + 1 : text;
 }
 
 void Table::print(std::FILE* file) const {

@@ -7,7 +7,7 @@
 
 namespace weft::bench {
 
-// "%.*f", for cells.
+// "%.*f", for cells; no "-0".
 std::string fixed(double value, int digits);
 
 class Table {

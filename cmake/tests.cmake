@@ -11,7 +11,8 @@ add_library(weft_test_base INTERFACE)
 target_include_directories(weft_test_base INTERFACE tests ${PROJECT_SOURCE_DIR})
 target_compile_definitions(weft_test_base INTERFACE WEFT_BUILD_DIR="${CMAKE_BINARY_DIR}"
                            WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-                           WEFT_CXX_COMPILER="${CMAKE_CXX_COMPILER}")
+                           WEFT_CXX_COMPILER="${CMAKE_CXX_COMPILER}"
+                           WEFT_CMAKE="${CMAKE_COMMAND}")
 target_link_libraries(weft_test_base INTERFACE weft_internal GTest::gtest)
 
 if(support_sources)

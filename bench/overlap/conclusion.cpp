@@ -72,8 +72,8 @@ std::string conclusion(std::span<const Cell> cells, const OverlapOptions& option
     for (const Cell& cell : cells) {
         if (cell.collective != chosen.collective || cell.bytes != chosen.bytes) continue;
         engines.push_back(cell.engine);
-        const double overlap = std::clamp(cell.overlap_percent(), 0.0, 100.0);
-        overlaps.push_back(std::string(cell.engine.name) + " hides " + fixed(overlap, 0) + " %");
+        overlaps.push_back(std::string(cell.engine.name) + " hides " +
+                           fixed(cell.overlap_percent(), 0) + " %");
         gains.push_back(std::string(cell.engine.name) + " " +
                         fixed(median_gain(cells, cell.engine), 2));
     }

@@ -41,7 +41,6 @@ class Meter {
 
     void overlapped(std::int64_t iterations, int tests, Times& times) {
         prepare();
-        const std::int64_t wall_begin = now_ns();
         const double cpu_begin = cpu_seconds();
         const std::int64_t begin = now_ns();
         start();
@@ -56,7 +55,6 @@ class Meter {
         must(weft_wait(&request_), "weft_wait");
         const std::int64_t end = now_ns();
         const double cpu_end = cpu_seconds();
-        const std::int64_t wall_end = now_ns();
         verify(collective_, case_);
 
         times.start = us(started - begin);
@@ -64,7 +62,6 @@ class Meter {
         times.wait = us(end - waiting);
         times.total = us(end - begin);
         times.cpu = (cpu_end - cpu_begin) * 1e6;
-        times.wall = us(wall_end - wall_begin);  // with the cost of asking, as in the CPU time
     }
 
   private:
@@ -122,22 +119,20 @@ Times slowest_rank(std::span<const Times> ranks) {
         return a.total < b.total;
     });
     times.cpu = 0;
-    times.wall = 0;
     for (const Times& rank : ranks) {
         times.blocking = std::max(times.blocking, rank.blocking);
         times.work = std::max(times.work, rank.work);
         times.cpu += rank.cpu;
-        times.wall += rank.wall;
     }
     return times;
 }
 
 void merge_ranks(const Job& job, Cell& cell) {
-    const std::vector<Times> all = gather(job, cell.repetitions);
+    cell.by_rank = gather(job, cell.repetitions);
     const std::size_t repetitions = cell.repetitions.size();
     std::vector<Times> ranks(static_cast<std::size_t>(job.ranks));
     for (std::size_t i = 0; i < repetitions; ++i) {
-        for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r] = all[r * repetitions + i];
+        for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r] = cell.by_rank[r * repetitions + i];
         cell.repetitions[i] = slowest_rank(ranks);
     }
 }
@@ -166,15 +161,11 @@ double Cell::gain() const {
     return (median_of(&Times::blocking) + median_of(&Times::work)) / median_of(&Times::total);
 }
 
-double Cell::cpu_percent() const {
-    // Sums, not medians: getrusage counts in microseconds, and only its sum is exact.
+double Cell::cpu_ms() const {
+    // A mean, not a median: getrusage counts in whole microseconds, and only its sum is exact.
     double cpu = 0;
-    double wall = 0;
-    for (const Times& times : repetitions) {
-        cpu += times.cpu;
-        wall += times.wall;
-    }
-    return 100 * cpu / wall;
+    for (const Times& times : repetitions) cpu += times.cpu;
+    return cpu / 1000 / static_cast<double>(repetitions.size());
 }
 
 std::vector<Cell> measure(const Job& job, const Collective& collective, std::int64_t bytes,
@@ -183,7 +174,7 @@ std::vector<Cell> measure(const Job& job, const Collective& collective, std::int
     Meter meter(job, collective, bytes);
     std::vector<Cell> cells;
     for (const Engine& engine : engines) {
-        cells.push_back({&collective, bytes, engine, calibrate(job, meter, engine), {}});
+        cells.push_back({&collective, bytes, engine, calibrate(job, meter, engine), {}, {}});
     }
     for (int repetition = 0; repetition < effort.repetitions; ++repetition) {
         for (Cell& cell : cells) {

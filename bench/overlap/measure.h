@@ -29,8 +29,7 @@ struct Times {
     double tests = 0;
     double wait = 0;
     double total = 0;
-    double cpu = 0;   // CPU time in the overlapped run, summed over the ranks
-    double wall = 0;  // time in the overlapped run, summed over the ranks
+    double cpu = 0;  // CPU time of all threads in the overlapped run, summed over the ranks
 };
 
 // One row of the result.
@@ -40,15 +39,16 @@ struct Cell {
     Engine engine{};
     std::int64_t work_iterations = 0;
     std::vector<Times> repetitions;
+    std::vector<Times> by_rank;  // what each rank saw: rank 0's repetitions, rank 1's, ...
 
     double median_of(double Times::*value) const;
     // The share of the blocking time that the overlapped run saved, in per cent: 100 is perfect.
-    // Noise, or an engine that slows the work, takes it out of 0 ... 100.
+    // Noise, or an engine that slows the work, takes it out of 0 ... 100; it is shown as it is.
     double overlap_percent() const;
     // (blocking + work) / total: 2 is perfect, 1 is nothing, below 1 is a loss.
     double gain() const;
-    // CPU time over the time of the overlapped run, of all ranks, in per cent of a core per rank.
-    double cpu_percent() const;
+    // CPU time of an overlapped run, work included, of all ranks together: mean of repetitions.
+    double cpu_ms() const;
 };
 
 struct Effort {

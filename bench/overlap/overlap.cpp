@@ -65,7 +65,8 @@ File open_json(const Job& job, const std::string& path) {
 
 int run_rank(const OverlapOptions& options, const Plan& plan) {
     const Job job = join_job();
-    const File json = open_json(job, options.json);
+    File json = open_json(job, options.json);
+    const JsonLine origin = circumstances(job, options);
     Progress progress(job.rank == 0);
     std::vector<Cell> cells;
     std::vector<Cell> all_cells;
@@ -89,7 +90,7 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
         all_cells.insert(all_cells.end(), measured.begin(), measured.end());
         if (json) {
             for (const Cell& cell : measured) {
-                std::fprintf(json.get(), "%s\n", json_row(cell, options).c_str());
+                std::fprintf(json.get(), "%s\n", json_row(cell, options, origin).c_str());
             }
         }
         if (i + 1 == plan.points.size() || plan.points[i + 1].collective != point.collective) {
@@ -97,6 +98,9 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
             print_table(stdout, cells);
             cells.clear();
         }
+    }
+    if (json && std::fclose(json.release()) != 0) {
+        fail("%s: %s", options.json.c_str(), std::strerror(errno));
     }
     if (job.rank == 0) std::printf("\n%s\n", conclusion(all_cells, options).c_str());
     leave_job();
@@ -135,7 +139,8 @@ int bench_overlap(const OverlapOptions& options) {
     std::printf(
         "Overlap of nonblocking collectives with computation: %d ranks, median of %d "
         "repetitions, %d test calls.\nwork: fixed, as long as the operation alone; "
-        "overlap = 1 - (total - work) / blocking; gain = (blocking + work) / total.\n",
+        "overlap = 1 - (total - work) / blocking; gain = (blocking + work) / total.\nCPU: time "
+        "of all threads of all ranks in one overlapped run, work included (getrusage; mean).\n",
         options.ranks, options.repetitions, options.tests);
     return launch({options.ranks, options.bind, arguments(options)});
 }

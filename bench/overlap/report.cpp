@@ -1,16 +1,16 @@
 // The table and the JSON rows of an overlap measurement.
 #include "bench/overlap/report.h"
 
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
-#include "bench/json.h"
 #include "bench/sizes.h"
 #include "bench/table.h"
+#include "weft/build.h"
+#include "weft/machine.h"
 
 namespace weft::bench {
 namespace {
@@ -32,12 +32,6 @@ JsonLine settings() {
     return line;
 }
 
-std::vector<double> samples(const Cell& cell, double Times::*value) {
-    std::vector<double> values;
-    for (const Times& times : cell.repetitions) values.push_back(times.*value);
-    return values;
-}
-
 struct Column {
     const char* name;
     double Times::*value;
@@ -55,12 +49,40 @@ std::string field_name(std::string_view column) {
     return name;
 }
 
+// What one rank saw.
+JsonLine samples(std::span<const Times> repetitions) {
+    const auto values = [&](double Times::*value) {
+        std::vector<double> all;
+        for (const Times& times : repetitions) all.push_back(times.*value);
+        return all;
+    };
+    JsonLine line;
+    for (const Column& column : columns) line.add(field_name(column.name), values(column.value));
+    return line.add("cpu_us", values(&Times::cpu));
+}
+
+// A word that a shell reads as it is.
+std::string shell_word(const std::string& word) {
+    constexpr std::string_view plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=:,./@%+";
+    if (!word.empty() && word.find_first_not_of(plain) == word.npos) return word;
+    std::string text = "'";
+    for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+    return text + "'";
+}
+
+std::string command(const OverlapOptions& options) {
+    std::string text = "weft";
+    for (const std::string& word : arguments(options)) text += " " + shell_word(word);
+    return text;
+}
+
 }  // namespace
 
 void print_table(std::FILE* file, std::span<const Cell> cells) {
     std::vector<std::string> heading = {"size", "engine"};
     for (const Column& column : columns) heading.emplace_back(column.name);
-    heading.insert(heading.end(), {"overlap %", "gain", "CPU %"});
+    heading.insert(heading.end(), {"overlap %", "gain", "CPU ms"});
     Table table(heading);
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const Cell& cell = cells[i];
@@ -68,9 +90,9 @@ void print_table(std::FILE* file, std::span<const Cell> cells) {
         std::vector<std::string> row = {cell.collective->has_size ? size_text(cell.bytes) : "-",
                                         cell.engine.name};
         for (const Column& column : columns) row.push_back(fixed(cell.median_of(column.value), 2));
-        row.push_back(fixed(std::clamp(cell.overlap_percent(), 0.0, 100.0), 0));
+        row.push_back(fixed(cell.overlap_percent(), 0));
         row.push_back(fixed(cell.gain(), 2));
-        row.push_back(fixed(cell.cpu_percent(), 0));
+        row.push_back(fixed(cell.cpu_ms(), 4));
         table.add(row);
     }
     std::fprintf(file, "\n%s\n", cells.empty() ? "" : cells[0].collective->name);
@@ -78,39 +100,58 @@ void print_table(std::FILE* file, std::span<const Cell> cells) {
     std::fflush(file);
 }
 
-std::string json_row(const Cell& cell, const OverlapOptions& options) {
-    utsname system{};
-    uname(&system);
+JsonLine circumstances(const Job& job, const OverlapOptions& options) {
+    std::vector<std::string> affinity;
+    for (const cpu_set_t& cores : gather(job, std::vector<cpu_set_t>{own_cores()})) {
+        affinity.push_back(core_list(cores));
+    }
     const char* const transport = std::getenv("WEFT_TRANSPORT");
+    const bool is_chosen = transport != nullptr && *transport != '\0';
+    const Build build = this_build();
+    JsonLine line;
+    return line.add("command", command(options))
+        .add("version", build.version)
+        .add("commit", build.commit)
+        .add("compiler", build.compiler)
+        .add("build_type", build.build_type)
+        .add("flags", build.flags)
+        .add("processor", cpu_model())
+        .add("kernel", kernel())
+        .add("cpus", static_cast<std::int64_t>(sysconf(_SC_NPROCESSORS_ONLN)))
+        .add("ranks", std::int64_t{job.ranks})
+        .add("bind", options.bind)
+        .add("affinity", affinity)
+        .add("transport", job.ranks == 1 ? "none"
+                          : is_chosen    ? transport
+                                         : transports()[0])
+        .add("settings", settings());
+}
+
+std::string json_row(const Cell& cell, const OverlapOptions& options,
+                     const JsonLine& circumstances) {
+    const std::size_t repetitions = cell.repetitions.size();
     JsonLine medians;
-    JsonLine raw;
     for (const Column& column : columns) {
         medians.add(field_name(column.name), cell.median_of(column.value));
-        raw.add(field_name(column.name), samples(cell, column.value));
     }
-    raw.add("cpu_us", samples(cell, &Times::cpu)).add("wall_us", samples(cell, &Times::wall));
+    std::vector<JsonLine> ranks;
+    for (std::size_t i = 0; i < cell.by_rank.size(); i += repetitions) {
+        ranks.push_back(samples(std::span(cell.by_rank).subspan(i, repetitions)));
+    }
     JsonLine line;
     line.add("bench", "overlap")
         .add("collective", cell.collective->name)
         .add("bytes", cell.bytes)
         .add("engine", cell.engine.name)
-        .add("ranks", std::int64_t{options.ranks})
-        .add("bind", options.bind)
-        .add("transport", transport != nullptr ? transport : "shm")
         .add("tests", std::int64_t{options.tests})
-        .add("repetitions", static_cast<std::int64_t>(cell.repetitions.size()))
-        .add("sizes", options.sizes)
+        .add("repetitions", static_cast<std::int64_t>(repetitions))
         .add("work_iterations", cell.work_iterations)
-        .add("version", WEFT_VERSION)
-        .add("kernel", system.release)
-        .add("machine", system.machine)
-        .add("cpus", static_cast<std::int64_t>(sysconf(_SC_NPROCESSORS_ONLN)))
-        .add("settings", settings())
         .add("medians", medians)
         .add("overlap_percent", cell.overlap_percent())
         .add("gain", cell.gain())
-        .add("cpu_percent", cell.cpu_percent())
-        .add("samples", raw);
+        .add("cpu_ms", cell.cpu_ms())
+        .add("circumstances", circumstances)
+        .add("samples", ranks);
     return line.text();
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "bench/json.h"
 #include "bench/overlap/measure.h"
 #include "bench/overlap/options.h"
 
@@ -13,8 +14,12 @@ namespace weft::bench {
 // All cells of one collective.
 void print_table(std::FILE* file, std::span<const Cell> cells);
 
-// One row: what repeats the measurement, the medians, and the raw samples.
-std::string json_row(const Cell& cell, const OverlapOptions& options);
+// What repeats the measurement: command, build, machine, settings. Collective.
+JsonLine circumstances(const Job& job, const OverlapOptions& options);
+
+// One row: the circumstances, the medians, and for each rank the raw samples.
+std::string json_row(const Cell& cell, const OverlapOptions& options,
+                     const JsonLine& circumstances);
 
 // One sentence that says what the cells say, good or bad.
 std::string conclusion(std::span<const Cell> cells, const OverlapOptions& options);

@@ -51,24 +51,76 @@ TEST(BenchOverlap, MeasuresOneRankAlone) {
     EXPECT_EQ(job.status, 0) << job.err;
 }
 
+// Reads a file line by line as JSON and prints what identifies each row; fails on the first line
+// that is no JSON, lacks what repeats the measurement or says anything else than the table.
+const char* const reader = R"(
+import json, sys
+output = open(sys.argv[2]).read()
+table = [line.split() for line in output.splitlines() if len(line.split()) == 11]
+table = [cells for cells in table if cells[1] in ("manual", "thread")]
+rows = [json.loads(line) for line in open(sys.argv[1])]
+assert len(table) == len(rows)
+for row, cells in zip(rows, table):
+    assert cells[1] == row["engine"]
+    for name, cell, digit in (("overlap_percent", cells[8], 1), ("gain", cells[9], 0.01),
+                              ("cpu_ms", cells[10], 0.0001)):
+        assert abs(row[name] - float(cell)) < 0.51 * digit, (name, cell, row[name])
+    if row["bytes"] == 512:
+        assert row["engine"] + " hides " + cells[8] + " %" in output
+    about = row["circumstances"]
+    for name in ("command", "version", "commit", "compiler", "build_type", "processor", "kernel",
+                 "bind", "transport"):
+        assert isinstance(about[name], str) and about[name], name
+    assert isinstance(about["flags"], str) and about["cpus"] >= 1
+    assert about["settings"]["WEFT_SHM_RING"] == "1048576"
+    assert len(about["affinity"]) == about["ranks"] == len(row["samples"]) == 2
+    assert all(about["affinity"]), about["affinity"]
+    assert row["bench"] == "overlap" and row["repetitions"] == 3 and row["work_iterations"] >= 1
+    for rank in row["samples"]:
+        assert all(len(values) == 3 for values in rank.values())
+        assert set(row["medians"]) | {"cpu_us"} == set(rank), rank
+    print(row["collective"], row["bytes"], row["engine"], about["command"])
+)";
+
 TEST(BenchOverlap, WritesOneLineOfJsonPerRow) {
     const Folder folder;
-    const Finished job = run(bench +
-                             "overlap --collective ibarrier,iallreduce --engine "
-                             "manual,thread --sizes 8,512 --repetitions 3 --json " +
-                             (folder / "rows"));
+    const std::string rows = folder / "the \"rows\"";
+    const std::string arguments =
+        "--collective ibarrier,iallreduce --engine manual,thread --sizes 8,512 --ranks 2 "
+        "--repetitions 3 --tests 0 --bind core --budget 0.000000 --json '" +
+        rows + "'";
+    const Finished job = run("WEFT_SHM_RING=1048576 " + bench + "overlap " + arguments);
     EXPECT_EQ(job.status, 0) << job.err;
-    const Lines rows = sorted_lines(content(folder / "rows"));
-    ASSERT_EQ(rows.size(), 6u);  // a barrier and two sizes, with two engines each
-    for (const std::string& row : rows) {
-        EXPECT_TRUE(row.starts_with("{\"bench\": \"overlap\", ") && row.ends_with("]}}")) << row;
-        EXPECT_TRUE(contains(row, "\"ranks\": 2, "));
-        EXPECT_TRUE(contains(row, "\"repetitions\": 3, "));
-        const std::size_t samples = row.find("\"samples\": {\"blocking_us\": [");
-        ASSERT_NE(samples, row.npos) << row;
-        const std::string first = row.substr(samples, row.find(']', samples) - samples);
-        EXPECT_EQ(count(first, ", "), 2u) << first;
-    }
+    std::ofstream(folder / "reader.py") << reader;
+    std::ofstream(folder / "output") << job.out;
+    const Finished read =
+        run("python3 " + (folder / "reader.py") + " '" + rows + "' " + (folder / "output"));
+    EXPECT_EQ(read.status, 0) << read.err << job.out << content(rows);
+    const Lines expected = {
+        "iallreduce 512 manual weft bench overlap " + arguments,
+        "iallreduce 512 thread weft bench overlap " + arguments,
+        "iallreduce 8 manual weft bench overlap " + arguments,
+        "iallreduce 8 thread weft bench overlap " + arguments,
+        "ibarrier 0 manual weft bench overlap " + arguments,
+        "ibarrier 0 thread weft bench overlap " + arguments,
+    };
+    EXPECT_EQ(sorted_lines(read.out), expected);
+}
+
+TEST(BenchOverlap, SaysWhatItsColumnsAre) {
+    const Finished job = run(bench + "overlap --collective ibarrier --repetitions 1");
+    EXPECT_EQ(job.status, 0) << job.err;
+    EXPECT_TRUE(contains(job.out, "overlap = 1 - (total - work) / blocking"));
+    EXPECT_TRUE(contains(job.out, "CPU: time of all threads of all ranks in one overlapped run"));
+    EXPECT_TRUE(contains(job.out, "  overlap %  gain  CPU ms\n"));
+}
+
+TEST(BenchOverlap, SaysWhenItsRowsCannotBeWritten) {
+    const Finished job = run(bench +
+                             "overlap --collective ibarrier --engine manual --repetitions 1 "
+                             "--json /dev/full");
+    EXPECT_NE(job.status, 0);
+    EXPECT_TRUE(contains(job.err, "/dev/full: No space left on device"));
 }
 
 TEST(BenchOverlap, LeavesOutRepetitionsWhenItsBudgetIsSpent) {

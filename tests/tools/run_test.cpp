@@ -196,14 +196,5 @@ TEST_F(RunSignals, RanksDoNotOutliveTheLauncher) {
     job_->finish();
 }
 
-TEST(Info, NamesVersionEnginesAndTransports) {
-    Finished info = run(WEFT_BUILD_DIR "/weft info");
-    EXPECT_EQ(info.status, 0);
-    for (const char* what :
-         {"version", "kernel", "cores", "engines", "transports", "ptrace_scope"}) {
-        EXPECT_TRUE(contains(info.out, what));
-    }
-}
-
 }  // namespace
 }  // namespace weft::test

@@ -1,12 +1,13 @@
 // `weft info`: what this build contains and what of the machine matters to it.
-#include <sched.h>
-#include <sys/utsname.h>
-
 #include <cstdio>
 #include <fstream>
 #include <string>
 
+#include "algorithm/catalogue.h"
+#include "bench/engines.h"
+#include "weft/build.h"
 #include "weft/commands.h"
+#include "weft/machine.h"
 
 namespace weft {
 namespace {
@@ -15,21 +16,9 @@ void print(const char* what, const std::string& value) {
     std::printf("%-14s%s\n", what, value.c_str());
 }
 
-// "0-3,8": the cores this process may use.
-std::string cores_of_mask() {
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    if (sched_getaffinity(0, sizeof cores, &cores) != 0) return "unknown";
-    std::string text;
-    for (int core = 0; core < CPU_SETSIZE; ++core) {
-        if (!CPU_ISSET(core, &cores)) continue;
-        int last = core;
-        while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &cores)) ++last;
-        text += (text.empty() ? "" : ",") + std::to_string(core);
-        if (last > core) text += "-" + std::to_string(last);
-        core = last;
-    }
-    return std::to_string(CPU_COUNT(&cores)) + " (" + text + ")";
+std::string cores() {
+    const cpu_set_t mine = own_cores();
+    return std::to_string(CPU_COUNT(&mine)) + " (" + core_list(mine) + ")";
 }
 
 std::string first_line(const char* path) {
@@ -38,14 +27,29 @@ std::string first_line(const char* path) {
     return std::getline(file, line) ? line : "absent";
 }
 
+// "a b c"
+template <class List, class Name>
+std::string names(const List& list, Name name) {
+    std::string text;
+    for (const auto& item : list) text += std::string(text.empty() ? "" : " ") + name(item);
+    return text;
+}
+
 void print_info() {
-    utsname system{};
-    uname(&system);
-    print("version", WEFT_VERSION);
-    print("kernel", std::string(system.sysname) + " " + system.release + " " + system.machine);
-    print("cores", cores_of_mask());
-    print("engines", "manual thread thread:poll");
-    print("transports", "shm");
+    const Build build = this_build();
+    print("version", build.version);
+    print("commit", build.commit);
+    print("compiler", build.compiler);
+    print("build", std::string(build.build_type) + ": " + build.flags);
+    print("engines", names(bench::engines(), [](const bench::Engine& e) { return e.name; }));
+    print("transports", names(transports(), [](const char* name) { return name; }));
+    for (const algorithm::Family& family : algorithm::catalogue()) {
+        print(family.name,
+              names(family.algorithms, [](const algorithm::Entry& entry) { return entry.name; }));
+    }
+    print("kernel", kernel());
+    print("processor", cpu_model());
+    print("cores", cores());
     print("ptrace_scope", first_line("/proc/sys/kernel/yama/ptrace_scope"));
     print("hugepages", first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled"));
 }

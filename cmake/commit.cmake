@@ -1,0 +1,20 @@
+# Run by every build: writes OUTPUT, a header with the commit of SOURCE_DIR as a string, and touches
+# it only when that has changed. "-dirty": there are changes beside the commit. "unknown": SOURCE_DIR
+# is not the top of a git repository (one around it says nothing of this source).
+set(commit unknown)
+set(ENV{GIT_OPTIONAL_LOCKS} 0)
+find_program(GIT git)
+if(GIT AND EXISTS ${SOURCE_DIR}/.git)
+    execute_process(COMMAND ${GIT} rev-parse HEAD WORKING_DIRECTORY ${SOURCE_DIR}
+                    OUTPUT_VARIABLE head OUTPUT_STRIP_TRAILING_WHITESPACE
+                    RESULT_VARIABLE head_status ERROR_QUIET)
+    execute_process(COMMAND ${GIT} status --porcelain WORKING_DIRECTORY ${SOURCE_DIR}
+                    OUTPUT_VARIABLE changes RESULT_VARIABLE changes_status ERROR_QUIET)
+    if(head_status EQUAL 0 AND changes_status EQUAL 0)
+        set(commit ${head})
+        if(changes)
+            string(APPEND commit -dirty)
+        endif()
+    endif()
+endif()
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "#define WEFT_COMMIT \"${commit}\"\n")

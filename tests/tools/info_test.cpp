@@ -1,0 +1,123 @@
+// What `weft info` promises: that its lists are what the library takes.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "tests/tools/process.h"
+
+namespace weft::test {
+namespace {
+
+const std::string weft = WEFT_BUILD_DIR "/weft ";
+// The shortest program that calls weft_init on two ranks.
+const std::string job =
+    weft + "bench overlap --collective ibarrier --engine manual --repetitions 1";
+
+using Words = std::set<std::string>;
+
+Words words(std::string text) {
+    for (char& c : text) c = c == ',' ? ' ' : c;
+    std::istringstream stream(text);
+    Words found;
+    for (std::string word; stream >> word;) {
+        if (word != "or") found.insert(word);
+    }
+    return found;
+}
+
+// What weft info says, by the first word of the line.
+std::map<std::string, std::string> info() {
+    std::map<std::string, std::string> lines;
+    std::istringstream stream(run(weft + "info").out);
+    for (std::string name, rest; stream >> name && std::getline(stream >> std::ws, rest);) {
+        lines[name] = rest;
+    }
+    return lines;
+}
+
+// The words behind "expected " in the sentence that refuses `setting`.
+Words expected_by_refusal(const std::string& setting) {
+    const std::string err = run(setting + "=magic " + job).err;
+    const std::string mark = "expected ";
+    const std::size_t begin = err.find(mark);
+    if (begin == err.npos) return {"no refusal: " + err};
+    const std::size_t from = begin + mark.size();
+    return words(err.substr(from, err.find_first_of("(\n", from) - from));
+}
+
+TEST(Info, NamesBuildAndMachine) {
+    std::map<std::string, std::string> lines = info();
+    for (const char* what : {"version", "commit", "compiler", "build", "kernel", "processor",
+                             "cores", "ptrace_scope", "hugepages"}) {
+        EXPECT_NE(lines[what], "") << what;
+    }
+    EXPECT_EQ("weft " + lines["version"] + "\n", run(weft + "--version").out);
+}
+
+TEST(Info, ListsTheEnginesThatTheLibraryTakes) {
+    const std::map<std::string, std::string> lines = info();
+    EXPECT_EQ(words(lines.at("engines")), expected_by_refusal("WEFT_ENGINE"));
+}
+
+TEST(Info, ListsTheTransportsThatTheLibraryTakes) {
+    const std::map<std::string, std::string> lines = info();
+    EXPECT_EQ(words(lines.at("transports")), expected_by_refusal("WEFT_TRANSPORT"));
+}
+
+TEST(Info, ListsTheAlgorithmsOfEveryCollective) {
+    std::map<std::string, std::string> lines = info();
+    std::map<std::string, Words> listed;
+    std::istringstream list(run(weft + "schedule --list").out);
+    for (std::string family, name; list >> family >> name; list.ignore(4096, '\n')) {
+        listed[family].insert(name);
+    }
+    EXPECT_GE(listed.size(), 4u);
+    for (const auto& [family, names] : listed) EXPECT_EQ(words(lines[family]), names) << family;
+}
+
+// The commit is that of the source and never an old one: cmake/commit.cmake asks in every build.
+class Commit : public testing::Test {
+  protected:
+    std::string commit() {
+        const Finished asked = run(WEFT_CMAKE " -DSOURCE_DIR=" + (folder_ / "source") +
+                                   " -DOUTPUT=" + (folder_ / "commit.h") +
+                                   " -P " WEFT_SOURCE_DIR "/cmake/commit.cmake");
+        EXPECT_EQ(asked.status, 0) << asked.err;
+        return content(folder_ / "commit.h");
+    }
+    std::string git(const std::string& arguments) {
+        const Finished done =
+            run("cd " + (folder_ / "source") +
+                " && git -c user.name=weft -c user.email=weft@localhost -c commit.gpgsign=false " +
+                arguments);
+        EXPECT_EQ(done.status, 0) << done.err;
+        return done.out.substr(0, done.out.find('\n'));
+    }
+    void write(const std::string& text) { std::ofstream(folder_ / "source/file") << text; }
+
+    void SetUp() override { std::filesystem::create_directories(folder_ / "source/inner"); }
+
+    Folder folder_;
+};
+
+TEST_F(Commit, IsUnknownOutsideOfGit) { EXPECT_EQ(commit(), "#define WEFT_COMMIT \"unknown\"\n"); }
+
+TEST_F(Commit, FollowsTheRepository) {
+    if (run("git --version").status != 0) GTEST_SKIP() << "git is not installed";
+    git("init --quiet .");
+    write("one");
+    git("add file");
+    git("commit --quiet --message one");
+    const std::string first = git("rev-parse HEAD");
+    EXPECT_EQ(commit(), "#define WEFT_COMMIT \"" + first + "\"\n");
+    write("two");
+    EXPECT_EQ(commit(), "#define WEFT_COMMIT \"" + first + "-dirty\"\n");
+    git("commit --quiet --all --message two");
+    const std::string second = git("rev-parse HEAD");
+    EXPECT_NE(first, second);
+    EXPECT_EQ(commit(), "#define WEFT_COMMIT \"" + second + "\"\n");
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,31 @@
+#include "weft/build.h"
+
+#include "commit.h"
+
+namespace weft {
+namespace {
+
+// "-O2 -g", without the blanks that CMake leaves around empty variables.
+std::string trimmed(const std::string& text) {
+    const std::size_t first = text.find_first_not_of(' ');
+    if (first == text.npos) return "";
+    return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+}  // namespace
+
+Build this_build() {
+#ifdef __clang__
+    const char* const compiler = "clang " __clang_version__;
+#else
+    const char* const compiler = "gcc " __VERSION__;
+#endif
+    return {WEFT_VERSION, WEFT_COMMIT, compiler, WEFT_BUILD_TYPE, trimmed(WEFT_CXX_FLAGS)};
+}
+
+std::span<const char* const> transports() {
+    static constexpr const char* names[] = {"shm"};
+    return names;
+}
+
+}  // namespace weft
