@@ -11,8 +11,12 @@ add_library(weft_test_base INTERFACE)
 target_include_directories(weft_test_base INTERFACE tests ${PROJECT_SOURCE_DIR})
 target_compile_definitions(weft_test_base INTERFACE WEFT_BUILD_DIR="${CMAKE_BINARY_DIR}"
                            WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                           WEFT_C_COMPILER="${CMAKE_C_COMPILER}"
                            WEFT_CXX_COMPILER="${CMAKE_CXX_COMPILER}"
-                           WEFT_CMAKE="${CMAKE_COMMAND}")
+                           WEFT_C_FLAGS="${CMAKE_C_FLAGS}" WEFT_CXX_FLAGS="${CMAKE_CXX_FLAGS}"
+                           WEFT_CMAKE="${CMAKE_COMMAND}" WEFT_NM="${CMAKE_NM}"
+                           WEFT_GENERATOR="${CMAKE_GENERATOR}"
+                           WEFT_MAKE_PROGRAM="${CMAKE_MAKE_PROGRAM}")
 target_link_libraries(weft_test_base INTERFACE weft_internal GTest::gtest)
 
 if(support_sources)
@@ -32,7 +36,7 @@ function(weft_test_names source folder_out stem_out target_out)
     set(${target_out} ${target} PARENT_SCOPE)
 endfunction()
 
-set(started_targets)
+set(started_targets weft_shared)
 if(TARGET weft_program)
     list(APPEND started_targets weft_program)
 endif()
@@ -49,7 +53,7 @@ endforeach()
 
 if(NOT TARGET weft_program)
     message(STATUS "weft: no program weft: the tests of it are left out (tests/tools)")
-    list(FILTER test_sources EXCLUDE REGEX "/tests/tools/")
+    list(FILTER test_sources EXCLUDE REGEX "/tests/(tools/|install/man_)")
 endif()
 
 foreach(source IN LISTS test_sources)
@@ -62,7 +66,7 @@ foreach(source IN LISTS test_sources)
     target_link_libraries(${target} PRIVATE $<TARGET_NAME_IF_EXISTS:weft_test_support>
                           weft_test_base GTest::gtest_main)
     # Only these suites start other processes; a unit test must not wait for the program to build.
-    if(NOT label MATCHES "^(unit|spec)$" AND started_targets)
+    if(NOT label MATCHES "^(unit|spec)$")
         add_dependencies(${target} ${started_targets})
     endif()
     gtest_discover_tests(${target} TEST_PREFIX "${label}/${short}." DISCOVERY_MODE PRE_TEST

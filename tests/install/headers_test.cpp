@@ -1,0 +1,48 @@
+// Each public header compiles by itself, and twice, as strict C99 and as C++20, without a warning.
+#include <gtest/gtest.h>
+
+#include "tests/tools/process.h"
+
+namespace weft::test {
+namespace {
+
+const std::string strict =
+    " -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fsyntax-only -I" WEFT_SOURCE_DIR
+    "/include ";
+
+class Headers : public testing::TestWithParam<std::string> {
+  protected:
+    void expect_compiles(const std::string& compiler, const std::string& suffix) {
+        const Folder folder;
+        const std::string file = folder / ("alone." + suffix);
+        const std::string include = "#include <weft/" + GetParam() + ">\n";
+        std::ofstream(file) << include << include << "int weft_has_been_included;\n";
+        const Finished done = run(compiler + strict + file);
+        EXPECT_EQ(done.status, 0) << done.err;
+    }
+};
+
+std::vector<std::string> headers() {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(WEFT_SOURCE_DIR "/include/weft")) {
+        names.push_back(entry.path().filename());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+TEST_P(Headers, CompilesAloneAsC99) {
+    if (GetParam().ends_with(".hpp")) GTEST_SKIP() << "a header for C++";
+    expect_compiles(WEFT_C_COMPILER " -std=c99", "c");
+}
+
+TEST_P(Headers, CompilesAloneAsCxx20) { expect_compiles(WEFT_CXX_COMPILER " -std=c++20", "cpp"); }
+
+INSTANTIATE_TEST_SUITE_P(Public, Headers, testing::ValuesIn(headers()), [](const auto& header) {
+    std::string name = header.param;
+    std::replace(name.begin(), name.end(), '.', '_');
+    return name;
+});
+
+}  // namespace
+}  // namespace weft::test
