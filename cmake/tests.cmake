@@ -52,7 +52,7 @@ foreach(source IN LISTS test_programs)
 endforeach()
 
 if(NOT TARGET weft_program)
-    message(STATUS "weft: no program weft: the tests of it are left out (tests/tools)")
+    message(STATUS "weft: no program weft: the tests of it and of its manual are left out")
     list(FILTER test_sources EXCLUDE REGEX "/tests/(tools/|install/man_)")
 endif()
 
