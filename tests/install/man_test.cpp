@@ -86,7 +86,8 @@ TEST(Man, NamesEverySubcommand) {
 }
 
 TEST(Man, IsFormattedWithoutWarnings) {
-    if (run("man --version").status != 0) GTEST_SKIP() << "man is not installed";
+    // Minimal systems have a stub of this name.
+    if (!run("man --version").out.starts_with("man ")) GTEST_SKIP() << "man is not installed";
     for (const std::string& command : commands()) {
         const Finished man =
             run("LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z " +
