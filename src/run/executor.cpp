@@ -16,6 +16,7 @@ Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Tr
       routes_(std::move(routes)),
       lost_(routes_.size()),
       expected_news_(routes_.size()) {
+    for (Transport* transport : transports_) transport->admit(0);
     for (Rank peer = 0; peer < static_cast<Rank>(routes_.size()); ++peer) {
         if (peer != rank_) expect_news(peer);
     }
@@ -425,6 +426,7 @@ bool Executor::has_lost_member(const Group& group, Failure& failure) const {
 
 void Executor::add_group(Group& group) {
     groups_.push_back(&group);
+    for (Transport* transport : transports_) transport->admit(group.context);
     Failure failure;
     if (has_lost_member(group, failure)) break_group(group, failure);
     for (const Suspect& news : early_news_) {
@@ -432,7 +434,21 @@ void Executor::add_group(Group& group) {
     }
 }
 
-void Executor::remove_group(Group& group) { std::erase(groups_, &group); }
+void Executor::remove_group(Group& group) {
+    std::erase(groups_, &group);
+    for (Transport* transport : transports_) transport->retire(group.context);
+}
+
+void Executor::expect_group() {
+    if (expected_groups_++ > 0) return;
+    for (Transport* transport : transports_) transport->keep_early(true);
+}
+
+void Executor::group_decided() {
+    if (--expected_groups_ > 0) return;
+    early_news_.clear();
+    for (Transport* transport : transports_) transport->keep_early(false);
+}
 
 void Executor::expect_news(Rank peer) {
     auto at = static_cast<std::size_t>(peer);
@@ -447,8 +463,16 @@ void Executor::expect_news(Rank peer) {
 
 void Executor::take_news(Rank from) {
     News news = expected_news_[static_cast<std::size_t>(from)];
-    break_context(news.context, {static_cast<weft_status>(news.code), news.rank, news.sent_bytes,
-                                 news.expected_bytes});
+    Failure failure{static_cast<weft_status>(news.code), news.rank, news.sent_bytes,
+                    news.expected_bytes};
+    // The teller has not got what it was making from its group when that broke, and never will.
+    for (Group* group : groups_) {
+        if (group->parent == news.context && group->number > news.made &&
+            std::ranges::find(group->members, from) != group->members.end()) {
+            break_group(*group, failure);
+        }
+    }
+    break_context(news.context, failure);
     expect_news(from);
 }
 
@@ -456,15 +480,16 @@ void Executor::break_context(std::uint32_t context, const Failure& failure) {
     for (Group* group : groups_) {
         if (group->context == context) return break_group(*group, failure);
     }
-    early_news_.push_back({context, failure});
+    // Of no group that is expected: of one that was freed.
+    if (expected_groups_ > 0) early_news_.push_back({context, failure});
 }
 
 // Ends every run of the group with this failure, tells the other members, and forgets its messages.
 void Executor::break_group(Group& group, const Failure& failure) {
     if (group.broken.code != WEFT_OK) return;
     group.broken = failure;
-    News news{group.context,      failure.code,          failure.rank, 0,
-              failure.sent_bytes, failure.expected_bytes};
+    News news{group.context, failure.code,       failure.rank,
+              group.made,    failure.sent_bytes, failure.expected_bytes};
     const News& told = *told_news_.emplace_back(std::make_unique<News>(news));
     for (Rank member : group.members) {
         auto at = static_cast<std::size_t>(member);

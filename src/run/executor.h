@@ -34,9 +34,15 @@ class Executor {
     // Poll the transports once and advance what that allows. False: nothing happened.
     bool progress();
 
-    // From now on failures reach the group. It must be removed before it ends.
+    // From now on failures reach the group.
     void add_group(Group& group);
+    // Before a group ends that has no runs: what still comes for it is dropped.
     void remove_group(Group& group);
+
+    // Between these two this rank may be given messages and news of groups it does not have yet:
+    // others that made them with it were faster. A new executor expects its first groups.
+    void expect_group();
+    void group_decided();
 
     // Runs begun and not done, oldest first.
     Run* first_active() const { return first_active_; }
@@ -63,7 +69,7 @@ class Executor {
         std::uint32_t context = 0;
         std::int32_t code = 0;
         Rank rank = -1;
-        std::uint32_t unused = 0;  // no gap in what is sent
+        std::uint32_t made = 0;  // of the teller's group: groups made from it
         std::int64_t sent_bytes = 0;
         std::int64_t expected_bytes = 0;
     };
@@ -106,6 +112,7 @@ class Executor {
     std::vector<std::unique_ptr<News>> told_news_;
     std::vector<Suspect> suspects_;
     std::vector<Suspect> early_news_;  // of contexts that this rank does not have yet
+    std::uint32_t expected_groups_ = 1;
 
     std::array<Completion, 32> done_;  // taken from a transport at a time
 

@@ -34,6 +34,10 @@ struct Group {
     std::uint32_t context = 0;
     std::vector<Rank> members;
     Failure broken;  // code other than WEFT_OK: nothing can be started any more
+
+    std::uint32_t parent = 0;  // context of the group that this was made from
+    std::uint32_t number = 0;  // it was the number-th
+    std::uint32_t made = 0;    // how many were made from this
 };
 
 class Stream {

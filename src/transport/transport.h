@@ -120,6 +120,18 @@ class Transport {
     // such a post will be touched or read again by anybody who then believes what it read.
     // Messages of the context that are still under way are dropped.
     virtual void abandon(std::uint32_t context) = 0;
+
+    // The user has this context from now on: messages that come before their receive are kept.
+    virtual void admit(std::uint32_t context) = 0;
+
+    // The user has freed this context and has no posts of it: what comes is dropped. What it has
+    // sent still arrives.
+    virtual void retire(std::uint32_t context) = 0;
+
+    // Whether messages of contexts that are neither admitted nor gone are kept (the user is about
+    // to get contexts that its peers may have already) or dropped, those kept so far included. A
+    // new transport keeps them.
+    virtual void keep_early(bool keep) = 0;
 };
 
 }  // namespace weft

@@ -52,7 +52,7 @@ inline void ShmTransport::take_eager(Peer& peer, Record* record) {
         }
         return;
     }
-    if (is_dead(record->id)) return;
+    if (!is_wanted(record->id)) return;
     stash(peer, lane, {record->payload(), bytes});
 }
 
@@ -185,7 +185,7 @@ void ShmTransport::take_announcement(Peer& peer, Record* record) {
     LaneQueue& lane = peer.receives.find(record->id);
     if (Post* post = next_post(lane)) {
         start_receive(peer, lane, post, from);
-    } else if (is_dead(record->id)) {
+    } else if (!is_wanted(record->id)) {
         send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(from.transfer)});
     } else {
         Arrival* arrival = arrivals_.take();
@@ -290,11 +290,8 @@ bool ShmTransport::pull_piece(Peer& peer) {
     return !peer.pulls.empty();
 }
 
-// Messages of an abandoned context come to nobody.
-bool ShmTransport::is_dead(std::uint64_t stream) const {
-    return !dead_contexts_.empty() &&
-           std::binary_search(dead_contexts_.begin(), dead_contexts_.end(),
-                              StreamId::unpack(stream).context);
+bool ShmTransport::is_wanted(std::uint64_t stream) const {
+    return contexts_.wants(StreamId::unpack(stream).context);
 }
 
 // Puts a message aside until its receive is posted.
@@ -347,6 +344,13 @@ void ShmTransport::abandon_receives(Peer& peer, std::uint32_t context) {
             if (arrival->announced) let_go(arrival->announcement.transfer);
             release(peer, arrival);
         }
+    });
+}
+
+void ShmTransport::drop_unwanted_arrivals(Peer& peer) {
+    peer.receives.for_each([&](LaneQueue& lane) {
+        if (lane.first_arrival != nullptr && !is_wanted(lane.stream))
+            abandon_receives(peer, StreamId::unpack(lane.stream).context);
     });
 }
 

@@ -257,9 +257,7 @@ Posted ShmTransport::refuse(Peer& peer, Lane lane, Token token) {
 }
 
 void ShmTransport::abandon(std::uint32_t context) {
-    const auto place = std::lower_bound(dead_contexts_.begin(), dead_contexts_.end(), context);
-    if (place == dead_contexts_.end() || *place != context) dead_contexts_.insert(place, context);
-
+    contexts_.remove(context);
     backlog_.remove_if([&](const Told& told) {
         return told.completion.token.run != nullptr &&
                StreamId::unpack(told.stream).context == context;
@@ -268,6 +266,16 @@ void ShmTransport::abandon(std::uint32_t context) {
         abandon_sends(peer, context);
         abandon_receives(peer, context);
     }
+}
+
+void ShmTransport::retire(std::uint32_t context) {
+    contexts_.remove(context);
+    for (Peer& peer : peers_) drop_unwanted_arrivals(peer);
+}
+
+void ShmTransport::keep_early(bool keep) {
+    contexts_.keep_early(keep);
+    for (Peer& peer : peers_) drop_unwanted_arrivals(peer);
 }
 
 }  // namespace weft

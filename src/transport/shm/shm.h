@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "transport/contexts.h"
 #include "transport/shm/peer.h"
 #include "transport/shm/settings.h"
 #include "transport/transport.h"
@@ -60,6 +61,9 @@ class ShmTransport final : public Transport {
     bool has_work() const override;
     std::uint64_t pieces_moved() const override { return counters_.pieces_moved; }
     void abandon(std::uint32_t context) override;
+    void admit(std::uint32_t context) override { contexts_.admit(context); }
+    void retire(std::uint32_t context) override;
+    void keep_early(bool keep) override;
 
   private:
     using Peer = shm::Peer;
@@ -165,10 +169,11 @@ class ShmTransport final : public Transport {
     bool pull_piece(Peer& peer);
     void push_through_ring(shm::SlotId id, ReceiveTransfer& transfer);
     bool still_readable(const ReceiveTransfer& transfer) const;
-    bool is_dead(std::uint64_t stream) const;
+    bool is_wanted(std::uint64_t stream) const;
     void stash(Peer& peer, shm::LaneQueue& lane, Bytes data);
     void release(Peer& peer, shm::Arrival* arrival);
     void abandon_receives(Peer& peer, std::uint32_t context);
+    void drop_unwanted_arrivals(Peer& peer);
 
     std::vector<Peer> peers_;
     std::size_t first_peer_ = 0;  // where the next poll begins
@@ -185,7 +190,7 @@ class ShmTransport final : public Transport {
     shm::BlockPool blocks_;
     shm::Slots<SendTransfer> sends_;
     shm::Slots<ReceiveTransfer> receives_;
-    std::vector<std::uint32_t> dead_contexts_;  // sorted
+    Contexts contexts_;
 
     std::size_t index_;
     std::shared_ptr<shm::Segment> segment_;

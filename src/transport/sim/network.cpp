@@ -30,9 +30,8 @@ bool SimNetwork::is_later(const Event& left, const Event& right) {
     return left.time != right.time ? left.time > right.time : left.sequence > right.sequence;
 }
 
-bool SimNetwork::has_abandoned(Rank rank, std::uint32_t context) const {
-    const std::vector<std::uint32_t>& gone = node(rank).abandoned;
-    return std::ranges::find(gone, context) != gone.end();
+bool SimNetwork::wants(Rank rank, std::uint32_t context) const {
+    return node(rank).contexts.wants(context);
 }
 
 bool SimNetwork::has_lost(Rank rank, Rank peer) const {
@@ -157,7 +156,7 @@ void SimNetwork::record(char what, std::uint64_t a, std::uint64_t b, std::uint64
 Posted SimNetwork::post_send(Rank from, Lane lane, Bytes data, Token token) {
     WEFT_ASSERT(lane.peer >= 0 && lane.peer < ranks() && lane.peer != from && token.run);
     if (dies_now(from)) return Posted::pending;
-    WEFT_ASSERT(!has_abandoned(from, lane.stream.context));
+    WEFT_ASSERT(wants(from, lane.stream.context));
     if (is_busy()) return Posted::busy;
     Index index = find_wire(from, lane.peer, lane.stream);
     End end{index, true};
@@ -197,7 +196,7 @@ Posted SimNetwork::post_send(Rank from, Lane lane, Bytes data, Token token) {
 Posted SimNetwork::post_recv(Rank to, Lane lane, MutBytes data, Token token) {
     WEFT_ASSERT(lane.peer >= 0 && lane.peer < ranks() && lane.peer != to && token.run);
     if (dies_now(to)) return Posted::pending;
-    WEFT_ASSERT(!has_abandoned(to, lane.stream.context));
+    WEFT_ASSERT(wants(to, lane.stream.context));
     if (is_busy()) return Posted::busy;
     Index index = find_wire(lane.peer, to, lane.stream);
     End end{index, false};
@@ -323,7 +322,7 @@ void SimNetwork::arrive(Index index) {
     ++wire.arrived;
     if (node(wire.to).dead) {
         drop_first(wire);
-    } else if (has_abandoned(wire.to, wire.stream.context)) {
+    } else if (!wants(wire.to, wire.stream.context)) {
         take_first(index, nullptr);
     } else {
         match(index);
@@ -402,7 +401,7 @@ void SimNetwork::drop_after(Wire& wire, std::uint32_t kept) {
 // --- Faults --------------------------------------------------------------------------------------
 
 void SimNetwork::abandon(Rank rank, std::uint32_t context) {
-    node(rank).abandoned.push_back(context);
+    node(rank).contexts.remove(context);
     for (Index i = 0; i < wires_.size(); ++i) {
         Wire& wire = wires_[i];
         if (wire.stream.context != context) continue;
@@ -414,6 +413,26 @@ void SimNetwork::abandon(Rank rank, std::uint32_t context) {
             wire.matched = wire.waiting = 0;
             while (wire.arrived > 0) take_first(i, nullptr);
         }
+    }
+}
+
+void SimNetwork::admit(Rank rank, std::uint32_t context) { node(rank).contexts.admit(context); }
+
+void SimNetwork::retire(Rank rank, std::uint32_t context) {
+    node(rank).contexts.remove(context);
+    drop_unwanted_arrivals(rank);
+}
+
+void SimNetwork::keep_early(Rank rank, bool keep) {
+    node(rank).contexts.keep_early(keep);
+    drop_unwanted_arrivals(rank);
+}
+
+void SimNetwork::drop_unwanted_arrivals(Rank rank) {
+    for (Index i = 0; i < wires_.size(); ++i) {
+        Wire& wire = wires_[i];
+        if (wire.to != rank || wants(rank, wire.stream.context)) continue;
+        while (wire.arrived > 0) take_first(i, nullptr);
     }
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "transport/contexts.h"
 #include "transport/transport.h"
 
 namespace weft {
@@ -64,6 +65,9 @@ class SimNetwork {
     Posted post_recv(Rank to, Lane lane, MutBytes data, Token token);
     std::size_t poll(Rank rank, std::span<Completion> done);
     void abandon(Rank rank, std::uint32_t context);
+    void admit(Rank rank, std::uint32_t context);
+    void retire(Rank rank, std::uint32_t context);
+    void keep_early(Rank rank, bool keep);
 
   private:
     using Index = std::uint32_t;
@@ -130,7 +134,7 @@ class SimNetwork {
         std::vector<End> ready;  // ends with ready posts
         std::vector<Rank> news;  // lost ranks not told yet
         std::vector<Rank> lost;
-        std::vector<std::uint32_t> abandoned;
+        Contexts contexts;
     };
 
     enum class Kind : std::uint8_t {
@@ -158,7 +162,8 @@ class SimNetwork {
     const Node& node(Rank rank) const { return nodes_[static_cast<std::size_t>(rank)]; }
     Side& side(End end) { return end.sends ? wires_[end.wire].sends : wires_[end.wire].recvs; }
     Node& owner(End end) { return node(end.sends ? wires_[end.wire].from : wires_[end.wire].to); }
-    bool has_abandoned(Rank rank, std::uint32_t context) const;
+    bool wants(Rank rank, std::uint32_t context) const;
+    void drop_unwanted_arrivals(Rank rank);
     bool has_lost(Rank rank, Rank peer) const;
 
     template <class T>

@@ -27,6 +27,9 @@ class ForwardingTransport : public Transport {
     std::uint64_t pieces_moved() const override { return inner_.pieces_moved(); }
     bool has_work() const override { return inner_.has_work(); }
     void abandon(std::uint32_t context) override { inner_.abandon(context); }
+    void admit(std::uint32_t context) override { inner_.admit(context); }
+    void retire(std::uint32_t context) override { inner_.retire(context); }
+    void keep_early(bool keep) override { inner_.keep_early(keep); }
 
   protected:
     Transport& inner_;
