@@ -16,6 +16,9 @@ typedef struct weft_comm_handle* weft_comm;
 
 #define WEFT_COMM_NULL ((weft_comm)0)
 
+/** A color for weft_comm_split: no communicator for this rank. (MPI_UNDEFINED of MPI's standard ABI.) */
+#define WEFT_COLOR_NONE (-32766)
+
 /** Who advances operations while the program computes. */
 typedef enum weft_engine WEFT_ANY_INT {
     WEFT_ENGINE_MANUAL = 0,     /* the program's own test and wait calls */
@@ -56,6 +59,57 @@ WEFT_API int weft_is_initialized(void);
  * Returns   WEFT_COMM_NULL before weft_init and after weft_finalize.
  */
 WEFT_API weft_comm weft_comm_world(void);
+
+/**
+ * The communicator of this process alone.
+ *
+ * Returns   WEFT_COMM_NULL before weft_init and after weft_finalize.
+ */
+WEFT_API weft_comm weft_comm_self(void);
+
+/**
+ * Make a communicator of the same ranks: its operations and those of `comm` do not wait for one
+ * another.
+ *
+ * Agree     the order of this call and of starts on `comm` is the same on every rank.
+ * Calling   any thread, one at a time per communicator, collective over `comm`; blocks until every
+ *           rank has called it.
+ * Returns   WEFT_OK: *new_comm is the communicator.
+ *           WEFT_REFUSED_HANDLE; WEFT_REFUSED_MEMORY.
+ *           WEFT_REFUSED_ARGUMENT: a null `new_comm`; or a rank called another constructor: refused on
+ *           every rank, the detail names it, `comm` stays usable.
+ *           WEFT_BROKEN_*: `comm` is broken, or a rank died meanwhile. Where other ranks have got
+ *           the communicator nevertheless, it breaks.
+ *           *new_comm is untouched unless WEFT_OK.
+ * Source    MPI-5.0 section 7.4.2
+ */
+WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
+
+/**
+ * Make a communicator of the ranks that give the same `color`, in the order of their `key`, those with
+ * equal keys in the order of their ranks in `comm`. WEFT_COLOR_NONE: none for this rank, *new_comm
+ * becomes WEFT_COMM_NULL.
+ *
+ * Agree     the order of this call and of starts on `comm` is the same on every rank.
+ * Calling   any thread, one at a time per communicator, collective over `comm`; blocks until every
+ *           rank has called it.
+ * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT for a negative `color` that is not
+ *           WEFT_COLOR_NONE.
+ * Source    MPI-5.0 section 7.4.2
+ */
+WEFT_API weft_status weft_comm_split(weft_comm comm, int color, int key, weft_comm* new_comm);
+
+/**
+ * Free a communicator; *comm becomes WEFT_COMM_NULL. Operations already started finish, their
+ * requests stay valid. Not collective. What weft_finalize finds it frees.
+ *
+ * Calling   any thread. Does not block.
+ * Returns   WEFT_OK; WEFT_REFUSED_HANDLE for a null or freed communicator; WEFT_REFUSED_ARGUMENT for
+ *           those of weft_comm_world and weft_comm_self.
+ * Undefined starting operations on it on some ranks that not all of its ranks start.
+ * Source    MPI-5.0 section 7.4.3
+ */
+WEFT_API weft_status weft_comm_free(weft_comm* comm);
 
 /**
  * The calling process's rank in `comm`, 0 ... size-1.

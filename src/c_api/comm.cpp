@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "c_api/guard.h"
+#include "communicator/construct.h"
 #include "communicator/join.h"
 
 using namespace weft;
@@ -20,6 +21,24 @@ std::mutex lifetime_mutex;  // weft_init and weft_finalize
 std::atomic<Process*> process_pointer{nullptr};
 Process* volatile parents_process = nullptr;  // in a forked child; only held, never used
 bool finalized = false;
+
+weft_status construct_for(const char* function, weft_comm comm, Construction mine,
+                          weft_comm* new_comm) {
+    return c_api::guarded_communicator(
+        function, comm, [&](Process& process, Communicator& parent) -> Status {
+            if (!new_comm)
+                return failure(WEFT_REFUSED_ARGUMENT, "new_comm = null; expected a place for it");
+            if (mine.color < 0 && mine.color != WEFT_COLOR_NONE) {
+                return failure(WEFT_REFUSED_ARGUMENT,
+                               "color = %d; expected 0 or more, or WEFT_COLOR_NONE", mine.color);
+            }
+            Result<Communicator*> made = construct(process, parent, mine);
+            if (!made.is_ok()) return made.status();
+            *new_comm =
+                *made ? reinterpret_cast<weft_comm>(process.handle_of(**made)) : WEFT_COMM_NULL;
+            return ok;
+        });
+}
 
 }  // namespace
 
@@ -73,6 +92,36 @@ int weft_is_initialized(void) { return c_api::current_process() != nullptr; }
 weft_comm weft_comm_world(void) {
     Process* process = c_api::current_process();
     return process ? reinterpret_cast<weft_comm>(process->world_handle()) : WEFT_COMM_NULL;
+}
+
+weft_comm weft_comm_self(void) {
+    Process* process = c_api::current_process();
+    return process ? reinterpret_cast<weft_comm>(process->self_handle()) : WEFT_COMM_NULL;
+}
+
+weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm) {
+    return construct_for("weft_comm_dup", comm, {.kind = Construction::Kind::dup}, new_comm);
+}
+
+weft_status weft_comm_split(weft_comm comm, int color, int key, weft_comm* new_comm) {
+    return construct_for("weft_comm_split", comm,
+                         {.kind = Construction::Kind::split, .color = color, .key = key}, new_comm);
+}
+
+weft_status weft_comm_free(weft_comm* comm) {
+    return c_api::guarded_communicator(
+        "weft_comm_free", comm ? *comm : WEFT_COMM_NULL,
+        [&](Process& process, Communicator& communicator) -> Status {
+            if (&communicator == &process.world() || &communicator == &process.self()) {
+                return failure(WEFT_REFUSED_ARGUMENT,
+                               "comm = %s; expected a communicator made by weft_comm_dup or "
+                               "weft_comm_split",
+                               communicator.name().c_str());
+            }
+            process.free(communicator);
+            *comm = WEFT_COMM_NULL;
+            return ok;
+        });
 }
 
 weft_status weft_comm_rank(weft_comm comm, int* rank) {

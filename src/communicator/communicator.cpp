@@ -14,8 +14,6 @@ Communicator::Communicator(Process& process, Group group, Rank rank, std::string
     process_.executor().add_group(group_);
 }
 
-Communicator::~Communicator() { process_.executor().remove_group(group_); }
-
 Result<Request*> Communicator::start(const Call& call) {
     if (group_.broken.code != WEFT_OK) {
         return broken_status(collective_name(call.collective), group_.broken);
@@ -30,6 +28,7 @@ Result<Request*> Communicator::start(const Call& call) {
     }
     Request& request = prepared->take();
     request.communicator = this;
+    keep();
     process_.executor().start(request, calls_, checked->binding);
     return &request;
 }
@@ -39,7 +38,13 @@ Status Communicator::settle(Request& request) {
     Failure failed = request.failure();
     const char* what = collective_name(request.home.signature.collective);
     schedules_.give_back(request);
-    return failed.code == WEFT_OK ? ok : broken_status(what, failed);
+    Status status = failed.code == WEFT_OK ? ok : broken_status(what, failed);
+    let_go();
+    return status;
+}
+
+void Communicator::let_go() {
+    if (--keepers_ == 0 && freed_) process_.end(*this);
 }
 
 Status Communicator::broken_status(const char* what, const Failure& failed) const {

@@ -16,13 +16,14 @@ class Communicator {
   public:
     // `group` has this process's rank at position `rank`.
     Communicator(Process& process, Group group, Rank rank, std::string name);
-    ~Communicator();
+    ~Communicator() = default;
     Communicator(const Communicator&) = delete;
     Communicator& operator=(const Communicator&) = delete;
 
     Rank rank() const { return place_.rank; }
     Rank ranks() const { return place_.ranks; }
     const std::string& name() const { return name_; }
+    Group& group() { return group_; }
 
     // Starts a collective. The request is given back by settle().
     Result<Request*> start(const Call& call);
@@ -30,8 +31,16 @@ class Communicator {
     // The outcome of a request whose run is done; afterwards its handles are invalid.
     Status settle(Request& request);
 
-  private:
+    // Requests that are not settled, and whoever else needs it, keep a freed communicator: the last
+    // one to let go of it ends it.
+    void keep() { ++keepers_; }
+    void let_go();
+
+    // The answer to a call that `failure` ended.
     Status broken_status(const char* what, const Failure& failure) const;
+
+  private:
+    friend class Process;
 
     Process& process_;
     Group group_;
@@ -39,6 +48,9 @@ class Communicator {
     std::string name_;
     Stream calls_;  // stream 0: the nonblocking calls in the order they are made
     ScheduleCache schedules_;
+    std::uint32_t place_in_table_ = 0;
+    std::uint32_t keepers_ = 0;
+    bool freed_ = false;
 };
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 #include "communicator/process.h"
 
+#include <limits>
 #include <numeric>
 
 namespace weft {
@@ -7,6 +8,8 @@ namespace {
 
 // Context 0 belongs to the executors.
 constexpr std::uint32_t world_context = 1;
+constexpr std::uint32_t self_context = 2;  // the same on all ranks: it sends nothing
+constexpr std::uint32_t first_made_context = 3;
 
 std::vector<Transport*> plain(const std::vector<std::unique_ptr<Transport>>& owned) {
     std::vector<Transport*> transports;
@@ -22,6 +25,13 @@ Group everybody(Rank ranks) {
     return group;
 }
 
+Group only(Rank rank) {
+    Group group;
+    group.context = self_context;
+    group.members = {rank};
+    return group;
+}
+
 }  // namespace
 
 Process::Process(Parts parts)
@@ -31,8 +41,39 @@ Process::Process(Parts parts)
       selector_(std::move(parts.selector)),
       executor_(rank_, plain(transports_), std::move(parts.routes)),
       world_(*this, everybody(ranks_), rank_, "world"),
-      world_place_(communicators_.add(&world_)),
-      engine_(executor_, plain(transports_), parts.engine) {}
+      self_(*this, only(rank_), 0, "self"),
+      engine_(executor_, plain(transports_), parts.engine) {
+    world_.place_in_table_ = communicators_.add(&world_);
+    self_.place_in_table_ = communicators_.add(&self_);
+    executor_.group_decided();
+}
+
+std::uint32_t Process::take_context() {
+    std::uint64_t context = std::uint64_t{first_made_context} + static_cast<std::uint64_t>(rank_) +
+                            std::uint64_t{contexts_taken_} * static_cast<std::uint64_t>(ranks_);
+    if (context > std::numeric_limits<std::uint32_t>::max()) return 0;
+    ++contexts_taken_;
+    return static_cast<std::uint32_t>(context);
+}
+
+Communicator& Process::add(Group group, Rank rank, std::string name) {
+    made_.reserve(made_.size() + 1);
+    auto made = std::make_unique<Communicator>(*this, std::move(group), rank, std::move(name));
+    made->place_in_table_ = communicators_.add(made.get());
+    return *made_.emplace_back(std::move(made));
+}
+
+void Process::free(Communicator& communicator) {
+    WEFT_ASSERT(&communicator != &world_ && &communicator != &self_ && !communicator.freed_);
+    communicators_.remove(communicator.place_in_table_);
+    communicator.freed_ = true;
+    if (communicator.keepers_ == 0) end(communicator);
+}
+
+void Process::end(Communicator& communicator) {
+    executor_.remove_group(communicator.group());
+    std::erase_if(made_, [&](const auto& made) { return made.get() == &communicator; });
+}
 
 Status Process::refuse_outstanding() {
     if (executor_.active() == 0) return ok;

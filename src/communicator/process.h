@@ -39,7 +39,21 @@ class Process {
     HandleTable<Request>& requests() { return requests_; }
     HandleTable<Communicator>& communicators() { return communicators_; }
     Communicator& world() { return world_; }
-    std::uintptr_t world_handle() const { return communicators_.handle(world_place_); }
+    Communicator& self() { return self_; }
+    std::uintptr_t handle_of(const Communicator& communicator) const {
+        return communicators_.handle(communicator.place_in_table_);
+    }
+    std::uintptr_t world_handle() const { return handle_of(world_); }
+    std::uintptr_t self_handle() const { return handle_of(self_); }
+
+    // A number for a new communicator that no rank of the job has used; 0: there are none left.
+    std::uint32_t take_context();
+    // The communicator of `group`; it lives until it is freed, or the process ends.
+    Communicator& add(Group group, Rank rank, std::string name);
+    // Its handle is invalid from now on; it ends when nobody keeps it any more.
+    void free(Communicator& communicator);
+    // For Communicator::let_go().
+    void end(Communicator& communicator);
 
     // Fails with a sentence that lists them when operations are pending.
     Status refuse_outstanding();
@@ -53,7 +67,9 @@ class Process {
     HandleTable<Request> requests_;
     HandleTable<Communicator> communicators_;
     Communicator world_;
-    std::uint32_t world_place_;
+    Communicator self_;
+    std::vector<std::unique_ptr<Communicator>> made_;
+    std::uint32_t contexts_taken_ = 0;
     Engine engine_;  // last: its thread ends before what it drives
 };
 

@@ -1,0 +1,151 @@
+#include "communicator/construct.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "communicator/process.h"
+#include "weft/comm.h"
+
+namespace weft {
+namespace {
+
+// What each rank tells the others. Versions and settings were agreed on when the job was joined
+// and cannot differ any more; which constructor was called can.
+struct Record {
+    Construction call;
+    // A context that nobody has used; of the parent's rank 0, from others it is not looked at.
+    // Its numbers interleave with those of other ranks of the job and never repeat, so every
+    // constructor gets a context of its own, also when threads make communicators from several
+    // parents at once and the ranks come to them in different orders (the largest of everybody's
+    // next free number would then be the same for two of them). All groups of one split share it:
+    // no rank is in two of them. 0: rank 0 has run out of them.
+    std::uint32_t context = 0;
+};
+
+const char* name_of(Construction::Kind kind) {
+    return kind == Construction::Kind::dup ? "comm_dup" : "comm_split";
+}
+
+// While it lives, messages of contexts that this rank does not have yet are kept: ranks that have
+// heard from this one may be ahead and use the new communicator already.
+class Expecting {
+  public:
+    explicit Expecting(Executor& executor) : executor_(executor) { executor_.expect_group(); }
+    ~Expecting() { executor_.group_decided(); }
+    Expecting(const Expecting&) = delete;
+    Expecting& operator=(const Expecting&) = delete;
+
+  private:
+    Executor& executor_;
+};
+
+// Keeps a communicator while the engine is let go of: another thread may free it.
+class Keeping {
+  public:
+    explicit Keeping(Communicator& communicator) : communicator_(communicator) {
+        communicator_.keep();
+    }
+    ~Keeping() { communicator_.let_go(); }
+    Keeping(const Keeping&) = delete;
+    Keeping& operator=(const Keeping&) = delete;
+
+  private:
+    Communicator& communicator_;
+};
+
+// By rank of the parent.
+Result<std::vector<Record>> swap_records(Process& process, Communicator& parent,
+                                         const Record& mine) {
+    std::vector<Record> records(static_cast<std::size_t>(parent.ranks()));
+    Result<Request*> started = parent.start({.collective = Collective::allgather,
+                                             .send_buf = &mine,
+                                             .recv_buf = records.data(),
+                                             .count = sizeof mine});
+    const char* what = name_of(mine.call.kind);
+    if (!started.is_ok()) {
+        if (!started.status().is_broken()) return started.status();
+        return parent.broken_status(what, parent.group().broken);
+    }
+    Request& request = **started;
+    (void)process.engine().wait_until([&] { return request.is_done(); }, false);
+    (void)parent.settle(request);
+    // Also when this rank's part had gone well: the others were told that it has not made the
+    // communicator, so it must not (see Executor::take_news).
+    const Failure& failed = parent.group().broken;
+    if (failed.code != WEFT_OK) return parent.broken_status(what, failed);
+    return records;
+}
+
+// All ranks see the same records, so all of them refuse or none.
+Status check_records(const std::vector<Record>& records, const Group& group) {
+    const Construction::Kind expected = records.front().call.kind;
+    for (std::size_t rank = 0; rank < records.size(); ++rank) {
+        Construction::Kind kind = records[rank].call.kind;
+        if (kind == expected) continue;
+        return failure_of_rank(WEFT_REFUSED_ARGUMENT, group.members[rank],
+                               "rank %d of the job called weft_%s where rank %d called weft_%s; "
+                               "expected the same call on every rank",
+                               group.members[rank], name_of(kind), group.members.front(),
+                               name_of(expected));
+    }
+    if (records.front().context == 0) {
+        return failure_of_rank(WEFT_REFUSED_MEMORY, group.members.front(),
+                               "rank %d of the job has no number left for a new communicator",
+                               group.members.front());
+    }
+    return ok;
+}
+
+// The ranks of the parent that are in the same communicator as `rank`, in their order there.
+std::vector<Rank> chosen_ranks(const std::vector<Record>& records, Rank rank) {
+    const Construction& own = records[static_cast<std::size_t>(rank)].call;
+    std::vector<Rank> ranks;
+    for (std::size_t r = 0; r < records.size(); ++r) {
+        if (records[r].call.color == own.color) ranks.push_back(static_cast<Rank>(r));
+    }
+    std::ranges::stable_sort(ranks, {},
+                             [&](Rank r) { return records[static_cast<std::size_t>(r)].call.key; });
+    return ranks;
+}
+
+// "split 3 of dup of world"; of a long line of ancestors the nearest.
+std::string child_name(const Construction& call, const std::string& parent) {
+    constexpr std::size_t parent_length_max = 60;
+    std::string name = call.kind == Construction::Kind::dup
+                           ? "dup of "
+                           : "split " + std::to_string(call.color) + " of ";
+    if (parent.size() <= parent_length_max) return name + parent;
+    return name + parent.substr(0, parent_length_max) + "...";
+}
+
+}  // namespace
+
+Result<Communicator*> construct(Process& process, Communicator& parent, Construction mine) {
+    Keeping keeping(parent);
+    Expecting expecting(process.executor());
+    Record record{mine, parent.rank() == 0 ? process.take_context() : 0};
+    Result<std::vector<Record>> records = swap_records(process, parent, record);
+    if (!records.is_ok()) return records.status();
+    WEFT_RETURN_IF_NOT_OK(check_records(*records, parent.group()));
+
+    Group group;
+    group.context = records->front().context;
+    group.parent = parent.group().context;
+    group.number = ++parent.group().made;
+    if (mine.kind == Construction::Kind::split && mine.color == WEFT_COLOR_NONE) {
+        return static_cast<Communicator*>(nullptr);
+    }
+    std::vector<Rank> chosen = chosen_ranks(*records, parent.rank());
+    for (Rank r : chosen) {
+        group.members.push_back(parent.group().members[static_cast<std::size_t>(r)]);
+    }
+    auto rank = static_cast<Rank>(std::ranges::find(chosen, parent.rank()) - chosen.begin());
+    Communicator& made = process.add(std::move(group), rank, child_name(mine, parent.name()));
+    const Failure failed = made.group().broken;
+    if (failed.code == WEFT_OK) return &made;
+    // A rank of it died meanwhile.
+    process.free(made);
+    return parent.broken_status(name_of(mine.kind), failed);
+}
+
+}  // namespace weft
