@@ -227,6 +227,9 @@ struct Rogue final : Transport {
         return told;
     }
     void abandon(std::uint32_t) override {}
+    void admit(std::uint32_t) override {}
+    void retire(std::uint32_t) override {}
+    void keep_early(bool) override {}
 
     std::vector<Token> tokens;
     std::vector<Completion> to_tell;

@@ -1,0 +1,326 @@
+// Communicators made from others: ENGINE CASE. Every rank runs the same case and ends with status 1
+// and a sentence when something does not hold.
+#include <malloc.h>
+#include <unistd.h>
+#include <weft/weft.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+int world_rank = -1;
+int world_size = 0;
+
+[[noreturn]] void fail(int line, const char* condition) {
+    std::fprintf(stderr, "rank %d, line %d: %s does not hold; detail: %s\n", world_rank, line,
+                 condition, weft_last_detail());
+    std::exit(1);
+}
+
+#define EXPECT(condition)                             \
+    do {                                              \
+        if (!(condition)) fail(__LINE__, #condition); \
+    } while (0)
+
+bool detail_has(const std::string& text) {
+    return std::strstr(weft_last_detail(), text.c_str()) != nullptr;
+}
+
+int rank_in(weft_comm comm) {
+    int rank = -1;
+    EXPECT(weft_comm_rank(comm, &rank) == WEFT_OK);
+    return rank;
+}
+
+int size_of(weft_comm comm) {
+    int size = -1;
+    EXPECT(weft_comm_size(comm, &size) == WEFT_OK);
+    return size;
+}
+
+weft_comm dup_of(weft_comm comm) {
+    weft_comm made = WEFT_COMM_NULL;
+    EXPECT(weft_comm_dup(comm, &made) == WEFT_OK);
+    EXPECT(made != WEFT_COMM_NULL && made != comm);
+    return made;
+}
+
+weft_comm split_of(weft_comm comm, int color, int key) {
+    weft_comm made = comm;
+    EXPECT(weft_comm_split(comm, color, key, &made) == WEFT_OK);
+    return made;
+}
+
+void free_comm(weft_comm& comm) {
+    EXPECT(weft_comm_free(&comm) == WEFT_OK);
+    EXPECT(comm == WEFT_COMM_NULL);
+}
+
+// All collectives on `comm`, whose ranks are these ranks of the world, in this order.
+void use(weft_comm comm, const std::vector<int>& members, std::size_t count = 3) {
+    auto size = static_cast<int>(members.size());
+    int rank = rank_in(comm);
+    EXPECT(size_of(comm) == size);
+    EXPECT(members[static_cast<std::size_t>(rank)] == world_rank);
+    std::vector<std::int64_t> own(count, 100 + world_rank);
+    std::vector<std::int64_t> all(count * members.size());
+    EXPECT(weft_allgather(own.data(), all.data(), count, WEFT_INT64, comm) == WEFT_OK);
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT(all[i] == 100 + members[i / count]);
+    std::vector<std::int64_t> sum(count);
+    EXPECT(weft_allreduce(own.data(), sum.data(), count, WEFT_INT64, WEFT_SUM, comm) == WEFT_OK);
+    std::int64_t expected =
+        std::accumulate(members.begin(), members.end(), std::int64_t{100} * size);
+    for (std::int64_t value : sum) EXPECT(value == expected);
+    for (int root = 0; root < size; ++root) {
+        std::vector<std::int64_t> data(count, rank == root ? 7 * root + 1 : -1);
+        EXPECT(weft_bcast(data.data(), count, WEFT_INT64, root, comm) == WEFT_OK);
+        for (std::int64_t value : data) EXPECT(value == 7 * root + 1);
+    }
+    EXPECT(weft_barrier(comm) == WEFT_OK);
+}
+
+std::vector<int> everybody() {
+    std::vector<int> ranks(static_cast<std::size_t>(world_size));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
+}
+
+void all_collectives() {
+    use(weft_comm_self(), {world_rank});
+    weft_comm copy = dup_of(weft_comm_world());
+    use(copy, everybody());
+    use(copy, everybody(), 20'000);
+    weft_comm copy_of_copy = dup_of(copy);
+    free_comm(copy);
+    use(copy_of_copy, everybody());
+    weft_comm self_copy = dup_of(weft_comm_self());
+    use(self_copy, {world_rank});
+    free_comm(self_copy);
+    // One that weft_finalize frees.
+}
+
+void splits() {
+    // In reverse; then by parity, where equal keys leave the order of ranks.
+    std::vector<int> reversed = everybody();
+    std::reverse(reversed.begin(), reversed.end());
+    weft_comm backwards = split_of(weft_comm_world(), 5, -world_rank);
+    use(backwards, reversed);
+    weft_comm half = split_of(backwards, world_rank % 2, 0);
+    std::vector<int> same_parity;
+    for (int rank : reversed) {
+        if (rank % 2 == world_rank % 2) same_parity.push_back(rank);
+    }
+    use(half, same_parity);
+    // The halves go on by themselves: one makes more communicators than the other.
+    std::vector<weft_comm> mine;
+    for (int i = 0; i < 1 + 3 * (world_rank % 2); ++i) {
+        mine.push_back(dup_of(half));
+        use(mine.back(), same_parity);
+    }
+    // And both meet again in one.
+    weft_comm joined = dup_of(weft_comm_world());
+    use(joined, everybody());
+    for (weft_comm comm : mine) use(comm, same_parity);
+
+    // Without rank 0, which gets none.
+    weft_comm rest = split_of(weft_comm_world(), world_rank == 0 ? WEFT_COLOR_NONE : 0, 1);
+    EXPECT((rest == WEFT_COMM_NULL) == (world_rank == 0));
+    if (world_rank > 0) {
+        std::vector<int> others = everybody();
+        others.erase(others.begin());
+        use(rest, others);
+        free_comm(rest);
+    }
+    // A group of one each.
+    weft_comm alone = split_of(joined, world_rank, 0);
+    use(alone, {world_rank});
+    free_comm(half);
+    use(backwards, reversed);
+}
+
+// Operations outstanding on a freed communicator finish; its handle is invalid at once.
+void frees() {
+    constexpr std::size_t count = 50'000;
+    weft_comm comm = dup_of(weft_comm_world());
+    weft_comm handle = comm;
+    std::vector<float> values(count, 1);
+    std::vector<float> more(count, 2);
+    weft_request requests[3] = {};
+    if (world_rank == 0) usleep(50'000);  // the others free it with operations that cannot be done
+    EXPECT(weft_iallreduce(WEFT_IN_PLACE, values.data(), count, WEFT_FLOAT32, WEFT_SUM, comm,
+                           &requests[0]) == WEFT_OK);
+    EXPECT(weft_ibarrier(comm, &requests[1]) == WEFT_OK);
+    EXPECT(weft_ibcast(more.data(), count, WEFT_FLOAT32, 0, comm, &requests[2]) == WEFT_OK);
+    free_comm(comm);
+    int unused;
+    EXPECT(weft_comm_size(handle, &unused) == WEFT_REFUSED_HANDLE);
+    EXPECT(weft_barrier(handle) == WEFT_REFUSED_HANDLE);
+    EXPECT(detail_has("expected a communicator that is not freed"));
+    EXPECT(weft_comm_free(&handle) == WEFT_REFUSED_HANDLE);
+    if (world_size > 1 && world_rank != 0) {
+        EXPECT(weft_finalize() == WEFT_REFUSED_OUTSTANDING);
+        EXPECT(detail_has("iallreduce of 200000 bytes on dup of world"));
+    }
+    weft_comm other = dup_of(weft_comm_world());
+    use(other, everybody());
+    EXPECT(weft_waitall(3, requests, nullptr) == WEFT_OK);
+    for (float value : values) EXPECT(value == static_cast<float>(world_size));
+    EXPECT(weft_comm_size(handle, &unused) == WEFT_REFUSED_HANDLE);
+    use(other, everybody());
+    // Freed with a request that is done but not settled when the job ends.
+    weft_request forgotten = WEFT_REQUEST_NULL;
+    EXPECT(weft_ibarrier(other, &forgotten) == WEFT_OK);
+    EXPECT(weft_barrier(other) == WEFT_OK);
+    free_comm(other);
+}
+
+// Streams of different communicators do not wait for one another: every rank starts its operations
+// in another order of communicators and waits in yet another.
+void interleaved() {
+    constexpr std::size_t comms = 16;
+    constexpr std::size_t count = 500;
+    std::vector<weft_comm> made;
+    for (std::size_t i = 0; i < comms; ++i) made.push_back(dup_of(weft_comm_world()));
+    for (unsigned round = 0; round < 20; ++round) {
+        std::vector<std::vector<std::int32_t>> values(comms);
+        std::vector<weft_request> requests(comms, WEFT_REQUEST_NULL);
+        auto stride = static_cast<std::size_t>(2 * world_rank + 1);  // coprime to their number
+        for (std::size_t i = 0; i < comms; ++i) {
+            std::size_t at = (i * stride + round) % comms;
+            values[at].assign(count, static_cast<std::int32_t>(at));
+            EXPECT(weft_iallreduce(WEFT_IN_PLACE, values[at].data(), count, WEFT_INT32, WEFT_SUM,
+                                   made[at], &requests[at]) == WEFT_OK);
+        }
+        for (std::size_t i = 0; i < comms; ++i) {
+            std::size_t at = (comms - 1 - i) * stride % comms;
+            EXPECT(weft_wait(&requests[at]) == WEFT_OK);
+            for (std::int32_t value : values[at])
+                EXPECT(value == static_cast<std::int32_t>(at) * world_size);
+        }
+    }
+    for (std::size_t i = 0; i < comms; i += 2) free_comm(made[i]);
+    for (std::size_t i = 1; i < comms; i += 2) use(made[i], everybody());
+}
+
+// A fast rank uses a new communicator while a slow one is still making it.
+void ahead() {
+    for (int round = 0; round < 300; ++round) {
+        weft_comm comm = dup_of(weft_comm_world());
+        std::int64_t value = world_rank == round % world_size ? round : -1;
+        std::vector<std::int64_t> large(3000, value);
+        weft_request requests[2] = {};
+        EXPECT(weft_ibcast(&value, 1, WEFT_INT64, round % world_size, comm, &requests[0]) ==
+               WEFT_OK);
+        EXPECT(weft_ibcast(large.data(), large.size(), WEFT_INT64, round % world_size, comm,
+                           &requests[1]) == WEFT_OK);
+        free_comm(comm);
+        EXPECT(weft_waitall(2, requests, nullptr) == WEFT_OK);
+        EXPECT(value == round);
+        for (std::int64_t v : large) EXPECT(v == round);
+    }
+}
+
+std::size_t resident_bytes() {
+    std::ifstream statm("/proc/self/statm");
+    std::size_t pages = 0;
+    std::size_t resident = 0;
+    statm >> pages >> resident;
+    return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// Making, using and freeing communicators for ever takes no memory.
+void growth() {
+    auto cycle = [](int cycles) {
+        for (int i = 0; i < cycles; ++i) {
+            weft_comm comm = i % 4 == 3 ? split_of(weft_comm_world(), i % 3, world_rank)
+                                        : dup_of(weft_comm_world());
+            EXPECT(weft_barrier(comm) == WEFT_OK);
+            free_comm(comm);
+        }
+    };
+    cycle(1000);
+    std::size_t used = mallinfo2().uordblks;
+    std::size_t resident = resident_bytes();
+    cycle(10'000);
+    std::size_t used_after = mallinfo2().uordblks;
+    std::size_t resident_after = resident_bytes();
+    if (used_after > used + 8192 || resident_after > resident + (8u << 20)) {
+        std::fprintf(stderr, "rank %d: %zu -> %zu bytes in use, %zu -> %zu resident\n", world_rank,
+                     used, used_after, resident, resident_after);
+        std::exit(1);
+    }
+}
+
+// Bad calls are refused and leave the communicators as they were.
+void refused() {
+    weft_comm world = weft_comm_world();
+    weft_comm made = world;
+    EXPECT(weft_comm_dup(world, nullptr) == WEFT_REFUSED_ARGUMENT);
+    EXPECT(detail_has("new_comm = null; expected a place for it (weft_comm_dup)"));
+    EXPECT(weft_comm_dup(WEFT_COMM_NULL, &made) == WEFT_REFUSED_HANDLE);
+    EXPECT(weft_comm_split(world, -3, 0, &made) == WEFT_REFUSED_ARGUMENT);
+    EXPECT(detail_has("color = -3; expected 0 or more, or WEFT_COLOR_NONE (weft_comm_split)"));
+    EXPECT(made == world);
+    EXPECT(weft_comm_free(nullptr) == WEFT_REFUSED_HANDLE);
+    weft_comm null = WEFT_COMM_NULL;
+    EXPECT(weft_comm_free(&null) == WEFT_REFUSED_HANDLE);
+    weft_comm self = weft_comm_self();
+    EXPECT(weft_comm_free(&world) == WEFT_REFUSED_ARGUMENT);
+    EXPECT(detail_has("comm = world; expected a communicator made by weft_comm_dup or"));
+    EXPECT(weft_comm_free(&self) == WEFT_REFUSED_ARGUMENT);
+    EXPECT(detail_has("comm = self;"));
+    EXPECT(world == weft_comm_world() && self == weft_comm_self());
+    if (world_size == 1) return;
+
+    // Different constructors: everybody is told the same, and the parent goes on.
+    weft_status status =
+        world_rank == 1 ? weft_comm_split(world, 0, 0, &made) : weft_comm_dup(world, &made);
+    EXPECT(status == WEFT_REFUSED_ARGUMENT && made == world);
+    EXPECT(
+        detail_has("rank 1 of the job called weft_comm_split where rank 0 called weft_comm_dup"));
+    use(world, everybody());
+    made = dup_of(world);
+    use(made, everybody());
+    free_comm(made);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    EXPECT(argc == 3);
+    setenv("WEFT_ENGINE", argv[1], 1);
+    EXPECT(weft_comm_self() == WEFT_COMM_NULL);
+    EXPECT(weft_init() == WEFT_OK);
+    world_rank = rank_in(weft_comm_world());
+    world_size = size_of(weft_comm_world());
+    std::string_view name = argv[2];
+    if (name == "all_collectives")
+        all_collectives();
+    else if (name == "splits")
+        splits();
+    else if (name == "frees")
+        frees();
+    else if (name == "interleaved")
+        interleaved();
+    else if (name == "ahead")
+        ahead();
+    else if (name == "growth")
+        growth();
+    else if (name == "refused")
+        refused();
+    else
+        fail(__LINE__, argv[2]);
+    EXPECT(weft_barrier(weft_comm_world()) == WEFT_OK);
+    EXPECT(weft_finalize() == WEFT_OK);
+    EXPECT(weft_comm_self() == WEFT_COMM_NULL);
+    return 0;
+}

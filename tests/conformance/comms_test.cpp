@@ -1,0 +1,45 @@
+// Communicators made from others, on real processes: comms_program.cpp says what must hold.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+
+#include "tools/process.h"
+
+namespace weft::test {
+namespace {
+
+const std::string build = WEFT_BUILD_DIR;
+
+void run_case(int ranks, const std::string& engine, const std::string& name) {
+    std::string command = build + "/weft run --timeout 60 -n " + std::to_string(ranks) + " " +
+                          build + "/tests/conformance/comms_program " + engine + " " + name;
+    Process job(command);
+    job.finish();
+    EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.out << job.err;
+}
+
+class Comms : public testing::TestWithParam<std::tuple<int, const char*>> {
+  protected:
+    void expect(const char* name) {
+        run_case(std::get<0>(GetParam()), std::get<1>(GetParam()), name);
+    }
+};
+INSTANTIATE_TEST_SUITE_P(RanksAndEngine, Comms,
+                         testing::Combine(testing::Values(1, 2, 3, 4, 7),
+                                          testing::Values("manual", "thread")));
+
+TEST_P(Comms, CarryAllCollectives) { expect("all_collectives"); }
+TEST_P(Comms, SplitByColorAndKey) { expect("splits"); }
+TEST_P(Comms, FinishWhatIsOutstandingWhenFreed) { expect("frees"); }
+TEST_P(Comms, DoNotWaitForOneAnother) { expect("interleaved"); }
+TEST_P(Comms, AreUsedByFastRanksBeforeSlowOnesHaveThem) { expect("ahead"); }
+TEST_P(Comms, RefuseBadCalls) { expect("refused"); }
+
+TEST(CommsMemory, DoesNotGrow) {
+    run_case(2, "manual", "growth");
+    run_case(3, "thread", "growth");
+}
+
+}  // namespace
+}  // namespace weft::test
