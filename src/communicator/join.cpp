@@ -1,6 +1,8 @@
 #include "communicator/join.h"
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <set>
 #include <string_view>
 
@@ -27,6 +29,12 @@ Status check_transport_setting() {
     return failure(WEFT_REFUSED_SETTING, "WEFT_TRANSPORT='%s'; expected shm", text);
 }
 
+Result<std::unique_ptr<Process>> make_process(Process::Parts parts) {
+    auto process = std::make_unique<Process>(std::move(parts));
+    if (process->engine().is_ok()) return process;
+    return failure(WEFT_REFUSED_MEMORY, "no descriptor for an eventfd: %s", std::strerror(EMFILE));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Process>> join_job() {
@@ -44,7 +52,7 @@ Result<std::unique_ptr<Process>> join_job() {
     parts.rank = (*startup)->rank();
     parts.ranks = (*startup)->ranks();
     parts.routes.resize(static_cast<std::size_t>(parts.ranks));
-    if (parts.ranks == 1) return std::make_unique<Process>(std::move(parts));
+    if (parts.ranks == 1) return make_process(std::move(parts));
 
     Result<std::unique_ptr<ShmNode>> node = ShmNode::prepare();
     if (!node.is_ok()) return node.status();
@@ -78,7 +86,7 @@ Result<std::unique_ptr<Process>> join_job() {
     }
     parts.engine.may_spin = here <= cores.size();
     parts.transports.push_back(std::move(*shm));
-    return std::make_unique<Process>(std::move(parts));
+    return make_process(std::move(parts));
 }
 
 }  // namespace weft

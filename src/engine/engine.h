@@ -43,6 +43,9 @@ class Engine {
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
+    // False: the process had no descriptors left. The engine must not be used.
+    bool is_ok() const { return waiter_wake_.is_ok() && thread_wake_.is_ok(); }
+
     EngineKind kind() const { return kind_.load(std::memory_order_relaxed); }
     void set_kind(EngineKind kind);
 

@@ -8,9 +8,11 @@
 
 namespace weft {
 
-Wake::Wake() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) { WEFT_ASSERT(fd_ >= 0); }
+Wake::Wake() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
 
-Wake::~Wake() { close(fd_); }
+Wake::~Wake() {
+    if (is_ok()) close(fd_);
+}
 
 void Wake::signal() const {
     int saved = errno;

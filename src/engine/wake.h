@@ -10,6 +10,8 @@ class Wake {
   public:
     Wake();
     ~Wake();
+    // False: the process had no descriptor left; nothing may be asked of it.
+    bool is_ok() const { return fd_ >= 0; }
     Wake(const Wake&) = delete;
     Wake& operator=(const Wake&) = delete;
 

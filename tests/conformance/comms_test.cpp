@@ -11,12 +11,16 @@ namespace {
 
 const std::string build = WEFT_BUILD_DIR;
 
-void run_case(int ranks, const std::string& engine, const std::string& name) {
+void run_program(int ranks, const std::string& program) {
     std::string command = build + "/weft run --timeout 60 -n " + std::to_string(ranks) + " " +
-                          build + "/tests/conformance/comms_program " + engine + " " + name;
+                          build + "/tests/conformance/" + program;
     Process job(command);
     job.finish();
     EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.out << job.err;
+}
+
+void run_case(int ranks, const std::string& engine, const std::string& name) {
+    run_program(ranks, "comms_program " + engine + " " + name);
 }
 
 class Comms : public testing::TestWithParam<std::tuple<int, const char*>> {
@@ -39,6 +43,14 @@ TEST_P(Comms, RefuseBadCalls) { expect("refused"); }
 TEST(CommsMemory, DoesNotGrow) {
     run_case(2, "manual", "growth");
     run_case(3, "thread", "growth");
+}
+
+TEST(CommsOfThreads, AreMadeAndUsedAtTheSameTime) {
+    for (int ranks : {1, 2, 4}) {
+        for (const char* engine : {"manual", "thread"}) {
+            run_program(ranks, std::string("threads_program ") + engine + " 20");
+        }
+    }
 }
 
 }  // namespace

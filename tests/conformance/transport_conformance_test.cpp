@@ -272,6 +272,66 @@ TEST_P(TransportConformance, AbandonedSendsAreNotReadAgain) {
     });
 }
 
+// --- Contexts that come and go -------------------------------------------------------------------
+
+// What was sent before its receiver had the context arrives, if the receiver was about to get it.
+TEST_P(TransportConformance, EarlyMessagesOfANewContextArrive) {
+    for_seeds(8, [](std::uint64_t seed) {
+        for (std::size_t bytes : sizes) {
+            Traffic traffic(GetParam(), 2, seed);
+            traffic.end(1).admit(1);
+            traffic.end(1).keep_early(false);
+            traffic.end(1).keep_early(true);
+            std::vector<std::byte> data = pattern(bytes, seed);
+            traffic.send(0, lane(1, 0, 2), data);
+            traffic.send(0, lane(1, 0, 3), data);
+            for (std::uint64_t i = seed % 4; i > 0; --i) traffic.move();
+            traffic.end(1).admit(2);
+            traffic.end(1).keep_early(false);
+            Traffic::Post& received = traffic.recv(1, lane(0, 0, 2), bytes);
+            // The other one is dropped, and its sender does not wait for ever.
+            ASSERT_TRUE(traffic.finish());
+            EXPECT_EQ(received.result.code, WEFT_OK);
+            EXPECT_TRUE(is_equal(received, data)) << bytes << " bytes";
+            traffic.settle();
+            traffic.end(1).admit(3);
+            Traffic::Post& nothing = traffic.recv(1, lane(0, 0, 3), bytes);
+            traffic.settle();
+            EXPECT_FALSE(nothing.is_done) << bytes << " bytes";
+            traffic.abandon(1, 3);
+            ASSERT_TRUE(traffic.finish());
+        }
+    });
+}
+
+// What a rank has sent before it frees a context still arrives; what is sent to it then does not
+// keep its sender.
+TEST_P(TransportConformance, RetiredContextsKeepNobody) {
+    for_seeds(8, [](std::uint64_t seed) {
+        for (std::size_t bytes : sizes) {
+            Traffic traffic(GetParam(), 2, seed);
+            traffic.end(0).admit(1);
+            traffic.end(0).keep_early(false);
+            std::vector<std::byte> data = pattern(bytes, seed);
+            Traffic::Post& sent = traffic.send(0, lane(1, 0), data);
+            Traffic::Post* received = nullptr;
+            if (bytes > 4 * KiB || seed % 2) received = &traffic.recv(1, lane(0, 0), bytes);
+            if (seed % 4 < 2) traffic.send(1, lane(0, 0), data);  // comes before or after
+            ASSERT_TRUE(traffic.until([&] { return sent.is_done || !received; }));
+            if (!sent.is_done) {
+                received = &traffic.recv(1, lane(0, 0), bytes);
+                ASSERT_TRUE(traffic.until([&] { return sent.is_done; }));
+            }
+            traffic.end(0).retire(1);
+            if (!received) received = &traffic.recv(1, lane(0, 0), bytes);
+            traffic.send(1, lane(0, 0), data);
+            ASSERT_TRUE(traffic.finish());
+            EXPECT_EQ(received->result.code, WEFT_OK);
+            EXPECT_TRUE(is_equal(*received, data)) << bytes << " bytes";
+        }
+    });
+}
+
 // --- Lost ranks ----------------------------------------------------------------------------------
 
 TEST_P(TransportConformance, LostPeerIsToldOnceAndBreaksItsPosts) {

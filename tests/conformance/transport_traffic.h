@@ -145,6 +145,8 @@ class Traffic {
         }
     }
 
+    Transport& end(Rank rank) { return at(rank); }
+
     void abandon(Rank rank, std::uint32_t context) {
         at(rank).abandon(context);
         forget([&](const Post& post) {
