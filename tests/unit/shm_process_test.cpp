@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "conformance/shm_traffic.h"
+#include "transport/shm/card.h"
 #include "transport/shm/connect.h"
 
 namespace weft::test {
@@ -44,7 +45,7 @@ class Job {
         forge(forged);
         for (std::size_t to = 0; to < ends.size(); ++to)
             for (std::size_t of = 0; of < cards.size(); ++of)
-                EXPECT_TRUE(send_text(ends[to], of == to ? cards[of] : forged[of]));
+                send_text(ends[to], of == to ? cards[of] : forged[of]);  // unless it has ended
         for (int end : ends) close(end);
     }
 
@@ -156,7 +157,7 @@ TEST(ShmProcess, ranks_with_foreign_cards_are_not_reachable) {
             EXPECT_TRUE(transport.reachable(2 - rank));
             return 0;
         },
-        [](std::vector<std::string>& cards) { cards[1] = "weft-shm-1/elsewhere/x/y"; });
+        [](std::vector<std::string>& cards) { cards[1] = "weft-shm-2/elsewhere/1/x/y"; });
     EXPECT_EQ(job.wait(0), 0);
     EXPECT_EQ(job.wait(2), 0);
     EXPECT_NE(job.wait(1), 0) << "it calls ranks that do not expect it";
@@ -175,6 +176,26 @@ TEST(ShmProcess, a_rank_with_a_wrong_key_is_not_believed) {
     kill(job.pid(0), SIGKILL);
     job.wait(0);
     EXPECT_LT(now_ns() - start_ns, 20'000'000'000);
+}
+
+TEST(ShmProcess, a_rank_that_ends_before_the_swap_is_not_waited_for) {
+    for (bool reaped : {false, true}) {
+        SCOPED_TRACE(reaped);
+        const std::int64_t start_ns = now_ns();
+        Job job(
+            3, [](Rank, ShmTransport&) { return 0; },
+            [&](std::vector<std::string>& cards) {
+                const pid_t victim = shm::Card::parse(cards[2])->pid;
+                kill(victim, SIGKILL);
+                siginfo_t ended;
+                const auto id = static_cast<id_t>(victim);
+                EXPECT_EQ(waitid(P_PID, id, &ended, reaped ? WEXITED : WEXITED | WNOWAIT), 0);
+            });
+        EXPECT_NE(job.wait(0), 0);
+        EXPECT_NE(job.wait(1), 0);
+        if (!reaped) job.wait(2);
+        EXPECT_LT(now_ns() - start_ns, 20'000'000'000) << "they waited until patience ended";
+    }
 }
 
 TEST(ShmProcess, a_killed_rank_is_told_to_sleepers_and_pollers) {

@@ -1,17 +1,18 @@
-// Making and reading cards: "weft-shm-1/<node>/<socket>/<key>".
+// Making and reading cards: "weft-shm-2/<node>/<pid>/<socket>/<key>".
 #include "transport/shm/card.h"
 
 #include <limits.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <fstream>
 #include <vector>
 
 namespace weft::shm {
 namespace {
 
-constexpr const char* card_version = "weft-shm-1";
+constexpr const char* card_version = "weft-shm-2";
 
 std::string hex(const Key& key) {
     static const char digits[] = "0123456789abcdef";
@@ -70,7 +71,7 @@ std::optional<Card> Card::make() {
     const std::optional<Key> name = random_key();
     const std::optional<Key> key = random_key();
     if (!name || !key) return std::nullopt;
-    return Card{this_node(), "weft-" + hex(*name), *key};
+    return Card{this_node(), getpid(), "weft-" + hex(*name), *key};
 }
 
 std::optional<Card> Card::parse(const std::string& text) {
@@ -81,14 +82,18 @@ std::optional<Card> Card::parse(const std::string& text) {
         else
             fields.back() += c;
     }
-    if (fields.size() != 4 || fields[0] != card_version) return std::nullopt;
-    const std::optional<Key> key = parse_hex(fields[3]);
-    if (!key) return std::nullopt;
-    return Card{fields[1], fields[2], *key};
+    if (fields.size() != 5 || fields[0] != card_version) return std::nullopt;
+    pid_t pid = 0;
+    const char* pid_end = fields[2].data() + fields[2].size();
+    const auto [stop, error] = std::from_chars(fields[2].data(), pid_end, pid);
+    const std::optional<Key> key = parse_hex(fields[4]);
+    if (error != std::errc{} || stop != pid_end || pid <= 0 || !key) return std::nullopt;
+    return Card{fields[1], pid, fields[3], *key};
 }
 
 std::string Card::text() const {
-    return std::string(card_version) + "/" + node + "/" + socket + "/" + hex(key);
+    return std::string(card_version) + "/" + node + "/" + std::to_string(pid) + "/" + socket + "/" +
+           hex(key);
 }
 
 }  // namespace weft::shm

@@ -1,6 +1,8 @@
 // What a rank tells the others about where it is and how it is reached through shared memory.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <optional>
 #include <string>
@@ -10,7 +12,8 @@ namespace weft::shm {
 using Key = std::array<unsigned char, 16>;
 
 struct Card {
-    std::string node;    // equal on ranks that can reach each other
+    std::string node;  // equal on ranks that can reach each other
+    pid_t pid = 0;
     std::string socket;  // the name of an abstract Unix socket
     Key key{};           // known to the job alone: other users can see socket names
 

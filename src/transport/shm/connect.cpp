@@ -140,6 +140,12 @@ struct Meeting {
     Rank rank = -1;  // -1: connected to us, has not greeted yet
 };
 
+// A rank that is to connect to us, and its process.
+struct Caller {
+    Fd life;
+    Rank rank = -1;
+};
+
 class Swap {
   public:
     Swap(Rank rank, const Key& key, std::vector<Rank> local, std::span<const std::string> cards,
@@ -150,6 +156,7 @@ class Swap {
         if (Status status = make_own_parts(); !status.is_ok()) return status;
         for (Rank peer : local_)
             if (peer < rank_) WEFT_RETURN_IF_NOT_OK(call(peer));
+        WEFT_RETURN_IF_NOT_OK(watch_callers());
         while (parts_.peers.size() + 1 < local_.size()) WEFT_RETURN_IF_NOT_OK(wait_and_serve());
         std::sort(parts_.peers.begin(), parts_.peers.end(),
                   [](const PeerParts& a, const PeerParts& b) { return a.rank < b.rank; });
@@ -203,10 +210,40 @@ class Swap {
         return ok;
     }
 
+    // A rank may end before it calls. Its card's process number tells, since there is no socket yet;
+    // should the number have been given to another process, patience ends the wait.
+    Status watch_callers() {
+        for (Rank peer : local_) {
+            if (peer <= rank_) continue;
+            Fd life(static_cast<int>(syscall(SYS_pidfd_open, card_of(peer).pid, 0)));
+            if (!life && errno == ESRCH) return ended(peer);
+            if (life) callers_.push_back({std::move(life), peer});
+        }
+        return ok;
+    }
+
+    // Nobody gets through the swap without our answer: a rank that we still await and that has ended
+    // did not end in good order.
+    Status check_callers() const {
+        for (const Caller& caller : callers_) {
+            pollfd life{caller.life.get(), POLLIN, 0};
+            if (is_awaited(caller.rank) && ::poll(&life, 1, 0) > 0) return ended(caller.rank);
+        }
+        return ok;
+    }
+
+    static Status ended(Rank peer) {
+        return failure_of_rank(WEFT_BROKEN_RANK, peer,
+                               "rank %d ended before shared memory was set up", peer);
+    }
+
     Status wait_and_serve() {
+        WEFT_RETURN_IF_NOT_OK(check_callers());
         std::vector<pollfd> fds;
         fds.push_back({listener_, POLLIN, 0});
         for (const Meeting& meeting : meetings_) fds.push_back({meeting.socket.get(), POLLIN, 0});
+        for (const Caller& caller : callers_)
+            if (is_awaited(caller.rank)) fds.push_back({caller.life.get(), POLLIN, 0});
         const std::int64_t rest_ms = (deadline_ns_ - now_ns()) / 1'000'000;
         if (rest_ms <= 0) return too_late();
         if (::poll(fds.data(), fds.size(), static_cast<int>(rest_ms)) < 0 && errno != EINTR)
@@ -296,6 +333,7 @@ class Swap {
     const std::int64_t deadline_ns_ = now_ns() + patience_ns;
     ShmTransport::Parts parts_;
     std::vector<Meeting> meetings_;
+    std::vector<Caller> callers_;
 };
 
 // With ptrace_scope 1 a process's memory is its children's and parents' business only. Ranks are
