@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <sstream>
 
@@ -20,17 +21,31 @@ std::string one_line(std::string text) {
     return text;
 }
 
+// The cores this process may run on. The kernel refuses a mask that is shorter than its own, whose
+// length it does not tell.
+std::vector<int> own_cores() {
+    std::vector<int> cores;
+    for (std::size_t count = CPU_SETSIZE; count <= 1 << 20; count *= 2) {
+        std::vector<cpu_set_t> mask(count / CPU_SETSIZE);
+        std::size_t bytes = mask.size() * sizeof(cpu_set_t);
+        if (sched_getaffinity(0, bytes, mask.data()) != 0) {
+            if (errno == EINVAL) continue;
+            break;
+        }
+        for (std::size_t core = 0; core < count; ++core) {
+            if (CPU_ISSET_S(core, bytes, mask.data())) cores.push_back(static_cast<int>(core));
+        }
+        break;
+    }
+    return cores;
+}
+
 }  // namespace
 
 Card Card::mine() {
     Card card;
     card.version = WEFT_VERSION;
-    cpu_set_t mask;
-    if (sched_getaffinity(0, sizeof mask, &mask) == 0) {
-        for (int core = 0; core < CPU_SETSIZE; ++core) {
-            if (CPU_ISSET(static_cast<unsigned>(core), &mask)) card.cores.push_back(core);
-        }
-    }
+    card.cores = own_cores();
     for (const char* name : agreed_settings) {
         const char* value = std::getenv(name);
         card.settings.emplace_back(name, value ? one_line(value) : "");
