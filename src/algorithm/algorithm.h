@@ -4,8 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string_view>
 
 #include "schedule/builder.h"
 
@@ -17,7 +15,7 @@ struct Tuning {
     std::uint32_t window = 8;                 // pipelines: segments in flight
 };
 
-// The size of a call, for claims and selection.
+// What every rank knows alike of a call: for claims and selection.
 struct Size {
     Rank ranks = 1;
     std::int64_t bytes = 0;  // one rank's contribution (bcast, allreduce: the whole vector)
@@ -25,9 +23,26 @@ struct Size {
     std::int64_t element_bytes = 1;  // pipelines: segments hold whole elements
 };
 
+// One rank's part in a call of any collective; each takes what it knows.
+struct Problem {
+    Rank rank = 0;
+    Rank ranks = 1;
+    Rank root = 0;
+    std::int64_t bytes = 0;  // as Size::bytes
+    std::int64_t element_bytes = 1;
+    bool in_place = false;
+    Tuning tuning;
+
+    Size size() const { return {ranks, bytes, tuning, element_bytes}; }
+};
+
+// What the algorithms of a collective are told of a problem.
+
 struct BarrierArgs {
     Rank rank = 0;
     Rank ranks = 1;
+
+    static BarrierArgs of(const Problem& problem);
 };
 
 struct BcastArgs {
@@ -37,6 +52,8 @@ struct BcastArgs {
     Region data;
     std::int64_t element_bytes = 1;  // segments hold whole elements
     Tuning tuning;
+
+    static BcastArgs of(const Problem& problem);
 };
 
 struct AllgatherArgs {
@@ -47,6 +64,7 @@ struct AllgatherArgs {
     bool in_place = false;
 
     Region block(Rank r) const { return all.part(r * mine.bytes, mine.bytes); }
+    static AllgatherArgs of(const Problem& problem);
 };
 
 struct AllreduceArgs {
@@ -56,26 +74,33 @@ struct AllreduceArgs {
     Region into;
     bool in_place = false;
     std::int64_t element_bytes = 1;
+
+    static AllreduceArgs of(const Problem& problem);
 };
 
 // What every algorithm states of itself. Tests hold the claims against the built schedules.
-template <class Args>
 struct Algorithm {
     const char* name;
     const char* source;                    // author, year, title, DOI, algorithm number
     std::int64_t (*rounds)(Size);          // makespan when a message takes one unit, one port
     std::int64_t (*sent_bytes_max)(Size);  // by the rank that sends most
-    Status (*build)(const Args&, ScheduleBuilder&);
+    Status (*build)(const Problem&, ScheduleBuilder&);
 };
 
-using Barrier = Algorithm<BarrierArgs>;
-using Bcast = Algorithm<BcastArgs>;
-using Allgather = Algorithm<AllgatherArgs>;
-using Allreduce = Algorithm<AllreduceArgs>;
+// `function` builds from the arguments of its collective: builds<function> is an Algorithm::build.
+template <class Args>
+Args arguments_of(Status (*)(const Args&, ScheduleBuilder&), const Problem& problem) {
+    return Args::of(problem);
+}
+template <auto function>
+Status builds(const Problem& problem, ScheduleBuilder& schedule) {
+    return function(arguments_of(function, problem), schedule);
+}
 
-std::span<const Barrier* const> barriers();
-std::span<const Bcast* const> bcasts();
-std::span<const Allgather* const> allgathers();
-std::span<const Allreduce* const> allreduces();
+// This rank's schedule.
+Result<Schedule> build_rank(const Algorithm& algorithm, const Problem& problem);
+
+// The schedules of all ranks; problem.rank is not looked at.
+Result<std::vector<Schedule>> build_all(const Algorithm& algorithm, Problem problem);
 
 }  // namespace weft::algorithm

@@ -1,54 +1,48 @@
-// All algorithms of all collectives under one type, for whoever goes through the whole list: tools
-// and tests. Calls of the library name their collective and use algorithm.h.
+// The collectives as data, with their algorithms: for selection, tools and tests.
 #pragma once
 
-#include <functional>
 #include <span>
+#include <string>
 #include <string_view>
-#include <vector>
 
 #include "algorithm/algorithm.h"
+#include "algorithm/collective.h"
 
 namespace weft::algorithm {
 
-// One rank's part in a call of any collective; each takes what it knows.
-struct Problem {
-    Rank rank = 0;
-    Rank ranks = 1;
-    Rank root = 0;
-    std::int64_t bytes = 0;  // as Size::bytes
-    std::int64_t element_bytes = 1;
-    bool in_place = false;
-    Tuning tuning;
+// Blocks of Problem::bytes that a buffer of the caller's holds; all: one for every rank.
+enum class Blocks : std::uint8_t { none, one, all };
 
-    Size size() const { return {ranks, bytes, tuning, element_bytes}; }
-};
-
-struct Entry {
-    const char* name;
-    const char* source;
-    std::int64_t (*rounds)(Size);
-    std::int64_t (*sent_bytes_max)(Size);
-    std::function<Result<Schedule>(const Problem&)> build;
-};
+// Who may have the contribution and the result in one buffer.
+enum class InPlace : std::uint8_t { nobody, everybody };
 
 struct Family {
+    Collective collective;
     const char* name;
     bool has_root;
-    bool has_in_place;
     bool reduces;
-    // Bytes of the user's buffers. In place, the operands are in the receive buffer.
-    std::int64_t (*send_bytes)(const Problem&);
-    std::int64_t (*recv_bytes)(const Problem&);
-    std::vector<Entry> algorithms;
+    InPlace in_place;
+    Blocks send;
+    Blocks recv;
+    std::span<const Algorithm* const> algorithms;
 
-    const Entry* find(std::string_view algorithm) const;
+    bool has_in_place() const { return in_place != InPlace::nobody; }
+    // Whether some rank has a buffer with a block of every rank.
+    bool has_block_of_every_rank() const { return send == Blocks::all || recv == Blocks::all; }
+    // Bytes of the caller's buffers. In place, the contribution is in the receive buffer.
+    std::int64_t send_bytes(const Problem& problem) const;
+    std::int64_t recv_bytes(const Problem& problem) const;
+
+    // Null: not there.
+    const Algorithm* find(std::string_view algorithm) const;
+    // "ring, bruck"
+    std::string known_names() const;
 };
 
+// By Collective.
 std::span<const Family> catalogue();
+const Family& family_of(Collective collective);
+// Null: not there.
 const Family* find_family(std::string_view collective);
-
-// The schedules of all ranks of a call; problem.rank is not looked at.
-Result<std::vector<Schedule>> build_all(const Entry& entry, Problem problem);
 
 }  // namespace weft::algorithm

@@ -2,13 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
+#include "algorithm/collective.h"
 #include "weft/types.h"
 
 namespace weft {
-
-enum class Collective : std::uint8_t { barrier, bcast, allgather, allreduce };
 
 struct Call {
     Collective collective = Collective::barrier;

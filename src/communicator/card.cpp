@@ -7,14 +7,19 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "select/select.h"
+
 namespace weft {
 namespace {
 
 // Settings that shape messages or their order: all ranks must have the same.
-const char* const agreed_settings[] = {
-    "WEFT_TRANSPORT",           "WEFT_ALGORITHM_BARRIER",   "WEFT_ALGORITHM_BCAST",
-    "WEFT_ALGORITHM_ALLGATHER", "WEFT_ALGORITHM_ALLREDUCE",
-};
+std::vector<std::string> agreed_settings() {
+    std::vector<std::string> names = {"WEFT_TRANSPORT"};
+    for (const algorithm::Family& family : algorithm::catalogue()) {
+        names.push_back(setting_of(family));
+    }
+    return names;
+}
 
 std::string one_line(std::string text) {
     std::ranges::replace(text, '\n', ' ');
@@ -46,8 +51,8 @@ Card Card::mine() {
     Card card;
     card.version = WEFT_VERSION;
     card.cores = own_cores();
-    for (const char* name : agreed_settings) {
-        const char* value = std::getenv(name);
+    for (const std::string& name : agreed_settings()) {
+        const char* value = std::getenv(name.c_str());
         card.settings.emplace_back(name, value ? one_line(value) : "");
     }
     return card;

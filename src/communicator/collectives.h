@@ -1,5 +1,6 @@
-// What the communicator must know of each collective: which calls it refuses, what a call's
-// schedule depends on, and how to build that schedule.
+// What the communicator must know of a call of any collective: whether it is refused, what its
+// schedule depends on, and how to build that schedule. What differs between collectives is in the
+// catalogue (algorithm/catalogue.h).
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ struct Place {
     Rank ranks = 1;
 };
 
-// "ibcast", for messages.
+// "bcast", for messages.
 const char* collective_name(Collective collective);
 
 // Refuses a bad call with a sentence.

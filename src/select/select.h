@@ -4,17 +4,21 @@
 // Thread safety: immutable, share freely.
 #pragma once
 
+#include <array>
 #include <optional>
+#include <string>
 
-#include "algorithm/algorithm.h"
+#include "algorithm/catalogue.h"
 
 namespace weft {
 
-template <class Algorithm>
 struct Choice {
-    const Algorithm* algorithm = nullptr;
+    const algorithm::Algorithm* algorithm = nullptr;
     algorithm::Tuning tuning;
 };
+
+// "WEFT_ALGORITHM_BCAST".
+std::string setting_of(const algorithm::Family& family);
 
 class Selector {
   public:
@@ -25,22 +29,13 @@ class Selector {
     // Refuses a name or form it does not know with a sentence that lists those it does.
     static Result<Selector> from_environment();
 
-    // As if `variable` of the environment, one of the above, were `text`.
-    Status force(const char* variable, const char* text);
+    // As if the setting of this collective were `text`.
+    Status force(Collective collective, const std::string& text);
 
-    Choice<algorithm::Barrier> barrier(algorithm::Size size) const;
-    Choice<algorithm::Bcast> bcast(algorithm::Size size) const;
-    Choice<algorithm::Allgather> allgather(algorithm::Size size) const;
-    Choice<algorithm::Allreduce> allreduce(algorithm::Size size) const;
+    Choice choose(Collective collective, const algorithm::Size& size) const;
 
   private:
-    template <class Algorithm>
-    using Forced = std::optional<Choice<Algorithm>>;
-
-    Forced<algorithm::Barrier> barrier_;
-    Forced<algorithm::Bcast> bcast_;
-    Forced<algorithm::Allgather> allgather_;
-    Forced<algorithm::Allreduce> allreduce_;
+    std::array<std::optional<Choice>, collectives> forced_;
 };
 
 }  // namespace weft

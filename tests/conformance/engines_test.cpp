@@ -48,8 +48,7 @@ TEST_P(Engines, RunRandomPrograms) {
 
 TEST_P(Engines, RunPipelinesOfManySegments) {
     ThreadJob::Options options{.engine = GetParam(), .may_spin = false};
-    ASSERT_TRUE(
-        options.selector.force("WEFT_ALGORITHM_BCAST", "chain:segment=512,window=4").is_ok());
+    ASSERT_TRUE(options.selector.force(Collective::bcast, "chain:segment=512,window=4").is_ok());
     run_random(2, std::move(options), {.seed = 7, .operations = 40, .bytes_max = 100'000});
 }
 

@@ -6,9 +6,8 @@ namespace weft::test {
 namespace {
 
 TEST(Allgather, EveryRankGetsEveryBlock) {
-    for_all_cases("allgather", algorithm::allgathers(), [](const Case& c) {
-        World world(c.ranks, c.seed, sim_options(c.seed),
-                    forced("WEFT_ALGORITHM_ALLGATHER", c.algorithm));
+    for_all_cases(Collective::allgather, [](const Case& c) {
+        World world(c.ranks, c.seed, sim_options(c.seed), forced(Collective::allgather, c));
         std::vector<Guarded> mine;
         std::vector<Guarded> all;
         for (Rank rank = 0; rank < c.ranks; ++rank) {

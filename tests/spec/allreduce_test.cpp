@@ -20,8 +20,7 @@ void compose(const void* in, void* inout, size_t count, weft_type, void*) {
 // Runs the case with elements of T and calls check(rank, results of that rank).
 template <class T, class Check>
 void run(const Case& c, weft_type type, weft_op op, Check check) {
-    World world(c.ranks, c.seed, sim_options(c.seed),
-                forced("WEFT_ALGORITHM_ALLREDUCE", c.algorithm));
+    World world(c.ranks, c.seed, sim_options(c.seed), forced(Collective::allreduce, c));
     std::vector<Guarded> from;
     std::vector<Guarded> into;
     for (Rank rank = 0; rank < c.ranks; ++rank) {
@@ -55,7 +54,7 @@ void run(const Case& c, weft_type type, weft_op op, Check check) {
 TEST(Allreduce, KeepsRankOrderForOperationsThatDoNotCommute) {
     weft_op op = WEFT_OP_NULL;
     ASSERT_EQ(weft_op_create(compose, 0, nullptr, &op), WEFT_OK);
-    for_all_cases("allreduce", algorithm::allreduces(), [op](const Case& c) {
+    for_all_cases(Collective::allreduce, [op](const Case& c) {
         std::vector<std::uint32_t> expected(c.count);
         for (std::size_t i = 0; i < c.count; ++i) {
             expected[i] = static_cast<std::uint32_t>(input(c.ranks - 1, i, c.seed));
@@ -74,7 +73,7 @@ TEST(Allreduce, KeepsRankOrderForOperationsThatDoNotCommute) {
 }
 
 TEST(Allreduce, SumsOfFloatsAreTheSameToTheBitOnAllRanks) {
-    for_all_cases("allreduce", algorithm::allreduces(), [](const Case& c) {
+    for_all_cases(Collective::allreduce, [](const Case& c) {
         std::vector<float> first(c.count);
         run<float>(c, WEFT_FLOAT32, WEFT_SUM, [&](Rank rank, const float* result) {
             if (c.count == 0) return;

@@ -5,9 +5,8 @@ namespace weft::test {
 namespace {
 
 TEST(Barrier, CompletesOnceAllHaveStarted) {
-    for_all_cases("barrier", algorithm::barriers(), [](const Case& c) {
-        World world(c.ranks, c.seed, sim_options(c.seed),
-                    forced("WEFT_ALGORITHM_BARRIER", c.algorithm));
+    for_all_cases(Collective::barrier, [](const Case& c) {
+        World world(c.ranks, c.seed, sim_options(c.seed), forced(Collective::barrier, c));
         std::vector<std::pair<Rank, Request*>> started;
         for (Rank rank = 0; rank < c.ranks; ++rank) {
             if (rank == c.root) continue;  // the last one

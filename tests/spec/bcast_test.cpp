@@ -5,9 +5,8 @@ namespace weft::test {
 namespace {
 
 TEST(Bcast, EveryRankGetsTheRootsData) {
-    for_all_cases("bcast", algorithm::bcasts(), [](const Case& c) {
-        World world(c.ranks, c.seed, sim_options(c.seed),
-                    forced("WEFT_ALGORITHM_BCAST", c.algorithm));
+    for_all_cases(Collective::bcast, [](const Case& c) {
+        World world(c.ranks, c.seed, sim_options(c.seed), forced(Collective::bcast, c));
         std::vector<Guarded> buffers;
         for (Rank rank = 0; rank < c.ranks; ++rank) {
             buffers.emplace_back(c.count * 4);

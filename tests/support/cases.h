@@ -66,14 +66,15 @@ inline const std::vector<Rank>& rank_counts() {
     return counts;
 }
 
-// Runs `body(Case)` for every algorithm of the list, number of ranks and seed; root, count, and in
+// Runs `body(Case)` for every algorithm of the collective, number of ranks and seed; root, count, and in
 // place follow from the seed. Stops at the first failure and prints the line that repeats it.
-template <class List, class Body>
-void for_all_cases(const char* collective, const List& algorithms, Body body) {
+template <class Body>
+void for_all_cases(Collective collective, Body body) {
+    const algorithm::Family& family = algorithm::family_of(collective);
     auto run = [&](const Case& c) {
         body(c);
         if (!testing::Test::HasFailure()) return true;
-        std::fprintf(stderr, "repeat with: ./dev test %s --case \"%s\"\n", collective,
+        std::fprintf(stderr, "repeat with: ./dev test %s --case \"%s\"\n", family.name,
                      c.text().c_str());
         return false;
     };
@@ -83,12 +84,12 @@ void for_all_cases(const char* collective, const List& algorithms, Body body) {
     }
     static const std::size_t sizes[] = {0, 1, 7, 64, 1000};
     std::uint64_t cases = 0;
-    for (const auto* algorithm : algorithms) {
+    for (const algorithm::Algorithm* known : family.algorithms) {
         for (Rank ranks : rank_counts()) {
             for (std::uint64_t i = 0; i < seeds(); ++i) {
                 Prng random(i * 1000003 + static_cast<std::uint64_t>(ranks));
                 Case c;
-                c.algorithm = algorithm->name;
+                c.algorithm = known->name;
                 c.ranks = ranks;
                 c.root = static_cast<Rank>(random.below(static_cast<std::uint64_t>(ranks)));
                 c.count = sizes[random.below(std::size(sizes))];
@@ -103,11 +104,10 @@ void for_all_cases(const char* collective, const List& algorithms, Body body) {
     EXPECT_GT(cases, 0u);
 }
 
-// A selector that forces `algorithm` for "WEFT_ALGORITHM_...", with segments so small that
-// pipelines have several.
-inline Selector forced(const char* collective, const std::string& algorithm) {
+// A selector that forces the case's algorithm, with segments so small that pipelines have several.
+inline Selector forced(Collective collective, const Case& c) {
     Selector selector;
-    Status status = selector.force(collective, (algorithm + ":segment=64,window=3").c_str());
+    Status status = selector.force(collective, c.algorithm + ":segment=64,window=3");
     EXPECT_TRUE(status.is_ok()) << last_detail();
     return selector;
 }

@@ -2,22 +2,18 @@
 // what the collective promises in every order that the interpreter tries.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <map>
 #include <string>
-#include <tuple>
-#include <utility>
 #include <vector>
 
-#include "algorithm/catalogue.h"
 #include "base/prng.h"
 #include "schedule/check.h"
-#include "support/interpret.h"
+#include "support/execution.h"
+#include "support/problems.h"
 
-namespace weft {
+namespace weft::test {
 namespace {
 
-using algorithm::Entry;
 using algorithm::Family;
 using algorithm::Problem;
 
@@ -233,127 +229,29 @@ class Recipe {
     std::vector<Repeat> repeats_;
 };
 
-// --- Execution with data, held against the promise -----------------------------------------------
-
-std::uint64_t element(Rank source, std::int64_t origin) {
-    return Prng(static_cast<std::uint64_t>(source) << 32 | static_cast<std::uint64_t>(origin))
-        .next();
-}
-
-// The function x -> a x + b modulo 2^32, packed. Composing two does not commute.
-std::uint64_t compose(std::uint64_t outer, std::uint64_t inner) {
-    auto a = static_cast<std::uint32_t>(outer >> 32);
-    auto b = static_cast<std::uint32_t>(outer);
-    auto c = static_cast<std::uint32_t>(inner >> 32);
-    auto d = static_cast<std::uint32_t>(inner);
-    return std::uint64_t{a * c} << 32 | (a * d + b);
-}
-
-void compose_all(const void* in, void* inout, std::size_t count, weft_type, void*) {
-    const auto* left = static_cast<const std::byte*>(in);
-    auto* right = static_cast<std::byte*>(inout);
-    for (std::size_t i = 0; i < count * 8; i += 8) {
-        std::uint64_t l;
-        std::uint64_t r;
-        std::memcpy(&l, left + i, 8);
-        std::memcpy(&r, right + i, 8);
-        r = compose(l, r);
-        std::memcpy(right + i, &r, 8);
-    }
-}
-
-class Execution {
-  public:
-    explicit Execution(const Promise& promise) : promise_(promise) {
-        for (std::size_t r = 0; r < promise.send_bytes.size(); ++r) {
-            send_.emplace_back(static_cast<std::size_t>(promise.send_bytes[r]));
-            recv_.emplace_back(static_cast<std::size_t>(promise.recv_bytes[r]));
-        }
-        for (const Holding& held : promise.before) {
-            for (std::int64_t i = 0; i < held.where.bytes; i += 8) {
-                const std::uint64_t value = element(held.source, held.origin + i);
-                std::memcpy(at(held, i), &value, 8);
-            }
-        }
-    }
-
-    // Empty, or what went wrong.
-    std::string run(const std::vector<Schedule>& schedules, std::uint64_t seed) {
-        std::vector<test::Buffers> buffers;
-        for (std::size_t r = 0; r < send_.size(); ++r) buffers.push_back({send_[r], recv_[r]});
-        const Reduction reduction = {
-            .user = compose_all, .type = WEFT_UINT64, .element_bytes = 8, .commutative = false};
-        test::Interpretation played = test::interpret(schedules, buffers, reduction, seed);
-        if (!played.failure.empty()) return played.failure;
-        if (promise_.synchronizes && played.finished_before_start) return "left too early";
-        for (const Holding& held : promise_.after) {
-            for (std::int64_t i = 0; i < held.where.bytes; i += 8) {
-                std::uint64_t value;
-                std::memcpy(&value, at(held, i), 8);
-                if (value != expected(held, i)) {
-                    return "rank " + std::to_string(held.rank) + ": byte " +
-                           std::to_string(held.where.offset + i) + " is wrong";
-                }
-            }
-        }
-        return "";
-    }
-
-  private:
-    std::byte* at(const Holding& held, std::int64_t i) {
-        auto& buffers = held.where.buffer == Buffer::send ? send_ : recv_;
-        return buffers[static_cast<std::size_t>(held.rank)].data() + held.where.offset + i;
-    }
-
-    std::uint64_t expected(const Holding& held, std::int64_t i) const {
-        if (held.source != everyone) return element(held.source, held.origin + i);
-        auto r = static_cast<Rank>(send_.size()) - 1;
-        std::uint64_t all = element(r, held.origin + i);
-        while (--r >= 0) all = compose(element(r, held.origin + i), all);
-        return all;
-    }
-
-    const Promise& promise_;
-    std::vector<std::vector<std::byte>> send_;
-    std::vector<std::vector<std::byte>> recv_;
-};
-
 // --- The generator -------------------------------------------------------------------------------
 
 struct Case {
-    const Family* family;
-    const Entry* entry;
+    Subject subject;
     Problem problem;
     Promise promise;
 };
 
 Case random_case(Prng& random) {
-    static const std::vector<std::pair<const Family*, const Entry*>> all = [] {
-        std::vector<std::pair<const Family*, const Entry*>> list;
-        for (const Family& family : algorithm::catalogue()) {
-            for (const Entry& entry : family.algorithms) list.emplace_back(&family, &entry);
-        }
-        return list;
-    }();
+    static const std::vector<Subject> all = everything();
     Case c;
-    std::tie(c.family, c.entry) = all[random.below(all.size())];
+    c.subject = all[random.below(all.size())];
+    const Family& family = *c.subject.first;
     Problem& p = c.problem;
     p.ranks = static_cast<Rank>(2 + random.below(6));
-    p.root = c.family->has_root
-                 ? static_cast<Rank>(random.below(static_cast<std::uint64_t>(p.ranks)))
-                 : 0;
+    p.root =
+        family.has_root ? static_cast<Rank>(random.below(static_cast<std::uint64_t>(p.ranks))) : 0;
     p.bytes = random.one_in(10) ? 0 : static_cast<std::int64_t>(8 + 8 * random.below(5));
     p.element_bytes = 8;
-    p.in_place = c.family->has_in_place && random.one_in(2);
+    p.in_place = family.has_in_place() && random.one_in(2);
     p.tuning = {static_cast<std::int64_t>(8 + 8 * random.below(2)),
                 static_cast<std::uint32_t>(1 + random.below(3))};
-    Result<Promise> promise = promise_of(c.family->name, {.ranks = p.ranks,
-                                                          .root = p.root,
-                                                          .bytes = p.bytes,
-                                                          .element_bytes = 8,
-                                                          .in_place = p.in_place});
-    EXPECT_TRUE(promise.is_ok()) << last_detail();
-    c.promise = *promise;
+    c.promise = promise_of(family, p);
     return c;
 }
 
@@ -369,7 +267,7 @@ struct Counts {
 std::string try_mutant(std::uint64_t seed, Counts& counts) {
     Prng random(seed);
     const Case c = random_case(random);
-    Result<std::vector<Schedule>> schedules = algorithm::build_all(*c.entry, c.problem);
+    Result<std::vector<Schedule>> schedules = algorithm::build_all(*c.subject.second, c.problem);
     if (!schedules.is_ok()) return last_detail();
 
     std::string changes;
@@ -394,20 +292,17 @@ std::string try_mutant(std::uint64_t seed, Counts& counts) {
         ++counts.refused_by_checker[flaw_name(verdict.findings[0].flaw)];
         bool wrong = false;
         for (std::uint64_t s = 0; s < seeds_refused && !wrong; ++s) {
-            wrong = !Execution(c.promise).run(*schedules, s).empty();
+            wrong = !Execution(c.promise, composition).run(*schedules, s).empty();
         }
         if (!wrong) ++counts.harmless;
         return "";
     }
     ++counts.accepted;
     for (std::uint64_t s = 0; s < seeds_accepted; ++s) {
-        const std::string failure = Execution(c.promise).run(*schedules, s);
+        const std::string failure = Execution(c.promise, composition).run(*schedules, s);
         if (failure.empty()) continue;
-        return std::string(c.family->name) + ' ' + c.entry->name +
-               " p=" + std::to_string(c.problem.ranks) + " root=" + std::to_string(c.problem.root) +
-               " bytes=" + std::to_string(c.problem.bytes) +
-               (c.problem.in_place ? " in place" : "") + changes + " order " + std::to_string(s) +
-               ": " + failure;
+        return to_text(c.subject, c.problem) + changes + " order " + std::to_string(s) + ": " +
+               failure;
     }
     return "";
 }
@@ -439,7 +334,8 @@ TEST(Mutants, WithoutAChangeAreAccepted) {
     for (std::uint64_t seed = 0; seed < 500; ++seed) {
         Prng random(seed);
         const Case c = random_case(random);
-        Result<std::vector<Schedule>> schedules = algorithm::build_all(*c.entry, c.problem);
+        Result<std::vector<Schedule>> schedules =
+            algorithm::build_all(*c.subject.second, c.problem);
         ASSERT_TRUE(schedules.is_ok()) << last_detail();
         for (Schedule& schedule : *schedules) {
             Result<Schedule> rebuilt = Recipe(schedule).build();
@@ -448,9 +344,9 @@ TEST(Mutants, WithoutAChangeAreAccepted) {
         }
         const Verdict verdict = check(*schedules, c.promise);
         ASSERT_TRUE(verdict.holds()) << verdict.findings[0].sentence;
-        ASSERT_EQ(Execution(c.promise).run(*schedules, seed), "");
+        ASSERT_EQ(Execution(c.promise, composition).run(*schedules, seed), "");
     }
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::test

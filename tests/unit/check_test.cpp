@@ -5,114 +5,88 @@
 #include <string>
 #include <vector>
 
-#include "algorithm/catalogue.h"
 #include "schedule/check.h"
+#include "support/problems.h"
 
-namespace weft {
+namespace weft::test {
 namespace {
 
-using algorithm::Entry;
-using algorithm::Family;
 using algorithm::Problem;
 using algorithm::Tuning;
 
 constexpr std::int64_t gib = std::int64_t{1} << 30;
 
-CallShape shape_of(const Problem& p) {
-    return {.ranks = p.ranks,
-            .root = p.root,
-            .bytes = p.bytes,
-            .element_bytes = p.element_bytes,
-            .in_place = p.in_place};
-}
-
-void prove(const Family& family, const Entry& entry, const Problem& problem) {
-    SCOPED_TRACE(
-        std::string(family.name) + " " + entry.name + " p=" + std::to_string(problem.ranks) +
-        " root=" + std::to_string(problem.root) + " bytes=" + std::to_string(problem.bytes) +
-        " segment=" + std::to_string(problem.tuning.segment_bytes) +
-        " window=" + std::to_string(problem.tuning.window) + (problem.in_place ? " in place" : ""));
-    Result<std::vector<Schedule>> schedules = algorithm::build_all(entry, problem);
+void prove(const Subject& subject, const Problem& problem) {
+    SCOPED_TRACE(to_text(subject, problem));
+    Result<std::vector<Schedule>> schedules = algorithm::build_all(*subject.second, problem);
     ASSERT_TRUE(schedules.is_ok()) << last_detail();
-    Result<Promise> promise = promise_of(family.name, shape_of(problem));
-    ASSERT_TRUE(promise.is_ok()) << last_detail();
-    Verdict verdict = check(*schedules, *promise);
+    Verdict verdict = check(*schedules, promise_of(*subject.first, problem));
     ASSERT_TRUE(verdict.holds()) << flaw_name(verdict.findings[0].flaw) << ": "
                                  << verdict.findings[0].sentence;
 }
 
-class Checker : public testing::TestWithParam<std::pair<const Family*, const Entry*>> {
+class Checker : public testing::TestWithParam<Subject> {
   protected:
-    void prove_all(const std::vector<Rank>& rank_counts, bool any_root,
-                   const std::vector<std::int64_t>& sizes) {
-        const auto [family, entry] = GetParam();
-        for (Rank ranks : rank_counts) {
-            const Rank roots = family->has_root ? ranks : 1;
-            for (Rank root = any_root ? 0 : roots - 1; root < roots; ++root) {
-                for (std::int64_t bytes : sizes) {
-                    for (bool in_place : {false, true}) {
-                        if (in_place && !family->has_in_place) continue;
-                        for (std::uint32_t window : {1, 2, 3, 8}) {
-                            const Tuning tuning = {bytes > 1000 ? bytes / 40 : 16, window};
-                            prove(*family, *entry, {0, ranks, root, bytes, 8, in_place, tuning});
-                            if (HasFatalFailure()) return;
-                        }
-                    }
-                }
+    // Several elements a segment, and for large sizes some dozens of segments.
+    void prove_all(Grid grid) {
+        for (std::int64_t segment_bytes : {std::int64_t{16}, gib / 40}) {
+            grid.bytes = {gib + 8};
+            if (segment_bytes == 16) grid.bytes = {0, 8, 152};
+            grid.tunings.clear();
+            for (std::uint32_t window : {1, 2, 3, 8}) {
+                grid.tunings.push_back({segment_bytes, window});
             }
+            for_each_problem(GetParam(), grid, [&](const Problem& p) { prove(GetParam(), p); });
         }
     }
 };
 
 TEST_P(Checker, ProvesSmallNumbersOfRanks) {
-    std::vector<Rank> all;
-    for (Rank ranks = 1; ranks <= 33; ++ranks) all.push_back(ranks);
-    prove_all(all, true, {0, 8, 152, gib + 8});
+    Grid grid;
+    for (Rank ranks = 1; ranks <= 33; ++ranks) grid.ranks.push_back(ranks);
+    prove_all(grid);
 }
 
 TEST_P(Checker, ProvesLargeNumbersOfRanks) {
-    prove_all({64, 100, 128, 257}, false, {0, 8, 152, gib + 8});
+    Grid grid;
+    grid.ranks = {64, 100, 128, 257};
+    grid.any_root = false;
+    prove_all(grid);
 }
 
 TEST_P(Checker, ThePromiseIsAboutTheBuffersOfTheCatalogue) {
-    const auto [family, entry] = GetParam();
-    for (bool in_place : {false, true}) {
-        if (in_place && !family->has_in_place) continue;
-        Problem problem{0, 5, 0, 24, 8, in_place, {}};
-        Result<Promise> promise = promise_of(family->name, shape_of(problem));
-        ASSERT_TRUE(promise.is_ok()) << last_detail();
+    const algorithm::Family& family = *GetParam().first;
+    Grid grid;
+    grid.ranks = {5};
+    grid.bytes = {24};
+    for_each_problem(GetParam(), grid, [&](Problem problem) {
+        const Promise promise = promise_of(family, problem);
         for (problem.rank = 0; problem.rank < problem.ranks; ++problem.rank) {
             const auto r = static_cast<std::size_t>(problem.rank);
-            EXPECT_EQ(promise->send_bytes[r], family->send_bytes(problem));
-            EXPECT_EQ(promise->recv_bytes[r], family->recv_bytes(problem));
+            EXPECT_EQ(promise.send_bytes[r], family.send_bytes(problem));
+            EXPECT_EQ(promise.recv_bytes[r], family.recv_bytes(problem));
         }
-    }
+    });
 }
 
-std::vector<std::pair<const Family*, const Entry*>> everything() {
-    std::vector<std::pair<const Family*, const Entry*>> all;
-    for (const Family& family : algorithm::catalogue()) {
-        for (const Entry& entry : family.algorithms) all.emplace_back(&family, &entry);
-    }
-    return all;
-}
+INSTANTIATE_TEST_SUITE_P(All, Checker, testing::ValuesIn(everything()), subject_name);
 
-INSTANTIATE_TEST_SUITE_P(All, Checker, testing::ValuesIn(everything()), [](const auto& test) {
-    return std::string(test.param.first->name) + "_" + test.param.second->name;
-});
+Subject known(const char* collective, const char* name) {
+    const algorithm::Family* family = algorithm::find_family(collective);
+    return {family, family->find(name)};
+}
 
 // Thousands of iterations, followed without writing them out.
 TEST(Check, ProvesAPipelineOfManySegments) {
-    const Family* family = algorithm::find_family("bcast");
-    const Entry* chain = family->find("chain");
+    const Subject chain = known("bcast", "chain");
     for (Rank ranks : {1, 2, 3, 7, 16, 33}) {
-        prove(*family, *chain, {0, ranks, ranks / 2, gib + 8, 8, false, {128 * 1024, 8}});
+        prove(chain, {0, ranks, ranks / 2, gib + 8, 8, false, {128 * 1024, 8}});
     }
-    prove(*family, *chain, {0, 3, 1, gib, 8, false, {64 * 1024, 1000}});
+    prove(chain, {0, 3, 1, gib, 8, false, {64 * 1024, 1000}});
 }
 
 TEST(Check, KnowsNoPromiseOfAnUnknownCollective) {
-    EXPECT_FALSE(promise_of("quilt", {}).is_ok());
+    EXPECT_FALSE(weft::promise_of("quilt", {}).is_ok());
     EXPECT_STREQ(last_detail(), "the checker knows no promise of quilt");
 }
 
@@ -134,12 +108,12 @@ std::vector<Schedule> build(Rank ranks, const Build& one) {
 
 Promise promised(const char* collective, Rank ranks, std::int64_t bytes, bool in_place = false,
                  bool commutative = false) {
-    return *promise_of(collective, {.ranks = ranks,
-                                    .root = 0,
-                                    .bytes = bytes,
-                                    .element_bytes = 8,
-                                    .in_place = in_place,
-                                    .commutative = commutative});
+    return *weft::promise_of(collective, {.ranks = ranks,
+                                          .root = 0,
+                                          .bytes = bytes,
+                                          .element_bytes = 8,
+                                          .in_place = in_place,
+                                          .commutative = commutative});
 }
 
 // One finding of this kind at least, and `part` in its sentence.
@@ -254,9 +228,8 @@ TEST(Check, AMissingBlock) {
 }
 
 TEST(Check, AnotherRootsData) {
-    const Family* family = algorithm::find_family("bcast");
     Result<std::vector<Schedule>> schedules =
-        algorithm::build_all(*family->find("binomial"), {0, 5, 3, 8, 8, false, {}});
+        algorithm::build_all(*known("bcast", "binomial").second, {0, 5, 3, 8, 8, false, {}});
     expect_flaw(*schedules, promised("bcast", 5, 8), Flaw::result, "promised: rank 0's");
 }
 
@@ -532,4 +505,4 @@ TEST(CheckRepeat, TheWindowIsRespected) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::test

@@ -18,8 +18,8 @@ class Select : public testing::Test {
     void TearDown() override { clear(); }
 
     static void clear() {
-        for (const char* name : {"BARRIER", "BCAST", "ALLGATHER", "ALLREDUCE"}) {
-            unsetenv((std::string("WEFT_ALGORITHM_") + name).c_str());
+        for (const algorithm::Family& family : algorithm::catalogue()) {
+            unsetenv(setting_of(family).c_str());
         }
     }
 
@@ -38,36 +38,48 @@ class Select : public testing::Test {
     }
 };
 
-std::string bcast_of(const Selector& selector, Rank ranks, std::int64_t bytes) {
-    return selector.bcast({.ranks = ranks, .bytes = bytes, .tuning = {}}).algorithm->name;
-}
-
-std::string allgather_of(const Selector& selector, Rank ranks, std::int64_t bytes) {
-    return selector.allgather({.ranks = ranks, .bytes = bytes, .tuning = {}}).algorithm->name;
+std::string choice(const Selector& selector, Collective collective, Rank ranks,
+                   std::int64_t bytes) {
+    Size size;
+    size.ranks = ranks;
+    size.bytes = bytes;
+    return selector.choose(collective, size).algorithm->name;
 }
 
 TEST_F(Select, FollowsTheTableWhenNothingIsForced) {
     const Selector selector = read();
-    EXPECT_EQ(bcast_of(selector, 1, 1 << 30), "binomial");
-    EXPECT_EQ(bcast_of(selector, 2, 1 << 30), "binomial");
-    EXPECT_EQ(bcast_of(selector, 3, 256 * 1024), "binomial");
-    EXPECT_EQ(bcast_of(selector, 3, 256 * 1024 + 1), "chain");
-    EXPECT_EQ(allgather_of(selector, 2, 8), "ring");
-    EXPECT_EQ(allgather_of(selector, 3, 8 * 1024), "bruck");
-    EXPECT_EQ(allgather_of(selector, 3, 8 * 1024 + 1), "ring");
-    EXPECT_STREQ(selector.barrier({}).algorithm->name, "dissemination");
-    EXPECT_STREQ(selector.allreduce({}).algorithm->name, "recursive_doubling");
+    EXPECT_EQ(choice(selector, Collective::bcast, 1, 1 << 30), "binomial");
+    EXPECT_EQ(choice(selector, Collective::bcast, 2, 1 << 30), "binomial");
+    EXPECT_EQ(choice(selector, Collective::bcast, 3, 256 * 1024), "binomial");
+    EXPECT_EQ(choice(selector, Collective::bcast, 3, 256 * 1024 + 1), "chain");
+    EXPECT_EQ(choice(selector, Collective::allgather, 2, 8), "ring");
+    EXPECT_EQ(choice(selector, Collective::allgather, 3, 8 * 1024), "bruck");
+    EXPECT_EQ(choice(selector, Collective::allgather, 3, 8 * 1024 + 1), "ring");
+    EXPECT_EQ(choice(selector, Collective::barrier, 1, 0), "dissemination");
+    EXPECT_EQ(choice(selector, Collective::allreduce, 1, 0), "recursive_doubling");
+}
+
+// Also: the table names only algorithms that exist.
+TEST_F(Select, EveryCallHasAnAlgorithm) {
+    const Selector selector = read();
+    for (const algorithm::Family& family : algorithm::catalogue()) {
+        for (Rank ranks : {1, 2, 3, 8, 9, 100, 1024}) {
+            for (std::int64_t bytes : {0, 1, 100, 10000, 100000, 1000000, 100000000}) {
+                EXPECT_NE(choice(selector, family.collective, ranks, bytes), "");
+            }
+        }
+    }
 }
 
 TEST_F(Select, ForcedAlgorithmsAndTuningWin) {
     setenv("WEFT_ALGORITHM_BCAST", "chain:segment=64K,window=3", 1);
     setenv("WEFT_ALGORITHM_ALLGATHER", "bruck", 1);
     const Selector selector = read();
-    EXPECT_EQ(bcast_of(selector, 2, 8), "chain");
-    EXPECT_EQ(selector.bcast({}).tuning.segment_bytes, 64 * 1024);
-    EXPECT_EQ(selector.bcast({}).tuning.window, 3u);
-    EXPECT_EQ(allgather_of(selector, 2, 1 << 20), "bruck");
-    EXPECT_EQ(selector.allgather({}).tuning.window, algorithm::Tuning{}.window);
+    EXPECT_EQ(choice(selector, Collective::bcast, 2, 8), "chain");
+    EXPECT_EQ(selector.choose(Collective::bcast, {}).tuning.segment_bytes, 64 * 1024);
+    EXPECT_EQ(selector.choose(Collective::bcast, {}).tuning.window, 3u);
+    EXPECT_EQ(choice(selector, Collective::allgather, 2, 1 << 20), "bruck");
+    EXPECT_EQ(selector.choose(Collective::allgather, {}).tuning.window, algorithm::Tuning{}.window);
 }
 
 TEST_F(Select, WhatIsNotUnderstoodIsRefused) {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "algorithm/catalogue.h"
 #include "schedule/dot.h"
 #include "schedule/goal.h"
+#include "support/problems.h"
 
 namespace weft {
 namespace {
@@ -119,16 +119,18 @@ void parse(const std::string& goal, Rank ranks) {
 }
 
 TEST(Goal, EveryAlgorithmIsWellFormed) {
-    for (const algorithm::Family& family : algorithm::catalogue()) {
-        for (const algorithm::Entry& entry : family.algorithms) {
-            for (Rank ranks : {1, 2, 5, 8}) {
-                SCOPED_TRACE(std::string(family.name) + ' ' + entry.name);
-                auto schedules = algorithm::build_all(entry, {0, ranks, 0, 40, 8, false, {16, 2}});
-                ASSERT_TRUE(schedules.is_ok()) << last_detail();
-                parse(to_goal(*schedules), ranks);
-                if (HasFatalFailure()) return;
-            }
-        }
+    for (const test::Subject& subject : test::everything()) {
+        test::Grid grid;
+        grid.ranks = {1, 2, 5, 8};
+        grid.any_root = false;
+        grid.bytes = {40};
+        grid.tunings = {{16, 2}};
+        test::for_each_problem(subject, grid, [&](const algorithm::Problem& problem) {
+            SCOPED_TRACE(test::to_text(subject, problem));
+            auto schedules = algorithm::build_all(*subject.second, problem);
+            ASSERT_TRUE(schedules.is_ok()) << last_detail();
+            parse(to_goal(*schedules), problem.ranks);
+        });
     }
 }
 

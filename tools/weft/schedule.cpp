@@ -14,7 +14,8 @@
 namespace weft {
 namespace {
 
-using algorithm::Entry;
+using algorithm::Algorithm;
+using algorithm::build_all;
 using algorithm::Family;
 
 struct Options {
@@ -28,8 +29,8 @@ struct Options {
 };
 
 void list(const Family& family) {
-    for (const Entry& entry : family.algorithms) {
-        std::printf("%-10s %-20s %s\n", family.name, entry.name, entry.source);
+    for (const Algorithm* known : family.algorithms) {
+        std::printf("%-10s %-20s %s\n", family.name, known->name, known->source);
     }
 }
 
@@ -38,13 +39,10 @@ void list(const Family& family) {
     throw CLI::RuntimeError(2);
 }
 
-const Entry& find_algorithm(const Family& family, const std::string& name) {
-    const Entry* entry = name.empty() ? &family.algorithms.front() : family.find(name);
-    if (entry) return *entry;
-    std::string known;
-    for (const Entry& e : family.algorithms)
-        known += std::string(known.empty() ? "" : ", ") + e.name;
-    refuse("algorithm = " + name + "; expected one of: " + known);
+const Algorithm& find_algorithm(const Family& family, const std::string& name) {
+    const Algorithm* known = name.empty() ? family.algorithms.front() : family.find(name);
+    if (!known) refuse("algorithm = " + name + "; expected one of: " + family.known_names());
+    return *known;
 }
 
 void validate(const Options& options) {
@@ -60,15 +58,15 @@ void validate(const Options& options) {
     }
 }
 
-void print_summary(const Entry& entry, const Options& options, const Measures& m) {
+void print_summary(const Algorithm& algorithm, const Options& options, const Measures& m) {
     const algorithm::Size size = options.problem.size();
     auto n = [](std::int64_t value) { return static_cast<long long>(value); };
-    std::printf("rounds           %lld (claimed %lld)\n", n(m.rounds), n(entry.rounds(size)));
+    std::printf("rounds           %lld (claimed %lld)\n", n(m.rounds), n(algorithm.rounds(size)));
     std::printf("depth            %lld\n", n(m.depth));
     std::printf("messages         %lld; at most %lld by one rank\n", n(m.messages),
                 n(m.messages_max));
     std::printf("bytes sent       %lld; at most %lld by one rank (claimed %lld)\n", n(m.sent_bytes),
-                n(m.sent_bytes_max), n(entry.sent_bytes_max(size)));
+                n(m.sent_bytes_max), n(algorithm.sent_bytes_max(size)));
 }
 
 // Says what the checker has proved, or found; the findings are the program's failure.
@@ -95,12 +93,12 @@ void print_check(const Family& family, const Options& options,
     throw CLI::RuntimeError(1);
 }
 
-void print_text(const Family& family, const Entry& entry, const Options& options,
+void print_text(const Family& family, const Algorithm& algorithm, const Options& options,
                 std::span<const Schedule> schedules) {
-    std::printf("%s %s, %d ranks", family.name, entry.name, options.problem.ranks);
+    std::printf("%s %s, %d ranks", family.name, algorithm.name, options.problem.ranks);
     if (family.has_root) std::printf(", root %d", options.problem.root);
     std::printf(", %lld bytes\n%s\n\n", static_cast<long long>(options.problem.bytes),
-                entry.source);
+                algorithm.source);
     if (options.check) {
         print_check(family, options, schedules);
         return;
@@ -116,7 +114,7 @@ void print_text(const Family& family, const Entry& entry, const Options& options
     }
     Result<Measures> measures = measure(schedules);
     if (!measures.is_ok()) refuse(last_detail());
-    print_summary(entry, options, *measures);
+    print_summary(algorithm, options, *measures);
 }
 
 void show(const Options& options) {
@@ -128,9 +126,9 @@ void show(const Options& options) {
         return;
     }
     if (!family) refuse("name a collective, or --list");
-    const Entry& entry = find_algorithm(*family, options.algorithm);
+    const Algorithm& algorithm = find_algorithm(*family, options.algorithm);
     validate(options);
-    Result<std::vector<Schedule>> schedules = algorithm::build_all(entry, options.problem);
+    Result<std::vector<Schedule>> schedules = build_all(algorithm, options.problem);
     if (!schedules.is_ok()) refuse(last_detail());
 
     std::span<const Schedule> shown = *schedules;
@@ -140,7 +138,7 @@ void show(const Options& options) {
     } else if (options.format == "goal") {
         std::fputs(to_goal(shown).c_str(), stdout);
     } else {
-        print_text(*family, entry, options, *schedules);
+        print_text(*family, algorithm, options, *schedules);
     }
 }
 

@@ -75,7 +75,7 @@ Status build(const AllgatherArgs& in, ScheduleBuilder& schedule) {
 
 }  // namespace
 
-extern const Allgather allgather_bruck = {
+extern const Algorithm allgather_bruck = {
     .name = "bruck",
     .source =
         "Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient Algorithms for All-to-All "
@@ -83,7 +83,7 @@ extern const Allgather allgather_bruck = {
         "section 4 (concatenation), radix 2",
     .rounds = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
     .sent_bytes_max = [](Size s) { return s.bytes * (s.ranks - 1); },
-    .build = build,
+    .build = builds<build>,
 };
 
 }  // namespace weft::algorithm

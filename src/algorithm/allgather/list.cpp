@@ -1,5 +1,5 @@
 // The algorithms of allgather, one line each.
-#include "algorithm/algorithm.h"
+#include "algorithm/list.h"
 
 namespace weft::algorithm {
 
@@ -9,13 +9,6 @@ namespace weft::algorithm {
     line(allgather_bruck)
 // clang-format on
 
-#define WEFT_DECLARE(name) extern const Allgather name;
-WEFT_ALGORITHMS(WEFT_DECLARE)
-
-std::span<const Allgather* const> allgathers() {
-#define WEFT_ADDRESS(name) &name,
-    static constexpr const Allgather* list[] = {WEFT_ALGORITHMS(WEFT_ADDRESS)};
-    return list;
-}
+WEFT_DEFINE_LIST(allgathers, WEFT_ALGORITHMS)
 
 }  // namespace weft::algorithm

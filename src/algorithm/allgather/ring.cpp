@@ -20,14 +20,14 @@ Status build(const AllgatherArgs& in, ScheduleBuilder& schedule) {
 
 }  // namespace
 
-extern const Allgather allgather_ring = {
+extern const Algorithm allgather_ring = {
     .name = "ring",
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
     .rounds = [](Size s) -> std::int64_t { return s.ranks - 1; },
     .sent_bytes_max = [](Size s) { return s.bytes * (s.ranks - 1); },
-    .build = build,
+    .build = builds<build>,
 };
 
 }  // namespace weft::algorithm

@@ -1,5 +1,5 @@
 // The algorithms of allreduce, one line each.
-#include "algorithm/algorithm.h"
+#include "algorithm/list.h"
 
 namespace weft::algorithm {
 
@@ -8,13 +8,6 @@ namespace weft::algorithm {
     line(allreduce_recursive_doubling)
 // clang-format on
 
-#define WEFT_DECLARE(name) extern const Allreduce name;
-WEFT_ALGORITHMS(WEFT_DECLARE)
-
-std::span<const Allreduce* const> allreduces() {
-#define WEFT_ADDRESS(name) &name,
-    static constexpr const Allreduce* list[] = {WEFT_ALGORITHMS(WEFT_ADDRESS)};
-    return list;
-}
+WEFT_DEFINE_LIST(allreduces, WEFT_ALGORITHMS)
 
 }  // namespace weft::algorithm

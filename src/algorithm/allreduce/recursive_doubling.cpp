@@ -64,7 +64,7 @@ Status build(const AllreduceArgs& in, ScheduleBuilder& schedule) {
 
 }  // namespace
 
-extern const Allreduce allreduce_recursive_doubling = {
+extern const Algorithm allreduce_recursive_doubling = {
     .name = "recursive_doubling",
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
@@ -74,7 +74,7 @@ extern const Allreduce allreduce_recursive_doubling = {
     },
     .sent_bytes_max =
         [](Size s) { return s.bytes * (floor_log2(s.ranks) + (is_power_of_two(s.ranks) ? 0 : 1)); },
-    .build = build,
+    .build = builds<build>,
 };
 
 }  // namespace weft::algorithm

@@ -22,14 +22,14 @@ Status build(const BarrierArgs& in, ScheduleBuilder& schedule) {
 
 }  // namespace
 
-extern const Barrier barrier_dissemination = {
+extern const Algorithm barrier_dissemination = {
     .name = "dissemination",
     .source =
         "Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988, "
         "doi:10.1007/BF01379320",
     .rounds = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
     .sent_bytes_max = [](Size) -> std::int64_t { return 0; },
-    .build = build,
+    .build = builds<build>,
 };
 
 }  // namespace weft::algorithm

@@ -1,5 +1,5 @@
 // The algorithms of barrier, one line each.
-#include "algorithm/algorithm.h"
+#include "algorithm/list.h"
 
 namespace weft::algorithm {
 
@@ -8,13 +8,6 @@ namespace weft::algorithm {
     line(barrier_dissemination)
 // clang-format on
 
-#define WEFT_DECLARE(name) extern const Barrier name;
-WEFT_ALGORITHMS(WEFT_DECLARE)
-
-std::span<const Barrier* const> barriers() {
-#define WEFT_ADDRESS(name) &name,
-    static constexpr const Barrier* list[] = {WEFT_ALGORITHMS(WEFT_ADDRESS)};
-    return list;
-}
+WEFT_DEFINE_LIST(barriers, WEFT_ALGORITHMS)
 
 }  // namespace weft::algorithm

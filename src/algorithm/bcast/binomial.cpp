@@ -16,14 +16,14 @@ Status build(const BcastArgs& in, ScheduleBuilder& schedule) {
 
 }  // namespace
 
-extern const Bcast bcast_binomial = {
+extern const Algorithm bcast_binomial = {
     .name = "binomial",
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
     .rounds = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
     .sent_bytes_max = [](Size s) { return s.bytes * ceil_log2(s.ranks); },
-    .build = build,
+    .build = builds<build>,
 };
 
 }  // namespace weft::algorithm

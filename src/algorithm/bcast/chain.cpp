@@ -31,14 +31,14 @@ std::int64_t rounds(Size s) {
 
 }  // namespace
 
-extern const Bcast bcast_chain = {
+extern const Algorithm bcast_chain = {
     .name = "chain",
     .source =
         "Pjesivac-Grbovic et al.: Performance analysis of MPI collective operations, 2007, "
         "doi:10.1007/s10586-007-0012-0 (pipeline)",
     .rounds = rounds,
     .sent_bytes_max = [](Size s) { return s.ranks > 1 ? s.bytes : 0; },
-    .build = build,
+    .build = builds<build>,
 };
 
 }  // namespace weft::algorithm

@@ -29,7 +29,7 @@ Status build(const BcastArgs& in, ScheduleBuilder& schedule) {
 
 }  // namespace
 
-extern const Bcast bcast_chain_rounds = {
+extern const Algorithm bcast_chain_rounds = {
     .name = "chain_rounds",
     .source =
         "Hoefler, Lumsdaine, Rehm: Implementation and Performance Analysis of Non-Blocking "
@@ -40,7 +40,7 @@ extern const Bcast bcast_chain_rounds = {
             return segments == 0 || s.ranks == 1 ? 0 : segments + s.ranks - 2;
         },
     .sent_bytes_max = [](Size s) { return s.ranks > 1 ? s.bytes : 0; },
-    .build = build,
+    .build = builds<build>,
 };
 
 }  // namespace weft::algorithm

@@ -1,5 +1,5 @@
 // The algorithms of bcast, one line each.
-#include "algorithm/algorithm.h"
+#include "algorithm/list.h"
 
 namespace weft::algorithm {
 
@@ -10,13 +10,6 @@ namespace weft::algorithm {
     line(bcast_chain_rounds)
 // clang-format on
 
-#define WEFT_DECLARE(name) extern const Bcast name;
-WEFT_ALGORITHMS(WEFT_DECLARE)
-
-std::span<const Bcast* const> bcasts() {
-#define WEFT_ADDRESS(name) &name,
-    static constexpr const Bcast* list[] = {WEFT_ALGORITHMS(WEFT_ADDRESS)};
-    return list;
-}
+WEFT_DEFINE_LIST(bcasts, WEFT_ALGORITHMS)
 
 }  // namespace weft::algorithm

@@ -1,0 +1,151 @@
+#include "support/execution.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/prng.h"
+#include "support/interpret.h"
+
+namespace weft::test {
+namespace {
+
+constexpr std::size_t guard = 64;
+constexpr std::byte guard_byte{0xa5};
+
+std::uint64_t mixed(Rank rank, std::int64_t index) {
+    return Prng(static_cast<std::uint64_t>(rank) << 32 | static_cast<std::uint64_t>(index)).next();
+}
+
+std::uint64_t real(Rank rank, std::int64_t index) {
+    return std::bit_cast<std::uint64_t>(static_cast<double>(mixed(rank, index)) / 3.0);
+}
+
+// The function x -> a x + b modulo 2^32, packed into 64 bits. Composing two is associative and does
+// not commute.
+std::uint64_t compose(std::uint64_t outer, std::uint64_t inner) {
+    auto a = static_cast<std::uint32_t>(outer >> 32);
+    auto b = static_cast<std::uint32_t>(outer);
+    auto c = static_cast<std::uint32_t>(inner >> 32);
+    auto d = static_cast<std::uint32_t>(inner);
+    return std::uint64_t{a * c} << 32 | (a * d + b);
+}
+
+// Wrong schedules may combine at odd addresses.
+void compose_all(const void* in, void* inout, std::size_t count, weft_type, void*) {
+    const auto* left = static_cast<const std::byte*>(in);
+    auto* right = static_cast<std::byte*>(inout);
+    for (std::size_t at = 0; at < count * 8; at += 8) {
+        std::uint64_t l;
+        std::uint64_t r;
+        std::memcpy(&l, left + at, 8);
+        std::memcpy(&r, right + at, 8);
+        r = compose(l, r);
+        std::memcpy(right + at, &r, 8);
+    }
+}
+
+Reduction predefined(weft_op op, weft_type type) { return *bind_reduction(op, type); }
+
+MutBytes inside(std::vector<std::byte>& memory) {
+    return MutBytes(memory).subspan(guard, memory.size() - 2 * guard);
+}
+
+bool guards_untouched(const std::vector<std::byte>& memory) {
+    auto is_guard = [](std::byte b) { return b == guard_byte; };
+    return std::all_of(memory.begin(), memory.begin() + guard, is_guard) &&
+           std::all_of(memory.end() - guard, memory.end(), is_guard);
+}
+
+}  // namespace
+
+const Arithmetic sum_of_integers = {"sum of integers", predefined(WEFT_SUM, WEFT_UINT64), mixed,
+                                    [](std::uint64_t a, std::uint64_t b) { return a + b; }};
+const Arithmetic sum_of_reals = {"sum of reals", predefined(WEFT_SUM, WEFT_FLOAT64), real, nullptr};
+const Arithmetic composition = {
+    "composition",
+    {.user = compose_all, .type = WEFT_UINT64, .element_bytes = 8, .commutative = false},
+    mixed,
+    compose};
+
+Execution::Execution(const Promise& promise, const Arithmetic& arithmetic)
+    : promise_(promise), arithmetic_(arithmetic) {
+    for (std::size_t r = 0; r < promise.send_bytes.size(); ++r) {
+        const auto send_bytes = static_cast<std::size_t>(promise.send_bytes[r]);
+        const auto recv_bytes = static_cast<std::size_t>(promise.recv_bytes[r]);
+        send_.emplace_back(send_bytes + 2 * guard, guard_byte);
+        recv_.emplace_back(recv_bytes + 2 * guard, guard_byte);
+    }
+    for (const Holding& held : promise.before) {
+        for (std::int64_t at = 0; at < held.where.bytes; at += 8) {
+            const std::uint64_t value = arithmetic.operand(held.source, (held.origin + at) / 8);
+            std::memcpy(inside(memory(held)).data() + held.where.offset + at, &value, 8);
+        }
+    }
+}
+
+Execution::Memory& Execution::memory(const Holding& held) {
+    auto& buffers = held.where.buffer == Buffer::send ? send_ : recv_;
+    return buffers[static_cast<std::size_t>(held.rank)];
+}
+
+std::uint64_t Execution::read(const Holding& held, std::int64_t at) {
+    std::uint64_t value;
+    std::memcpy(&value, inside(memory(held)).data() + held.where.offset + at, 8);
+    return value;
+}
+
+std::uint64_t Execution::expected(const Holding& held, std::int64_t at) {
+    const std::int64_t index = (held.origin + at) / 8;
+    if (held.source != everyone) return arithmetic_.operand(held.source, index);
+    auto r = static_cast<Rank>(send_.size()) - 1;
+    std::uint64_t all = arithmetic_.operand(r, index);
+    while (--r >= 0) all = arithmetic_.combine(arithmetic_.operand(r, index), all);
+    return all;
+}
+
+bool Execution::is_right(const Holding& held, std::int64_t at) {
+    const std::uint64_t value = read(held, at);
+    if (held.source != everyone || arithmetic_.combine) return value == expected(held, at);
+    double sum = 0;
+    for (Rank r = 0; r < static_cast<Rank>(send_.size()); ++r) {
+        sum += std::bit_cast<double>(arithmetic_.operand(r, (held.origin + at) / 8));
+    }
+    const double result = std::bit_cast<double>(value);
+    if (result < sum * (1 - 1e-12) || result > sum * (1 + 1e-12)) return false;
+    // The same bits as on the first rank that has this element.
+    for (const Holding& other : promise_.after) {
+        const std::int64_t there = held.origin + at - other.origin;
+        if (there < 0 || there >= other.where.bytes) continue;
+        return read(other, there) == value;
+    }
+    return false;
+}
+
+std::string Execution::run(std::span<const Schedule> schedules, std::uint64_t seed) {
+    std::vector<Buffers> buffers;
+    for (std::size_t r = 0; r < send_.size(); ++r) {
+        buffers.push_back({inside(send_[r]), inside(recv_[r])});
+    }
+    const std::vector<Memory> lent = send_;
+    const Interpretation played = interpret(schedules, buffers, arithmetic_.reduction, seed);
+    if (!played.failure.empty()) return played.failure;
+    if (promise_.synchronizes && played.finished_before_start) {
+        return "a rank left before every rank had entered";
+    }
+    for (std::size_t r = 0; r < send_.size(); ++r) {
+        const std::string rank = "rank " + std::to_string(r);
+        if (!guards_untouched(recv_[r])) return rank + " wrote outside its receive buffer";
+        if (send_[r] != lent[r]) return rank + " wrote its send buffer";
+    }
+    for (const Holding& held : promise_.after) {
+        for (std::int64_t at = 0; at < held.where.bytes; at += 8) {
+            if (is_right(held, at)) continue;
+            return "rank " + std::to_string(held.rank) + ": byte " +
+                   std::to_string(held.where.offset + at) + " is wrong";
+        }
+    }
+    return "";
+}
+
+}  // namespace weft::test

@@ -1,0 +1,50 @@
+// The schedules of all ranks executed on data that is held against the promise of their call, with
+// guards around every buffer.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "reduce/reduce.h"
+#include "schedule/check_promise.h"
+#include "schedule/schedule.h"
+
+namespace weft::test {
+
+// Elements of 8 bytes, and how they are combined.
+struct Arithmetic {
+    const char* name;
+    Reduction reduction;
+    std::uint64_t (*operand)(Rank rank, std::int64_t index);
+    // Null: combining rounds. There is no sequential order to compare with, but all ranks agree.
+    std::uint64_t (*combine)(std::uint64_t left, std::uint64_t right);
+};
+
+extern const Arithmetic sum_of_integers;
+extern const Arithmetic sum_of_reals;
+extern const Arithmetic composition;  // of affine functions: does not commute
+
+class Execution {
+  public:
+    Execution(const Promise& promise, const Arithmetic& arithmetic);
+
+    // In the order that the seed decides. Empty, or what went wrong; once.
+    std::string run(std::span<const Schedule> schedules, std::uint64_t seed);
+
+  private:
+    using Memory = std::vector<std::byte>;  // with guards on both sides
+
+    Memory& memory(const Holding& held);
+    std::uint64_t read(const Holding& held, std::int64_t at);
+    std::uint64_t expected(const Holding& held, std::int64_t at);
+    bool is_right(const Holding& held, std::int64_t at);
+
+    const Promise& promise_;
+    const Arithmetic& arithmetic_;
+    std::vector<Memory> send_;
+    std::vector<Memory> recv_;
+};
+
+}  // namespace weft::test
