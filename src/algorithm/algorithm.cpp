@@ -1,5 +1,7 @@
 #include "algorithm/algorithm.h"
 
+#include "shape/power.h"
+
 namespace weft::algorithm {
 namespace {
 
@@ -19,12 +21,24 @@ BcastArgs BcastArgs::of(const Problem& p) {
 
 AllgatherArgs AllgatherArgs::of(const Problem& p) {
     const Region all = {Buffer::recv, 0, p.ranks * p.bytes};
-    return {p.rank, p.ranks, own(p, p.rank * p.bytes), all, p.in_place};
+    return {p.rank, p.ranks, own(p, p.rank * p.bytes), all, p.in_place, p.tuning};
 }
 
 AllreduceArgs AllreduceArgs::of(const Problem& p) {
     const Region into = {Buffer::recv, 0, p.bytes};
     return {p.rank, p.ranks, own(p, 0), into, p.in_place, p.element_bytes};
+}
+
+std::string Algorithm::unmet_need(const Size& size) const {
+    const auto radix = static_cast<Rank>(size.tuning.ports) + 1;
+    if (needs.ranks_are_a_power_of_ports_plus_1 && !is_power_of(radix, size.ranks)) {
+        return "a number of ranks that is a power of " + std::to_string(radix) +
+               "; this call has " + std::to_string(size.ranks);
+    }
+    if (needs.commutative && !size.commutative) {
+        return "an operation that commutes; this call's does not";
+    }
+    return "";
 }
 
 Result<Schedule> build_rank(const Algorithm& algorithm, const Problem& problem) {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "schedule/builder.h"
 
@@ -13,6 +15,7 @@ namespace weft::algorithm {
 struct Tuning {
     std::int64_t segment_bytes = 128 * 1024;  // pipelines
     std::uint32_t window = 8;                 // pipelines: segments in flight
+    std::uint32_t ports = 1;                  // messages a rank sends, and receives, at a time
 };
 
 // What every rank knows alike of a call: for claims and selection.
@@ -21,6 +24,8 @@ struct Size {
     std::int64_t bytes = 0;  // one rank's contribution (bcast, allreduce: the whole vector)
     Tuning tuning;
     std::int64_t element_bytes = 1;  // pipelines: segments hold whole elements
+    Rank root = 0;
+    bool commutative = true;  // the operation, if there is one
 };
 
 // One rank's part in a call of any collective; each takes what it knows.
@@ -32,8 +37,9 @@ struct Problem {
     std::int64_t element_bytes = 1;
     bool in_place = false;
     Tuning tuning;
+    bool commutative = true;
 
-    Size size() const { return {ranks, bytes, tuning, element_bytes}; }
+    Size size() const { return {ranks, bytes, tuning, element_bytes, root, commutative}; }
 };
 
 // What the algorithms of a collective are told of a problem.
@@ -62,6 +68,7 @@ struct AllgatherArgs {
     Region mine;  // in place: where this rank's block lies within `all`
     Region all;   // [ranks] blocks of mine.bytes
     bool in_place = false;
+    Tuning tuning;
 
     Region block(Rank r) const { return all.part(r * mine.bytes, mine.bytes); }
     static AllgatherArgs of(const Problem& problem);
@@ -78,13 +85,28 @@ struct AllreduceArgs {
     static AllreduceArgs of(const Problem& problem);
 };
 
+// What an algorithm needs of a call.
+struct Needs {
+    bool commutative = false;  // operands are combined in any order
+    bool ranks_are_a_power_of_ports_plus_1 = false;
+};
+
+// What of the tuning an algorithm follows.
+enum class Tunes : std::uint8_t { nothing, segments, ports };
+
 // What every algorithm states of itself. Tests hold the claims against the built schedules.
 struct Algorithm {
     const char* name;
-    const char* source;                    // author, year, title, DOI, algorithm number
-    std::int64_t (*rounds)(Size);          // makespan when a message takes one unit, one port
-    std::int64_t (*sent_bytes_max)(Size);  // by the rank that sends most
+    const char* source;  // author, year, title, DOI, algorithm number
+    Needs needs = {};
+    Tunes tunes = Tunes::nothing;
+    std::int64_t (*rounds)(Size);  // makespan when a message takes one unit, and Tuning::ports
+    std::int64_t (*sent_messages_max)(Size);  // by the rank that sends most
+    std::int64_t (*sent_bytes_max)(Size);
     Status (*build)(const Problem&, ScheduleBuilder&);
+
+    // What a call lacks, as "an operation that commutes; this call's does not"; empty: nothing.
+    std::string unmet_need(const Size& size) const;
 };
 
 // `function` builds from the arguments of its collective: builds<function> is an Algorithm::build.

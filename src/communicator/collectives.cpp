@@ -50,7 +50,8 @@ Result<std::int64_t> total_bytes(const Call& call, Rank blocks) {
 }
 
 Problem problem_of(const Signature& s, Place place) {
-    return {place.rank, place.ranks, s.root, s.bytes, s.element_bytes, s.in_place, {}};
+    return {place.rank,      place.ranks, s.root, s.bytes,
+            s.element_bytes, s.in_place,  {},     s.commutative};
 }
 
 }  // namespace
@@ -75,6 +76,7 @@ Result<Checked> check(const Call& call, Place place) {
         Result<Reduction> reduction = bind_reduction(call.op, call.type);
         if (!reduction.is_ok()) return reduction.status();
         checked.binding.reduction = *reduction;
+        signature.commutative = reduction->commutative;
         // Data that only moves may be described by different types on different ranks.
         signature.element_bytes = static_cast<std::int64_t>(type_bytes(call.type));
     }
@@ -94,9 +96,10 @@ Result<Checked> check(const Call& call, Place place) {
 
 Result<Schedule> build_schedule(const Signature& signature, Place place, const Selector& selector) {
     Problem problem = problem_of(signature, place);
-    const Choice choice = selector.choose(signature.collective, problem.size());
-    problem.tuning = choice.tuning;
-    return algorithm::build_rank(*choice.algorithm, problem);
+    Result<Choice> choice = selector.choose(signature.collective, problem.size());
+    if (!choice.is_ok()) return choice.status();
+    problem.tuning = choice->tuning;
+    return algorithm::build_rank(*choice->algorithm, problem);
 }
 
 }  // namespace weft

@@ -5,6 +5,7 @@ namespace weft {
 ScheduleCache::Set& ScheduleCache::set_of(const Signature& s) {
     std::uint64_t hash = static_cast<std::uint64_t>(s.bytes) * 0x9e3779b97f4a7c15u;
     hash ^= static_cast<std::uint64_t>(s.collective) << 60 | std::uint64_t{s.in_place} << 59;
+    hash ^= std::uint64_t{s.commutative} << 58;
     hash ^= static_cast<std::uint64_t>(s.root) * 0xbf58476d1ce4e5b9u;
     hash ^= static_cast<std::uint64_t>(s.element_bytes) << 52;
     return sets_[(hash >> 32 ^ hash >> 54) % sets];

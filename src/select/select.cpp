@@ -12,7 +12,8 @@ using algorithm::Algorithm;
 using algorithm::Family;
 using algorithm::Size;
 
-// From so many ranks and so many bytes on a line is used; the last one that applies.
+// From so many ranks and so many bytes on a line is used; the last one that applies and whose
+// algorithm's needs the call meets.
 struct Line {
     Collective collective;
     Rank ranks;
@@ -20,6 +21,8 @@ struct Line {
     const char* algorithm;
 };
 
+// The thresholds of bcast and allgather are measured; the others are the field's habits, not yet
+// tuned by measurement.
 constexpr Line table[] = {
     {Collective::barrier, 1, 0, "dissemination"},
     {Collective::bcast, 1, 0, "binomial"},
@@ -28,6 +31,7 @@ constexpr Line table[] = {
     {Collective::allgather, 3, 0, "bruck"},
     {Collective::allgather, 3, 8 * 1024 + 1, "ring"},
     {Collective::allreduce, 1, 0, "recursive_doubling"},
+    {Collective::allreduce, 3, 256 * 1024, "ring"},
 };
 
 }  // namespace
@@ -57,23 +61,40 @@ Status Selector::force(Collective collective, const std::string& text) {
         return failure(WEFT_REFUSED_SETTING, "%s: \"%s\" is not known; expected one of: %s",
                        variable.c_str(), setting->name.c_str(), family.known_names().c_str());
     }
+    const algorithm::Tunes tunes = choice.algorithm->tunes;
+    const bool has_segments = setting->segment_bytes || setting->window;
+    if ((has_segments && tunes != algorithm::Tunes::segments) ||
+        (setting->ports && tunes != algorithm::Tunes::ports)) {
+        return failure(WEFT_REFUSED_SETTING, "%s: \"%s\"; %s has no %s", variable.c_str(),
+                       text.c_str(), setting->name.c_str(), has_segments ? "segments" : "ports");
+    }
     if (setting->segment_bytes) choice.tuning.segment_bytes = *setting->segment_bytes;
     if (setting->window) choice.tuning.window = *setting->window;
-    forced_[static_cast<std::size_t>(collective)] = choice;
+    if (setting->ports) choice.tuning.ports = *setting->ports;
+    forced_[static_cast<std::size_t>(collective)] = Forced{choice, text};
     return ok;
 }
 
-Choice Selector::choose(Collective collective, const Size& size) const {
-    const auto& forced = forced_[static_cast<std::size_t>(collective)];
-    if (forced) return *forced;
-    const char* name = "";
+Result<Choice> Selector::choose(Collective collective, const Size& size) const {
+    const Family& family = algorithm::family_of(collective);
+    if (const auto& forced = forced_[static_cast<std::size_t>(collective)]) {
+        Size tuned = size;
+        tuned.tuning = forced->choice.tuning;
+        const std::string lacks = forced->choice.algorithm->unmet_need(tuned);
+        if (lacks.empty()) return forced->choice;
+        return failure(WEFT_REFUSED_SETTING, "%s=%s needs %s", setting_of(family).c_str(),
+                       forced->text.c_str(), lacks.c_str());
+    }
+    Choice choice{nullptr, size.tuning};
     for (const Line& line : table) {
         if (line.collective != collective) continue;
-        if (size.ranks >= line.ranks && size.bytes >= line.bytes) name = line.algorithm;
+        if (size.ranks < line.ranks || size.bytes < line.bytes) continue;
+        const Algorithm* algorithm = family.find(line.algorithm);
+        WEFT_ASSERT(algorithm);
+        if (algorithm->unmet_need(size).empty()) choice.algorithm = algorithm;
     }
-    const Algorithm* algorithm = algorithm::family_of(collective).find(name);
-    WEFT_ASSERT(algorithm);
-    return {algorithm, size.tuning};
+    WEFT_ASSERT(choice.algorithm);
+    return choice;
 }
 
 }  // namespace weft

@@ -25,17 +25,23 @@ class Selector {
     // Forces nothing.
     Selector() = default;
 
-    // Reads WEFT_ALGORITHM_<COLLECTIVE>, as WEFT_ALGORITHM_BCAST=chain:segment=64K,window=8.
-    // Refuses a name or form it does not know with a sentence that lists those it does.
+    // Reads WEFT_ALGORITHM_<COLLECTIVE>, as WEFT_ALGORITHM_BCAST=chain:segment=64K,window=8 or
+    // WEFT_ALGORITHM_ALLGATHER=bruck:ports=3. Refuses a name or form it does not know with a
+    // sentence that lists those it does, and tuning that the algorithm does not follow.
     static Result<Selector> from_environment();
 
     // As if the setting of this collective were `text`.
     Status force(Collective collective, const std::string& text);
 
-    Choice choose(Collective collective, const algorithm::Size& size) const;
+    // Refuses a call that lacks what the forced algorithm needs.
+    Result<Choice> choose(Collective collective, const algorithm::Size& size) const;
 
   private:
-    std::array<std::optional<Choice>, collectives> forced_;
+    struct Forced {
+        Choice choice;
+        std::string text;
+    };
+    std::array<std::optional<Forced>, collectives> forced_;
 };
 
 }  // namespace weft

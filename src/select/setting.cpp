@@ -8,6 +8,7 @@ namespace {
 
 // Largest number of segments in flight that a setting may ask for.
 constexpr std::int64_t window_max = 1 << 16;
+constexpr std::int64_t ports_max = 64;
 
 // The part of `text` before `separator`; leaves the part behind it.
 std::string_view take_until(std::string_view& text, char separator) {
@@ -61,8 +62,14 @@ Result<AlgorithmSetting> parse_algorithm(const char* variable, std::string_view 
                 return refused(variable, text, "window=1..65536");
             }
             setting.window = static_cast<std::uint32_t>(*number);
+        } else if (key == "ports") {
+            if (!number || *number == 0 || *number > ports_max) {
+                return refused(variable, text, "ports=1..64");
+            }
+            setting.ports = static_cast<std::uint32_t>(*number);
         } else {
-            return refused(variable, text, "NAME[:segment=BYTES][,window=COUNT]");
+            return refused(variable, text,
+                           "NAME, NAME:segment=BYTES,window=COUNT or NAME:ports=COUNT");
         }
     }
     return setting;

@@ -1,4 +1,5 @@
-// The form of a setting that names an algorithm: "chain:segment=64K,window=8".
+// The form of a setting that names an algorithm: "chain:segment=64K,window=8",
+// "bruck:ports=3".
 #pragma once
 
 #include <optional>
@@ -13,6 +14,7 @@ struct AlgorithmSetting {
     std::string name;
     std::optional<std::int64_t> segment_bytes;
     std::optional<std::uint32_t> window;
+    std::optional<std::uint32_t> ports;
 };
 
 // "65536", "64K", "4M", "1G": powers of 1024. None for anything else, and for what overflows.

@@ -1,4 +1,4 @@
-// Powers of two around a number of ranks.
+// Powers around a number of ranks, and its digits.
 #pragma once
 
 #include <bit>
@@ -15,5 +15,32 @@ constexpr int ceil_log2(Rank n) { return std::bit_width(static_cast<std::uint32_
 constexpr int floor_log2(Rank n) { return std::bit_width(static_cast<std::uint32_t>(n)) - 1; }
 
 constexpr bool is_power_of_two(Rank n) { return ceil_log2(n) == floor_log2(n); }
+
+// The least k with radix^k >= n; n > 0, radix > 1.
+constexpr int ceil_log(Rank radix, Rank n) {
+    int k = 0;
+    for (std::int64_t power = 1; power < n; power *= radix) ++k;
+    return k;
+}
+
+constexpr bool is_power_of(Rank radix, Rank n) {
+    std::int64_t power = 1;
+    while (power < n) power *= radix;
+    return power == n;
+}
+
+// `rank` with its digit of weight `weight` (a power of radix) turned forward by 0 <= by < radix.
+constexpr Rank turn_digit(Rank rank, Rank radix, Rank weight, Rank by) {
+    const Rank digit = rank / weight % radix;
+    const Rank turned = digit < radix - by ? digit + by : digit - (radix - by);
+    return rank + (turned - digit) * weight;
+}
+
+// How many of the numbers below n have bit k set.
+constexpr Rank count_with_bit(Rank n, int k) {
+    const std::int64_t half = std::int64_t{1} << k;
+    const std::int64_t rest = n % (2 * half);
+    return static_cast<Rank>(n / (2 * half) * half + (rest > half ? rest - half : 0));
+}
 
 }  // namespace weft

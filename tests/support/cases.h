@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@
 namespace weft::test {
 
 struct Case {
-    std::string algorithm;
+    std::string algorithm;  // as a setting: "bruck:ports=3"
     Rank ranks = 1;
     Rank root = 0;
     std::size_t count = 0;
@@ -66,10 +67,25 @@ inline const std::vector<Rank>& rank_counts() {
     return counts;
 }
 
-// Runs `body(Case)` for every algorithm of the collective, number of ranks and seed; root, count, and in
-// place follow from the seed. Stops at the first failure and prints the line that repeats it.
+// The setting that forces an algorithm, with segments so small that pipelines have several, and with
+// a number of ports that follows from the seed; none: the algorithm is not for such calls.
+inline std::optional<std::string> setting(const algorithm::Algorithm& known, algorithm::Size size,
+                                          std::uint64_t seed) {
+    std::string text = known.name;
+    if (known.tunes == algorithm::Tunes::segments) text += ":segment=64,window=3";
+    if (known.tunes == algorithm::Tunes::ports) {
+        size.tuning.ports = static_cast<std::uint32_t>(1 + seed % 4);
+        text += ":ports=" + std::to_string(size.tuning.ports);
+    }
+    if (!known.unmet_need(size).empty()) return std::nullopt;
+    return text;
+}
+
+// Runs `body(Case)` for every algorithm of the collective, number of ranks and seed; root, count,
+// and in place follow from the seed. Stops at the first failure and prints the line that repeats
+// it. `commutative`: the operation, if there is one.
 template <class Body>
-void for_all_cases(Collective collective, Body body) {
+void for_all_cases(Collective collective, Body body, bool commutative = true) {
     const algorithm::Family& family = algorithm::family_of(collective);
     auto run = [&](const Case& c) {
         body(c);
@@ -86,10 +102,15 @@ void for_all_cases(Collective collective, Body body) {
     std::uint64_t cases = 0;
     for (const algorithm::Algorithm* known : family.algorithms) {
         for (Rank ranks : rank_counts()) {
+            algorithm::Size size;
+            size.ranks = ranks;
+            size.commutative = commutative;
             for (std::uint64_t i = 0; i < seeds(); ++i) {
+                const std::optional<std::string> text = setting(*known, size, i);
+                if (!text) continue;
                 Prng random(i * 1000003 + static_cast<std::uint64_t>(ranks));
                 Case c;
-                c.algorithm = known->name;
+                c.algorithm = *text;
                 c.ranks = ranks;
                 c.root = static_cast<Rank>(random.below(static_cast<std::uint64_t>(ranks)));
                 c.count = sizes[random.below(std::size(sizes))];
@@ -104,10 +125,10 @@ void for_all_cases(Collective collective, Body body) {
     EXPECT_GT(cases, 0u);
 }
 
-// A selector that forces the case's algorithm, with segments so small that pipelines have several.
+// A selector that forces the case's algorithm.
 inline Selector forced(Collective collective, const Case& c) {
     Selector selector;
-    Status status = selector.force(collective, c.algorithm + ":segment=64,window=3");
+    Status status = selector.force(collective, c.algorithm);
     EXPECT_TRUE(status.is_ok()) << last_detail();
     return selector;
 }

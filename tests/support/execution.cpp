@@ -31,8 +31,11 @@ std::uint64_t compose(std::uint64_t outer, std::uint64_t inner) {
     return std::uint64_t{a * c} << 32 | (a * d + b);
 }
 
-// Wrong schedules may combine at odd addresses.
-void compose_all(const void* in, void* inout, std::size_t count, weft_type, void*) {
+std::uint64_t add(std::uint64_t left, std::uint64_t right) { return left + right; }
+
+// As a user's operation; wrong schedules may combine at odd addresses.
+template <auto combine>
+void combine_all(const void* in, void* inout, std::size_t count, weft_type, void*) {
     const auto* left = static_cast<const std::byte*>(in);
     auto* right = static_cast<std::byte*>(inout);
     for (std::size_t at = 0; at < count * 8; at += 8) {
@@ -40,12 +43,18 @@ void compose_all(const void* in, void* inout, std::size_t count, weft_type, void
         std::uint64_t r;
         std::memcpy(&l, left + at, 8);
         std::memcpy(&r, right + at, 8);
-        r = compose(l, r);
+        r = combine(l, r);
         std::memcpy(right + at, &r, 8);
     }
 }
 
-Reduction predefined(weft_op op, weft_type type) { return *bind_reduction(op, type); }
+template <auto combine>
+Reduction user(bool commutative) {
+    return {.user = combine_all<combine>,
+            .type = WEFT_UINT64,
+            .element_bytes = 8,
+            .commutative = commutative};
+}
 
 MutBytes inside(std::vector<std::byte>& memory) {
     return MutBytes(memory).subspan(guard, memory.size() - 2 * guard);
@@ -59,14 +68,10 @@ bool guards_untouched(const std::vector<std::byte>& memory) {
 
 }  // namespace
 
-const Arithmetic sum_of_integers = {"sum of integers", predefined(WEFT_SUM, WEFT_UINT64), mixed,
-                                    [](std::uint64_t a, std::uint64_t b) { return a + b; }};
-const Arithmetic sum_of_reals = {"sum of reals", predefined(WEFT_SUM, WEFT_FLOAT64), real, nullptr};
-const Arithmetic composition = {
-    "composition",
-    {.user = compose_all, .type = WEFT_UINT64, .element_bytes = 8, .commutative = false},
-    mixed,
-    compose};
+const Arithmetic sum_of_integers = {"sum of integers", user<add>(true), mixed, add};
+const Arithmetic sum_of_reals = {"sum of reals", *bind_reduction(WEFT_SUM, WEFT_FLOAT64), real,
+                                 nullptr};
+const Arithmetic composition = {"composition", user<compose>(false), mixed, compose};
 
 Execution::Execution(const Promise& promise, const Arithmetic& arithmetic)
     : promise_(promise), arithmetic_(arithmetic) {

@@ -33,7 +33,9 @@ inline std::string to_text(const Subject& subject, const algorithm::Problem& p) 
            " p=" + std::to_string(p.ranks) + " root=" + std::to_string(p.root) +
            " bytes=" + std::to_string(p.bytes) +
            " segment=" + std::to_string(p.tuning.segment_bytes) +
-           " window=" + std::to_string(p.tuning.window) + (p.in_place ? " in place" : "");
+           " window=" + std::to_string(p.tuning.window) +
+           " ports=" + std::to_string(p.tuning.ports) + (p.commutative ? "" : " ordered") +
+           (p.in_place ? " in place" : "");
 }
 
 inline Promise promise_of(const algorithm::Family& family, const algorithm::Problem& p) {
@@ -41,7 +43,8 @@ inline Promise promise_of(const algorithm::Family& family, const algorithm::Prob
                                                              .root = p.root,
                                                              .bytes = p.bytes,
                                                              .element_bytes = p.element_bytes,
-                                                             .in_place = p.in_place});
+                                                             .in_place = p.in_place,
+                                                             .commutative = p.commutative});
     EXPECT_TRUE(promise.is_ok()) << last_detail();
     return *promise;
 }
@@ -50,25 +53,38 @@ struct Grid {
     std::vector<Rank> ranks;
     bool any_root = true;  // false: the last rank only
     std::vector<std::int64_t> bytes;
-    std::vector<algorithm::Tuning> tunings = {{}};
+    std::vector<algorithm::Tuning> pipelines = {{}};  // for algorithms with segments
+    std::uint32_t ports_max = 4;                      // for algorithms with ports
 };
 
-// Calls body(problem) for every problem of the grid that suits the algorithm, in place and not;
-// elements have 8 bytes. Ends with the first fatal failure.
+// The tunings of the grid that make a difference to the algorithm.
+inline std::vector<algorithm::Tuning> tunings(const algorithm::Algorithm& known, const Grid& grid) {
+    if (known.tunes == algorithm::Tunes::segments) return grid.pipelines;
+    std::vector<algorithm::Tuning> all(1);
+    while (known.tunes == algorithm::Tunes::ports && all.size() < grid.ports_max) {
+        all.push_back(all.back());
+        ++all.back().ports;
+    }
+    return all;
+}
+
+// Calls body(problem) for every problem of the grid that suits the algorithm: in place and not, for
+// operations that commute and not, all promised. Elements have 8 bytes. Ends with the first fatal
+// failure.
 template <class Body>
 void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
     const algorithm::Family& family = *subject.first;
     algorithm::Problem p;
     p.element_bytes = 8;
-    auto for_each_tuning = [&] {
-        for (const algorithm::Tuning& tuning : grid.tunings) {
-            p.tuning = tuning;
-            for (bool in_place : {false, true}) {
-                p.in_place = in_place;
-                if (in_place && !family.has_in_place()) continue;
-                body(p);
-                if (testing::Test::HasFatalFailure()) return;
-            }
+    auto for_each_kind = [&] {
+        for (int kind = 0; kind < 4; ++kind) {
+            p.in_place = kind % 2 == 1;
+            p.commutative = kind < 2;
+            if (p.in_place && !family.has_in_place()) continue;
+            if (!p.commutative && !family.reduces) continue;
+            if (!subject.second->unmet_need(p.size()).empty()) continue;
+            body(p);
+            if (testing::Test::HasFatalFailure()) return;
         }
     };
     for (Rank ranks : grid.ranks) {
@@ -78,8 +94,11 @@ void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
             for (std::int64_t bytes : grid.bytes) {
                 p.bytes = bytes;
                 if (bytes > 0 && family.recv == algorithm::Blocks::none) continue;  // no data
-                for_each_tuning();
-                if (testing::Test::HasFatalFailure()) return;
+                for (const algorithm::Tuning& tuning : tunings(*subject.second, grid)) {
+                    p.tuning = tuning;
+                    for_each_kind();
+                    if (testing::Test::HasFatalFailure()) return;
+                }
             }
         }
     }

@@ -21,9 +21,10 @@ class Claims : public testing::TestWithParam<Subject> {
         const Algorithm& claimed = *GetParam().second;
         Result<std::vector<Schedule>> schedules = algorithm::build_all(claimed, problem);
         ASSERT_TRUE(schedules.is_ok()) << last_detail();
-        Result<Measures> measures = measure(*schedules);
+        Result<Measures> measures = measure(*schedules, static_cast<int>(problem.tuning.ports));
         ASSERT_TRUE(measures.is_ok()) << last_detail();
         ASSERT_EQ(measures->rounds, claimed.rounds(problem.size()));
+        ASSERT_EQ(measures->messages_max, claimed.sent_messages_max(problem.size()));
         ASSERT_EQ(measures->sent_bytes_max, claimed.sent_bytes_max(problem.size()));
         ASSERT_LE(measures->depth, measures->rounds);
     }
@@ -31,9 +32,9 @@ class Claims : public testing::TestWithParam<Subject> {
 
 TEST_P(Claims, HoldForTheBuiltSchedules) {
     Grid grid;
-    grid.ranks = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 33};
+    for (Rank ranks = 1; ranks <= 33; ++ranks) grid.ranks.push_back(ranks);
     grid.bytes = {0, 8, 136, 1000};
-    grid.tunings = {{128 * 1024, 8}, {16, 1}, {16, 2}, {100, 3}};
+    grid.pipelines = {{128 * 1024, 8}, {16, 1}, {16, 2}, {100, 3}};
     for_each_problem(GetParam(), grid, [&](const Problem& problem) { hold(problem); });
 }
 

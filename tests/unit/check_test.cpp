@@ -32,9 +32,9 @@ class Checker : public testing::TestWithParam<Subject> {
         for (std::int64_t segment_bytes : {std::int64_t{16}, gib / 40}) {
             grid.bytes = {gib + 8};
             if (segment_bytes == 16) grid.bytes = {0, 8, 152};
-            grid.tunings.clear();
+            grid.pipelines.clear();
             for (std::uint32_t window : {1, 2, 3, 8}) {
-                grid.tunings.push_back({segment_bytes, window});
+                grid.pipelines.push_back({segment_bytes, window});
             }
             for_each_problem(GetParam(), grid, [&](const Problem& p) { prove(GetParam(), p); });
         }

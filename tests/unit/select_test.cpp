@@ -43,7 +43,7 @@ std::string choice(const Selector& selector, Collective collective, Rank ranks,
     Size size;
     size.ranks = ranks;
     size.bytes = bytes;
-    return selector.choose(collective, size).algorithm->name;
+    return selector.choose(collective, size)->algorithm->name;
 }
 
 TEST_F(Select, FollowsTheTableWhenNothingIsForced) {
@@ -76,10 +76,34 @@ TEST_F(Select, ForcedAlgorithmsAndTuningWin) {
     setenv("WEFT_ALGORITHM_ALLGATHER", "bruck", 1);
     const Selector selector = read();
     EXPECT_EQ(choice(selector, Collective::bcast, 2, 8), "chain");
-    EXPECT_EQ(selector.choose(Collective::bcast, {}).tuning.segment_bytes, 64 * 1024);
-    EXPECT_EQ(selector.choose(Collective::bcast, {}).tuning.window, 3u);
+    EXPECT_EQ(selector.choose(Collective::bcast, {})->tuning.segment_bytes, 64 * 1024);
+    EXPECT_EQ(selector.choose(Collective::bcast, {})->tuning.window, 3u);
     EXPECT_EQ(choice(selector, Collective::allgather, 2, 1 << 20), "bruck");
-    EXPECT_EQ(selector.choose(Collective::allgather, {}).tuning.window, algorithm::Tuning{}.window);
+    EXPECT_EQ(selector.choose(Collective::allgather, {})->tuning.window,
+              algorithm::Tuning{}.window);
+}
+
+TEST_F(Select, OnlyWhatACallAllows) {
+    Size size;
+    size.ranks = 8;
+    size.bytes = 1 << 20;
+    EXPECT_STREQ(read().choose(Collective::allreduce, size)->algorithm->name, "ring");
+    size.commutative = false;
+    EXPECT_STREQ(read().choose(Collective::allreduce, size)->algorithm->name, "recursive_doubling");
+
+    setenv("WEFT_ALGORITHM_ALLREDUCE", "ring", 1);
+    EXPECT_EQ(read().choose(Collective::allreduce, size).status().code, WEFT_REFUSED_SETTING);
+    EXPECT_STREQ(last_detail(),
+                 "WEFT_ALGORITHM_ALLREDUCE=ring needs an operation that commutes; this call's "
+                 "does not");
+
+    setenv("WEFT_ALGORITHM_ALLGATHER", "standard_exchange:ports=2", 1);
+    EXPECT_EQ(read().choose(Collective::allgather, size).status().code, WEFT_REFUSED_SETTING);
+    EXPECT_STREQ(last_detail(),
+                 "WEFT_ALGORITHM_ALLGATHER=standard_exchange:ports=2 needs a number of ranks that "
+                 "is a power of 3; this call has 8");
+    size.ranks = 9;
+    EXPECT_EQ(read().choose(Collective::allgather, size)->tuning.ports, 2u);
 }
 
 TEST_F(Select, WhatIsNotUnderstoodIsRefused) {
@@ -92,6 +116,12 @@ TEST_F(Select, WhatIsNotUnderstoodIsRefused) {
     EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:window=1M"), "");
     EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:speed=9"), "");
     EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:segment"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM_ALLGATHER", "bruck:ports=0"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM_ALLGATHER", "bruck:ports=65"), "");
+    EXPECT_EQ(refusal("WEFT_ALGORITHM_ALLGATHER", "ring:ports=2"),
+              "WEFT_ALGORITHM_ALLGATHER: \"ring:ports=2\"; ring has no ports");
+    EXPECT_EQ(refusal("WEFT_ALGORITHM_BCAST", "binomial:segment=64K"),
+              "WEFT_ALGORITHM_BCAST: \"binomial:segment=64K\"; binomial has no segments");
     EXPECT_NE(refusal("WEFT_ALGORITHM_BARRIER", "ring"), "");
     EXPECT_NE(refusal("WEFT_ALGORITHM_ALLGATHER", "binomial"), "");
     EXPECT_NE(refusal("WEFT_ALGORITHM_ALLREDUCE", ":window=2"), "");

@@ -30,6 +30,52 @@ TEST(Power, LogarithmsBracketTheNumber) {
     EXPECT_EQ(floor_log2(0x7fffffff), 30);
 }
 
+TEST(Power, LogarithmsOfAnyRadix) {
+    for (Rank radix = 2; radix <= 9; ++radix) {
+        for (Rank n = 1; n < 3000; ++n) {
+            const int up = ceil_log(radix, n);
+            std::int64_t power = 1;
+            for (int k = 0; k < up; ++k) power *= radix;
+            EXPECT_GE(power, n);
+            EXPECT_TRUE(up == 0 || power / radix < n);
+            EXPECT_EQ(is_power_of(radix, n), power == n);
+        }
+        EXPECT_EQ(ceil_log(2, radix), ceil_log2(radix));
+    }
+    EXPECT_EQ(ceil_log(2, 0x7fffffff), 31);
+    EXPECT_TRUE(is_power_of(65, 65 * 65));
+}
+
+TEST(Power, TurningADigitChangesNoOther) {
+    auto digits = [](Rank rank, Rank radix) {
+        std::vector<Rank> all;
+        for (int i = 0; i < 4; ++i, rank /= radix) all.push_back(rank % radix);
+        return all;
+    };
+    for (Rank radix = 2; radix <= 5; ++radix) {
+        for (Rank rank = 0; rank < radix * radix * radix; ++rank) {
+            Rank weight = 1;
+            for (std::size_t j = 0; j < 3; ++j, weight *= radix) {
+                for (Rank by = 0; by < radix; ++by) {
+                    std::vector<Rank> turned = digits(rank, radix);
+                    turned[j] = (turned[j] + by) % radix;
+                    EXPECT_EQ(digits(turn_digit(rank, radix, weight, by), radix), turned);
+                }
+            }
+        }
+    }
+}
+
+TEST(Power, NumbersWithABit) {
+    for (int k = 0; k < 8; ++k) {
+        Rank count = 0;
+        for (Rank n = 0; n < 600; ++n) {
+            EXPECT_EQ(count_with_bit(n, k), count);
+            if (n >> k & 1) ++count;
+        }
+    }
+}
+
 TEST(Ring, AroundIsTheSumModuloRanks) {
     for (Rank p = 1; p <= 40; ++p) {
         for (Rank r = 0; r < p; ++r) {

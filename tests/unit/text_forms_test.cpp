@@ -124,7 +124,7 @@ TEST(Goal, EveryAlgorithmIsWellFormed) {
         grid.ranks = {1, 2, 5, 8};
         grid.any_root = false;
         grid.bytes = {40};
-        grid.tunings = {{16, 2}};
+        grid.pipelines = {{16, 2}};
         test::for_each_problem(subject, grid, [&](const algorithm::Problem& problem) {
             SCOPED_TRACE(test::to_text(subject, problem));
             auto schedules = algorithm::build_all(*subject.second, problem);

@@ -45,11 +45,16 @@ const Algorithm& find_algorithm(const Family& family, const std::string& name) {
     return *known;
 }
 
-void validate(const Options& options) {
+void validate(const Options& options, const Algorithm& algorithm) {
     const std::string last = std::to_string(options.problem.ranks - 1);
     if (options.problem.root >= options.problem.ranks) {
         refuse("root = " + std::to_string(options.problem.root) + "; expected 0.." + last);
     }
+    if (options.problem.tuning.ports > 1 && algorithm.tunes != algorithm::Tunes::ports) {
+        refuse("--ports with " + std::string(algorithm.name) + "; it has no ports");
+    }
+    const std::string lacks = algorithm.unmet_need(options.problem.size());
+    if (!lacks.empty()) refuse(std::string(algorithm.name) + " needs " + lacks);
     if (options.rank >= options.problem.ranks) {
         refuse("rank = " + std::to_string(options.rank) + "; expected 0.." + last);
     }
@@ -63,8 +68,8 @@ void print_summary(const Algorithm& algorithm, const Options& options, const Mea
     auto n = [](std::int64_t value) { return static_cast<long long>(value); };
     std::printf("rounds           %lld (claimed %lld)\n", n(m.rounds), n(algorithm.rounds(size)));
     std::printf("depth            %lld\n", n(m.depth));
-    std::printf("messages         %lld; at most %lld by one rank\n", n(m.messages),
-                n(m.messages_max));
+    std::printf("messages         %lld; at most %lld by one rank (claimed %lld)\n", n(m.messages),
+                n(m.messages_max), n(algorithm.sent_messages_max(size)));
     std::printf("bytes sent       %lld; at most %lld by one rank (claimed %lld)\n", n(m.sent_bytes),
                 n(m.sent_bytes_max), n(algorithm.sent_bytes_max(size)));
 }
@@ -77,7 +82,8 @@ void print_check(const Family& family, const Options& options,
                                                        .root = problem.root,
                                                        .bytes = problem.bytes,
                                                        .element_bytes = problem.element_bytes,
-                                                       .in_place = problem.in_place});
+                                                       .in_place = problem.in_place,
+                                                       .commutative = problem.commutative});
     if (!promise.is_ok()) refuse(last_detail());
     const Verdict verdict = check(schedules, *promise);
     if (verdict.holds()) {
@@ -112,7 +118,7 @@ void print_text(const Family& family, const Algorithm& algorithm, const Options&
         }
         std::printf("\n%s\n", to_text(schedule).c_str());
     }
-    Result<Measures> measures = measure(schedules);
+    Result<Measures> measures = measure(schedules, static_cast<int>(options.problem.tuning.ports));
     if (!measures.is_ok()) refuse(last_detail());
     print_summary(algorithm, options, *measures);
 }
@@ -127,7 +133,7 @@ void show(const Options& options) {
     }
     if (!family) refuse("name a collective, or --list");
     const Algorithm& algorithm = find_algorithm(*family, options.algorithm);
-    validate(options);
+    validate(options, algorithm);
     Result<std::vector<Schedule>> schedules = build_all(algorithm, options.problem);
     if (!schedules.is_ok()) refuse(last_detail());
 
@@ -172,6 +178,10 @@ void add_schedule(CLI::App& app) {
     command->add_option("--window", problem.tuning.window, "A pipeline's segments in flight")
         ->check(CLI::Range(1, 65536))
         ->capture_default_str();
+    command->add_option("--ports", problem.tuning.ports, "Messages a rank sends at a time")
+        ->check(CLI::Range(1, 64))
+        ->capture_default_str();
+    command->add_flag("!--ordered", problem.commutative, "The operation does not commute");
     command->add_flag("--in-place", problem.in_place, "The contribution is in the receive buffer");
     CLI::Option* format =
         command->add_option("--format", options->format, "text, dot (Graphviz), goal (LogGOPSim)")

@@ -1,13 +1,13 @@
-// Allgather by doubling what every rank holds, in ceil(log2 ranks) rounds, the last one partial.
-// Any number of ranks.
+// Allgather in rounds that multiply what every rank holds by k + 1, with k ports; ceil(log_(k+1)
+// ranks) rounds, the last one partial. Any number of ranks.
 //
-// Seen from rank r, place i belongs to the block of rank r + i (modulo ranks). After k rounds the
-// first 2^k places are filled. A message holds consecutive places, but in the user's buffer the
-// places wrap around from the last block to the first. Let half = 2^(rounds - 1): the last round
-// fills the places from `half` on, all rounds before it the places below, and messages are sent
-// from below only. The wrap lies either among the places below, or among those from `half` on, or
-// (for two of the ranks) among neither. So one part at most goes through scratch; the other lands
-// where it belongs.
+// Seen from rank r, place i belongs to the block of rank r + i (modulo ranks). After j rounds the
+// first (k+1)^j places are filled. A message holds consecutive places, but in the user's buffer the
+// places wrap around from the last block to the first. Let full = (k+1)^(rounds - 1): the last
+// round fills the places from `full` on, in up to k pieces; all rounds before it fill the places
+// below, and messages are sent from below only. The wrap lies either among the places below, or in
+// one of the pieces, or between two of them. So one part at most goes through scratch; the others
+// land where they belong.
 #include <algorithm>
 
 #include "algorithm/algorithm.h"
@@ -17,15 +17,34 @@
 namespace weft::algorithm {
 namespace {
 
-// Copies places [first, last) from consecutive room, which begins with place `first`.
-void put_in_place(const AllgatherArgs& in, Region room, Rank first, Rank last, OpId after,
-                  ScheduleBuilder& schedule) {
+// Consecutive places, and where they are: in the user's buffer, or in scratch if they wrap.
+struct Places {
+    Rank first;
+    Rank last;  // behind the last
+    bool wrap;
+    Region room;
+};
+
+Places find_room(const AllgatherArgs& in, Rank first, Rank last, ScheduleBuilder& schedule) {
+    const bool wrap = first < in.ranks - in.rank && last > in.ranks - in.rank;
+    const std::int64_t bytes = (last - first) * in.mine.bytes;
+    if (wrap) return {first, last, wrap, schedule.scratch(bytes)};
+    const Rank block = around(in.rank, first, in.ranks);
+    return {first, last, wrap, in.all.part(block * in.mine.bytes, bytes)};
+}
+
+// Copies what has wrapped to where it belongs, without the first `skip` places.
+void unwrap(const AllgatherArgs& in, const Places& places, Rank skip, OpId after,
+            ScheduleBuilder& schedule) {
+    if (!places.wrap) return;
     const std::int64_t bytes = in.mine.bytes;
+    const Rank first = places.first + skip;
     const Rank wrap = in.ranks - in.rank;  // the place of block 0
-    const std::int64_t before = (wrap - first) * bytes;
-    const std::int64_t behind = (last - wrap) * bytes;
-    schedule.copy(room.part(0, before), in.all.part((in.rank + first) * bytes, before), {after});
-    schedule.copy(room.part(before, behind), in.all.part(0, behind), {after});
+    const Region before = places.room.part(skip * bytes, (wrap - first) * bytes);
+    const Region behind =
+        places.room.part((wrap - places.first) * bytes, (places.last - wrap) * bytes);
+    schedule.copy(before, in.all.part((in.rank + first) * bytes, before.bytes), {after});
+    schedule.copy(behind, in.all.part(0, behind.bytes), {after});
 }
 
 Status build(const AllgatherArgs& in, ScheduleBuilder& schedule) {
@@ -33,44 +52,51 @@ Status build(const AllgatherArgs& in, ScheduleBuilder& schedule) {
     if (!in.in_place) own = schedule.copy(in.mine, in.block(in.rank));
     if (in.ranks == 1) return ok;
 
+    const auto radix = static_cast<Rank>(in.tuning.ports) + 1;
     const std::int64_t bytes = in.mine.bytes;
-    const int rounds = ceil_log2(in.ranks);
-    const Rank half = Rank{1} << (rounds - 1);
-    const bool wraps_below = in.rank + half > in.ranks;
-    const bool wraps_above = in.rank + half < in.ranks && in.rank > 0;
+    const int rounds = ceil_log(radix, in.ranks);
+    Rank full = 1;
+    for (int j = 1; j < rounds; ++j) full *= radix;
+    const Places below = find_room(in, 0, full, schedule);
 
-    const Region below =
-        wraps_below ? schedule.scratch(half * bytes) : in.all.part(in.rank * bytes, half * bytes);
-    const std::int64_t above_bytes = (in.ranks - half) * bytes;
-    const Region above = wraps_above
-                             ? schedule.scratch(above_bytes)
-                             : in.all.part(around(in.rank, half, in.ranks) * bytes, above_bytes);
-
-    // filled[k]: the first 2^k places.
+    // filled[j]: the first radix^j places.
     OpId filled[32];
-    filled[0] = wraps_below ? schedule.copy(in.mine, below.part(0, bytes)) : own;
-
-    OpId received = no_op;
-    for (int k = 0; k < rounds; ++k) {
-        const Rank reach = Rank{1} << k;
-        const Rank places = std::min(reach, in.ranks - reach);
-        const Rank to = around(in.rank, -reach, in.ranks);
-        const Rank from = around(in.rank, reach, in.ranks);
-        if (places == 1) {
-            schedule.send(in.mine, to);
-        } else {
-            schedule.send(below.part(0, places * bytes), to, {filled[ceil_log2(places)]});
+    filled[0] = below.wrap ? schedule.copy(in.mine, below.room.part(0, bytes)) : own;
+    std::int64_t reach = 1;
+    for (int j = 0; j < rounds; ++j, reach *= radix) {
+        OpId so_far = filled[j];
+        for (std::int64_t at = reach; at < std::min(reach * radix, std::int64_t{in.ranks});
+             at += reach) {
+            const auto first = static_cast<Rank>(at);
+            const auto last = static_cast<Rank>(std::min(at + reach, std::int64_t{in.ranks}));
+            const Rank to = around(in.rank, -first, in.ranks);
+            const Rank from = around(in.rank, first, in.ranks);
+            if (last - first == 1) {
+                schedule.send(in.mine, to);
+            } else {
+                const OpId there = filled[ceil_log(radix, last - first)];
+                schedule.send(below.room.part(0, (last - first) * bytes), to, {there});
+            }
+            if (reach < full) {
+                const Region room = below.room.part(first * bytes, (last - first) * bytes);
+                so_far = schedule.join({so_far, schedule.recv(room, from)});
+            } else {
+                const Places above = find_room(in, first, last, schedule);
+                unwrap(in, above, 0, schedule.recv(above.room, from), schedule);
+            }
         }
-        const Region room = reach == half ? above : below.part(reach * bytes, reach * bytes);
-        received = schedule.recv(room, from);
-        if (reach < half) filled[k + 1] = schedule.join({filled[k], received});
+        if (reach < full) filled[j + 1] = so_far;
     }
-    if (wraps_below) {
-        const Region others = below.part(bytes, (half - 1) * bytes);
-        put_in_place(in, others, 1, half, filled[rounds - 1], schedule);
-    }
-    if (wraps_above) put_in_place(in, above, half, in.ranks, received, schedule);
+    unwrap(in, below, 1, filled[rounds - 1], schedule);
     return ok;
+}
+
+std::int64_t sent_messages(Size s) {
+    std::int64_t messages = 0;
+    for (std::int64_t reach = 1; reach < s.ranks; reach *= s.tuning.ports + 1) {
+        messages += std::min<std::int64_t>(s.tuning.ports, (s.ranks - 1) / reach);
+    }
+    return messages;
 }
 
 }  // namespace
@@ -80,8 +106,12 @@ extern const Algorithm allgather_bruck = {
     .source =
         "Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient Algorithms for All-to-All "
         "Communications in Multiport Message-Passing Systems, 1997, doi:10.1109/71.642949, "
-        "section 4 (concatenation), radix 2",
-    .rounds = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
+        "section 4 (concatenation)",
+    .tunes = Tunes::ports,
+    .rounds = [](Size s) -> std::int64_t {
+        return ceil_log(static_cast<Rank>(s.tuning.ports) + 1, s.ranks);
+    },
+    .sent_messages_max = sent_messages,
     .sent_bytes_max = [](Size s) { return s.bytes * (s.ranks - 1); },
     .build = builds<build>,
 };

@@ -26,6 +26,7 @@ extern const Algorithm allgather_ring = {
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
     .rounds = [](Size s) -> std::int64_t { return s.ranks - 1; },
+    .sent_messages_max = [](Size s) -> std::int64_t { return s.ranks - 1; },
     .sent_bytes_max = [](Size s) { return s.bytes * (s.ranks - 1); },
     .build = builds<build>,
 };

@@ -72,6 +72,9 @@ extern const Algorithm allreduce_recursive_doubling = {
     .rounds = [](Size s) -> std::int64_t {
         return floor_log2(s.ranks) + (is_power_of_two(s.ranks) ? 0 : 2);
     },
+    .sent_messages_max = [](Size s) -> std::int64_t {
+        return floor_log2(s.ranks) + (is_power_of_two(s.ranks) ? 0 : 1);
+    },
     .sent_bytes_max =
         [](Size s) { return s.bytes * (floor_log2(s.ranks) + (is_power_of_two(s.ranks) ? 0 : 1)); },
     .build = builds<build>,

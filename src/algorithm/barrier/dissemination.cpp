@@ -28,6 +28,7 @@ extern const Algorithm barrier_dissemination = {
         "Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988, "
         "doi:10.1007/BF01379320",
     .rounds = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
+    .sent_messages_max = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
     .sent_bytes_max = [](Size) -> std::int64_t { return 0; },
     .build = builds<build>,
 };

@@ -1,16 +1,13 @@
 // Broadcast along a binomial tree. Any number of ranks, any root.
 #include "algorithm/algorithm.h"
+#include "algorithm/trees.h"
 #include "shape/power.h"
-#include "shape/tree.h"
 
 namespace weft::algorithm {
 namespace {
 
 Status build(const BcastArgs& in, ScheduleBuilder& schedule) {
-    const Tree tree = binomial_tree(in.rank, in.ranks, in.root);
-    OpId ready = schedule.start();
-    if (tree.parent) ready = schedule.recv(in.data, *tree.parent);
-    for (Rank child : tree.children) schedule.send(in.data, child, {ready});
+    bcast_along(binomial_tree(in.rank, in.ranks, in.root), in.data, schedule.start(), schedule);
     return ok;
 }
 
@@ -22,6 +19,7 @@ extern const Algorithm bcast_binomial = {
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
     .rounds = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
+    .sent_messages_max = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
     .sent_bytes_max = [](Size s) { return s.bytes * ceil_log2(s.ranks); },
     .build = builds<build>,
 };

@@ -36,7 +36,9 @@ extern const Algorithm bcast_chain = {
     .source =
         "Pjesivac-Grbovic et al.: Performance analysis of MPI collective operations, 2007, "
         "doi:10.1007/s10586-007-0012-0 (pipeline)",
+    .tunes = Tunes::segments,
     .rounds = rounds,
+    .sent_messages_max = [](Size s) { return s.ranks > 1 ? segment_count(s) : 0; },
     .sent_bytes_max = [](Size s) { return s.ranks > 1 ? s.bytes : 0; },
     .build = builds<build>,
 };

@@ -34,11 +34,13 @@ extern const Algorithm bcast_chain_rounds = {
     .source =
         "Hoefler, Lumsdaine, Rehm: Implementation and Performance Analysis of Non-Blocking "
         "Collective Operations for MPI, 2007, doi:10.1145/1362622.1362692",
+    .tunes = Tunes::segments,
     .rounds =
         [](Size s) {
             std::int64_t segments = segment_count(s);
             return segments == 0 || s.ranks == 1 ? 0 : segments + s.ranks - 2;
         },
+    .sent_messages_max = [](Size s) { return s.ranks > 1 ? segment_count(s) : 0; },
     .sent_bytes_max = [](Size s) { return s.ranks > 1 ? s.bytes : 0; },
     .build = builds<build>,
 };

@@ -1,0 +1,55 @@
+// Allgather by exchange among groups of k + 1 ranks, with k ports; the number of ranks is a power of
+// k + 1.
+//
+// In round j a rank exchanges with the k ranks that differ from it only in digit j, written in base
+// k + 1. All it has then are the consecutive blocks of the ranks that differ only in lower digits,
+// so that every message lies where it belongs. (The paper prints p + (k+1)^j modulo N for the
+// partner; with it blocks are missing. Its Table I shows the exchange.)
+#include "algorithm/algorithm.h"
+#include "shape/power.h"
+
+namespace weft::algorithm {
+namespace {
+
+Status build(const AllgatherArgs& in, ScheduleBuilder& schedule) {
+    const auto radix = static_cast<Rank>(in.tuning.ports) + 1;
+    OpId ready = schedule.start();
+    if (!in.in_place) ready = schedule.copy(in.mine, in.block(in.rank));
+    for (Rank weight = 1; weight < in.ranks; weight *= radix) {
+        auto held_by = [&](Rank rank) {
+            return in.all.part(rank / weight * weight * in.mine.bytes, weight * in.mine.bytes);
+        };
+        OpId so_far = ready;
+        for (Rank by = 1; by < radix; ++by) {
+            const Rank to = turn_digit(in.rank, radix, weight, by);
+            const Rank from = turn_digit(in.rank, radix, weight, radix - by);
+            if (weight == 1) {
+                schedule.send(in.mine, to);
+            } else {
+                schedule.send(held_by(in.rank), to, {ready});
+            }
+            so_far = schedule.join({so_far, schedule.recv(held_by(from), from)});
+        }
+        ready = so_far;
+    }
+    return ok;
+}
+
+std::int64_t rounds(Size s) { return ceil_log(static_cast<Rank>(s.tuning.ports) + 1, s.ranks); }
+
+}  // namespace
+
+extern const Algorithm allgather_standard_exchange = {
+    .name = "standard_exchange",
+    .source =
+        "Inozemtsev, Afsahi: Designing an Offloaded Nonblocking MPI_Allgather Collective Using "
+        "CORE-Direct, IEEE CLUSTER 2012, section IV",
+    .needs = {.ranks_are_a_power_of_ports_plus_1 = true},
+    .tunes = Tunes::ports,
+    .rounds = rounds,
+    .sent_messages_max = [](Size s) { return rounds(s) * s.tuning.ports; },
+    .sent_bytes_max = [](Size s) { return s.bytes * (s.ranks - 1); },
+    .build = builds<build>,
+};
+
+}  // namespace weft::algorithm

@@ -1,0 +1,31 @@
+// Allreduce as a reduction to rank 0 and a broadcast from there, along one binomial tree. Any number
+// of ranks, also for operations that do not commute.
+#include "algorithm/algorithm.h"
+#include "algorithm/trees.h"
+#include "shape/power.h"
+
+namespace weft::algorithm {
+namespace {
+
+Status build(const AllreduceArgs& in, ScheduleBuilder& schedule) {
+    const Tree tree = binomial_tree(in.rank, in.ranks, 0);
+    const OpId reduced = reduce_along(tree, in.from, in.into, schedule);
+    const bool must_wait = !tree.parent || in.in_place;
+    bcast_along(tree, in.into, must_wait ? reduced : schedule.start(), schedule);
+    return ok;
+}
+
+}  // namespace
+
+extern const Algorithm allreduce_reduce_bcast = {
+    .name = "reduce_bcast",
+    .source =
+        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
+        "MPICH, 2005, doi:10.1177/1094342005051521, section 4.5",
+    .rounds = [](Size s) -> std::int64_t { return 2 * ceil_log2(s.ranks); },
+    .sent_messages_max = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
+    .sent_bytes_max = [](Size s) { return s.bytes * ceil_log2(s.ranks); },
+    .build = builds<build>,
+};
+
+}  // namespace weft::algorithm
