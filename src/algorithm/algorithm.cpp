@@ -6,10 +6,12 @@ namespace weft::algorithm {
 namespace {
 
 // This rank's contribution; in place it lies in the receive buffer.
-Region own(const Problem& p, std::int64_t offset_in_place) {
-    if (p.in_place) return {Buffer::recv, offset_in_place, p.bytes};
+Region own(const Problem& p, bool in_place, std::int64_t offset_in_place) {
+    if (in_place) return {Buffer::recv, offset_in_place, p.bytes};
     return {Buffer::send, 0, p.bytes};
 }
+
+bool in_place_at_root(const Problem& p) { return p.in_place && p.rank == p.root; }
 
 }  // namespace
 
@@ -19,14 +21,41 @@ BcastArgs BcastArgs::of(const Problem& p) {
     return {p.rank, p.ranks, p.root, {Buffer::recv, 0, p.bytes}, p.element_bytes, p.tuning};
 }
 
+GatherArgs GatherArgs::of(const Problem& p) {
+    const bool in_place = in_place_at_root(p);
+    const Region all = {Buffer::recv, 0, p.ranks * p.bytes};
+    return {p.rank, p.ranks, p.root, own(p, in_place, p.rank * p.bytes), all, in_place};
+}
+
+ScatterArgs ScatterArgs::of(const Problem& p) {
+    const bool in_place = in_place_at_root(p);
+    const Region all = {Buffer::send, 0, p.ranks * p.bytes};
+    Region mine = {Buffer::recv, 0, p.bytes};
+    if (in_place) mine = all.part(p.rank * p.bytes, p.bytes);
+    return {p.rank, p.ranks, p.root, all, mine, in_place};
+}
+
 AllgatherArgs AllgatherArgs::of(const Problem& p) {
     const Region all = {Buffer::recv, 0, p.ranks * p.bytes};
-    return {p.rank, p.ranks, own(p, p.rank * p.bytes), all, p.in_place, p.tuning};
+    return {p.rank, p.ranks, own(p, p.in_place, p.rank * p.bytes), all, p.in_place, p.tuning};
+}
+
+AlltoallArgs AlltoallArgs::of(const Problem& p) {
+    const Region into = {Buffer::recv, 0, p.ranks * p.bytes};
+    Region from = into;
+    if (!p.in_place) from.buffer = Buffer::send;
+    return {p.rank, p.ranks, from, into, p.bytes, p.in_place};
+}
+
+ReduceArgs ReduceArgs::of(const Problem& p) {
+    const bool in_place = in_place_at_root(p);
+    const Region into = {Buffer::recv, 0, p.bytes};
+    return {p.rank, p.ranks, p.root, own(p, in_place, 0), into, in_place, p.commutative};
 }
 
 AllreduceArgs AllreduceArgs::of(const Problem& p) {
     const Region into = {Buffer::recv, 0, p.bytes};
-    return {p.rank, p.ranks, own(p, 0), into, p.in_place, p.element_bytes};
+    return {p.rank, p.ranks, own(p, p.in_place, 0), into, p.in_place, p.element_bytes};
 }
 
 std::string Algorithm::unmet_need(const Size& size) const {

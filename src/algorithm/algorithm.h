@@ -21,7 +21,7 @@ struct Tuning {
 // What every rank knows alike of a call: for claims and selection.
 struct Size {
     Rank ranks = 1;
-    std::int64_t bytes = 0;  // one rank's contribution (bcast, allreduce: the whole vector)
+    std::int64_t bytes = 0;  // one block: what one rank contributes or gets
     Tuning tuning;
     std::int64_t element_bytes = 1;  // pipelines: segments hold whole elements
     Rank root = 0;
@@ -62,6 +62,30 @@ struct BcastArgs {
     static BcastArgs of(const Problem& problem);
 };
 
+struct GatherArgs {
+    Rank rank = 0;
+    Rank ranks = 1;
+    Rank root = 0;
+    Region mine;  // in place: the root's block within `all`
+    Region all;   // on the root: [ranks] blocks of mine.bytes
+    bool in_place = false;
+
+    Region block(Rank r) const { return all.part(r * mine.bytes, mine.bytes); }
+    static GatherArgs of(const Problem& problem);
+};
+
+struct ScatterArgs {
+    Rank rank = 0;
+    Rank ranks = 1;
+    Rank root = 0;
+    Region all;   // on the root: [ranks] blocks of mine.bytes
+    Region mine;  // in place: the root's block within `all`
+    bool in_place = false;
+
+    Region block(Rank r) const { return all.part(r * mine.bytes, mine.bytes); }
+    static ScatterArgs of(const Problem& problem);
+};
+
 struct AllgatherArgs {
     Rank rank = 0;
     Rank ranks = 1;
@@ -72,6 +96,31 @@ struct AllgatherArgs {
 
     Region block(Rank r) const { return all.part(r * mine.bytes, mine.bytes); }
     static AllgatherArgs of(const Problem& problem);
+};
+
+struct AlltoallArgs {
+    Rank rank = 0;
+    Rank ranks = 1;
+    Region from;  // in place: the same as `into`
+    Region into;  // both: [ranks] blocks of `bytes`
+    std::int64_t bytes = 0;
+    bool in_place = false;
+
+    Region from_block(Rank r) const { return from.part(r * bytes, bytes); }
+    Region into_block(Rank r) const { return into.part(r * bytes, bytes); }
+    static AlltoallArgs of(const Problem& problem);
+};
+
+struct ReduceArgs {
+    Rank rank = 0;
+    Rank ranks = 1;
+    Rank root = 0;
+    Region from;  // in place on the root: the same as `into`
+    Region into;  // on the root
+    bool in_place = false;
+    bool commutative = true;
+
+    static ReduceArgs of(const Problem& problem);
 };
 
 struct AllreduceArgs {

@@ -5,22 +5,31 @@
 namespace weft::algorithm {
 namespace {
 
-std::int64_t blocks(Blocks blocks, Rank ranks) {
-    return blocks == Blocks::all ? ranks : static_cast<std::int64_t>(blocks);
+std::int64_t bytes_of(const BlocksOn& blocks, const Problem& p) {
+    const Blocks here = p.rank == p.root ? blocks.root : blocks.others;
+    return (here == Blocks::all ? p.ranks : static_cast<std::int64_t>(here)) * p.bytes;
 }
 
 }  // namespace
 
 std::span<const Family> catalogue() {
-    using enum Blocks;
-    using enum InPlace;
     using C = Collective;
-    // name, root, reduces, in place, send and receive buffer, algorithms
+    using enum InPlace;
+    constexpr BlocksOn none = {Blocks::none, Blocks::none};
+    constexpr BlocksOn one = {Blocks::one, Blocks::one};
+    constexpr BlocksOn all = {Blocks::all, Blocks::all};
+    constexpr BlocksOn root_one = {Blocks::one, Blocks::none};
+    constexpr BlocksOn root_all = {Blocks::all, Blocks::none};
+    // name, has a root, reduces, in place, send buffer, receive buffer, algorithms
     static const Family families[] = {
-        {C::barrier, "barrier", false, false, nobody, none, none, barriers()},
-        {C::bcast, "bcast", true, false, nobody, none, one, bcasts()},
-        {C::allgather, "allgather", false, false, everybody, one, all, allgathers()},
-        {C::allreduce, "allreduce", false, true, everybody, one, one, allreduces()},
+        {C::barrier, "barrier", false, false, never, none, none, barriers()},
+        {C::bcast, "bcast", true, false, never, none, one, bcasts()},
+        {C::gather, "gather", true, false, send_at_root, one, root_all, gathers()},
+        {C::scatter, "scatter", true, false, recv_at_root, root_all, one, scatters()},
+        {C::allgather, "allgather", false, false, send, one, all, allgathers()},
+        {C::alltoall, "alltoall", false, false, send, all, all, alltoalls()},
+        {C::reduce, "reduce", true, true, send_at_root, one, root_one, reduces()},
+        {C::allreduce, "allreduce", false, true, send, one, one, allreduces()},
     };
     static_assert(std::size(families) == collectives);
     return families;
@@ -38,10 +47,15 @@ const Family* find_family(std::string_view collective) {
 }
 
 std::int64_t Family::send_bytes(const Problem& p) const {
-    return p.in_place ? 0 : blocks(send, p.ranks) * p.bytes;
+    const bool spared =
+        in_place == InPlace::send || (in_place == InPlace::send_at_root && p.rank == p.root);
+    return p.in_place && spared ? 0 : bytes_of(send, p);
 }
 
-std::int64_t Family::recv_bytes(const Problem& p) const { return blocks(recv, p.ranks) * p.bytes; }
+std::int64_t Family::recv_bytes(const Problem& p) const {
+    const bool spared = in_place == InPlace::recv_at_root && p.rank == p.root;
+    return p.in_place && spared ? 0 : bytes_of(recv, p);
+}
 
 const Algorithm* Family::find(std::string_view algorithm) const {
     for (const Algorithm* known : algorithms) {

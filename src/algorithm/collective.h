@@ -6,8 +6,17 @@
 
 namespace weft {
 
-enum class Collective : std::uint8_t { barrier, bcast, allgather, allreduce };
+enum class Collective : std::uint8_t {
+    barrier,
+    bcast,
+    gather,
+    scatter,
+    allgather,
+    alltoall,
+    reduce,
+    allreduce,
+};
 
-inline constexpr std::size_t collectives = 4;
+inline constexpr std::size_t collectives = 8;
 
 }  // namespace weft

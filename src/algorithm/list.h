@@ -11,7 +11,11 @@ using List = std::span<const Algorithm* const>;
 
 List barriers();
 List bcasts();
+List gathers();
+List scatters();
 List allgathers();
+List alltoalls();
+List reduces();
 List allreduces();
 
 }  // namespace weft::algorithm

@@ -1,8 +1,46 @@
 #include "algorithm/trees.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "shape/ring.h"
+
 namespace weft::algorithm {
+namespace {
+
+// The blocks of the ranks at distances [first, first + count) from the root.
+struct Blocks {
+    Rank first;
+    Rank count;
+};
+
+// Calls f(child, its blocks), the farthest child first.
+template <class F>
+void for_each_subtree(const Tree& tree, Rank root, Rank ranks, F f) {
+    Rank end = tree.distance + tree.subtree;
+    for (Rank child : tree.children) {
+        const Rank first = around(child, -root, ranks);
+        f(child, Blocks{first, end - first});
+        end = first;
+    }
+}
+
+// Where blocks lie in the root's buffer: in one piece or, around its end, in two.
+struct Pieces {
+    Region before;
+    Region behind;  // no bytes: one piece
+};
+
+template <class Args>
+Pieces find_pieces(const Args& in, Blocks blocks) {
+    const std::int64_t bytes = in.mine.bytes;
+    const Rank first = around(in.root, blocks.first, in.ranks);
+    const Rank before = std::min(blocks.count, in.ranks - first);
+    return {in.all.part(first * bytes, before * bytes),
+            in.all.part(0, (blocks.count - before) * bytes)};
+}
+
+}  // namespace
 
 void bcast_along(const Tree& tree, Region data, OpId before, ScheduleBuilder& schedule) {
     OpId ready = before;
@@ -43,6 +81,68 @@ OpId reduce_along(const Tree& tree, Region from, Region into, ScheduleBuilder& s
     if (is_top) return result;
     schedule.send(sum, *tree.parent, {result});
     return from_read;
+}
+
+void gather_along(const Tree& tree, const GatherArgs& in, ScheduleBuilder& schedule) {
+    const std::int64_t bytes = in.mine.bytes;
+    if (!tree.parent) {
+        if (!in.in_place) schedule.copy(in.mine, in.block(in.rank));
+        for_each_subtree(tree, in.root, in.ranks, [&](Rank child, Blocks blocks) {
+            const Pieces pieces = find_pieces(in, blocks);
+            if (pieces.behind.bytes == 0) {
+                schedule.recv(pieces.before, child);
+                return;
+            }
+            const Region room = schedule.scratch(blocks.count * bytes);
+            const OpId arrived = schedule.recv(room, child);
+            schedule.copy(room.part(0, pieces.before.bytes), pieces.before, {arrived});
+            schedule.copy(room.part(pieces.before.bytes, pieces.behind.bytes), pieces.behind,
+                          {arrived});
+        });
+        return;
+    }
+    if (tree.subtree == 1) {
+        schedule.send(in.mine, *tree.parent);
+        return;
+    }
+    const Region room = schedule.scratch(tree.subtree * bytes);
+    OpId there = schedule.copy(in.mine, room.part(0, bytes));
+    for_each_subtree(tree, in.root, in.ranks, [&](Rank child, Blocks blocks) {
+        const Region part = room.part((blocks.first - tree.distance) * bytes, blocks.count * bytes);
+        there = schedule.join({there, schedule.recv(part, child)});
+    });
+    schedule.send(room, *tree.parent, {there});
+}
+
+void scatter_along(const Tree& tree, const ScatterArgs& in, ScheduleBuilder& schedule) {
+    const std::int64_t bytes = in.mine.bytes;
+    if (!tree.parent) {
+        for_each_subtree(tree, in.root, in.ranks, [&](Rank child, Blocks blocks) {
+            const Pieces pieces = find_pieces(in, blocks);
+            if (pieces.behind.bytes == 0) {
+                schedule.send(pieces.before, child);
+                return;
+            }
+            const Region room = schedule.scratch(blocks.count * bytes);
+            const OpId before = schedule.copy(pieces.before, room.part(0, pieces.before.bytes));
+            const OpId behind =
+                schedule.copy(pieces.behind, room.part(pieces.before.bytes, pieces.behind.bytes));
+            schedule.send(room, child, {before, behind});
+        });
+        if (!in.in_place) schedule.copy(in.block(in.rank), in.mine);
+        return;
+    }
+    if (tree.subtree == 1) {
+        schedule.recv(in.mine, *tree.parent);
+        return;
+    }
+    const Region room = schedule.scratch(tree.subtree * bytes);
+    const OpId arrived = schedule.recv(room, *tree.parent);
+    for_each_subtree(tree, in.root, in.ranks, [&](Rank child, Blocks blocks) {
+        const Region part = room.part((blocks.first - tree.distance) * bytes, blocks.count * bytes);
+        schedule.send(part, child, {arrived});
+    });
+    schedule.copy(room.part(0, bytes), in.mine, {arrived});
 }
 
 }  // namespace weft::algorithm

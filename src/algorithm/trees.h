@@ -1,6 +1,7 @@
 // Steps along a tree of ranks that several algorithms are made of.
 #pragma once
 
+#include "algorithm/algorithm.h"
 #include "schedule/builder.h"
 #include "shape/tree.h"
 
@@ -14,5 +15,9 @@ void bcast_along(const Tree& tree, Region data, OpId before, ScheduleBuilder& sc
 // the order of their distance from the top. Returns at the top: the result is there; elsewhere:
 // `from` has been read.
 OpId reduce_along(const Tree& tree, Region from, Region into, ScheduleBuilder& schedule);
+
+// Every rank passes on the blocks of its subtree in one message, up to the root or down from it.
+void gather_along(const Tree& tree, const GatherArgs& in, ScheduleBuilder& schedule);
+void scatter_along(const Tree& tree, const ScatterArgs& in, ScheduleBuilder& schedule);
 
 }  // namespace weft::algorithm

@@ -8,6 +8,7 @@ namespace weft {
 namespace {
 
 using algorithm::Family;
+using algorithm::InPlace;
 using algorithm::Problem;
 
 Status check_buffer(const char* name, const void* buffer, std::int64_t bytes) {
@@ -49,6 +50,17 @@ Result<std::int64_t> total_bytes(const Call& call, Rank blocks) {
     return static_cast<std::int64_t>(call.count * element);
 }
 
+bool is_in_place(InPlace allowed, const Call& call, Place place) {
+    const bool is_root = place.rank == call.root;
+    switch (allowed) {
+        case InPlace::never: return false;
+        case InPlace::send: return call.send_buf == WEFT_IN_PLACE;
+        case InPlace::send_at_root: return is_root && call.send_buf == WEFT_IN_PLACE;
+        case InPlace::recv_at_root: return is_root && call.recv_buf == WEFT_IN_PLACE;
+    }
+    return false;
+}
+
 Problem problem_of(const Signature& s, Place place) {
     return {place.rank,      place.ranks, s.root, s.bytes,
             s.element_bytes, s.in_place,  {},     s.commutative};
@@ -80,7 +92,7 @@ Result<Checked> check(const Call& call, Place place) {
         // Data that only moves may be described by different types on different ranks.
         signature.element_bytes = static_cast<std::int64_t>(type_bytes(call.type));
     }
-    signature.in_place = family.has_in_place() && call.send_buf == WEFT_IN_PLACE;
+    signature.in_place = is_in_place(family.in_place, call, place);
 
     const Problem problem = problem_of(signature, place);
     const std::int64_t send_bytes = family.send_bytes(problem);

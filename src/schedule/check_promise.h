@@ -38,7 +38,7 @@ struct Promise {
 struct CallShape {
     Rank ranks = 1;
     Rank root = 0;
-    std::int64_t bytes = 0;  // one rank's contribution (bcast, allreduce: the whole vector)
+    std::int64_t bytes = 0;  // one block: what one rank contributes or gets
     std::int64_t element_bytes = 1;
     bool in_place = false;
     bool commutative = false;

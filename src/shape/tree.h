@@ -25,14 +25,23 @@ class Children {
     std::size_t size_ = 0;
 };
 
+// Counted from the root on, a rank's subtree are consecutive ranks: the rank itself at `distance`
+// and those behind it.
 struct Tree {
     std::optional<Rank> parent;  // none: the root
     Children children;
+    Rank distance = 0;
+    Rank subtree = 1;  // ranks in it
 };
 
 // The rank at distance v from the root has the parent at v without its lowest set bit. The child
-// with the largest subtree comes first, so that all are told within ceil(log2 ranks) messages.
+// farthest away has the largest subtree and comes first, so that all are told within
+// ceil(log2 ranks) messages.
 Tree binomial_tree(Rank rank, Rank ranks, Rank root);
+
+// A rank's subtree is halved between two children, the nearer one getting the odd rank. The farther
+// child comes first.
+Tree binary_tree(Rank rank, Rank ranks, Rank root);
 
 // From the root to the next rank, and on around the ring up to the rank before the root.
 Tree chain_tree(Rank rank, Rank ranks, Rank root);

@@ -93,7 +93,7 @@ void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
         for (p.root = grid.any_root ? 0 : roots - 1; p.root < roots; ++p.root) {
             for (std::int64_t bytes : grid.bytes) {
                 p.bytes = bytes;
-                if (bytes > 0 && family.recv == algorithm::Blocks::none) continue;  // no data
+                if (bytes > 0 && family.recv.root == algorithm::Blocks::none) continue;  // no data
                 for (const algorithm::Tuning& tuning : tunings(*subject.second, grid)) {
                     p.tuning = tuning;
                     for_each_kind();

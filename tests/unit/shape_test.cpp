@@ -193,5 +193,46 @@ TEST(Fold, StandingRanksAreNumberedInRankOrder) {
     }
 }
 
+// What gathering along a tree relies on, for every tree of this form.
+void expect_consecutive_subtrees(Tree (*tree_of)(Rank rank, Rank ranks, Rank root)) {
+    for (Rank p = 1; p <= 70; ++p) {
+        for (Rank root : {0, p / 2, p - 1}) {
+            for (Rank r = 0; r < p; ++r) {
+                const Tree tree = tree_of(r, p, root);
+                EXPECT_EQ(tree.distance, (r - root + p) % p);
+                EXPECT_EQ(tree.parent.has_value(), r != root);
+                Rank end = tree.distance + tree.subtree;
+                for (Rank child : tree.children) {  // the farthest first
+                    const Tree below = tree_of(child, p, root);
+                    EXPECT_EQ(*below.parent, r);
+                    EXPECT_EQ(below.distance + below.subtree, end);
+                    end = below.distance;
+                }
+                EXPECT_EQ(end, tree.distance + 1) << "p=" << p << " rank " << r;
+            }
+            EXPECT_EQ(tree_of(root, p, root).subtree, p);
+        }
+    }
+}
+
+TEST(Tree, SubtreesAreConsecutiveFromTheRootOn) {
+    expect_consecutive_subtrees(binomial_tree);
+    expect_consecutive_subtrees(binary_tree);
+    expect_consecutive_subtrees(chain_tree);
+}
+
+TEST(Tree, ABinaryTreeHasTwoChildrenOfEqualSize) {
+    for (Rank p = 1; p <= ranks_max; ++p) {
+        for (Rank r = 0; r < p; ++r) {
+            const Tree tree = binary_tree(r, p, 0);
+            EXPECT_LE(tree.children.size(), 2u);
+            if (tree.children.size() < 2) continue;
+            const Rank far = binary_tree(tree.children.begin()[0], p, 0).subtree;
+            const Rank near = binary_tree(tree.children.begin()[1], p, 0).subtree;
+            EXPECT_TRUE(near == far || near == far + 1) << near << " and " << far;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace weft

@@ -21,7 +21,7 @@ extern const Algorithm allreduce_reduce_bcast = {
     .name = "reduce_bcast",
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
-        "MPICH, 2005, doi:10.1177/1094342005051521, section 4.5",
+        "MPICH, 2005, doi:10.1177/1094342005051521",
     .rounds = [](Size s) -> std::int64_t { return 2 * ceil_log2(s.ranks); },
     .sent_messages_max = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
     .sent_bytes_max = [](Size s) { return s.bytes * ceil_log2(s.ranks); },

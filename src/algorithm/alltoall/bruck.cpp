@@ -1,0 +1,85 @@
+// Alltoall in ceil(log2 ranks) rounds: a block for the rank i ahead travels the powers of two that i
+// is made of. Any number of ranks; for small blocks, because every block is sent several times.
+//
+// Seen from rank r, place i holds the block for rank r + i (modulo ranks). In round k the places with
+// bit k set go 2^k ranks on, and the blocks that arrive take their places. In the end place i holds
+// the block from rank r - i.
+#include <algorithm>
+#include <vector>
+
+#include "algorithm/algorithm.h"
+#include "shape/power.h"
+#include "shape/ring.h"
+
+namespace weft::algorithm {
+namespace {
+
+// The places with bit k set, run by run, copied between `places` and `packed`, where they are
+// consecutive. Returns: all copied.
+OpId copy_runs(Rank ranks, int k, Region places, Region packed, bool pack, OpId after,
+               ScheduleBuilder& schedule) {
+    const std::int64_t bytes = places.bytes / ranks;
+    const std::int64_t length = std::int64_t{1} << k;
+    std::vector<OpId> copied;
+    std::int64_t at = 0;
+    for (std::int64_t first = length; first < ranks; first += 2 * length) {
+        const std::int64_t run = std::min(length, ranks - first) * bytes;
+        const Region place = places.part(first * bytes, run);
+        const Region room = packed.part(at, run);
+        copied.push_back(pack ? schedule.copy(place, room, {after})
+                              : schedule.copy(room, place, {after}));
+        at += run;
+    }
+    return schedule.join(copied);
+}
+
+Status build(const AlltoallArgs& in, ScheduleBuilder& schedule) {
+    if (!in.in_place) schedule.copy(in.from_block(in.rank), in.into_block(in.rank));
+    if (in.ranks == 1) return ok;
+
+    const Region places = schedule.scratch(in.from.bytes);
+    const std::int64_t wrap = (in.ranks - in.rank) * in.bytes;
+    const std::int64_t behind = in.rank * in.bytes;
+    const OpId first = schedule.copy(in.from.part(behind, wrap), places.part(0, wrap));
+    const OpId last = schedule.copy(in.from.part(0, behind), places.part(wrap, behind));
+    OpId ready = schedule.join({first, last});
+
+    for (int k = 0; k < ceil_log2(in.ranks); ++k) {
+        const Neighbours peers = dissemination_peers(in.rank, in.ranks, k);
+        const std::int64_t bytes = count_with_bit(in.ranks, k) * in.bytes;
+        const Region out = schedule.scratch(bytes);
+        const Region arriving = schedule.scratch(bytes);
+        const OpId packed = copy_runs(in.ranks, k, places, out, true, ready, schedule);
+        schedule.send(out, peers.to, {packed});
+        const OpId arrived = schedule.recv(arriving, peers.from);
+        const OpId free = schedule.join({packed, arrived});
+        ready = copy_runs(in.ranks, k, places, arriving, false, free, schedule);
+    }
+    for (Rank i = 1; i < in.ranks; ++i) {
+        const Rank from = around(in.rank, -i, in.ranks);
+        schedule.copy(places.part(i * in.bytes, in.bytes), in.into_block(from), {ready});
+    }
+    return ok;
+}
+
+std::int64_t sent_bytes(Size s) {
+    std::int64_t blocks = 0;
+    for (int k = 0; k < ceil_log2(s.ranks); ++k) blocks += count_with_bit(s.ranks, k);
+    return blocks * s.bytes;
+}
+
+}  // namespace
+
+extern const Algorithm alltoall_bruck = {
+    .name = "bruck",
+    .source =
+        "Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient Algorithms for All-to-All "
+        "Communications in Multiport Message-Passing Systems, 1997, doi:10.1109/71.642949, "
+        "section 3 (index), radix 2",
+    .rounds = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
+    .sent_messages_max = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
+    .sent_bytes_max = sent_bytes,
+    .build = builds<build>,
+};
+
+}  // namespace weft::algorithm

@@ -1,0 +1,38 @@
+// Gather along a binary tree: every rank collects the blocks of its subtree and passes them on in
+// one message. Any number of ranks, any root.
+#include <algorithm>
+
+#include "algorithm/algorithm.h"
+#include "algorithm/trees.h"
+
+namespace weft::algorithm {
+namespace {
+
+Status build(const GatherArgs& in, ScheduleBuilder& schedule) {
+    gather_along(binary_tree(in.rank, in.ranks, in.root), in, schedule);
+    return ok;
+}
+
+// The nearer child's half is at least as large: it comes last.
+std::int64_t rounds_of(std::int64_t ranks) {
+    const std::int64_t near = ranks / 2;
+    const std::int64_t far = ranks - 1 - near;
+    if (near == 0) return 0;
+    if (far == 0) return 1;
+    return std::max(rounds_of(near) + 1, rounds_of(far) + 2);
+}
+
+}  // namespace
+
+extern const Algorithm gather_binary = {
+    .name = "binary",
+    .source =
+        "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
+        "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.1",
+    .rounds = [](Size s) { return rounds_of(s.ranks); },
+    .sent_messages_max = [](Size s) -> std::int64_t { return s.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = [](Size s) { return s.bytes * (s.ranks / 2); },
+    .build = builds<build>,
+};
+
+}  // namespace weft::algorithm

@@ -1,0 +1,40 @@
+// Reduction along a binomial tree. Any number of ranks, any root, also for operations that do not
+// commute: their operands stay in rank order in the tree from rank 0, which sends the result to the
+// root.
+#include "algorithm/algorithm.h"
+#include "algorithm/trees.h"
+#include "shape/power.h"
+
+namespace weft::algorithm {
+namespace {
+
+Status build(const ReduceArgs& in, ScheduleBuilder& schedule) {
+    const Rank top = in.commutative ? in.root : 0;
+    const Tree tree = binomial_tree(in.rank, in.ranks, top);
+    if (top == in.root) {
+        reduce_along(tree, in.from, in.into, schedule);
+        return ok;
+    }
+    const Region sum = in.rank == top ? schedule.scratch(in.from.bytes) : Region{};
+    const OpId reduced = reduce_along(tree, in.from, sum, schedule);
+    if (in.rank == top) schedule.send(sum, in.root, {reduced});
+    if (in.rank == in.root) schedule.recv(in.into, top, {in.in_place ? reduced : no_op});
+    return ok;
+}
+
+}  // namespace
+
+extern const Algorithm reduce_binomial = {
+    .name = "binomial",
+    .source =
+        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
+        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .rounds = [](Size s) -> std::int64_t {
+        return ceil_log2(s.ranks) + (!s.commutative && s.root != 0 ? 1 : 0);
+    },
+    .sent_messages_max = [](Size s) -> std::int64_t { return s.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = [](Size s) { return s.ranks > 1 ? s.bytes : 0; },
+    .build = builds<build>,
+};
+
+}  // namespace weft::algorithm
