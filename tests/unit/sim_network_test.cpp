@@ -95,6 +95,31 @@ TEST(SimNetwork, LanesOvertakeOneAnother) {
     EXPECT_EQ(first, (std::set<std::uint32_t>{0, 1, 2}));
 }
 
+// Streams that come and go leave nothing behind, and what was cut off on one is not taken for a
+// message of the next that is kept in its place.
+TEST(SimNetwork, IdleLanesDoNotAccumulate) {
+    Job job(2, 5);
+    std::array<int, 2> kept{7, 0};
+    (void)job.recv(1, lane(0, 1, 1), kept[1], 1);
+    for (std::uint32_t stream = 2; stream < 20'000; ++stream) {
+        std::uint32_t context = stream % 16 == 0 ? stream : 1;
+        int sent = static_cast<int>(stream);
+        int received = 0;
+        (void)job.send(0, lane(1, stream, context), sent, 2);
+        if (context != 1) {
+            job.network.abandon(0, context);
+            continue;
+        }
+        (void)job.recv(1, lane(0, stream, context), received, 3);
+        job.run(1);
+        ASSERT_EQ(received, sent);
+    }
+    EXPECT_LE(job.network.lanes(), 64u);
+    (void)job.send(0, lane(1, 1, 1), kept[0], 4);
+    job.run(1);
+    EXPECT_EQ(kept[1], 7);
+}
+
 TEST(SimNetwork, UnbufferedSendWaitsForItsReceive) {
     for (std::uint64_t seed = 0; seed < seeds; ++seed) {
         Job job(2, seed, {.buffering = Buffering::never});

@@ -33,17 +33,18 @@ LaneQueue& Lanes::search(std::uint64_t stream) {
 }
 
 // Idle lanes are forgotten here and only here: a program that makes and frees streams for ever
-// does not fill the table, and a stream in use keeps its place meanwhile.
+// does not fill the table, and a stream in use keeps its place meanwhile. Two tables take turns and
+// never shrink: many streams that are used one after the other allocate nothing.
 void Lanes::rebuild() {
     std::size_t busy = 0;
     for (const LaneQueue& lane : table_) busy += lane.used && !lane.idle();
-    std::size_t size = 16;
+    std::size_t size = table_.size();
     while (size < 4 * (busy + 1)) size *= 2;
 
-    std::vector<LaneQueue> old(size);
-    old.swap(table_);
+    spare_.assign(size, {});
+    spare_.swap(table_);
     used_ = 0;
-    for (const LaneQueue& lane : old) {
+    for (const LaneQueue& lane : spare_) {
         if (!lane.used || lane.idle()) continue;
         table_[place_of(lane.stream)] = lane;
         ++used_;

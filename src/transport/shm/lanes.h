@@ -114,6 +114,7 @@ class Lanes {
     void rebuild();
 
     std::vector<LaneQueue> table_;  // open addressing; a power of two
+    std::vector<LaneQueue> spare_;  // the table before the last rebuild
     std::size_t used_ = 0;
     LaneQueue* last_ = table_.data();
 };

@@ -75,23 +75,49 @@ SimNetwork::Index SimNetwork::find_wire(Rank from, Rank to, StreamId stream) {
         const Wire& wire = wires_[table_[slot]];
         if (wire.from == from && wire.to == to && wire.stream == stream) return table_[slot];
     }
-    auto index = static_cast<Index>(wires_.size());
+    if (2 * (wires_.size() - free_wires_.size() + 1) > table_.size()) {
+        forget_idle_wires();
+        rebuild_table();
+        return find_wire(from, to, stream);
+    }
+    if (free_wires_.empty()) {
+        free_wires_.push_back(static_cast<Index>(wires_.size()));
+        wires_.emplace_back();
+    }
+    Index index = free_wires_.back();
+    free_wires_.pop_back();
     table_[slot] = index;
-    Wire& wire = wires_.emplace_back();
+    Wire& wire = wires_[index];
     wire.from = from;
     wire.to = to;
     wire.stream = stream;
-    if (2 * wires_.size() > table_.size()) grow_table();
+    wire.used = true;
     return index;
 }
 
-void SimNetwork::grow_table() {
-    table_.assign(2 * table_.size(), none);
-    std::size_t mask = table_.size() - 1;
+// So that a program that makes and frees streams for ever does not fill the network. What is still
+// to happen on such a wire was cut off; it finds the place in another use.
+void SimNetwork::forget_idle_wires() {
+    for (Index index = 0; index < wires_.size(); ++index) {
+        Wire& wire = wires_[index];
+        if (!wire.used || !wire.is_idle()) continue;
+        std::uint32_t use = wire.use + 1;
+        wire = {};
+        wire.use = use;
+        free_wires_.push_back(index);
+    }
+}
+
+void SimNetwork::rebuild_table() {
+    std::size_t used = wires_.size() - free_wires_.size();
+    std::size_t size = table_.size();
+    while (size < 4 * (used + 1)) size *= 2;
+    table_.assign(size, none);
     for (Index index = 0; index < wires_.size(); ++index) {
         const Wire& wire = wires_[index];
-        std::size_t slot = wire_hash(wire.from, wire.to, wire.stream) & mask;
-        while (table_[slot] != none) slot = (slot + 1) & mask;
+        if (!wire.used) continue;
+        std::size_t slot = wire_hash(wire.from, wire.to, wire.stream) & (size - 1);
+        while (table_[slot] != none) slot = (slot + 1) & (size - 1);
         table_[slot] = index;
     }
 }
@@ -123,8 +149,13 @@ void SimNetwork::schedule(std::int64_t time, Kind kind, Index a, Index b) {
     std::ranges::push_heap(events_, is_later);
 }
 
+void SimNetwork::schedule_wire(std::int64_t time, Kind kind, Index wire) {
+    schedule(time, kind, wire, wires_[wire].use);
+}
+
 void SimNetwork::handle(const Event& event) {
     record('e', static_cast<std::uint64_t>(event.kind), event.a, event.b);
+    if (event.kind <= Kind::tell_recv && wires_[event.a].use != event.b) return;
     switch (event.kind) {
         case Kind::arrive: arrive(event.a); break;
         case Kind::deliver: deliver(event.a); break;
@@ -181,7 +212,7 @@ Posted SimNetwork::post_send(Rank from, Lane lane, Bytes data, Token token) {
     append(messages_, wire.messages, sent);
     ++wire.in_flight;
     wire.last_arrival = std::max(wire.last_arrival, time_ + delay());
-    schedule(wire.last_arrival, Kind::arrive, index);
+    schedule_wire(wire.last_arrival, Kind::arrive, index);
 
     if (buffered && options_.done_at_once && random_.one_in(2)) return Posted::done;
     Index post = add_post(end, lane.peer, nullptr, data.size(), token);
@@ -259,7 +290,7 @@ void SimNetwork::schedule_tells(End end) {
         at.unscheduled = posts_[at.unscheduled].next;
         ++at.scheduled;
         at.last_tell = std::max(at.last_tell, time_ + delay());
-        schedule(at.last_tell, end.sends ? Kind::tell_send : Kind::tell_recv, end.wire);
+        schedule_wire(at.last_tell, end.sends ? Kind::tell_send : Kind::tell_recv, end.wire);
     }
 }
 
@@ -338,7 +369,7 @@ void SimNetwork::match(Index index) {
             deliver(index);
         } else {
             wire.last_delivery = std::max(wire.last_delivery, time_ + delay());
-            schedule(wire.last_delivery, Kind::deliver, index);
+            schedule_wire(wire.last_delivery, Kind::deliver, index);
         }
     }
 }

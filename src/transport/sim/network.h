@@ -57,6 +57,9 @@ class SimNetwork {
     // Stands for everything that happened so far.
     std::uint64_t history_hash() const { return hash_; }
 
+    // How many lanes it keeps a record of.
+    std::size_t lanes() const { return wires_.size(); }
+
     // A line for each post that has not finished: who waits for whom. Empty: nobody.
     std::string pending() const;
 
@@ -119,6 +122,12 @@ class SimNetwork {
         std::uint32_t waiting = 0;  // receives not delivered into
         std::int64_t last_arrival = 0;
         std::int64_t last_delivery = 0;
+        std::uint32_t use = 0;  // counts the wires that had this place
+        bool used = false;
+
+        bool is_idle() const {
+            return sends.posts.head == none && recvs.posts.head == none && messages.head == none;
+        }
     };
 
     struct End {
@@ -138,10 +147,10 @@ class SimNetwork {
     };
 
     enum class Kind : std::uint8_t {
-        arrive,     // a: wire
-        deliver,    // a: wire
-        tell_send,  // a: wire
-        tell_recv,  // a: wire
+        arrive,     // a: wire, b: its use
+        deliver,    // a: wire, b: its use
+        tell_send,  // a: wire, b: its use
+        tell_recv,  // a: wire, b: its use
         kill,       // a: rank
         discover,   // a: rank, b: the dead rank
         tell_lost,  // a: rank, b: the dead rank
@@ -174,10 +183,12 @@ class SimNetwork {
     static void remove_first(std::vector<T>& pool, List& list, Index& free);
 
     Index find_wire(Rank from, Rank to, StreamId stream);
-    void grow_table();
+    void forget_idle_wires();
+    void rebuild_table();
 
     std::int64_t delay();
     void schedule(std::int64_t time, Kind kind, Index a, Index b = 0);
+    void schedule_wire(std::int64_t time, Kind kind, Index wire);
     void handle(const Event& event);
     void record(char what, std::uint64_t a, std::uint64_t b, std::uint64_t c);
 
@@ -208,6 +219,7 @@ class SimNetwork {
 
     std::vector<Node> nodes_;
     std::vector<Wire> wires_;
+    std::vector<Index> free_wires_;
     std::vector<Index> table_;   // open addressing: hash of a wire's name -> wire
     std::vector<Event> events_;  // a heap, the next one first
     std::vector<Post> posts_;
