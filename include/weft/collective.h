@@ -95,6 +95,41 @@ WEFT_API weft_status weft_iallreduce(const void* send_buf, void* recv_buf, size_
 WEFT_API weft_status weft_allreduce(const void* send_buf, void* recv_buf, size_t count,
                                     weft_type type, weft_op op, weft_comm comm);
 
+/* --- Persistent forms ------------------------------------------------------------------------ */
+
+/**
+ * Make a persistent request of a barrier, inactive: weft_start starts it, as often as wanted.
+ * What holds for all persistent forms:
+ *
+ * Shapes    as the nonblocking form. Every start uses the buffers named here.
+ * Lent      the buffers, from a start until its completion; in between they are the caller's.
+ * Agree     the order in which ranks make persistent requests on `comm`. Their starts are in any
+ *           order, also relative to nonblocking calls, and as many on every rank.
+ * Calling   any thread, one at a time per communicator. Local: nothing is sent, nobody waited for.
+ * Cost      the first request with a signature builds a schedule; every one allocates. Starting it
+ *           does not.
+ * Returns   WEFT_OK: *request is inactive, until weft_request_free frees it.
+ *           WEFT_REFUSED_*: nothing was made, *request untouched; does not count in the order.
+ * Source    MPI-5.0 section 6.13
+ */
+WEFT_API weft_status weft_barrier_init(weft_comm comm, weft_request* request);
+
+/** The persistent form of weft_ibcast; see weft_barrier_init. Source: MPI-5.0 section 6.13 */
+WEFT_API weft_status weft_bcast_init(void* buf, size_t count, weft_type type, int root,
+                                     weft_comm comm, weft_request* request);
+
+/** The persistent form of weft_iallgather; see weft_barrier_init. Source: MPI-5.0 section 6.13 */
+WEFT_API weft_status weft_allgather_init(const void* send_buf, void* recv_buf, size_t count,
+                                         weft_type type, weft_comm comm, weft_request* request);
+
+/**
+ * The persistent form of weft_iallreduce; see weft_barrier_init. `op` may be freed at any time.
+ * Source: MPI-5.0 section 6.13
+ */
+WEFT_API weft_status weft_allreduce_init(const void* send_buf, void* recv_buf, size_t count,
+                                         weft_type type, weft_op op, weft_comm comm,
+                                         weft_request* request);
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,6 +3,7 @@
 #define WEFT_REQUEST_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "weft/export.h"
 #include "weft/status.h"
@@ -11,20 +12,69 @@
 extern "C" {
 #endif
 
-/** A started operation. It becomes WEFT_REQUEST_NULL when test or wait completes it. */
+/**
+ * An operation of the program. It is active from its start until a test or wait has completed it.
+ *
+ * A nonblocking one is started by the call that makes it, and becomes WEFT_REQUEST_NULL when it is
+ * completed. A persistent one (weft_allreduce_init, ...) is made inactive, started by weft_start,
+ * inactive again when it is completed, and ended by weft_request_free. Null and inactive requests
+ * are complete wherever one tests or waits.
+ *
+ * One thread may complete what another has started. When several wait for the same nonblocking
+ * request one of them gets its outcome, and the others WEFT_REFUSED_HANDLE.
+ */
 typedef struct weft_request_handle* weft_request;
 
 #define WEFT_REQUEST_NULL ((weft_request)0)
+
+/** As an index or a number of requests: none was active. */
+#define WEFT_NONE ((size_t)-1)
+
+/* --- Persistent requests --------------------------------------------------------------------- */
+
+/**
+ * Start the operation of a persistent request.
+ *
+ * Agree     each rank starts its request of the same operation as often; order does not matter.
+ * Calling   any thread. Does not block.
+ * Cost      allocates nothing.
+ * Returns   WEFT_OK: active. WEFT_REFUSED_STATE: it is active already. WEFT_REFUSED_HANDLE: not a
+ *           persistent request. WEFT_BROKEN_*: its communicator is broken; it stays inactive.
+ *           Failures after the start come from tests and waits.
+ * Source    MPI-5.0 section 3.9
+ */
+WEFT_API weft_status weft_start(weft_request* request);
+
+/**
+ * Start `count` persistent requests, in array order; all of them or none.
+ *
+ * Returns   as weft_start; the detail names the index. A request that is named twice is refused.
+ * Source    MPI-5.0 section 3.9
+ */
+WEFT_API weft_status weft_startall(size_t count, weft_request* requests);
+
+/**
+ * Free an inactive persistent request, which becomes WEFT_REQUEST_NULL. Null is freed already.
+ * Requests that are left when weft_finalize is called are freed by it.
+ *
+ * Calling   any thread. Local.
+ * Returns   WEFT_OK: freed. WEFT_REFUSED_OUTSTANDING: active, persistent or not; nothing changed.
+ *           WEFT_REFUSED_HANDLE: not a request.
+ * Source    MPI-5.0 section 3.7.3
+ */
+WEFT_API weft_status weft_request_free(weft_request* request);
+
+/* --- One request ----------------------------------------------------------------------------- */
 
 /**
  * Has *request completed? Advances pending operations on the way.
  *
  * Calling   any thread, not necessarily the one that started it. Does not block.
- * Returns   WEFT_OK: completed; *request is now WEFT_REQUEST_NULL and the buffers are the caller's.
- *           WEFT_PENDING: not yet. WEFT_OK also for WEFT_REQUEST_NULL.
+ * Returns   WEFT_OK: completed; a nonblocking request is now WEFT_REQUEST_NULL, and the buffers
+ *           are the caller's. WEFT_PENDING: not yet. WEFT_OK also when *request is not active.
  *           WEFT_REFUSED_HANDLE: not a request, or completed before.
- *           WEFT_BROKEN_*: failed (the detail names the rank); *request is now WEFT_REQUEST_NULL
- *           and the buffers are the caller's, contents of receive buffers undefined.
+ *           WEFT_BROKEN_*: failed (the detail names the rank); completed as with WEFT_OK, but the
+ *           contents of receive buffers are undefined.
  * Source    MPI-5.0 section 3.7.3
  */
 WEFT_API weft_status weft_test(weft_request* request);
@@ -40,16 +90,95 @@ WEFT_API weft_status weft_test(weft_request* request);
 WEFT_API weft_status weft_wait(weft_request* request);
 
 /**
- * Return when all `count` requests have completed. Null requests count as completed.
+ * As weft_wait, but no longer than until `deadline_ns` on CLOCK_MONOTONIC.
  *
- * Shapes    requests [count]; statuses [count], or null when only the worst is of interest.
+ * Returns   as weft_wait. WEFT_TIMED_OUT: the operation goes on, and nothing is lost;
+ *           weft_last_detail() names ranks whose messages are awaited, or that have not taken this
+ *           rank's. A deadline that has passed already makes this a test.
+ */
+WEFT_API weft_status weft_wait_until(weft_request* request, int64_t deadline_ns);
+
+/* --- Several requests ------------------------------------------------------------------------ */
+
+/**
+ * Have all `count` requests completed? Completes all of them or none.
+ *
+ * Shapes    requests [count]; statuses [count], or null when only the answer is of interest.
+ * Calling   any thread. Does not block.
+ * Returns   WEFT_OK: all completed well. WEFT_PENDING: none was completed, statuses are untouched.
+ *           WEFT_BROKEN_*: all completed; the first status that is not WEFT_OK in array order.
+ *           WEFT_REFUSED_HANDLE: an entry is not a request; nothing happened. Also for an entry
+ *           that is named twice or was completed by another thread meanwhile; then the others
+ *           have completed.
+ * Source    MPI-5.0 section 3.7.5
+ */
+WEFT_API weft_status weft_testall(size_t count, weft_request* requests, weft_status* statuses);
+
+/**
+ * Return when all `count` requests have completed.
+ *
+ * Shapes    as weft_testall.
  * Calling   any thread.
- * Returns   WEFT_OK when every request completed well; otherwise the first status that is not
- *           WEFT_OK in array order, after all have ended. WEFT_INTERRUPTED: some are still pending.
- *           WEFT_REFUSED_HANDLE: nothing was waited for.
+ * Returns   as weft_testall, never WEFT_PENDING. WEFT_INTERRUPTED: none was completed.
  * Source    MPI-5.0 section 3.7.5
  */
 WEFT_API weft_status weft_waitall(size_t count, weft_request* requests, weft_status* statuses);
+
+/**
+ * As weft_waitall, but no longer than until `deadline_ns` on CLOCK_MONOTONIC.
+ *
+ * Returns   as weft_waitall. WEFT_TIMED_OUT: as from weft_wait_until; none was completed.
+ */
+WEFT_API weft_status weft_waitall_until(size_t count, weft_request* requests, weft_status* statuses,
+                                        int64_t deadline_ns);
+
+/**
+ * Has one of `count` requests completed? Completes the first such one in array order.
+ *
+ * Shapes    requests [count]; *index: of the completed one, WEFT_NONE when none was active.
+ * Calling   any thread. Does not block.
+ * Returns   the status of requests[*index]; WEFT_OK when none was active. WEFT_PENDING: none has
+ *           completed, *index is WEFT_NONE. WEFT_REFUSED_*: as weft_testall.
+ * Source    MPI-5.0 section 3.7.5
+ */
+WEFT_API weft_status weft_testany(size_t count, weft_request* requests, size_t* index);
+
+/**
+ * Return when one of `count` requests has completed.
+ *
+ * Shapes    as weft_testany.
+ * Calling   any thread.
+ * Returns   as weft_testany, never WEFT_PENDING. WEFT_INTERRUPTED: none was completed, *index is
+ *           WEFT_NONE.
+ * Source    MPI-5.0 section 3.7.5
+ */
+WEFT_API weft_status weft_waitany(size_t count, weft_request* requests, size_t* index);
+
+/**
+ * Complete those of `count` requests that can be.
+ *
+ * Shapes    requests [count]; *completed: how many, WEFT_NONE when none was active;
+ *           indices [count], in array order; statuses [count] like indices, or null.
+ * Calling   any thread. Does not block.
+ * Returns   WEFT_OK: *completed have completed well. WEFT_PENDING: none, *completed is 0.
+ *           WEFT_BROKEN_*: the first status that is not WEFT_OK, of those that have completed.
+ *           WEFT_REFUSED_*: as weft_testall.
+ * Source    MPI-5.0 section 3.7.5
+ */
+WEFT_API weft_status weft_testsome(size_t count, weft_request* requests, size_t* completed,
+                                   size_t* indices, weft_status* statuses);
+
+/**
+ * Return when at least one of `count` requests has completed, with all that have.
+ *
+ * Shapes    as weft_testsome.
+ * Calling   any thread.
+ * Returns   as weft_testsome, never WEFT_PENDING. WEFT_INTERRUPTED: none was completed, *completed
+ *           is 0.
+ * Source    MPI-5.0 section 3.7.5
+ */
+WEFT_API weft_status weft_waitsome(size_t count, weft_request* requests, size_t* completed,
+                                   size_t* indices, weft_status* statuses);
 
 /**
  * Make the wait in progress return WEFT_INTERRUPTED; when none is in progress, the next one that

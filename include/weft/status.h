@@ -22,6 +22,7 @@ typedef enum weft_status WEFT_ANY_INT {
     WEFT_PENDING = 1,     /* the operation has not completed */
     WEFT_BUSY = 2,        /* nothing was started; try again later */
     WEFT_INTERRUPTED = 3, /* a wait returned early because weft_interrupt() asked for it */
+    WEFT_TIMED_OUT = 4, /* a wait's deadline has passed; weft_last_detail() names the late ranks */
 
     WEFT_REFUSED_ARGUMENT = -1,    /* an argument is out of range; weft_last_detail() names it */
     WEFT_REFUSED_HANDLE = -2,      /* a handle is null, freed or not of this process */
@@ -45,7 +46,7 @@ typedef enum weft_status WEFT_ANY_INT {
 WEFT_API const char* weft_status_name(weft_status status);
 
 /**
- * The sentence behind the calling thread's last status that was not WEFT_OK.
+ * The sentence behind the calling thread's last status that was neither WEFT_OK nor WEFT_PENDING.
  *
  * Example   "root = 9; expected 0..7 (weft_ibcast)"
  * Calling   any thread, any time. The string is valid until this thread's next Weft call.

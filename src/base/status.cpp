@@ -45,6 +45,7 @@ const char* status_name(weft_status code) {
         WEFT_CASE(WEFT_PENDING);
         WEFT_CASE(WEFT_BUSY);
         WEFT_CASE(WEFT_INTERRUPTED);
+        WEFT_CASE(WEFT_TIMED_OUT);
         WEFT_CASE(WEFT_REFUSED_ARGUMENT);
         WEFT_CASE(WEFT_REFUSED_HANDLE);
         WEFT_CASE(WEFT_REFUSED_STATE);

@@ -2,22 +2,40 @@
 #include "weft/collective.h"
 
 #include "c_api/guard.h"
+#include "communicator/request_list.h"
 
 using namespace weft;
 
 namespace {
 
-weft_status start(const char* function, const Call& call, weft_comm comm, weft_request* request) {
+weft_request handle(Process& process, const Request& request) {
+    return reinterpret_cast<weft_request>(process.requests().handle(request.place));
+}
+
+// `make` is Communicator::start or Communicator::make_persistent.
+template <class Make>
+weft_status make_request(const char* function, weft_comm comm, weft_request* request, Make make) {
     return c_api::guarded_communicator(
         function, comm, [&](Process& process, Communicator& communicator) -> Status {
             if (!request) {
                 return failure(WEFT_REFUSED_ARGUMENT, "request = null; expected a place for it");
             }
-            Result<Request*> started = communicator.start(call);
-            if (!started.is_ok()) return started.status();
-            *request = reinterpret_cast<weft_request>(process.requests().handle((*started)->place));
+            Result<Request*> made = make(communicator);
+            if (!made.is_ok()) return made.status();
+            *request = handle(process, **made);
             return ok;
         });
+}
+
+weft_status start(const char* function, const Call& call, weft_comm comm, weft_request* request) {
+    return make_request(function, comm, request,
+                        [&](Communicator& communicator) { return communicator.start(call); });
+}
+
+weft_status init(const char* function, const Call& call, weft_comm comm, weft_request* request) {
+    return make_request(function, comm, request, [&](Communicator& communicator) {
+        return communicator.make_persistent(call);
+    });
 }
 
 weft_status start_and_wait(const char* function, const Call& call, weft_comm comm) {
@@ -25,9 +43,11 @@ weft_status start_and_wait(const char* function, const Call& call, weft_comm com
         function, comm, [&](Process& process, Communicator& communicator) -> Status {
             Result<Request*> started = communicator.start(call);
             if (!started.is_ok()) return started.status();
+            weft_request request = handle(process, **started);
+            RequestList list(process, &request);
             // The caller would have no handle to come back with.
-            return c_api::wait_and_settle(process, process.requests().handle((*started)->place),
-                                          /*interruptible=*/false);
+            WEFT_RETURN_IF_NOT_OK(list.wait(Enough::all, {.interruptible = false}));
+            return list.settle_all(nullptr);
         });
 }
 
@@ -98,4 +118,27 @@ weft_status weft_allreduce(const void* send_buf, void* recv_buf, size_t count, w
                            weft_op op, weft_comm comm) {
     return start_and_wait("weft_allreduce", allreduce_call(send_buf, recv_buf, count, type, op),
                           comm);
+}
+
+// --- Persistent forms ------------------------------------------------------------------------------
+
+weft_status weft_barrier_init(weft_comm comm, weft_request* request) {
+    return init("weft_barrier_init", barrier_call(), comm, request);
+}
+
+weft_status weft_bcast_init(void* buf, size_t count, weft_type type, int root, weft_comm comm,
+                            weft_request* request) {
+    return init("weft_bcast_init", bcast_call(buf, count, type, root), comm, request);
+}
+
+weft_status weft_allgather_init(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                                weft_comm comm, weft_request* request) {
+    return init("weft_allgather_init", allgather_call(send_buf, recv_buf, count, type), comm,
+                request);
+}
+
+weft_status weft_allreduce_init(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                                weft_op op, weft_comm comm, weft_request* request) {
+    return init("weft_allreduce_init", allreduce_call(send_buf, recv_buf, count, type, op), comm,
+                request);
 }

@@ -79,7 +79,8 @@ weft_status weft_finalize(void) {
             }
             // What ended operations still owe to their peers.
             Executor& executor = process->executor();
-            (void)process->engine().wait_until([&] { return !executor.has_work(); }, false);
+            (void)process->engine().wait_until([&] { return !executor.has_work(); },
+                                               {.interruptible = false});
         }
         process_pointer.store(nullptr, std::memory_order_release);
         finalized = true;

@@ -21,7 +21,7 @@ weft_status guarded(const char* function, Body body) {
     } catch (const std::bad_alloc&) {
         status = failure(WEFT_REFUSED_MEMORY, "out of memory");
     }
-    if (status.code < 0) append_detail(" (%s)", function);
+    if (status.code != WEFT_OK && status.code != WEFT_PENDING) append_detail(" (%s)", function);
     return status.code;
 }
 
@@ -52,9 +52,5 @@ weft_status guarded_communicator(const char* function, weft_comm comm, Body body
         return body(process, *found);
     });
 }
-
-// Waits for one request and settles it. The engine is held. The request goes by its handle, because
-// another thread may settle it meanwhile: that is refused.
-Status wait_and_settle(Process& process, std::uintptr_t handle, bool interruptible = true);
 
 }  // namespace weft::c_api

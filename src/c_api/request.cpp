@@ -1,108 +1,135 @@
 // The bodies of weft/request.h.
 #include "weft/request.h"
 
-#include <string>
-
 #include "c_api/guard.h"
+#include "communicator/request_list.h"
 
 using namespace weft;
 
 namespace {
 
-std::uintptr_t handle_of(weft_request request) { return reinterpret_cast<std::uintptr_t>(request); }
+template <class Body>
+weft_status on_request(const char* function, weft_request* request, Body body) {
+    return c_api::guarded_process(function, [&](Process& process) -> Status {
+        RequestList one(process, request);
+        return body(one);
+    });
+}
 
-// Null with WEFT_OK: the null request, which is complete.
-Result<Request*> find_request(Process& process, const weft_request* request) {
-    if (!request)
-        return failure(WEFT_REFUSED_HANDLE, "request = null; expected a request's address");
-    if (*request == WEFT_REQUEST_NULL) return static_cast<Request*>(nullptr);
-    Request* found = process.requests().find(handle_of(*request));
-    if (!found) {
-        return failure(WEFT_REFUSED_HANDLE,
-                       "request = %p; expected a request that is not completed",
-                       static_cast<void*>(*request));
-    }
-    return found;
+template <class Body>
+weft_status on_requests(const char* function, size_t count, weft_request* requests, Body body) {
+    return c_api::guarded_process(function, [&](Process& process) -> Status {
+        RequestList list(process, count, requests);
+        return body(list);
+    });
+}
+
+Status check_place(const char* name, const size_t* place) {
+    if (place) return ok;
+    return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected a place for it", name);
+}
+
+// Completes everything once `ready`, the answer of test or wait, is ok.
+Status complete_all(RequestList& list, Status ready, weft_status* statuses = nullptr) {
+    return ready.is_ok() ? list.settle_all(statuses) : ready;
+}
+
+// `ready`: test or wait for any.
+template <class Ready>
+Status complete_first(RequestList& list, size_t* index, Ready ready) {
+    WEFT_RETURN_IF_NOT_OK(check_place("index", index));
+    Status status = ready();
+    if (status.is_ok()) return list.settle_first(index);
+    if (status.code > 0) *index = WEFT_NONE;
+    return status;
+}
+
+template <class Ready>
+Status complete_some(RequestList& list, size_t* completed, size_t* indices, weft_status* statuses,
+                     Ready ready) {
+    WEFT_RETURN_IF_NOT_OK(check_place("completed", completed));
+    WEFT_RETURN_IF_NOT_OK(check_place("indices", indices));
+    Status status = ready();
+    if (status.is_ok()) return list.settle_finished(completed, indices, statuses);
+    if (status.code > 0) *completed = 0;
+    return status;
 }
 
 }  // namespace
 
-Status c_api::wait_and_settle(Process& process, std::uintptr_t handle, bool interruptible) {
-    Request* request = nullptr;
-    auto is_done = [&] {
-        request = process.requests().find(handle);
-        return !request || request->is_done();
-    };
-    weft_status waited = process.engine().wait_until(is_done, interruptible);
-    if (waited != WEFT_OK) return failure(waited, "a wait was interrupted");
-    if (!request) {
-        return failure(WEFT_REFUSED_HANDLE,
-                       "request = %p was completed by another thread meanwhile",
-                       reinterpret_cast<void*>(handle));
-    }
-    return request->communicator->settle(*request);
+weft_status weft_start(weft_request* request) {
+    return on_request("weft_start", request, [](RequestList& one) { return one.start(); });
+}
+
+weft_status weft_startall(size_t count, weft_request* requests) {
+    return on_requests("weft_startall", count, requests,
+                       [](RequestList& list) { return list.start(); });
+}
+
+weft_status weft_request_free(weft_request* request) {
+    return on_request("weft_request_free", request, [](RequestList& one) { return one.free(); });
 }
 
 weft_status weft_test(weft_request* request) {
-    return c_api::guarded_process("weft_test", [&](Process& process) -> Status {
-        Result<Request*> found = find_request(process, request);
-        if (!found.is_ok()) return found.status();
-        if (!*found) return ok;
-        if (!(*found)->is_done()) process.engine().progress();
-        if (!(*found)->is_done()) return Status{WEFT_PENDING};
-        *request = WEFT_REQUEST_NULL;
-        return (*found)->communicator->settle(**found);
-    });
+    return on_request("weft_test", request,
+                      [](RequestList& one) { return complete_all(one, one.test(Enough::all)); });
 }
 
 weft_status weft_wait(weft_request* request) {
-    return c_api::guarded_process("weft_wait", [&](Process& process) -> Status {
-        Result<Request*> found = find_request(process, request);
-        if (!found.is_ok()) return found.status();
-        if (!*found) return ok;
-        Status status = c_api::wait_and_settle(process, handle_of(*request));
-        if (status.code != WEFT_INTERRUPTED) *request = WEFT_REQUEST_NULL;
-        return status;
+    return on_request("weft_wait", request,
+                      [](RequestList& one) { return complete_all(one, one.wait(Enough::all)); });
+}
+
+weft_status weft_wait_until(weft_request* request, int64_t deadline_ns) {
+    return on_request("weft_wait_until", request, [&](RequestList& one) {
+        return complete_all(one, one.wait(Enough::all, {.deadline_ns = deadline_ns}));
+    });
+}
+
+weft_status weft_testall(size_t count, weft_request* requests, weft_status* statuses) {
+    return on_requests("weft_testall", count, requests, [&](RequestList& list) {
+        return complete_all(list, list.test(Enough::all), statuses);
     });
 }
 
 weft_status weft_waitall(size_t count, weft_request* requests, weft_status* statuses) {
-    return c_api::guarded_process("weft_waitall", [&](Process& process) -> Status {
-        if (count > 0 && !requests) {
-            return failure(WEFT_REFUSED_ARGUMENT, "requests = null; expected %zu requests", count);
-        }
-        for (size_t i = 0; i < count; ++i) {
-            Result<Request*> found = find_request(process, &requests[i]);
-            if (found.is_ok()) continue;
-            append_detail(" at requests[%zu]", i);
-            return found.status();
-        }
-        Status first_bad = ok;
-        std::string first_detail;
-        size_t bad = 0;
-        for (size_t i = 0; i < count; ++i) {
-            // The same handle twice has been settled by now: a null request.
-            Result<Request*> found = find_request(process, &requests[i]);
-            Status status = ok;
-            if (found.is_ok() && *found) {
-                status = c_api::wait_and_settle(process, handle_of(requests[i]));
-            }
-            if (status.code == WEFT_INTERRUPTED) {
-                for (size_t j = i; statuses && j < count; ++j) statuses[j] = WEFT_PENDING;
-                return status;
-            }
-            requests[i] = WEFT_REQUEST_NULL;
-            if (statuses) statuses[i] = status.code;
-            if (!status.is_ok() && bad++ == 0) {
-                first_bad = status;
-                first_detail = last_detail();
-            }
-        }
-        if (bad > 1) {
-            return failure_of_rank(first_bad.code, first_bad.rank, "%s; %zu requests failed",
-                                   first_detail.c_str(), bad);
-        }
-        return first_bad;
+    return on_requests("weft_waitall", count, requests, [&](RequestList& list) {
+        return complete_all(list, list.wait(Enough::all), statuses);
+    });
+}
+
+weft_status weft_waitall_until(size_t count, weft_request* requests, weft_status* statuses,
+                               int64_t deadline_ns) {
+    return on_requests("weft_waitall_until", count, requests, [&](RequestList& list) {
+        return complete_all(list, list.wait(Enough::all, {.deadline_ns = deadline_ns}), statuses);
+    });
+}
+
+weft_status weft_testany(size_t count, weft_request* requests, size_t* index) {
+    return on_requests("weft_testany", count, requests, [&](RequestList& list) {
+        return complete_first(list, index, [&] { return list.test(Enough::any); });
+    });
+}
+
+weft_status weft_waitany(size_t count, weft_request* requests, size_t* index) {
+    return on_requests("weft_waitany", count, requests, [&](RequestList& list) {
+        return complete_first(list, index, [&] { return list.wait(Enough::any); });
+    });
+}
+
+weft_status weft_testsome(size_t count, weft_request* requests, size_t* completed, size_t* indices,
+                          weft_status* statuses) {
+    return on_requests("weft_testsome", count, requests, [&](RequestList& list) {
+        return complete_some(list, completed, indices, statuses,
+                             [&] { return list.test(Enough::any); });
+    });
+}
+
+weft_status weft_waitsome(size_t count, weft_request* requests, size_t* completed, size_t* indices,
+                          weft_status* statuses) {
+    return on_requests("weft_waitsome", count, requests, [&](RequestList& list) {
+        return complete_some(list, completed, indices, statuses,
+                             [&] { return list.wait(Enough::any); });
     });
 }
 

@@ -1,5 +1,7 @@
 #include "communicator/communicator.h"
 
+#include <limits>
+
 #include "communicator/process.h"
 
 namespace weft {
@@ -14,7 +16,7 @@ Communicator::Communicator(Process& process, Group group, Rank rank, std::string
     process_.executor().add_group(group_);
 }
 
-Result<Request*> Communicator::start(const Call& call) {
+Result<Communicator::Ready> Communicator::make_ready(const Call& call) {
     if (group_.broken.code != WEFT_OK) {
         return broken_status(collective_name(call.collective), group_.broken);
     }
@@ -26,44 +28,99 @@ Result<Request*> Communicator::start(const Call& call) {
         if (!schedule.is_ok()) return schedule.status();
         prepared = &schedules_.insert(checked->signature, std::move(*schedule));
     }
-    Request& request = prepared->take();
+    return Ready{prepared, checked->binding};
+}
+
+Request& Communicator::take(Prepared& prepared) {
+    Request& request = prepared.take();
     request.communicator = this;
     keep();
-    process_.executor().start(request, calls_, checked->binding);
+    return request;
+}
+
+Result<Request*> Communicator::start(const Call& call) {
+    Result<Ready> ready = make_ready(call);
+    if (!ready.is_ok()) return ready.status();
+    Request& request = take(*ready->prepared);
+    request.active = true;
+    process_.executor().start(request, calls_, ready->binding);
     return &request;
 }
 
-Status Communicator::settle(Request& request) {
-    WEFT_ASSERT(request.is_done());
-    Failure failed = request.failure();
-    const char* what = collective_name(request.home.signature.collective);
+Result<Request*> Communicator::make_persistent(const Call& call) {
+    if (persistent_made_ == std::numeric_limits<std::uint32_t>::max()) {
+        return failure(WEFT_REFUSED_MEMORY,
+                       "%u persistent requests were made on %s, and no more can", persistent_made_,
+                       name_.c_str());
+    }
+    Result<Ready> ready = make_ready(call);
+    if (!ready.is_ok()) return ready.status();
+    auto persistent = std::make_unique<Request::Persistent>(
+        Request::Persistent{Stream(group_, persistent_made_ + 1), ready->binding});
+    Request& request = take(*ready->prepared);
+    request.persistent = std::move(persistent);
+    ++persistent_made_;
+    return &request;
+}
+
+Status Communicator::check_start(const Request& request) const {
+    if (!request.is_persistent()) {
+        return failure(WEFT_REFUSED_HANDLE, "%s is started; expected a persistent request",
+                       request.description().c_str());
+    }
+    if (request.active) {
+        return failure(WEFT_REFUSED_STATE, "%s is active; expected a request that is not started",
+                       request.description().c_str());
+    }
+    if (group_.broken.code != WEFT_OK) return broken_status(request.name(), group_.broken);
+    return ok;
+}
+
+void Communicator::start(Request& request) {
+    request.active = true;
+    process_.executor().start(request, request.persistent->stream, request.persistent->binding);
+}
+
+void Communicator::free(Request& request) {
+    WEFT_ASSERT(request.is_persistent() && !request.active);
+    request.persistent.reset();
     schedules_.give_back(request);
-    Status status = failed.code == WEFT_OK ? ok : broken_status(what, failed);
     let_go();
-    return status;
+}
+
+Status Communicator::settle(Request& request) {
+    WEFT_ASSERT(request.active && request.is_done());
+    Failure failed = request.failure();
+    Status outcome = failed.code == WEFT_OK ? ok : broken_status(request.name(), failed);
+    request.active = false;
+    if (!request.is_persistent()) {
+        schedules_.give_back(request);
+        let_go();
+    }
+    return outcome;
 }
 
 void Communicator::let_go() {
     if (--keepers_ == 0 && freed_) process_.end(*this);
 }
 
-Status Communicator::broken_status(const char* what, const Failure& failed) const {
+Status Communicator::broken_status(const std::string& what, const Failure& failed) const {
     switch (failed.code) {
         case WEFT_BROKEN_RANK:
             return failure_of_rank(failed.code, failed.rank,
-                                   "%s on %s: rank %d of the job died or left", what, name_.c_str(),
-                                   failed.rank);
+                                   "%s on %s: rank %d of the job died or left", what.c_str(),
+                                   name_.c_str(), failed.rank);
         case WEFT_BROKEN_MESSAGE:
             return failure_of_rank(failed.code, failed.rank,
                                    "%s on %s: rank %d of the job sent %lld bytes where %lld were "
                                    "expected; the calls do not match",
-                                   what, name_.c_str(), failed.rank,
+                                   what.c_str(), name_.c_str(), failed.rank,
                                    static_cast<long long>(failed.sent_bytes),
                                    static_cast<long long>(failed.expected_bytes));
         default:
             return failure_of_rank(failed.code, failed.rank,
-                                   "%s on %s: the transport to rank %d of the job failed", what,
-                                   name_.c_str(), failed.rank);
+                                   "%s on %s: the transport to rank %d of the job failed",
+                                   what.c_str(), name_.c_str(), failed.rank);
     }
 }
 

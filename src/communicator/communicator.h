@@ -28,25 +28,45 @@ class Communicator {
     // Starts a collective. The request is given back by settle().
     Result<Request*> start(const Call& call);
 
-    // The outcome of a request whose run is done; afterwards its handles are invalid.
+    // A persistent request of a collective, inactive. It takes the communicator's next stream:
+    // every rank makes its persistent requests in the same order, and starts them in any.
+    Result<Request*> make_persistent(const Call& call);
+    // Refuses a persistent request that cannot be started now.
+    Status check_start(const Request& request) const;
+    // REQUIRES: check_start() is ok.
+    void start(Request& request);
+    // REQUIRES: an inactive persistent request. Afterwards its handles are invalid.
+    void free(Request& request);
+
+    // The outcome of an active request whose run is done. Afterwards it is inactive if it is
+    // persistent; otherwise its handles are invalid.
     Status settle(Request& request);
 
-    // Requests that are not settled, and whoever else needs it, keep a freed communicator: the last
-    // one to let go of it ends it.
+    // Requests that are not settled, persistent ones that are not freed, and whoever else needs it,
+    // keep a freed communicator: the last one to let go of it ends it.
     void keep() { ++keepers_; }
     void let_go();
 
     // The answer to a call that `failure` ended.
-    Status broken_status(const char* what, const Failure& failure) const;
+    Status broken_status(const std::string& what, const Failure& failure) const;
 
   private:
     friend class Process;
+
+    // A checked call and its schedule.
+    struct Ready {
+        Prepared* prepared;
+        Binding binding;
+    };
+    Result<Ready> make_ready(const Call& call);
+    Request& take(Prepared& prepared);
 
     Process& process_;
     Group group_;
     Place place_;
     std::string name_;
     Stream calls_;  // stream 0: the nonblocking calls in the order they are made
+    std::uint32_t persistent_made_ = 0;  // as many streams behind stream 0 are taken
     ScheduleCache schedules_;
     std::uint32_t place_in_table_ = 0;
     std::uint32_t keepers_ = 0;

@@ -81,11 +81,8 @@ Status Process::refuse_outstanding() {
     std::uint32_t listed = 0;
     for (Run* run = executor_.first_active(); run && listed < 4;
          run = Executor::next_active(*run)) {
-        const Request& request = Request::of(*run);
         if (listed++ > 0) list += ", ";
-        list += collective_name(request.home.signature.collective);
-        list += " of " + std::to_string(request.home.signature.bytes) + " bytes on ";
-        list += request.communicator->name();
+        list += Request::of(*run).description();
     }
     if (executor_.active() > listed) list += ", ...";
     return failure(WEFT_REFUSED_OUTSTANDING, "%u operations are pending: %s", executor_.active(),

@@ -1,8 +1,20 @@
 #include "communicator/request.h"
 
+#include "communicator/communicator.h"
+
 namespace weft {
 
 Request::Request(Prepared& prepared) : Run(prepared.schedule), home(prepared) {}
+
+std::string Request::name() const {
+    std::string nonblocking = collective_name(home.signature.collective);
+    return is_persistent() ? "persistent " + nonblocking.substr(1) : nonblocking;
+}
+
+std::string Request::description() const {
+    return name() + " of " + std::to_string(home.signature.bytes) + " bytes on " +
+           communicator->name();
+}
 
 Prepared::~Prepared() {
     for (const auto& request : requests) table.remove(request->place);

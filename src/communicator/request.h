@@ -1,11 +1,14 @@
-// What a request handle names: a run, and where it goes back to when it has been settled.
+// What a request handle names: a run, and where it goes back to when it is not needed any more.
 //
 // Requests are made for a schedule once and used again; `Prepared` keeps them with their schedule.
+// A request is active from its start until its outcome has been told. A nonblocking request is
+// given back then; a persistent one stays, inactive, until it is freed.
 // Thread safety: none; the progress engine's lock covers everything here.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/handles.h"
@@ -23,8 +26,23 @@ struct Request : Run {
     // Every run of a process was made as a request.
     static const Request& of(const Run& run) { return static_cast<const Request&>(run); }
 
+    // What every start of a persistent request uses: an order of operations of its own, and the
+    // buffers.
+    struct Persistent {
+        Stream stream;
+        Binding binding;
+    };
+
+    bool is_persistent() const { return persistent != nullptr; }
+    // "iallreduce" or "persistent allreduce".
+    std::string name() const;
+    // "iallreduce of 12 bytes on world"
+    std::string description() const;
+
     Prepared& home;
     Communicator* communicator = nullptr;
+    std::unique_ptr<Persistent> persistent;  // null: nonblocking
+    bool active = false;
     std::uint32_t place = 0;  // in the process's table of requests
     Request* next_free = nullptr;
 };
@@ -51,8 +69,8 @@ struct Prepared {
     Request* free = nullptr;
     std::uint32_t taken = 0;
     std::uint64_t last_used = 0;
-    bool cached =
-        true;  // false: dropped from the cache, lives until its last request is given back
+    // Dropped from the cache; lives until its last request is given back.
+    bool dropped = false;
 };
 
 }  // namespace weft

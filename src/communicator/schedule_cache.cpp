@@ -1,5 +1,7 @@
 #include "communicator/schedule_cache.h"
 
+#include <algorithm>
+
 namespace weft {
 
 ScheduleCache::Set& ScheduleCache::set_of(const Signature& s) {
@@ -43,17 +45,17 @@ Prepared& ScheduleCache::insert(const Signature& signature, Schedule schedule) {
     make_room();
     auto made = std::make_unique<Prepared>(signature, std::move(schedule), table_);
     made->last_used = ++uses_;
-    std::unique_ptr<Prepared>* room = nullptr;
-    for (auto& entry : set_of(signature)) {
-        if (!entry) {
-            room = &entry;
-            break;
-        }
-        if (entry->taken == 0 && (!room || entry->last_used < (*room)->last_used)) room = &entry;
-    }
-    if (!room) {
-        made->cached = false;
-        return *uncached_.emplace_back(std::move(made));
+    Set& set = set_of(signature);
+    auto goes_first = [](const auto& left, const auto& right) {
+        if (!left || !right) return !left && right;
+        if ((left->taken == 0) != (right->taken == 0)) return left->taken == 0;
+        return left->last_used < right->last_used;
+    };
+    auto room = std::ranges::min_element(set, goes_first);
+    if (*room && (*room)->taken > 0) {
+        dropped_.emplace_back();
+        dropped_.back() = std::move(*room);
+        dropped_.back()->dropped = true;
     }
     *room = std::move(made);
     return **room;
@@ -62,8 +64,10 @@ Prepared& ScheduleCache::insert(const Signature& signature, Schedule schedule) {
 void ScheduleCache::give_back(Request& request) {
     Prepared& home = request.home;
     home.give_back(request);
-    if (home.cached || home.taken > 0) return;
-    std::erase_if(uncached_, [&](const auto& entry) { return entry.get() == &home; });
+    if (!home.dropped || home.taken > 0) return;
+    auto place = std::ranges::find(dropped_, &home, &std::unique_ptr<Prepared>::get);
+    std::swap(*place, dropped_.back());
+    dropped_.pop_back();
 }
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 // The schedules of a communicator by call signature. Bounded: sets of a few ways, the least
-// recently used idle entry makes room.
+// recently used entry makes room, an idle one if there is one.
 //
 // Thread safety: none; the progress engine's lock covers it.
 #pragma once
@@ -19,11 +19,11 @@ class ScheduleCache {
     // Null: not there.
     Prepared* find(const Signature& signature);
 
-    // Keeps a schedule that find() did not know. When everything in its set is in use the schedule
-    // is used once and not kept.
+    // Keeps a schedule that find() did not know. What is in use and makes room for it lives on until
+    // its last request is given back.
     Prepared& insert(const Signature& signature, Schedule schedule);
 
-    // A request has been settled.
+    // A request is not needed any more.
     void give_back(Request& request);
 
   private:
@@ -39,7 +39,7 @@ class ScheduleCache {
 
     HandleTable<Request>& table_;
     std::array<Set, sets> sets_;
-    std::vector<std::unique_ptr<Prepared>> uncached_;
+    std::vector<std::unique_ptr<Prepared>> dropped_;  // in use
     std::uint64_t uses_ = 0;
 };
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <system_error>
 
@@ -34,6 +35,10 @@ constexpr std::int64_t thread_spin_ns = 20'000;
 constexpr std::int64_t look_every_ns = 1'000'000;
 // Where spinning would take a core from another rank, a wait gives its core away so often first.
 constexpr int yields_before_sleep = 4;
+
+bool is_past(std::int64_t deadline_ns) {
+    return deadline_ns != Engine::no_deadline && now_ns() >= deadline_ns;
+}
 
 }  // namespace
 
@@ -136,22 +141,34 @@ bool Engine::take_interrupt() {
     return interrupted_.load(std::memory_order_relaxed) && interrupted_.exchange(false);
 }
 
-weft_status Engine::wait(DonePointer done, void* context, bool interruptible) {
+weft_status Engine::wait(DonePointer done, void* context, Patience patience) {
     while (!done(context)) {
-        if (!leader_) return lead(done, context, interruptible);
-        if (interruptible && take_interrupt()) return WEFT_INTERRUPTED;
-        executor_.wake_peers();
-        // What this thread has started may be to do for the leader, announced by no arrival.
-        if (leader_sleeps_ && executor_.has_work()) waiter_wake_.signal();
-        ++followers_;
-        followers_wake_.wait(lock_);
-        --followers_;
+        if (!leader_) return lead(done, context, patience);
+        if (patience.interruptible && take_interrupt()) return WEFT_INTERRUPTED;
+        if (is_past(patience.deadline_ns)) return WEFT_TIMED_OUT;
+        follow(patience.deadline_ns);
     }
     return WEFT_OK;
 }
 
+// Gives up the lock until the leader has something to tell.
+void Engine::follow(std::int64_t deadline_ns) {
+    executor_.wake_peers();
+    // What this thread has started may be to do for the leader, announced by no arrival.
+    if (leader_sleeps_ && executor_.has_work()) waiter_wake_.signal();
+    ++followers_;
+    if (deadline_ns == no_deadline) {
+        followers_wake_.wait(lock_);
+    } else {
+        // The steady clock is the monotonic one.
+        std::chrono::nanoseconds deadline(deadline_ns);
+        followers_wake_.wait_until(lock_, std::chrono::steady_clock::time_point(deadline));
+    }
+    --followers_;
+}
+
 // The calling thread drives until `done`. Spins first, then sleeps on the transports.
-weft_status Engine::lead(DonePointer done, void* context, bool interruptible) {
+weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
     leader_ = true;
     weft_status status = WEFT_OK;
     if (kind() == EngineKind::thread && started_ == executor_.started()) {  // since a leave()
@@ -166,6 +183,10 @@ weft_status Engine::lead(DonePointer done, void* context, bool interruptible) {
         bool moved = executor_.progress();
         if (followers_ > 0) tell_waiters();
         if (done(context)) break;
+        if (is_past(patience.deadline_ns)) {
+            status = WEFT_TIMED_OUT;
+            break;
+        }
         bool yielded = yield_to_contenders();
         if (moved || yielded) {
             polls = yields = 0;
@@ -185,14 +206,14 @@ weft_status Engine::lead(DonePointer done, void* context, bool interruptible) {
             lock();
             continue;
         }
-        if (interruptible && take_interrupt()) {
+        if (patience.interruptible && take_interrupt()) {
             status = WEFT_INTERRUPTED;
             break;
         }
         std::int64_t sleep_begin_ns = now_ns();
         if (arm(Sleeper::waiter)) {
             leader_sleeps_ = true;
-            sleep(Sleeper::waiter);
+            sleep(Sleeper::waiter, patience.deadline_ns);
             leader_sleeps_ = false;
         }
         arm(Sleeper::none);
@@ -214,8 +235,8 @@ weft_status Engine::lead(DonePointer done, void* context, bool interruptible) {
 }
 
 // Gives up the lock until the transports or another thread of this process have something for
-// `sleeper`.
-void Engine::sleep(Sleeper sleeper) {
+// `sleeper`, or until the deadline.
+void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     const Wake& wake = sleeper == Sleeper::waiter ? waiter_wake_ : thread_wake_;
     pollfd descriptors[8];
     nfds_t n = 0;
@@ -227,10 +248,15 @@ void Engine::sleep(Sleeper sleeper) {
         }
     }
     executor_.wake_peers();
+    timespec left{};
+    if (deadline_ns != no_deadline) {
+        std::int64_t left_ns = std::max<std::int64_t>(deadline_ns - now_ns(), 0);
+        left = {left_ns / 1'000'000'000, left_ns % 1'000'000'000};
+    }
     unlock();
-    int woken = poll(descriptors, n, -1);
+    int woken = ppoll(descriptors, n, deadline_ns == no_deadline ? nullptr : &left, nullptr);
     lock();
-    if (woken <= 0) return;  // a signal: the caller looks at interrupted_
+    if (woken <= 0) return;  // a signal or the deadline: the caller looks
     // Who rings a doorbell takes the mark that says whom to ring.
     bool rung = woken > 1 || descriptors[0].revents == 0;
     if (rung && armed_ == sleeper) armed_ = Sleeper::none;
@@ -316,7 +342,7 @@ void Engine::thread_main() {
         } else if (!leader_ && armed_ != Sleeper::none) {
             arm(Sleeper::none);
         }
-        sleep(Sleeper::thread);
+        sleep(Sleeper::thread, no_deadline);
     }
     unlock();
 }

@@ -19,6 +19,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -68,11 +69,18 @@ class Engine {
     // How many runs have ended. Looks only: drives nothing, arms nobody.
     std::uint64_t finished();
 
+    // What else ends a wait.
+    static constexpr std::int64_t no_deadline = std::numeric_limits<std::int64_t>::max();
+    struct Patience {
+        bool interruptible = true;
+        std::int64_t deadline_ns = no_deadline;  // on the monotonic clock
+    };
+
     // Inside a Hold: drive, spin and finally sleep until `done()` is true; evaluated with the lock
-    // held. Returns WEFT_OK or, if it may be interrupted, WEFT_INTERRUPTED.
+    // held. Returns WEFT_OK, or WEFT_INTERRUPTED or WEFT_TIMED_OUT when `patience` allows it.
     template <class Done>
-    weft_status wait_until(Done done, bool interruptible = true) {
-        return wait([](void* d) { return (*static_cast<Done*>(d))(); }, &done, interruptible);
+    weft_status wait_until(Done done, Patience patience) {
+        return wait([](void* d) { return (*static_cast<Done*>(d))(); }, &done, patience);
     }
 
     // Makes a wait return WEFT_INTERRUPTED: the one in progress, or else the next that would block.
@@ -86,11 +94,12 @@ class Engine {
     void unlock() { lock_.unlock(); }
     void leave();
     void linger();
-    weft_status wait(DonePointer done, void* context, bool interruptible);
-    weft_status lead(DonePointer done, void* context, bool interruptible);
+    weft_status wait(DonePointer done, void* context, Patience patience);
+    weft_status lead(DonePointer done, void* context, Patience patience);
+    void follow(std::int64_t deadline_ns);
     bool take_interrupt();
     bool arm(Sleeper sleeper);
-    void sleep(Sleeper sleeper);
+    void sleep(Sleeper sleeper, std::int64_t deadline_ns);
     void ensure_thread();
     void change_kind(EngineKind kind);
     bool yield_to_contenders();

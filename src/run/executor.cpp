@@ -249,7 +249,10 @@ bool Executor::execute(Run& run, Instance instance) {
     }
     if (posted == Posted::busy) return false;
     if (op->is_message()) issued(run, id, state, iteration);
-    if (posted == Posted::done) completed(run, id, state, iteration);
+    if (posted == Posted::done) {
+        run.missing_[instance] = Run::completed_mark;
+        completed(run, id, state, iteration);
+    }
     return true;
 }
 
@@ -393,6 +396,7 @@ void Executor::handle(const Completion& completion) {
         return;
     }
     Instance instance = completion.token.op;
+    run.missing_[instance] = Run::completed_mark;
     if (instance < run.schedule_.ops().size()) {
         completed(run, instance, nullptr, 0);
         return;

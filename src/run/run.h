@@ -40,6 +40,10 @@ class Run {
     Stream* stream() const { return stream_; }
     std::int64_t memory_bytes() const;
 
+    // Ranks of the job, each once: from whom (or, `sends`, to whom) messages of this active run are
+    // not finished. Looks at every operation.
+    std::vector<Rank> late_peers(bool sends) const;
+
   private:
     friend class Executor;
 
@@ -51,6 +55,11 @@ class Run {
         std::vector<std::uint32_t> left_in_row;  // operations not completed
     };
 
+    // In place of the predecessors that an operation misses: it has completed.
+    static constexpr std::uint32_t completed_mark = ~std::uint32_t{0};
+
+    bool is_completed(OpId op) const;
+
     const Schedule& schedule_;
     bool active_ = false;
     bool queued_ = false;  // in the executor's list of runs with ready operations
@@ -61,7 +70,7 @@ class Run {
 
     std::uint32_t unfinished_ = 0;  // operations outside repeats
     std::uint32_t outer_ops_ = 0;
-    std::vector<std::uint32_t> missing_;  // by instance: predecessors not completed
+    std::vector<std::uint32_t> missing_;  // by instance: predecessors not completed, or the mark
     std::vector<RepeatState> repeats_;
     std::vector<LaneHold> next_on_lane_;  // by schedule lane: who issues after this run
 

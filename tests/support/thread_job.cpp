@@ -4,12 +4,20 @@
 
 namespace weft::test {
 
+weft_status ThreadRank::give(Result<Request*> made, weft_request* request) {
+    if (!made.is_ok()) return made.status().code;
+    *request = reinterpret_cast<weft_request>(process_.requests().handle((*made)->place));
+    return WEFT_OK;
+}
+
 weft_status ThreadRank::start(const Call& call, weft_request* request) {
     Engine::Hold hold(process_.engine());
-    Result<Request*> started = process_.world().start(call);
-    if (!started.is_ok()) return started.status().code;
-    *request = reinterpret_cast<weft_request>(process_.requests().handle((*started)->place));
-    return WEFT_OK;
+    return give(process_.world().start(call), request);
+}
+
+weft_status ThreadRank::init(const Call& call, weft_request* request) {
+    Engine::Hold hold(process_.engine());
+    return give(process_.world().make_persistent(call), request);
 }
 
 weft_status ThreadRank::ibarrier(weft_request* request) {
@@ -47,24 +55,18 @@ weft_status ThreadRank::iallreduce(const void* send_buf, void* recv_buf, size_t 
                  request);
 }
 
-Request* ThreadRank::find(weft_request request) {
-    Request* found = process_.requests().find(reinterpret_cast<std::uintptr_t>(request));
-    WEFT_ASSERT(found);
-    return found;
-}
-
 weft_status ThreadRank::test(weft_request* request) {
-    Engine::Hold hold(process_.engine());
-    Request& found = *find(*request);
-    if (!found.is_done()) process_.engine().progress();
-    return found.is_done() ? found.communicator->settle(found).code : WEFT_PENDING;
+    return with({request, 1}, [](RequestList& list) {
+        Status ready = list.test(Enough::all);
+        return ready.is_ok() ? list.settle_all(nullptr) : ready;
+    });
 }
 
 weft_status ThreadRank::wait(weft_request* request) {
-    Engine::Hold hold(process_.engine());
-    Request& found = *find(*request);
-    weft_status waited = process_.engine().wait_until([&] { return found.is_done(); });
-    return waited == WEFT_OK ? found.communicator->settle(found).code : waited;
+    return with({request, 1}, [](RequestList& list) {
+        Status ready = list.wait(Enough::all);
+        return ready.is_ok() ? list.settle_all(nullptr) : ready;
+    });
 }
 
 ThreadJob::ThreadJob(Rank ranks, Options options) : ends_(ranks, options.settings) {

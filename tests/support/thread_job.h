@@ -4,10 +4,12 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "communicator/process.h"
+#include "communicator/request_list.h"
 #include "conformance/shm_world.h"
 #include "weft/request.h"
 
@@ -33,9 +35,18 @@ class ThreadRank {
     weft_status test(weft_request* request);
     weft_status wait(weft_request* request);
 
-  private:
     weft_status start(const Call& call, weft_request* request);
-    Request* find(weft_request request);
+    weft_status init(const Call& call, weft_request* request);
+    // As weft_startall, weft_testany, ...: `body` gets the requests with the engine held.
+    template <class Body>
+    weft_status with(std::span<weft_request> requests, Body body) {
+        Engine::Hold hold(process_.engine());
+        RequestList list(process_, requests.size(), requests.data());
+        return body(list).code;
+    }
+
+  private:
+    weft_status give(Result<Request*> made, weft_request* request);
 
     Process& process_;
 };

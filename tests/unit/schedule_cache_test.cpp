@@ -65,7 +65,7 @@ TEST(ScheduleCache, IsBoundedInMemory) {
     EXPECT_NE(cache.find(signature(99)), nullptr);
 }
 
-TEST(ScheduleCache, UsesAScheduleOnceWhenEverythingIsInUse) {
+TEST(ScheduleCache, KeepsTheLatestWhenEverythingIsInUse) {
     HandleTable<Request> table;
     ScheduleCache cache(table);
     std::vector<Request*> taken;
@@ -77,6 +77,7 @@ TEST(ScheduleCache, UsesAScheduleOnceWhenEverythingIsInUse) {
         handles.push_back(table.handle(request->place));
         EXPECT_EQ(table.find(handles.back()), request);
     }
+    EXPECT_EQ(&cache.find(signature(1999))->take().home, &taken.back()->home);
     for (Request* request : taken) cache.give_back(*request);
     for (std::uintptr_t handle : handles) EXPECT_EQ(table.find(handle), nullptr);
 }

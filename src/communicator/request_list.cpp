@@ -1,0 +1,245 @@
+#include "communicator/request_list.h"
+
+#include <string>
+
+namespace weft {
+namespace {
+
+constexpr int listed_max = 4;  // ranks or operations in a sentence
+
+std::string listed(const std::vector<Rank>& ranks) {
+    std::string list = ranks.size() > 1 ? "ranks " : "rank ";
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        if (i > 0) list += ", ";
+        if (i == listed_max) return list + "...";
+        list += std::to_string(ranks[i]);
+    }
+    return list;
+}
+
+// "iallreduce of 12 bytes on world awaits messages of ranks 1, 2"
+std::string described_wait(const Request& request) {
+    std::string text = request.description();
+    std::vector<Rank> senders = request.late_peers(/*sends=*/false);
+    std::vector<Rank> receivers = request.late_peers(/*sends=*/true);
+    if (!senders.empty()) text += " awaits messages of " + listed(senders);
+    if (!senders.empty() && !receivers.empty()) text += " and";
+    if (!receivers.empty()) text += " has messages to deliver to " + listed(receivers);
+    return text;
+}
+
+}  // namespace
+
+// --- Handles -------------------------------------------------------------------------------------
+
+// Null: WEFT_REQUEST_NULL, or not a request (any more).
+Request* RequestList::find(std::size_t i) const {
+    return process_.requests().find(reinterpret_cast<std::uintptr_t>(requests_[i]));
+}
+
+RequestList::State RequestList::state(std::size_t i) const {
+    if (requests_[i] == WEFT_REQUEST_NULL) return State::inactive;
+    const Request* request = find(i);
+    if (!request) return State::finished;
+    if (!request->active) return State::inactive;
+    return request->is_done() ? State::finished : State::pending;
+}
+
+// Adds to the sentence which request it is about.
+Status RequestList::refuse(Status status, std::size_t i) const {
+    if (!single_) append_detail(" at requests[%zu]", i);
+    return status;
+}
+
+// Every entry is null or a request.
+Status RequestList::check_handles() const {
+    if (!requests_ && single_) {
+        return failure(WEFT_REFUSED_HANDLE, "request = null; expected a request's address");
+    }
+    if (!requests_ && count_ > 0) {
+        return failure(WEFT_REFUSED_ARGUMENT, "requests = null; expected %zu requests", count_);
+    }
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (requests_[i] == WEFT_REQUEST_NULL || find(i)) continue;
+        return refuse(
+            failure(WEFT_REFUSED_HANDLE, "request = %p; expected a request that is not completed",
+                    static_cast<void*>(requests_[i])),
+            i);
+    }
+    return ok;
+}
+
+// --- Start and free ------------------------------------------------------------------------------
+
+// Marks them as active, so that a request that is named twice is found out.
+Status RequestList::check_starts() {
+    Status status = ok;
+    std::size_t good = 0;
+    for (; good < count_; ++good) {
+        Request* request = find(good);
+        status = request ? request->communicator->check_start(*request)
+                         : failure(WEFT_REFUSED_HANDLE,
+                                   "request = WEFT_REQUEST_NULL; expected a persistent request");
+        if (!status.is_ok()) break;
+        request->active = true;
+    }
+    if (status.is_ok()) return ok;
+    for (std::size_t i = 0; i < good; ++i) find(i)->active = false;
+    return refuse(status, good);
+}
+
+Status RequestList::start() {
+    WEFT_RETURN_IF_NOT_OK(check_handles());
+    WEFT_RETURN_IF_NOT_OK(check_starts());
+    for (std::size_t i = 0; i < count_; ++i) {
+        Request& request = *find(i);
+        request.communicator->start(request);
+    }
+    return ok;
+}
+
+Status RequestList::free() {
+    WEFT_RETURN_IF_NOT_OK(check_handles());
+    if (requests_[0] == WEFT_REQUEST_NULL) return ok;
+    Request& request = *find(0);
+    if (request.active) {
+        return failure(WEFT_REFUSED_OUTSTANDING, "%s is active; expected an inactive request",
+                       request.description().c_str());
+    }
+    request.communicator->free(request);
+    requests_[0] = WEFT_REQUEST_NULL;
+    return ok;
+}
+
+// --- Finish --------------------------------------------------------------------------------------
+
+// Whether one has finished or none is active. Looks at them only when a run has ended meanwhile.
+bool RequestList::any_finished() {
+    if (seen_finished_ == process_.executor().finished()) return false;
+    seen_finished_ = process_.executor().finished();
+    bool none_active = true;
+    for (std::size_t i = 0; i < count_; ++i) {
+        State now = state(i);
+        if (now == State::finished) return true;
+        none_active &= now == State::inactive;
+    }
+    return none_active;
+}
+
+bool RequestList::all_finished() {
+    while (first_pending_ < count_ && state(first_pending_) != State::pending) ++first_pending_;
+    if (first_pending_ < count_) return false;
+    // Another thread may have completed a persistent one and started it again.
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (state(i) != State::pending) continue;
+        first_pending_ = i;
+        return false;
+    }
+    return true;
+}
+
+Status RequestList::timed_out() const {
+    std::string text;
+    int pending = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+        const Request* request = find(i);
+        if (!request || state(i) != State::pending) continue;
+        if (pending > 0) text += "; ";
+        if (pending++ == listed_max) {
+            text += "...";
+            break;
+        }
+        text += described_wait(*request);
+    }
+    return failure(WEFT_TIMED_OUT, "%s", text.c_str());
+}
+
+Status RequestList::test(Enough enough) {
+    WEFT_RETURN_IF_NOT_OK(check_handles());
+    if (finished(enough)) return ok;
+    process_.engine().progress();
+    return finished(enough) ? ok : Status{WEFT_PENDING};
+}
+
+Status RequestList::wait(Enough enough, Engine::Patience patience) {
+    WEFT_RETURN_IF_NOT_OK(check_handles());
+    weft_status waited = process_.engine().wait_until([&] { return finished(enough); }, patience);
+    if (waited == WEFT_INTERRUPTED) return failure(waited, "a wait was interrupted");
+    return waited == WEFT_TIMED_OUT ? timed_out() : ok;
+}
+
+// --- Settle --------------------------------------------------------------------------------------
+
+// Completes a request that has finished. The second entry of one that is named twice is refused like
+// one that another thread was faster with.
+Status RequestList::settle(std::size_t i) {
+    Request* request = find(i);
+    if (!request) {
+        Status lost =
+            failure(WEFT_REFUSED_HANDLE, "request = %p was completed by another thread meanwhile",
+                    static_cast<void*>(requests_[i]));
+        requests_[i] = WEFT_REQUEST_NULL;
+        return lost;
+    }
+    if (!request->is_persistent()) requests_[i] = WEFT_REQUEST_NULL;
+    return request->communicator->settle(*request);
+}
+
+// The outcomes of several requests, and their one answer: the first bad one.
+class RequestList::Outcomes {
+  public:
+    void add(Status status) {
+        if (status.is_ok() || bad_++ > 0) return;
+        first_bad_ = status;
+        detail_ = last_detail();
+    }
+
+    Status answer() const {
+        if (bad_ == 0) return ok;
+        std::string others = bad_ > 1 ? "; " + std::to_string(bad_) + " requests failed" : "";
+        return failure_of_rank(first_bad_.code, first_bad_.rank, "%s%s", detail_.c_str(),
+                               others.c_str());
+    }
+
+  private:
+    Status first_bad_ = ok;
+    std::string detail_;
+    std::size_t bad_ = 0;
+};
+
+Status RequestList::settle_all(weft_status* statuses) {
+    Outcomes outcomes;
+    for (std::size_t i = 0; i < count_; ++i) {
+        Status status = state(i) == State::finished ? settle(i) : ok;
+        if (statuses) statuses[i] = status.code;
+        outcomes.add(status);
+    }
+    return outcomes.answer();
+}
+
+Status RequestList::settle_first(std::size_t* index) {
+    *index = WEFT_NONE;
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (state(i) != State::finished) continue;
+        *index = i;
+        return settle(i);
+    }
+    return ok;
+}
+
+Status RequestList::settle_finished(std::size_t* completed, std::size_t* indices,
+                                    weft_status* statuses) {
+    Outcomes outcomes;
+    std::size_t settled = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (state(i) != State::finished) continue;
+        Status status = settle(i);
+        if (statuses) statuses[settled] = status.code;
+        indices[settled++] = i;
+        outcomes.add(status);
+    }
+    *completed = settled > 0 ? settled : WEFT_NONE;
+    return outcomes.answer();
+}
+
+}  // namespace weft
