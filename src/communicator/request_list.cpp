@@ -24,7 +24,7 @@ std::string described_wait(const Request& request) {
     std::vector<Rank> receivers = request.late_peers(/*sends=*/true);
     if (!senders.empty()) text += " awaits messages of " + listed(senders);
     if (!senders.empty() && !receivers.empty()) text += " and";
-    if (!receivers.empty()) text += " has messages to deliver to " + listed(receivers);
+    if (!receivers.empty()) text += " has messages for " + listed(receivers) + " to take";
     return text;
 }
 

@@ -30,23 +30,26 @@ std::int64_t Run::memory_bytes() const {
            schedule_.scratch_bytes();
 }
 
-// In a repeat: in all iterations.
-bool Run::is_completed(OpId op) const {
+// A receive is late until it has completed (in a repeat: in all iterations); a send while it has
+// been handed over and has not completed.
+bool Run::is_late(OpId op) const {
+    const bool sends = schedule_.ops()[op].kind == OpKind::send;
+    auto late = [&](Instance at) {
+        return sends ? missing_[at] == 0 : missing_[at] != completed_mark;
+    };
     const Repeat* repeat = schedule_.repeat_of(op);
-    if (!repeat) return missing_[op] == completed_mark;
+    if (!repeat) return late(op);
+    if (missing_[repeat->entry] != completed_mark) return !sends;
     const RepeatState& state =
         repeats_[static_cast<std::size_t>(repeat - schedule_.repeats().data())];
-    if (missing_[repeat->entry] != completed_mark || state.started < repeat->iterations) {
-        return false;
+    if (!sends && state.started < repeat->iterations) return true;
+    // Of the iterations that have begun, the last ones, a window at most, may not have completed.
+    std::int64_t oldest = std::max<std::int64_t>(state.started - repeat->window, 0);
+    for (std::int64_t i = oldest; i < state.started; ++i) {
+        auto row = static_cast<Instance>(i % (2 * std::int64_t{repeat->window}));
+        if (late(state.first_instance + row * repeat->ops + (op - repeat->first))) return true;
     }
-    // The last iterations, a window at most, are the only ones that may be left.
-    std::int64_t rows = 2 * std::int64_t{repeat->window};
-    for (std::int64_t i = state.started - 1; i >= 0 && i >= state.started - repeat->window; --i) {
-        auto row = static_cast<Instance>(i % rows);
-        Instance at = state.first_instance + row * repeat->ops + (op - repeat->first);
-        if (missing_[at] != completed_mark) return false;
-    }
-    return true;
+    return false;
 }
 
 std::vector<Rank> Run::late_peers(bool sends) const {
@@ -55,9 +58,7 @@ std::vector<Rank> Run::late_peers(bool sends) const {
         const ScheduleLane& l = schedule_.lanes()[lane];
         if (l.sends != sends) continue;
         for (OpId op = 0; op < schedule_.ops().size(); ++op) {
-            if (schedule_.lane_of(op) != static_cast<std::int32_t>(lane) || is_completed(op)) {
-                continue;
-            }
+            if (schedule_.lane_of(op) != static_cast<std::int32_t>(lane) || !is_late(op)) continue;
             late.push_back(stream_->member(l.peer));
             break;
         }

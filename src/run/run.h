@@ -40,8 +40,8 @@ class Run {
     Stream* stream() const { return stream_; }
     std::int64_t memory_bytes() const;
 
-    // Ranks of the job, each once: from whom (or, `sends`, to whom) messages of this active run are
-    // not finished. Looks at every operation.
+    // Ranks of the job that this active run awaits messages of; or, `sends`, that have not taken its
+    // messages. Looks at every operation.
     std::vector<Rank> late_peers(bool sends) const;
 
   private:
@@ -58,7 +58,7 @@ class Run {
     // In place of the predecessors that an operation misses: it has completed.
     static constexpr std::uint32_t completed_mark = ~std::uint32_t{0};
 
-    bool is_completed(OpId op) const;
+    bool is_late(OpId op) const;
 
     const Schedule& schedule_;
     bool active_ = false;

@@ -81,6 +81,21 @@ TEST(Jobs, KeepTheContractOfPendingOperations) {
     EXPECT_EQ(job.status, 0) << job.out << job.err;
 }
 
+void run_program(const std::string& engine, const std::string& program) {
+    Process job("WEFT_ENGINE=" + engine + " " + build + "/weft run --timeout 90 -n 2 " + build +
+                "/tests/conformance/" + program);
+    job.finish();
+    EXPECT_EQ(job.status, 0) << engine << "\n" << job.out << job.err;
+}
+
+TEST(Jobs, KeepTheContractOfRequests) {
+    for (const char* engine : {"manual", "thread"}) run_program(engine, "request_program");
+}
+
+TEST(Jobs, DoNotGrowWithPersistentRequestsThatComeAndGo) {
+    run_program("thread", "memory_program");
+}
+
 TEST(ProgressThread, TakesNoTimeWhenNothingIsPending) {
     Process job(build + "/weft run --timeout 60 -n 2 " + build +
                 "/tests/conformance/quiet_program");

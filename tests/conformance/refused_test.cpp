@@ -138,6 +138,126 @@ TEST_F(Refused, Requests) {
     EXPECT_EQ(weft_waitall(0, nullptr, nullptr), WEFT_OK);
 }
 
+TEST_F(Refused, PersistentForms) {
+    expect_refused(weft_barrier_init(WEFT_COMM_NULL, &request_), WEFT_REFUSED_HANDLE, "comm = ");
+    expect_refused(weft_barrier_init(world_, nullptr), WEFT_REFUSED_ARGUMENT,
+                   "request = null; expected a place for it (weft_barrier_init)");
+    expect_refused(weft_bcast_init(into_, 8, WEFT_INT32, 9, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "root = 9; expected 0..0 (weft_bcast_init)");
+    expect_refused(weft_allgather_init(nullptr, into_, 1, WEFT_INT32, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "send_buf = null; expected a buffer of 4 bytes");
+    expect_refused(weft_allreduce_init(from_, into_, 1, unknown_type_, WEFT_SUM, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT,
+                   "type = 99; expected one of weft_type (weft_allreduce_init)");
+}
+
+TEST_F(Refused, Starts) {
+    expect_refused(weft_start(nullptr), WEFT_REFUSED_HANDLE,
+                   "request = null; expected a request's address (weft_start)");
+    expect_refused(weft_start(&request_), WEFT_REFUSED_HANDLE,
+                   "request = 0x1234; expected a request that is not completed (weft_start)");
+    weft_request null = WEFT_REQUEST_NULL;
+    expect_refused(weft_start(&null), WEFT_REFUSED_HANDLE,
+                   "request = WEFT_REQUEST_NULL; expected a persistent request (weft_start)");
+    expect_refused(weft_startall(1, nullptr), WEFT_REFUSED_ARGUMENT,
+                   "requests = null; expected 1 requests (weft_startall)");
+    weft_request nonblocking = WEFT_REQUEST_NULL;
+    ASSERT_EQ(weft_ibarrier(world_, &nonblocking), WEFT_OK);
+    expect_refused(weft_start(&nonblocking), WEFT_REFUSED_HANDLE,
+                   "ibarrier of 0 bytes on world is started; expected a persistent request");
+
+    // All or none: what stands before the refused one is not started.
+    weft_request requests[3];
+    for (weft_request& request : requests) ASSERT_EQ(weft_barrier_init(world_, &request), WEFT_OK);
+    weft_request twice[3] = {requests[0], requests[1], requests[0]};
+    expect_refused(weft_startall(3, twice), WEFT_REFUSED_STATE,
+                   "persistent barrier of 0 bytes on world is active; expected a request that is "
+                   "not started at requests[2] (weft_startall)");
+    weft_request foreign[3] = {requests[0], requests[1], nonblocking};
+    expect_refused(weft_startall(3, foreign), WEFT_REFUSED_HANDLE, "ibarrier of 0 bytes");
+    ASSERT_EQ(weft_startall(3, requests), WEFT_OK);
+    expect_refused(weft_start(&requests[1]), WEFT_REFUSED_STATE,
+                   "persistent barrier of 0 bytes on world is active; expected a request that is "
+                   "not started (weft_start)");
+    EXPECT_EQ(weft_waitall(3, requests, nullptr), WEFT_OK);
+    for (weft_request& request : requests) EXPECT_EQ(weft_request_free(&request), WEFT_OK);
+    EXPECT_EQ(weft_wait(&nonblocking), WEFT_OK);
+    EXPECT_EQ(weft_startall(0, nullptr), WEFT_OK);
+}
+
+TEST_F(Refused, Frees) {
+    expect_refused(weft_request_free(nullptr), WEFT_REFUSED_HANDLE, "request = null");
+    expect_refused(weft_request_free(&request_), WEFT_REFUSED_HANDLE, "request = 0x1234");
+    // Done, but nobody has asked for the outcome yet.
+    weft_request requests[2];
+    ASSERT_EQ(weft_barrier_init(world_, &requests[0]), WEFT_OK);
+    ASSERT_EQ(weft_start(&requests[0]), WEFT_OK);
+    ASSERT_EQ(weft_ibarrier(world_, &requests[1]), WEFT_OK);
+    expect_refused(weft_request_free(&requests[0]), WEFT_REFUSED_OUTSTANDING,
+                   "persistent barrier of 0 bytes on world is active; expected an inactive request "
+                   "(weft_request_free)");
+    expect_refused(weft_request_free(&requests[1]), WEFT_REFUSED_OUTSTANDING,
+                   "ibarrier of 0 bytes on world is active; expected an inactive request");
+    EXPECT_EQ(weft_waitall(2, requests, nullptr), WEFT_OK);
+    EXPECT_EQ(weft_request_free(&requests[0]), WEFT_OK);
+    EXPECT_EQ(requests[0], WEFT_REQUEST_NULL);
+    EXPECT_EQ(weft_request_free(&requests[0]), WEFT_OK);
+}
+
+TEST_F(Refused, CompletionCalls) {
+    const size_t untold = 7;
+    size_t number = untold;
+    size_t indices[2];
+    weft_status statuses[2] = {WEFT_BUSY, WEFT_BUSY};
+    weft_request requests[2] = {WEFT_REQUEST_NULL, request_};
+    const std::string sentence =
+        "request = 0x1234; expected a request that is not completed at requests[1] (";
+    expect_refused(weft_testall(2, requests, statuses), WEFT_REFUSED_HANDLE,
+                   sentence + "weft_testall)");
+    expect_refused(weft_waitall(2, requests, statuses), WEFT_REFUSED_HANDLE,
+                   sentence + "weft_waitall)");
+    expect_refused(weft_waitall_until(2, requests, statuses, 0), WEFT_REFUSED_HANDLE,
+                   sentence + "weft_waitall_until)");
+    expect_refused(weft_testany(2, requests, &number), WEFT_REFUSED_HANDLE,
+                   sentence + "weft_testany)");
+    expect_refused(weft_waitany(2, requests, &number), WEFT_REFUSED_HANDLE,
+                   sentence + "weft_waitany)");
+    expect_refused(weft_testsome(2, requests, &number, indices, statuses), WEFT_REFUSED_HANDLE,
+                   sentence + "weft_testsome)");
+    expect_refused(weft_waitsome(2, requests, &number, indices, statuses), WEFT_REFUSED_HANDLE,
+                   sentence + "weft_waitsome)");
+    expect_refused(weft_wait_until(&request_, 0), WEFT_REFUSED_HANDLE, "request = 0x1234");
+    expect_refused(weft_wait_until(nullptr, 0), WEFT_REFUSED_HANDLE, "request = null");
+    EXPECT_EQ(number, untold);
+    EXPECT_EQ(statuses[0], WEFT_BUSY);
+    EXPECT_EQ(requests[1], request_);
+
+    expect_refused(weft_testany(1, requests, nullptr), WEFT_REFUSED_ARGUMENT,
+                   "index = null; expected a place for it (weft_testany)");
+    expect_refused(weft_waitany(1, requests, nullptr), WEFT_REFUSED_ARGUMENT, "index = null");
+    expect_refused(weft_testsome(1, requests, nullptr, indices, nullptr), WEFT_REFUSED_ARGUMENT,
+                   "completed = null; expected a place for it (weft_testsome)");
+    expect_refused(weft_waitsome(1, requests, &number, nullptr, nullptr), WEFT_REFUSED_ARGUMENT,
+                   "indices = null; expected a place for it (weft_waitsome)");
+    expect_refused(weft_testall(2, nullptr, nullptr), WEFT_REFUSED_ARGUMENT, "requests = null");
+    expect_refused(weft_waitany(2, nullptr, &number), WEFT_REFUSED_ARGUMENT, "requests = null");
+    expect_refused(weft_waitsome(2, nullptr, &number, indices, nullptr), WEFT_REFUSED_ARGUMENT,
+                   "requests = null; expected 2 requests (weft_waitsome)");
+    EXPECT_EQ(weft_waitany(0, nullptr, &number), WEFT_OK);
+    EXPECT_EQ(number, WEFT_NONE);
+}
+
+TEST_F(Refused, ARequestNamedTwice) {
+    weft_request request = WEFT_REQUEST_NULL;
+    ASSERT_EQ(weft_ibarrier(world_, &request), WEFT_OK);
+    weft_request twice[2] = {request, request};
+    weft_status statuses[2];
+    EXPECT_EQ(weft_waitall(2, twice, statuses), WEFT_REFUSED_HANDLE);
+    EXPECT_EQ(statuses[0], WEFT_OK);
+    EXPECT_EQ(statuses[1], WEFT_REFUSED_HANDLE);
+    EXPECT_EQ(twice[1], WEFT_REQUEST_NULL);
+}
+
 TEST_F(Refused, NothingWithOneRank) {
     from_[3] = 42;
     EXPECT_EQ(weft_allgather(from_, into_, 8, WEFT_INT32, world_), WEFT_OK);

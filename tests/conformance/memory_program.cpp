@@ -1,0 +1,66 @@
+// Two ranks make, start, complete and free persistent requests for ever: their memory does not
+// grow. Ends with status 1 and a sentence otherwise.
+#include <malloc.h>
+#include <unistd.h>
+#include <weft/weft.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+
+namespace {
+
+constexpr int cycles = 100'000;
+constexpr long may_grow_bytes = 1 << 20;  // one lane record a cycle would be ten times as much
+
+int fail(const char* what) {
+    std::fprintf(stderr, "%s: %s\n", what, weft_last_detail());
+    return 1;
+}
+
+// What malloc has handed out; where a sanitizer has taken malloc's place, what is resident.
+long memory_bytes() {
+    struct mallinfo2 info = mallinfo2();
+    if (info.uordblks > 0) return static_cast<long>(info.uordblks + info.hblkhd);
+    long pages = 0;
+    std::ifstream statm("/proc/self/statm");
+    statm >> pages >> pages;
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+int cycle(weft_comm world, int number) {
+    std::int64_t value = 1;
+    weft_request request;
+    if (weft_allreduce_init(WEFT_IN_PLACE, &value, 1, WEFT_INT64, WEFT_SUM, world, &request) !=
+        WEFT_OK) {
+        return fail("init");
+    }
+    // The others are never started.
+    if (number % 4 == 0) {
+        if (weft_start(&request) != WEFT_OK) return fail("start");
+        if (weft_wait(&request) != WEFT_OK || value != 2) return fail("wait");
+    }
+    return weft_request_free(&request) == WEFT_OK ? 0 : fail("free");
+}
+
+}  // namespace
+
+int main() {
+    if (weft_init() != WEFT_OK) return fail("weft_init");
+    weft_comm world = weft_comm_world();
+    int number = 0;
+    for (; number < cycles / 10; ++number) {
+        if (cycle(world, number) != 0) return 1;
+    }
+    const long before = memory_bytes();
+    for (; number < cycles; ++number) {
+        if (cycle(world, number) != 0) return 1;
+    }
+    const long grown = memory_bytes() - before;
+    if (grown > may_grow_bytes) {
+        std::fprintf(stderr, "%ld bytes more after %d cycles; expected at most %ld\n", grown,
+                     cycles, may_grow_bytes);
+        return 1;
+    }
+    return weft_finalize() == WEFT_OK ? 0 : fail("weft_finalize");
+}

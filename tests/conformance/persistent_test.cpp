@@ -1,0 +1,281 @@
+// Persistent requests: a rerun equals the first run, ranks start them in any order, restarting
+// allocates nothing, and a broken communicator leaves them to be freed.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+#include <numeric>
+
+#include "base/clock.h"
+#include "support/thread_job.h"
+#include "support/world.h"
+#include "weft/collective.h"
+
+namespace {
+
+thread_local bool counting = false;
+long allocations = 0;
+
+}  // namespace
+
+// Not inlined: the compiler would see new and free as a pair that does not belong together.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+    if (counting) ++allocations;
+    if (void* p = std::malloc(bytes)) return p;
+    throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new[](std::size_t bytes) { return operator new(bytes); }
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete[](void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+
+namespace weft::test {
+namespace {
+
+using Values = std::vector<std::int64_t>;
+
+Call barrier() { return {.collective = Collective::barrier}; }
+Call bcast(Values& values, int root) {
+    return {.collective = Collective::bcast,
+            .recv_buf = values.data(),
+            .count = values.size(),
+            .type = WEFT_INT64,
+            .root = root};
+}
+Call allgather(const void* from, Values& into, std::size_t count) {
+    return {.collective = Collective::allgather,
+            .send_buf = from,
+            .recv_buf = into.data(),
+            .count = count,
+            .type = WEFT_INT64};
+}
+Call sum(const void* from, Values& into) {
+    return {.collective = Collective::allreduce,
+            .send_buf = from,
+            .recv_buf = into.data(),
+            .count = into.size(),
+            .type = WEFT_INT64,
+            .op = WEFT_SUM};
+}
+
+// What one rank has: a persistent request of each kind, on buffers that each round fills anew.
+struct Everything {
+    Everything(Rank own, Rank all, std::size_t count)
+        : rank(own),
+          ranks(all),
+          sent(count),
+          summed(count),
+          gathered(count * static_cast<std::size_t>(all)),
+          in_place(count),
+          cast(count) {}
+
+    std::vector<Call> calls() {
+        return {sum(sent.data(), summed), allgather(sent.data(), gathered, sent.size()),
+                sum(WEFT_IN_PLACE, in_place), bcast(cast, ranks - 1), barrier()};
+    }
+    static std::int64_t value(Rank of, int round, std::size_t i) {
+        return of * 1000 + round * 17 + static_cast<std::int64_t>(i);
+    }
+    void fill(int round) {
+        for (std::size_t i = 0; i < sent.size(); ++i) {
+            sent[i] = in_place[i] = value(rank, round, i);
+            cast[i] = rank == ranks - 1 ? value(rank, round, i) : -1;
+        }
+        std::ranges::fill(summed, -1);
+        std::ranges::fill(gathered, -1);
+    }
+    bool is_right(int round) const {
+        for (std::size_t i = 0; i < sent.size(); ++i) {
+            std::int64_t total = 0;
+            for (Rank r = 0; r < ranks; ++r) {
+                total += value(r, round, i);
+                if (gathered[static_cast<std::size_t>(r) * sent.size() + i] != value(r, round, i))
+                    return false;
+            }
+            if (summed[i] != total || in_place[i] != total) return false;
+            if (cast[i] != value(ranks - 1, round, i) || sent[i] != value(rank, round, i))
+                return false;
+        }
+        return true;
+    }
+
+    Rank rank;
+    Rank ranks;
+    Values sent, summed, gathered, in_place, cast;
+};
+
+template <class T>
+void shuffle(std::vector<T>& items, Prng& random) {
+    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random.below(i)]);
+}
+
+weft_status wait_all(ThreadRank& rank, std::vector<weft_request>& requests) {
+    return rank.with(requests, [](RequestList& list) {
+        Status ready = list.wait(Enough::all);
+        return ready.is_ok() ? list.settle_all(nullptr) : ready;
+    });
+}
+
+class Persistent : public testing::TestWithParam<EngineKind> {};
+INSTANTIATE_TEST_SUITE_P(Engine, Persistent,
+                         testing::Values(EngineKind::manual, EngineKind::thread),
+                         [](const auto& engine) {
+                             return engine.param == EngineKind::manual ? "manual" : "thread";
+                         });
+
+TEST_P(Persistent, RerunEqualsTheFirstRun) {
+    for (std::size_t count : {1u, 300u, 40'000u}) {
+        ThreadJob job(3, {.engine = GetParam(), .may_spin = false});
+        job.run([&](ThreadRank& rank) {
+            Everything mine(rank.rank(), 3, count);
+            std::vector<weft_request> requests;
+            for (const Call& call : mine.calls())
+                ASSERT_EQ(rank.init(call, &requests.emplace_back()), WEFT_OK) << last_detail();
+            const std::vector<weft_request> made = requests;
+            for (int round = 0; round < 6; ++round) {
+                mine.fill(round);
+                ASSERT_EQ(rank.with(requests, [](RequestList& list) { return list.start(); }),
+                          WEFT_OK);
+                ASSERT_EQ(wait_all(rank, requests), WEFT_OK);
+                ASSERT_TRUE(mine.is_right(round)) << "rank " << rank.rank() << " round " << round;
+                ASSERT_EQ(requests, made);
+            }
+        });
+    }
+}
+
+// Each rank in an order of its own, anew in each round, with nonblocking calls in between.
+TEST_P(Persistent, StartInAnyOrder) {
+    ThreadJob job(3, {.engine = GetParam(), .may_spin = false});
+    job.run([&](ThreadRank& rank) {
+        Prng random(static_cast<std::uint64_t>(rank.rank()) + 1);
+        Everything mine(rank.rank(), 3, 2000);
+        std::vector<weft_request> requests;
+        for (const Call& call : mine.calls())
+            ASSERT_EQ(rank.init(call, &requests.emplace_back()), WEFT_OK);
+        for (int round = 0; round < 40; ++round) {
+            mine.fill(round);
+            shuffle(requests, random);
+            std::int64_t seven = rank.rank() == 0 ? 7 : 0;
+            weft_request call = WEFT_REQUEST_NULL;
+            const std::size_t call_after = random.below(requests.size());
+            for (std::size_t i = 0; i < requests.size(); ++i) {
+                ASSERT_EQ(rank.with({&requests[i], 1}, [](RequestList& r) { return r.start(); }),
+                          WEFT_OK);
+                if (i == call_after) {
+                    ASSERT_EQ(rank.ibcast(&seven, 1, WEFT_INT64, 0, &call), WEFT_OK);
+                }
+            }
+            shuffle(requests, random);
+            for (weft_request& request : requests) ASSERT_EQ(rank.wait(&request), WEFT_OK);
+            ASSERT_EQ(rank.wait(&call), WEFT_OK);
+            ASSERT_TRUE(mine.is_right(round)) << "rank " << rank.rank() << " round " << round;
+            ASSERT_EQ(seven, 7);
+        }
+    });
+}
+
+TEST(PersistentUnderReordering, StartInAnyOrder) {
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        const auto ranks = static_cast<Rank>(2 + seed % 4);
+        World world(ranks, seed, {.busy_one_in = seed % 3 == 0 ? 7u : 0u});
+        Prng random(seed);
+        std::vector<Everything> all;
+        std::vector<std::pair<Rank, Request*>> requests;
+        for (Rank rank = 0; rank < ranks; ++rank) all.emplace_back(rank, ranks, 5);
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            for (const Call& call : all[static_cast<std::size_t>(rank)].calls()) {
+                Result<Request*> made = world.world(rank).make_persistent(call);
+                ASSERT_TRUE(made.is_ok()) << last_detail();
+                requests.push_back({rank, *made});
+            }
+        }
+        for (int round = 0; round < 3; ++round) {
+            for (Everything& rank : all) rank.fill(round);
+            shuffle(requests, random);
+            for (auto [rank, request] : requests) {
+                Engine::Hold hold(world.process(rank).engine());
+                world.world(rank).start(*request);
+            }
+            for (weft_status code : world.finish(requests)) ASSERT_EQ(code, WEFT_OK);
+            for (Everything& rank : all) {
+                ASSERT_TRUE(rank.is_right(round)) << "seed " << seed << " rank " << rank.rank;
+            }
+        }
+        for (auto [rank, request] : requests) world.world(rank).free(*request);
+    }
+}
+
+// More of them than one table of lanes holds, one after the other: both ranks driven by this thread.
+TEST(Persistent, RestartAllocatesNothing) {
+    ThreadJob job(2, {.engine = EngineKind::manual});
+    constexpr int operations = 30;
+    std::vector<Values> values(2 * operations, Values(500, 1));
+    std::vector<weft_request> requests(2 * operations);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        ASSERT_EQ(
+            job.at(static_cast<Rank>(i % 2)).init(sum(WEFT_IN_PLACE, values[i]), &requests[i]),
+            WEFT_OK);
+    }
+    auto round = [&] {
+        for (std::size_t i = 0; i < requests.size(); i += 2) {
+            for (std::size_t rank : {0u, 1u}) {
+                ASSERT_EQ(job.at(static_cast<Rank>(rank))
+                              .with({&requests[i + rank], 1},
+                                    [](RequestList& list) { return list.start(); }),
+                          WEFT_OK);
+            }
+            bool open[2] = {true, true};
+            std::int64_t deadline = now_ns() + 20'000'000'000;
+            while (open[0] || open[1]) {
+                for (std::size_t rank : {0u, 1u}) {
+                    if (!open[rank]) continue;
+                    weft_status status = job.at(static_cast<Rank>(rank)).test(&requests[i + rank]);
+                    ASSERT_TRUE(status == WEFT_OK || status == WEFT_PENDING);
+                    open[rank] = status == WEFT_PENDING;
+                }
+                ASSERT_LT(now_ns(), deadline);
+            }
+        }
+    };
+    for (int i = 0; i < 5; ++i) round();
+    counting = true;
+    for (int i = 0; i < 5; ++i) round();
+    counting = false;
+    EXPECT_EQ(allocations, 0);
+    EXPECT_EQ(values[0][0], 1 << 10);
+}
+
+TEST(Persistent, EndWithTheirCommunicatorAndCanOnlyBeFreed) {
+    World world(3, 11);
+    Values active_values[3] = {Values(4, 1), Values(4, 1), Values(4, 1)};
+    std::vector<std::pair<Rank, Request*>> active;
+    std::vector<Request*> idle;
+    for (Rank rank = 0; rank < 3; ++rank) {
+        active.push_back(
+            {rank, *world.world(rank).make_persistent(sum(WEFT_IN_PLACE, active_values[rank]))});
+        idle.push_back(*world.world(rank).make_persistent(barrier()));
+    }
+    for (Rank rank = 0; rank < 2; ++rank) {
+        Engine::Hold hold(world.process(rank).engine());
+        world.world(rank).start(*active[static_cast<std::size_t>(rank)].second);
+    }
+    world.network().kill(2);
+    active.pop_back();
+    for (weft_status code : world.finish(active)) EXPECT_EQ(code, WEFT_BROKEN_RANK);
+    EXPECT_STREQ(last_detail(), "persistent allreduce on world: rank 2 of the job died or left");
+    for (Rank rank = 0; rank < 2; ++rank) {
+        auto r = static_cast<std::size_t>(rank);
+        EXPECT_EQ(world.world(rank).check_start(*active[r].second).code, WEFT_BROKEN_RANK);
+        EXPECT_EQ(world.world(rank).check_start(*idle[r]).code, WEFT_BROKEN_RANK);
+        EXPECT_STREQ(last_detail(), "persistent barrier on world: rank 2 of the job died or left");
+        EXPECT_FALSE(idle[r]->active);
+        EXPECT_EQ(world.world(rank).make_persistent(barrier()).status().code, WEFT_BROKEN_RANK);
+        world.world(rank).free(*active[r].second);
+        world.world(rank).free(*idle[r]);
+    }
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,174 @@
+// The request interface as a program calls it, on two ranks; rank 1 is late where rank 0 looks at
+// what is pending. Ends with status 1 and a sentence when something does not hold.
+#include <time.h>
+#include <unistd.h>
+#include <weft/weft.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+namespace {
+
+#define EXPECT(condition)                                                                         \
+    do {                                                                                          \
+        if (!(condition)) {                                                                       \
+            std::fprintf(stderr, "line %d: %s does not hold; detail: %s\n", __LINE__, #condition, \
+                         weft_last_detail());                                                     \
+            return 1;                                                                             \
+        }                                                                                         \
+    } while (0)
+
+bool detail_is(const char* text) { return std::strcmp(weft_last_detail(), text) == 0; }
+
+std::int64_t in_ms(std::int64_t ms) {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1'000'000'000 + now.tv_nsec + ms * 1'000'000;
+}
+
+struct Buffers {
+    double sum[4];
+    double from[4];
+    double gathered[8];
+    double cast[4];
+};
+
+// Persistent requests of every kind, restarted; the ranks start them in opposite orders.
+int every_kind(weft_comm world, int rank) {
+    Buffers b{};
+    weft_request requests[4];
+    EXPECT(weft_allreduce_init(WEFT_IN_PLACE, b.sum, 4, WEFT_FLOAT64, WEFT_SUM, world,
+                               &requests[0]) == WEFT_OK);
+    EXPECT(weft_allgather_init(b.from, b.gathered, 4, WEFT_FLOAT64, world, &requests[1]) ==
+           WEFT_OK);
+    EXPECT(weft_bcast_init(b.cast, 4, WEFT_FLOAT64, 1, world, &requests[2]) == WEFT_OK);
+    EXPECT(weft_barrier_init(world, &requests[3]) == WEFT_OK);
+    for (int round = 0; round < 50; ++round) {
+        for (int i = 0; i < 4; ++i) {
+            b.sum[i] = b.from[i] = round + rank + i;
+            b.cast[i] = rank == 1 ? round - i : -1;
+        }
+        if (round % 2 == 0) {
+            EXPECT(weft_startall(4, requests) == WEFT_OK);
+        } else {
+            for (int i = 0; i < 4; ++i)
+                EXPECT(weft_start(&requests[rank == 0 ? i : 3 - i]) == WEFT_OK);
+        }
+        weft_status statuses[4] = {WEFT_PENDING, WEFT_PENDING, WEFT_PENDING, WEFT_PENDING};
+        if (round % 3 == 0) {
+            weft_status status = WEFT_PENDING;
+            while (status == WEFT_PENDING) status = weft_testall(4, requests, statuses);
+            EXPECT(status == WEFT_OK);
+        } else {
+            EXPECT(weft_waitall(4, requests, statuses) == WEFT_OK);
+        }
+        for (int i = 0; i < 4; ++i) {
+            EXPECT(statuses[i] == WEFT_OK);
+            EXPECT(b.sum[i] == 2 * (round + i) + 1);
+            EXPECT(b.gathered[i] == round + i && b.gathered[4 + i] == round + 1 + i);
+            EXPECT(b.cast[i] == round - i);
+        }
+    }
+    for (weft_request& request : requests) {
+        EXPECT(weft_test(&request) == WEFT_OK && weft_wait(&request) == WEFT_OK);
+        EXPECT(request != WEFT_REQUEST_NULL);
+        weft_request freed = request;
+        EXPECT(weft_request_free(&request) == WEFT_OK && request == WEFT_REQUEST_NULL);
+        EXPECT(weft_request_free(&request) == WEFT_OK);
+        EXPECT(weft_start(&freed) == WEFT_REFUSED_HANDLE);
+    }
+    return 0;
+}
+
+// Rank 0 looks at requests of all kinds while rank 1 is late. requests[]: null, inactive,
+// persistent, nonblocking.
+int look_at_pending(weft_comm world, weft_request* requests) {
+    double* no_values = nullptr;
+    EXPECT(weft_barrier_init(world, &requests[1]) == WEFT_OK);
+    EXPECT(weft_bcast_init(no_values, 0, WEFT_FLOAT64, 1, world, &requests[2]) == WEFT_OK);
+    EXPECT(weft_start(&requests[2]) == WEFT_OK);
+    EXPECT(weft_ibarrier(world, &requests[3]) == WEFT_OK);
+    weft_request before[4];
+    std::memcpy(before, requests, sizeof before);
+
+    size_t index = 5, completed = 5, indices[4];
+    EXPECT(weft_testany(4, requests, &index) == WEFT_PENDING && index == WEFT_NONE);
+    EXPECT(weft_testsome(4, requests, &completed, indices, nullptr) == WEFT_PENDING);
+    EXPECT(completed == 0);
+    EXPECT(weft_testall(4, requests, nullptr) == WEFT_PENDING);
+    EXPECT(weft_testany(2, requests, &index) == WEFT_OK && index == WEFT_NONE);
+    EXPECT(weft_waitany(2, requests, &index) == WEFT_OK && index == WEFT_NONE);
+    EXPECT(weft_waitsome(2, requests, &completed, indices, nullptr) == WEFT_OK);
+    EXPECT(completed == WEFT_NONE);
+
+    EXPECT(weft_wait_until(&requests[3], in_ms(20)) == WEFT_TIMED_OUT);
+    EXPECT(detail_is("ibarrier of 0 bytes on world awaits messages of rank 1 (weft_wait_until)"));
+    EXPECT(weft_waitall_until(4, requests, nullptr, in_ms(20)) == WEFT_TIMED_OUT);
+    EXPECT(
+        detail_is("persistent bcast of 0 bytes on world awaits messages of rank 1; ibarrier of 0 "
+                  "bytes on world awaits messages of rank 1 (weft_waitall_until)"));
+    // A pending test leaves the sentence alone.
+    EXPECT(weft_test(&requests[2]) == WEFT_PENDING);
+    EXPECT(std::strstr(weft_last_detail(), "(weft_waitall_until)") != nullptr);
+
+    EXPECT(weft_start(&requests[2]) == WEFT_REFUSED_STATE);
+    EXPECT(
+        detail_is("persistent bcast of 0 bytes on world is active; expected a request that is "
+                  "not started (weft_start)"));
+    EXPECT(weft_startall(4, requests) == WEFT_REFUSED_HANDLE);
+    EXPECT(weft_startall(3, requests + 1) == WEFT_REFUSED_STATE);
+    EXPECT(std::strstr(weft_last_detail(), "at requests[1] (weft_startall)") != nullptr);
+    EXPECT(weft_request_free(&requests[2]) == WEFT_REFUSED_OUTSTANDING);
+    EXPECT(weft_request_free(&requests[3]) == WEFT_REFUSED_OUTSTANDING);
+    EXPECT(
+        detail_is("ibarrier of 0 bytes on world is active; expected an inactive request "
+                  "(weft_request_free)"));
+    EXPECT(weft_finalize() == WEFT_REFUSED_OUTSTANDING);
+    EXPECT(std::strstr(weft_last_detail(),
+                       "2 operations are pending: persistent bcast of 0 bytes "
+                       "on world, ibarrier of 0 bytes on world") != nullptr);
+    EXPECT(std::memcmp(before, requests, sizeof before) == 0);
+    return 0;
+}
+
+int late(weft_comm world, weft_request* requests) {
+    usleep(300'000);
+    EXPECT(weft_barrier_init(world, &requests[1]) == WEFT_OK);
+    EXPECT(weft_bcast_init(nullptr, 0, WEFT_FLOAT64, 1, world, &requests[2]) == WEFT_OK);
+    EXPECT(weft_ibarrier(world, &requests[3]) == WEFT_OK);
+    EXPECT(weft_start(&requests[2]) == WEFT_OK);
+    return 0;
+}
+
+// With requests[] as above, one after the other.
+int complete_one_by_one(weft_request* requests) {
+    const weft_request persistent = requests[2];
+    size_t index = 5, completed = 5, indices[4];
+    weft_status statuses[4];
+    EXPECT(weft_waitany(4, requests, &index) == WEFT_OK && (index == 2 || index == 3));
+    EXPECT(requests[index] == (index == 2 ? persistent : WEFT_REQUEST_NULL));
+    EXPECT(weft_waitsome(4, requests, &completed, indices, statuses) == WEFT_OK);
+    EXPECT(completed == 1 && indices[0] == 5 - index && statuses[0] == WEFT_OK);
+    EXPECT(requests[2] == persistent && requests[3] == WEFT_REQUEST_NULL);
+    EXPECT(weft_waitall_until(4, requests, statuses, 0) == WEFT_OK);
+    EXPECT(weft_wait_until(&requests[2], 0) == WEFT_OK);
+    return 0;
+}
+
+}  // namespace
+
+int main() {
+    EXPECT(weft_init() == WEFT_OK);
+    weft_comm world = weft_comm_world();
+    int rank = -1;
+    EXPECT(weft_comm_rank(world, &rank) == WEFT_OK);
+    if (every_kind(world, rank) != 0) return 1;
+    weft_request requests[4] = {};
+    if ((rank == 0 ? look_at_pending(world, requests) : late(world, requests)) != 0) return 1;
+    if (complete_one_by_one(requests) != 0) return 1;
+    EXPECT(weft_barrier(world) == WEFT_OK);
+    // Inactive requests are freed by this.
+    EXPECT(weft_finalize() == WEFT_OK);
+    return 0;
+}
