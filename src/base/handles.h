@@ -21,7 +21,8 @@ class HandleTable {
     // A place for `object`; find() knows its handle until renew() or remove().
     std::uint32_t add(T* object) {
         if (free_.empty()) {
-            free_.reserve(places_.size() + 1);  // so that remove() never allocates
+            if (places_.size() == places_.capacity()) places_.reserve(2 * places_.size() + 8);
+            free_.reserve(places_.capacity());  // so that remove() never allocates
             places_.push_back({object, 1});
             return static_cast<std::uint32_t>(places_.size()) - 1;
         }

@@ -22,7 +22,7 @@ Prepared::~Prepared() {
 
 Request& Prepared::take() {
     if (!free) {
-        requests.reserve(requests.size() + 1);
+        if (requests.size() == requests.capacity()) requests.reserve(2 * requests.size() + 1);
         auto request = std::make_unique<Request>(*this);
         request->place = table.add(request.get());
         free = request.get();
