@@ -261,6 +261,46 @@ TEST_P(Complete, ADeadlineNamesTheLateRankOfAPipeline) {
     EXPECT_EQ(into, from);
 }
 
+// Who relays large segments to a rank that is late still awaits the segments that have no place yet.
+TEST_P(Complete, ADeadlineNamesBothNeighboursOfARelay) {
+    ThreadJob::Options options{.engine = GetParam()};
+    ASSERT_TRUE(
+        options.selector.force("WEFT_ALGORITHM_BCAST", "chain:segment=100000,window=2").is_ok());
+    ThreadJob job(3, std::move(options));
+    std::vector<std::int64_t> values[3];
+    weft_request requests[3];
+    auto start_bcast = [&](Rank rank) {
+        auto r = static_cast<std::size_t>(rank);
+        values[r].assign(125'000, rank == 0 ? 3 : 0);
+        ASSERT_EQ(job.at(rank).ibcast(values[r].data(), 125'000, WEFT_INT64, 0, &requests[r]),
+                  WEFT_OK);
+    };
+    start_bcast(0);
+    start_bcast(1);
+    const std::string expected =
+        "ibcast of 1000000 bytes on world awaits messages of rank 0 and has messages for rank 2 to "
+        "take";
+    const std::int64_t give_up = now_ns() + 20'000 * ms;
+    std::string detail;
+    while (detail != expected && now_ns() < give_up) {
+        for (Rank rank : {0, 1}) {
+            ASSERT_EQ(all(job.at(rank), {&requests[rank], 1}, {.deadline_ns = now_ns() + ms}),
+                      WEFT_TIMED_OUT);
+            detail = last_detail();
+        }
+    }
+    EXPECT_EQ(detail, expected);
+    start_bcast(2);
+    std::vector<std::thread> waiting;
+    for (Rank rank : {0, 1, 2}) {
+        waiting.emplace_back([&, rank] {
+            EXPECT_EQ(all(job.at(rank), {&requests[rank], 1}, {}), WEFT_OK);
+        });
+    }
+    for (std::thread& thread : waiting) thread.join();
+    EXPECT_EQ(values[2], values[0]);
+}
+
 // The one that sleeps on the transports, and those that sleep behind it.
 TEST_P(Complete, ADeadlineHoldsForEveryThreadThatWaits) {
     ThreadJob job(2, {.engine = GetParam(), .may_spin = false});
