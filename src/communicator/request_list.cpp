@@ -181,8 +181,10 @@ Status RequestList::settle(std::size_t i) {
         requests_[i] = WEFT_REQUEST_NULL;
         return lost;
     }
-    if (!request->is_persistent()) requests_[i] = WEFT_REQUEST_NULL;
-    return request->communicator->settle(*request);
+    const bool stays = request->is_persistent();
+    Status outcome = request->communicator->settle(*request);
+    if (!stays) requests_[i] = WEFT_REQUEST_NULL;
+    return outcome;
 }
 
 // The outcomes of several requests, and their one answer: the first bad one.

@@ -1,12 +1,10 @@
 // Two ranks make, start, complete and free persistent requests for ever: their memory does not
 // grow. Ends with status 1 and a sentence otherwise.
 #include <malloc.h>
-#include <unistd.h>
 #include <weft/weft.h>
 
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 
 namespace {
 
@@ -18,14 +16,16 @@ int fail(const char* what) {
     return 1;
 }
 
-// What malloc has handed out; where a sanitizer has taken malloc's place, what is resident.
+// What malloc has handed out. 0: it cannot be asked (an old C library, or a sanitizer took its place
+// and keeps what is freed).
 long memory_bytes() {
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
     struct mallinfo2 info = mallinfo2();
-    if (info.uordblks > 0) return static_cast<long>(info.uordblks + info.hblkhd);
-    long pages = 0;
-    std::ifstream statm("/proc/self/statm");
-    statm >> pages >> pages;
-    return pages * sysconf(_SC_PAGESIZE);
+    return static_cast<long>(info.uordblks + info.hblkhd);
+#else
+    return 0;
+#endif
 }
 
 int cycle(weft_comm world, int number) {
@@ -53,6 +53,7 @@ int main() {
         if (cycle(world, number) != 0) return 1;
     }
     const long before = memory_bytes();
+    if (before == 0) std::printf("the memory is not measured\n");
     for (; number < cycles; ++number) {
         if (cycle(world, number) != 0) return 1;
     }
