@@ -95,8 +95,7 @@ TEST(SimNetwork, LanesOvertakeOneAnother) {
     EXPECT_EQ(first, (std::set<std::uint32_t>{0, 1, 2}));
 }
 
-// Streams that come and go leave nothing behind, and what was cut off on one is not taken for a
-// message of the next that is kept in its place.
+// Streams that come and go, some of them cut off, leave nothing behind.
 TEST(SimNetwork, IdleLanesDoNotAccumulate) {
     Job job(2, 5);
     std::array<int, 2> kept{7, 0};
