@@ -67,7 +67,7 @@ Result<std::vector<Record>> swap_records(Process& process, Communicator& parent,
         return parent.broken_status(what, parent.group().broken);
     }
     Request& request = **started;
-    (void)process.engine().wait_until([&] { return request.is_done(); }, false);
+    (void)process.engine().wait_until([&] { return request.is_done(); }, {.interruptible = false});
     (void)parent.settle(request);
     // Also when this rank's part had gone well: the others were told that it has not made the
     // communicator, so it must not (see Executor::take_news).

@@ -246,7 +246,7 @@ TEST_P(Complete, ADeadlineNamesAHandfulOfWaits) {
 // A broadcast in many segments is late in the midst of its repeated block, and at its end.
 TEST_P(Complete, ADeadlineNamesTheLateRankOfAPipeline) {
     ThreadJob::Options options{.engine = GetParam()};
-    ASSERT_TRUE(options.selector.force("WEFT_ALGORITHM_BCAST", "chain:segment=8,window=3").is_ok());
+    ASSERT_TRUE(options.selector.force(Collective::bcast, "chain:segment=8,window=3").is_ok());
     ThreadJob job(2, std::move(options));
     std::vector<std::int64_t> from(50, 9);
     std::vector<std::int64_t> into(50);
@@ -264,8 +264,7 @@ TEST_P(Complete, ADeadlineNamesTheLateRankOfAPipeline) {
 // Who relays large segments to a rank that is late still awaits the segments that have no place yet.
 TEST_P(Complete, ADeadlineNamesBothNeighboursOfARelay) {
     ThreadJob::Options options{.engine = GetParam()};
-    ASSERT_TRUE(
-        options.selector.force("WEFT_ALGORITHM_BCAST", "chain:segment=100000,window=2").is_ok());
+    ASSERT_TRUE(options.selector.force(Collective::bcast, "chain:segment=100000,window=2").is_ok());
     ThreadJob job(3, std::move(options));
     std::vector<std::int64_t> values[3];
     weft_request requests[3];

@@ -45,7 +45,7 @@ void print_info() {
     print("transports", names(transports(), [](const char* name) { return name; }));
     for (const algorithm::Family& family : algorithm::catalogue()) {
         print(family.name,
-              names(family.algorithms, [](const algorithm::Entry& entry) { return entry.name; }));
+              names(family.algorithms, [](const algorithm::Algorithm* a) { return a->name; }));
     }
     print("kernel", kernel());
     print("processor", cpu_model());
