@@ -7,8 +7,8 @@ namespace weft {
 Request::Request(Prepared& prepared) : Run(prepared.schedule), home(prepared) {}
 
 std::string Request::name() const {
-    std::string nonblocking = collective_name(home.signature.collective);
-    return is_persistent() ? "persistent " + nonblocking.substr(1) : nonblocking;
+    const char* collective = collective_name(home.signature.collective);
+    return is_persistent() ? std::string("persistent ") + collective : collective;
 }
 
 std::string Request::description() const {

@@ -34,9 +34,9 @@ struct Request : Run {
     };
 
     bool is_persistent() const { return persistent != nullptr; }
-    // "iallreduce" or "persistent allreduce".
+    // "allreduce" or "persistent allreduce".
     std::string name() const;
-    // "iallreduce of 12 bytes on world"
+    // "allreduce of 12 bytes on world"
     std::string description() const;
 
     Prepared& home;

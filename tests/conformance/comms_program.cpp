@@ -168,7 +168,7 @@ void frees() {
     EXPECT(weft_comm_free(&handle) == WEFT_REFUSED_HANDLE);
     if (world_size > 1 && world_rank != 0) {
         EXPECT(weft_finalize() == WEFT_REFUSED_OUTSTANDING);
-        EXPECT(detail_has("iallreduce of 200000 bytes on dup of world"));
+        EXPECT(detail_has("allreduce of 200000 bytes on dup of world"));
     }
     weft_comm other = dup_of(weft_comm_world());
     use(other, everybody());

@@ -38,7 +38,7 @@ int main() {
         EXPECT(weft_ibarrier(world, &barrier) == WEFT_OK);
         EXPECT(weft_test(&barrier) == WEFT_PENDING);
         EXPECT(weft_finalize() == WEFT_REFUSED_OUTSTANDING);
-        EXPECT(detail_has("2 operations are pending: iallreduce of 12 bytes on world, ibarrier"));
+        EXPECT(detail_has("2 operations are pending: allreduce of 12 bytes on world, barrier"));
 
         // Ctrl-C: the handler asks for the wait to return.
         struct sigaction action {};

@@ -164,7 +164,7 @@ TEST_F(Refused, Starts) {
     weft_request nonblocking = WEFT_REQUEST_NULL;
     ASSERT_EQ(weft_ibarrier(world_, &nonblocking), WEFT_OK);
     expect_refused(weft_start(&nonblocking), WEFT_REFUSED_HANDLE,
-                   "ibarrier of 0 bytes on world is started; expected a persistent request");
+                   "barrier of 0 bytes on world is started; expected a persistent request");
 
     // All or none: what stands before the refused one is not started.
     weft_request requests[3];
@@ -174,7 +174,7 @@ TEST_F(Refused, Starts) {
                    "persistent barrier of 0 bytes on world is active; expected a request that is "
                    "not started at requests[2] (weft_startall)");
     weft_request foreign[3] = {requests[0], requests[1], nonblocking};
-    expect_refused(weft_startall(3, foreign), WEFT_REFUSED_HANDLE, "ibarrier of 0 bytes");
+    expect_refused(weft_startall(3, foreign), WEFT_REFUSED_HANDLE, "barrier of 0 bytes");
     ASSERT_EQ(weft_startall(3, requests), WEFT_OK);
     expect_refused(weft_start(&requests[1]), WEFT_REFUSED_STATE,
                    "persistent barrier of 0 bytes on world is active; expected a request that is "
@@ -197,7 +197,7 @@ TEST_F(Refused, Frees) {
                    "persistent barrier of 0 bytes on world is active; expected an inactive request "
                    "(weft_request_free)");
     expect_refused(weft_request_free(&requests[1]), WEFT_REFUSED_OUTSTANDING,
-                   "ibarrier of 0 bytes on world is active; expected an inactive request");
+                   "barrier of 0 bytes on world is active; expected an inactive request");
     EXPECT_EQ(weft_waitall(2, requests, nullptr), WEFT_OK);
     EXPECT_EQ(weft_request_free(&requests[0]), WEFT_OK);
     EXPECT_EQ(requests[0], WEFT_REQUEST_NULL);

@@ -103,10 +103,10 @@ int look_at_pending(weft_comm world, weft_request* requests) {
     EXPECT(completed == WEFT_NONE);
 
     EXPECT(weft_wait_until(&requests[3], in_ms(20)) == WEFT_TIMED_OUT);
-    EXPECT(detail_is("ibarrier of 0 bytes on world awaits messages of rank 1 (weft_wait_until)"));
+    EXPECT(detail_is("barrier of 0 bytes on world awaits messages of rank 1 (weft_wait_until)"));
     EXPECT(weft_waitall_until(4, requests, nullptr, in_ms(20)) == WEFT_TIMED_OUT);
     EXPECT(
-        detail_is("persistent bcast of 0 bytes on world awaits messages of rank 1; ibarrier of 0 "
+        detail_is("persistent bcast of 0 bytes on world awaits messages of rank 1; barrier of 0 "
                   "bytes on world awaits messages of rank 1 (weft_waitall_until)"));
     // A pending test leaves the sentence alone.
     EXPECT(weft_test(&requests[2]) == WEFT_PENDING);
@@ -122,12 +122,12 @@ int look_at_pending(weft_comm world, weft_request* requests) {
     EXPECT(weft_request_free(&requests[2]) == WEFT_REFUSED_OUTSTANDING);
     EXPECT(weft_request_free(&requests[3]) == WEFT_REFUSED_OUTSTANDING);
     EXPECT(
-        detail_is("ibarrier of 0 bytes on world is active; expected an inactive request "
+        detail_is("barrier of 0 bytes on world is active; expected an inactive request "
                   "(weft_request_free)"));
     EXPECT(weft_finalize() == WEFT_REFUSED_OUTSTANDING);
     EXPECT(std::strstr(weft_last_detail(),
                        "2 operations are pending: persistent bcast of 0 bytes "
-                       "on world, ibarrier of 0 bytes on world") != nullptr);
+                       "on world, barrier of 0 bytes on world") != nullptr);
     EXPECT(std::memcmp(before, requests, sizeof before) == 0);
     return 0;
 }

@@ -181,7 +181,9 @@ void add_schedule(CLI::App& app) {
     command->add_option("--ports", problem.tuning.ports, "Messages a rank sends at a time")
         ->check(CLI::Range(1, 64))
         ->capture_default_str();
-    command->add_flag("!--ordered", problem.commutative, "The operation does not commute");
+    command->add_flag_callback(
+        "--ordered", [&problem] { problem.commutative = false; },
+        "The operation does not commute");
     command->add_flag("--in-place", problem.in_place, "The contribution is in the receive buffer");
     CLI::Option* format =
         command->add_option("--format", options->format, "text, dot (Graphviz), goal (LogGOPSim)")
