@@ -1,12 +1,15 @@
 // Several threads of each rank, each on a communicator of its own: ENGINE ROUNDS. The threads make
 // their communicators at the same time, from different parents and so in any order, and loop over
-// the collectives; two wait, two test. Ends with status 1 and a sentence when a result is wrong.
+// the collectives, completing them in every way there is. Ends with status 1 and a sentence when a
+// result is wrong.
 #include <weft/weft.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -23,15 +26,96 @@ bool expect(bool condition, int thread, const char* what) {
     return false;
 }
 
-weft_status complete(weft_request& request, bool tests) {
-    if (!tests) return weft_wait(&request);
+constexpr std::size_t several = 4;  // requests at a time
+using Requests = weft_request[several];
+
+// Ways to complete several requests. Each gives the worst status.
+weft_status by_wait(Requests& requests) {
+    weft_status worst = WEFT_OK;
+    for (weft_request& request : requests) worst = std::min(worst, weft_wait(&request));
+    return worst;
+}
+
+weft_status by_test(Requests& requests) {
+    weft_status worst = WEFT_OK;
+    for (weft_request& request : requests) {
+        weft_status status;
+        while ((status = weft_test(&request)) == WEFT_PENDING) std::this_thread::yield();
+        worst = std::min(worst, status);
+    }
+    return worst;
+}
+
+weft_status by_waitall(Requests& requests) { return weft_waitall(several, requests, nullptr); }
+
+weft_status by_testall(Requests& requests) {
     weft_status status;
-    while ((status = weft_test(&request)) == WEFT_PENDING) std::this_thread::yield();
+    while ((status = weft_testall(several, requests, nullptr)) == WEFT_PENDING) {
+        std::this_thread::yield();
+    }
     return status;
 }
 
+weft_status by_waitany(Requests& requests) {
+    while (true) {
+        std::size_t index = 0;
+        weft_status status = weft_waitany(several, requests, &index);
+        if (status != WEFT_OK || index == WEFT_NONE) return status;
+    }
+}
+
+weft_status by_testany(Requests& requests) {
+    while (true) {
+        std::size_t index = 0;
+        weft_status status = weft_testany(several, requests, &index);
+        if (status == WEFT_PENDING) {
+            std::this_thread::yield();
+        } else if (status != WEFT_OK || index == WEFT_NONE) {
+            return status;
+        }
+    }
+}
+
+weft_status by_waitsome(Requests& requests) {
+    while (true) {
+        std::size_t completed = 0;
+        std::size_t indices[several];
+        weft_status status = weft_waitsome(several, requests, &completed, indices, nullptr);
+        if (status != WEFT_OK || completed == WEFT_NONE) return status;
+    }
+}
+
+weft_status by_testsome(Requests& requests) {
+    while (true) {
+        std::size_t completed = 0;
+        std::size_t indices[several];
+        weft_status status = weft_testsome(several, requests, &completed, indices, nullptr);
+        if (status == WEFT_PENDING) {
+            std::this_thread::yield();
+        } else if (status != WEFT_OK || completed == WEFT_NONE) {
+            return status;
+        }
+    }
+}
+
+weft_status by_deadline(Requests& requests) {
+    weft_status status = weft_waitall_until(several, requests, nullptr, 0);  // long past
+    return status == WEFT_TIMED_OUT ? weft_waitall(several, requests, nullptr) : status;
+}
+
+weft_status by_another_thread(Requests& requests) {
+    weft_status status = WEFT_PENDING;
+    std::thread other([&] { status = by_waitany(requests); });
+    other.join();
+    return status;
+}
+
+constexpr weft_status (*ways[])(Requests&) = {
+    by_wait,    by_test,     by_waitall,  by_testall,  by_waitany,
+    by_testany, by_waitsome, by_testsome, by_deadline, by_another_thread,
+};
+
 bool use(int thread, weft_comm comm, int round) {
-    bool tests = thread % 2 == 1;
     int rank = -1;
     int size = 0;
     weft_comm_rank(comm, &rank);
@@ -42,7 +126,7 @@ bool use(int thread, weft_comm comm, int round) {
     std::vector<std::int32_t> cast(count, rank == round % size ? own : -1);
     std::vector<std::int32_t> from(count, own + rank);
     std::vector<std::int32_t> all(count * static_cast<std::size_t>(size));
-    weft_request requests[4] = {};
+    Requests requests = {};
     if (weft_iallreduce(WEFT_IN_PLACE, sum.data(), count, WEFT_INT32, WEFT_SUM, comm,
                         &requests[0]) != WEFT_OK ||
         weft_ibcast(cast.data(), count, WEFT_INT32, round % size, comm, &requests[1]) != WEFT_OK ||
@@ -51,8 +135,10 @@ bool use(int thread, weft_comm comm, int round) {
         weft_ibarrier(comm, &requests[3]) != WEFT_OK) {
         return expect(false, thread, "a start");
     }
-    for (weft_request& request : requests) {
-        if (!expect(complete(request, tests) == WEFT_OK, thread, "a completion")) return false;
+    auto way = static_cast<std::size_t>(3 * thread + round) % std::size(ways);
+    if (!expect(ways[way](requests) == WEFT_OK, thread, "a completion")) return false;
+    for (weft_request request : requests) {
+        if (!expect(request == WEFT_REQUEST_NULL, thread, "not completed")) return false;
     }
     std::int32_t total = size * own + size * (size - 1) / 2;
     for (std::size_t i = 0; i < count; ++i) {
