@@ -14,7 +14,10 @@
 extern "C" {
 #endif
 
-/** As send_buf: this rank's contribution already lies in recv_buf. */
+/**
+ * As send_buf: this rank's contribution already lies in recv_buf. As recv_buf of the root of a scatter,
+ * where it has to be cast to void*: the root's block stays in send_buf.
+ */
 #define WEFT_IN_PLACE ((const void*)-1)
 
 /**
@@ -71,6 +74,95 @@ WEFT_API weft_status weft_iallgather(const void* send_buf, void* recv_buf, size_
 /** As weft_iallgather followed by weft_wait; weft_interrupt() does not end it. */
 WEFT_API weft_status weft_allgather(const void* send_buf, void* recv_buf, size_t count,
                                     weft_type type, weft_comm comm);
+
+/**
+ * Start gathering `count` elements of every rank into `root`.
+ *
+ * Shapes    send_buf [count]; on root, recv_buf [ranks][count]: block r receives rank r's data. Elements of
+ *           `type`. recv_buf is not looked at elsewhere.
+ * In place  send_buf == WEFT_IN_PLACE on root: its block is already in recv_buf.
+ * Lent      both buffers are lent until *request completes.
+ * Agree     root, count * size of type, and the order of starts on `comm`, are the same on every rank.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 6.12.3
+ */
+WEFT_API weft_status weft_igather(const void* send_buf, void* recv_buf, size_t count,
+                                  weft_type type, int root, weft_comm comm, weft_request* request);
+
+/** As weft_igather followed by weft_wait; weft_interrupt() does not end it. */
+WEFT_API weft_status weft_gather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                                 int root, weft_comm comm);
+
+/**
+ * Start giving every rank its block of `count` elements from `root`.
+ *
+ * Shapes    on root, send_buf [ranks][count]: block r goes to rank r; recv_buf [count]. Elements of `type`.
+ *           send_buf is not looked at elsewhere.
+ * In place  recv_buf == (void*)WEFT_IN_PLACE on root: its block stays in send_buf.
+ * Lent      both buffers are lent until *request completes.
+ * Agree     root, count * size of type, and the order of starts on `comm`, are the same on every rank.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 6.12.4
+ */
+WEFT_API weft_status weft_iscatter(const void* send_buf, void* recv_buf, size_t count,
+                                   weft_type type, int root, weft_comm comm, weft_request* request);
+
+/** As weft_iscatter followed by weft_wait; weft_interrupt() does not end it. */
+WEFT_API weft_status weft_scatter(const void* send_buf, void* recv_buf, size_t count,
+                                  weft_type type, int root, weft_comm comm);
+
+/**
+ * Start sending every rank a block of `count` elements of its own.
+ *
+ * Shapes    send_buf [ranks][count]: block r goes to rank r; recv_buf [ranks][count]: block r receives what
+ *           rank r sends to this rank. Elements of `type`.
+ * In place  send_buf == WEFT_IN_PLACE: the blocks to be sent are in recv_buf.
+ * Lent      both buffers are lent until *request completes.
+ * Agree     count * size of type, and the order of starts on `comm`, are the same on every rank.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 6.12.6
+ */
+WEFT_API weft_status weft_ialltoall(const void* send_buf, void* recv_buf, size_t count,
+                                    weft_type type, weft_comm comm, weft_request* request);
+
+/** As weft_ialltoall followed by weft_wait; weft_interrupt() does not end it. */
+WEFT_API weft_status weft_alltoall(const void* send_buf, void* recv_buf, size_t count,
+                                   weft_type type, weft_comm comm);
+
+/**
+ * Start combining `count` elements of every rank with `op`, the result going to `root`.
+ *
+ * Shapes    send_buf [count]; on root, recv_buf [count]. Elements of `type`. recv_buf is not looked at
+ *           elsewhere.
+ * In place  send_buf == WEFT_IN_PLACE on root: its contribution is in recv_buf.
+ * Lent      both buffers are lent until *request completes.
+ * Agree     root, count, type, op, and the order of starts on `comm`, are the same on every rank.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 6.12.8
+ */
+WEFT_API weft_status weft_ireduce(const void* send_buf, void* recv_buf, size_t count,
+                                  weft_type type, weft_op op, int root, weft_comm comm,
+                                  weft_request* request);
+
+/** As weft_ireduce followed by weft_wait; weft_interrupt() does not end it. */
+WEFT_API weft_status weft_reduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                                 weft_op op, int root, weft_comm comm);
 
 /**
  * Start combining `count` elements of every rank with `op`, the result going to every rank.

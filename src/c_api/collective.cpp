@@ -69,6 +69,36 @@ Call allgather_call(const void* send_buf, void* recv_buf, size_t count, weft_typ
             .type = type};
 }
 
+// Of gather and scatter.
+Call rooted_call(Collective collective, const void* send_buf, void* recv_buf, size_t count,
+                 weft_type type, int root) {
+    return {.collective = collective,
+            .send_buf = send_buf,
+            .recv_buf = recv_buf,
+            .count = count,
+            .type = type,
+            .root = root};
+}
+
+Call alltoall_call(const void* send_buf, void* recv_buf, size_t count, weft_type type) {
+    return {.collective = Collective::alltoall,
+            .send_buf = send_buf,
+            .recv_buf = recv_buf,
+            .count = count,
+            .type = type};
+}
+
+Call reduce_call(const void* send_buf, void* recv_buf, size_t count, weft_type type, weft_op op,
+                 int root) {
+    return {.collective = Collective::reduce,
+            .send_buf = send_buf,
+            .recv_buf = recv_buf,
+            .count = count,
+            .type = type,
+            .op = op,
+            .root = root};
+}
+
 Call allreduce_call(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                     weft_op op) {
     return {.collective = Collective::allreduce,
@@ -106,6 +136,56 @@ weft_status weft_iallgather(const void* send_buf, void* recv_buf, size_t count, 
 weft_status weft_allgather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                            weft_comm comm) {
     return start_and_wait("weft_allgather", allgather_call(send_buf, recv_buf, count, type), comm);
+}
+
+weft_status weft_igather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                         int root, weft_comm comm, weft_request* request) {
+    return start("weft_igather",
+                 rooted_call(Collective::gather, send_buf, recv_buf, count, type, root), comm,
+                 request);
+}
+
+weft_status weft_gather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                        int root, weft_comm comm) {
+    return start_and_wait("weft_gather",
+                          rooted_call(Collective::gather, send_buf, recv_buf, count, type, root),
+                          comm);
+}
+
+weft_status weft_iscatter(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                          int root, weft_comm comm, weft_request* request) {
+    return start("weft_iscatter",
+                 rooted_call(Collective::scatter, send_buf, recv_buf, count, type, root), comm,
+                 request);
+}
+
+weft_status weft_scatter(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                         int root, weft_comm comm) {
+    return start_and_wait("weft_scatter",
+                          rooted_call(Collective::scatter, send_buf, recv_buf, count, type, root),
+                          comm);
+}
+
+weft_status weft_ialltoall(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                           weft_comm comm, weft_request* request) {
+    return start("weft_ialltoall", alltoall_call(send_buf, recv_buf, count, type), comm, request);
+}
+
+weft_status weft_alltoall(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                          weft_comm comm) {
+    return start_and_wait("weft_alltoall", alltoall_call(send_buf, recv_buf, count, type), comm);
+}
+
+weft_status weft_ireduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                         weft_op op, int root, weft_comm comm, weft_request* request) {
+    return start("weft_ireduce", reduce_call(send_buf, recv_buf, count, type, op, root), comm,
+                 request);
+}
+
+weft_status weft_reduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                        weft_op op, int root, weft_comm comm) {
+    return start_and_wait("weft_reduce", reduce_call(send_buf, recv_buf, count, type, op, root),
+                          comm);
 }
 
 weft_status weft_iallreduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "select/select.h"
 #include "tools/process.h"
 
 namespace weft::test {
@@ -44,14 +45,35 @@ TEST_P(Jobs, WithLargeMessagesFetchedFromTheSender) {
 }
 TEST_P(Jobs, WithSmallRings) { run_job(3, GetParam(), 61, 80, "WEFT_SHM_RING=16384"); }
 
+// The i-th algorithm of every collective, where the number of ranks and a program with operations
+// that do not commute allow it.
 TEST_P(Jobs, WithEveryAlgorithmForced) {
     for (int ranks : {2, 3, 4, 7}) {
-        run_job(ranks, GetParam(), 71, 40,
-                "WEFT_ALGORITHM_BCAST=chain:segment=10000,window=3 WEFT_ALGORITHM_ALLGATHER=ring");
-        run_job(ranks, GetParam(), 72, 40,
-                "WEFT_ALGORITHM_BCAST=chain_rounds WEFT_ALGORITHM_ALLGATHER=bruck");
-        run_job(ranks, GetParam(), 73, 40, "WEFT_ALGORITHM_BCAST=binomial");
+        algorithm::Size size;
+        size.ranks = ranks;
+        size.commutative = false;
+        for (std::size_t i = 0; i < 4; ++i) {
+            std::string settings;
+            for (const algorithm::Family& family : algorithm::catalogue()) {
+                const algorithm::Algorithm& known =
+                    *family.algorithms[i % family.algorithms.size()];
+                size.tuning.ports = known.tunes == algorithm::Tunes::ports ? 2 : 1;
+                if (!known.unmet_need(size).empty()) continue;
+                settings += setting_of(family) + "=" + known.name;
+                if (size.tuning.ports > 1) settings += ":ports=2";
+                if (known.tunes == algorithm::Tunes::segments)
+                    settings += ":segment=10000,window=3";
+                settings += " ";
+            }
+            run_job(ranks, GetParam(), 71 + static_cast<int>(i), 40, settings);
+        }
     }
+}
+
+TEST_P(Jobs, WithAlgorithmsThatNeedAPowerOfPortsPlusOne) {
+    run_job(4, GetParam(), 75, 40, "WEFT_ALGORITHM_ALLGATHER=standard_exchange");
+    run_job(3, GetParam(), 76, 40, "WEFT_ALGORITHM_ALLGATHER=standard_exchange:ports=2");
+    run_job(7, GetParam(), 77, 40, "WEFT_ALGORITHM_ALLGATHER=bruck:ports=3");
 }
 
 TEST(Jobs, AreNotDisturbedByAForkedChildThatExits) {

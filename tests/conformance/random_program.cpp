@@ -30,6 +30,22 @@ struct PublicJob {
     weft_status ibcast(void* buf, size_t count, weft_type type, int root, weft_request* request) {
         return weft_ibcast(buf, count, type, root, world, request);
     }
+    weft_status igather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                        int root, weft_request* request) {
+        return weft_igather(send_buf, recv_buf, count, type, root, world, request);
+    }
+    weft_status iscatter(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                         int root, weft_request* request) {
+        return weft_iscatter(send_buf, recv_buf, count, type, root, world, request);
+    }
+    weft_status ialltoall(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                          weft_request* request) {
+        return weft_ialltoall(send_buf, recv_buf, count, type, world, request);
+    }
+    weft_status ireduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                        weft_op op, int root, weft_request* request) {
+        return weft_ireduce(send_buf, recv_buf, count, type, op, root, world, request);
+    }
     weft_status iallgather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                            weft_request* request) {
         return weft_iallgather(send_buf, recv_buf, count, type, world, request);

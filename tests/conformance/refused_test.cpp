@@ -43,6 +43,7 @@ class Refused : public testing::Test {
     weft_request request_ = untouched;
     weft_type unknown_type_ = static_cast<weft_type>(99);
     weft_engine unknown_engine_ = static_cast<weft_engine>(7);
+    void* in_place_ = const_cast<void*>(WEFT_IN_PLACE);
     std::int32_t from_[8] = {};
     std::int32_t into_[8] = {};
 };
@@ -72,6 +73,50 @@ TEST_F(Refused, NullBuffers) {
                    WEFT_REFUSED_ARGUMENT, "recv_buf = WEFT_IN_PLACE; expected a buffer of 8 bytes");
     // Nothing is read or written with a count of 0.
     EXPECT_EQ(weft_bcast(nullptr, 0, WEFT_FLOAT64, 0, world_), WEFT_OK);
+}
+
+TEST_F(Refused, ArgumentsOfGatherAndScatter) {
+    expect_refused(weft_igather(from_, into_, 2, WEFT_INT32, 1, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "root = 1; expected 0..0 (weft_igather)");
+    expect_refused(weft_gather(from_, nullptr, 2, WEFT_INT32, 0, world_), WEFT_REFUSED_ARGUMENT,
+                   "recv_buf = null; expected a buffer of 8 bytes (weft_gather)");
+    expect_refused(weft_igather(nullptr, into_, 2, WEFT_INT32, 0, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "send_buf = null; expected a buffer of 8 bytes");
+    expect_refused(weft_igather(into_, into_ + 1, 2, WEFT_INT32, 0, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "send_buf = ");
+    expect_refused(weft_igather(from_, in_place_, 2, WEFT_INT32, 0, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "recv_buf = WEFT_IN_PLACE; expected a buffer of 8 bytes");
+    expect_refused(weft_iscatter(from_, into_, 2, WEFT_INT32, -1, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "root = -1; expected 0..0 (weft_iscatter)");
+    expect_refused(weft_scatter(nullptr, into_, 2, WEFT_INT32, 0, world_), WEFT_REFUSED_ARGUMENT,
+                   "send_buf = null; expected a buffer of 8 bytes (weft_scatter)");
+    expect_refused(weft_iscatter(WEFT_IN_PLACE, into_, 2, WEFT_INT32, 0, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "send_buf = WEFT_IN_PLACE; expected a buffer of 8 bytes");
+    expect_refused(weft_iscatter(from_, nullptr, 2, WEFT_INT32, 0, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "recv_buf = null; expected a buffer of 8 bytes");
+    expect_refused(weft_iscatter(from_, into_, 2, unknown_type_, 0, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "type = 99; expected one of weft_type (weft_iscatter)");
+}
+
+TEST_F(Refused, ArgumentsOfAlltoallAndReduce) {
+    expect_refused(weft_ialltoall(nullptr, into_, 2, WEFT_INT32, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT,
+                   "send_buf = null; expected a buffer of 8 bytes (weft_ialltoall)");
+    expect_refused(weft_alltoall(WEFT_IN_PLACE, nullptr, 2, WEFT_INT32, world_),
+                   WEFT_REFUSED_ARGUMENT,
+                   "recv_buf = null; expected a buffer of 8 bytes (weft_alltoall)");
+    expect_refused(weft_ialltoall(from_, into_, SIZE_MAX / 2, WEFT_INT32, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "count = 9223372036854775807; expected at most");
+    expect_refused(weft_ireduce(from_, into_, 2, WEFT_INT32, WEFT_SUM, 3, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "root = 3; expected 0..0 (weft_ireduce)");
+    expect_refused(weft_ireduce(from_, into_, 2, WEFT_INT32, WEFT_OP_NULL, 0, world_, &request_),
+                   WEFT_REFUSED_HANDLE, "op is WEFT_OP_NULL");
+    expect_refused(weft_reduce(from_, into_, 2, WEFT_FLOAT32, WEFT_BXOR, 0, world_),
+                   WEFT_REFUSED_ARGUMENT, "op = bxor is not defined for type float32");
+    expect_refused(weft_ireduce(from_, nullptr, 2, WEFT_INT32, WEFT_SUM, 0, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "recv_buf = null; expected a buffer of 8 bytes");
+    expect_refused(weft_ireduce(from_, from_, 2, WEFT_INT32, WEFT_SUM, 0, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "send_buf = ");
 }
 
 TEST_F(Refused, OverlappingBuffers) {
@@ -266,6 +311,22 @@ TEST_F(Refused, NothingWithOneRank) {
     EXPECT_EQ(weft_allreduce(from_, into_, 8, WEFT_INT32, WEFT_SUM, world_), WEFT_OK);
     EXPECT_EQ(into_[3], 42);
     EXPECT_EQ(weft_barrier(world_), WEFT_OK);
+    for (auto* collective : {weft_gather, weft_scatter}) {
+        into_[3] = 0;
+        EXPECT_EQ(collective(from_, into_, 8, WEFT_INT32, 0, world_), WEFT_OK);
+        EXPECT_EQ(into_[3], 42);
+    }
+    into_[3] = 0;
+    EXPECT_EQ(weft_alltoall(from_, into_, 8, WEFT_INT32, world_), WEFT_OK);
+    EXPECT_EQ(into_[3], 42);
+    into_[3] = 0;
+    EXPECT_EQ(weft_reduce(from_, into_, 8, WEFT_INT32, WEFT_SUM, 0, world_), WEFT_OK);
+    EXPECT_EQ(into_[3], 42);
+    EXPECT_EQ(weft_gather(WEFT_IN_PLACE, into_, 8, WEFT_INT32, 0, world_), WEFT_OK);
+    EXPECT_EQ(weft_scatter(from_, in_place_, 8, WEFT_INT32, 0, world_), WEFT_OK);
+    EXPECT_EQ(weft_alltoall(WEFT_IN_PLACE, into_, 8, WEFT_INT32, world_), WEFT_OK);
+    EXPECT_EQ(weft_reduce(WEFT_IN_PLACE, into_, 8, WEFT_INT32, WEFT_SUM, 0, world_), WEFT_OK);
+    EXPECT_EQ(into_[3], 42);
 }
 
 }  // namespace

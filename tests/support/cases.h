@@ -172,4 +172,25 @@ inline std::int32_t input(Rank rank, std::size_t i, std::uint64_t seed) {
         Prng(seed * 7919 + static_cast<std::uint64_t>(rank) * 1000003 + i).next() >> 33);
 }
 
+// Affine maps x -> a x + b modulo 2^16, packed; composition does not commute.
+inline void compose(const void* in, void* inout, size_t count, weft_type, void*) {
+    const auto* left = static_cast<const std::uint32_t*>(in);
+    auto* right = static_cast<std::uint32_t*>(inout);
+    for (size_t i = 0; i < count; ++i) {
+        std::uint32_t a = (left[i] >> 16) * (right[i] >> 16) & 0xffff;
+        std::uint32_t b = ((left[i] >> 16) * (right[i] & 0xffff) + (left[i] & 0xffff)) & 0xffff;
+        right[i] = a << 16 | b;
+    }
+}
+
+// Element i of all ranks' contributions, composed in rank order.
+inline std::uint32_t composition(const Case& c, std::size_t i) {
+    auto result = static_cast<std::uint32_t>(input(c.ranks - 1, i, c.seed));
+    for (Rank rank = c.ranks - 2; rank >= 0; --rank) {
+        const auto left = static_cast<std::uint32_t>(input(rank, i, c.seed));
+        compose(&left, &result, 1, WEFT_UINT32, nullptr);
+    }
+    return result;
+}
+
 }  // namespace weft::test

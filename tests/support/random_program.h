@@ -50,77 +50,121 @@ inline void compose_vectors(const void* in, void* inout, size_t count, weft_type
     for (size_t i = 0; i < count; ++i) right[i] = compose(left[i], right[i]);
 }
 
-enum class Kind { barrier, bcast, allgather, sum, composition };
+enum class Kind {
+    barrier,
+    bcast,
+    gather,
+    scatter,
+    allgather,
+    alltoall,
+    reduced_sum,
+    reduced_composition,
+    sum,
+    composition
+};
+constexpr int kinds = 10;
 
 struct Operation {
     Kind kind = Kind::barrier;
     std::uint64_t number = 0;
     std::size_t count = 0;
     int root = 0;
-    bool in_place = false;
+    bool in_place = false;  // where the collective allows it
     std::vector<std::uint64_t> send;
-    std::vector<std::uint64_t> recv;
+    std::vector<std::uint64_t> recv;  // and a word behind that nobody may write
     weft_request request = WEFT_REQUEST_NULL;
 };
 
 template <class Job>
 weft_status start(Job& job, Operation& o, weft_op composition) {
-    auto ranks = static_cast<std::size_t>(job.ranks());
-    auto fill = [&](std::uint64_t* at) {
-        for (std::size_t i = 0; i < o.count; ++i) at[i] = element(o.number, job.rank(), i);
-    };
-    o.send.assign(o.count, 0);
-    o.recv.assign(o.count * (o.kind == Kind::allgather ? ranks : 1) + 1, ~std::uint64_t{0});
-    std::size_t own =
-        o.kind == Kind::allgather ? static_cast<std::size_t>(job.rank()) * o.count : 0;
-    fill(o.in_place || o.kind == Kind::bcast ? o.recv.data() + own : o.send.data());
-    const void* from = o.in_place ? WEFT_IN_PLACE : o.send.data();
+    const auto ranks = static_cast<std::size_t>(job.ranks());
+    const bool is_root = job.rank() == o.root;
+    const bool rooted = o.kind == Kind::bcast || o.kind == Kind::gather ||
+                        o.kind == Kind::scatter || o.kind == Kind::reduced_sum ||
+                        o.kind == Kind::reduced_composition;
+    const bool in_place = o.in_place && (is_root || !rooted);
+    const bool sends_all = o.kind == Kind::alltoall || o.kind == Kind::scatter;
+    const bool receives_all =
+        o.kind == Kind::alltoall || o.kind == Kind::gather || o.kind == Kind::allgather;
+    o.send.assign(o.count * (sends_all ? ranks : 1), 0);
+    o.recv.assign(o.count * (receives_all ? ranks : 1) + 1, ~std::uint64_t{0});
+
+    // In place the contribution is in the receive buffer, of a gather in its own block; but that of
+    // a scatter stays where it is.
+    std::uint64_t* own = o.send.data();
+    if (o.kind == Kind::bcast || (in_place && o.kind != Kind::scatter)) own = o.recv.data();
+    if (in_place && (o.kind == Kind::gather || o.kind == Kind::allgather)) {
+        own += static_cast<std::size_t>(job.rank()) * o.count;
+    }
+    for (std::size_t i = 0; i < o.send.size(); ++i) own[i] = element(o.number, job.rank(), i);
+
+    const void* from = in_place ? WEFT_IN_PLACE : o.send.data();
+    void* into = o.recv.data();
+    const weft_op op = o.kind == Kind::sum || o.kind == Kind::reduced_sum ? WEFT_SUM : composition;
     switch (o.kind) {
         case Kind::barrier: return job.ibarrier(&o.request);
-        case Kind::bcast:
-            return job.ibcast(o.recv.data(), o.count, WEFT_UINT64, o.root, &o.request);
-        case Kind::allgather:
-            return job.iallgather(from, o.recv.data(), o.count, WEFT_UINT64, &o.request);
+        case Kind::bcast: return job.ibcast(into, o.count, WEFT_UINT64, o.root, &o.request);
+        case Kind::gather: return job.igather(from, into, o.count, WEFT_UINT64, o.root, &o.request);
+        case Kind::scatter:
+            if (in_place) into = const_cast<void*>(WEFT_IN_PLACE);
+            return job.iscatter(o.send.data(), into, o.count, WEFT_UINT64, o.root, &o.request);
+        case Kind::allgather: return job.iallgather(from, into, o.count, WEFT_UINT64, &o.request);
+        case Kind::alltoall: return job.ialltoall(from, into, o.count, WEFT_UINT64, &o.request);
+        case Kind::reduced_sum:
+        case Kind::reduced_composition:
+            return job.ireduce(from, into, o.count, WEFT_UINT64, op, o.root, &o.request);
         case Kind::sum:
-            return job.iallreduce(from, o.recv.data(), o.count, WEFT_UINT64, WEFT_SUM, &o.request);
         case Kind::composition:
-            return job.iallreduce(from, o.recv.data(), o.count, WEFT_UINT64, composition,
-                                  &o.request);
+            return job.iallreduce(from, into, o.count, WEFT_UINT64, op, &o.request);
     }
     return WEFT_REFUSED_ARGUMENT;
 }
 
-inline std::string check(const Operation& o, int ranks) {
-    auto expect = [&](std::size_t at, std::uint64_t expected) {
-        return o.recv[at] == expected
-                   ? std::string()
-                   : "operation " + std::to_string(o.number) + " (kind " +
-                         std::to_string(static_cast<int>(o.kind)) + ", count " +
-                         std::to_string(o.count) + ", root " + std::to_string(o.root) +
-                         (o.in_place ? ", in place" : "") + "): element " + std::to_string(at) +
-                         " is wrong";
-    };
-    std::string wrong;
-    for (std::size_t i = 0; i < o.count && wrong.empty() && o.kind != Kind::barrier; ++i) {
-        if (o.kind == Kind::bcast) wrong = expect(i, element(o.number, o.root, i));
-        if (o.kind == Kind::sum) {
+// What must be at `i` of this rank's receive buffer; nothing is promised of others' than the root's.
+inline std::uint64_t expected(const Operation& o, int rank, int ranks, std::size_t i) {
+    const auto sender = static_cast<int>(i / o.count);
+    const std::size_t at = i % o.count;
+    switch (o.kind) {
+        case Kind::barrier: break;
+        case Kind::bcast: return element(o.number, o.root, i);
+        case Kind::scatter:
+            return element(o.number, o.root, static_cast<std::size_t>(rank) * o.count + i);
+        case Kind::gather:
+        case Kind::allgather: return element(o.number, sender, at);
+        case Kind::alltoall:
+            return element(o.number, sender, static_cast<std::size_t>(rank) * o.count + at);
+        case Kind::reduced_sum:
+        case Kind::sum: {
             std::uint64_t sum = 0;
-            for (int rank = 0; rank < ranks; ++rank) sum += element(o.number, rank, i);
-            wrong = expect(i, sum);
+            for (int r = 0; r < ranks; ++r) sum += element(o.number, r, i);
+            return sum;
         }
-        if (o.kind == Kind::composition) {
+        case Kind::reduced_composition:
+        case Kind::composition: {
             std::uint64_t result = element(o.number, ranks - 1, i);
-            for (int rank = ranks - 2; rank >= 0; --rank) {
-                result = compose(element(o.number, rank, i), result);
-            }
-            wrong = expect(i, result);
-        }
-        for (int rank = 0; o.kind == Kind::allgather && rank < ranks && wrong.empty(); ++rank) {
-            wrong =
-                expect(static_cast<std::size_t>(rank) * o.count + i, element(o.number, rank, i));
+            for (int r = ranks - 2; r >= 0; --r) result = compose(element(o.number, r, i), result);
+            return result;
         }
     }
-    return wrong.empty() ? expect(o.recv.size() - 1, ~std::uint64_t{0}) : wrong;
+    return 0;
+}
+
+inline std::string check(const Operation& o, int rank, int ranks) {
+    const std::size_t behind = o.recv.size() - 1;
+    const bool root_only = o.kind == Kind::gather || o.kind == Kind::reduced_sum ||
+                           o.kind == Kind::reduced_composition;
+    const bool in_send = o.kind == Kind::scatter && o.in_place && rank == o.root;
+    for (std::size_t i = 0; i <= behind; ++i) {
+        const bool untouched =
+            i == behind || o.kind == Kind::barrier || in_send || (root_only && rank != o.root);
+        const std::uint64_t right = untouched ? ~std::uint64_t{0} : expected(o, rank, ranks, i);
+        if (o.recv[i] == right) continue;
+        return "operation " + std::to_string(o.number) + " (kind " +
+               std::to_string(static_cast<int>(o.kind)) + ", count " + std::to_string(o.count) +
+               ", root " + std::to_string(o.root) + (o.in_place ? ", in place" : "") +
+               "): element " + std::to_string(i) + " is wrong";
+    }
+    return "";
 }
 
 }  // namespace random_program
@@ -147,7 +191,7 @@ std::string run(Job& job, const RandomProgram& program) {
             return std::string(weft_status_name(status)) + " in operation " +
                    std::to_string(o.number) + ": " + job.detail();
         }
-        std::string wrong = check(o, job.ranks());
+        std::string wrong = check(o, job.rank(), job.ranks());
         outstanding.erase(outstanding.begin() + static_cast<std::ptrdiff_t>(at));
         return wrong;
     };
@@ -155,11 +199,11 @@ std::string run(Job& job, const RandomProgram& program) {
     for (int i = 0; i < program.operations; ++i) {
         Operation o;
         o.number = program.seed * 100003 + static_cast<std::uint64_t>(i);
-        o.kind = static_cast<Kind>(next(shared) % 5);
+        o.kind = static_cast<Kind>(next(shared) % kinds);
         o.count = counts[next(shared) % std::size(counts)];
         if (o.count * 8 > program.bytes_max) o.count = program.bytes_max / 8;
         o.root = static_cast<int>(next(shared) % static_cast<std::uint64_t>(job.ranks()));
-        o.in_place = o.kind != Kind::bcast && next(shared) % 2 == 0;
+        o.in_place = next(shared) % 2 == 0 && o.kind != Kind::barrier && o.kind != Kind::bcast;
         outstanding.push_back(std::move(o));
         if (start(job, outstanding.back(), composition) != WEFT_OK) {
             return std::string("start refused: ") + job.detail();

@@ -34,6 +34,50 @@ weft_status ThreadRank::ibcast(void* buf, size_t count, weft_type type, int root
                  request);
 }
 
+weft_status ThreadRank::igather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                                int root, weft_request* request) {
+    return start({.collective = Collective::gather,
+                  .send_buf = send_buf,
+                  .recv_buf = recv_buf,
+                  .count = count,
+                  .type = type,
+                  .root = root},
+                 request);
+}
+
+weft_status ThreadRank::iscatter(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                                 int root, weft_request* request) {
+    return start({.collective = Collective::scatter,
+                  .send_buf = send_buf,
+                  .recv_buf = recv_buf,
+                  .count = count,
+                  .type = type,
+                  .root = root},
+                 request);
+}
+
+weft_status ThreadRank::ialltoall(const void* send_buf, void* recv_buf, size_t count,
+                                  weft_type type, weft_request* request) {
+    return start({.collective = Collective::alltoall,
+                  .send_buf = send_buf,
+                  .recv_buf = recv_buf,
+                  .count = count,
+                  .type = type},
+                 request);
+}
+
+weft_status ThreadRank::ireduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                                weft_op op, int root, weft_request* request) {
+    return start({.collective = Collective::reduce,
+                  .send_buf = send_buf,
+                  .recv_buf = recv_buf,
+                  .count = count,
+                  .type = type,
+                  .op = op,
+                  .root = root},
+                 request);
+}
+
 weft_status ThreadRank::iallgather(const void* send_buf, void* recv_buf, size_t count,
                                    weft_type type, weft_request* request) {
     return start({.collective = Collective::allgather,

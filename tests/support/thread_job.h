@@ -28,6 +28,14 @@ class ThreadRank {
 
     weft_status ibarrier(weft_request* request);
     weft_status ibcast(void* buf, size_t count, weft_type type, int root, weft_request* request);
+    weft_status igather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                        int root, weft_request* request);
+    weft_status iscatter(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                         int root, weft_request* request);
+    weft_status ialltoall(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                          weft_request* request);
+    weft_status ireduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                        weft_op op, int root, weft_request* request);
     weft_status iallgather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                            weft_request* request);
     weft_status iallreduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,

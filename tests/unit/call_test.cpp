@@ -1,0 +1,98 @@
+// What is refused of a call on several ranks, and what its schedule depends on.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "communicator/collectives.h"
+#include "weft/collective.h"
+
+namespace weft {
+namespace {
+
+std::int32_t from[8];
+std::int32_t into[8];
+void* const in_place = const_cast<void*>(WEFT_IN_PLACE);
+
+constexpr Place root = {1, 3};
+constexpr Place other = {2, 3};
+
+Call call(Collective collective, const void* send_buf, void* recv_buf) {
+    return {.collective = collective,
+            .send_buf = send_buf,
+            .recv_buf = recv_buf,
+            .count = 2,
+            .type = WEFT_INT32,
+            .op = WEFT_SUM,
+            .root = root.rank};
+}
+
+Signature accepted(const Call& c, Place place) {
+    Result<Checked> checked = check(c, place);
+    EXPECT_TRUE(checked.is_ok()) << last_detail();
+    return checked.is_ok() ? checked->signature : Signature{};
+}
+
+std::string refusal(const Call& c, Place place) {
+    return check(c, place).status().code == WEFT_REFUSED_ARGUMENT ? last_detail() : "accepted";
+}
+
+TEST(Call, BuffersThatAreNotSignificantAreNotLookedAt) {
+    for (Collective collective : {Collective::gather, Collective::reduce}) {
+        EXPECT_NE(refusal(call(collective, from, nullptr), root), "accepted");
+        EXPECT_FALSE(accepted(call(collective, from, nullptr), other).in_place);
+        EXPECT_FALSE(accepted(call(collective, from, from), other).in_place);
+        EXPECT_FALSE(accepted(call(collective, from, in_place), other).in_place);
+    }
+    EXPECT_NE(refusal(call(Collective::scatter, nullptr, into), root), "accepted");
+    EXPECT_FALSE(accepted(call(Collective::scatter, nullptr, into), other).in_place);
+    EXPECT_FALSE(accepted(call(Collective::scatter, WEFT_IN_PLACE, into), other).in_place);
+}
+
+TEST(Call, InPlaceIsForTheRootWhereThereIsOne) {
+    for (Collective collective : {Collective::gather, Collective::reduce}) {
+        EXPECT_TRUE(accepted(call(collective, WEFT_IN_PLACE, into), root).in_place);
+        EXPECT_EQ(refusal(call(collective, WEFT_IN_PLACE, into), other),
+                  "send_buf = WEFT_IN_PLACE; expected a buffer of 8 bytes");
+    }
+    EXPECT_TRUE(accepted(call(Collective::scatter, from, in_place), root).in_place);
+    EXPECT_EQ(refusal(call(Collective::scatter, from, in_place), other),
+              "recv_buf = WEFT_IN_PLACE; expected a buffer of 8 bytes");
+    for (Place place : {root, other}) {
+        EXPECT_TRUE(accepted(call(Collective::alltoall, WEFT_IN_PLACE, into), place).in_place);
+        EXPECT_TRUE(accepted(call(Collective::allgather, WEFT_IN_PLACE, into), place).in_place);
+    }
+}
+
+// A rank that has no buffer of all blocks refuses the same counts: else the others would wait.
+TEST(Call, ATooLargeCountIsRefusedOnEveryRank) {
+    for (Collective collective : {Collective::gather, Collective::scatter, Collective::alltoall}) {
+        for (Place place : {root, other}) {
+            Call large = call(collective, from, into);
+            large.count = SIZE_MAX / 8;
+            EXPECT_NE(refusal(large, place), "accepted");
+        }
+    }
+}
+
+void first_operand(const void* in, void* inout, size_t count, weft_type, void*) {
+    const auto* left = static_cast<const std::int32_t*>(in);
+    auto* right = static_cast<std::int32_t*>(inout);
+    for (size_t i = 0; i < count; ++i) right[i] = left[i];
+}
+
+TEST(Call, WhetherTheOperationCommutesBelongsToTheSignature) {
+    Call c = call(Collective::reduce, from, into);
+    const Signature sum = accepted(c, root);
+    EXPECT_TRUE(sum.commutative);
+    ASSERT_EQ(weft_op_create(first_operand, 0, nullptr, &c.op), WEFT_OK);
+    Signature ordered = accepted(c, root);
+    EXPECT_FALSE(ordered.commutative);
+    EXPECT_FALSE(ordered == sum);
+    ordered.commutative = true;
+    EXPECT_EQ(ordered, sum);
+    EXPECT_EQ(weft_op_free(&c.op), WEFT_OK);
+}
+
+}  // namespace
+}  // namespace weft
