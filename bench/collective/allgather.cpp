@@ -1,14 +1,8 @@
 // Measuring the allgather; a size is the block of one rank.
-#include <cstring>
-
 #include "bench/collective/collective.h"
 
 namespace weft::bench {
 namespace {
-
-std::size_t recv_bytes(std::size_t bytes, int ranks) {
-    return bytes * static_cast<std::size_t>(ranks);
-}
 
 void fill(Case& c, std::uint64_t seed) {
     const auto expected = c.expected.as<std::uint8_t>();
@@ -17,7 +11,7 @@ void fill(Case& c, std::uint64_t seed) {
                      seed);
     }
     fill_pattern(c.send.as<std::uint8_t>(), c.job.rank, seed);
-    std::memset(c.recv.data(), 0xff, c.recv.size());
+    fill_blank(c.recv);
 }
 
 weft_status start(Case& c, weft_request* request) {
@@ -29,7 +23,8 @@ weft_status start(Case& c, weft_request* request) {
 extern const Collective iallgather = {
     .name = "iallgather",
     .has_size = true,
-    .recv_bytes = recv_bytes,
+    .send_bytes = one_block,
+    .recv_bytes = all_blocks,
     .fill = fill,
     .start = start,
 };

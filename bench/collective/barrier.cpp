@@ -4,8 +4,6 @@
 namespace weft::bench {
 namespace {
 
-std::size_t recv_bytes(std::size_t, int) { return 0; }
-
 void fill(Case&, std::uint64_t) {}
 
 weft_status start(Case& c, weft_request* request) { return weft_ibarrier(c.job.comm, request); }
@@ -15,7 +13,8 @@ weft_status start(Case& c, weft_request* request) { return weft_ibarrier(c.job.c
 extern const Collective ibarrier = {
     .name = "ibarrier",
     .has_size = false,
-    .recv_bytes = recv_bytes,
+    .send_bytes = nothing,
+    .recv_bytes = nothing,
     .fill = fill,
     .start = start,
 };

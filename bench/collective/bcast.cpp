@@ -8,14 +8,12 @@ namespace {
 
 constexpr int root = 0;
 
-std::size_t recv_bytes(std::size_t bytes, int) { return bytes; }
-
 void fill(Case& c, std::uint64_t seed) {
     fill_pattern(c.expected.as<std::uint8_t>(), root, seed);
     if (c.job.rank == root) {
         std::memcpy(c.recv.data(), c.expected.data(), c.bytes);
     } else {
-        std::memset(c.recv.data(), 0xff, c.bytes);
+        fill_blank(c.recv);
     }
 }
 
@@ -28,7 +26,8 @@ weft_status start(Case& c, weft_request* request) {
 extern const Collective ibcast = {
     .name = "ibcast",
     .has_size = true,
-    .recv_bytes = recv_bytes,
+    .send_bytes = nothing,
+    .recv_bytes = one_block,
     .fill = fill,
     .start = start,
 };

@@ -32,6 +32,8 @@ void fill_pattern(std::span<std::uint8_t> bytes, int rank, std::uint64_t seed) {
     }
 }
 
+void fill_blank(PageBuffer& buffer) { std::memset(buffer.data(), 0xff, buffer.size()); }
+
 void verify(const Collective& collective, Case& c) {
     if (std::memcmp(c.recv.data(), c.expected.data(), c.expected.size()) == 0) return;
     const auto got = c.recv.as<const std::uint8_t>();

@@ -39,7 +39,7 @@ class PageBuffer {
 // One collective of one size, with the buffers of this rank.
 struct Case {
     Job job;
-    std::size_t bytes;  // one rank's contribution (bcast, allreduce: the whole vector)
+    std::size_t bytes;  // one block: what one rank contributes or gets
     PageBuffer send;
     PageBuffer recv;      // where the result lands
     PageBuffer expected;  // what recv must hold in the end
@@ -48,6 +48,7 @@ struct Case {
 struct Collective {
     const char* name;  // as the call without its prefix: "ibcast"
     bool has_size;     // false: measured once, with no bytes
+    std::size_t (*send_bytes)(std::size_t bytes, int ranks);
     std::size_t (*recv_bytes)(std::size_t bytes, int ranks);
     // Writes send (and recv, where it is an input) and expected. What it writes depends on `seed`,
     // and recv holds nothing of what is expected, so that an operation that did nothing is found
@@ -56,6 +57,13 @@ struct Collective {
     weft_status (*start)(Case&, weft_request*);
 };
 
+// What a buffer holds: nothing, one rank's block, or a block of every rank.
+inline std::size_t nothing(std::size_t, int) { return 0; }
+inline std::size_t one_block(std::size_t bytes, int) { return bytes; }
+inline std::size_t all_blocks(std::size_t bytes, int ranks) {
+    return bytes * static_cast<std::size_t>(ranks);
+}
+
 std::span<const Collective* const> collectives();
 
 // Refuses an unknown name with a sentence that lists the known ones.
@@ -63,6 +71,9 @@ Result<const Collective*> find_collective(const std::string& name);
 
 // Bytes that differ between ranks, seeds and neighbouring places.
 void fill_pattern(std::span<std::uint8_t> bytes, int rank, std::uint64_t seed);
+
+// Bytes that no pattern holds.
+void fill_blank(PageBuffer& buffer);
 
 // Ends the process with a message when recv is not what is expected.
 void verify(const Collective&, Case&);

@@ -9,13 +9,14 @@ extern const Collective ibarrier;
 extern const Collective ibcast;
 extern const Collective iallgather;
 extern const Collective iallreduce;
+extern const Collective igather;
+extern const Collective iscatter;
+extern const Collective ialltoall;
+extern const Collective ireduce;
 
 std::span<const Collective* const> collectives() {
     static constexpr std::array list = {
-        &ibarrier,
-        &ibcast,
-        &iallgather,
-        &iallreduce,
+        &ibarrier, &ibcast, &iallgather, &iallreduce, &igather, &iscatter, &ialltoall, &ireduce,
     };
     return list;
 }

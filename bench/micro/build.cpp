@@ -14,7 +14,8 @@ using namespace algorithm;
 constexpr double bar_us = 20;
 constexpr Rank ranks = 1024;
 constexpr std::int64_t block_bytes = 64;
-constexpr std::int64_t rounds_max = 2 * 10;  // twice log2(1024); pipelines and rings have hundreds
+// Twice log2(1024) rounds; pipelines and rings have hundreds, and an alltoall moves every block.
+constexpr std::size_t operations_max = 10 * 2 * 10;
 // Both ends, and what lies between in the binary forms of trees and hypercubes.
 constexpr Rank probed[] = {0, 1, ranks / 2 - 1, ranks - 1};
 
@@ -32,7 +33,9 @@ void add_rows(MicroRows& rows, const Family& family, int repetitions) {
     problem.bytes = block_bytes;
     problem.element_bytes = 8;
     for (const Algorithm* algorithm : family.algorithms) {
-        if (algorithm->rounds(problem.size()) > rounds_max) continue;
+        problem.rank = 0;
+        const Result<Schedule> schedule = build_rank(*algorithm, problem);
+        if (schedule.is_ok() && (*schedule).ops().size() > operations_max) continue;
         double worst = 0;
         for (const Rank rank : probed) {
             problem.rank = rank;

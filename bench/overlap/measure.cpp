@@ -67,10 +67,9 @@ class Meter {
   private:
     static Case make_case(const Job& job, const Collective& collective, std::int64_t bytes) {
         const auto size = static_cast<std::size_t>(bytes);
+        const std::size_t send_bytes = collective.send_bytes(size, job.ranks);
         const std::size_t recv_bytes = collective.recv_bytes(size, job.ranks);
-        // At least one element of any type.
-        return {job, size, PageBuffer(std::max<std::size_t>(size, 16)), PageBuffer(recv_bytes),
-                PageBuffer(recv_bytes)};
+        return {job, size, PageBuffer(send_bytes), PageBuffer(recv_bytes), PageBuffer(recv_bytes)};
     }
 
     void prepare() {

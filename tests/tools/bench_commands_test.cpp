@@ -40,6 +40,16 @@ TEST(BenchOverlap, MeasuresEveryCollectiveAtOddSizesWithTests) {
     EXPECT_TRUE(contains(job.out, "With 3 calls of weft_test during the computation"));
 }
 
+TEST(BenchOverlap, MeasuresWhatIsAskedForByName) {
+    const Finished job = run(bench +
+                             "overlap --ranks 3 --bind none --engine thread --sizes 1,4097 "
+                             "--repetitions 2 --collective igather,iscatter,ialltoall,ireduce");
+    EXPECT_EQ(job.status, 0) << job.err;
+    for (const char* name : {"\nigather\n", "\niscatter\n", "\nialltoall\n", "\nireduce\n"}) {
+        EXPECT_TRUE(contains(job.out, name));
+    }
+}
+
 TEST(BenchOverlap, MeasuresTheSpinningThread) {
     const Finished job = run(bench + "overlap --engine thread:poll --sizes 8 --repetitions 1");
     EXPECT_EQ(job.status, 0) << job.err;

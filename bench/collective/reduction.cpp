@@ -1,16 +1,18 @@
-// Measuring the allreduce: a sum of float64, of whole numbers so small that the sum is exact.
+// Measuring the allreduce and the reduction to rank 0: a sum of float64, of whole numbers so small
+// that the sum is exact.
 #include <algorithm>
-#include <cstring>
 
 #include "bench/collective/collective.h"
 
 namespace weft::bench {
 namespace {
 
+constexpr int root = 0;
+
 // A size that is no whole number of elements is rounded down, but to one element at least.
 std::size_t elements(std::size_t bytes) { return std::max<std::size_t>(bytes / sizeof(double), 1); }
 
-std::size_t recv_bytes(std::size_t bytes, int) { return elements(bytes) * sizeof(double); }
+std::size_t whole_bytes(std::size_t bytes, int) { return elements(bytes) * sizeof(double); }
 
 double term(int rank, std::uint64_t seed, std::size_t i) {
     return static_cast<double>((i + seed) % 1021 + static_cast<std::size_t>(rank) * 3);
@@ -26,7 +28,12 @@ void fill(Case& c, std::uint64_t seed) {
         send[i] = term(c.job.rank, seed, i);
         expected[i] = ranks * term(0, seed, i) + rank_sum;
     }
-    std::memset(c.recv.data(), 0xff, c.recv.size());
+    fill_blank(c.recv);
+}
+
+void fill_reduce(Case& c, std::uint64_t seed) {
+    fill(c, seed);
+    if (c.job.rank != root) fill_blank(c.expected);  // only the root receives anything
 }
 
 weft_status start(Case& c, weft_request* request) {
@@ -34,14 +41,29 @@ weft_status start(Case& c, weft_request* request) {
                            c.job.comm, request);
 }
 
+weft_status start_reduce(Case& c, weft_request* request) {
+    return weft_ireduce(c.send.data(), c.recv.data(), elements(c.bytes), WEFT_FLOAT64, WEFT_SUM,
+                        root, c.job.comm, request);
+}
+
 }  // namespace
 
 extern const Collective iallreduce = {
     .name = "iallreduce",
     .has_size = true,
-    .recv_bytes = recv_bytes,
+    .send_bytes = whole_bytes,
+    .recv_bytes = whole_bytes,
     .fill = fill,
     .start = start,
+};
+
+extern const Collective ireduce = {
+    .name = "ireduce",
+    .has_size = true,
+    .send_bytes = whole_bytes,
+    .recv_bytes = whole_bytes,
+    .fill = fill_reduce,
+    .start = start_reduce,
 };
 
 }  // namespace weft::bench

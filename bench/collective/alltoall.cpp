@@ -1,0 +1,36 @@
+// Measuring the alltoall of bytes; a size is the block that one rank sends to one other.
+#include "bench/collective/collective.h"
+
+namespace weft::bench {
+namespace {
+
+// Tells apart the blocks of every pair of ranks.
+int pair(const Case& c, int from, int to) { return from * c.job.ranks + to; }
+
+void fill(Case& c, std::uint64_t seed) {
+    fill_blank(c.recv);
+    const auto send = c.send.as<std::uint8_t>();
+    const auto expected = c.expected.as<std::uint8_t>();
+    for (int rank = 0; rank < c.job.ranks; ++rank) {
+        const std::size_t at = static_cast<std::size_t>(rank) * c.bytes;
+        fill_pattern(send.subspan(at, c.bytes), pair(c, c.job.rank, rank), seed);
+        fill_pattern(expected.subspan(at, c.bytes), pair(c, rank, c.job.rank), seed);
+    }
+}
+
+weft_status start(Case& c, weft_request* request) {
+    return weft_ialltoall(c.send.data(), c.recv.data(), c.bytes, WEFT_BYTE, c.job.comm, request);
+}
+
+}  // namespace
+
+extern const Collective ialltoall = {
+    .name = "ialltoall",
+    .has_size = true,
+    .send_bytes = all_blocks,
+    .recv_bytes = all_blocks,
+    .fill = fill,
+    .start = start,
+};
+
+}  // namespace weft::bench

@@ -1,0 +1,36 @@
+// Measuring the gather to rank 0, of bytes; a size is the block of one rank.
+#include "bench/collective/collective.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr int root = 0;
+
+void fill(Case& c, std::uint64_t seed) {
+    fill_blank(c.recv);
+    fill_blank(c.expected);  // only the root receives anything
+    const auto expected = c.expected.as<std::uint8_t>();
+    for (int rank = 0; rank < c.job.ranks && c.job.rank == root; ++rank) {
+        fill_pattern(expected.subspan(static_cast<std::size_t>(rank) * c.bytes, c.bytes), rank,
+                     seed);
+    }
+    fill_pattern(c.send.as<std::uint8_t>(), c.job.rank, seed);
+}
+
+weft_status start(Case& c, weft_request* request) {
+    return weft_igather(c.send.data(), c.recv.data(), c.bytes, WEFT_BYTE, root, c.job.comm,
+                        request);
+}
+
+}  // namespace
+
+extern const Collective igather = {
+    .name = "igather",
+    .has_size = true,
+    .send_bytes = one_block,
+    .recv_bytes = all_blocks,
+    .fill = fill,
+    .start = start,
+};
+
+}  // namespace weft::bench

@@ -1,0 +1,34 @@
+// Measuring the scatter from rank 0, of bytes; a size is the block of one rank.
+#include "bench/collective/collective.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr int root = 0;
+
+void fill(Case& c, std::uint64_t seed) {
+    fill_blank(c.recv);
+    const auto send = c.send.as<std::uint8_t>();
+    for (int rank = 0; rank < c.job.ranks && c.job.rank == root; ++rank) {
+        fill_pattern(send.subspan(static_cast<std::size_t>(rank) * c.bytes, c.bytes), rank, seed);
+    }
+    fill_pattern(c.expected.as<std::uint8_t>(), c.job.rank, seed);
+}
+
+weft_status start(Case& c, weft_request* request) {
+    return weft_iscatter(c.send.data(), c.recv.data(), c.bytes, WEFT_BYTE, root, c.job.comm,
+                         request);
+}
+
+}  // namespace
+
+extern const Collective iscatter = {
+    .name = "iscatter",
+    .has_size = true,
+    .send_bytes = all_blocks,
+    .recv_bytes = one_block,
+    .fill = fill,
+    .start = start,
+};
+
+}  // namespace weft::bench
