@@ -4,6 +4,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "schedule/unroll.h"
@@ -75,7 +76,7 @@ class Clockwork {
         std::uint32_t step;
     };
 
-    // The posted messages of a lane that have not moved, in posting order.
+    // The posted ends of a lane that have no partner yet, in posting order.
     struct Lane {
         std::deque<std::uint32_t> sends;
         std::deque<std::uint32_t> recvs;
@@ -104,41 +105,54 @@ class Clockwork {
             ready_.pop_front();
             const Step& step = steps(r)[s];
             release(r, step.after_issue);
-            if (step.what.kind == OpKind::send) lanes_[{r, step.what.peer}].sends.push_back(s);
-            if (step.what.kind == OpKind::recv) lanes_[{step.what.peer, r}].recvs.push_back(s);
-            if (step.what.is_message()) {
-                ++open_;
-            } else {
+            if (!step.what.is_message()) {
                 complete(r, s);
+                continue;
             }
+            ++open_;
+            const bool sends = step.what.kind == OpKind::send;
+            const Rank from = sends ? r : step.what.peer;
+            const Rank to = sends ? step.what.peer : r;
+            Lane& lane = lanes_[{from, to}];
+            (sends ? lane.sends : lane.recvs).push_back(s);
+            match(from, to, lane);
         }
     }
 
-    // The messages of the next unit of time; takes them off their lanes.
+    // A message that has both its ends can go.
+    void match(Rank from, Rank to, Lane& lane) {
+        if (lane.sends.empty() || lane.recvs.empty()) return;
+        new_candidates_.push_back({from, to, lane.sends.front(), lane.recvs.front()});
+        lane.sends.pop_front();
+        lane.recvs.pop_front();
+    }
+
+    // The messages of the next unit of time: of those that can go, the first in schedule order.
     std::vector<Message> choose(int ports) {
-        std::vector<Message> candidates;
-        for (auto& [ends, lane] : lanes_) {
-            std::size_t both = std::min(lane.sends.size(), lane.recvs.size());
-            for (std::size_t i = 0; i < both; ++i) {
-                candidates.push_back({ends.first, ends.second, lane.sends[i], lane.recvs[i]});
-            }
-        }
-        std::sort(candidates.begin(), candidates.end(), [](const Message& a, const Message& b) {
-            return std::pair(a.send, a.recv) < std::pair(b.send, b.recv);
-        });
+        auto key = [](const Message& m) { return std::tuple(m.send, m.recv, m.from, m.to); };
+        auto before = [&](const Message& a, const Message& b) { return key(a) < key(b); };
+        std::sort(new_candidates_.begin(), new_candidates_.end(), before);
+        const auto old = static_cast<std::ptrdiff_t>(candidates_.size());
+        candidates_.insert(candidates_.end(), new_candidates_.begin(), new_candidates_.end());
+        new_candidates_.clear();
+        std::inplace_merge(candidates_.begin(), candidates_.begin() + old, candidates_.end(),
+                           before);
         std::vector<int> sending(ranks_.size(), 0);
         std::vector<int> receiving(ranks_.size(), 0);
         std::vector<Message> chosen;
-        for (const Message& m : candidates) {
+        std::size_t kept = 0;
+        for (const Message& m : candidates_) {
             int& out = sending[static_cast<std::size_t>(m.from)];
             int& in = receiving[static_cast<std::size_t>(m.to)];
-            if (out == ports || in == ports) continue;
+            if (out == ports || in == ports) {
+                candidates_[kept++] = m;
+                continue;
+            }
             ++out;
             ++in;
-            lanes_[{m.from, m.to}].sends.pop_front();
-            lanes_[{m.from, m.to}].recvs.pop_front();
             chosen.push_back(m);
         }
+        candidates_.resize(kept);
         return chosen;
     }
 
@@ -146,7 +160,9 @@ class Clockwork {
     std::vector<std::vector<std::uint32_t>> waiting_;  // edges yet to come; `done`: completed
     std::deque<Ready> ready_;
     std::map<std::pair<Rank, Rank>, Lane> lanes_;  // by sender and receiver
-    std::int64_t open_ = 0;                        // posted messages that have not moved
+    std::vector<Message> candidates_;              // messages that can go, in schedule order
+    std::vector<Message> new_candidates_;
+    std::int64_t open_ = 0;  // posted messages that have not moved
 };
 
 }  // namespace

@@ -32,9 +32,17 @@ class Claims : public testing::TestWithParam<Subject> {
 
 TEST_P(Claims, HoldForTheBuiltSchedules) {
     Grid grid;
-    grid.ranks = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 33};
-    grid.bytes = {0, 8, 136, 1000};
+    for (Rank ranks = 1; ranks <= 33; ++ranks) grid.ranks.push_back(ranks);
+    grid.bytes = {0, 8, 136};
     grid.pipelines = {{128 * 1024, 8}, {16, 1}, {16, 2}, {100, 3}};
+    for_each_problem(GetParam(), grid, [&](const Problem& problem) { hold(problem); });
+}
+
+TEST_P(Claims, HoldForLargeNumbersOfRanks) {
+    Grid grid;
+    grid.ranks = {64, 100, 128, 257};
+    grid.any_root = false;
+    grid.bytes = {1000};
     for_each_problem(GetParam(), grid, [&](const Problem& problem) { hold(problem); });
 }
 
