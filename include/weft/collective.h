@@ -214,6 +214,28 @@ WEFT_API weft_status weft_bcast_init(void* buf, size_t count, weft_type type, in
 WEFT_API weft_status weft_allgather_init(const void* send_buf, void* recv_buf, size_t count,
                                          weft_type type, weft_comm comm, weft_request* request);
 
+/** The persistent form of weft_igather; see weft_barrier_init. Source: MPI-5.0 section 6.13 */
+WEFT_API weft_status weft_gather_init(const void* send_buf, void* recv_buf, size_t count,
+                                      weft_type type, int root, weft_comm comm,
+                                      weft_request* request);
+
+/** The persistent form of weft_iscatter; see weft_barrier_init. Source: MPI-5.0 section 6.13 */
+WEFT_API weft_status weft_scatter_init(const void* send_buf, void* recv_buf, size_t count,
+                                       weft_type type, int root, weft_comm comm,
+                                       weft_request* request);
+
+/** The persistent form of weft_ialltoall; see weft_barrier_init. Source: MPI-5.0 section 6.13 */
+WEFT_API weft_status weft_alltoall_init(const void* send_buf, void* recv_buf, size_t count,
+                                        weft_type type, weft_comm comm, weft_request* request);
+
+/**
+ * The persistent form of weft_ireduce; see weft_barrier_init. `op` may be freed at any time.
+ * Source: MPI-5.0 section 6.13
+ */
+WEFT_API weft_status weft_reduce_init(const void* send_buf, void* recv_buf, size_t count,
+                                      weft_type type, weft_op op, int root, weft_comm comm,
+                                      weft_request* request);
+
 /**
  * The persistent form of weft_iallreduce; see weft_barrier_init. `op` may be freed at any time.
  * Source: MPI-5.0 section 6.13

@@ -217,6 +217,32 @@ weft_status weft_allgather_init(const void* send_buf, void* recv_buf, size_t cou
                 request);
 }
 
+weft_status weft_gather_init(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                             int root, weft_comm comm, weft_request* request) {
+    return init("weft_gather_init",
+                rooted_call(Collective::gather, send_buf, recv_buf, count, type, root), comm,
+                request);
+}
+
+weft_status weft_scatter_init(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                              int root, weft_comm comm, weft_request* request) {
+    return init("weft_scatter_init",
+                rooted_call(Collective::scatter, send_buf, recv_buf, count, type, root), comm,
+                request);
+}
+
+weft_status weft_alltoall_init(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                               weft_comm comm, weft_request* request) {
+    return init("weft_alltoall_init", alltoall_call(send_buf, recv_buf, count, type), comm,
+                request);
+}
+
+weft_status weft_reduce_init(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                             weft_op op, int root, weft_comm comm, weft_request* request) {
+    return init("weft_reduce_init", reduce_call(send_buf, recv_buf, count, type, op, root), comm,
+                request);
+}
+
 weft_status weft_allreduce_init(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                                 weft_op op, weft_comm comm, weft_request* request) {
     return init("weft_allreduce_init", allreduce_call(send_buf, recv_buf, count, type, op), comm,

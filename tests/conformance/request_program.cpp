@@ -32,42 +32,66 @@ struct Buffers {
     double from[4];
     double gathered[8];
     double cast[4];
+    double at_root[8];  // gather to rank 1
+    double shares[8];   // scatter from rank 0
+    double share[4];
+    double exchanged[8];  // alltoall in place
+    double largest[4];    // reduce to rank 0
 };
+
+constexpr int kinds = 8;
 
 // Persistent requests of every kind, restarted; the ranks start them in opposite orders.
 int every_kind(weft_comm world, int rank) {
     Buffers b{};
-    weft_request requests[4];
+    weft_request requests[kinds];
     EXPECT(weft_allreduce_init(WEFT_IN_PLACE, b.sum, 4, WEFT_FLOAT64, WEFT_SUM, world,
                                &requests[0]) == WEFT_OK);
     EXPECT(weft_allgather_init(b.from, b.gathered, 4, WEFT_FLOAT64, world, &requests[1]) ==
            WEFT_OK);
     EXPECT(weft_bcast_init(b.cast, 4, WEFT_FLOAT64, 1, world, &requests[2]) == WEFT_OK);
     EXPECT(weft_barrier_init(world, &requests[3]) == WEFT_OK);
+    EXPECT(weft_gather_init(b.from, b.at_root, 4, WEFT_FLOAT64, 1, world, &requests[4]) == WEFT_OK);
+    EXPECT(weft_scatter_init(b.shares, b.share, 4, WEFT_FLOAT64, 0, world, &requests[5]) ==
+           WEFT_OK);
+    EXPECT(weft_alltoall_init(WEFT_IN_PLACE, b.exchanged, 4, WEFT_FLOAT64, world, &requests[6]) ==
+           WEFT_OK);
+    EXPECT(weft_reduce_init(b.from, b.largest, 4, WEFT_FLOAT64, WEFT_MAX, 0, world, &requests[7]) ==
+           WEFT_OK);
     for (int round = 0; round < 50; ++round) {
         for (int i = 0; i < 4; ++i) {
             b.sum[i] = b.from[i] = round + rank + i;
             b.cast[i] = rank == 1 ? round - i : -1;
+            for (int block = 0; block < 2; ++block) {
+                b.shares[4 * block + i] = 100 * block + round + i;
+                b.exchanged[4 * block + i] = 10 * rank + block + round + i;
+            }
         }
         if (round % 2 == 0) {
-            EXPECT(weft_startall(4, requests) == WEFT_OK);
+            EXPECT(weft_startall(kinds, requests) == WEFT_OK);
         } else {
-            for (int i = 0; i < 4; ++i)
-                EXPECT(weft_start(&requests[rank == 0 ? i : 3 - i]) == WEFT_OK);
+            for (int i = 0; i < kinds; ++i)
+                EXPECT(weft_start(&requests[rank == 0 ? i : kinds - 1 - i]) == WEFT_OK);
         }
-        weft_status statuses[4] = {WEFT_PENDING, WEFT_PENDING, WEFT_PENDING, WEFT_PENDING};
+        weft_status statuses[kinds];
+        for (weft_status& status : statuses) status = WEFT_PENDING;
         if (round % 3 == 0) {
             weft_status status = WEFT_PENDING;
-            while (status == WEFT_PENDING) status = weft_testall(4, requests, statuses);
+            while (status == WEFT_PENDING) status = weft_testall(kinds, requests, statuses);
             EXPECT(status == WEFT_OK);
         } else {
-            EXPECT(weft_waitall(4, requests, statuses) == WEFT_OK);
+            EXPECT(weft_waitall(kinds, requests, statuses) == WEFT_OK);
         }
+        for (weft_status status : statuses) EXPECT(status == WEFT_OK);
         for (int i = 0; i < 4; ++i) {
-            EXPECT(statuses[i] == WEFT_OK);
             EXPECT(b.sum[i] == 2 * (round + i) + 1);
             EXPECT(b.gathered[i] == round + i && b.gathered[4 + i] == round + 1 + i);
             EXPECT(b.cast[i] == round - i);
+            EXPECT(rank != 1 || (b.at_root[i] == round + i && b.at_root[4 + i] == round + 1 + i));
+            EXPECT(b.share[i] == 100 * rank + round + i);
+            EXPECT(b.exchanged[i] == rank + round + i);
+            EXPECT(b.exchanged[4 + i] == 10 + rank + round + i);
+            EXPECT(rank != 0 || b.largest[i] == round + 1 + i);
         }
     }
     for (weft_request& request : requests) {
@@ -116,7 +140,7 @@ int look_at_pending(weft_comm world, weft_request* requests) {
     EXPECT(
         detail_is("persistent bcast of 0 bytes on world is active; expected a request that is "
                   "not started (weft_start)"));
-    EXPECT(weft_startall(4, requests) == WEFT_REFUSED_HANDLE);
+    EXPECT(weft_startall(kinds, requests) == WEFT_REFUSED_HANDLE);
     EXPECT(weft_startall(3, requests + 1) == WEFT_REFUSED_STATE);
     EXPECT(std::strstr(weft_last_detail(), "at requests[1] (weft_startall)") != nullptr);
     EXPECT(weft_request_free(&requests[2]) == WEFT_REFUSED_OUTSTANDING);
