@@ -1,0 +1,87 @@
+// `weft schedule` as a user calls it.
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <sstream>
+#include <string>
+
+#include "tools/process.h"
+
+namespace weft::test {
+namespace {
+
+Finished schedule(const std::string& arguments) {
+    return run(WEFT_BUILD_DIR "/weft schedule " + arguments);
+}
+
+TEST(ScheduleCommand, ProvesACallOfAllRanks) {
+    for (const char* call : {"bcast --algorithm chain --ranks 13 --root 5 --bytes 1M",
+                             "allgather --algorithm standard_exchange --ranks 9 --ports 2",
+                             "allreduce --algorithm recursive_doubling --ranks 7 --ordered",
+                             "alltoall --algorithm bruck --ranks 6 --in-place"}) {
+        SCOPED_TRACE(call);
+        Finished done = schedule(std::string(call) + " --check");
+        EXPECT_EQ(done.status, 0) << done.err;
+        EXPECT_TRUE(contains(done.out, "proved ")) << done.out;
+        EXPECT_TRUE(contains(done.out, "no deadlock, no hazard, result as promised")) << done.out;
+    }
+}
+
+TEST(ScheduleCommand, RefusesWhatAnAlgorithmCannotDoWithASentence) {
+    Finished done = schedule("allgather --algorithm standard_exchange --ranks 10");
+    EXPECT_EQ(done.status, 2);
+    EXPECT_TRUE(contains(done.err,
+                         "standard_exchange needs a number of ranks that is a power of 2; this "
+                         "call has 10"))
+        << done.err;
+    done = schedule("gather --algorithm binary --ranks 6 --root 9");
+    EXPECT_EQ(done.status, 2);
+    EXPECT_TRUE(contains(done.err, "root = 9; expected 0..5")) << done.err;
+    done = schedule("allreduce --algorithm ring --ranks 4 --ordered");
+    EXPECT_EQ(done.status, 2);
+    EXPECT_TRUE(contains(done.err, "ring needs")) << done.err;
+}
+
+// The grammar of LogGOPSim's txt2bin, line by line; labels are defined before they are used.
+TEST(ScheduleCommand, WritesGoal) {
+    Finished done = schedule("allreduce --algorithm recursive_doubling --ranks 5 --format goal");
+    ASSERT_EQ(done.status, 0) << done.err;
+    std::istringstream lines(done.out);
+    std::string line;
+    ASSERT_TRUE(std::getline(lines, line));
+    EXPECT_EQ(line, "num_ranks 5");
+    const std::regex operation(
+        R"(l\d+: (calc \d+|send \d+b to \d+ tag \d+|recv \d+b from \d+ tag \d+))");
+    const std::regex dependency(R"((l\d+) requires (l\d+))");
+    std::string defined;
+    int ranks = 0;
+    int dependencies = 0;
+    while (std::getline(lines, line)) {
+        std::smatch parts;
+        if (line.empty() || line == "}") continue;
+        if (line == "rank " + std::to_string(ranks) + " {") {
+            ++ranks;
+            defined = " ";
+        } else if (std::regex_match(line, operation)) {
+            defined += line.substr(0, line.find(':')) + " ";
+        } else if (std::regex_match(line, parts, dependency)) {
+            ++dependencies;
+            for (int i : {1, 2}) {
+                EXPECT_TRUE(contains(defined, " " + parts[i].str() + " ")) << line;
+            }
+        } else {
+            ADD_FAILURE() << "no line of GOAL: " << line;
+        }
+    }
+    EXPECT_EQ(ranks, 5);
+    EXPECT_GT(dependencies, 10);
+}
+
+TEST(ScheduleCommand, WritesDot) {
+    Finished done = schedule("bcast --algorithm binomial --ranks 4 --format dot");
+    EXPECT_EQ(done.status, 0);
+    EXPECT_EQ(done.out.rfind("digraph", 0), 0u) << done.out;
+}
+
+}  // namespace
+}  // namespace weft::test
