@@ -21,8 +21,7 @@ struct Line {
     const char* algorithm;
 };
 
-// The thresholds of bcast and allgather are measured; the others are the field's habits, not yet
-// tuned by measurement.
+// The thresholds are the field's habits, not yet tuned by measurement.
 constexpr Line table[] = {
     {Collective::barrier, 1, 0, "dissemination"},
     {Collective::bcast, 1, 0, "binomial"},
