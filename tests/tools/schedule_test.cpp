@@ -34,12 +34,23 @@ TEST(ScheduleCommand, RefusesWhatAnAlgorithmCannotDoWithASentence) {
                          "standard_exchange needs a number of ranks that is a power of 2; this "
                          "call has 10"))
         << done.err;
+    done = schedule("allgather -a ring --ports 2");
+    EXPECT_EQ(done.status, 2);
+    EXPECT_TRUE(contains(done.err, "--ports with ring; it has no ports"));
     done = schedule("gather --algorithm binary --ranks 6 --root 9");
     EXPECT_EQ(done.status, 2);
     EXPECT_TRUE(contains(done.err, "root = 9; expected 0..5")) << done.err;
     done = schedule("allreduce --algorithm ring --ranks 4 --ordered");
     EXPECT_EQ(done.status, 2);
     EXPECT_TRUE(contains(done.err, "ring needs")) << done.err;
+}
+
+TEST(ScheduleCommand, CountsRoundsWithTheAlgorithmsPorts) {
+    const Finished one = schedule("allgather -a standard_exchange -n 16 --rank 0");
+    EXPECT_TRUE(contains(one.out, "rounds           4 (claimed 4)"));
+    const Finished three = schedule("allgather -a standard_exchange -n 16 --rank 0 --ports 3");
+    EXPECT_TRUE(contains(three.out, "rounds           2 (claimed 2)"));
+    EXPECT_TRUE(contains(three.out, "at most 6 by one rank (claimed 6)"));
 }
 
 // The grammar of LogGOPSim's txt2bin, line by line; labels are defined before they are used.

@@ -94,5 +94,18 @@ TEST(Call, WhetherTheOperationCommutesBelongsToTheSignature) {
     EXPECT_EQ(weft_op_free(&c.op), WEFT_OK);
 }
 
+TEST(Call, AForcedAlgorithmThatIsNotForTheOperationIsRefused) {
+    Selector selector;
+    ASSERT_TRUE(selector.force(Collective::allreduce, "ring").is_ok());
+    Signature signature = accepted(call(Collective::allreduce, from, into), root);
+    EXPECT_TRUE(build_schedule(signature, root, selector).is_ok());
+    signature.commutative = false;
+    EXPECT_EQ(build_schedule(signature, root, selector).status().code, WEFT_REFUSED_SETTING);
+    EXPECT_STREQ(last_detail(),
+                 "WEFT_ALGORITHM_ALLREDUCE=ring needs an operation that commutes; this call's "
+                 "does not");
+    EXPECT_TRUE(build_schedule(signature, root, Selector()).is_ok());
+}
+
 }  // namespace
 }  // namespace weft
