@@ -1,0 +1,510 @@
+// Weft for C++20: owners for the handles of weft.h, ranges for buffers, exceptions for failures. It
+// adds no behaviour: what a function does, costs and asks of the ranks is said at the C function of
+// its name (weft_iallreduce for Communicator::iallreduce).
+//
+// Errors    Every status but WEFT_OK is thrown as weft::Error, with its code and its sentence. Not
+//           yet is no error but an answer: test, and waits with a deadline, return false.
+// Buffers   Contiguous ranges of trivially copyable elements; counts follow from their sizes. What is
+//           lent to an operation must outlive it, so temporaries that own elements do not compile.
+// Threads   As in C. An object may be used by one thread at a time.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <ranges>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "weft/weft.h"
+
+// Of its own inside weft: a program that links the library statically has two of some names.
+namespace weft::inline cpp {
+
+// --- Errors --------------------------------------------------------------------------------------
+
+// A call that was refused, a failed operation, or a wait that weft_interrupt ended (the request is
+// still pending then).
+class Error : public std::runtime_error {
+  public:
+    Error(weft_status code, const std::string& sentence)
+        : std::runtime_error(sentence), code_(code) {}
+
+    weft_status code() const noexcept { return code_; }
+
+  private:
+    weft_status code_;
+};
+
+// Throws what a C function has answered, unless it is WEFT_OK.
+inline void check(weft_status status) {
+    if (status != WEFT_OK) throw Error(status, weft_last_detail());
+}
+
+namespace detail {
+
+inline bool done(weft_status status) {
+    if (status == WEFT_PENDING || status == WEFT_TIMED_OUT) return false;
+    check(status);
+    return true;
+}
+
+// In destructors: std::terminate shows the sentence, unless an exception is on its way already.
+inline void check_at_end(weft_status status) {
+    if (std::uncaught_exceptions() == 0) check(status);
+}
+
+}  // namespace detail
+
+// --- The job -------------------------------------------------------------------------------------
+
+// The job is joined where this is made and left where it ends. One per process; make it before
+// everything else of Weft, so that it ends last.
+class Environment {
+  public:
+    Environment() { check(weft_init()); }
+    Environment(const Environment&) = delete;
+    Environment& operator=(const Environment&) = delete;
+    ~Environment() {
+        if (weft_is_initialized()) detail::check_at_end(weft_finalize());
+    }
+};
+
+// --- Elements and operations ---------------------------------------------------------------------
+
+// The element of minloc and maxloc.
+template <class T>
+struct ValueIndex {
+    T value;
+    std::int32_t index;
+    friend bool operator==(const ValueIndex&, const ValueIndex&) = default;
+};
+
+namespace detail {
+
+template <class T>
+consteval weft_type type() {
+    constexpr bool is_number = std::is_integral_v<T> && !std::is_same_v<T, bool> &&
+                               !std::is_same_v<T, char> && sizeof(T) <= 8;
+    if constexpr (std::is_same_v<T, float>) return WEFT_FLOAT32;
+    if constexpr (std::is_same_v<T, double>) return WEFT_FLOAT64;
+    if constexpr (std::is_same_v<T, ValueIndex<float>>) return WEFT_FLOAT32_INT32;
+    if constexpr (std::is_same_v<T, ValueIndex<double>>) return WEFT_FLOAT64_INT32;
+    if constexpr (std::is_same_v<T, ValueIndex<std::int32_t>>) return WEFT_INT32_INT32;
+    if constexpr (std::is_same_v<T, ValueIndex<std::int64_t>>) return WEFT_INT64_INT32;
+    if constexpr (is_number && std::is_signed_v<T>) {
+        return sizeof(T) == 1   ? WEFT_INT8
+               : sizeof(T) == 2 ? WEFT_INT16
+               : sizeof(T) == 4 ? WEFT_INT32
+                                : WEFT_INT64;
+    }
+    if constexpr (is_number && std::is_unsigned_v<T>) {
+        return sizeof(T) == 1   ? WEFT_UINT8
+               : sizeof(T) == 2 ? WEFT_UINT16
+               : sizeof(T) == 4 ? WEFT_UINT32
+                                : WEFT_UINT64;
+    }
+    return WEFT_BYTE;
+}
+
+}  // namespace detail
+
+// How elements of a C++ type travel. WEFT_BYTE, as many as it has, where there is no other: char,
+// bool, enumerations, structs.
+template <class T>
+inline constexpr weft_type type_of = detail::type<T>();
+
+template <class T>
+concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
+
+// What reductions take: numbers, pairs and std::byte.
+template <class T>
+concept Reducible = Element<T> &&(type_of<T> != WEFT_BYTE || std::is_same_v<T, std::byte>);
+
+inline const weft_op sum = WEFT_SUM;
+inline const weft_op prod = WEFT_PROD;
+inline const weft_op min = WEFT_MIN;
+inline const weft_op max = WEFT_MAX;
+inline const weft_op land = WEFT_LAND;
+inline const weft_op lor = WEFT_LOR;
+inline const weft_op lxor = WEFT_LXOR;
+inline const weft_op band = WEFT_BAND;
+inline const weft_op bor = WEFT_BOR;
+inline const weft_op bxor = WEFT_BXOR;
+inline const weft_op minloc = WEFT_MINLOC;
+inline const weft_op maxloc = WEFT_MAXLOC;
+
+enum class Operands { in_any_order, in_rank_order };
+
+// A reduction by the program's own function of two elements, associative: a lambda without captures,
+// so that nothing of it must outlive the operations. It may run in the progress thread, must call
+// nothing of Weft, and must not throw (std::terminate).
+template <Reducible T>
+class Operation {
+  public:
+    template <std::default_initializable F>
+    requires std::is_empty_v<F> && std::is_invocable_r_v<T, F, const T&, const T&> Operation(
+        F, Operands operands) {
+        check(weft_op_create(&apply<F>, operands == Operands::in_any_order, nullptr, &handle_));
+    }
+    Operation(Operation&& other) noexcept : handle_(std::exchange(other.handle_, WEFT_OP_NULL)) {}
+    Operation& operator=(Operation&& other) noexcept {
+        Operation taken(std::move(other));
+        std::swap(handle_, taken.handle_);
+        return *this;
+    }
+    ~Operation() {
+        if (handle_ != WEFT_OP_NULL) weft_op_free(&handle_);
+    }
+
+    weft_op handle() const noexcept { return handle_; }
+
+  private:
+    template <class F>
+    static void apply(const void* in, void* inout, std::size_t count, weft_type, void*) noexcept {
+        const T* left = static_cast<const T*>(in);
+        T* right = static_cast<T*>(inout);
+        for (std::size_t i = 0; i < count; ++i) right[i] = F{}(left[i], right[i]);
+    }
+
+    weft_op handle_ = WEFT_OP_NULL;
+};
+
+// What a reduction of elements T takes: one of the constants above, or an Operation<T>.
+template <Reducible T>
+class OperationOn {
+  public:
+    OperationOn(weft_op handle) noexcept : handle_(handle) {}
+    OperationOn(const Operation<T>& own) noexcept : handle_(own.handle()) {}
+
+    weft_op handle() const noexcept { return handle_; }
+
+  private:
+    weft_op handle_;
+};
+
+// --- Requests ------------------------------------------------------------------------------------
+
+namespace detail {
+
+using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
+
+inline std::int64_t deadline_ns(Clock::time_point deadline) {
+    return std::chrono::nanoseconds(deadline.time_since_epoch()).count();
+}
+
+inline Clock::time_point after(std::chrono::nanoseconds timeout) {
+    const Clock::time_point now = Clock::now();
+    return timeout < Clock::time_point::max() - now ? now + timeout : Clock::time_point::max();
+}
+
+}  // namespace detail
+
+// An operation that was started, or a persistent one. Null ones, and persistent ones that are not
+// started, are complete.
+//
+// When it ends, or another is assigned to it, it first waits: the buffers are lent to the operation.
+// That is soon, because every other rank starts the operation too or leaves the job. Call wait()
+// to learn the outcome: a failure that nobody asked for calls std::terminate, which shows the
+// sentence, or is dropped when an exception is on its way already.
+class [[nodiscard]] Request {
+  public:
+    Request() noexcept = default;
+    explicit Request(weft_request owned) noexcept : handle_(owned) {}
+    Request(Request&& other) noexcept : handle_(std::exchange(other.handle_, WEFT_REQUEST_NULL)) {}
+    Request& operator=(Request&& other) noexcept {
+        Request taken(std::move(other));
+        std::swap(handle_, taken.handle_);
+        return *this;
+    }
+    ~Request() {
+        if (handle_ == WEFT_REQUEST_NULL || !weft_is_initialized())
+            return;  // finalize has freed it
+        weft_status status = weft_wait(&handle_);
+        if (status == WEFT_INTERRUPTED) {
+            while (status == WEFT_INTERRUPTED) status = weft_wait(&handle_);
+            weft_interrupt();  // for a wait that can tell the program
+        }
+        detail::check_at_end(status);
+        detail::check_at_end(weft_request_free(&handle_));
+    }
+
+    // Is there an operation to be completed, or a persistent one?
+    explicit operator bool() const noexcept { return handle_ != WEFT_REQUEST_NULL; }
+    weft_request handle() const noexcept { return handle_; }
+
+    // Persistent requests only.
+    void start() { check(weft_start(&handle_)); }
+
+    bool test() { return detail::done(weft_test(&handle_)); }
+    void wait() { check(weft_wait(&handle_)); }
+
+    // False: the time is over, and the operation goes on; weft_last_detail() names who is late.
+    [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline) {
+        return detail::done(weft_wait_until(&handle_, detail::deadline_ns(deadline)));
+    }
+    [[nodiscard]] bool wait_for(std::chrono::nanoseconds timeout) {
+        return wait_until(detail::after(timeout));
+    }
+
+  private:
+    weft_request handle_ = WEFT_REQUEST_NULL;
+};
+
+namespace detail {
+
+// A Request is its handle and nothing else, so an array of them is one of handles.
+inline weft_request* handles(std::span<Request> requests) {
+    static_assert(sizeof(Request) == sizeof(weft_request) && std::is_standard_layout_v<Request>);
+    return reinterpret_cast<weft_request*>(requests.data());
+}
+
+}  // namespace detail
+
+// As an index or a number of requests: none was active.
+inline constexpr std::size_t none = WEFT_NONE;
+
+inline void start_all(std::span<Request> persistent) {
+    check(weft_startall(persistent.size(), detail::handles(persistent)));
+}
+
+// All of them complete, or none. Of failed ones the first in the order of the array is thrown.
+inline bool test_all(std::span<Request> requests) {
+    return detail::done(weft_testall(requests.size(), detail::handles(requests), nullptr));
+}
+inline void wait_all(std::span<Request> requests) {
+    check(weft_waitall(requests.size(), detail::handles(requests), nullptr));
+}
+[[nodiscard]] inline bool wait_all_until(std::span<Request> requests,
+                                         std::chrono::steady_clock::time_point deadline) {
+    return detail::done(weft_waitall_until(requests.size(), detail::handles(requests), nullptr,
+                                           detail::deadline_ns(deadline)));
+}
+[[nodiscard]] inline bool wait_all_for(std::span<Request> requests,
+                                       std::chrono::nanoseconds timeout) {
+    return wait_all_until(requests, detail::after(timeout));
+}
+
+// `index` is that of the completed one, `none` when it returns false or none was active.
+inline bool test_any(std::span<Request> requests, std::size_t& index) {
+    return detail::done(weft_testany(requests.size(), detail::handles(requests), &index));
+}
+inline std::size_t wait_any(std::span<Request> requests) {
+    std::size_t index = none;
+    check(weft_waitany(requests.size(), detail::handles(requests), &index));
+    return index;
+}
+
+// How many have completed, `none` when none was active; indices [requests] begins with theirs.
+inline std::size_t test_some(std::span<Request> requests, std::span<std::size_t> indices) {
+    std::size_t completed = none;
+    if (indices.size() < requests.size())
+        throw Error(WEFT_REFUSED_ARGUMENT, "fewer indices than requests (weft::test_some)");
+    detail::done(weft_testsome(requests.size(), detail::handles(requests), &completed,
+                               indices.data(), nullptr));
+    return completed;
+}
+inline std::size_t wait_some(std::span<Request> requests, std::span<std::size_t> indices) {
+    std::size_t completed = none;
+    if (indices.size() < requests.size())
+        throw Error(WEFT_REFUSED_ARGUMENT, "fewer indices than requests (weft::wait_some)");
+    check(weft_waitsome(requests.size(), detail::handles(requests), &completed, indices.data(),
+                        nullptr));
+    return completed;
+}
+
+// --- Buffers -------------------------------------------------------------------------------------
+
+// In the place of a buffer to be sent: this rank's data already lies where it is received.
+struct InPlace {};
+inline constexpr InPlace in_place{};
+
+template <class B>
+concept Buffer = std::ranges::contiguous_range<B> && std::ranges::sized_range<B> &&
+    std::ranges::borrowed_range<B> && Element<std::ranges::range_value_t<B>>;
+
+template <class B>
+concept OutBuffer =
+    Buffer<B> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<B>>>;
+
+// A buffer of the same elements as B, or in_place.
+template <class S, class B>
+concept BufferLike = std::same_as<std::remove_cvref_t<S>, InPlace> ||
+    (Buffer<S>&& std::same_as<std::ranges::range_value_t<S>, std::ranges::range_value_t<B>>);
+
+template <class B>
+concept ReducedBuffer = OutBuffer<B> && Reducible<std::ranges::range_value_t<B>>;
+
+namespace detail {
+
+struct Buffers {
+    const void* send;
+    void* recv;
+    std::size_t count;  // of `type`, per block
+    weft_type type;
+};
+
+inline void expect_elements(const char* name, std::size_t elements, std::size_t expected,
+                            const char* function) {
+    if (elements == expected) return;
+    throw Error(WEFT_REFUSED_ARGUMENT, std::string(name) + " has " + std::to_string(elements) +
+                                           " elements; expected " + std::to_string(expected) +
+                                           " (weft::Communicator::" + function + ")");
+}
+
+// `blocks`: how many times as long as what is sent the buffer is that receives.
+template <class S, class R>
+Buffers buffers(S& send, R& recv, std::size_t blocks, const char* function) {
+    using T = std::ranges::range_value_t<R>;
+    std::size_t elements = std::ranges::size(recv) / blocks;
+    const void* from = WEFT_IN_PLACE;
+    if constexpr (!std::same_as<std::remove_cvref_t<S>, InPlace>) {
+        elements = std::ranges::size(send);
+        from = std::ranges::data(send);
+    }
+    expect_elements("recv", std::ranges::size(recv), elements * blocks, function);
+    if constexpr (type_of<T> == WEFT_BYTE) elements *= sizeof(T);
+    return {from, std::ranges::data(recv), elements, type_of<T>};
+}
+
+}  // namespace detail
+
+// --- Communicators -------------------------------------------------------------------------------
+
+// A group of ranks and the order of their operations. Those made by dup and split are freed when
+// they end, world and self are not; a null one refuses every call.
+class Communicator {
+  public:
+    Communicator() noexcept = default;
+    explicit Communicator(weft_comm borrowed) noexcept : handle_(borrowed) {}
+    Communicator(Communicator&& other) noexcept
+        : handle_(std::exchange(other.handle_, WEFT_COMM_NULL)),
+          is_owner_(std::exchange(other.is_owner_, false)) {}
+    Communicator& operator=(Communicator&& other) noexcept {
+        Communicator taken(std::move(other));
+        std::swap(handle_, taken.handle_);
+        std::swap(is_owner_, taken.is_owner_);
+        return *this;
+    }
+    ~Communicator() {
+        if (is_owner_ && weft_is_initialized()) detail::check_at_end(weft_comm_free(&handle_));
+    }
+
+    static Communicator world() noexcept { return Communicator(weft_comm_world()); }
+    static Communicator self() noexcept { return Communicator(weft_comm_self()); }
+
+    Communicator dup() const {
+        Communicator made;
+        check(weft_comm_dup(handle_, &made.handle_));
+        made.is_owner_ = true;
+        return made;
+    }
+    // Null where `color` is WEFT_COLOR_NONE.
+    Communicator split(int color, int key = 0) const {
+        Communicator made;
+        check(weft_comm_split(handle_, color, key, &made.handle_));
+        made.is_owner_ = made.handle_ != WEFT_COMM_NULL;
+        return made;
+    }
+
+    explicit operator bool() const noexcept { return handle_ != WEFT_COMM_NULL; }
+    weft_comm handle() const noexcept { return handle_; }
+
+    int rank() const {
+        int rank = -1;
+        check(weft_comm_rank(handle_, &rank));
+        return rank;
+    }
+    int size() const {
+        int size = -1;
+        check(weft_comm_size(handle_, &size));
+        return size;
+    }
+
+    // --- Barrier
+
+    Request ibarrier() const { return make(weft_ibarrier, handle_); }
+    void barrier() const { check(weft_barrier(handle_)); }
+    Request barrier_init() const { return make(weft_barrier_init, handle_); }
+
+    // --- Bcast: `buf` has the same size on every rank
+
+    template <OutBuffer B>
+    Request ibcast(B&& buf, int root) const {
+        const detail::Buffers b = detail::buffers(in_place, buf, 1, "ibcast");
+        return make(weft_ibcast, b.recv, b.count, b.type, root, handle_);
+    }
+    template <OutBuffer B>
+    void bcast(B&& buf, int root) const {
+        const detail::Buffers b = detail::buffers(in_place, buf, 1, "bcast");
+        check(weft_bcast(b.recv, b.count, b.type, root, handle_));
+    }
+    template <OutBuffer B>
+    Request bcast_init(B&& buf, int root) const {
+        const detail::Buffers b = detail::buffers(in_place, buf, 1, "bcast_init");
+        return make(weft_bcast_init, b.recv, b.count, b.type, root, handle_);
+    }
+
+    // --- Allgather: `recv` is size() times as long as `send`
+
+    template <OutBuffer R, BufferLike<R> S>
+    Request iallgather(S&& send, R&& recv) const {
+        const detail::Buffers b = detail::buffers(send, recv, blocks(), "iallgather");
+        return make(weft_iallgather, b.send, b.recv, b.count, b.type, handle_);
+    }
+    template <OutBuffer R, BufferLike<R> S>
+    void allgather(S&& send, R&& recv) const {
+        const detail::Buffers b = detail::buffers(send, recv, blocks(), "allgather");
+        check(weft_allgather(b.send, b.recv, b.count, b.type, handle_));
+    }
+    template <OutBuffer R, BufferLike<R> S>
+    Request allgather_init(S&& send, R&& recv) const {
+        const detail::Buffers b = detail::buffers(send, recv, blocks(), "allgather_init");
+        return make(weft_allgather_init, b.send, b.recv, b.count, b.type, handle_);
+    }
+
+    // --- Allreduce: `recv` is as long as `send`
+
+    template <ReducedBuffer R, BufferLike<R> S>
+    Request iallreduce(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op) const {
+        const detail::Buffers b = detail::buffers(send, recv, 1, "iallreduce");
+        return make(weft_iallreduce, b.send, b.recv, b.count, b.type, op.handle(), handle_);
+    }
+    template <ReducedBuffer R, BufferLike<R> S>
+    void allreduce(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op) const {
+        const detail::Buffers b = detail::buffers(send, recv, 1, "allreduce");
+        check(weft_allreduce(b.send, b.recv, b.count, b.type, op.handle(), handle_));
+    }
+    template <ReducedBuffer R, BufferLike<R> S>
+    Request allreduce_init(S&& send, R&& recv,
+                           OperationOn<std::ranges::range_value_t<R>> op) const {
+        const detail::Buffers b = detail::buffers(send, recv, 1, "allreduce_init");
+        return make(weft_allreduce_init, b.send, b.recv, b.count, b.type, op.handle(), handle_);
+    }
+    // Of one number of every rank.
+    template <Reducible T>
+    T allreduce(T value, OperationOn<std::type_identity_t<T>> op) const {
+        allreduce(in_place, std::span(&value, 1), op);
+        return value;
+    }
+
+  private:
+    std::size_t blocks() const { return static_cast<std::size_t>(size()); }
+
+    template <class Start, class... Arguments>
+    static Request make(Start start, Arguments... arguments) {
+        weft_request made = WEFT_REQUEST_NULL;
+        check(start(arguments..., &made));
+        return Request(made);
+    }
+
+    weft_comm handle_ = WEFT_COMM_NULL;
+    bool is_owner_ = false;
+};
+
+}  // namespace weft::inline cpp

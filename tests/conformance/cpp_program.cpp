@@ -1,0 +1,461 @@
+// The C++ interface between ranks: ENGINE CASE. Every rank runs the same case and ends with status 1
+// and a sentence when something does not hold.
+#include <unistd.h>
+#include <weft/pipeline.hpp>
+#include <weft/weft.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using weft::Communicator;
+using weft::Request;
+using Values = std::vector<std::int64_t>;
+using std::chrono::milliseconds;
+
+int rank = -1;
+int ranks = 0;
+
+[[noreturn]] void fail(int line, const char* condition) {
+    std::fprintf(stderr, "rank %d, line %d: %s does not hold; detail: %s\n", rank, line, condition,
+                 weft_last_detail());
+    std::_Exit(1);
+}
+
+#define EXPECT(condition)                             \
+    do {                                              \
+        if (!(condition)) fail(__LINE__, #condition); \
+    } while (0)
+
+template <class F>
+weft::Error error_of(F&& call) {
+    try {
+        call();
+    } catch (const weft::Error& error) {
+        return error;
+    }
+    fail(__LINE__, "an error is thrown");
+}
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+std::int64_t sum_of_ranks() { return std::int64_t{ranks} * (ranks - 1) / 2; }
+
+// Ranks other than 0 are held here until rank 0 passes, which does not wait for them.
+void pass(const Communicator& gate) {
+    std::byte token{};
+    gate.bcast(std::span(&token, 1), 0);
+}
+
+// --- Collectives ---------------------------------------------------------------------------------
+
+void collectives() {
+    const Communicator world = Communicator::world();
+    const auto n = static_cast<std::size_t>(ranks);
+    const Values own = {rank, 2 * rank};
+    Values gathered(2 * n), reduced(2), cast(3);
+    for (int form = 0; form < 6; ++form) {
+        const bool in_place = form >= 3;
+        const int root = form % ranks;
+        gathered.assign(2 * n, -1);
+        reduced.assign(2, -1);
+        if (in_place) {
+            std::copy(own.begin(), own.end(), gathered.begin() + 2 * rank);
+            reduced = own;
+        }
+        cast.assign(3, rank == root ? root + 5 : -1);
+        std::vector<Request> requests;
+        const auto start = [&](auto&& send_gather, auto&& send_reduce) {
+            if (form % 3 == 0) {
+                world.barrier();
+                world.allgather(send_gather, gathered);
+                world.allreduce(send_reduce, reduced, weft::sum);
+                world.bcast(cast, root);
+            } else if (form % 3 == 1) {
+                requests.push_back(world.ibarrier());
+                requests.push_back(world.iallgather(send_gather, gathered));
+                requests.push_back(world.iallreduce(send_reduce, reduced, weft::sum));
+                requests.push_back(world.ibcast(cast, root));
+            } else {
+                requests.push_back(world.barrier_init());
+                requests.push_back(world.allgather_init(send_gather, gathered));
+                requests.push_back(world.allreduce_init(send_reduce, reduced, weft::sum));
+                requests.push_back(world.bcast_init(cast, root));
+                weft::start_all(requests);
+            }
+        };
+        if (in_place)
+            start(weft::in_place, weft::in_place);
+        else
+            start(own, own);
+        weft::wait_all(requests);
+        for (std::size_t r = 0; r < n; ++r) {
+            EXPECT(gathered[2 * r] == static_cast<std::int64_t>(r));
+            EXPECT(gathered[2 * r + 1] == static_cast<std::int64_t>(2 * r));
+        }
+        EXPECT(reduced == (Values{sum_of_ranks(), 2 * sum_of_ranks()}));
+        EXPECT(cast == Values(3, root + 5));
+    }
+    EXPECT(world.allreduce(rank + 1, weft::max) == ranks);
+    weft::ValueIndex<double> far =
+        world.allreduce(weft::ValueIndex<double>{static_cast<double>(-rank), rank}, weft::minloc);
+    EXPECT(far.index == ranks - 1);
+
+    // Of pairs (a, b), read as x -> a x + b: rank order matters.
+    struct Line {
+        std::int32_t a, b;
+    };
+    const weft::Operation<std::int64_t> digits(
+        [](std::int64_t left, std::int64_t right) {
+            std::int64_t shift = 10;
+            while (shift <= right) shift *= 10;
+            return left * shift + right;
+        },
+        weft::Operands::in_rank_order);
+    std::int64_t expected = 0;
+    for (int r = 1; r <= ranks; ++r) expected = 10 * expected + r;
+    EXPECT(world.allreduce(std::int64_t{rank} + 1, digits) == expected);
+
+    // Bytes, where there is no type: a struct.
+    std::vector<Line> lines(n);
+    const Line mine[1] = {{rank, -rank}};
+    world.allgather(mine, lines);
+    for (int r = 0; r < ranks; ++r) {
+        EXPECT(lines[static_cast<std::size_t>(r)].a == r);
+        EXPECT(lines[static_cast<std::size_t>(r)].b == -r);
+    }
+
+    // Gathering needs a block for every rank.
+    if (ranks > 1) {
+        const weft::Error error = error_of([&] { (void)world.iallgather(own, reduced); });
+        EXPECT(error.code() == WEFT_REFUSED_ARGUMENT);
+        EXPECT(std::string(error.what()) == "recv has 2 elements; expected " +
+                                                std::to_string(2 * ranks) +
+                                                " (weft::Communicator::iallgather)");
+        gathered.resize(2 * n + 1);
+        EXPECT(error_of([&] { world.allgather(weft::in_place, gathered); }).code() ==
+               WEFT_REFUSED_ARGUMENT);
+    }
+    world.barrier();
+}
+
+void communicators() {
+    const Communicator world = Communicator::world();
+    EXPECT(world.size() == ranks && world.rank() == rank);
+    EXPECT(Communicator::self().size() == 1);
+    const Communicator backwards = world.split(0, -rank);
+    EXPECT(backwards.rank() == ranks - 1 - rank);
+    const Communicator half = backwards.split(rank % 2);
+    EXPECT(half.size() == (ranks + 1 - rank % 2) / 2);
+    const Communicator rest = world.split(rank == 0 ? WEFT_COLOR_NONE : 0);
+    EXPECT(static_cast<bool>(rest) == (rank != 0));
+    if (rest) EXPECT(rest.allreduce(1, weft::sum) == ranks - 1);
+    EXPECT(half.allreduce(1, weft::sum) == half.size());
+    // An operation outlives its communicator.
+    std::vector<float> values(50'000, 1);
+    Request request = world.dup().iallreduce(weft::in_place, values, weft::sum);
+    request.wait();
+    for (float value : values) EXPECT(value == static_cast<float>(ranks));
+}
+
+// --- Requests ------------------------------------------------------------------------------------
+
+// Rank 0 looks at operations that the others have not started.
+void pending() {
+    const Communicator world = Communicator::world();
+    const Communicator gate = world.dup();
+    std::vector<std::size_t> indices(3);
+    std::size_t index = 0;
+    if (rank != 0) pass(gate);
+    std::vector<Request> requests(3);
+    requests[1] = world.ibarrier();
+    requests[2] = world.barrier_init();
+    requests[2].start();
+    if (rank == 0) {
+        EXPECT(!requests[1].test() && !weft::test_all(requests));
+        EXPECT(!weft::test_any(requests, index) && index == weft::none);
+        EXPECT(weft::test_some(requests, indices) == 0);
+        EXPECT(!requests[1].wait_for(milliseconds(5)));
+        EXPECT(has(weft_last_detail(), "on world awaits messages of rank"));
+        EXPECT(!requests[2].wait_until(std::chrono::steady_clock::now() + milliseconds(5)));
+        EXPECT(has(weft_last_detail(), "persistent"));
+        EXPECT(!weft::wait_all_for(requests, milliseconds(5)));
+        EXPECT(!weft::wait_all_until(requests, std::chrono::steady_clock::now()));
+        EXPECT(!requests[1].wait_for(std::chrono::nanoseconds::min()));
+        const weft::Error error = error_of([&] { requests[2].start(); });
+        EXPECT(error.code() == WEFT_REFUSED_STATE && has(error.what(), "is active; expected"));
+
+        weft_interrupt();
+        EXPECT(error_of([&] { requests[1].wait(); }).code() == WEFT_INTERRUPTED);
+        EXPECT(requests[1] && !requests[1].test());
+        pass(gate);
+    }
+    index = weft::wait_any(requests);
+    EXPECT(index == 1 || index == 2);
+    EXPECT(weft::wait_some(requests, indices) == 1 && indices[0] == 3 - index);
+    EXPECT(!requests[0] && !requests[1] && requests[2]);
+    requests[2].start();
+    requests[0] = world.ibarrier();
+    EXPECT(weft::wait_all_for(requests, std::chrono::hours(1)));
+    EXPECT(!requests[0] && requests[2]);
+}
+
+// A request that ends waits first: its buffer is the program's again.
+void ends() {
+    constexpr std::size_t count = 200'000;
+    const Communicator world = Communicator::world();
+    const Communicator gate = world.dup();
+    const auto start = [&](Values& values) {
+        values.assign(count, rank);
+        if (rank != 0) pass(gate);
+        Request request = world.iallreduce(weft::in_place, values, weft::sum);
+        if (rank == 0) {
+            EXPECT(!request.test());
+            pass(gate);
+        }
+        return request;
+    };
+    const auto is_done = [&](const Values& values) {
+        return values == Values(count, sum_of_ranks());
+    };
+    Values values, others;
+    { Request request = start(values); }
+    EXPECT(is_done(values));
+
+    Request request = start(values);
+    request = start(others);
+    EXPECT(is_done(values));
+    request = Request();
+    EXPECT(is_done(others));
+
+    try {
+        Request lost = start(values);
+        throw 5;
+    } catch (int) {
+        EXPECT(is_done(values));
+    }
+
+    // An interruption does not end that wait, and is kept for one that can tell.
+    if (rank == 0) {
+        {
+            Request lent = start(values);
+            weft_interrupt();
+        }
+        EXPECT(is_done(values));
+        Request next = world.ibarrier();
+        EXPECT(error_of([&] { next.wait(); }).code() == WEFT_INTERRUPTED);
+        pass(gate);
+        next.wait();
+    } else {
+        start(values).wait();
+        pass(gate);
+        world.barrier();
+    }
+}
+
+// Rank 1 leaves when the others have started what needs it.
+void left() {
+    const Communicator gate = Communicator::world().dup();
+    std::vector<Request> requests(2);
+    requests[0] = Communicator::world().barrier_init();
+    if (rank != 1) {
+        requests[0].start();
+        requests[1] = Communicator::world().ibarrier();
+    }
+    gate.barrier();
+    if (rank == 1) throw 1;
+    const weft::Error error = error_of([&] { weft::wait_all(requests); });
+    EXPECT(error.code() == WEFT_BROKEN_RANK);
+    EXPECT(has(error.what(), "on world: rank 1 of the job died or left; 2 requests failed"));
+    EXPECT(!requests[1]);
+    EXPECT(error_of([&] { requests[0].start(); }).code() == WEFT_BROKEN_RANK);
+    EXPECT(error_of([&] { (void)Communicator::world().ibarrier(); }).code() == WEFT_BROKEN_RANK);
+}
+
+template <weft_status expected>
+void expect_terminate() {
+    std::set_terminate([] {
+        try {
+            std::rethrow_exception(std::current_exception());
+        } catch (const weft::Error& error) {
+            if (error.code() == expected) _exit(0);
+        }
+        _exit(1);
+    });
+}
+
+// A failure that nobody asked for does not pass silently.
+void unseen() {
+    const Communicator gate = Communicator::world().dup();
+    {
+        Request request;
+        if (rank != 1) request = Communicator::world().ibarrier();
+        gate.barrier();
+        if (rank == 1) throw 1;
+        expect_terminate<WEFT_BROKEN_RANK>();
+    }
+    fail(__LINE__, "the program is terminated");
+}
+
+// --- The pipeline --------------------------------------------------------------------------------
+
+void pipeline() {
+    const Communicator world = Communicator::world();
+    for (std::size_t buffers = 1; buffers <= 5; ++buffers) {
+        for (std::size_t blocks : {0, 1, 3, 60}) {
+            std::vector<Values> storage(buffers, Values(3000));
+            std::size_t finished = 0;
+            weft::pipeline(
+                blocks, storage,
+                [&](std::size_t block, Values& buffer) {
+                    std::iota(buffer.begin(), buffer.end(),
+                              static_cast<std::int64_t>(block) + rank);
+                },
+                [&](std::size_t, Values& buffer) {
+                    return world.iallreduce(weft::in_place, buffer, weft::sum);
+                },
+                [&](std::size_t block, const Values& buffer) {
+                    EXPECT(block == finished++);
+                    for (std::size_t i = 0; i < buffer.size(); ++i) {
+                        EXPECT(buffer[i] ==
+                               ranks * static_cast<std::int64_t>(block + i) + sum_of_ranks());
+                    }
+                });
+            EXPECT(finished == blocks);
+        }
+    }
+}
+
+// Whichever function throws, at whichever block: what was started is done, the buffers are free.
+void pipeline_throws() {
+    const Communicator world = Communicator::world();
+    const std::size_t last = 7;
+    for (int thrower = 0; thrower < 3; ++thrower) {
+        for (std::size_t buffers = 1; buffers <= 4; ++buffers) {
+            for (std::size_t at = 0; at <= last; ++at) {
+                std::vector<Values> storage(buffers, Values(40'000, -1));
+                std::size_t started = 0;
+                const auto step = [&](int function, std::size_t block) {
+                    if (function == thrower && block == at) throw at;
+                };
+                bool is_thrown = false;
+                try {
+                    weft::pipeline(
+                        last + 1, storage,
+                        [&](std::size_t block, Values& buffer) {
+                            step(0, block);
+                            buffer.assign(buffer.size(), static_cast<std::int64_t>(block) + rank);
+                        },
+                        [&](std::size_t block, Values& buffer) {
+                            step(1, block);
+                            ++started;
+                            return world.iallreduce(weft::in_place, buffer, weft::sum);
+                        },
+                        [&](std::size_t block, Values&) { step(2, block); });
+                } catch (std::size_t block) {
+                    is_thrown = block == at;
+                }
+                EXPECT(is_thrown);
+                for (std::size_t i = 0; i < buffers && i < started; ++i) {
+                    const std::size_t block = started - 1 - i;
+                    // The thrower of block `at` may have begun to fill its buffer anew.
+                    if (thrower == 1 && block % buffers == at % buffers) continue;
+                    EXPECT(
+                        storage[block % buffers] ==
+                        Values(40'000, ranks * static_cast<std::int64_t>(block) + sum_of_ranks()));
+                }
+            }
+        }
+    }
+}
+
+// One rank leaves in the middle: the others get the error, and nothing of theirs is pending.
+void pipeline_left() {
+    std::vector<Values> storage(3, Values(100));
+    std::size_t finished = 0;
+    const weft::Error error = error_of([&] {
+        weft::pipeline(
+            100, storage,
+            [&](std::size_t block, Values&) {
+                if (rank == 1 && block == 50) throw 1;
+            },
+            [&](std::size_t, Values& buffer) {
+                return Communicator::world().iallreduce(weft::in_place, buffer, weft::sum);
+            },
+            [&](std::size_t, Values&) { ++finished; });
+    });
+    EXPECT(error.code() == WEFT_BROKEN_RANK && has(error.what(), "rank 1 of the job died or left"));
+    EXPECT(finished <= 50);
+}
+
+// What is only destroyed after the job was left.
+void outlives() {
+    Communicator comm;
+    Request inactive;
+    {
+        const weft::Environment environment;
+        comm = Communicator::world().dup();
+        inactive = comm.barrier_init();
+    }
+    EXPECT(weft_is_initialized() == 0);
+}
+
+// The job cannot be left while an operation is pending: rank 0 is terminated, as the others see.
+void outstanding() {
+    weft_request forgotten = WEFT_REQUEST_NULL;
+    const weft::Environment environment;
+    rank = Communicator::world().rank();
+    const Communicator gate = Communicator::world().dup();
+    if (rank == 0) {
+        expect_terminate<WEFT_REFUSED_OUTSTANDING>();
+        weft::check(weft_ibarrier(weft_comm_world(), &forgotten));
+    } else {
+        EXPECT(error_of([&] { pass(gate); }).code() == WEFT_BROKEN_RANK);
+    }
+}
+
+void run_case(std::string_view name) {
+    if (name == "collectives")
+        collectives();
+    else if (name == "communicators")
+        communicators();
+    else if (name == "pending")
+        pending();
+    else if (name == "ends")
+        ends();
+    else if (name == "left")
+        left();
+    else if (name == "unseen")
+        unseen();
+    else if (name == "pipeline")
+        pipeline();
+    else if (name == "pipeline_throws")
+        pipeline_throws();
+    else if (name == "pipeline_left")
+        pipeline_left();
+    else
+        fail(__LINE__, "the case is known");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    EXPECT(argc == 3);
+    setenv("WEFT_ENGINE", argv[1], 1);
+    if (std::string_view(argv[2]) == "outlives") return outlives(), 0;
+    if (std::string_view(argv[2]) == "outstanding") return outstanding(), rank == 0;
+    try {
+        const weft::Environment environment;
+        rank = Communicator::world().rank();
+        ranks = Communicator::world().size();
+        run_case(argv[2]);
+    } catch (int who) {
+        EXPECT(who == rank);  // the one that leaves
+    }
+    EXPECT(weft_is_initialized() == 0);
+}
