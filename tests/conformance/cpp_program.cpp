@@ -9,6 +9,7 @@
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -240,13 +241,21 @@ void ends() {
         EXPECT(is_done(values));
     }
 
-    // An interruption does not end that wait, and is kept for one that can tell.
+    // An interruption does not end that wait, and is kept for one that can tell. The gate opens late
+    // enough for the interruption to be seen by the first of them.
     if (rank == 0) {
+        std::thread opens;
+        values.assign(count, rank);
         {
-            Request lent = start(values);
+            Request lent = world.iallreduce(weft::in_place, values, weft::sum);
             weft_interrupt();
+            opens = std::thread([&] {
+                usleep(50'000);
+                pass(gate);
+            });
         }
         EXPECT(is_done(values));
+        opens.join();
         Request next = world.ibarrier();
         EXPECT(error_of([&] { next.wait(); }).code() == WEFT_INTERRUPTED);
         pass(gate);
