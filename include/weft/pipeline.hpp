@@ -10,7 +10,8 @@
 
 #include "weft/weft.hpp"
 
-namespace weft::inline cpp {
+namespace weft {
+inline namespace cpp {
 
 namespace detail {
 inline constexpr auto keep = [](std::size_t, auto&&) {};
@@ -51,4 +52,5 @@ void pipeline(std::size_t blocks, Buffers&& buffers, Compute compute, Start star
     }
 }
 
-}  // namespace weft::inline cpp
+}  // namespace cpp
+}  // namespace weft

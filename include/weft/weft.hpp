@@ -24,7 +24,8 @@
 #include "weft/weft.h"
 
 // Of its own inside weft: a program that links the library statically has two of some names.
-namespace weft::inline cpp {
+namespace weft {
+inline namespace cpp {
 
 // --- Errors --------------------------------------------------------------------------------------
 
@@ -507,4 +508,5 @@ class Communicator {
     bool is_owner_ = false;
 };
 
-}  // namespace weft::inline cpp
+}  // namespace cpp
+}  // namespace weft
