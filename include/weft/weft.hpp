@@ -321,7 +321,8 @@ inline std::size_t wait_some(std::span<Request> requests, std::span<std::size_t>
 
 // --- Buffers -------------------------------------------------------------------------------------
 
-// In the place of a buffer to be sent: this rank's data already lies where it is received.
+// In the place of a buffer to be sent: this rank's data already lies where it is received. In that of
+// one to be received, on the root of a scatter: it stays where it is sent from.
 struct InPlace {};
 inline constexpr InPlace in_place{};
 
@@ -337,6 +338,11 @@ concept OutBuffer =
 template <class S, class B>
 concept BufferLike = std::same_as<std::remove_cvref_t<S>, InPlace> ||
     (Buffer<S>&& std::same_as<std::ranges::range_value_t<S>, std::ranges::range_value_t<B>>);
+
+// The same for a buffer to be received.
+template <class R, class B>
+concept OutBufferLike = BufferLike<R, B> &&
+    (std::same_as<std::remove_cvref_t<R>, InPlace> || OutBuffer<R>);
 
 template <class B>
 concept ReducedBuffer = OutBuffer<B> && Reducible<std::ranges::range_value_t<B>>;
@@ -358,19 +364,78 @@ inline void expect_elements(const char* name, std::size_t elements, std::size_t 
                                            " (weft::Communicator::" + function + ")");
 }
 
-// `blocks`: how many times as long as what is sent the buffer is that receives.
+template <class B>
+constexpr bool is_in_place = std::same_as<std::remove_cvref_t<B>, InPlace>;
+
+template <class B>
+const void* start_of(B& buffer) {
+    if constexpr (is_in_place<B>)
+        return WEFT_IN_PLACE;
+    else
+        return std::ranges::data(buffer);
+}
+
+// The elements of `one`; where that is in place, those of a block of `all`, which has `blocks`.
+template <class One, class All>
+std::size_t block_elements(One& one, All& all, std::size_t blocks) {
+    if constexpr (is_in_place<One>)
+        return std::ranges::size(all) / blocks;
+    else
+        return std::ranges::size(one);
+}
+
+template <class T>
+constexpr std::size_t units = type_of<T> == WEFT_BYTE ? sizeof(T) : 1;
+
+// `recv` takes `blocks` times what is sent.
 template <class S, class R>
 Buffers buffers(S& send, R& recv, std::size_t blocks, const char* function) {
     using T = std::ranges::range_value_t<R>;
-    std::size_t elements = std::ranges::size(recv) / blocks;
-    const void* from = WEFT_IN_PLACE;
-    if constexpr (!std::same_as<std::remove_cvref_t<S>, InPlace>) {
-        elements = std::ranges::size(send);
-        from = std::ranges::data(send);
-    }
+    const std::size_t elements = block_elements(send, recv, blocks);
     expect_elements("recv", std::ranges::size(recv), elements * blocks, function);
-    if constexpr (type_of<T> == WEFT_BYTE) elements *= sizeof(T);
-    return {from, std::ranges::data(recv), elements, type_of<T>};
+    return {start_of(send), std::ranges::data(recv), elements * units<T>, type_of<T>};
+}
+
+template <class B>
+void expect_buffer(const char* name, const char* function) {
+    if constexpr (is_in_place<B>)
+        throw Error(WEFT_REFUSED_ARGUMENT,
+                    std::string(name) +
+                        " = in_place; expected a buffer, in place is for the "
+                        "root (weft::Communicator::" +
+                        function + ")");
+}
+
+// `recv` takes `blocks` times what is sent on root, and is not looked at elsewhere.
+template <class S, class R>
+Buffers to_root(bool is_root, S& send, R& recv, std::size_t blocks, const char* function) {
+    using T = std::ranges::range_value_t<R>;
+    if (is_root) return buffers(send, recv, blocks, function);
+    expect_buffer<S>("send", function);
+    return {start_of(send), nullptr, block_elements(send, recv, blocks) * units<T>, type_of<T>};
+}
+
+// `send` gives `blocks` times what is received on root, and is not looked at elsewhere.
+template <class S, class R>
+Buffers from_root(bool is_root, S& send, R& recv, std::size_t blocks, const char* function) {
+    using T = std::ranges::range_value_t<S>;
+    const std::size_t elements = block_elements(recv, send, blocks);
+    void* into = const_cast<void*>(start_of(recv));
+    if (is_root)
+        expect_elements("send", std::ranges::size(send), elements * blocks, function);
+    else
+        expect_buffer<R>("recv", function);
+    return {is_root ? std::ranges::data(send) : nullptr, into, elements * units<T>, type_of<T>};
+}
+
+// Both have a block for every rank.
+template <class S, class R>
+Buffers all_to_all(S& send, R& recv, std::size_t blocks, const char* function) {
+    Buffers all = buffers(send, recv, 1, function);
+    const std::size_t elements = std::ranges::size(recv);
+    expect_elements("recv", elements, elements / blocks * blocks, function);
+    all.count /= blocks;
+    return all;
 }
 
 }  // namespace detail
@@ -469,6 +534,59 @@ class Communicator {
         return make(weft_allgather_init, b.send, b.recv, b.count, b.type, handle_);
     }
 
+    // --- Gather: on root, `recv` is size() times as long as `send`; it is not looked at elsewhere
+
+    template <OutBuffer R, BufferLike<R> S>
+    Request igather(S&& send, R&& recv, int root) const {
+        const detail::Buffers b = detail::to_root(is(root), send, recv, blocks(), "igather");
+        return make(weft_igather, b.send, b.recv, b.count, b.type, root, handle_);
+    }
+    template <OutBuffer R, BufferLike<R> S>
+    void gather(S&& send, R&& recv, int root) const {
+        const detail::Buffers b = detail::to_root(is(root), send, recv, blocks(), "gather");
+        check(weft_gather(b.send, b.recv, b.count, b.type, root, handle_));
+    }
+
+    // --- Scatter: on root, `send` is size() times as long as `recv`; it is not looked at elsewhere
+
+    template <Buffer S, OutBufferLike<S> R>
+    Request iscatter(S&& send, R&& recv, int root) const {
+        const detail::Buffers b = detail::from_root(is(root), send, recv, blocks(), "iscatter");
+        return make(weft_iscatter, b.send, b.recv, b.count, b.type, root, handle_);
+    }
+    template <Buffer S, OutBufferLike<S> R>
+    void scatter(S&& send, R&& recv, int root) const {
+        const detail::Buffers b = detail::from_root(is(root), send, recv, blocks(), "scatter");
+        check(weft_scatter(b.send, b.recv, b.count, b.type, root, handle_));
+    }
+
+    // --- Alltoall: `send` and `recv` have the same size, size() blocks
+
+    template <OutBuffer R, BufferLike<R> S>
+    Request ialltoall(S&& send, R&& recv) const {
+        const detail::Buffers b = detail::all_to_all(send, recv, blocks(), "ialltoall");
+        return make(weft_ialltoall, b.send, b.recv, b.count, b.type, handle_);
+    }
+    template <OutBuffer R, BufferLike<R> S>
+    void alltoall(S&& send, R&& recv) const {
+        const detail::Buffers b = detail::all_to_all(send, recv, blocks(), "alltoall");
+        check(weft_alltoall(b.send, b.recv, b.count, b.type, handle_));
+    }
+
+    // --- Reduce: on root, `recv` is as long as `send`; it is not looked at elsewhere
+
+    template <ReducedBuffer R, BufferLike<R> S>
+    Request ireduce(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op,
+                    int root) const {
+        const detail::Buffers b = detail::to_root(is(root), send, recv, 1, "ireduce");
+        return make(weft_ireduce, b.send, b.recv, b.count, b.type, op.handle(), root, handle_);
+    }
+    template <ReducedBuffer R, BufferLike<R> S>
+    void reduce(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op, int root) const {
+        const detail::Buffers b = detail::to_root(is(root), send, recv, 1, "reduce");
+        check(weft_reduce(b.send, b.recv, b.count, b.type, op.handle(), root, handle_));
+    }
+
     // --- Allreduce: `recv` is as long as `send`
 
     template <ReducedBuffer R, BufferLike<R> S>
@@ -495,6 +613,7 @@ class Communicator {
     }
 
   private:
+    bool is(int root) const { return rank() == root; }
     std::size_t blocks() const { return static_cast<std::size_t>(size()); }
 
     template <class Start, class... Arguments>

@@ -145,6 +145,107 @@ void collectives() {
     world.barrier();
 }
 
+// What goes from or to a root, or from everybody to everybody; every root, in place and not.
+void rooted() {
+    const Communicator world = Communicator::world();
+    const auto n = static_cast<std::size_t>(ranks);
+    const auto block_of = [](int r) { return Values{r, 2 * r}; };
+    Values blocks_of_all;
+    for (int r = 0; r < ranks; ++r) {
+        blocks_of_all.push_back(r);
+        blocks_of_all.push_back(2 * r);
+    }
+    const Values own = block_of(rank);
+    const Values sums = {sum_of_ranks(), 2 * sum_of_ranks()};
+    for (int root = 0; root < ranks; ++root) {
+        const bool is_root = rank == root;
+        for (bool in_place : {false, true}) {
+            for (bool is_blocking : {false, true}) {
+                Values gathered(is_root ? 2 * n : 0), scattered(2), reduced(is_root ? 2 : 0);
+                Values all = is_root ? blocks_of_all : Values();
+                if (is_root && in_place) {
+                    std::copy(own.begin(), own.end(), gathered.begin() + 2 * rank);
+                    reduced = own;
+                }
+                const auto gather = [&](const auto& send) {
+                    if (is_blocking) return world.gather(send, gathered, root);
+                    world.igather(send, gathered, root).wait();
+                };
+                const auto reduce = [&](const auto& send) {
+                    if (is_blocking) return world.reduce(send, reduced, weft::sum, root);
+                    world.ireduce(send, reduced, weft::sum, root).wait();
+                };
+                const auto scatter = [&](auto& recv) {
+                    if (is_blocking) return world.scatter(all, recv, root);
+                    world.iscatter(all, recv, root).wait();
+                };
+                if (is_root && in_place) {
+                    gather(weft::in_place);
+                    reduce(weft::in_place);
+                    scatter(weft::in_place);
+                } else {
+                    gather(own);
+                    reduce(own);
+                    scatter(scattered);
+                    EXPECT(scattered == own);
+                }
+                EXPECT(gathered == (is_root ? blocks_of_all : Values()));
+                EXPECT(reduced == (is_root ? sums : Values()));
+                EXPECT(all == (is_root ? blocks_of_all : Values()));
+            }
+        }
+    }
+    for (bool is_blocking : {false, true}) {
+        Values from(n), to(n, -1), expected(n);
+        for (std::size_t r = 0; r < n; ++r) {
+            from[r] = 10 * rank + static_cast<std::int64_t>(r);
+            expected[r] = 10 * static_cast<std::int64_t>(r) + rank;
+        }
+        if (is_blocking) {
+            world.alltoall(from, to);
+            world.alltoall(weft::in_place, from);
+        } else {
+            world.ialltoall(from, to).wait();
+            world.ialltoall(weft::in_place, from).wait();
+        }
+        EXPECT(to == expected);
+        EXPECT(from == expected);
+    }
+
+    // Structs go as bytes, a block for every rank.
+    struct Pair {
+        std::int16_t a;
+        std::int64_t b;
+    };
+    std::vector<Pair> pairs(n, Pair{static_cast<std::int16_t>(rank), -rank}), got(n);
+    world.alltoall(pairs, got);
+    for (std::size_t r = 0; r < n; ++r) EXPECT(got[r].b == -static_cast<std::int64_t>(r));
+    Pair one[1];
+    world.scatter(got, one, 0);
+    EXPECT(one[0].a == rank && one[0].b == -rank);
+    world.gather(one, pairs, 0);
+    for (std::size_t r = 0; r < n; ++r) EXPECT(pairs[r].b == (rank == 0 ? got[r].b : -rank));
+
+    // Sizes that do not fit are refused before anything is sent; so is in place elsewhere than on root.
+    Values odd(2 * n + 1), as_odd(2 * n + 1), two(2);
+    EXPECT(error_of([&] { (void)world.igather(two, odd, rank); }).code() == WEFT_REFUSED_ARGUMENT);
+    EXPECT(std::string(error_of([&] { (void)world.iscatter(odd, two, rank); }).what()) ==
+           "send has " + std::to_string(2 * n + 1) + " elements; expected " +
+               std::to_string(2 * n) + " (weft::Communicator::iscatter)");
+    EXPECT(error_of([&] { world.alltoall(odd, two); }).code() == WEFT_REFUSED_ARGUMENT);
+    EXPECT(error_of([&] { world.alltoall(odd, as_odd); }).code() == WEFT_REFUSED_ARGUMENT);
+    EXPECT(error_of([&] { world.reduce(two, odd, weft::sum, rank); }).code() ==
+           WEFT_REFUSED_ARGUMENT);
+    const int other = (rank + 1) % ranks;
+    EXPECT(std::string(error_of([&] { world.gather(weft::in_place, odd, other); }).what()) ==
+           "send = in_place; expected a buffer, in place is for the root "
+           "(weft::Communicator::gather)");
+    EXPECT(std::string(error_of([&] { world.scatter(odd, weft::in_place, other); }).what()) ==
+           "recv = in_place; expected a buffer, in place is for the root "
+           "(weft::Communicator::scatter)");
+    world.barrier();
+}
+
 void communicators() {
     const Communicator world = Communicator::world();
     EXPECT(world.size() == ranks && world.rank() == rank);
@@ -454,6 +555,8 @@ void outstanding() {
 void run_case(std::string_view name) {
     if (name == "collectives")
         collectives();
+    else if (name == "rooted")
+        rooted();
     else if (name == "communicators")
         communicators();
     else if (name == "pending")

@@ -28,6 +28,7 @@ INSTANTIATE_TEST_SUITE_P(RanksAndEngine, CppRanks,
                                           testing::Values("manual", "thread")));
 
 TEST_P(CppRanks, CallEveryCollectiveInEachForm) { expect("collectives"); }
+TEST_P(CppRanks, GatherScatterReduceAndExchange) { expect("rooted"); }
 TEST_P(CppRanks, MakeCommunicatorsThatFreeThemselves) { expect("communicators"); }
 TEST_P(CppRanks, SeeWhatIsPending) { expect("pending"); }
 TEST_P(CppRanks, WaitForRequestsThatEnd) { expect("ends"); }
