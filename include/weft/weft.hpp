@@ -546,6 +546,11 @@ class Communicator {
         const detail::Buffers b = detail::to_root(is(root), send, recv, blocks(), "gather");
         check(weft_gather(b.send, b.recv, b.count, b.type, root, handle_));
     }
+    template <OutBuffer R, BufferLike<R> S>
+    Request gather_init(S&& send, R&& recv, int root) const {
+        const detail::Buffers b = detail::to_root(is(root), send, recv, blocks(), "gather_init");
+        return make(weft_gather_init, b.send, b.recv, b.count, b.type, root, handle_);
+    }
 
     // --- Scatter: on root, `send` is size() times as long as `recv`; it is not looked at elsewhere
 
@@ -558,6 +563,11 @@ class Communicator {
     void scatter(S&& send, R&& recv, int root) const {
         const detail::Buffers b = detail::from_root(is(root), send, recv, blocks(), "scatter");
         check(weft_scatter(b.send, b.recv, b.count, b.type, root, handle_));
+    }
+    template <Buffer S, OutBufferLike<S> R>
+    Request scatter_init(S&& send, R&& recv, int root) const {
+        const detail::Buffers b = detail::from_root(is(root), send, recv, blocks(), "scatter_init");
+        return make(weft_scatter_init, b.send, b.recv, b.count, b.type, root, handle_);
     }
 
     // --- Alltoall: `send` and `recv` have the same size, size() blocks
@@ -572,6 +582,11 @@ class Communicator {
         const detail::Buffers b = detail::all_to_all(send, recv, blocks(), "alltoall");
         check(weft_alltoall(b.send, b.recv, b.count, b.type, handle_));
     }
+    template <OutBuffer R, BufferLike<R> S>
+    Request alltoall_init(S&& send, R&& recv) const {
+        const detail::Buffers b = detail::all_to_all(send, recv, blocks(), "alltoall_init");
+        return make(weft_alltoall_init, b.send, b.recv, b.count, b.type, handle_);
+    }
 
     // --- Reduce: on root, `recv` is as long as `send`; it is not looked at elsewhere
 
@@ -585,6 +600,12 @@ class Communicator {
     void reduce(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op, int root) const {
         const detail::Buffers b = detail::to_root(is(root), send, recv, 1, "reduce");
         check(weft_reduce(b.send, b.recv, b.count, b.type, op.handle(), root, handle_));
+    }
+    template <ReducedBuffer R, BufferLike<R> S>
+    Request reduce_init(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op,
+                        int root) const {
+        const detail::Buffers b = detail::to_root(is(root), send, recv, 1, "reduce_init");
+        return make(weft_reduce_init, b.send, b.recv, b.count, b.type, op.handle(), root, handle_);
     }
 
     // --- Allreduce: `recv` is as long as `send`

@@ -146,6 +146,13 @@ void collectives() {
 }
 
 // What goes from or to a root, or from everybody to everybody; every root, in place and not.
+enum class Form { nonblocking, blocking, persistent };
+
+void complete(weft::Request request, Form form) {
+    if (form == Form::persistent) request.start();
+    request.wait();
+}
+
 void rooted() {
     const Communicator world = Communicator::world();
     const auto n = static_cast<std::size_t>(ranks);
@@ -160,7 +167,7 @@ void rooted() {
     for (int root = 0; root < ranks; ++root) {
         const bool is_root = rank == root;
         for (bool in_place : {false, true}) {
-            for (bool is_blocking : {false, true}) {
+            for (Form form : {Form::nonblocking, Form::blocking, Form::persistent}) {
                 Values gathered(is_root ? 2 * n : 0), scattered(2), reduced(is_root ? 2 : 0);
                 Values all = is_root ? blocks_of_all : Values();
                 if (is_root && in_place) {
@@ -168,16 +175,23 @@ void rooted() {
                     reduced = own;
                 }
                 const auto gather = [&](const auto& send) {
-                    if (is_blocking) return world.gather(send, gathered, root);
-                    world.igather(send, gathered, root).wait();
+                    if (form == Form::blocking) return world.gather(send, gathered, root);
+                    complete(form == Form::persistent ? world.gather_init(send, gathered, root)
+                                                      : world.igather(send, gathered, root),
+                             form);
                 };
                 const auto reduce = [&](const auto& send) {
-                    if (is_blocking) return world.reduce(send, reduced, weft::sum, root);
-                    world.ireduce(send, reduced, weft::sum, root).wait();
+                    if (form == Form::blocking) return world.reduce(send, reduced, weft::sum, root);
+                    complete(form == Form::persistent
+                                 ? world.reduce_init(send, reduced, weft::sum, root)
+                                 : world.ireduce(send, reduced, weft::sum, root),
+                             form);
                 };
                 const auto scatter = [&](auto& recv) {
-                    if (is_blocking) return world.scatter(all, recv, root);
-                    world.iscatter(all, recv, root).wait();
+                    if (form == Form::blocking) return world.scatter(all, recv, root);
+                    complete(form == Form::persistent ? world.scatter_init(all, recv, root)
+                                                      : world.iscatter(all, recv, root),
+                             form);
                 };
                 if (is_root && in_place) {
                     gather(weft::in_place);
@@ -195,18 +209,21 @@ void rooted() {
             }
         }
     }
-    for (bool is_blocking : {false, true}) {
+    for (Form form : {Form::nonblocking, Form::blocking, Form::persistent}) {
         Values from(n), to(n, -1), expected(n);
         for (std::size_t r = 0; r < n; ++r) {
             from[r] = 10 * rank + static_cast<std::int64_t>(r);
             expected[r] = 10 * static_cast<std::int64_t>(r) + rank;
         }
-        if (is_blocking) {
+        if (form == Form::blocking) {
             world.alltoall(from, to);
             world.alltoall(weft::in_place, from);
-        } else {
+        } else if (form == Form::nonblocking) {
             world.ialltoall(from, to).wait();
             world.ialltoall(weft::in_place, from).wait();
+        } else {
+            complete(world.alltoall_init(from, to), form);
+            complete(world.alltoall_init(weft::in_place, from), form);
         }
         EXPECT(to == expected);
         EXPECT(from == expected);
