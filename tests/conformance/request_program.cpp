@@ -140,7 +140,7 @@ int look_at_pending(weft_comm world, weft_request* requests) {
     EXPECT(
         detail_is("persistent bcast of 0 bytes on world is active; expected a request that is "
                   "not started (weft_start)"));
-    EXPECT(weft_startall(kinds, requests) == WEFT_REFUSED_HANDLE);
+    EXPECT(weft_startall(4, requests) == WEFT_REFUSED_HANDLE);
     EXPECT(weft_startall(3, requests + 1) == WEFT_REFUSED_STATE);
     EXPECT(std::strstr(weft_last_detail(), "at requests[1] (weft_startall)") != nullptr);
     EXPECT(weft_request_free(&requests[2]) == WEFT_REFUSED_OUTSTANDING);
