@@ -246,6 +246,11 @@ bool Executor::execute(Run& run, Instance instance) {
                                               writable(op->into_buffer, op->into_offset), bytes);
             }
             break;
+        case OpKind::call: {
+            const UserCall& call = buffers.calls[op->peer];
+            call.function(writable(op->into_buffer, op->into_offset), bytes, call.context);
+            break;
+        }
     }
     if (posted == Posted::busy) return false;
     if (op->is_message()) issued(run, id, state, iteration);

@@ -22,11 +22,18 @@ namespace weft {
 // Where an operation runs: itself, or in a repeat a cell of its iteration's row.
 using Instance = std::uint32_t;
 
+// A function of the program as an operation of a schedule.
+struct UserCall {
+    void (*function)(void* data, std::size_t bytes, void* context) = nullptr;
+    void* context = nullptr;
+};
+
 // What a start binds a schedule to.
 struct Binding {
     const std::byte* send = nullptr;
     std::byte* recv = nullptr;
     Reduction reduction;
+    const UserCall* calls = nullptr;  // by the number in their operation
 };
 
 class Run {

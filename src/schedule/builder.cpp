@@ -69,6 +69,13 @@ OpId ScheduleBuilder::reduce_right(Region from, Region into, After after) {
     return add(local(OpKind::reduce_right, from, into), std::span(after.begin(), after.size()));
 }
 
+OpId ScheduleBuilder::call(Region into, std::int32_t index, After after) {
+    Op op{.kind = OpKind::call, .into_buffer = into.buffer, .peer = index};
+    op.bytes = into.bytes;
+    op.into_offset = into.offset;
+    return add(op, std::span(after.begin(), after.size()));
+}
+
 OpId ScheduleBuilder::join(std::span<const OpId> after) { return add(Op{}, after); }
 
 void ScheduleBuilder::order(OpId before, OpId after, std::uint32_t distance) {

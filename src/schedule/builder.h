@@ -27,8 +27,12 @@ class ScheduleBuilder {
     OpId copy(Region from, Region into, After after = {});
     OpId reduce(Region from, Region into, After after = {});        // into = from (op) into
     OpId reduce_right(Region from, Region into, After after = {});  // into = into (op) from
+    OpId call(Region into, std::int32_t index, After after = {});   // see Binding::calls
     OpId join(std::span<const OpId> after);
     OpId join(After after) { return join(std::span(after.begin(), after.size())); }
+
+    // An operation as it is stored.
+    OpId add(Op op, std::span<const OpId> after = {});
 
     // One more predecessor of an operation that exists.
     void order(OpId before, OpId after, std::uint32_t distance = 0);
@@ -64,8 +68,6 @@ class ScheduleBuilder {
         OpId after;
         std::uint32_t distance;
     };
-
-    OpId add(Op op, std::span<const OpId> after);
 
     void derive_lanes();
     void compress_edges();

@@ -145,4 +145,14 @@ Verdict check(std::span<const Schedule> schedules, const Promise& promise) {
     return finish();
 }
 
+Verdict check(std::span<const Schedule> schedules) {
+    Promise promise;
+    promise.follows_data = false;
+    for (const Schedule& schedule : schedules) {
+        promise.send_bytes.push_back(schedule.reach(Buffer::send));
+        promise.recv_bytes.push_back(schedule.reach(Buffer::recv));
+    }
+    return check(schedules, promise);
+}
+
 }  // namespace weft

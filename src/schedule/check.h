@@ -44,4 +44,8 @@ struct Verdict {
 // `schedules[r]` is rank r's.
 Verdict check(std::span<const Schedule> schedules, const Promise& promise);
 
+// Of schedules that promise no result: matching, deadlock and hazards. The callers' buffers are as
+// large as the operations need.
+Verdict check(std::span<const Schedule> schedules);
+
 }  // namespace weft

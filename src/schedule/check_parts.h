@@ -30,8 +30,8 @@ class Findings {
 // "operation 3 of rank 1 (recv recv[0..8) <- rank 0)", with the iteration if it is in a repeat.
 std::string name_of(const Schedule& schedule, OpId op, std::int64_t iteration);
 
-inline bool reads(const Op& op) { return op.kind != OpKind::join && op.kind != OpKind::recv; }
-inline bool writes(const Op& op) { return op.kind != OpKind::join && op.kind != OpKind::send; }
+inline bool reads(const Op& op) { return op.reads(); }
+inline bool writes(const Op& op) { return op.writes(); }
 // Whether the operand that it reads may be overwritten too.
 inline bool spoils(const Op& op) { return op.kind == OpKind::reduce_right; }
 

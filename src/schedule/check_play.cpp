@@ -83,14 +83,21 @@ class Play {
             post(r, instance, op.kind == OpKind::send);
             return;
         }
+        if (promise_.follows_data && op.bytes > 0) compute(r, instance, op);
+        complete(r, instance);
+    }
+
+    void compute(Rank r, Instance instance, const Op& op) {
         if (op.kind == OpKind::copy) {
             value_.clear();
             memory(r, op.from_buffer).read(op.from_offset, op.bytes, value_);
             memory(r, op.into_buffer).write(op.into_offset, value_);
-        } else if (op.kind != OpKind::join && op.bytes > 0) {
+        } else if (op.reduces()) {
             reduce(r, instance, op);
+        } else if (op.kind == OpKind::call) {
+            const Stretch unknown{op.bytes, undefined, 0};
+            memory(r, op.into_buffer).write(op.into_offset, {&unknown, 1});
         }
-        complete(r, instance);
     }
 
     void post(Rank r, Instance instance, bool sends) {
@@ -112,9 +119,11 @@ class Play {
     void move(Rank from, Instance send, Rank to, Instance recv) {
         const Op out = player(from).op(send);
         const Op in = player(to).op(recv);
-        value_.clear();
-        memory(from, out.from_buffer).read(out.from_offset, out.bytes, value_);
-        memory(to, in.into_buffer).write(in.into_offset, value_);
+        if (promise_.follows_data) {
+            value_.clear();
+            memory(from, out.from_buffer).read(out.from_offset, out.bytes, value_);
+            memory(to, in.into_buffer).write(in.into_offset, value_);
+        }
         player(to).hear(recv, player(from), send);
         complete(from, send);
         complete(to, recv);

@@ -32,6 +32,7 @@ struct Promise {
     // Contributions may be combined in any order; otherwise only in that of the ranks. Either way
     // ranks that get the same element get it by the same expression, hence bit for bit.
     bool commutative = false;
+    bool follows_data = true;   // false: about the order of operations alone
     bool synchronizes = false;  // no rank leaves before every rank has entered
 };
 

@@ -17,6 +17,7 @@ enum class OpKind : std::uint8_t {
     copy,          // into = from
     reduce,        // into = from (op) into
     reduce_right,  // into = into (op) from; `from` may be overwritten
+    call,          // function number `peer` of the program, which may read and write `into`
 };
 
 enum class Buffer : std::uint8_t { send, recv, scratch };
@@ -36,7 +37,7 @@ struct Op {
     OpKind kind = OpKind::join;
     Buffer from_buffer = Buffer::send;
     Buffer into_buffer = Buffer::send;
-    Rank peer = -1;  // rank in the communicator
+    Rank peer = -1;  // rank in the communicator; of a call: which one
     std::int64_t bytes = 0;
     std::int64_t from_offset = 0;
     std::int64_t into_offset = 0;
@@ -44,6 +45,10 @@ struct Op {
     Region from() const { return {from_buffer, from_offset, bytes}; }
     Region into() const { return {into_buffer, into_offset, bytes}; }
     bool is_message() const { return kind == OpKind::send || kind == OpKind::recv; }
+    bool reduces() const { return kind == OpKind::reduce || kind == OpKind::reduce_right; }
+    // Which of the two regions it has.
+    bool reads() const { return kind == OpKind::send || kind == OpKind::copy || reduces(); }
+    bool writes() const { return kind != OpKind::join && kind != OpKind::send; }
 };
 static_assert(sizeof(Op) <= 40);
 

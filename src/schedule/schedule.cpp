@@ -1,5 +1,7 @@
 #include "schedule/schedule.h"
 
+#include <algorithm>
+
 namespace weft {
 
 const Repeat* Schedule::repeat_of(OpId op) const {
@@ -12,6 +14,25 @@ const Repeat* Schedule::repeat_of(OpId op) const {
 Op Schedule::at(OpId op, std::int64_t iteration) const {
     const Repeat* repeat = repeat_of(op);
     return repeat ? shifted(ops_[op], *repeat, iteration) : ops_[op];
+}
+
+std::int64_t Schedule::reach(Buffer buffer) const {
+    std::int64_t end = 0;
+    auto see = [&](Region region) {
+        if (region.buffer != buffer || region.bytes == 0) return;
+        end = std::max(end, region.offset + region.bytes);
+    };
+    for (OpId id = 0; id < ops_.size(); ++id) {
+        // The last iteration of a repeat may be shorter than the one before it.
+        const Repeat* repeat = repeat_of(id);
+        const std::int64_t last = repeat ? repeat->iterations - 1 : 0;
+        for (std::int64_t i = std::max<std::int64_t>(last - 1, 0); i <= last; ++i) {
+            const Op op = at(id, i);
+            if (op.reads()) see(op.from());
+            if (op.writes()) see(op.into());
+        }
+    }
+    return end;
 }
 
 std::int64_t Schedule::memory_bytes() const {

@@ -88,6 +88,9 @@ class Schedule {
     // `op` as it runs in `iteration` of its repeat. Outside repeats: as it is stored.
     Op at(OpId op, std::int64_t iteration) const;
 
+    // Bytes of the caller's buffer that the operations need.
+    std::int64_t reach(Buffer buffer) const;
+
     // Memory held, for bounding the cache.
     std::int64_t memory_bytes() const;
 

@@ -48,6 +48,7 @@ std::string to_text(const Op& op) {
         case OpKind::copy: return "copy    " + from + " -> " + into;
         case OpKind::reduce: return "reduce  " + into + " = " + from + " (op) " + into;
         case OpKind::reduce_right: return "reduce  " + into + " = " + into + " (op) " + from;
+        case OpKind::call: return "call    " + into;
     }
     return "?";
 }

@@ -187,6 +187,7 @@ class Stage {
                                        static_cast<std::size_t>(op.bytes));
                 spoil(writable(r, op.from()));
                 break;
+            case OpKind::call: fail(r, step, "calls the program"); return;
         }
         complete(r, step);
     }

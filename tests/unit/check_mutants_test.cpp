@@ -107,6 +107,7 @@ class Recipe {
             case OpKind::copy: builder.copy(op.from(), op.into()); break;
             case OpKind::reduce: builder.reduce(op.from(), op.into()); break;
             case OpKind::reduce_right: builder.reduce_right(op.from(), op.into()); break;
+            case OpKind::call: builder.call(op.into(), op.peer); break;
         }
     }
 
@@ -203,7 +204,8 @@ class Recipe {
 
     static std::string change_kind(Op& op) {
         switch (op.kind) {
-            case OpKind::join: return "";
+            case OpKind::join:
+            case OpKind::call: return "";
             case OpKind::reduce: op.kind = OpKind::reduce_right; break;
             case OpKind::reduce_right: op.kind = OpKind::reduce; break;
             case OpKind::copy: op.kind = OpKind::reduce; break;
