@@ -48,16 +48,20 @@ Result<Request*> Communicator::start(const Call& call) {
 }
 
 Result<Request*> Communicator::make_persistent(const Call& call) {
+    Result<Ready> ready = make_ready(call);
+    if (!ready.is_ok()) return ready.status();
+    return make_persistent(*ready->prepared, ready->binding);
+}
+
+Result<Request*> Communicator::make_persistent(Prepared& prepared, const Binding& binding) {
     if (persistent_made_ == std::numeric_limits<std::uint32_t>::max()) {
         return failure(WEFT_REFUSED_MEMORY,
                        "%u persistent requests were made on %s, and no more can", persistent_made_,
                        name_.c_str());
     }
-    Result<Ready> ready = make_ready(call);
-    if (!ready.is_ok()) return ready.status();
     auto persistent = std::make_unique<Request::Persistent>(
-        Request::Persistent{Stream(group_, persistent_made_ + 1), ready->binding});
-    Request& request = take(*ready->prepared);
+        Request::Persistent{Stream(group_, persistent_made_ + 1), binding});
+    Request& request = take(prepared);
     request.persistent = std::move(persistent);
     ++persistent_made_;
     return &request;

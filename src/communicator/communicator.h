@@ -31,6 +31,8 @@ class Communicator {
     // A persistent request of a collective, inactive. It takes the communicator's next stream:
     // every rank makes its persistent requests in the same order, and starts them in any.
     Result<Request*> make_persistent(const Call& call);
+    // The same of a prepared schedule.
+    Result<Request*> make_persistent(Prepared& prepared, const Binding& binding);
     // Refuses a persistent request that cannot be started now.
     Status check_start(const Request& request) const;
     // REQUIRES: check_start() is ok.
@@ -46,6 +48,9 @@ class Communicator {
     // keep a freed communicator: the last one to let go of it ends it.
     void keep() { ++keepers_; }
     void let_go();
+
+    // Schedules of calls, and those that the program made itself.
+    ScheduleCache& schedules() { return schedules_; }
 
     // The answer to a call that `failure` ended.
     Status broken_status(const std::string& what, const Failure& failure) const;
@@ -71,6 +76,20 @@ class Communicator {
     std::uint32_t place_in_table_ = 0;
     std::uint32_t keepers_ = 0;
     bool freed_ = false;
+};
+
+// Keeps a communicator while the engine is let go of: another thread may free it.
+class Keeping {
+  public:
+    explicit Keeping(Communicator& communicator) : communicator_(communicator) {
+        communicator_.keep();
+    }
+    ~Keeping() { communicator_.let_go(); }
+    Keeping(const Keeping&) = delete;
+    Keeping& operator=(const Keeping&) = delete;
+
+  private:
+    Communicator& communicator_;
 };
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "communicator/process.h"
+#include "communicator/tell_all.h"
 #include "weft/comm.h"
 
 namespace weft {
@@ -39,40 +40,12 @@ class Expecting {
     Executor& executor_;
 };
 
-// Keeps a communicator while the engine is let go of: another thread may free it.
-class Keeping {
-  public:
-    explicit Keeping(Communicator& communicator) : communicator_(communicator) {
-        communicator_.keep();
-    }
-    ~Keeping() { communicator_.let_go(); }
-    Keeping(const Keeping&) = delete;
-    Keeping& operator=(const Keeping&) = delete;
-
-  private:
-    Communicator& communicator_;
-};
-
 // By rank of the parent.
 Result<std::vector<Record>> swap_records(Process& process, Communicator& parent,
                                          const Record& mine) {
     std::vector<Record> records(static_cast<std::size_t>(parent.ranks()));
-    Result<Request*> started = parent.start({.collective = Collective::allgather,
-                                             .send_buf = &mine,
-                                             .recv_buf = records.data(),
-                                             .count = sizeof mine});
-    const char* what = name_of(mine.call.kind);
-    if (!started.is_ok()) {
-        if (!started.status().is_broken()) return started.status();
-        return parent.broken_status(what, parent.group().broken);
-    }
-    Request& request = **started;
-    (void)process.engine().wait_until([&] { return request.is_done(); }, {.interruptible = false});
-    (void)parent.settle(request);
-    // Also when this rank's part had gone well: the others were told that it has not made the
-    // communicator, so it must not (see Executor::take_news).
-    const Failure& failed = parent.group().broken;
-    if (failed.code != WEFT_OK) return parent.broken_status(what, failed);
+    WEFT_RETURN_IF_NOT_OK(
+        tell_all(process, parent, name_of(mine.call.kind), &mine, records.data(), sizeof mine));
     return records;
 }
 

@@ -1,0 +1,22 @@
+#include "communicator/tell_all.h"
+
+namespace weft {
+
+Status tell_all(Process& process, Communicator& communicator, const char* what, const void* mine,
+                void* all, std::size_t bytes) {
+    Result<Request*> started = communicator.start(
+        {.collective = Collective::allgather, .send_buf = mine, .recv_buf = all, .count = bytes});
+    const Failure& failed = communicator.group().broken;
+    if (!started.is_ok()) {
+        if (!started.status().is_broken()) return started.status();
+        return communicator.broken_status(what, failed);
+    }
+    Request& request = **started;
+    (void)process.engine().wait_until([&] { return request.is_done(); }, {.interruptible = false});
+    (void)communicator.settle(request);
+    // Also when this rank's part had gone well: the others were told that it has not got what the
+    // call makes, so it must not (see Executor::take_news).
+    return failed.code == WEFT_OK ? ok : communicator.broken_status(what, failed);
+}
+
+}  // namespace weft
