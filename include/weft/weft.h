@@ -5,6 +5,7 @@
 #include "weft/collective.h"
 #include "weft/comm.h"
 #include "weft/request.h"
+#include "weft/schedule.h"
 #include "weft/status.h"
 #include "weft/types.h"
 

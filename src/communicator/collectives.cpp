@@ -70,6 +70,13 @@ Problem problem_of(const Signature& s, Place place) {
 
 const char* collective_name(Collective collective) { return algorithm::family_of(collective).name; }
 
+Status check_buffers(const void* send_buf, std::int64_t send_bytes, const void* recv_buf,
+                     std::int64_t recv_bytes, const char* recv_name) {
+    WEFT_RETURN_IF_NOT_OK(check_buffer(recv_name, recv_buf, recv_bytes));
+    WEFT_RETURN_IF_NOT_OK(check_buffer("send_buf", send_buf, send_bytes));
+    return check_overlap(send_buf, send_bytes, recv_buf, recv_bytes);
+}
+
 Result<Checked> check(const Call& call, Place place) {
     const Family& family = algorithm::family_of(call.collective);
     Result<std::int64_t> bytes =
@@ -98,9 +105,8 @@ Result<Checked> check(const Call& call, Place place) {
     const std::int64_t send_bytes = family.send_bytes(problem);
     const std::int64_t recv_bytes = family.recv_bytes(problem);
     const char* recv_name = call.collective == Collective::bcast ? "buf" : "recv_buf";
-    WEFT_RETURN_IF_NOT_OK(check_buffer(recv_name, call.recv_buf, recv_bytes));
-    WEFT_RETURN_IF_NOT_OK(check_buffer("send_buf", call.send_buf, send_bytes));
-    WEFT_RETURN_IF_NOT_OK(check_overlap(call.send_buf, send_bytes, call.recv_buf, recv_bytes));
+    WEFT_RETURN_IF_NOT_OK(
+        check_buffers(call.send_buf, send_bytes, call.recv_buf, recv_bytes, recv_name));
     checked.binding.send = static_cast<const std::byte*>(call.send_buf);
     checked.binding.recv = static_cast<std::byte*>(call.recv_buf);
     return checked;

@@ -37,6 +37,10 @@ struct Place {
 // "bcast", for messages.
 const char* collective_name(Collective collective);
 
+// Refuses a null buffer of which bytes are needed, and two that overlap.
+Status check_buffers(const void* send_buf, std::int64_t send_bytes, const void* recv_buf,
+                     std::int64_t recv_bytes, const char* recv_name);
+
 // Refuses a bad call with a sentence.
 Result<Checked> check(const Call& call, Place place);
 

@@ -70,6 +70,24 @@ void Process::free(Communicator& communicator) {
     if (communicator.keepers_ == 0) end(communicator);
 }
 
+std::uintptr_t Process::make_schedule(Communicator& communicator) {
+    if (own_schedules_.size() == own_schedules_.capacity()) {
+        own_schedules_.reserve(2 * own_schedules_.size() + 1);
+    }
+    auto made = std::make_unique<OwnSchedule>(communicator, ++schedules_made_);
+    made->place_in_table_ = schedules_.add(made.get());
+    communicator.keep();
+    std::uintptr_t handle = schedules_.handle(made->place_in_table_);
+    own_schedules_.push_back(std::move(made));
+    return handle;
+}
+
+void Process::free(OwnSchedule& schedule) {
+    schedules_.remove(schedule.place_in_table_);
+    schedule.free();
+    std::erase_if(own_schedules_, [&](const auto& own) { return own.get() == &schedule; });
+}
+
 void Process::end(Communicator& communicator) {
     executor_.remove_group(communicator.group());
     std::erase_if(made_, [&](const auto& made) { return made.get() == &communicator; });

@@ -9,6 +9,7 @@
 
 #include "base/handles.h"
 #include "communicator/communicator.h"
+#include "communicator/own_schedule.h"
 #include "engine/engine.h"
 #include "run/executor.h"
 #include "select/select.h"
@@ -38,6 +39,7 @@ class Process {
     const Selector& selector() const { return selector_; }
     HandleTable<Request>& requests() { return requests_; }
     HandleTable<Communicator>& communicators() { return communicators_; }
+    HandleTable<OwnSchedule>& schedules() { return schedules_; }
     Communicator& world() { return world_; }
     Communicator& self() { return self_; }
     std::uintptr_t handle_of(const Communicator& communicator) const {
@@ -52,6 +54,9 @@ class Process {
     Communicator& add(Group group, Rank rank, std::string name);
     // Its handle is invalid from now on; it ends when nobody keeps it any more.
     void free(Communicator& communicator);
+    // A schedule of the program's own, open; returns its handle.
+    std::uintptr_t make_schedule(Communicator& communicator);
+    void free(OwnSchedule& schedule);
     // For Communicator::let_go().
     void end(Communicator& communicator);
 
@@ -69,6 +74,9 @@ class Process {
     Communicator world_;
     Communicator self_;
     std::vector<std::unique_ptr<Communicator>> made_;
+    HandleTable<OwnSchedule> schedules_;
+    std::vector<std::unique_ptr<OwnSchedule>> own_schedules_;
+    std::uint32_t schedules_made_ = 0;
     std::uint32_t contexts_taken_ = 0;
     Engine engine_;  // last: its thread ends before what it drives
 };

@@ -7,13 +7,15 @@ namespace weft {
 Request::Request(Prepared& prepared) : Run(prepared.schedule), home(prepared) {}
 
 std::string Request::name() const {
+    if (home.is_own) return "schedule";
     const char* collective = collective_name(home.signature.collective);
     return is_persistent() ? std::string("persistent ") + collective : collective;
 }
 
 std::string Request::description() const {
-    return name() + " of " + std::to_string(home.signature.bytes) + " bytes on " +
-           communicator->name();
+    std::string size = home.is_own ? std::to_string(home.schedule.ops().size()) + " operations"
+                                   : std::to_string(home.signature.bytes) + " bytes";
+    return name() + " of " + size + " on " + communicator->name();
 }
 
 Prepared::~Prepared() {

@@ -34,9 +34,9 @@ struct Request : Run {
     };
 
     bool is_persistent() const { return persistent != nullptr; }
-    // "allreduce" or "persistent allreduce".
+    // "allreduce" or "persistent allreduce"; "schedule" of the program's own.
     std::string name() const;
-    // "allreduce of 12 bytes on world"
+    // "allreduce of 12 bytes on world", "schedule of 4 operations on world"
     std::string description() const;
 
     Prepared& home;
@@ -51,6 +51,12 @@ struct Request : Run {
 struct Prepared {
     Prepared(const Signature& made_for, Schedule made, HandleTable<Request>& handle_table)
         : signature(made_for), schedule(std::move(made)), table(handle_table) {}
+    // A schedule of the program's own.
+    Prepared(Schedule made, std::vector<UserCall> made_calls, HandleTable<Request>& handle_table)
+        : is_own(true),
+          schedule(std::move(made)),
+          calls(std::move(made_calls)),
+          table(handle_table) {}
     ~Prepared();
     Prepared(const Prepared&) = delete;
     Prepared& operator=(const Prepared&) = delete;
@@ -62,14 +68,16 @@ struct Prepared {
     // Back to the idle ones; its handles become invalid.
     void give_back(Request& request);
 
-    Signature signature;
+    bool is_own = false;
+    Signature signature;  // not of an own one
     Schedule schedule;
+    std::vector<UserCall> calls;
     HandleTable<Request>& table;
     std::vector<std::unique_ptr<Request>> requests;
     Request* free = nullptr;
-    std::uint32_t taken = 0;
+    std::uint32_t taken = 0;  // requests, and one for the program's handle of its own schedule
     std::uint64_t last_used = 0;
-    // Dropped from the cache; lives until its last request is given back.
+    // Not in the cache (any more); lives until nothing of it is taken.
     bool dropped = false;
 };
 

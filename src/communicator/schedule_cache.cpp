@@ -64,8 +64,25 @@ Prepared& ScheduleCache::insert(const Signature& signature, Schedule schedule) {
 void ScheduleCache::give_back(Request& request) {
     Prepared& home = request.home;
     home.give_back(request);
-    if (!home.dropped || home.taken > 0) return;
-    auto place = std::ranges::find(dropped_, &home, &std::unique_ptr<Prepared>::get);
+    end_if_unused(home);
+}
+
+Prepared& ScheduleCache::keep(Schedule schedule, std::vector<UserCall> calls) {
+    dropped_.push_back(std::make_unique<Prepared>(std::move(schedule), std::move(calls), table_));
+    Prepared& own = *dropped_.back();
+    own.dropped = true;
+    own.taken = 1;
+    return own;
+}
+
+void ScheduleCache::let_go(Prepared& own) {
+    --own.taken;
+    end_if_unused(own);
+}
+
+void ScheduleCache::end_if_unused(Prepared& prepared) {
+    if (!prepared.dropped || prepared.taken > 0) return;
+    auto place = std::ranges::find(dropped_, &prepared, &std::unique_ptr<Prepared>::get);
     std::swap(*place, dropped_.back());
     dropped_.pop_back();
 }

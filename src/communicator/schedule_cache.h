@@ -23,6 +23,11 @@ class ScheduleCache {
     // its last request is given back.
     Prepared& insert(const Signature& signature, Schedule schedule);
 
+    // Keeps a schedule of the program's own, uncached, until let_go() and until its last request is
+    // given back.
+    Prepared& keep(Schedule schedule, std::vector<UserCall> calls);
+    void let_go(Prepared& own);
+
     // A request is not needed any more.
     void give_back(Request& request);
 
@@ -36,10 +41,11 @@ class ScheduleCache {
 
     Set& set_of(const Signature& signature);
     void make_room();
+    void end_if_unused(Prepared& prepared);
 
     HandleTable<Request>& table_;
     std::array<Set, sets> sets_;
-    std::vector<std::unique_ptr<Prepared>> dropped_;  // in use
+    std::vector<std::unique_ptr<Prepared>> dropped_;  // in use, uncached
     std::uint64_t uses_ = 0;
 };
 

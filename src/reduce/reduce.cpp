@@ -64,6 +64,16 @@ std::uintptr_t value_of(weft_op op) { return reinterpret_cast<std::uintptr_t>(op
 
 std::size_t type_bytes(weft_type type) { return is_type(type) ? types[type].bytes : 0; }
 
+std::size_t type_alignment(weft_type type) {
+    switch (type) {
+        case WEFT_FLOAT32_INT32: return alignof(Float32Int32);
+        case WEFT_FLOAT64_INT32: return alignof(Float64Int32);
+        case WEFT_INT32_INT32: return alignof(Int32Int32);
+        case WEFT_INT64_INT32: return alignof(Int64Int32);
+        default: return type_bytes(type);
+    }
+}
+
 const char* type_name(weft_type type) { return is_type(type) ? types[type].name : "?"; }
 
 const char* op_name(weft_op op) {

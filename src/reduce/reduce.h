@@ -14,6 +14,8 @@ using Kernel = void (*)(const void* left, const void* right, void* out, std::siz
 
 // Bytes of one element; 0 for an unknown type.
 std::size_t type_bytes(weft_type type);
+// What its offsets in a buffer are multiples of.
+std::size_t type_alignment(weft_type type);
 // "float64"; "?" for an unknown type.
 const char* type_name(weft_type type);
 

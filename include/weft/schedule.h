@@ -1,0 +1,205 @@
+/* The program's own schedules: operations and what they wait for, run in the background. */
+#ifndef WEFT_SCHEDULE_H
+#define WEFT_SCHEDULE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weft/comm.h"
+#include "weft/export.h"
+#include "weft/request.h"
+#include "weft/status.h"
+#include "weft/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * What one rank does in a communication that the program designs: a graph of operations.
+ *
+ * It is open when it is made, and calls add operations to it; each may start at once, or after
+ * those that weft_schedule_after names. When it is sealed, weft_schedule_init binds it to buffers:
+ * a persistent request like that of any collective, started as often as one likes. Every rank of
+ * the communicator makes a schedule of its own, possibly an empty one.
+ *
+ * Messages between two ranks are matched in the order in which the two schedules add them.
+ * Operations that nothing orders may run at the same time; weft_schedule_check finds those that
+ * would get into each other's way.
+ */
+typedef struct weft_schedule_handle* weft_schedule;
+
+#define WEFT_SCHEDULE_NULL ((weft_schedule)0)
+
+/** An operation of a schedule. Sentences number them from 0 in the order they are added. */
+typedef uint64_t weft_node;
+
+/** As a predecessor: none. */
+#define WEFT_NODE_NONE ((weft_node)0)
+
+/** Where a region lies. */
+typedef enum weft_buffer WEFT_ANY_INT {
+    WEFT_SEND_BUFFER = 0, /* given to weft_schedule_init; only read */
+    WEFT_RECV_BUFFER = 1, /* given to weft_schedule_init; read and written */
+    WEFT_SCRATCH = 2      /* of each request; undefined at every start */
+} weft_buffer;
+
+/** `bytes` of a buffer from `offset` on. A region of no bytes lies anywhere. */
+typedef struct weft_region {
+    weft_buffer buffer;
+    int64_t offset;
+    int64_t bytes;
+} weft_region;
+
+/**
+ * A function of the program as an operation: may read and write the `bytes` at `data`.
+ *
+ * It runs in whichever thread advances operations, must call nothing of Weft, and holds up all
+ * other operations of the process meanwhile. `context` is what weft_schedule_call was given.
+ */
+typedef void (*weft_schedule_function)(void* data, size_t bytes, void* context);
+
+/**
+ * Make an open schedule without operations.
+ *
+ * Calling   any thread. Local.
+ * Returns   WEFT_OK. WEFT_REFUSED_*: *schedule untouched.
+ */
+WEFT_API weft_status weft_schedule_create(weft_comm comm, weft_schedule* schedule);
+
+/**
+ * Free a schedule, which becomes WEFT_SCHEDULE_NULL. Its requests stay as they are.
+ * Schedules that are left when weft_finalize is called are freed by it.
+ *
+ * Calling   any thread. Local.
+ * Returns   WEFT_OK. WEFT_REFUSED_HANDLE: null, or freed already.
+ */
+WEFT_API weft_status weft_schedule_free(weft_schedule* schedule);
+
+/* --- Operations of an open schedule ---------------------------------------------------------- */
+
+/**
+ * Take `bytes` of scratch, aligned to 64 bytes.
+ *
+ * Calling   any thread, one at a time per schedule. Local.
+ * Returns   WEFT_OK: *region is all of it. WEFT_REFUSED_*: nothing taken, *region untouched.
+ */
+WEFT_API weft_status weft_schedule_scratch(weft_schedule schedule, int64_t bytes,
+                                           weft_region* region);
+
+/**
+ * Send a region to `peer`, another rank of the schedule's communicator.
+ *
+ * Agree     the k-th send to a rank and that rank's k-th receive from here have as many bytes.
+ *           Otherwise the request fails with WEFT_BROKEN_MESSAGE, or never completes.
+ * Calling   any thread, one at a time per schedule. Local.
+ * Returns   WEFT_OK: added; *node names it, unless `node` is null. WEFT_REFUSED_*: nothing added,
+ *           *node untouched.
+ */
+WEFT_API weft_status weft_schedule_send(weft_schedule schedule, weft_region from, int peer,
+                                        weft_node* node);
+
+/** Receive a region from `peer`. Agree, Calling and Returns as weft_schedule_send. */
+WEFT_API weft_status weft_schedule_recv(weft_schedule schedule, weft_region into, int peer,
+                                        weft_node* node);
+
+/**
+ * Copy: into = from. The two have as many bytes, and none in common.
+ * Calling and Returns as weft_schedule_send.
+ */
+WEFT_API weft_status weft_schedule_copy(weft_schedule schedule, weft_region from, weft_region into,
+                                        weft_node* node);
+
+/**
+ * Reduce: into = from (op) into, with the operation that weft_schedule_init binds.
+ * Shapes, Calling and Returns as weft_schedule_copy.
+ */
+WEFT_API weft_status weft_schedule_reduce(weft_schedule schedule, weft_region from,
+                                          weft_region into, weft_node* node);
+
+/**
+ * Reduce: into = into (op) from; `from` is undefined afterwards.
+ * Shapes, Calling and Returns as weft_schedule_copy.
+ */
+WEFT_API weft_status weft_schedule_reduce_right(weft_schedule schedule, weft_region from,
+                                                weft_region into, weft_node* node);
+
+/**
+ * Call `function` with the region and `context`; the region may have no bytes. What else the
+ * function touches is the program's business: weft_schedule_check knows only of the region.
+ * Calling and Returns as weft_schedule_send.
+ */
+WEFT_API weft_status weft_schedule_call(weft_schedule schedule, weft_region data,
+                                        weft_schedule_function function, void* context,
+                                        weft_node* node);
+
+/**
+ * Do nothing: completes when its predecessors have, and stands for all of them.
+ * Calling and Returns as weft_schedule_send.
+ */
+WEFT_API weft_status weft_schedule_join(weft_schedule schedule, weft_node* node);
+
+/**
+ * Let `node` start only when `predecessor` has completed. WEFT_NODE_NONE: changes nothing.
+ *
+ * A send has completed when its region may be written again; a message starts after the earlier
+ * ones to (or from) the same peer have started, so that none of these may wait for it.
+ *
+ * Calling   any thread, one at a time per schedule. Local.
+ * Returns   WEFT_OK. WEFT_REFUSED_HANDLE: not a node of this schedule. WEFT_REFUSED_STATE: sealed.
+ */
+WEFT_API weft_status weft_schedule_after(weft_schedule schedule, weft_node node,
+                                         weft_node predecessor);
+
+/**
+ * End building. From now on the schedule does not change.
+ *
+ * Calling   any thread, one at a time per schedule. Local.
+ * Returns   WEFT_OK. WEFT_REFUSED_ARGUMENT: operations wait for each other in a cycle; the schedule
+ *           stays open. WEFT_REFUSED_STATE: sealed already.
+ */
+WEFT_API weft_status weft_schedule_seal(weft_schedule schedule);
+
+/* --- A sealed schedule ----------------------------------------------------------------------- */
+
+/**
+ * Prove, from the schedules of all ranks and without moving data, that every send meets a receive
+ * of as many bytes, that all operations complete even when no message is buffered, and that
+ * operations which nothing orders never touch the same bytes with one of them writing. What the
+ * communication is for is not known, and not looked at.
+ *
+ * Agree     every rank calls it, with its sealed schedule on the same communicator, in the same
+ *           order among the operations of that communicator.
+ * Calling   any thread, one at a time per communicator; collective, returns when all have called.
+ * Cost      every rank gets the schedules of all; meant for development.
+ * Returns   the same on every rank. WEFT_OK: proved. WEFT_REFUSED_ARGUMENT: the detail names the
+ *           operations, as "hazard: operation 0 of rank 1 (recv recv[0..8) <- rank 0) and ...".
+ *           WEFT_BROKEN_*: the communicator is broken.
+ */
+WEFT_API weft_status weft_schedule_check(weft_schedule schedule);
+
+/**
+ * Make a persistent request of a sealed schedule, inactive. It is started, completed and freed
+ * with the calls of weft/request.h, and outlives the schedule's handle. A schedule may have many.
+ *
+ * Shapes    send_buf and recv_buf reach as far as the regions in them; null when there are none.
+ *           `type` and `op` are those of all reductions, whose regions are whole elements of
+ *           `type`; WEFT_OP_NULL when there are none.
+ * Lent      both buffers, from each start until that has completed.
+ * Agree     every rank calls it, in the same order among all that make persistent requests on the
+ *           communicator. Each start counts on all ranks.
+ * Calling   any thread, one at a time per communicator. Local.
+ * Cost      allocates; starts of the request do not.
+ * Returns   WEFT_OK. WEFT_REFUSED_*, WEFT_BROKEN_*: nothing made, *request untouched.
+ *           Failures after a start come from tests and waits.
+ * Undefined schedules that do not pass weft_schedule_check.
+ */
+WEFT_API weft_status weft_schedule_init(weft_schedule schedule, const void* send_buf,
+                                        void* recv_buf, weft_type type, weft_op op,
+                                        weft_request* request);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

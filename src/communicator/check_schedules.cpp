@@ -1,0 +1,45 @@
+#include "communicator/check_schedules.h"
+
+#include <algorithm>
+
+#include "communicator/tell_all.h"
+#include "schedule/check.h"
+#include "schedule/pack.h"
+
+namespace weft {
+
+Result<std::vector<Schedule>> collect_schedules(Process& process, const OwnSchedule& own) {
+    Communicator& communicator = own.communicator();
+    Keeping keeping(communicator);
+    std::vector<std::byte> mine = pack(own.schedule());
+
+    const auto ranks = static_cast<std::size_t>(communicator.ranks());
+    const std::size_t size = mine.size();
+    std::vector<std::size_t> sizes(ranks);
+    WEFT_RETURN_IF_NOT_OK(
+        tell_all(process, communicator, "schedule_check", &size, sizes.data(), sizeof size));
+
+    const std::size_t largest = *std::ranges::max_element(sizes);
+    mine.resize(largest);
+    std::vector<std::byte> all(largest * ranks);
+    WEFT_RETURN_IF_NOT_OK(
+        tell_all(process, communicator, "schedule_check", mine.data(), all.data(), largest));
+
+    std::vector<Schedule> schedules;
+    for (std::size_t r = 0; r < ranks; ++r) {
+        Result<Schedule> schedule = unpack(std::span(all).subspan(r * largest, sizes[r]),
+                                           static_cast<Rank>(r), communicator.ranks());
+        if (!schedule.is_ok()) return schedule.status();
+        schedules.push_back(std::move(*schedule));
+    }
+    return schedules;
+}
+
+Status check_schedules(std::span<const Schedule> schedules) {
+    const Verdict verdict = check(schedules);
+    if (verdict.holds()) return ok;
+    const Finding& first = verdict.findings.front();
+    return failure(WEFT_REFUSED_ARGUMENT, "%s: %s", flaw_name(first.flaw), first.sentence.c_str());
+}
+
+}  // namespace weft
