@@ -60,7 +60,7 @@ typedef struct weft_region {
 typedef void (*weft_schedule_function)(void* data, size_t bytes, void* context);
 
 /**
- * Make an open schedule without operations.
+ * Make an open schedule without operations. The communicator may be freed before the schedule.
  *
  * Calling   any thread. Local.
  * Returns   WEFT_OK. WEFT_REFUSED_*: *schedule untouched.
@@ -174,7 +174,8 @@ WEFT_API weft_status weft_schedule_seal(weft_schedule schedule);
  * Cost      every rank gets the schedules of all; meant for development.
  * Returns   the same on every rank. WEFT_OK: proved. WEFT_REFUSED_ARGUMENT: the detail names the
  *           operations, as "hazard: operation 0 of rank 1 (recv recv[0..8) <- rank 0) and ...".
- *           WEFT_BROKEN_*: the communicator is broken.
+ *           WEFT_BROKEN_*: the communicator is broken. On this rank alone, and before the others
+ *           are told anything: WEFT_REFUSED_STATE: the schedule is open.
  */
 WEFT_API weft_status weft_schedule_check(weft_schedule schedule);
 
@@ -192,7 +193,7 @@ WEFT_API weft_status weft_schedule_check(weft_schedule schedule);
  * Cost      allocates; starts of the request do not.
  * Returns   WEFT_OK. WEFT_REFUSED_*, WEFT_BROKEN_*: nothing made, *request untouched.
  *           Failures after a start come from tests and waits.
- * Undefined schedules that do not pass weft_schedule_check.
+ * Undefined what the buffers hold after a start, when weft_schedule_check would find a hazard.
  */
 WEFT_API weft_status weft_schedule_init(weft_schedule schedule, const void* send_buf,
                                         void* recv_buf, weft_type type, weft_op op,

@@ -3,6 +3,7 @@
 #include <weft/weft.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,20 +19,25 @@ namespace {
 
 thread_local bool counting = false;
 long allocations = 0;
+std::atomic<long> living = 0;  // allocated and not freed
 
 }  // namespace
 
 // Not inlined: the compiler would see new and free as a pair that does not belong together.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
     if (counting) ++allocations;
+    ++living;
     if (void* p = std::malloc(bytes)) return p;
     throw std::bad_alloc();
 }
 [[gnu::noinline]] void* operator new[](std::size_t bytes) { return operator new(bytes); }
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p) noexcept {
+    if (p) --living;
+    std::free(p);
+}
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { operator delete(p); }
+[[gnu::noinline]] void operator delete[](void* p) noexcept { operator delete(p); }
+[[gnu::noinline]] void operator delete[](void* p, std::size_t) noexcept { operator delete(p); }
 
 namespace {
 
@@ -358,6 +364,37 @@ void lifetimes() {
     gone.free();
 }
 
+// Whatever is freed first, nothing of schedules, requests and communicators is left.
+void growth() {
+    auto cycle = [](int cycles) {
+        for (int i = 0; i < cycles; ++i) {
+            weft_comm comm = WEFT_COMM_NULL;
+            EXPECT(weft_comm_dup(world, &comm) == WEFT_OK);
+            Builder open(comm), builder(i % 4 < 2 ? comm : world);
+            add_shift(builder, 1);
+            builder.scratch(100);
+            builder.seal_and_check();
+            Value mine = rank, theirs = -1;
+            weft_request first = builder.request(&mine, &theirs);
+            weft_request second = builder.request(&mine, &theirs);
+            run(first);
+            run(second);
+            EXPECT(theirs == left());
+            free_request(first);
+            if (i % 2 == 0) EXPECT(weft_comm_free(&comm) == WEFT_OK);
+            if (i % 3 == 0) free_request(second);
+            builder.free();
+            if (i % 3 != 0) free_request(second);
+            if (i % 2 == 1) EXPECT(weft_comm_free(&comm) == WEFT_OK);
+            open.free();
+        }
+    };
+    cycle(60);
+    const long before = living;
+    cycle(600);
+    EXPECT(living < before + 60);
+}
+
 // weft_schedule_check finds `sentence`, and says the same on every rank.
 void expect_flaw(Builder& builder, const std::string& sentence) {
     builder.seal();
@@ -484,6 +521,8 @@ int main(int argc, char** argv) {
         calls();
     } else if (name == "lifetimes") {
         lifetimes();
+    } else if (name == "growth") {
+        growth();
     } else if (name == "flaws") {
         flaws();
     } else if (name == "mismatch") {

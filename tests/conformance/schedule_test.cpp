@@ -37,6 +37,7 @@ TEST_P(OwnSchedule, ReducesInAPipeline) { expect("pipeline"); }
 TEST_P(OwnSchedule, KeepsTheOrderOfOperands) { expect("operand_order"); }
 TEST_P(OwnSchedule, CallsTheProgram) { expect("calls"); }
 TEST_P(OwnSchedule, MayBeFreedBeforeItsRequests) { expect("lifetimes"); }
+TEST_P(OwnSchedule, LeavesNothingBehind) { expect("growth"); }
 TEST_P(OwnSchedule, IsChecked) {
     if (ranks() > 1) expect("flaws");
 }
