@@ -1,7 +1,8 @@
 // A schedule that the program builds itself: open for more operations until it is sealed, then the
 // origin of persistent requests. Every function refuses what is wrong with a sentence.
 //
-// Its communicator is kept for it (see Process::make_schedule). Its requests keep what they need of it, so that it can be freed first.
+// Its communicator is kept for it (see Process::make_schedule). Its requests keep what they need of
+// it, so that it can be freed first.
 //
 // Thread safety: none; used with the process's engine held.
 #pragma once

@@ -1,5 +1,5 @@
-// The program's own schedules: ENGINE CASE. Every rank runs the same case and ends with status 1 and
-// a sentence when something does not hold.
+// The program's own schedules: ENGINE CASE. Every rank runs the same case and ends with status 1
+// and a sentence when something does not hold.
 #include <weft/weft.h>
 
 #include <array>
