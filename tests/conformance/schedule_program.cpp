@@ -24,10 +24,14 @@ std::atomic<long> living = 0;  // allocated and not freed
 }  // namespace
 
 // Not inlined: the compiler would see new and free as a pair that does not belong together.
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
     if (counting) ++allocations;
-    ++living;
-    if (void* p = std::malloc(bytes)) return p;
+    void* p = std::malloc(bytes);
+    if (p) ++living;
+    return p;
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+    if (void* p = operator new(bytes, std::nothrow)) return p;
     throw std::bad_alloc();
 }
 [[gnu::noinline]] void* operator new[](std::size_t bytes) { return operator new(bytes); }
