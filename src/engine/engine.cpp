@@ -156,13 +156,19 @@ void Engine::follow(std::int64_t deadline_ns) {
     executor_.wake_peers();
     // What this thread has started may be to do for the leader, announced by no arrival.
     if (leader_sleeps_ && executor_.has_work()) waiter_wake_.signal();
+    // Taken back like everybody takes it, so that a leader that always has something to do gives way.
+    struct {
+        Engine& engine;
+        void lock() { engine.lock(); }
+        void unlock() { engine.unlock(); }
+    } contended{*this};
     ++followers_;
     if (deadline_ns == no_deadline) {
-        followers_wake_.wait(lock_);
+        followers_wake_.wait(contended);
     } else {
         // The steady clock is the monotonic one.
         std::chrono::nanoseconds deadline(deadline_ns);
-        followers_wake_.wait_until(lock_, std::chrono::steady_clock::time_point(deadline));
+        followers_wake_.wait_until(contended, std::chrono::steady_clock::time_point(deadline));
     }
     --followers_;
 }
@@ -292,7 +298,8 @@ void Engine::change_kind(EngineKind kind) {
 
 // Starts the progress thread if it does not run; called with the lock held.
 void Engine::ensure_thread() {
-    if (thread_.joinable() || thread_refused_ || stopping_) return;
+    // Who changes the engine joins the thread without the lock: do not look at it meanwhile.
+    if (stopping_ || thread_refused_ || thread_.joinable()) return;
     // Signals belong to the program's threads.
     sigset_t all;
     sigset_t before;
@@ -350,7 +357,7 @@ void Engine::thread_main() {
 void Engine::thread_poll_main() {
     lock();
     while (!stopping_) {
-        if (executor_.active() > 0) {
+        if (executor_.is_pending()) {
             executor_.progress();
             tell_waiters();
         }

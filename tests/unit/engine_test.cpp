@@ -1,0 +1,96 @@
+// The progress engine over a transport that does what a test wants.
+#include "engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace weft::test {
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+
+// Moves nothing, but can look busy.
+class FakeTransport : public Transport {
+  public:
+    std::atomic<bool> always_moves{false};
+    std::atomic<bool> has_work_to_do{false};  // until a poll has done it
+
+    const char* name() const override { return "fake"; }
+    Abilities abilities() const override { return {}; }
+    Posted post_send(const Lane&, Bytes, Token) override { return Posted::pending; }
+    Posted post_recv(const Lane&, MutBytes, Token) override { return Posted::pending; }
+    std::size_t poll(std::span<Completion>) override {
+        has_work_to_do = false;
+        if (always_moves) ++pieces_;
+        return 0;
+    }
+    std::uint64_t pieces_moved() const override { return pieces_; }
+    bool has_work() const override { return has_work_to_do; }
+    void abandon(std::uint32_t) override {}
+    void admit(std::uint32_t) override {}
+    void retire(std::uint32_t) override {}
+    void keep_early(bool) override {}
+
+  private:
+    std::uint64_t pieces_ = 0;
+};
+
+class EngineTest : public testing::Test {
+  protected:
+    void make(EngineKind kind) {
+        engine_ = std::make_unique<Engine>(executor_, std::vector<Transport*>{&transport_},
+                                           Engine::Options{.kind = kind});
+    }
+    weft_status wait(const std::atomic<bool>& done, std::int64_t deadline_ns) {
+        Engine::Hold hold(*engine_);
+        return engine_->wait_until([&] { return done.load(); }, {.deadline_ns = deadline_ns});
+    }
+
+    FakeTransport transport_;
+    Executor executor_{0, {&transport_}, {nullptr}};
+    std::unique_ptr<Engine> engine_;
+};
+
+TEST_F(EngineTest, ADeadlineEndsAWaitBesideOneThatIsAlwaysBusy) {
+    make(EngineKind::manual);
+    transport_.always_moves = true;
+    std::atomic<bool> leads{false};
+    std::atomic<bool> followed{false};
+    std::thread leader([&] {
+        Engine::Hold hold(*engine_);
+        // Ends on time also when the follower does not get back in.
+        EXPECT_EQ(engine_->wait_until(
+                      [&] {
+                          leads = true;
+                          return followed.load();
+                      },
+                      {.deadline_ns = now_ns() + 20 * second_ns}),
+                  WEFT_OK);
+    });
+    while (!leads) std::this_thread::yield();
+    const std::atomic<bool> never{false};
+    EXPECT_EQ(wait(never, now_ns() + second_ns / 100), WEFT_TIMED_OUT);
+    followed = true;
+    leader.join();
+}
+
+// The sends of others may wait for it.
+TEST_F(EngineTest, ASpinningThreadDoesWhatEndedOperationsStillOwe) {
+    make(EngineKind::thread_poll);
+    {
+        Engine::Hold hold(*engine_);
+        transport_.has_work_to_do = true;
+    }
+    const std::int64_t deadline_ns = now_ns() + 20 * second_ns;
+    while (transport_.has_work_to_do && now_ns() < deadline_ns) std::this_thread::yield();
+    EXPECT_FALSE(transport_.has_work_to_do);
+}
+
+}  // namespace
+}  // namespace weft::test
