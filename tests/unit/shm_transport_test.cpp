@@ -555,6 +555,23 @@ TEST_F(ShmTest, a_receiver_that_is_far_behind_keeps_bounded_memory) {
     EXPECT_EQ(world->at(0).post_send(to1, sent[1], token(2)), Posted::done);
 }
 
+// Why a rank gives its messages up is said in context 0, and must be there before they break.
+TEST_F(ShmTest, news_come_at_once_to_a_receiver_that_is_far_behind) {
+    make(2);
+    const auto small = pattern(600, 1);
+    std::uint32_t sent = 0;
+    while (world->at(0).post_send(to1, small, token(sent)) == Posted::done) {
+        ASSERT_LT(++sent, 20'000u);
+        poll(1);
+    }
+    std::vector<std::byte> got(40);
+    const auto news = pattern(got.size(), 2);
+    world->at(1).post_recv({0, {0, 0}}, got, token(1));
+    EXPECT_EQ(world->at(0).post_send({1, {0, 0}}, news, token(100'000)), Posted::done);
+    for (int i = 0; i < 10; ++i) poll(1);
+    EXPECT_TRUE(got == news);
+}
+
 TEST_F(ShmTest, a_sender_that_sleeps_on_a_full_ring_is_woken) {
     make(2);
     const auto sent = pattern(4 << 20, 1);

@@ -63,7 +63,9 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
     LaneQueue& queue = peer.sends.find(stream);
     if (peer.eager_below == 0 && peer.out.refresh_stashed() <= stashed_bytes_max / 2)
         peer.eager_below = eager_below(peer);
-    const bool is_eager = data.size() < peer.eager_below;
+    // Context 0 holds the executors' news, which must arrive before what they explain.
+    const bool is_news = lane.stream.context == 0;
+    const bool is_eager = data.size() < (is_news ? eager_below(peer) : peer.eager_below);
     // Sends that wait on other lanes do not matter, unless they wait for room in the ring.
     const bool is_next =
         queue.idle() && peer.controls.empty() && peer.unwritten.empty() && backlog_.empty();
