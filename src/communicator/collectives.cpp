@@ -33,6 +33,10 @@ Status check_overlap(const void* send_buf, std::int64_t send_bytes, const void* 
         send_buf, static_cast<long long>(send_bytes), recv_buf, static_cast<long long>(recv_bytes));
 }
 
+// More than a process can address. Schedules compute with small multiples of it: scratch for a
+// block of every child in a tree, rounded up.
+constexpr std::int64_t bytes_max = std::numeric_limits<std::int64_t>::max() / 64;
+
 // count * size of type, when `blocks` times as much can still be addressed.
 Result<std::int64_t> total_bytes(const Call& call, Rank blocks) {
     std::size_t element = type_bytes(call.type);
@@ -40,8 +44,7 @@ Result<std::int64_t> total_bytes(const Call& call, Rank blocks) {
         return failure(WEFT_REFUSED_ARGUMENT, "type = %d; expected one of weft_type",
                        static_cast<int>(call.type));
     }
-    auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()) / element /
-                static_cast<std::size_t>(blocks);
+    auto most = static_cast<std::size_t>(bytes_max) / element / static_cast<std::size_t>(blocks);
     if (call.count > most) {
         return failure(WEFT_REFUSED_ARGUMENT,
                        "count = %zu; expected at most %zu for %s on %d ranks", call.count, most,

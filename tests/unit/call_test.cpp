@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "communicator/collectives.h"
 #include "weft/collective.h"
@@ -71,6 +72,35 @@ TEST(Call, ATooLargeCountIsRefusedOnEveryRank) {
             Call large = call(collective, from, into);
             large.count = SIZE_MAX / 8;
             EXPECT_NE(refusal(large, place), "accepted");
+        }
+    }
+}
+
+// Of the largest count, scratch and offsets can still be computed (not had: nothing is run here).
+TEST(Call, TheLargestCountHasASchedule) {
+    for (const algorithm::Family& family : algorithm::catalogue()) {
+        for (const algorithm::Algorithm* algorithm : family.algorithms) {
+            // Has an operation for every segment.
+            if (algorithm->name == std::string_view("chain_rounds")) continue;
+            Call large = call(family.collective, WEFT_IN_PLACE, into);
+            if (family.in_place == algorithm::InPlace::recv_at_root) {
+                large.send_buf = from;
+                large.recv_buf = in_place;
+            }
+            large.type = WEFT_UINT8;
+            const Place place{1, algorithm->needs.ranks_are_a_power_of_ports_plus_1 ? 4 : 5};
+            large.count = SIZE_MAX;
+            refusal(large, place);
+            const std::string sentence = last_detail();
+            const std::string before = "expected at most ";
+            const std::size_t at = sentence.find(before);
+            ASSERT_NE(at, std::string::npos) << sentence;
+            large.count = std::stoull(sentence.substr(at + before.size()));
+            Selector selector;
+            ASSERT_TRUE(selector.force(family.collective, algorithm->name).is_ok());
+            Result<Schedule> schedule = build_schedule(accepted(large, place), place, selector);
+            EXPECT_TRUE(schedule.is_ok())
+                << family.name << " " << algorithm->name << ": " << last_detail();
         }
     }
 }
