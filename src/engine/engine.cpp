@@ -28,6 +28,9 @@ constexpr int polls_per_look = 32;
 // may well end before its wait is called: a start then polls so often before it returns.
 constexpr std::uint64_t hasty_ticks = 3'000;
 constexpr int hasty_polls = 16;
+// A call moves what there is to move right away, but leaves more than a few pieces of a large
+// message of each peer to who sleeps.
+constexpr int rounds_before_leaving = 8;
 // The progress thread sleeps at once, except in the midst of a large message: there it waits about
 // as long as falling asleep and waking up would take.
 constexpr std::int64_t thread_spin_ns = 20'000;
@@ -120,7 +123,7 @@ void Engine::leave() {
         left_ticks_ = ticks();
     }
     if (engine != EngineKind::manual && executor_.is_pending()) ensure_thread();
-    while (true) {
+    for (int rounds = 0;; ++rounds) {
         Sleeper sleeper = Sleeper::none;
         if (leader_sleeps_) {
             sleeper = Sleeper::waiter;
@@ -130,6 +133,10 @@ void Engine::leave() {
         // What a start has made to do itself is announced by no arrival: arm() looks at that too.
         if (sleeper == armed_ && (sleeper == Sleeper::none || !executor_.has_work())) break;
         if (arm(sleeper)) break;
+        if (rounds == rounds_before_leaving) {
+            (sleeper == Sleeper::waiter ? waiter_wake_ : thread_wake_).signal();
+            break;
+        }
         executor_.progress();
         tell_waiters();
     }
