@@ -4,6 +4,7 @@
 #include <weft/weft.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <string>
 
 namespace {
@@ -25,6 +26,10 @@ class Refused : public testing::Test {
                        "Weft is not initialized; expected weft_init before (weft_ibarrier)");
         expect_refused(weft_finalize(), WEFT_REFUSED_STATE,
                        "Weft is not initialized (weft_finalize)");
+        expect_refused(weft_set_engine(WEFT_ENGINE_THREAD), WEFT_REFUSED_STATE,
+                       "Weft is not initialized; expected weft_init before (weft_set_engine)");
+        expect_refused(weft_wait(&request), WEFT_REFUSED_STATE,
+                       "Weft is not initialized; expected weft_init before (weft_wait)");
         EXPECT_EQ(weft_comm_world(), WEFT_COMM_NULL);
         EXPECT_EQ(weft_is_initialized(), 0);
         ASSERT_EQ(weft_init(), WEFT_OK) << weft_last_detail();
@@ -153,13 +158,22 @@ TEST_F(Refused, Operations) {
     weft_op freed = op;
     ASSERT_EQ(weft_op_free(&op), WEFT_OK);
     EXPECT_EQ(op, WEFT_OP_NULL);
-    EXPECT_EQ(weft_iallreduce(from_, into_, 1, WEFT_INT32, freed, world_, &request_),
-              WEFT_REFUSED_HANDLE);
-    EXPECT_NE(std::string(weft_last_detail()).find("freed"), std::string::npos)
-        << weft_last_detail();
-    EXPECT_EQ(weft_op_free(&freed), WEFT_REFUSED_HANDLE);
+    char sentence[100];
+    std::snprintf(sentence, sizeof sentence,
+                  "op handle %p was freed, or never made by weft_op_create (",
+                  static_cast<void*>(freed));
+    expect_refused(weft_iallreduce(from_, into_, 1, WEFT_INT32, freed, world_, &request_),
+                   WEFT_REFUSED_HANDLE, std::string(sentence) + "weft_iallreduce)");
+    expect_refused(weft_op_free(&freed), WEFT_REFUSED_HANDLE,
+                   std::string(sentence) + "weft_op_free)");
     weft_op sum = WEFT_SUM;
-    EXPECT_EQ(weft_op_free(&sum), WEFT_REFUSED_HANDLE);
+    expect_refused(weft_op_free(&sum), WEFT_REFUSED_HANDLE,
+                   "op = sum is predefined and cannot be freed (weft_op_free)");
+    EXPECT_EQ(sum, WEFT_SUM);
+    expect_refused(weft_op_free(nullptr), WEFT_REFUSED_HANDLE,
+                   "op = null; expected the place of an operation (weft_op_free)");
+    weft_op none = WEFT_OP_NULL;
+    expect_refused(weft_op_free(&none), WEFT_REFUSED_HANDLE, "op is null (weft_op_free)");
 }
 
 TEST_F(Refused, CommunicatorsAndPlaces) {
@@ -171,6 +185,74 @@ TEST_F(Refused, CommunicatorsAndPlaces) {
     expect_refused(weft_comm_size(world_, nullptr), WEFT_REFUSED_ARGUMENT, "size = null");
     expect_refused(weft_set_engine(unknown_engine_), WEFT_REFUSED_ARGUMENT,
                    "engine = 7; expected one of weft_engine");
+}
+
+// Every function looks at its communicator, and its sentence names the function.
+TEST_F(Refused, AFreedCommunicator) {
+    weft_comm freed = WEFT_COMM_NULL;
+    ASSERT_EQ(weft_comm_dup(world_, &freed), WEFT_OK) << weft_last_detail();
+    weft_comm comm = freed;
+    ASSERT_EQ(weft_comm_free(&comm), WEFT_OK) << weft_last_detail();
+    EXPECT_EQ(comm, WEFT_COMM_NULL);
+    char sentence[100];
+    std::snprintf(sentence, sizeof sentence,
+                  "comm = %p; expected a communicator that is not freed (",
+                  static_cast<void*>(freed));
+    auto expect = [&](weft_status status, const char* function) {
+        expect_refused(status, WEFT_REFUSED_HANDLE, sentence + std::string(function) + ")");
+    };
+    const weft_type type = WEFT_INT32;
+    expect(weft_ibarrier(freed, &request_), "weft_ibarrier");
+    expect(weft_ibcast(into_, 1, type, 0, freed, &request_), "weft_ibcast");
+    expect(weft_igather(from_, into_, 1, type, 0, freed, &request_), "weft_igather");
+    expect(weft_iscatter(from_, into_, 1, type, 0, freed, &request_), "weft_iscatter");
+    expect(weft_iallgather(from_, into_, 1, type, freed, &request_), "weft_iallgather");
+    expect(weft_ialltoall(from_, into_, 1, type, freed, &request_), "weft_ialltoall");
+    expect(weft_ireduce(from_, into_, 1, type, WEFT_SUM, 0, freed, &request_), "weft_ireduce");
+    expect(weft_iallreduce(from_, into_, 1, type, WEFT_SUM, freed, &request_), "weft_iallreduce");
+    expect(weft_barrier(freed), "weft_barrier");
+    expect(weft_bcast(into_, 1, type, 0, freed), "weft_bcast");
+    expect(weft_gather(from_, into_, 1, type, 0, freed), "weft_gather");
+    expect(weft_scatter(from_, into_, 1, type, 0, freed), "weft_scatter");
+    expect(weft_allgather(from_, into_, 1, type, freed), "weft_allgather");
+    expect(weft_alltoall(from_, into_, 1, type, freed), "weft_alltoall");
+    expect(weft_reduce(from_, into_, 1, type, WEFT_SUM, 0, freed), "weft_reduce");
+    expect(weft_allreduce(from_, into_, 1, type, WEFT_SUM, freed), "weft_allreduce");
+    expect(weft_barrier_init(freed, &request_), "weft_barrier_init");
+    expect(weft_bcast_init(into_, 1, type, 0, freed, &request_), "weft_bcast_init");
+    expect(weft_gather_init(from_, into_, 1, type, 0, freed, &request_), "weft_gather_init");
+    expect(weft_scatter_init(from_, into_, 1, type, 0, freed, &request_), "weft_scatter_init");
+    expect(weft_allgather_init(from_, into_, 1, type, freed, &request_), "weft_allgather_init");
+    expect(weft_alltoall_init(from_, into_, 1, type, freed, &request_), "weft_alltoall_init");
+    expect(weft_reduce_init(from_, into_, 1, type, WEFT_SUM, 0, freed, &request_),
+           "weft_reduce_init");
+    expect(weft_allreduce_init(from_, into_, 1, type, WEFT_SUM, freed, &request_),
+           "weft_allreduce_init");
+    int number = 7;
+    expect(weft_comm_rank(freed, &number), "weft_comm_rank");
+    expect(weft_comm_size(freed, &number), "weft_comm_size");
+    expect(weft_comm_dup(freed, &comm), "weft_comm_dup");
+    expect(weft_comm_split(freed, 0, 0, &comm), "weft_comm_split");
+    expect(weft_comm_free(&freed), "weft_comm_free");
+    expect_refused(weft_comm_free(nullptr), WEFT_REFUSED_HANDLE, "comm = ");
+    EXPECT_EQ(number, 7);
+    EXPECT_EQ(comm, WEFT_COMM_NULL);
+}
+
+TEST_F(Refused, MakingAndFreeingCommunicators) {
+    expect_refused(weft_comm_dup(world_, nullptr), WEFT_REFUSED_ARGUMENT,
+                   "new_comm = null; expected a place for it (weft_comm_dup)");
+    expect_refused(weft_comm_split(world_, 0, 0, nullptr), WEFT_REFUSED_ARGUMENT,
+                   "new_comm = null; expected a place for it (weft_comm_split)");
+    weft_comm comm = world_;
+    expect_refused(weft_comm_split(world_, -1, 0, &comm), WEFT_REFUSED_ARGUMENT,
+                   "color = -1; expected 0 or more, or WEFT_COLOR_NONE (weft_comm_split)");
+    expect_refused(weft_comm_free(&comm), WEFT_REFUSED_ARGUMENT,
+                   "comm = world; expected a communicator made by weft_comm_dup or "
+                   "weft_comm_split (weft_comm_free)");
+    EXPECT_EQ(comm, world_);
+    comm = weft_comm_self();
+    expect_refused(weft_comm_free(&comm), WEFT_REFUSED_ARGUMENT, "comm = self; expected");
 }
 
 TEST_F(Refused, Requests) {

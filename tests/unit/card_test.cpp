@@ -1,0 +1,50 @@
+// What ranks must agree on when they join, and what is said when they do not.
+#include "communicator/card.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace weft {
+namespace {
+
+Card card_of(const char* version, const char* bcast) {
+    Card card;
+    card.version = version;
+    card.settings = {{"WEFT_TRANSPORT", ""}, {"WEFT_ALGORITHM_BCAST", bcast}};
+    return card;
+}
+
+TEST(Card, TravelsAsText) {
+    Card card = card_of("1.2", "chain:segment=64K");
+    card.shm = "where it is";
+    card.cores = {0, 3};
+    Card read = Card::parse(card.text());
+    EXPECT_EQ(read.version, card.version);
+    EXPECT_EQ(read.shm, card.shm);
+    EXPECT_EQ(read.cores, card.cores);
+    EXPECT_EQ(read.settings, card.settings);
+}
+
+TEST(Card, EqualOnesAgree) {
+    EXPECT_TRUE(check_agreement({card_of("1.2", "chain"), card_of("1.2", "chain")}).is_ok());
+}
+
+TEST(Card, AnotherVersionIsRefusedByRank) {
+    Status status = check_agreement({card_of("1.2", ""), card_of("1.2", ""), card_of("1.3", "")});
+    EXPECT_EQ(status.code, WEFT_REFUSED_SETTING);
+    EXPECT_EQ(status.rank, 2);
+    EXPECT_STREQ(last_detail(),
+                 "rank 2 has Weft version '1.3', rank 0 has '1.2'; expected the same");
+}
+
+TEST(Card, AnotherSettingIsRefusedByRankAndName) {
+    Status status = check_agreement({card_of("1.2", "chain"), card_of("1.2", "")});
+    EXPECT_EQ(status.code, WEFT_REFUSED_SETTING);
+    EXPECT_EQ(status.rank, 1);
+    EXPECT_STREQ(last_detail(),
+                 "rank 1 has WEFT_ALGORITHM_BCAST='', rank 0 has 'chain'; expected the same");
+}
+
+}  // namespace
+}  // namespace weft
