@@ -16,6 +16,7 @@ struct Call {
     weft_type type = WEFT_BYTE;
     weft_op op = WEFT_OP_NULL;
     int root = 0;
+    bool of_library = false;  // not the user's call: forced algorithms are not for it
 };
 
 }  // namespace weft

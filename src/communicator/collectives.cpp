@@ -92,6 +92,7 @@ Result<Checked> check(const Call& call, Place place) {
     Checked checked;
     Signature& signature = checked.signature;
     signature.collective = call.collective;
+    signature.of_library = call.of_library;
     signature.root = family.has_root ? call.root : 0;
     signature.bytes = *bytes;
     if (family.reduces) {
@@ -117,7 +118,9 @@ Result<Checked> check(const Call& call, Place place) {
 
 Result<Schedule> build_schedule(const Signature& signature, Place place, const Selector& selector) {
     Problem problem = problem_of(signature, place);
-    Result<Choice> choice = selector.choose(signature.collective, problem.size());
+    static const Selector nothing_forced;
+    const Selector& chooser = signature.of_library ? nothing_forced : selector;
+    Result<Choice> choice = chooser.choose(signature.collective, problem.size());
     if (!choice.is_ok()) return choice.status();
     problem.tuning = choice->tuning;
     return algorithm::build_rank(*choice->algorithm, problem);

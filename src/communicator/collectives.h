@@ -16,6 +16,7 @@ struct Signature {
     Collective collective = Collective::barrier;
     bool in_place = false;
     bool commutative = true;  // the operation
+    bool of_library = false;  // see Call
     std::int32_t root = 0;
     std::int64_t bytes = 0;  // one rank's contribution
     std::int64_t element_bytes = 1;

@@ -4,8 +4,11 @@ namespace weft {
 
 Status tell_all(Process& process, Communicator& communicator, const char* what, const void* mine,
                 void* all, std::size_t bytes) {
-    Result<Request*> started = communicator.start(
-        {.collective = Collective::allgather, .send_buf = mine, .recv_buf = all, .count = bytes});
+    Result<Request*> started = communicator.start({.collective = Collective::allgather,
+                                                   .send_buf = mine,
+                                                   .recv_buf = all,
+                                                   .count = bytes,
+                                                   .of_library = true});
     const Failure& failed = communicator.group().broken;
     if (!started.is_ok()) {
         if (!started.status().is_broken()) return started.status();
