@@ -45,10 +45,10 @@ Status complete_first(RequestList& list, size_t* index, Ready ready) {
 }
 
 template <class Ready>
-Status complete_some(RequestList& list, size_t* completed, size_t* indices, weft_status* statuses,
-                     Ready ready) {
+Status complete_some(RequestList& list, size_t count, size_t* completed, size_t* indices,
+                     weft_status* statuses, Ready ready) {
     WEFT_RETURN_IF_NOT_OK(check_place("completed", completed));
-    WEFT_RETURN_IF_NOT_OK(check_place("indices", indices));
+    if (count > 0) WEFT_RETURN_IF_NOT_OK(check_place("indices", indices));
     Status status = ready();
     if (status.is_ok()) return list.settle_finished(completed, indices, statuses);
     if (status.code > 0) *completed = 0;
@@ -120,7 +120,7 @@ weft_status weft_waitany(size_t count, weft_request* requests, size_t* index) {
 weft_status weft_testsome(size_t count, weft_request* requests, size_t* completed, size_t* indices,
                           weft_status* statuses) {
     return on_requests("weft_testsome", count, requests, [&](RequestList& list) {
-        return complete_some(list, completed, indices, statuses,
+        return complete_some(list, count, completed, indices, statuses,
                              [&] { return list.test(Enough::any); });
     });
 }
@@ -128,7 +128,7 @@ weft_status weft_testsome(size_t count, weft_request* requests, size_t* complete
 weft_status weft_waitsome(size_t count, weft_request* requests, size_t* completed, size_t* indices,
                           weft_status* statuses) {
     return on_requests("weft_waitsome", count, requests, [&](RequestList& list) {
-        return complete_some(list, completed, indices, statuses,
+        return complete_some(list, count, completed, indices, statuses,
                              [&] { return list.wait(Enough::any); });
     });
 }
