@@ -2,7 +2,7 @@
 # every tests/**/*_program.cpp is a program that tests start with several ranks.
 include(GoogleTest)
 
-file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.cpp)
+file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS tests/support/*.cpp)
 file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS tests/*_test.cpp)
 file(GLOB_RECURSE test_programs CONFIGURE_DEPENDS tests/*_program.cpp)
 

@@ -1,13 +1,13 @@
-// Every engine gives the same results: random programs with ranks as threads over shared memory.
-// Under ThreadSanitizer this covers the engines, the executor, the rings and the lanes.
+// What each engine does for operations that nobody waits for, for several threads of a rank, and
+// while engines change. Ranks are threads over shared memory.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
 #include "base/clock.h"
-#include "support/random_program.h"
 #include "support/thread_job.h"
+#include "weft/collective.h"
 
 namespace weft::test {
 namespace {
@@ -22,35 +22,6 @@ INSTANTIATE_TEST_SUITE_P(All, Engines,
                                     : engine.param == EngineKind::thread ? "thread"
                                                                          : "thread_poll";
                          });
-
-void run_random(Rank ranks, ThreadJob::Options options, RandomProgram program) {
-    ThreadJob job(ranks, std::move(options));
-    std::vector<std::string> wrong(static_cast<std::size_t>(ranks));
-    job.run([&](ThreadRank& rank) {
-        wrong[static_cast<std::size_t>(rank.rank())] = run(rank, program);
-    });
-    for (Rank rank = 0; rank < ranks; ++rank) {
-        EXPECT_EQ(wrong[static_cast<std::size_t>(rank)], "")
-            << "rank " << rank << ", seed " << program.seed;
-    }
-}
-
-TEST_P(Engines, RunRandomPrograms) {
-    // A spinning thread per rank and fewer cores than ranks do not go together.
-    const Rank most = GetParam() == EngineKind::thread_poll ? 2 : 4;
-    for (Rank ranks = 2; ranks <= most; ++ranks) {
-        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-            run_random(ranks, {.engine = GetParam(), .may_spin = ranks <= 2},
-                       {.seed = seed, .operations = 60, .bytes_max = 200'000});
-        }
-    }
-}
-
-TEST_P(Engines, RunPipelinesOfManySegments) {
-    ThreadJob::Options options{.engine = GetParam(), .may_spin = false};
-    ASSERT_TRUE(options.selector.force(Collective::bcast, "chain:segment=512,window=4").is_ok());
-    run_random(2, std::move(options), {.seed = 7, .operations = 40, .bytes_max = 100'000});
-}
 
 // Several threads of one rank start and wait, each for its own operations on the other's messages.
 TEST_P(Engines, LetThreadsOfARankWaitSideBySide) {

@@ -1,93 +1,168 @@
-// Runs random collectives on this rank: SEED OPERATIONS BYTES_MAX ENGINE (or "switch": engines
-// change while operations are outstanding). Ends with status 1 and a sentence when a result is
-// wrong.
-#include "support/random_program.h"
+// One rank of a random program, through the C API: CASE PATIENCE_SECONDS ["plant"]. Ends with
+// status 1 and a sentence when a result or an answer is wrong, with 4 when it hangs.
+#include "support/random/rank_run.h"
+#include "support/random/watchdog.h"
+
+#include <time.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 
+namespace weft::test::random {
 namespace {
 
-struct PublicJob {
-    weft_comm world = weft_comm_world();
-    bool switches = false;
-    unsigned calls = 0;
-
-    int rank() const {
+class PublicCalls final : public Calls {
+  public:
+    int rank() const override {
         int rank = -1;
-        weft_comm_rank(world, &rank);
+        weft_comm_rank(weft_comm_world(), &rank);
         return rank;
     }
-    int ranks() const {
+    int ranks() const override {
         int ranks = -1;
-        weft_comm_size(world, &ranks);
+        weft_comm_size(weft_comm_world(), &ranks);
         return ranks;
     }
-    const char* detail() const { return weft_last_detail(); }
+    const char* detail() const override { return weft_last_detail(); }
 
-    weft_status ibarrier(weft_request* request) { return weft_ibarrier(world, request); }
-    weft_status ibcast(void* buf, size_t count, weft_type type, int root, weft_request* request) {
-        return weft_ibcast(buf, count, type, root, world, request);
+    weft_comm world() override { return weft_comm_world(); }
+    weft_comm self() override { return weft_comm_self(); }
+    weft_status comm_dup(weft_comm comm, weft_comm* made) override {
+        return weft_comm_dup(comm, made);
     }
-    weft_status igather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
-                        int root, weft_request* request) {
-        return weft_igather(send_buf, recv_buf, count, type, root, world, request);
+    weft_status comm_split(weft_comm comm, int color, int key, weft_comm* made) override {
+        return weft_comm_split(comm, color, key, made);
     }
-    weft_status iscatter(const void* send_buf, void* recv_buf, size_t count, weft_type type,
-                         int root, weft_request* request) {
-        return weft_iscatter(send_buf, recv_buf, count, type, root, world, request);
-    }
-    weft_status ialltoall(const void* send_buf, void* recv_buf, size_t count, weft_type type,
-                          weft_request* request) {
-        return weft_ialltoall(send_buf, recv_buf, count, type, world, request);
-    }
-    weft_status ireduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
-                        weft_op op, int root, weft_request* request) {
-        return weft_ireduce(send_buf, recv_buf, count, type, op, root, world, request);
-    }
-    weft_status iallgather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
-                           weft_request* request) {
-        return weft_iallgather(send_buf, recv_buf, count, type, world, request);
-    }
-    weft_status iallreduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
-                           weft_op op, weft_request* request) {
-        return weft_iallreduce(send_buf, recv_buf, count, type, op, world, request);
-    }
-    weft_status test(weft_request* request) { return weft_test(request); }
-    weft_status wait(weft_request* request) {
-        if (switches && ++calls % 5 == 0) {
-            weft_status status = weft_set_engine(static_cast<weft_engine>(calls / 5 % 3));
-            if (status != WEFT_OK) return status;
+    weft_status comm_free(weft_comm* comm) override { return weft_comm_free(comm); }
+
+    weft_status start(const Call& c, weft_comm comm, weft_request* request) override {
+        switch (c.collective) {
+            case Collective::barrier: return weft_ibarrier(comm, request);
+            case Collective::bcast:
+                return weft_ibcast(c.recv_buf, c.count, c.type, c.root, comm, request);
+            case Collective::gather:
+                return weft_igather(c.send_buf, c.recv_buf, c.count, c.type, c.root, comm, request);
+            case Collective::scatter:
+                return weft_iscatter(c.send_buf, c.recv_buf, c.count, c.type, c.root, comm,
+                                     request);
+            case Collective::allgather:
+                return weft_iallgather(c.send_buf, c.recv_buf, c.count, c.type, comm, request);
+            case Collective::alltoall:
+                return weft_ialltoall(c.send_buf, c.recv_buf, c.count, c.type, comm, request);
+            case Collective::reduce:
+                return weft_ireduce(c.send_buf, c.recv_buf, c.count, c.type, c.op, c.root, comm,
+                                    request);
+            case Collective::allreduce:
+                return weft_iallreduce(c.send_buf, c.recv_buf, c.count, c.type, c.op, comm,
+                                       request);
         }
-        return weft_wait(request);
+        return WEFT_REFUSED_ARGUMENT;
+    }
+    weft_status init(const Call& c, weft_comm comm, weft_request* request) override {
+        switch (c.collective) {
+            case Collective::barrier: return weft_barrier_init(comm, request);
+            case Collective::bcast:
+                return weft_bcast_init(c.recv_buf, c.count, c.type, c.root, comm, request);
+            case Collective::gather:
+                return weft_gather_init(c.send_buf, c.recv_buf, c.count, c.type, c.root, comm,
+                                        request);
+            case Collective::scatter:
+                return weft_scatter_init(c.send_buf, c.recv_buf, c.count, c.type, c.root, comm,
+                                         request);
+            case Collective::allgather:
+                return weft_allgather_init(c.send_buf, c.recv_buf, c.count, c.type, comm, request);
+            case Collective::alltoall:
+                return weft_alltoall_init(c.send_buf, c.recv_buf, c.count, c.type, comm, request);
+            case Collective::reduce:
+                return weft_reduce_init(c.send_buf, c.recv_buf, c.count, c.type, c.op, c.root, comm,
+                                        request);
+            case Collective::allreduce:
+                return weft_allreduce_init(c.send_buf, c.recv_buf, c.count, c.type, c.op, comm,
+                                           request);
+        }
+        return WEFT_REFUSED_ARGUMENT;
+    }
+    weft_status start(weft_request* request) override { return weft_start(request); }
+    weft_status startall(size_t count, weft_request* requests) override {
+        return weft_startall(count, requests);
+    }
+    weft_status request_free(weft_request* request) override { return weft_request_free(request); }
+
+    weft_status test(weft_request* request) override { return weft_test(request); }
+    weft_status wait(weft_request* request) override { return weft_wait(request); }
+    weft_status wait_until(weft_request* request, int64_t deadline_ns) override {
+        return weft_wait_until(request, deadline_ns);
+    }
+    weft_status testall(size_t count, weft_request* requests, weft_status* statuses) override {
+        return weft_testall(count, requests, statuses);
+    }
+    weft_status waitall(size_t count, weft_request* requests, weft_status* statuses) override {
+        return weft_waitall(count, requests, statuses);
+    }
+    weft_status waitall_until(size_t count, weft_request* requests, weft_status* statuses,
+                              int64_t deadline_ns) override {
+        return weft_waitall_until(count, requests, statuses, deadline_ns);
+    }
+    weft_status testany(size_t count, weft_request* requests, size_t* index) override {
+        return weft_testany(count, requests, index);
+    }
+    weft_status waitany(size_t count, weft_request* requests, size_t* index) override {
+        return weft_waitany(count, requests, index);
+    }
+    weft_status testsome(size_t count, weft_request* requests, size_t* completed, size_t* indices,
+                         weft_status* statuses) override {
+        return weft_testsome(count, requests, completed, indices, statuses);
+    }
+    weft_status waitsome(size_t count, weft_request* requests, size_t* completed, size_t* indices,
+                         weft_status* statuses) override {
+        return weft_waitsome(count, requests, completed, indices, statuses);
+    }
+
+    weft_status set_engine(weft_engine engine) override { return weft_set_engine(engine); }
+    int64_t deadline(int64_t ahead_ns) override {
+        timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec * 1'000'000'000 + now.tv_nsec + ahead_ns;
+    }
+    void compute(int amount) override {
+        volatile int work = 0;
+        for (int i = 0; i < amount; ++i) work = work + i;
     }
 };
 
-int fail(const char* what, const char* why) {
-    std::fprintf(stderr, "%s: %s\n", what, why);
+int fail(const char* what, const std::string& why) {
+    std::fprintf(stderr, "%s: %s\n", what, why.c_str());
     return 1;
 }
 
-}  // namespace
+bool has_forced_algorithm() {
+    for (const CollectiveEntry& entry : collective_table) {
+        std::string name = "WEFT_ALGORITHM_";
+        for (const char* c = entry.name; *c; ++c) name += static_cast<char>(*c - 'a' + 'A');
+        if (std::getenv(name.c_str())) return true;
+    }
+    return false;
+}
 
 int main(int argc, char** argv) {
-    if (argc != 5) return fail("usage", "random SEED OPERATIONS BYTES_MAX ENGINE");
+    Case c;
+    if (argc < 3 || !Case::parse(argv[1], c)) return fail("usage", "CASE PATIENCE_SECONDS [plant]");
     if (weft_init() != WEFT_OK) return fail("weft_init", weft_last_detail());
-    PublicJob job;
-    std::string_view engine = argv[4];
-    job.switches = engine == "switch";
-    weft_engine kind = engine == "manual"        ? WEFT_ENGINE_MANUAL
-                       : engine == "thread:poll" ? WEFT_ENGINE_THREAD_POLL
-                                                 : WEFT_ENGINE_THREAD;
-    if (weft_set_engine(kind) != WEFT_OK) return fail("weft_set_engine", weft_last_detail());
-    weft::test::RandomProgram program;
-    program.seed = std::strtoull(argv[1], nullptr, 0);
-    program.operations = std::atoi(argv[2]);
-    program.bytes_max = std::strtoull(argv[3], nullptr, 0);
-    std::string wrong = weft::test::run(job, program);
-    if (!wrong.empty()) return fail(("rank " + std::to_string(job.rank())).c_str(), wrong.c_str());
-    if (weft_barrier(weft_comm_world()) != WEFT_OK) return fail("weft_barrier", weft_last_detail());
+    const Program program = generate(c);
+    PublicCalls calls;
+    RankRun run(
+        calls, c, program,
+        {.algorithms_forced = has_forced_algorithm(), .may_poll = c.ranks <= 2, .plant = argc > 3});
+    {
+        Watchdog watchdog({&run}, std::atoi(argv[2]), c.text());
+        run.run();
+    }
+    if (!run.wrong().empty()) return fail("wrong", run.wrong());
     if (weft_finalize() != WEFT_OK) return fail("weft_finalize", weft_last_detail());
     return 0;
 }
+
+}  // namespace
+}  // namespace weft::test::random
+
+int main(int argc, char** argv) { return weft::test::random::main(argc, argv); }

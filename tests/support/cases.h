@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "select/select.h"
+#include "support/guarded.h"
 #include "support/world.h"
 
 namespace weft::test {
@@ -141,30 +142,6 @@ inline SimOptions sim_options(std::uint64_t seed) {
     options.done_at_once = seed % 2 == 0;
     return options;
 }
-
-// A buffer between guards: writes outside of it are seen.
-class Guarded {
-  public:
-    explicit Guarded(std::size_t bytes) : bytes_(bytes), memory_(bytes + 2 * guard, fill) {}
-
-    void* data() { return memory_.data() + guard; }
-    template <class T>
-    T* as() {
-        return reinterpret_cast<T*>(memory_.data() + guard);
-    }
-    bool guards_untouched() const {
-        for (std::size_t i = 0; i < guard; ++i) {
-            if (memory_[i] != fill || memory_[guard + bytes_ + i] != fill) return false;
-        }
-        return true;
-    }
-
-  private:
-    static constexpr std::size_t guard = 64;
-    static constexpr unsigned char fill = 0xa5;
-    std::size_t bytes_;
-    std::vector<unsigned char> memory_;
-};
 
 // Element i of what rank contributes; different for every rank, index and seed.
 inline std::int32_t input(Rank rank, std::size_t i, std::uint64_t seed) {

@@ -88,17 +88,6 @@ weft_status ThreadRank::iallgather(const void* send_buf, void* recv_buf, size_t 
                  request);
 }
 
-weft_status ThreadRank::iallreduce(const void* send_buf, void* recv_buf, size_t count,
-                                   weft_type type, weft_op op, weft_request* request) {
-    return start({.collective = Collective::allreduce,
-                  .send_buf = send_buf,
-                  .recv_buf = recv_buf,
-                  .count = count,
-                  .type = type,
-                  .op = op},
-                 request);
-}
-
 weft_status ThreadRank::test(weft_request* request) {
     return with({request, 1}, [](RequestList& list) {
         Status ready = list.test(Enough::all);

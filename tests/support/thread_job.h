@@ -38,8 +38,6 @@ class ThreadRank {
                         weft_op op, int root, weft_request* request);
     weft_status iallgather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                            weft_request* request);
-    weft_status iallreduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
-                           weft_op op, weft_request* request);
     weft_status test(weft_request* request);
     weft_status wait(weft_request* request);
 
@@ -74,6 +72,9 @@ class ThreadJob {
 
     // Runs `body` on every rank, each in a thread of its own, and joins them.
     void run(const std::function<void(ThreadRank&)>& body);
+
+    // To the others it looks as if the rank's process had ended; it does nothing any more.
+    void kill(Rank rank) { ends_.kill(rank); }
 
   private:
     ShmRanks ends_;

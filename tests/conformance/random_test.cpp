@@ -1,0 +1,136 @@
+// Random programs give what they must: on simulated ranks, on ranks that are threads over shared
+// memory, and on processes. A failure is made small, and printed with the line that repeats it.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "support/random/jobs.h"
+
+namespace weft::test::random {
+namespace {
+
+constexpr int operations_of_a_program = 120;
+
+// How many operations the programs of one test start together: few, or many in a run of all tests.
+int operations(int few, int many) { return std::getenv("WEFT_TEST_ALL") ? many : few; }
+
+void expect_good(const Case& c) {
+    const Outcome outcome = run_case(c);
+    if (outcome.is_good()) return;
+    std::fprintf(stderr, "%s\n", report(c, outcome).c_str());
+    const Case smaller = shrink(c);
+    const Outcome again = run_case(smaller);
+    ADD_FAILURE() << (again.is_good() ? "the smaller program fails only now and then\n" : "")
+                  << report(smaller, again.is_good() ? outcome : again);
+}
+
+void run_programs(const char* transport, int ranks, int total) {
+    if (std::getenv("WEFT_CASE")) GTEST_SKIP() << "another case is asked for";
+    const char* seeds = std::getenv("WEFT_SEEDS");
+    const std::uint64_t programs = seeds ? std::strtoull(seeds, nullptr, 10) : ~std::uint64_t{0};
+    int started = 0;
+    std::uint64_t seed = 0;
+    while (seeds ? seed < programs : started < total) {
+        Case c;
+        c.transport = transport;
+        c.ranks = ranks;
+        c.seed = ++seed;
+        c.operations = operations_of_a_program;
+        expect_good(c);
+        if (testing::Test::HasFailure()) return;
+        started += operations_of(generate(c));
+    }
+    testing::Test::RecordProperty("operations", started);
+    std::printf("%s, %d ranks: %d operations in %llu programs\n", transport, ranks, started,
+                static_cast<unsigned long long>(seed));
+}
+
+class Random : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, Random, testing::Values(2, 3, 4, 7));
+
+TEST_P(Random, OnSimulatedRanks) { run_programs("sim", GetParam(), operations(5'000, 50'000)); }
+TEST_P(Random, OnThreads) { run_programs("threads", GetParam(), operations(500, 5'000)); }
+TEST_P(Random, OnProcesses) { run_programs("shm", GetParam(), operations(1'000, 20'000)); }
+
+// ./dev test random --case "sim p=3 seed=0x2a ..."
+TEST(RandomCase, IsRepeated) {
+    const char* text = std::getenv("WEFT_CASE");
+    Case c;
+    if (!text || !Case::parse(text, c)) GTEST_SKIP() << "no case is asked for";
+    const Outcome outcome = run_case(c);
+    EXPECT_TRUE(outcome.is_good()) << report(c, outcome);
+}
+
+TEST(RandomProgram, HasTheSameHistoryOnSimulatedRanksEveryTime) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        Case c;
+        c.ranks = 3;
+        c.seed = seed;
+        const Outcome first = run_case(c);
+        const Outcome second = run_case(c);
+        ASSERT_TRUE(first.is_good()) << report(c, first);
+        EXPECT_EQ(first.history, second.history) << c.text();
+    }
+}
+
+TEST(RandomProgram, IsTheSameAfterItsCaseWasPrinted) {
+    Case c;
+    c.transport = "threads";
+    c.seed = 0x123456789abcdef0;
+    c.bytes_max = 77;
+    for (const std::vector<int>& keep : {std::vector<int>{}, {5}, {0, 1, 2, 7, 9, 10}}) {
+        c.keep = keep;
+        c.keeps_all = false;
+        Case parsed;
+        ASSERT_TRUE(Case::parse(c.text(), parsed)) << c.text();
+        EXPECT_EQ(parsed.text(), c.text());
+        EXPECT_EQ(parsed.keep, keep);
+    }
+}
+
+// A mistake that is put in on purpose is found soon, and the program that shows it made small.
+struct Planted {
+    const char* transport;
+    Plant plant;
+    const char* said;       // a part of the failure's sentence
+    std::size_t steps_max;  // of the smallest program
+};
+
+std::string name_of(const testing::TestParamInfo<Planted>& test) {
+    const Plant plant = test.param.plant;
+    return std::string(test.param.transport) + (plant == Plant::corrupted ? "_corrupted"
+                                                : plant == Plant::lost    ? "_lost"
+                                                                          : "_operation");
+}
+
+class RandomMistake : public testing::TestWithParam<Planted> {};
+INSTANTIATE_TEST_SUITE_P(Planted, RandomMistake,
+                         testing::Values(Planted{"sim", Plant::corrupted, " is wrong", 4},
+                                         Planted{"sim", Plant::lost, "nothing moves any more", 4},
+                                         Planted{"sim", Plant::operation, "is wrong", 1},
+                                         Planted{"threads", Plant::operation, "is wrong", 1},
+                                         Planted{"shm", Plant::operation, "is wrong", 1}),
+                         name_of);
+
+TEST_P(RandomMistake, IsFoundAndMadeSmall) {
+    Case c;
+    c.transport = GetParam().transport;
+    c.ranks = 3;
+    Outcome outcome;
+    while (outcome.is_good() && c.seed < 20) {
+        ++c.seed;
+        outcome = run_case(c, GetParam().plant);
+    }
+    ASSERT_FALSE(outcome.is_good());
+    const Case smaller = shrink(c, GetParam().plant);
+    const Outcome again = run_case(smaller, GetParam().plant);
+    const std::string text = report(smaller, again);
+    EXPECT_NE(again.failure.find(GetParam().said), std::string::npos) << text;
+    EXPECT_LE(generate(smaller).size(), GetParam().steps_max) << text;
+    // Without the mistake there is nothing to find.
+    EXPECT_TRUE(run_case(smaller).is_good());
+}
+
+}  // namespace
+}  // namespace weft::test::random

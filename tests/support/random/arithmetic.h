@@ -1,0 +1,281 @@
+// Types with the operations that are tried on them, and what they should give: a second, plain
+// implementation, element by element.
+#pragma once
+
+#include <weft/weft.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/prng.h"
+
+namespace weft::test::random {
+
+enum class User : std::uint8_t { no, commutes, ordered };
+
+struct Arithmetic {
+    std::string name;  // "int32 max"
+    weft_type type;
+    weft_op op;  // predefined, or null
+    User user;
+    // An element from 64 random bits; into = from (op) into; whether two are the same.
+    void (*make)(std::uint64_t bits, void* element);
+    void (*combine)(const void* from, void* into);
+    bool (*equal)(const void* left, const void* right);
+    // Results depend on the order of the operands, and are held against the sequential one within
+    // rounding; all ranks have the same bits nevertheless.
+    bool rounds = false;
+};
+
+namespace arithmetic {
+
+template <class T>
+T load(const void* from) {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+}
+
+template <class T>
+void store(T value, void* to) {
+    std::memcpy(to, &value, sizeof value);
+}
+
+template <class T, T (*function)(T, T)>
+void combine(const void* from, void* into) {
+    store<T>(function(load<T>(from), load<T>(into)), into);
+}
+
+template <class T>
+bool equal(const void* left, const void* right) {
+    return load<T>(left) == load<T>(right);
+}
+
+template <class T>
+void make_integer(std::uint64_t bits, void* element) {
+    store<T>(bits % 4 == 0 ? T{0} : static_cast<T>(bits >> 8), element);  // 0: the logical ones
+}
+
+// Sums of these are exact, in any order.
+template <class T>
+void make_whole(std::uint64_t bits, void* element) {
+    store<T>(static_cast<T>(static_cast<int>(bits % 2001) - 1000), element);
+}
+
+// Products of these are exact.
+template <class T>
+void make_power(std::uint64_t bits, void* element) {
+    static constexpr T powers[] = {1, 2, T{0.5}, -1, -2};
+    store<T>(powers[bits % 5], element);
+}
+
+inline void make_real(std::uint64_t bits, void* element) {
+    store<double>(static_cast<double>(bits >> 11) * 0x1p-53 + 0x1p-20, element);
+}
+
+inline bool nearly_equal(const void* left, const void* right) {
+    const double a = load<double>(left);
+    const double b = load<double>(right);
+    return std::fabs(a - b) <= 1e-12 * std::fabs(b);
+}
+
+// In 64 bits, where nothing overflows that is not cut off again.
+template <class T>
+T sum(T a, T b) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+template <class T>
+T product(T a, T b) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+template <class T>
+T real_sum(T a, T b) {
+    return a + b;
+}
+template <class T>
+T real_product(T a, T b) {
+    return a * b;
+}
+template <class T>
+T least(T a, T b) {
+    return b < a ? b : a;
+}
+template <class T>
+T most(T a, T b) {
+    return a < b ? b : a;
+}
+template <class T>
+T logical_and(T a, T b) {
+    return static_cast<T>(a != 0 && b != 0);
+}
+template <class T>
+T logical_or(T a, T b) {
+    return static_cast<T>(a != 0 || b != 0);
+}
+template <class T>
+T logical_xor(T a, T b) {
+    return static_cast<T>((a != 0) != (b != 0));
+}
+template <class T>
+T bit_and(T a, T b) {
+    return static_cast<T>(a & b);
+}
+template <class T>
+T bit_or(T a, T b) {
+    return static_cast<T>(a | b);
+}
+template <class T>
+T bit_xor(T a, T b) {
+    return static_cast<T>(a ^ b);
+}
+
+// As the pair types of weft/types.h. Few values, so that many are equal.
+template <class T>
+struct Pair {
+    T value;
+    std::int32_t index;
+
+    friend bool operator==(const Pair&, const Pair&) = default;
+};
+template <class T>
+void make_pair(std::uint64_t bits, void* element) {
+    Pair<T> pair{static_cast<T>(static_cast<int>(bits % 5) - 2),
+                 static_cast<std::int32_t>(bits >> 40)};
+    std::memset(element, 0, sizeof pair);
+    std::memcpy(element, &pair.value, sizeof pair.value);
+    std::memcpy(static_cast<char*>(element) + offsetof(Pair<T>, index), &pair.index,
+                sizeof pair.index);
+}
+template <class T>
+Pair<T> least_pair(Pair<T> a, Pair<T> b) {
+    if (a.value == b.value) return a.index < b.index ? a : b;
+    return a.value < b.value ? a : b;
+}
+template <class T>
+Pair<T> most_pair(Pair<T> a, Pair<T> b) {
+    if (a.value == b.value) return a.index < b.index ? a : b;
+    return a.value < b.value ? b : a;
+}
+
+// The composition of maps x -> a x + b modulo 2^32, packed.
+inline std::uint64_t composition(std::uint64_t left, std::uint64_t right) {
+    auto a = static_cast<std::uint32_t>((left >> 32) * (right >> 32));
+    auto b = static_cast<std::uint32_t>((left >> 32) * (right & 0xffffffffu) + left);
+    return std::uint64_t{a} << 32 | b;
+}
+
+// 2 x 2 matrices over the integers modulo 16, in 16 bits.
+inline std::uint16_t matrix_product(std::uint16_t left, std::uint16_t right) {
+    auto at = [](unsigned matrix, unsigned row, unsigned column) {
+        return matrix >> (4 * (2 * row + column)) & 15u;
+    };
+    unsigned product = 0;
+    for (unsigned row = 0; row < 2; ++row) {
+        for (unsigned column = 0; column < 2; ++column) {
+            const unsigned sum =
+                at(left, row, 0) * at(right, 0, column) + at(left, row, 1) * at(right, 1, column);
+            product |= (sum & 15u) << (4 * (2 * row + column));
+        }
+    }
+    return static_cast<std::uint16_t>(product);
+}
+
+// a + b + a b, which commutes and is associative.
+inline std::uint32_t circle(std::uint32_t a, std::uint32_t b) { return a + b + a * b; }
+
+template <class T>
+void add_integers(std::vector<Arithmetic>& all, const std::string& name, weft_type type) {
+    auto add = [&](const char* op_name, weft_op op, void (*combine)(const void*, void*)) {
+        all.push_back(
+            {name + " " + op_name, type, op, User::no, make_integer<T>, combine, equal<T>});
+    };
+    if (type != WEFT_BYTE) {
+        add("sum", WEFT_SUM, combine<T, sum<T>>);
+        add("prod", WEFT_PROD, combine<T, product<T>>);
+        add("min", WEFT_MIN, combine<T, least<T>>);
+        add("max", WEFT_MAX, combine<T, most<T>>);
+        add("land", WEFT_LAND, combine<T, logical_and<T>>);
+        add("lor", WEFT_LOR, combine<T, logical_or<T>>);
+        add("lxor", WEFT_LXOR, combine<T, logical_xor<T>>);
+    }
+    add("band", WEFT_BAND, combine<T, bit_and<T>>);
+    add("bor", WEFT_BOR, combine<T, bit_or<T>>);
+    add("bxor", WEFT_BXOR, combine<T, bit_xor<T>>);
+}
+
+template <class T>
+void add_reals(std::vector<Arithmetic>& all, const std::string& name, weft_type type) {
+    auto add = [&](const char* op_name, weft_op op, void (*make)(std::uint64_t, void*),
+                   void (*combine)(const void*, void*)) {
+        all.push_back({name + " " + op_name, type, op, User::no, make, combine, equal<T>});
+    };
+    add("sum", WEFT_SUM, make_whole<T>, combine<T, real_sum<T>>);
+    add("prod", WEFT_PROD, make_power<T>, combine<T, real_product<T>>);
+    add("min", WEFT_MIN, make_whole<T>, combine<T, least<T>>);
+    add("max", WEFT_MAX, make_whole<T>, combine<T, most<T>>);
+}
+
+template <class T>
+void add_pairs(std::vector<Arithmetic>& all, const std::string& name, weft_type type) {
+    all.push_back({name + " minloc", type, WEFT_MINLOC, User::no, make_pair<T>,
+                   combine<Pair<T>, least_pair<T>>, equal<Pair<T>>});
+    all.push_back({name + " maxloc", type, WEFT_MAXLOC, User::no, make_pair<T>,
+                   combine<Pair<T>, most_pair<T>>, equal<Pair<T>>});
+}
+
+inline std::vector<Arithmetic> make_all() {
+    std::vector<Arithmetic> all;
+    add_integers<std::uint8_t>(all, "byte", WEFT_BYTE);
+    add_integers<std::int8_t>(all, "int8", WEFT_INT8);
+    add_integers<std::int16_t>(all, "int16", WEFT_INT16);
+    add_integers<std::int32_t>(all, "int32", WEFT_INT32);
+    add_integers<std::int64_t>(all, "int64", WEFT_INT64);
+    add_integers<std::uint8_t>(all, "uint8", WEFT_UINT8);
+    add_integers<std::uint16_t>(all, "uint16", WEFT_UINT16);
+    add_integers<std::uint32_t>(all, "uint32", WEFT_UINT32);
+    add_integers<std::uint64_t>(all, "uint64", WEFT_UINT64);
+    add_reals<float>(all, "float32", WEFT_FLOAT32);
+    add_reals<double>(all, "float64", WEFT_FLOAT64);
+    add_pairs<float>(all, "float32_int32", WEFT_FLOAT32_INT32);
+    add_pairs<double>(all, "float64_int32", WEFT_FLOAT64_INT32);
+    add_pairs<std::int32_t>(all, "int32_int32", WEFT_INT32_INT32);
+    add_pairs<std::int64_t>(all, "int64_int32", WEFT_INT64_INT32);
+    all.push_back({"float64 rounding sum", WEFT_FLOAT64, WEFT_SUM, User::no, make_real,
+                   combine<double, real_sum<double>>, nearly_equal, true});
+    all.push_back({"uint64 composition", WEFT_UINT64, WEFT_OP_NULL, User::ordered,
+                   make_integer<std::uint64_t>, combine<std::uint64_t, composition>,
+                   equal<std::uint64_t>});
+    all.push_back({"uint16 matrix product", WEFT_UINT16, WEFT_OP_NULL, User::ordered,
+                   make_integer<std::uint16_t>, combine<std::uint16_t, matrix_product>,
+                   equal<std::uint16_t>});
+    all.push_back({"uint32 circle", WEFT_UINT32, WEFT_OP_NULL, User::commutes,
+                   make_integer<std::uint32_t>, combine<std::uint32_t, circle>,
+                   equal<std::uint32_t>});
+    return all;
+}
+
+}  // namespace arithmetic
+
+inline const std::vector<Arithmetic>& arithmetics() {
+    static const std::vector<Arithmetic> all = arithmetic::make_all();
+    return all;
+}
+
+// Those at the end take more care than the predefined exact ones, and are tried as often as all.
+inline constexpr std::size_t special_arithmetics = 4;
+
+// What weft_op_create is given; its context is the Arithmetic.
+inline void apply_user_op(const void* in, void* inout, size_t count, weft_type type,
+                          void* context) {
+    const auto& arithmetic = *static_cast<const Arithmetic*>(context);
+    const std::size_t element = weft_type_size(type);
+    for (std::size_t i = 0; i < count; ++i) {
+        arithmetic.combine(static_cast<const char*>(in) + i * element,
+                           static_cast<char*>(inout) + i * element);
+    }
+}
+
+}  // namespace weft::test::random

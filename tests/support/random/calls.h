@@ -1,0 +1,54 @@
+// One rank's calls, as those of the public headers: what a random program is run on.
+#pragma once
+
+#include <weft/weft.h>
+
+#include <cstdint>
+
+#include "communicator/call.h"
+
+namespace weft::test::random {
+
+class Calls {
+  public:
+    virtual ~Calls() = default;
+
+    virtual int rank() const = 0;  // of the world
+    virtual int ranks() const = 0;
+    virtual const char* detail() const = 0;
+
+    virtual weft_comm world() = 0;
+    virtual weft_comm self() = 0;
+    virtual weft_status comm_dup(weft_comm comm, weft_comm* made) = 0;
+    virtual weft_status comm_split(weft_comm comm, int color, int key, weft_comm* made) = 0;
+    virtual weft_status comm_free(weft_comm* comm) = 0;
+
+    virtual weft_status start(const Call& call, weft_comm comm, weft_request* request) = 0;
+    virtual weft_status init(const Call& call, weft_comm comm, weft_request* request) = 0;
+    virtual weft_status start(weft_request* request) = 0;
+    virtual weft_status startall(size_t count, weft_request* requests) = 0;
+    virtual weft_status request_free(weft_request* request) = 0;
+
+    virtual weft_status test(weft_request* request) = 0;
+    virtual weft_status wait(weft_request* request) = 0;
+    virtual weft_status wait_until(weft_request* request, int64_t deadline_ns) = 0;
+    virtual weft_status testall(size_t count, weft_request* requests, weft_status* statuses) = 0;
+    virtual weft_status waitall(size_t count, weft_request* requests, weft_status* statuses) = 0;
+    virtual weft_status waitall_until(size_t count, weft_request* requests, weft_status* statuses,
+                                      int64_t deadline_ns) = 0;
+    virtual weft_status testany(size_t count, weft_request* requests, size_t* index) = 0;
+    virtual weft_status waitany(size_t count, weft_request* requests, size_t* index) = 0;
+    virtual weft_status testsome(size_t count, weft_request* requests, size_t* completed,
+                                 size_t* indices, weft_status* statuses) = 0;
+    virtual weft_status waitsome(size_t count, weft_request* requests, size_t* completed,
+                                 size_t* indices, weft_status* statuses) = 0;
+
+    virtual weft_status set_engine(weft_engine engine) = 0;
+
+    // A deadline `ahead_ns` from now; where time is simulated, one that has passed.
+    virtual int64_t deadline(int64_t ahead_ns) = 0;
+    // The program does something else, from very short (1) to some 10 microseconds (20000).
+    virtual void compute(int amount) = 0;
+};
+
+}  // namespace weft::test::random

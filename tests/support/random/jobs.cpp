@@ -1,0 +1,139 @@
+#include "support/random/jobs.h"
+
+#include <memory>
+
+#include "base/clock.h"
+#include "support/random/process_calls.h"
+#include "support/random/rank_run.h"
+#include "support/random/settings.h"
+#include "support/random/sim_job.h"
+#include "support/random/watchdog.h"
+#include "support/thread_job.h"
+#include "tools/process.h"
+
+namespace weft::test::random {
+namespace {
+
+constexpr std::int64_t shrink_ns = 20'000'000'000;
+constexpr int patience_s = 25;  // without a step of any rank
+
+Outcome run_threads(const Case& c, Plant plant) {
+    const Program program = generate(c);
+    const Settings settings = Settings::of(c);
+    ThreadJob job(c.ranks, {.engine = settings.engine,
+                            .may_spin = c.ranks <= 2,
+                            .selector = settings.selector(),
+                            .settings = settings.of_shm(c.ranks)});
+    const RunOptions options{.algorithms_forced = !settings.forced.empty(),
+                             .may_poll = c.ranks <= 2,
+                             .plant = plant == Plant::operation};
+    std::vector<std::unique_ptr<ProcessCalls>> calls;
+    std::vector<std::unique_ptr<RankRun>> runs;
+    std::vector<const RankRun*> watched;
+    for (Rank rank = 0; rank < c.ranks; ++rank) {
+        calls.push_back(std::make_unique<ProcessCalls>(job.at(rank).process()));
+        runs.push_back(std::make_unique<RankRun>(*calls.back(), c, program, options));
+        watched.push_back(runs.back().get());
+    }
+    {
+        Watchdog watchdog(watched, patience_s, c.text());
+        job.run([&](ThreadRank& rank) {
+            const auto at = static_cast<std::size_t>(rank.rank());
+            runs[at]->run();
+            if (runs[at]->is_stopped()) {
+                job.kill(rank.rank());
+            } else {
+                calls[at]->leave();
+            }
+        });
+    }
+    Outcome outcome{"", operations_of(program), 0};
+    for (const auto& run : runs) {
+        // That others break is no news.
+        if (outcome.failure.empty() || run->wrong().find("BROKEN") == std::string::npos) {
+            if (!run->wrong().empty()) outcome.failure = run->wrong();
+        }
+    }
+    return outcome;
+}
+
+Outcome run_processes(const Case& c, Plant plant, int patience) {
+    const std::string build = WEFT_BUILD_DIR;
+    weft::test::Process job(Settings::of(c).environment() + " " + build +
+                            "/weft run --timeout 55 -n " + std::to_string(c.ranks) + " " + build +
+                            "/tests/conformance/random_program '" + c.text() + "' " +
+                            std::to_string(patience) + (plant == Plant::operation ? " plant" : ""));
+    job.finish();
+    Outcome outcome{"", operations_of(generate(c)), 0};
+    if (job.status == 0) return outcome;
+    outcome.failure = job.out + job.err;
+    if (outcome.failure.empty()) outcome.failure = "status " + std::to_string(job.status);
+    return outcome;
+}
+
+Outcome run_once(const Case& c, Plant plant, int patience) {
+    if (c.transport == "sim") return run_simulated(c, plant);
+    if (c.transport == "threads") return run_threads(c, plant);
+    return run_processes(c, plant, patience);
+}
+
+// Names the steps that are left once those that lack something are dropped.
+void keep_what_counts(Case& c) {
+    const Program program = generate(c);
+    c.keeps_all = false;
+    c.keep.clear();
+    for (const Step& step : program) c.keep.push_back(step.index);
+}
+
+}  // namespace
+
+Outcome run_case(const Case& c, Plant plant) { return run_once(c, plant, patience_s); }
+
+Case shrink(Case c, Plant plant) {
+    const std::int64_t deadline_ns = now_ns() + shrink_ns;
+    const int runs = c.transport == "sim" ? 1 : 2;  // where chance plays a part it may look away
+    auto fails = [&](const Case& trial) {
+        for (int run = 0; run < runs && now_ns() < deadline_ns; ++run) {
+            if (!run_once(trial, plant, 3).is_good()) return true;
+        }
+        return false;
+    };
+    keep_what_counts(c);
+    bool smaller = true;
+    for (std::size_t chunk = c.keep.size(); smaller || chunk > 1;) {
+        if (chunk > 1) chunk = (chunk + 1) / 2;
+        smaller = false;
+        for (std::size_t i = 0; i < c.keep.size();) {
+            Case trial = c;
+            const auto begin = trial.keep.begin() + static_cast<std::ptrdiff_t>(i);
+            const auto steps = static_cast<std::ptrdiff_t>(std::min(chunk, c.keep.size() - i));
+            trial.keep.erase(begin, begin + steps);
+            if (fails(trial)) {
+                c = trial;
+                smaller = true;
+            } else {
+                i += chunk;
+            }
+        }
+    }
+    for (Case trial = c; trial.bytes_max > 1;) {
+        trial.bytes_max /= 2;
+        if (!fails(trial)) break;
+        c = trial;
+    }
+    keep_what_counts(c);
+    return c;
+}
+
+std::string report(const Case& c, const Outcome& outcome) {
+    const Program program = generate(c);
+    std::string text = "repeat with: ./dev test random --case \"" + c.text() + "\"\n" +
+                       outcome.failure + "\nprogram (" + std::to_string(program.size()) +
+                       " steps, " + Settings::of(c).environment() + "):\n";
+    for (const Step& step : program) {
+        text += "  " + std::to_string(step.index) + ": " + step.text() + "\n";
+    }
+    return text;
+}
+
+}  // namespace weft::test::random

@@ -1,0 +1,69 @@
+#include "support/random/settings.h"
+
+#include "algorithm/catalogue.h"
+
+namespace weft::test::random {
+
+Settings Settings::of(const Case& c) {
+    Settings settings;
+    Prng random(c.seed * 31 + 7);
+    for (const algorithm::Family& family : algorithm::catalogue()) {
+        // Seeds in a row force one after the other, and then none.
+        const std::size_t n = family.algorithms.size();
+        const std::size_t at = c.seed % (n + 1);
+        if (at == n) continue;
+        const algorithm::Algorithm& known = *family.algorithms[at];
+        std::string text = known.name;
+        algorithm::Size size;
+        size.ranks = c.ranks;
+        if (known.tunes == algorithm::Tunes::segments) {
+            static constexpr int segments[] = {512, 4096, 50'000};
+            text += ":segment=" + std::to_string(segments[random.below(std::size(segments))]) +
+                    ",window=" + std::to_string(1 + random.below(4));
+        }
+        if (known.tunes == algorithm::Tunes::ports) {
+            // With 1 port more often: what needs a power of ports + 1 ranks has it then.
+            size.tuning.ports =
+                static_cast<std::uint32_t>(random.one_in(2) ? 1 : 2 + random.below(2));
+            text += ":ports=" + std::to_string(size.tuning.ports);
+        }
+        // Smaller communicators and other operations may lack what this one has.
+        if (known.unmet_need(size).empty()) settings.forced.emplace_back(family.collective, text);
+    }
+    if (random.one_in(2)) settings.engine = EngineKind::manual;
+    if (random.one_in(3)) settings.ring_bytes = 16 * 1024;
+    settings.large = static_cast<shm::LargeMethod>(random.below(3));
+    return settings;
+}
+
+Selector Settings::selector() const {
+    Selector selector;
+    for (const auto& [collective, text] : forced) {
+        const Status status = selector.force(collective, text);
+        WEFT_ASSERT(status.is_ok());
+    }
+    return selector;
+}
+
+shm::Settings Settings::of_shm(int ranks) const {
+    shm::Settings result = shm::Settings::defaults(static_cast<std::size_t>(ranks));
+    if (ring_bytes) {
+        result.ring_bytes = *ring_bytes;
+        result.eager_bytes = *ring_bytes / 8;
+    }
+    result.large = large;
+    return result;
+}
+
+std::string Settings::environment() const {
+    std::string text = engine == EngineKind::manual ? "WEFT_ENGINE=manual" : "WEFT_ENGINE=thread";
+    for (const auto& [collective, name] : forced) {
+        text += " " + setting_of(algorithm::family_of(collective)) + "=" + name;
+    }
+    if (ring_bytes) text += " WEFT_SHM_RING=" + std::to_string(*ring_bytes);
+    if (large == shm::LargeMethod::ring) text += " WEFT_SHM_LARGE=ring";
+    if (large == shm::LargeMethod::vm_readv) text += " WEFT_SHM_LARGE=vm_readv";
+    return text;
+}
+
+}  // namespace weft::test::random

@@ -1,0 +1,31 @@
+// The settings that the seed of a random program chooses: forced algorithms, engines, and ways
+// through shared memory.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+#include "select/select.h"
+#include "support/random/program.h"
+#include "transport/shm/settings.h"
+
+namespace weft::test::random {
+
+struct Settings {
+    std::vector<std::pair<Collective, std::string>> forced;
+    EngineKind engine = EngineKind::thread;
+    std::optional<std::size_t> ring_bytes;
+    shm::LargeMethod large = shm::LargeMethod::by_table;
+
+    static Settings of(const Case& c);
+
+    Selector selector() const;
+    shm::Settings of_shm(int ranks) const;
+    // For processes: "WEFT_ENGINE=manual WEFT_ALGORITHM_BCAST=chain:segment=512,window=2"
+    std::string environment() const;
+};
+
+}  // namespace weft::test::random
