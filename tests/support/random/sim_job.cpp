@@ -56,11 +56,13 @@ class End : private Held, public ForwardingTransport {
                 data = copy;
             }
         }
-        return note(inner_.post_send(lane, data, token));
+        moved_ = true;  // also when it is busy: it will try again
+        return inner_.post_send(lane, data, token);
     }
     Posted post_recv(const Lane& lane, MutBytes data, Token token) override {
         if (second_look_) return Posted::busy;
-        return note(inner_.post_recv(lane, data, token));
+        moved_ = true;
+        return inner_.post_recv(lane, data, token);
     }
     std::size_t poll(std::span<Completion> done) override {
         if (second_look_) return 0;
@@ -76,11 +78,6 @@ class End : private Held, public ForwardingTransport {
     void acknowledge(Sleeper) override { second_look_ = !blocks_; }
 
   private:
-    Posted note(Posted posted) {
-        moved_ |= posted != Posted::busy;
-        return posted;
-    }
-
     std::size_t look(std::span<Completion> done) {
         std::size_t n = inner_.poll(done);
         for (; cut_ && n < done.size() && told_ < ranks_; ++told_) {
@@ -178,7 +175,7 @@ class SimJob {
             std::ranges::any_of(members_, [](const Member& m) { return !m.fiber->has_ended(); })) {
             still = turn() ? 0 : still + 1;
             WEFT_ASSERT(still < 1000);
-            if (failure_.empty()) look_for_failure(still >= 2);
+            if (failure_.empty()) look_for_failure(still >= 3);
         }
         look_for_failure(false);
         return failure_;
