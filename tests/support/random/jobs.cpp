@@ -24,9 +24,11 @@ Outcome run_threads(const Case& c, Plant plant) {
                             .may_spin = c.ranks <= 2,
                             .selector = settings.selector(),
                             .settings = settings.of_shm(c.ranks)});
+    std::map<BarrierName, std::atomic<int>> entered = barriers_of(program, c.ranks);
     const RunOptions options{.algorithms_forced = !settings.forced.empty(),
                              .may_poll = c.ranks <= 2,
-                             .plant = plant == Plant::operation};
+                             .plant = plant == Plant::operation,
+                             .entered = &entered};
     std::vector<std::unique_ptr<ProcessCalls>> calls;
     std::vector<std::unique_ptr<RankRun>> runs;
     std::vector<const RankRun*> watched;

@@ -21,11 +21,27 @@
 
 namespace weft::test::random {
 
+// An operation, and the first member of the communicator (groups of one split share the operation).
+using BarrierName = std::pair<int, int>;
+
 struct RunOptions {
     bool algorithms_forced = false;  // calls that lack what they need are refused
     bool may_poll = true;            // the engine that spins may be chosen
     bool plant = false;              // a wrong operation on the last rank: a test of the tests
+    // Where ranks share memory: how often members have entered each barrier.
+    std::map<BarrierName, std::atomic<int>>* entered = nullptr;
 };
+
+// Made before the ranks run, because none of them may insert.
+inline std::map<BarrierName, std::atomic<int>> barriers_of(const Program& program, int ranks) {
+    std::map<BarrierName, std::atomic<int>> all;
+    for (const Step& step : program) {
+        const bool is_operation = step.action == Action::start || step.action == Action::init;
+        if (!is_operation || step.collective != Collective::barrier) continue;
+        for (int first = 0; first < ranks; ++first) all[{step.made, first}] = 0;
+    }
+    return all;
+}
 
 class RankRun {
   public:
@@ -250,6 +266,18 @@ class RankRun {
              "'s block is wrong");
     }
 
+    void enter(const Operation& o) {
+        if (!options_.entered || !is(o, Collective::barrier)) return;
+        ++options_.entered->at({o.step->made, o.members.front()});
+    }
+
+    void check_everybody_entered(const Operation& o) {
+        if (!options_.entered) return;
+        const int expected = static_cast<int>(o.size()) * std::max(o.round, 1);
+        if (options_.entered->at({o.step->made, o.members.front()}) >= expected) return;
+        note(describe(o) + ": completed before every member had entered");
+    }
+
     void check_reduced(const Operation& o) {
         const Arithmetic& data = o.step->data();
         const std::size_t bytes = block_bytes(o);
@@ -290,7 +318,7 @@ class RankRun {
         const auto size = static_cast<int>(o.size());
         auto part = [&](int r) { return recv + static_cast<std::size_t>(r) * block; };
         switch (o.step->collective) {
-            case Collective::barrier: break;
+            case Collective::barrier: check_everybody_entered(o); break;
             case Collective::bcast: check_block(o, recv, o.root, 0); break;
             case Collective::gather:
             case Collective::allgather:
@@ -409,7 +437,10 @@ class RankRun {
         o.root = step.root % static_cast<int>(o.members.size());
         o.persistent = persistent;
         prepare(o);
-        if (!persistent) fill(o);
+        if (!persistent) {
+            fill(o);
+            enter(o);
+        }
         const weft_status status = with_op(step, [&](weft_op op) {
             const Call call = call_of(o, op);
             return persistent ? calls_.init(call, comm->second.handle, &o.request)
@@ -444,6 +475,7 @@ class RankRun {
             Operation& o = operations_[id];
             ++o.round;
             fill(o);
+            enter(o);
         }
         if (draws.one_in(2)) {
             std::vector<weft_request> requests;

@@ -144,11 +144,14 @@ SimOptions options_of(std::uint64_t seed) {
 class SimJob {
   public:
     SimJob(const Case& c, const Program& program, Plant plant)
-        : network_(c.ranks, c.seed, options_of(c.seed)), random_(c.seed ^ 0x5eed) {
+        : network_(c.ranks, c.seed, options_of(c.seed)),
+          random_(c.seed ^ 0x5eed),
+          entered_(barriers_of(program, c.ranks)) {
         const Settings settings = Settings::of(c);
         const RunOptions options{.algorithms_forced = !settings.forced.empty(),
                                  .may_poll = false,
-                                 .plant = plant == Plant::operation};
+                                 .plant = plant == Plant::operation,
+                                 .entered = &entered_};
         for (Rank rank = 0; rank < c.ranks; ++rank) {
             Member& m = members_.emplace_back();
             auto end = std::make_unique<End>(network_, rank, plant);
@@ -229,6 +232,7 @@ class SimJob {
 
     SimNetwork network_;
     Prng random_;
+    std::map<BarrierName, std::atomic<int>> entered_;
     std::vector<Member> members_;
     std::string failure_;
 };
