@@ -182,8 +182,7 @@ void add_schedule(CLI::App& app) {
         ->check(CLI::Range(1, 64))
         ->capture_default_str();
     command->add_flag_callback(
-        "--ordered", [&problem] { problem.commutative = false; },
-        "The operation does not commute");
+        "--ordered", [&problem] { problem.commutative = false; }, "The operation does not commute");
     command->add_flag("--in-place", problem.in_place, "The contribution is in the receive buffer");
     CLI::Option* format =
         command->add_option("--format", options->format, "text, dot (Graphviz), goal (LogGOPSim)")
