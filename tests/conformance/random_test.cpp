@@ -50,7 +50,7 @@ class Random : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Random, testing::Values(2, 3, 4, 7));
 
 TEST_P(Random, OnSimulatedRanks) { run_programs("sim", GetParam(), operations(5'000, 50'000)); }
-TEST_P(Random, OnThreads) { run_programs("threads", GetParam(), operations(500, 5'000)); }
+TEST_P(Random, OnThreads) { run_programs("threads", GetParam(), operations(500, 20'000)); }
 TEST_P(Random, OnProcesses) { run_programs("shm", GetParam(), operations(1'000, 20'000)); }
 
 // ./dev test random --case "sim p=3 seed=0x2a ..."
