@@ -41,7 +41,7 @@ class ShmRanks {
                 peer.index = p;
                 peer.segment = segments[p];
                 peer.doorbells = std::move(*must(doorbells[p].duplicate()));
-                peer.life = shm::Fd(fcntl(lives_[p].get(), F_DUPFD_CLOEXEC, 0));
+                peer.life = Fd(fcntl(lives_[p].get(), F_DUPFD_CLOEXEC, 0));
                 peer.pid = pid;
                 parts.peers.push_back(std::move(peer));
             }
@@ -71,7 +71,7 @@ class ShmRanks {
         return result;
     }
 
-    std::vector<shm::Fd> lives_;
+    std::vector<Fd> lives_;
     std::vector<std::unique_ptr<ShmTransport>> ends_;
 };
 

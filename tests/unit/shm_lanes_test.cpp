@@ -8,8 +8,9 @@
 #include <new>
 #include <set>
 
+#include "base/fifo.h"
+#include "base/pool.h"
 #include "base/prng.h"
-#include "transport/shm/fifo.h"
 
 namespace {
 

@@ -26,7 +26,6 @@ namespace weft {
 
 using shm::Card;
 using shm::Doorbells;
-using shm::Fd;
 using shm::Key;
 using shm::PeerParts;
 using shm::Segment;

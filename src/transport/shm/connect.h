@@ -13,8 +13,8 @@
 #include <span>
 #include <string>
 
+#include "base/fd.h"
 #include "base/status.h"
-#include "transport/shm/fd.h"
 #include "transport/shm/shm.h"
 
 namespace weft {
@@ -34,7 +34,7 @@ class ShmNode {
   private:
     ShmNode() = default;
 
-    shm::Fd listener_;
+    Fd listener_;
     std::string card_;
 };
 

@@ -3,8 +3,8 @@
 
 #include <array>
 
+#include "base/fd.h"
 #include "base/status.h"
-#include "transport/shm/fd.h"
 #include "transport/transport.h"
 
 namespace weft::shm {

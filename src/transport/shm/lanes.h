@@ -10,10 +10,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "base/bytes.h"
-#include "transport/shm/pool.h"
+#include "transport/lane_table.h"
 #include "transport/shm/slots.h"
 #include "transport/transport.h"
 
@@ -85,38 +84,6 @@ struct LaneQueue {
     }
 };
 
-// A table from stream to lane. References stay good until the next find().
-class Lanes {
-  public:
-    Lanes() : table_(16) {}
-    Lanes(Lanes&&) = default;  // keeps the table where it is, and so last_
-    Lanes& operator=(Lanes&&) = default;
-
-    // The lane of this stream, made if need be.
-    LaneQueue& find(std::uint64_t stream) {
-        if (last_->used && last_->stream == stream) [[likely]]
-            return *last_;
-        return search(stream);
-    }
-
-    // As find(), but null instead of a new lane.
-    LaneQueue* find_existing(std::uint64_t stream);
-
-    template <class Visit>
-    void for_each(Visit visit) {
-        for (LaneQueue& lane : table_)
-            if (lane.used) visit(lane);
-    }
-
-  private:
-    LaneQueue& search(std::uint64_t stream);
-    std::size_t place_of(std::uint64_t stream) const;
-    void rebuild();
-
-    std::vector<LaneQueue> table_;  // open addressing; a power of two
-    std::vector<LaneQueue> spare_;  // the table before the last rebuild
-    std::size_t used_ = 0;
-    LaneQueue* last_ = table_.data();
-};
+using Lanes = LaneTable<LaneQueue>;
 
 }  // namespace weft::shm

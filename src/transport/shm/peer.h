@@ -5,9 +5,9 @@
 
 #include <memory>
 
+#include "base/fd.h"
+#include "base/fifo.h"
 #include "transport/shm/doorbell.h"
-#include "transport/shm/fd.h"
-#include "transport/shm/fifo.h"
 #include "transport/shm/lanes.h"
 #include "transport/shm/ring.h"
 #include "transport/shm/segment.h"

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/fd.h"
 #include "base/status.h"
-#include "transport/shm/fd.h"
 #include "transport/shm/ring.h"
 #include "transport/transport.h"
 

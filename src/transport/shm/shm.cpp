@@ -70,8 +70,8 @@ std::size_t ShmTransport::eager_below(const Peer& peer) const {
 }
 
 Status ShmTransport::open_wait_fds() {
-    lives_ = shm::Fd(epoll_create1(EPOLL_CLOEXEC));
-    for (shm::Fd& sleeper : sleepers_) sleeper = shm::Fd(epoll_create1(EPOLL_CLOEXEC));
+    lives_ = Fd(epoll_create1(EPOLL_CLOEXEC));
+    for (Fd& sleeper : sleepers_) sleeper = Fd(epoll_create1(EPOLL_CLOEXEC));
     for (std::size_t i = 0; i < peers_.size(); ++i)
         if (peers_[i].parts.life)
             WEFT_RETURN_IF_NOT_OK(watch(lives_.get(), peers_[i].parts.life.get(), i));

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "base/pool.h"
 #include "transport/contexts.h"
 #include "transport/shm/peer.h"
 #include "transport/shm/settings.h"
@@ -182,12 +183,12 @@ class ShmTransport final : public Transport {
     std::uint32_t quiet_polls_ = 0;
     std::uint32_t polls_until_waking_ = 0;  // 0: no peer is to be woken
     std::uint32_t sleeps_ = 0;              // of this rank
-    shm::Fifo<Told> backlog_;               // completions there was no room for
+    Fifo<Told> backlog_;                    // completions there was no room for
 
     std::vector<Peer*> by_rank_;
-    shm::Pool<shm::Post> posts_;
-    shm::Pool<shm::Arrival> arrivals_;
-    shm::BlockPool blocks_;
+    Pool<shm::Post> posts_;
+    Pool<shm::Arrival> arrivals_;
+    BlockPool blocks_;
     shm::Slots<SendTransfer> sends_;
     shm::Slots<ReceiveTransfer> receives_;
     Contexts contexts_;
@@ -196,8 +197,8 @@ class ShmTransport final : public Transport {
     std::shared_ptr<shm::Segment> segment_;
     shm::Doorbells doorbells_;
     shm::Settings settings_;
-    shm::Fd lives_;                                        // epoll: the peers' processes
-    std::array<shm::Fd, shm::Doorbells::count> sleepers_;  // epoll: a doorbell, and lives_
+    Fd lives_;                                        // epoll: the peers' processes
+    std::array<Fd, shm::Doorbells::count> sleepers_;  // epoll: a doorbell, and lives_
     Counters counters_;
 };
 

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace weft::shm {
+namespace weft {
 
 class Fd {
   public:
@@ -27,4 +27,4 @@ class Fd {
     int fd_ = -1;
 };
 
-}  // namespace weft::shm
+}  // namespace weft

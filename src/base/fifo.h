@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace weft::shm {
+namespace weft {
 
 template <class T>
 class Fifo {
@@ -51,4 +51,4 @@ class Fifo {
     std::size_t size_ = 0;
 };
 
-}  // namespace weft::shm
+}  // namespace weft

@@ -11,7 +11,7 @@
 #include <new>
 #include <vector>
 
-namespace weft::shm {
+namespace weft {
 
 // Objects of one type that carry a `next` pointer.
 template <class T>
@@ -67,4 +67,4 @@ class BlockPool {
     std::vector<std::unique_ptr<std::byte[]>> blocks_;
 };
 
-}  // namespace weft::shm
+}  // namespace weft

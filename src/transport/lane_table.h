@@ -1,0 +1,92 @@
+// A table from stream to lane: what a transport keeps about each lane from or to one peer.
+//
+// `Lane` has members `std::uint64_t stream` and `bool used`, and `idle()`: nothing would be lost if
+// it were forgotten and made anew.
+//
+// Thread safety: none. References stay good until the next find().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace weft {
+
+template <class Lane>
+class LaneTable {
+  public:
+    LaneTable() : table_(16) {}
+    LaneTable(LaneTable&&) = default;  // keeps the table where it is, and so last_
+    LaneTable& operator=(LaneTable&&) = default;
+
+    // The lane of this stream, made if need be.
+    Lane& find(std::uint64_t stream) {
+        if (last_->used && last_->stream == stream) [[likely]]
+            return *last_;
+        return search(stream);
+    }
+
+    // As find(), but null instead of a new lane.
+    Lane* find_existing(std::uint64_t stream) {
+        Lane& lane = table_[place_of(stream)];
+        return lane.used ? &lane : nullptr;
+    }
+
+    template <class Visit>
+    void for_each(Visit visit) {
+        for (Lane& lane : table_)
+            if (lane.used) visit(lane);
+    }
+
+  private:
+    // The stream's entry, or the free one where it belongs. The table is never full.
+    std::size_t place_of(std::uint64_t stream) const {
+        const std::size_t mask = table_.size() - 1;
+        const std::uint64_t mixed = stream * 0x9e3779b97f4a7c15u;
+        std::size_t place = static_cast<std::size_t>(mixed >> 32) & mask;
+        while (table_[place].used && table_[place].stream != stream) place = (place + 1) & mask;
+        return place;
+    }
+
+    Lane& search(std::uint64_t stream) {
+        std::size_t place = place_of(stream);
+        if (!table_[place].used) {
+            if (4 * (used_ + 1) > 3 * table_.size()) {
+                rebuild();
+                place = place_of(stream);
+            }
+            table_[place].used = true;
+            table_[place].stream = stream;
+            ++used_;
+        }
+        last_ = &table_[place];
+        return *last_;
+    }
+
+    // Idle lanes are forgotten here and only here: a program that makes and frees streams for ever
+    // does not fill the table, and a stream in use keeps its place meanwhile. Two tables take turns
+    // and never shrink: many streams that are used one after the other allocate nothing.
+    void rebuild() {
+        std::size_t busy = 0;
+        for (const Lane& lane : table_) busy += lane.used && !lane.idle();
+        std::size_t size = table_.size();
+        while (size < 4 * (busy + 1)) size *= 2;
+
+        spare_.assign(size, {});
+        spare_.swap(table_);
+        used_ = 0;
+        for (const Lane& lane : spare_) {
+            if (!lane.used || lane.idle()) continue;
+            table_[place_of(lane.stream)] = lane;
+            ++used_;
+        }
+        last_ = table_.data();
+    }
+
+    std::vector<Lane> table_;  // open addressing; a power of two
+    std::vector<Lane> spare_;  // the table before the last rebuild
+    std::size_t used_ = 0;
+    Lane* last_ = table_.data();
+};
+
+}  // namespace weft
