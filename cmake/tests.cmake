@@ -56,6 +56,10 @@ if(NOT TARGET weft_program)
     list(FILTER test_sources EXCLUDE REGEX "/tests/(tools/|install/man_)")
 endif()
 
+if(NOT tcp_libraries)
+    list(FILTER test_sources EXCLUDE REGEX "/tests/unit/tcp_")
+endif()
+
 foreach(source IN LISTS test_sources)
     weft_test_names(${source} folder stem target)
     string(REGEX REPLACE "/.*" "" label "${folder}")

@@ -1,0 +1,107 @@
+// The proof, at the beginning of every connection, that both ends hold the job's key. No sockets: the
+// owner moves the bytes and keeps the deadline. Not thread safe; does not block; once it is proven
+// or refused it wants and sends nothing more.
+//
+//   bytes   written by   field
+//    0   8  caller       "WEFTcall"
+//    8   4               version of this protocol
+//   12   4               rank that calls          (numbers: unsigned, little endian)
+//   16   4               rank that is called
+//   20   4               connection of the pair
+//   24  32               random nonce
+//   56   8  listener     "WEFTansw"
+//   64  32               random nonce
+//   96  32               HMAC-SHA-256(key, "listener" and bytes 0 to 95)
+//  128  32  caller       HMAC-SHA-256(key, "caller\0\0" and bytes 0 to 127)
+//
+// Each end proves itself over the other's fresh nonce, so recorded bytes are worth nothing later;
+// the names of the ends keep one's proof from being sent back as the other's; the ranks are covered,
+// so a proof meant for one rank is none for another. The caller shows its proof only to one that has
+// shown its own. Who can change bytes between two honest ends can still change what follows: the
+// stream behind the handshake is neither encrypted nor authenticated.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "base/job_key.h"
+#include "base/status.h"
+#include "transport/tcp/hmac.h"
+
+namespace weft::tcp {
+
+// Who connects to whom, and which of the pair's connections it is.
+struct Hello {
+    Rank from = -1;
+    Rank to = -1;
+    std::uint32_t connection = 0;
+};
+
+enum class Refusal : std::uint8_t {
+    none,
+    garbage,        // not this protocol
+    wrong_version,  // this protocol, but not this version of it
+    wrong_rank,     // called another rank than this one, or claims to be one that cannot call
+    wrong_key,      // another job, a replay, or bytes changed on the way
+    no_crypto,      // this end has no random numbers or no HMAC
+};
+inline constexpr std::size_t refusal_kinds = 6;
+const char* refusal_name(Refusal refusal);  // "wrong key"
+
+class Handshake {
+  public:
+    enum class State { going, proven, refused };
+
+    static Handshake caller(const JobKey& key, const Hello& hello);
+    static Handshake listener(const JobKey& key, Rank own, Rank ranks);
+
+    // What is to be written now; empty: nothing. `sent` says how much of it has been.
+    Bytes to_send() const;
+    void sent(std::size_t bytes);
+
+    // Where the next bytes that are read belong, never more than the other end sends before it
+    // waits; empty: none. `received` says how many have been read; it refuses what cannot become
+    // a handshake at the first byte that shows it.
+    MutBytes wanted();
+    void received(std::size_t bytes);
+
+    // The caller is proven when all its bytes are sent, the listener when it has verified them.
+    State state() const { return state_; }
+    Refusal refusal() const { return refusal_; }
+
+    // The listener's: null until the caller has said who it claims to be, and that can be; true only
+    // when proven. The owner may drop the connection for it. The caller's: what it says.
+    const Hello* hello() const { return has_hello_ ? &hello_ : nullptr; }
+
+  private:
+    enum class End : bool { caller, listener };
+
+    Handshake(const JobKey& key, End own, Rank rank, Rank ranks);
+    bool is_own_turn() const;
+    std::size_t message_end() const;
+    void refuse(Refusal refusal);
+    // These do nothing once refused.
+    void check_magic(const char* magic, std::size_t at);
+    void write_hello();
+    void read_hello();
+    void write_answer();
+    void write_nonce(std::size_t at);
+    Mac mac(End of, std::size_t at);
+    void write_mac(End of, std::size_t at);
+    void verify_mac(End of, std::size_t at);
+
+    JobKey key_;
+    End own_;
+    Rank rank_;   // listener: this rank
+    Rank ranks_;  // listener: how many there are
+    State state_ = State::going;
+    Refusal refusal_ = Refusal::none;
+    bool has_hello_ = false;
+    Hello hello_;
+    std::array<std::byte, 160> bytes_{};  // of both ends, as in the table above
+    std::size_t done_ = 0;                // so many of them have been sent or received
+};
+
+}  // namespace weft::tcp

@@ -1,0 +1,22 @@
+// HMAC-SHA-256 and a comparison that takes equally long for all contents, both by OpenSSL's
+// libcrypto; the only place that knows of it.
+// H. Krawczyk, M. Bellare, R. Canetti: HMAC: Keyed-Hashing for Message Authentication, RFC 2104
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "base/bytes.h"
+
+namespace weft::tcp {
+
+using Mac = std::array<std::byte, 32>;
+
+// False: the library refused (out of memory, SHA-256 switched off in its configuration); `mac` is
+// then not to be used. Thread safe.
+[[nodiscard]] bool hmac_sha256(Bytes key, Bytes data, Mac& mac);
+
+// Of spans of one size.
+bool equal_in_constant_time(Bytes a, Bytes b);
+
+}  // namespace weft::tcp
