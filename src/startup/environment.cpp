@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "startup/startup.h"
 #include "startup/wire.h"
 
@@ -24,6 +25,7 @@ class Alone final : public Startup {
     Rank rank() const override { return 0; }
     Rank ranks() const override { return 1; }
     Result<std::vector<std::string>> exchange(const std::string& card) override {
+        WEFT_RETURN_IF_NOT_OK(random_bytes(key_));
         return std::vector<std::string>{card};
     }
 };
@@ -33,8 +35,6 @@ class Launched final : public Startup {
     Launched(Rank rank, Rank ranks, int fd, int timeout_s)
         : rank_(rank), ranks_(ranks), fd_(fd), timeout_s_(timeout_s) {}
     ~Launched() override { ::close(fd_); }
-    Launched(const Launched&) = delete;
-    Launched& operator=(const Launched&) = delete;
 
     Rank rank() const override { return rank_; }
     Rank ranks() const override { return ranks_; }
@@ -46,7 +46,7 @@ class Launched final : public Startup {
     Status send_all(const void* data, std::size_t bytes);
     Status recv_all(void* data, std::size_t bytes);
     Status wait_for(short events);
-    Status recv_cards(std::vector<std::string>& cards);
+    Status recv_answer(std::vector<std::string>& cards);
 
     Rank rank_;
     Rank ranks_;
@@ -114,7 +114,7 @@ Status Launched::recv_all(void* data, std::size_t bytes) {
     return ok;
 }
 
-Status Launched::recv_cards(std::vector<std::string>& cards) {
+Status Launched::recv_answer(std::vector<std::string>& cards) {
     WireAnswer answer{};
     WEFT_RETURN_IF_NOT_OK(recv_all(&answer, sizeof answer));
     if (answer == WireAnswer::rank_ended) {
@@ -127,6 +127,7 @@ Status Launched::recv_cards(std::vector<std::string>& cards) {
         return failure(WEFT_REFUSED_STATE, "what answers on WEFT_STARTUP_FD = %d is not weft run",
                        fd_);
     }
+    WEFT_RETURN_IF_NOT_OK(recv_all(key_.data(), key_.size()));
     for (std::string& card : cards) {
         WireSize bytes = 0;
         WEFT_RETURN_IF_NOT_OK(recv_all(&bytes, sizeof bytes));
@@ -149,7 +150,7 @@ Result<std::vector<std::string>> Launched::exchange(const std::string& card) {
     std::vector<std::string> cards(static_cast<std::size_t>(ranks_));
     WEFT_RETURN_IF_NOT_OK(send_all(&bytes, sizeof bytes));
     WEFT_RETURN_IF_NOT_OK(send_all(card.data(), card.size()));
-    WEFT_RETURN_IF_NOT_OK(recv_cards(cards));
+    WEFT_RETURN_IF_NOT_OK(recv_answer(cards));
     return cards;
 }
 

@@ -1,17 +1,23 @@
-// How the ranks of a job find each other: who am I, how many are we, and swap cards.
+// How the ranks of a job find each other: who am I, how many are we, swap cards, share a key.
 #pragma once
+
+#include <string.h>
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/job_key.h"
 #include "base/status.h"
 
 namespace weft {
 
 class Startup {
   public:
-    virtual ~Startup() = default;
+    Startup() = default;
+    virtual ~Startup() { ::explicit_bzero(key_.data(), key_.size()); }
+    Startup(const Startup&) = delete;
+    Startup& operator=(const Startup&) = delete;
 
     virtual Rank rank() const = 0;
     virtual Rank ranks() const = 0;
@@ -19,6 +25,12 @@ class Startup {
     // Every rank gives a card and gets everybody's, by rank. Collective and blocking; it also acts
     // as a barrier. Fails when a rank ends before it gave its card.
     virtual Result<std::vector<std::string>> exchange(const std::string& card) = 0;
+
+    // Random, the same on every rank of the job and on no other; valid after an exchange.
+    const JobKey& key() const { return key_; }
+
+  protected:
+    JobKey key_{};
 };
 
 // The way the environment says: a job of `weft run`, or a job of one rank.

@@ -2,10 +2,11 @@
 //
 // An exchange, in the byte order of the machine both run on:
 //   rank to launcher    WireSize n, then the n bytes of its card
-//   launcher to rank    WireAnswer::cards, then by rank: WireSize n and n bytes; once all have
-//   asked
+//   launcher to rank    once all have asked: WireAnswer::cards, the JobKey, then by rank WireSize n
+//                       and n bytes
 //                    or WireAnswer::rank_ended, then WireSize: the rank that ended before it asked
-// A rank may do several exchanges; its k-th belongs to the k-th of every other rank.
+// A rank may do several exchanges; its k-th belongs to the k-th of every other rank. The
+// key is the same in all of them.
 #pragma once
 
 #include <cstdint>

@@ -65,6 +65,15 @@ TEST(Info, ListsTheTransportsThatTheLibraryTakes) {
     EXPECT_EQ(words(lines.at("transports")), expected_by_refusal("WEFT_TRANSPORT"));
 }
 
+TEST(Info, SaysWhyABuildHasNoTcp) {
+    std::map<std::string, std::string> lines = info();
+    if (WEFT_HAS_TCP) {
+        EXPECT_FALSE(lines.contains("tcp")) << lines["tcp"];
+    } else {
+        EXPECT_TRUE(lines["tcp"].starts_with("not in this build: ")) << lines["tcp"];
+    }
+}
+
 TEST(Info, ListsTheAlgorithmsOfEveryCollective) {
     std::map<std::string, std::string> lines = info();
     std::map<std::string, Words> listed;

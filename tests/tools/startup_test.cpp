@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <set>
 
 #include "startup/startup.h"
 #include "startup/wire.h"
@@ -28,12 +30,33 @@ int say_and_fail(const char* what) {
     return 1;
 }
 
+std::string hex(const JobKey& key) {
+    std::string text;
+    for (std::byte b : key) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", std::to_integer<unsigned>(b));
+        text += digits;
+    }
+    return text;
+}
+
+// Whether what everybody on this machine may see of this process shows the key.
+bool is_visible(const JobKey& key) {
+    const std::string raw(reinterpret_cast<const char*>(key.data()), key.size());
+    for (const char* path : {"/proc/self/cmdline", "/proc/self/environ"}) {
+        const std::string text = content(path);
+        if (contains(text, raw) || contains(text, hex(key))) return true;
+    }
+    return false;
+}
+
 int rank_program(const std::string& behaviour) {
     if (behaviour == "never" && std::strcmp(getenv("WEFT_RANK"), "1") == 0) return 0;
     auto startup = startup_from_environment();
     if (!startup.is_ok()) return say_and_fail(last_detail());
     Rank rank = (*startup)->rank();
     if (behaviour == "die" && rank == 1) raise(SIGKILL);
+    JobKey key{};
     for (int round = 0; round < 3; ++round) {
         auto cards = (*startup)->exchange(card_of(rank, round));
         if (!cards.is_ok()) return say_and_fail(last_detail());
@@ -42,7 +65,11 @@ int rank_program(const std::string& behaviour) {
                 return say_and_fail("a wrong card");
             }
         }
+        if (round > 0 && (*startup)->key() != key) return say_and_fail("another key");
+        key = (*startup)->key();
     }
+    if (is_visible(key)) return say_and_fail("a visible key");
+    if (behaviour == "key") std::puts(hex(key).c_str());
     return 0;
 }
 
@@ -59,6 +86,28 @@ TEST(StartupJob, EveryRankGetsEveryCard) {
         Finished done = job(ranks, "exchange");
         EXPECT_EQ(done.status, 0) << ranks << " ranks: " << done.err;
     }
+}
+
+// The lines of a job's output, each once.
+std::set<std::string> keys_of_a_job(int ranks) {
+    const Finished done = job(ranks, "key");
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_EQ(std::ranges::count(done.out, '\n'), ranks);
+    std::istringstream lines(done.out);
+    std::set<std::string> keys;
+    for (std::string key; std::getline(lines, key);) keys.insert(key);
+    return keys;
+}
+
+TEST(StartupJob, AllRanksHaveTheKeyOfTheirJobAlone) {
+    std::set<std::string> all;
+    for (int jobs = 0; jobs < 3; ++jobs) {
+        std::set<std::string> keys = keys_of_a_job(4);
+        EXPECT_EQ(keys.size(), 1u);
+        all.merge(keys);
+    }
+    all.insert(hex(JobKey{}));
+    EXPECT_EQ(all.size(), 4u);  // all different, and none of zeros
 }
 
 TEST(StartupJob, JoinsThroughAScript) {
@@ -120,6 +169,38 @@ TEST_F(StartupEnvironment, WithoutALauncherAProcessIsAJobOfItsOwn) {
     auto cards = (*startup)->exchange("mine");
     ASSERT_TRUE(cards.is_ok());
     EXPECT_EQ(*cards, std::vector<std::string>{"mine"});
+}
+
+TEST_F(StartupEnvironment, AProcessAloneHasAKeyOfItsOwn) {
+    std::set<JobKey> keys{JobKey{}};
+    for (int processes = 0; processes < 3; ++processes) {
+        auto startup = startup_from_environment();
+        ASSERT_TRUE(startup.is_ok());
+        ASSERT_TRUE((*startup)->exchange("mine").is_ok());
+        keys.insert((*startup)->key());
+    }
+    EXPECT_EQ(keys.size(), 4u);
+}
+
+TEST_F(StartupEnvironment, TheKeyIsTheLaunchers) {
+    int launcher = join_as("0", "1");
+    auto startup = startup_from_environment();
+    ASSERT_TRUE(startup.is_ok());
+    JobKey key{};
+    for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(i * 7);
+    struct {
+        WireAnswer answer = WireAnswer::cards;
+        JobKey key;
+        WireSize card_bytes = 4;
+        char card[4] = {'m', 'i', 'n', 'e'};
+    } message{.key = key};
+    static_assert(sizeof message == 44);
+    ASSERT_EQ(write(launcher, &message, sizeof message), 44);
+    auto cards = (*startup)->exchange("mine");
+    ASSERT_TRUE(cards.is_ok()) << last_detail();
+    EXPECT_EQ(*cards, std::vector<std::string>{"mine"});
+    EXPECT_EQ((*startup)->key(), key);
+    close(launcher);
 }
 
 TEST_F(StartupEnvironment, RefusesMalformedSettingsByName) {

@@ -28,4 +28,12 @@ std::span<const char* const> transports() {
     return names;
 }
 
+const char* tcp_absence() {
+#if WEFT_HAS_TCP
+    return nullptr;
+#else
+    return WEFT_TCP_ABSENCE;
+#endif
+}
+
 }  // namespace weft

@@ -18,5 +18,7 @@ Build this_build();
 
 // By the names of WEFT_TRANSPORT. A test holds the list against what the library accepts.
 std::span<const char* const> transports();
+// Why tcp is not among them; null when it can be.
+const char* tcp_absence();
 
 }  // namespace weft

@@ -101,6 +101,7 @@ void CardServer::answer() {
         append(reply, static_cast<WireSize>(ended - peers_.begin()));
     } else if (std::all_of(peers_.begin(), peers_.end(), has_asked)) {
         append(reply, WireAnswer::cards);
+        append(reply, key_);
         for (const Peer& peer : peers_) reply += peer.in;
     } else {
         return;

@@ -1,4 +1,5 @@
-// The launcher's side of the card exchange: collects one card per rank, then answers everybody.
+// The launcher's side of the card exchange: collects one card per rank, then answers everybody with
+// all cards and the job's key.
 // Not thread safe. A rank that ends makes every unfinished and later exchange fail.
 #pragma once
 
@@ -8,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "base/job_key.h"
+
 namespace weft {
 
 class CardServer {
   public:
-    CardServer() = default;
+    explicit CardServer(const JobKey& key) : key_(key) {}
     ~CardServer();
     CardServer(const CardServer&) = delete;
     CardServer& operator=(const CardServer&) = delete;
@@ -39,6 +42,7 @@ class CardServer {
     void leave(Peer& peer);
     void answer();
 
+    JobKey key_;
     std::vector<Peer> peers_;
 };
 

@@ -43,6 +43,9 @@ void print_info() {
     print("build", std::string(build.build_type) + ": " + build.flags);
     print("engines", names(bench::engines(), [](const bench::Engine& e) { return e.name; }));
     print("transports", names(transports(), [](const char* name) { return name; }));
+    if (const char* absence = tcp_absence()) {
+        print("tcp", std::string("not in this build: ") + absence);
+    }
     for (const algorithm::Family& family : algorithm::catalogue()) {
         print(family.name,
               names(family.algorithms, [](const algorithm::Algorithm* a) { return a->name; }));

@@ -17,6 +17,7 @@
 #include <fstream>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "weft/cards.h"
 #include "weft/lines.h"
 #include "weft/run.h"
@@ -36,7 +37,7 @@ std::int64_t in_seconds(double seconds) {
 
 class Job {
   public:
-    explicit Job(const RunOptions& options) : options_(options) {}
+    Job(const RunOptions& options, const JobKey& key) : options_(options), cards_(key) {}
     ~Job();
     Job(const Job&) = delete;
     Job& operator=(const Job&) = delete;
@@ -242,6 +243,13 @@ void Job::kill_orphans() {
 
 }  // namespace
 
-int run_job(const RunOptions& options) { return Job(options).run(); }
+int run_job(const RunOptions& options) {
+    JobKey key{};
+    if (!random_bytes(key).is_ok()) {
+        std::fprintf(stderr, "weft run: %s\n", last_detail());
+        return 1;
+    }
+    return Job(options, key).run();
+}
 
 }  // namespace weft
