@@ -14,7 +14,7 @@ namespace {
 
 // Settings that shape messages or their order: all ranks must have the same.
 std::vector<std::string> agreed_settings() {
-    std::vector<std::string> names = {"WEFT_TRANSPORT"};
+    std::vector<std::string> names = {"WEFT_TRANSPORT", "WEFT_RENDEZVOUS"};
     for (const algorithm::Family& family : algorithm::catalogue()) {
         names.push_back(setting_of(family));
     }

@@ -1,7 +1,6 @@
 #include "select/setting.h"
 
-#include <charconv>
-#include <limits>
+#include "base/setting.h"
 
 namespace weft {
 namespace {
@@ -24,27 +23,6 @@ Status refused(const char* variable, std::string_view text, const char* expected
 }
 
 }  // namespace
-
-std::optional<std::int64_t> parse_bytes(std::string_view text) {
-    std::int64_t value = 0;
-    const char* end = text.data() + text.size();
-    auto [rest, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || value < 0 || end - rest > 1) return std::nullopt;
-    int shift = 0;
-    if (rest != end) {
-        switch (*rest) {
-            case 'k':
-            case 'K': shift = 10; break;
-            case 'm':
-            case 'M': shift = 20; break;
-            case 'g':
-            case 'G': shift = 30; break;
-            default: return std::nullopt;
-        }
-    }
-    if (value > std::numeric_limits<std::int64_t>::max() >> shift) return std::nullopt;
-    return value << shift;
-}
 
 Result<AlgorithmSetting> parse_algorithm(const char* variable, std::string_view text) {
     AlgorithmSetting setting;

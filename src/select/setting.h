@@ -17,9 +17,6 @@ struct AlgorithmSetting {
     std::optional<std::uint32_t> ports;
 };
 
-// "65536", "64K", "4M", "1G": powers of 1024. None for anything else, and for what overflows.
-std::optional<std::int64_t> parse_bytes(std::string_view text);
-
 // `variable` is named in the sentence of a refusal.
 Result<AlgorithmSetting> parse_algorithm(const char* variable, std::string_view text);
 

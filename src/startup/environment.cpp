@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/setting.h"
 #include "startup/startup.h"
 #include "startup/wire.h"
 
@@ -32,8 +33,8 @@ class Alone final : public Startup {
 
 class Launched final : public Startup {
   public:
-    Launched(Rank rank, Rank ranks, int fd, int timeout_s)
-        : rank_(rank), ranks_(ranks), fd_(fd), timeout_s_(timeout_s) {}
+    Launched(Rank rank, Rank ranks, int fd, std::int64_t timeout_ns)
+        : rank_(rank), ranks_(ranks), fd_(fd), timeout_ns_(timeout_ns) {}
     ~Launched() override { ::close(fd_); }
 
     Rank rank() const override { return rank_; }
@@ -51,7 +52,7 @@ class Launched final : public Startup {
     Rank rank_;
     Rank ranks_;
     int fd_;
-    int timeout_s_;
+    std::int64_t timeout_ns_;
     std::int64_t deadline_ns_ = 0;
 };
 
@@ -68,9 +69,9 @@ Status Launched::wait_for(short events) {
         if (left_ns <= 0) {
             return failure(
                 WEFT_REFUSED_STATE,
-                "not all ranks had started after %d s; WEFT_STARTUP_TIMEOUT sets how long "
+                "not all ranks had started after %g s; WEFT_STARTUP_TIMEOUT sets how long "
                 "to wait",
-                timeout_s_);
+                static_cast<double>(timeout_ns_) / 1e9);
         }
         pollfd entry{fd_, events, 0};
         int ready = ::poll(&entry, 1, static_cast<int>(left_ns / 1'000'000 + 1));
@@ -145,30 +146,13 @@ Result<std::vector<std::string>> Launched::exchange(const std::string& card) {
         return failure(WEFT_REFUSED_UNSUPPORTED, "a card of %zu bytes; the limit is %u",
                        card.size(), wire_card_bytes_max);
     }
-    deadline_ns_ = now_ns() + timeout_s_ * std::int64_t{1'000'000'000};
+    deadline_ns_ = now_ns() + timeout_ns_;
     WireSize bytes = static_cast<WireSize>(card.size());
     std::vector<std::string> cards(static_cast<std::size_t>(ranks_));
     WEFT_RETURN_IF_NOT_OK(send_all(&bytes, sizeof bytes));
     WEFT_RETURN_IF_NOT_OK(send_all(card.data(), card.size()));
     WEFT_RETURN_IF_NOT_OK(recv_answer(cards));
     return cards;
-}
-
-struct Limits {
-    int min;
-    int max;
-};
-
-// An integer setting; the whole value must be one.
-Result<int> integer_setting(const char* name, const char* text, Limits limits) {
-    int value = 0;
-    const char* end = text + std::strlen(text);
-    auto [stop, error] = std::from_chars(text, end, value);
-    if (error != std::errc{} || stop != end || value < limits.min || value > limits.max) {
-        return failure(WEFT_REFUSED_SETTING, "%s = '%s'; expected a whole number %d..%d", name,
-                       text, limits.min, limits.max);
-    }
-    return value;
 }
 
 bool is_unix_stream(int fd) {
@@ -197,25 +181,27 @@ Result<std::unique_ptr<Startup>> startup_from_environment() {
                        names[i].data());
     }
 
-    constexpr int int_max = 0x7fffffff;
-    Result<int> ranks = integer_setting("WEFT_RANKS", texts[1], {1, wire_ranks_max});
+    constexpr std::int64_t int_max = std::numeric_limits<int>::max();
+    constexpr std::int64_t timeout_ns = 60'000'000'000;
+    // All of them are set.
+    Setting ranks = whole_number_setting("WEFT_RANKS", {1, wire_ranks_max});
     if (!ranks.is_ok()) return ranks.status();
-    Result<int> rank = integer_setting("WEFT_RANK", texts[0], {0, *ranks - 1});
+    Setting rank = whole_number_setting("WEFT_RANK", {0, **ranks - 1});
     if (!rank.is_ok()) return rank.status();
-    Result<int> fd = integer_setting("WEFT_STARTUP_FD", texts[2], {0, int_max});
-    if (!fd.is_ok()) return fd.status();
-    const char* timeout_text = std::getenv("WEFT_STARTUP_TIMEOUT");
-    Result<int> timeout_s = integer_setting(
-        "WEFT_STARTUP_TIMEOUT", timeout_text != nullptr ? timeout_text : "60", {1, 1'000'000});
-    if (!timeout_s.is_ok()) return timeout_s.status();
+    Setting startup_fd = whole_number_setting("WEFT_STARTUP_FD", {0, int_max});
+    if (!startup_fd.is_ok()) return startup_fd.status();
+    Setting timeout = seconds_setting("WEFT_STARTUP_TIMEOUT");
+    if (!timeout.is_ok()) return timeout.status();
 
-    if (!is_unix_stream(*fd) || ::fcntl(*fd, F_SETFD, FD_CLOEXEC) != 0) {
+    const auto fd = static_cast<int>(**startup_fd);
+    if (!is_unix_stream(fd) || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
         return failure(WEFT_REFUSED_SETTING,
                        "WEFT_STARTUP_FD = '%s' is not the launcher's socket; only the program that "
                        "weft run starts can join the job, and not those that it starts itself",
                        texts[2]);
     }
-    return std::unique_ptr<Startup>(std::make_unique<Launched>(*rank, *ranks, *fd, *timeout_s));
+    return std::unique_ptr<Startup>(std::make_unique<Launched>(
+        static_cast<Rank>(**rank), static_cast<Rank>(**ranks), fd, timeout->value_or(timeout_ns)));
 }
 
 }  // namespace weft

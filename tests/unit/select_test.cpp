@@ -127,16 +127,5 @@ TEST_F(Select, WhatIsNotUnderstoodIsRefused) {
     EXPECT_NE(refusal("WEFT_ALGORITHM_ALLREDUCE", ":window=2"), "");
 }
 
-TEST(ParseBytes, PowersOf1024) {
-    EXPECT_EQ(parse_bytes("0"), 0);
-    EXPECT_EQ(parse_bytes("65536"), 65536);
-    EXPECT_EQ(parse_bytes("64K"), 64 << 10);
-    EXPECT_EQ(parse_bytes("3m"), 3 << 20);
-    EXPECT_EQ(parse_bytes("2G"), std::int64_t{2} << 30);
-    for (const char* text : {"", "K", "-1", "1.5K", "64KB", "64 K", "9999999999G", "0x10"}) {
-        EXPECT_FALSE(parse_bytes(text)) << text;
-    }
-}
-
 }  // namespace
 }  // namespace weft

@@ -306,7 +306,7 @@ TEST_P(ShmMethods, random_traffic_stepped_by_one_thread) {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         const TrafficShape shape{.ranks = static_cast<Rank>(2 + seed % 3), .seed = seed};
         Settings settings = with(GetParam());
-        if (seed % 2 == 0) settings.ring_bytes = 16 * 1024, settings.eager_bytes = 1024;
+        if (seed % 2 == 0) settings.ring_bytes = 16 * 1024, settings.rendezvous_bytes = 1025;
         make(shape.ranks, settings);
         std::vector<std::unique_ptr<Traffic>> ranks;
         for (Rank rank = 0; rank < shape.ranks; ++rank)
@@ -605,20 +605,47 @@ TEST_F(ShmTest, hundreds_of_lanes_and_posts) {
     EXPECT_EQ(sent, got);
 }
 
+TEST_F(ShmTest, with_rendezvous_from_0_bytes_on_only_news_are_sent_at_once) {
+    Settings settings = Settings::defaults(2);
+    settings.rendezvous_bytes = 0;
+    make(2, settings);
+    for (std::size_t bytes : {0u, 1u, 1000u}) {
+        std::vector<std::byte> data(bytes);
+        std::vector<std::byte> into(bytes);
+        EXPECT_EQ(world->at(0).post_send({1, {0, 0}}, data, token(0)), Posted::done);
+        EXPECT_EQ(world->at(0).post_send({1, {3, 0}}, data, token(1)), Posted::pending);
+        settle_down();
+        EXPECT_EQ(log(0).count(), 0u) << "taken before there was a receive";
+        world->at(1).post_recv({0, {3, 0}}, into, token(2));
+        ASSERT_TRUE(until([&] { return log(0).count() == 1; }));
+        logs[0].told.clear();
+    }
+}
+
+TEST_F(ShmTest, with_rendezvous_from_1_GiB_on_what_fits_the_ring_is_sent_at_once) {
+    Settings settings = Settings::defaults(2);
+    settings.rendezvous_bytes = std::size_t{1} << 30;
+    make(2, settings);
+    std::vector<std::byte> fits(settings.ring_bytes / 8);
+    std::vector<std::byte> too_large(settings.ring_bytes / 8 + 1);
+    EXPECT_EQ(world->at(0).post_send({1, {3, 0}}, fits, token(0)), Posted::done);
+    EXPECT_EQ(world->at(0).post_send({1, {3, 0}}, too_large, token(1)), Posted::pending);
+}
+
 TEST(ShmSettings, are_read_and_refused) {
     setenv("WEFT_SHM_RING", "65536", 1);
-    setenv("WEFT_SHM_EAGER", "4096", 1);
+    setenv("WEFT_RENDEZVOUS", "4K", 1);
     setenv("WEFT_SHM_LARGE", "vm_readv", 1);
     Result<Settings> settings = Settings::from_environment(2);
     ASSERT_TRUE(settings.is_ok());
     EXPECT_EQ(settings->ring_bytes, 65536u);
-    EXPECT_EQ(settings->eager_bytes, 4096u);
+    EXPECT_EQ(settings->rendezvous_bytes, 4096u);
     EXPECT_EQ(settings->large, LargeMethod::vm_readv);
     for (auto [name, value] : {std::pair<const char*, const char*>{"WEFT_SHM_RING", "65537"},
-                               {"WEFT_SHM_RING", "64k"},
+                               {"WEFT_SHM_RING", "8K"},
                                {"WEFT_SHM_RING", "-1"},
-                               {"WEFT_SHM_EAGER", "8193"},
-                               {"WEFT_SHM_EAGER", ""},
+                               {"WEFT_RENDEZVOUS", "2G"},
+                               {"WEFT_RENDEZVOUS", ""},
                                {"WEFT_SHM_LARGE", "dma"}}) {
         const std::string before = getenv(name);
         setenv(name, value, 1);
@@ -626,11 +653,10 @@ TEST(ShmSettings, are_read_and_refused) {
         EXPECT_NE(std::string(last_detail()).find(name), std::string::npos);
         setenv(name, before.c_str(), 1);
     }
-    for (const char* name : {"WEFT_SHM_RING", "WEFT_SHM_EAGER", "WEFT_SHM_LARGE"}) unsetenv(name);
+    for (const char* name : {"WEFT_SHM_RING", "WEFT_RENDEZVOUS", "WEFT_SHM_LARGE"}) unsetenv(name);
     for (std::size_t ranks : {1u, 2u, 8u, 9u, 64u, 128u}) {
         const Settings s = Settings::defaults(ranks);
         EXPECT_LE(s.ring_bytes * ranks, std::size_t{2} << 20);
-        EXPECT_LE(s.eager_bytes, s.ring_bytes / 8);
     }
 }
 

@@ -65,7 +65,7 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
         peer.eager_below = eager_below(peer);
     // Context 0 holds the executors' news, which must arrive before what they explain.
     const bool is_news = lane.stream.context == 0;
-    const bool is_eager = data.size() < (is_news ? eager_below(peer) : peer.eager_below);
+    const bool is_eager = is_news || data.size() < peer.eager_below;
     // Sends that wait on other lanes do not matter, unless they wait for room in the ring.
     const bool is_next =
         queue.idle() && peer.controls.empty() && peer.unwritten.empty() && backlog_.empty();

@@ -66,7 +66,7 @@ ShmTransport::ShmTransport(Parts parts)
 }
 
 std::size_t ShmTransport::eager_below(const Peer& peer) const {
-    return std::min(settings_.eager_bytes, peer.parts.segment->shape().ring_bytes / 8) + 1;
+    return std::min(settings_.rendezvous_bytes, peer.parts.segment->shape().ring_bytes / 8 + 1);
 }
 
 Status ShmTransport::open_wait_fds() {

@@ -33,6 +33,8 @@ Settings Settings::of(const Case& c) {
     if (random.one_in(2)) settings.engine = EngineKind::manual;
     if (random.one_in(3)) settings.ring_bytes = 16 * 1024;
     settings.large = static_cast<shm::LargeMethod>(random.below(3));
+    // Now and then no message is sent at once, or every one that can be.
+    if (random.one_in(3)) settings.rendezvous_bytes = random.one_in(2) ? 0 : 1 << 30;
     return settings;
 }
 
@@ -47,10 +49,8 @@ Selector Settings::selector() const {
 
 shm::Settings Settings::of_shm(int ranks) const {
     shm::Settings result = shm::Settings::defaults(static_cast<std::size_t>(ranks));
-    if (ring_bytes) {
-        result.ring_bytes = *ring_bytes;
-        result.eager_bytes = *ring_bytes / 8;
-    }
+    result.ring_bytes = ring_bytes.value_or(result.ring_bytes);
+    result.rendezvous_bytes = rendezvous_bytes.value_or(result.rendezvous_bytes);
     result.large = large;
     return result;
 }
@@ -61,6 +61,7 @@ std::string Settings::environment() const {
         text += " " + setting_of(algorithm::family_of(collective)) + "=" + name;
     }
     if (ring_bytes) text += " WEFT_SHM_RING=" + std::to_string(*ring_bytes);
+    if (rendezvous_bytes) text += " WEFT_RENDEZVOUS=" + std::to_string(*rendezvous_bytes);
     if (large == shm::LargeMethod::ring) text += " WEFT_SHM_LARGE=ring";
     if (large == shm::LargeMethod::vm_readv) text += " WEFT_SHM_LARGE=vm_readv";
     return text;

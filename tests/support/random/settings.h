@@ -18,6 +18,7 @@ struct Settings {
     std::vector<std::pair<Collective, std::string>> forced;
     EngineKind engine = EngineKind::thread;
     std::optional<std::size_t> ring_bytes;
+    std::optional<std::size_t> rendezvous_bytes;
     shm::LargeMethod large = shm::LargeMethod::by_table;
 
     static Settings of(const Case& c);

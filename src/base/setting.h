@@ -1,0 +1,31 @@
+// Settings of the forms that several have, from the environment. Each function answers what the
+// variable says, nothing when it is not set, or a refusal: "WEFT_RANKS = 'two'; expected ...".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace weft {
+
+using Setting = Result<std::optional<std::int64_t>>;
+
+struct SettingRange {
+    std::int64_t min;
+    std::int64_t max;
+};
+
+Setting whole_number_setting(const char* name, SettingRange range);
+// As parse_bytes() takes them.
+Setting bytes_setting(const char* name, SettingRange range);
+// "2", "0.5": more than 0 s and at most 1,000,000 s, in nanoseconds.
+Setting seconds_setting(const char* name);
+// "0" or "1"; not set: 0.
+Result<bool> switch_setting(const char* name);
+
+// "65536", "64K", "4M", "1G": powers of 1024. None for anything else, and for what overflows.
+std::optional<std::int64_t> parse_bytes(std::string_view text);
+
+}  // namespace weft

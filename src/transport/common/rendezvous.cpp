@@ -1,0 +1,15 @@
+#include "transport/common/rendezvous.h"
+
+#include "base/setting.h"
+
+namespace weft {
+
+Result<std::optional<std::size_t>> rendezvous_bytes_from_environment() {
+    Setting bytes = bytes_setting("WEFT_RENDEZVOUS", {0, std::int64_t{1} << 30});
+    if (!bytes.is_ok()) return bytes.status();
+    std::optional<std::size_t> size;
+    if (*bytes) size = static_cast<std::size_t>(**bytes);
+    return size;
+}
+
+}  // namespace weft
