@@ -32,9 +32,14 @@ typedef enum weft_status WEFT_ANY_INT {
     WEFT_REFUSED_MEMORY = -6,      /* out of memory or descriptors; nothing was started */
     WEFT_REFUSED_UNSUPPORTED = -7, /* this build or machine cannot do it */
 
-    WEFT_BROKEN_RANK = -100,     /* a rank died or left */
-    WEFT_BROKEN_MESSAGE = -101,  /* a peer sent something that does not match this call */
-    WEFT_BROKEN_TRANSPORT = -102 /* the operating system failed underneath */
+    WEFT_BROKEN_RANK = -100,    /* a rank died or left */
+    WEFT_BROKEN_MESSAGE = -101, /* a peer sent something that does not match this call */
+    /* A rank cannot be reached any more: its host is dead or the link to it is cut (no answer within
+       WEFT_PEER_TIMEOUT), or bytes came from it that cannot be Weft's. Without a rank, from weft_init:
+       the operating system failed underneath. */
+    WEFT_BROKEN_TRANSPORT = -102,
+    /* WEFT_TIMEOUT has ended a blocking collective or constructor; the detail names a late rank */
+    WEFT_BROKEN_TIMEOUT = -103
 } weft_status;
 
 /**

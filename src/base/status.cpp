@@ -56,6 +56,7 @@ const char* status_name(weft_status code) {
         WEFT_CASE(WEFT_BROKEN_RANK);
         WEFT_CASE(WEFT_BROKEN_MESSAGE);
         WEFT_CASE(WEFT_BROKEN_TRANSPORT);
+        WEFT_CASE(WEFT_BROKEN_TIMEOUT);
 #undef WEFT_CASE
     }
     return "WEFT_UNKNOWN_STATUS";

@@ -121,10 +121,17 @@ Status Communicator::broken_status(const std::string& what, const Failure& faile
                                    what.c_str(), name_.c_str(), failed.rank,
                                    static_cast<long long>(failed.sent_bytes),
                                    static_cast<long long>(failed.expected_bytes));
-        default:
+        case WEFT_BROKEN_TIMEOUT:
             return failure_of_rank(failed.code, failed.rank,
-                                   "%s on %s: the transport to rank %d of the job failed",
+                                   "%s on %s: rank %d of the job was waited for longer than "
+                                   "WEFT_TIMEOUT allows",
                                    what.c_str(), name_.c_str(), failed.rank);
+        default:
+            return failure_of_rank(
+                failed.code, failed.rank,
+                "%s on %s: rank %d of the job is out of reach: its host is dead, "
+                "the link to it is cut, or its bytes are not Weft's",
+                what.c_str(), name_.c_str(), failed.rank);
     }
 }
 

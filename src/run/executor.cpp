@@ -382,7 +382,7 @@ void Executor::finish(Run& run) {
 
 void Executor::handle(const Completion& completion) {
     if (!completion.token.run) {
-        lose(completion.peer);
+        lose(completion.peer, completion.code);
         return;
     }
     if (completion.token.run == this) {
@@ -415,9 +415,11 @@ void Executor::handle(const Completion& completion) {
               state.iteration_in_row[cell / repeat.ops]);
 }
 
-// A dead rank breaks every group it belongs to: other members may be waiting for it.
-void Executor::lose(Rank peer) {
-    lost_[static_cast<std::size_t>(peer)] = true;
+// A rank that is dead or out of reach breaks every group it belongs to: other members may be waiting
+// for it.
+void Executor::lose(Rank peer, weft_status reason) {
+    WEFT_ASSERT(reason != WEFT_OK);
+    lost_[static_cast<std::size_t>(peer)] = reason;
     for (Group* group : groups_) {
         Failure failure;
         if (has_lost_member(*group, failure)) break_group(*group, failure);
@@ -426,8 +428,9 @@ void Executor::lose(Rank peer) {
 
 bool Executor::has_lost_member(const Group& group, Failure& failure) const {
     for (Rank member : group.members) {
-        if (!lost_[static_cast<std::size_t>(member)]) continue;
-        failure = {WEFT_BROKEN_RANK, member, 0, 0};
+        const weft_status reason = lost_[static_cast<std::size_t>(member)];
+        if (reason == WEFT_OK) continue;
+        failure = {reason, member, 0, 0};
         return true;
     }
     return false;
@@ -502,7 +505,7 @@ void Executor::break_group(Group& group, const Failure& failure) {
     const News& told = *told_news_.emplace_back(std::make_unique<News>(news));
     for (Rank member : group.members) {
         auto at = static_cast<std::size_t>(member);
-        if (!routes_[at] || lost_[at] || member == rank_) continue;
+        if (!routes_[at] || lost_[at] != WEFT_OK || member == rank_) continue;
         // Best effort: a member that cannot be told will see this rank leave.
         (void)routes_[at]->post_send({member, {}}, std::as_bytes(std::span(&told, 1)),
                                      {this, static_cast<std::uint32_t>(member) | news_sent});

@@ -101,13 +101,13 @@ class Executor {
     void begin_iterations(Run& run, std::size_t index);
     void finish(Run& run);
     void handle(const Completion& completion);
-    void lose(Rank peer);
+    void lose(Rank peer, weft_status reason);
 
     Rank rank_;
     std::vector<Transport*> transports_;
     std::vector<Transport*> routes_;
     std::vector<Group*> groups_;
-    std::vector<bool> lost_;           // by rank of the job
+    std::vector<weft_status> lost_;    // by rank of the job: why, or WEFT_OK
     std::vector<News> expected_news_;  // by rank of the job: where its next news lands
     std::vector<std::unique_ptr<News>> told_news_;
     std::vector<Suspect> suspects_;

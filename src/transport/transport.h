@@ -49,7 +49,9 @@ enum class Posted : std::uint8_t {
     busy,     // nothing started; post again after a later poll()
 };
 
-// A finished send or receive; or, with a null token.run, the news that `peer` is lost.
+// A finished send or receive; or, with a null token.run, the news that `peer` is lost, and why:
+// WEFT_BROKEN_RANK, it died or left; WEFT_BROKEN_TRANSPORT, it does not answer (its host is dead, or
+// the link cut), or its bytes cannot be a peer's.
 struct Completion {
     Token token;
     weft_status code = WEFT_OK;  // WEFT_OK, or a WEFT_BROKEN_*
@@ -89,8 +91,8 @@ class Transport {
 
     // Move what can be moved, and tell what has finished: in posting order within a lane, in any
     // order across lanes. Never blocks. Returns the number of entries of `done` filled; when that
-    // is done.size(), there may be more. A peer that died is told once, before or after the broken
-    // completions of the posts that involved it; one that left in good order is not.
+    // is done.size(), there may be more. A peer that is lost is told once, before or after the
+    // broken completions of the posts that involved it; one that left in good order is not.
     virtual std::size_t poll(std::span<Completion> done) = 0;
 
     // Readable when poll() has something to do, provided arm() was called for this sleeper.

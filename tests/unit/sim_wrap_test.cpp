@@ -120,9 +120,15 @@ TEST(FaultyTransport, BusyAndHeldBackStillArriveInOrder) {
     EXPECT_TRUE(was_held);
 }
 
-TEST(FaultyTransport, LosesAPeerAtAPost) {
+class FaultyTransportLoss : public ::testing::TestWithParam<weft_status> {};
+INSTANTIATE_TEST_SUITE_P(Code, FaultyTransportLoss,
+                         ::testing::Values(WEFT_BROKEN_RANK, WEFT_BROKEN_TRANSPORT),
+                         [](const auto& code) { return weft_status_name(code.param); });
+
+TEST_P(FaultyTransportLoss, IsToldAtAPost) {
     Pair pair;
-    FaultyTransport faulty(pair.zero, 3, {.lose_at_post = 3, .lost_peer = 1});
+    FaultyTransport faulty(pair.zero, 3,
+                           {.lose_at_post = 3, .lost_peer = 1, .lost_code = GetParam()});
     std::array<int, 3> received{};
     int sent = 9;
     std::vector<Completion> told;
@@ -137,7 +143,7 @@ TEST(FaultyTransport, LosesAPeerAtAPost) {
     EXPECT_EQ(std::ranges::count(told, nullptr, [](const Completion& c) { return c.token.run; }),
               1);
     for (const Completion& completion : told) {
-        EXPECT_EQ(completion.code, WEFT_BROKEN_RANK);
+        EXPECT_EQ(completion.code, GetParam());
         EXPECT_EQ(completion.peer, 1);
     }
     EXPECT_EQ(received, (std::array<int, 3>{}));
@@ -285,7 +291,11 @@ TEST(CheckingTransport, SeesBadTransports) {
          }},
         {"no other rank of the job",
          [&](Rogue& rogue, CheckingTransport&) {
-             rogue.to_tell = {Completion{{}, WEFT_BROKEN_RANK, 0}};
+             rogue.to_tell = {Completion{{}, WEFT_BROKEN_TRANSPORT, 0}};
+         }},
+        {"news without a token have the code WEFT_BROKEN_MESSAGE",
+         [&](Rogue& rogue, CheckingTransport&) {
+             rogue.to_tell = {Completion{{}, WEFT_BROKEN_MESSAGE, 1}};
          }},
         {"names rank -1",
          [&](Rogue& rogue, CheckingTransport&) {

@@ -24,6 +24,8 @@ std::uint64_t hash_of(Bytes data) {
     return hash;
 }
 
+bool is_loss(weft_status code) { return code == WEFT_BROKEN_RANK || code == WEFT_BROKEN_TRANSPORT; }
+
 std::string describe(Lane lane, bool sends, std::size_t bytes) {
     return std::string(sends ? "send of " : "receive of ") + std::to_string(bytes) +
            (sends ? " bytes to rank " : " bytes from rank ") + std::to_string(lane.peer) +
@@ -123,7 +125,7 @@ void CheckingTransport::check_buffers(const Pending& pending) {
 
 void CheckingTransport::check_lost(const Completion& completion) {
     std::string peer = std::to_string(completion.peer);
-    if (completion.code != WEFT_BROKEN_RANK) {
+    if (!is_loss(completion.code)) {
         report(std::string("news without a token have the code ") + status_name(completion.code));
     } else if (completion.peer < 0 || completion.peer >= place_.ranks ||
                completion.peer == place_.rank) {
@@ -159,7 +161,7 @@ bool CheckingTransport::complete(Completion& completion) {
     if (completion.code != WEFT_OK && completion.code > -100) {
         report("the " + post + " completed with " + status_name(completion.code));
     }
-    if (completion.code == WEFT_BROKEN_RANK && completion.peer != pending.lane.peer) {
+    if (is_loss(completion.code) && completion.peer != pending.lane.peer) {
         report("the " + post + " broke and names rank " + std::to_string(completion.peer));
     }
     if (completion.code == WEFT_BROKEN_MESSAGE &&

@@ -68,20 +68,20 @@ void FaultyTransport::count_post() {
     if (++posts_ != options_.lose_at_post) return;
     collect();
     lost_ = true;
-    Held news{{{}, WEFT_BROKEN_RANK, options_.lost_peer}, 0};
+    Held news{{{}, options_.lost_code, options_.lost_peer}, 0};
     bool news_first = random_.one_in(2);
     if (news_first) held_.push_back(news);
     for (auto& [serial, pending] : pending_) {
         if (!is_doomed(pending.lane.peer)) continue;
         pending.broken = true;
         held_.push_back(
-            {{pending.token, WEFT_BROKEN_RANK, options_.lost_peer}, pending.lane.stream.context});
+            {{pending.token, options_.lost_code, options_.lost_peer}, pending.lane.stream.context});
     }
     if (!news_first) held_.push_back(news);
 }
 
 Posted FaultyTransport::refuse(Lane lane, Token token) {
-    held_.push_back({{token, WEFT_BROKEN_RANK, lane.peer}, lane.stream.context});
+    held_.push_back({{token, options_.lost_code, lane.peer}, lane.stream.context});
     return Posted::pending;
 }
 

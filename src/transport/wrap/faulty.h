@@ -22,6 +22,7 @@ struct FaultyOptions {
                                      // 1 would hold everything for ever
     std::uint64_t lose_at_post = 0;  // at which of its posts the peer is lost; 0: never
     Rank lost_peer = -1;
+    weft_status lost_code = WEFT_BROKEN_RANK;  // or WEFT_BROKEN_TRANSPORT: a cut link
 };
 
 class FaultyTransport final : public ForwardingTransport {
