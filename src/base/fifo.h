@@ -20,6 +20,13 @@ class Fifo {
         ++size_;
     }
 
+    void push_front(T value) {
+        if (size_ == slots_.size()) grow();
+        first_ = (first_ + slots_.size() - 1) & (slots_.size() - 1);
+        slots_[first_] = std::move(value);
+        ++size_;
+    }
+
     void pop() {
         first_ = (first_ + 1) & (slots_.size() - 1);
         --size_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
 
 #include "select/select.h"
@@ -14,7 +15,7 @@ namespace {
 
 // Settings that shape messages or their order: all ranks must have the same.
 std::vector<std::string> agreed_settings() {
-    std::vector<std::string> names = {"WEFT_TRANSPORT", "WEFT_RENDEZVOUS"};
+    std::vector<std::string> names = {"WEFT_TRANSPORT", "WEFT_RENDEZVOUS", "WEFT_CONNECTIONS"};
     for (const algorithm::Family& family : algorithm::catalogue()) {
         names.push_back(setting_of(family));
     }
@@ -50,6 +51,7 @@ std::vector<int> own_cores() {
 Card Card::mine() {
     Card card;
     card.version = WEFT_VERSION;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> card.machine;
     card.cores = own_cores();
     for (const std::string& name : agreed_settings()) {
         const char* value = std::getenv(name.c_str());
@@ -60,7 +62,8 @@ Card Card::mine() {
 
 // One item a line: a key, a space, a value.
 std::string Card::text() const {
-    std::string text = "version " + version + "\nshm " + shm + "\ncores";
+    std::string text =
+        "version " + version + "\nmachine " + machine + "\nshm " + shm + "\ntcp " + tcp + "\ncores";
     for (int core : cores) text += " " + std::to_string(core);
     text += "\n";
     for (const auto& [name, value] : settings) text += "setting " + name + "=" + value + "\n";
@@ -75,7 +78,9 @@ Card Card::parse(const std::string& text) {
         std::string key = line.substr(0, space);
         std::string value = space == std::string::npos ? "" : line.substr(space + 1);
         if (key == "version") card.version = value;
+        if (key == "machine") card.machine = value;
         if (key == "shm") card.shm = value;
+        if (key == "tcp") card.tcp = value;
         if (key == "cores") {
             std::istringstream numbers(value);
             for (int core; numbers >> core;) card.cores.push_back(core);

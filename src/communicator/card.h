@@ -11,11 +11,13 @@ namespace weft {
 
 struct Card {
     std::string version;
-    std::string shm;  // of the shared-memory transport; empty: none
+    std::string machine;  // equal on ranks that share cores
+    std::string shm;      // of the shared-memory transport; empty: none
+    std::string tcp;      // of the tcp transport; empty: none
     std::vector<int> cores;
     std::vector<std::pair<std::string, std::string>> settings;  // those that must agree
 
-    // This process's card, without `shm`.
+    // This process's card, without `shm` and `tcp`.
     static Card mine();
     static Card parse(const std::string& text);
     std::string text() const;

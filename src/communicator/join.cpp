@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "communicator/card.h"
+#include "communicator/transports.h"
 #include "startup/startup.h"
-#include "transport/shm/connect.h"
 
 namespace weft {
 namespace {
@@ -23,10 +23,18 @@ Result<EngineKind> engine_from_environment() {
                    text);
 }
 
-Status check_transport_setting() {
-    const char* text = std::getenv("WEFT_TRANSPORT");
-    if (!text || !*text || std::string_view(text) == "shm") return ok;
-    return failure(WEFT_REFUSED_SETTING, "WEFT_TRANSPORT='%s'; expected shm", text);
+// Spinning takes time from others where there are more ranks than cores. Emulated nodes share those
+// of one machine.
+bool has_core_of_its_own(const std::vector<Card>& cards, Rank own) {
+    const std::string& machine = cards[static_cast<std::size_t>(own)].machine;
+    std::set<int> cores;
+    std::size_t ranks = 0;
+    for (const Card& card : cards) {
+        if (card.machine != machine) continue;
+        cores.insert(card.cores.begin(), card.cores.end());
+        ++ranks;
+    }
+    return ranks <= cores.size();
 }
 
 Result<std::unique_ptr<Process>> make_process(Process::Parts parts) {
@@ -45,7 +53,6 @@ Result<std::unique_ptr<Process>> join_job() {
     Result<Selector> selector = Selector::from_environment();
     if (!selector.is_ok()) return selector.status();
     parts.selector = *selector;
-    WEFT_RETURN_IF_NOT_OK(check_transport_setting());
 
     Result<std::unique_ptr<Startup>> startup = startup_from_environment();
     if (!startup.is_ok()) return startup.status();
@@ -54,38 +61,17 @@ Result<std::unique_ptr<Process>> join_job() {
     parts.routes.resize(static_cast<std::size_t>(parts.ranks));
     if (parts.ranks == 1) return make_process(std::move(parts));
 
-    Result<std::unique_ptr<ShmNode>> node = ShmNode::prepare();
-    if (!node.is_ok()) return node.status();
+    Result<Transports> transports = Transports::prepare();
+    if (!transports.is_ok()) return transports.status();
     Card mine = Card::mine();
-    mine.shm = (*node)->card();
+    transports->write_on(mine);
     Result<std::vector<std::string>> texts = (*startup)->exchange(mine.text());
     if (!texts.is_ok()) return texts.status();
-
     std::vector<Card> cards;
-    std::vector<std::string> shm_cards;
-    for (const std::string& text : *texts) {
-        cards.push_back(Card::parse(text));
-        shm_cards.push_back(cards.back().shm);
-    }
+    for (const std::string& text : *texts) cards.push_back(Card::parse(text));
     WEFT_RETURN_IF_NOT_OK(check_agreement(cards));
-
-    Result<std::unique_ptr<ShmTransport>> shm = (*node)->connect(parts.rank, shm_cards);
-    if (!shm.is_ok()) return shm.status();
-    std::set<int> cores;  // of the ranks on this node
-    std::size_t here = 0;
-    for (Rank rank = 0; rank < parts.ranks; ++rank) {
-        const Card& card = cards[static_cast<std::size_t>(rank)];
-        if (rank != parts.rank && !(*shm)->reachable(rank)) {
-            return failure_of_rank(
-                WEFT_REFUSED_UNSUPPORTED, rank,
-                "rank %d is on another node; this build has only the shm transport", rank);
-        }
-        if (rank != parts.rank) parts.routes[static_cast<std::size_t>(rank)] = shm->get();
-        cores.insert(card.cores.begin(), card.cores.end());
-        ++here;
-    }
-    parts.engine.may_spin = here <= cores.size();
-    parts.transports.push_back(std::move(*shm));
+    WEFT_RETURN_IF_NOT_OK(transports->connect(cards, (*startup)->key(), parts));
+    parts.engine.may_spin = has_core_of_its_own(cards, parts.rank);
     return make_process(std::move(parts));
 }
 

@@ -99,11 +99,13 @@ class Transport {
     virtual int wait_fd(Sleeper) const { return -1; }
 
     // `sleeper` is about to sleep on its wait_fd(): arrivals signal it from now on.
-    // Returns false when something has arrived already: poll before sleeping.
+    // When something has arrived already, it returns false (poll before sleeping), or the
+    // descriptor is readable at once.
     // arm(Sleeper::none): nobody sleeps, arrivals need not signal.
     virtual bool arm(Sleeper) { return true; }
 
-    // `sleeper` was woken through its wait_fd(): make the descriptor unreadable again.
+    // `sleeper` was woken through its wait_fd(): the descriptor is made unreadable again, at the
+    // latest when poll() has taken all there is.
     virtual void acknowledge(Sleeper) {}
 
     // Wakes the peers that sleep and for whom there is something new. Until this call, or a few

@@ -532,17 +532,17 @@ TEST_P(TransportConformance, ArrivalWakesASleeper) {
         }
         ASSERT_EQ(::poll(&wake, 1, 5000), 1) << "not woken within 5 s";
         receiver.acknowledge(sleeper);
-        EXPECT_EQ(::poll(&wake, 1, 0), 0) << "still readable after acknowledge";
         std::size_t told = 0;
         for (int i = 0; i < 1000 && told == 0; ++i) told = receiver.poll({&done, 1});
         ASSERT_EQ(told, 1u);
+        EXPECT_EQ(::poll(&wake, 1, 0), 0) << "still readable when all was taken";
         EXPECT_EQ(done.token.run, &received);
         EXPECT_EQ(received, sent);
 
         // Something that has arrived already forbids the sleep.
         posted = world->at(0).post_send(lane(1, 0), from, {&sent, 2});
         ASSERT_NE(posted, Posted::busy);
-        EXPECT_FALSE(receiver.arm(sleeper));
+        EXPECT_TRUE(!receiver.arm(sleeper) || ::poll(&wake, 1, 0) == 1);
         receiver.arm(Sleeper::none);
         posted = receiver.post_recv(lane(0, 0), into, {&received, 2});
         for (int i = 0; i < 1000 && posted == Posted::pending; ++i) {

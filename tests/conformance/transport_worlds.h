@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "conformance/shm_world.h"
+#if WEFT_HAS_TCP
+#include "conformance/tcp_world.h"
+#endif
 #include "transport/sim/sim.h"
 #include "transport/wrap/faulty.h"
 
@@ -117,15 +120,46 @@ std::unique_ptr<TransportWorld> make_shm_world(Rank ranks, std::uint64_t) {
     return std::make_unique<ShmWorld>(ranks, large);
 }
 
+#if WEFT_HAS_TCP
+// Connections over loopback.
+class TcpWorld final : public TransportWorld {
+  public:
+    TcpWorld(Rank ranks, const tcp::Settings& settings) : ranks_(ranks, settings) {}
+
+    Transport& at(Rank rank) override { return ranks_.at(rank); }
+    bool step() override { return true; }
+    bool can_kill() const override { return true; }
+    void kill(Rank rank) override { ranks_.kill(rank); }
+
+  private:
+    TcpRanks ranks_;
+};
+
+inline std::unique_ptr<TransportWorld> make_tcp_world(Rank ranks, std::uint64_t) {
+    return std::make_unique<TcpWorld>(ranks, tcp::Settings{.interfaces = "127.0.0.1"});
+}
+inline std::unique_ptr<TransportWorld> make_tcp_ipv6_world(Rank ranks, std::uint64_t) {
+    return std::make_unique<TcpWorld>(ranks, tcp::Settings{.interfaces = "::1"});
+}
+// Several connections a pair, and nearly everything waits for its receive.
+inline std::unique_ptr<TransportWorld> make_tcp_lanes_world(Rank ranks, std::uint64_t) {
+    return std::make_unique<TcpWorld>(
+        ranks, tcp::Settings{.interfaces = "127.0.0.1", .connections = 3, .whole_below = 16});
+}
+#endif
+
 inline std::vector<WorldFactory> transport_worlds() {
     return {
         {"sim", make_sim_world<Buffering::random, 0>},
-        {"sim_buffered", make_sim_world<Buffering::always, 0>},
-        {"sim_unbuffered", make_sim_world<Buffering::never, 0>},
-        {"sim_busy", make_sim_world<Buffering::random, 3>},
-        {"sim_faulty", make_faulty_world},
-        {"shm_ring", make_shm_world<shm::LargeMethod::ring>},
-        {"shm_vm_readv", make_shm_world<shm::LargeMethod::vm_readv>},
+            {"sim_buffered", make_sim_world<Buffering::always, 0>},
+            {"sim_unbuffered", make_sim_world<Buffering::never, 0>},
+            {"sim_busy", make_sim_world<Buffering::random, 3>}, {"sim_faulty", make_faulty_world},
+            {"shm_ring", make_shm_world<shm::LargeMethod::ring>},
+            {"shm_vm_readv", make_shm_world<shm::LargeMethod::vm_readv>},
+#if WEFT_HAS_TCP
+            {"tcp", make_tcp_world}, {"tcp_ipv6", make_tcp_ipv6_world},
+            {"tcp_lanes", make_tcp_lanes_world},
+#endif
     };
 }
 

@@ -1,0 +1,107 @@
+#include "communicator/transports.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+namespace weft {
+
+Result<Transports> Transports::prepare() {
+    Transports transports;
+    const char* text = std::getenv("WEFT_TRANSPORT");
+    const std::string_view name = text != nullptr ? text : "";
+    if (name == "shm")
+        transports.wanted_ = Wanted::shm;
+    else if (name == "tcp")
+        transports.wanted_ = Wanted::tcp;
+    else if (!name.empty() && name != "auto")
+        return failure(WEFT_REFUSED_SETTING, "WEFT_TRANSPORT = '%s'; expected auto, shm or tcp",
+                       text);
+
+    if (transports.wanted_ != Wanted::tcp) {
+        Result<std::unique_ptr<ShmNode>> shm = ShmNode::prepare();
+        if (!shm.is_ok()) return shm.status();
+        transports.shm_ = std::move(*shm);
+    }
+    if (transports.wanted_ == Wanted::shm) {
+        transports.no_tcp_ = "WEFT_TRANSPORT is shm";
+        return transports;
+    }
+#if WEFT_HAS_TCP
+    Result<tcp::Settings> settings = tcp::Settings::from_environment();
+    if (!settings.is_ok()) return settings.status();
+    Result<std::unique_ptr<TcpNode>> tcp = TcpNode::prepare(*settings);
+    if (tcp.is_ok()) {
+        transports.tcp_ = std::move(*tcp);
+        return transports;
+    }
+    // It may not be needed.
+    if (transports.wanted_ == Wanted::tcp || tcp.status().code == WEFT_REFUSED_SETTING)
+        return tcp.status();
+    transports.no_tcp_ = last_detail();
+#else
+    transports.no_tcp_ = std::string("tcp is not in this build: ") + WEFT_TCP_ABSENCE;
+    if (transports.wanted_ == Wanted::tcp)
+        return failure(WEFT_REFUSED_UNSUPPORTED, "WEFT_TRANSPORT = 'tcp', but %s",
+                       transports.no_tcp_.c_str());
+#endif
+    return transports;
+}
+
+void Transports::write_on(Card& card) const {
+    if (shm_) card.shm = shm_->card();
+#if WEFT_HAS_TCP
+    if (tcp_) card.tcp = tcp_->card();
+#endif
+}
+
+Status Transports::connect(const std::vector<Card>& cards, const JobKey& key,
+                           Process::Parts& parts) {
+    if (shm_) WEFT_RETURN_IF_NOT_OK(connect_shm(cards, parts));
+    return connect_tcp(cards, key, parts);
+}
+
+Status Transports::connect_shm(const std::vector<Card>& cards, Process::Parts& parts) {
+    std::vector<std::string> shm_cards;
+    for (const Card& card : cards) shm_cards.push_back(card.shm);
+    Result<std::unique_ptr<ShmTransport>> shm = shm_->connect(parts.rank, shm_cards);
+    if (!shm.is_ok()) return shm.status();
+    bool is_used = false;
+    for (Rank rank = 0; rank < parts.ranks; ++rank) {
+        if (rank == parts.rank || !(*shm)->reachable(rank)) continue;
+        parts.routes[static_cast<std::size_t>(rank)] = shm->get();
+        is_used = true;
+    }
+    if (is_used) parts.transports.push_back(std::move(*shm));
+    return ok;
+}
+
+Status Transports::connect_tcp(const std::vector<Card>& cards, [[maybe_unused]] const JobKey& key,
+                               Process::Parts& parts) {
+    std::vector<std::string> tcp_cards(cards.size());
+    bool is_needed = false;
+    for (Rank rank = 0; rank < parts.ranks; ++rank) {
+        auto r = static_cast<std::size_t>(rank);
+        if (rank == parts.rank || parts.routes[r] != nullptr) continue;
+        if (!no_tcp_.empty())
+            return failure_of_rank(WEFT_REFUSED_UNSUPPORTED, rank, "rank %d is on another node: %s",
+                                   rank, no_tcp_.c_str());
+        if (cards[r].tcp.empty())
+            return failure_of_rank(WEFT_REFUSED_UNSUPPORTED, rank,
+                                   "rank %d is on another node, and has no tcp", rank);
+        tcp_cards[r] = cards[r].tcp;
+        is_needed = true;
+    }
+    if (!is_needed) return ok;
+#if WEFT_HAS_TCP
+    Result<std::unique_ptr<TcpTransport>> tcp = tcp_->connect(parts.rank, tcp_cards, key);
+    if (!tcp.is_ok()) return tcp.status();
+    for (std::size_t r = 0; r < cards.size(); ++r) {
+        if (!tcp_cards[r].empty()) parts.routes[r] = tcp->get();
+    }
+    parts.transports.push_back(std::move(*tcp));
+#endif
+    return ok;
+}
+
+}  // namespace weft

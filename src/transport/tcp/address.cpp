@@ -1,0 +1,157 @@
+#include "transport/tcp/address.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include <charconv>
+#include <memory>
+#include <sstream>
+
+namespace weft::tcp {
+namespace {
+
+sockaddr_in& as_v4(Address& a) { return reinterpret_cast<sockaddr_in&>(a.storage); }
+sockaddr_in6& as_v6(Address& a) { return reinterpret_cast<sockaddr_in6&>(a.storage); }
+
+// Of the text of an address without a port.
+std::optional<Address> parse_host(const std::string& text) {
+    Address address;
+    if (inet_pton(AF_INET, text.c_str(), &as_v4(address).sin_addr) == 1) {
+        address.storage.ss_family = AF_INET;
+        address.length = sizeof(sockaddr_in);
+        return address;
+    }
+    if (inet_pton(AF_INET6, text.c_str(), &as_v6(address).sin6_addr) == 1) {
+        address.storage.ss_family = AF_INET6;
+        address.length = sizeof(sockaddr_in6);
+        return address;
+    }
+    return std::nullopt;
+}
+
+Address copied(const sockaddr* from) {
+    Address address;
+    address.length = from->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    memcpy(&address.storage, from, address.length);
+    return address;
+}
+
+class Interfaces {
+  public:
+    Interfaces() {
+        ifaddrs* list = nullptr;
+        if (getifaddrs(&list) == 0) list_.reset(list);
+    }
+
+    // The interface's first address of this family that other machines can use.
+    std::optional<Address> find(const std::string& name, int family) const {
+        for (const ifaddrs* i = list_.get(); i; i = i->ifa_next) {
+            if (i->ifa_name == name && is_usable(*i) && i->ifa_addr->sa_family == family)
+                return copied(i->ifa_addr);
+        }
+        return std::nullopt;
+    }
+
+    // As the kernel lists them.
+    std::optional<std::string> first(bool loopback) const {
+        for (const ifaddrs* i = list_.get(); i; i = i->ifa_next) {
+            if (is_usable(*i) && ((i->ifa_flags & IFF_LOOPBACK) != 0) == loopback)
+                return std::string(i->ifa_name);
+        }
+        return std::nullopt;
+    }
+
+  private:
+    // An address of the link alone would need the interface's number on the other machine.
+    static bool is_usable(const ifaddrs& i) {
+        if (!i.ifa_addr || (i.ifa_flags & IFF_UP) == 0) return false;
+        if (i.ifa_addr->sa_family == AF_INET) return true;
+        return i.ifa_addr->sa_family == AF_INET6 &&
+               !IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<sockaddr_in6*>(i.ifa_addr)->sin6_addr);
+    }
+
+    struct Free {
+        void operator()(ifaddrs* list) const { freeifaddrs(list); }
+    };
+    std::unique_ptr<ifaddrs, Free> list_;
+};
+
+Result<Address> address_of(const std::string& word, const Interfaces& interfaces) {
+    if (std::optional<Address> address = parse_host(word)) return *address;
+    const bool wants_v6 = word.ends_with(":6");
+    const std::string name = wants_v6 ? word.substr(0, word.size() - 2) : word;
+    std::optional<Address> address;
+    if (!wants_v6) address = interfaces.find(name, AF_INET);
+    if (!address) address = interfaces.find(name, AF_INET6);
+    if (address) return *address;
+    return failure(WEFT_REFUSED_SETTING,
+                   "WEFT_INTERFACES names '%s'; this machine has no such interface that is up and "
+                   "has an %saddress",
+                   word.c_str(), wants_v6 ? "IPv6 " : "");
+}
+
+}  // namespace
+
+void Address::set_port(std::uint16_t port) {
+    if (family() == AF_INET)
+        as_v4(*this).sin_port = htons(port);
+    else
+        as_v6(*this).sin6_port = htons(port);
+}
+
+std::uint16_t Address::port() const {
+    auto& self = const_cast<Address&>(*this);
+    return ntohs(family() == AF_INET ? as_v4(self).sin_port : as_v6(self).sin6_port);
+}
+
+std::string Address::text() const {
+    auto& self = const_cast<Address&>(*this);
+    char host[INET6_ADDRSTRLEN] = "";
+    const std::string port_text = ":" + std::to_string(port());
+    if (family() == AF_INET) {
+        inet_ntop(AF_INET, &as_v4(self).sin_addr, host, sizeof host);
+        return host + port_text;
+    }
+    inet_ntop(AF_INET6, &as_v6(self).sin6_addr, host, sizeof host);
+    return "[" + std::string(host) + "]" + port_text;
+}
+
+std::optional<Address> Address::parse(const std::string& text) {
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string::npos) return std::nullopt;
+    std::string host = text.substr(0, colon);
+    if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+        host = host.substr(1, host.size() - 2);
+    std::uint16_t port = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, port);
+    if (error != std::errc{} || stop != end || port == 0) return std::nullopt;
+    std::optional<Address> address = parse_host(host);
+    if (address) address->set_port(port);
+    return address;
+}
+
+Result<std::vector<Address>> addresses_of_interfaces(const std::string& text) {
+    const Interfaces interfaces;
+    std::string words = text;
+    if (words.empty()) {
+        std::optional<std::string> name = interfaces.first(false);
+        if (!name) name = interfaces.first(true);
+        if (!name) return failure(WEFT_REFUSED_UNSUPPORTED, "no network interface is up");
+        words = *name;
+    }
+    std::vector<Address> addresses;
+    std::istringstream list(words);
+    for (std::string word; std::getline(list, word, ',');) {
+        Result<Address> address = address_of(word, interfaces);
+        if (!address.is_ok()) return address.status();
+        addresses.push_back(*address);
+    }
+    return addresses;
+}
+
+}  // namespace weft::tcp

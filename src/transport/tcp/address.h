@@ -1,0 +1,35 @@
+// Addresses of sockets, and which of this machine's are used.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace weft::tcp {
+
+struct Address {
+    sockaddr_storage storage{};
+    socklen_t length = 0;
+
+    const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+    sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+    int family() const { return storage.ss_family; }
+
+    void set_port(std::uint16_t port);
+    std::uint16_t port() const;
+    // "10.0.0.1:7000", "[fd00::1]:7000"
+    std::string text() const;
+    // As text() writes it; nothing for anything else.
+    static std::optional<Address> parse(const std::string& text);
+};
+
+// The addresses to be reached at, port 0, from names of interfaces and addresses separated by
+// commas: "eth0", "eth0:6" (its IPv6 address), "10.0.0.1", "::1". Empty: the first interface that is
+// up and not the loopback one, or else that one.
+Result<std::vector<Address>> addresses_of_interfaces(const std::string& interfaces);
+
+}  // namespace weft::tcp

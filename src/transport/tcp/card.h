@@ -1,0 +1,19 @@
+// What a rank tells the others about how it is reached over TCP.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "transport/tcp/address.h"
+
+namespace weft::tcp {
+
+struct Card {
+    std::vector<Address> addresses;  // one for each of its interfaces, where it listens
+
+    static std::optional<Card> parse(const std::string& text);
+    std::string text() const;
+};
+
+}  // namespace weft::tcp

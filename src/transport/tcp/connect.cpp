@@ -1,0 +1,80 @@
+#include "transport/tcp/connect.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "transport/tcp/card.h"
+
+namespace weft {
+
+using tcp::Address;
+using tcp::Card;
+
+namespace {
+
+// Everybody may call at once.
+constexpr int backlog = 4096;
+// A caller is heard when it has said something.
+constexpr int silence_s = 5;
+
+Result<Fd> listen_at(Address& address) {
+    auto refused = [&](const char* what) {
+        return failure(WEFT_REFUSED_UNSUPPORTED, "cannot %s %s: %s", what, address.text().c_str(),
+                       strerror(errno));
+    };
+    Fd socket(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!socket) return refused("make a socket for");
+    const int on = 1;
+    if (address.family() == AF_INET6)
+        setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    setsockopt(socket.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &silence_s, sizeof silence_s);
+    if (bind(socket.get(), address.get(), address.length) != 0 ||
+        ::listen(socket.get(), backlog) != 0 ||
+        getsockname(socket.get(), address.get(), &address.length) != 0)
+        return refused("listen at");
+    return socket;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TcpNode>> TcpNode::prepare(const tcp::Settings& settings) {
+    std::unique_ptr<TcpNode> node(new TcpNode);
+    node->settings_ = settings;
+    Result<std::vector<Address>> addresses = tcp::addresses_of_interfaces(settings.interfaces);
+    if (!addresses.is_ok()) return addresses.status();
+    node->addresses_ = std::move(*addresses);
+    for (Address& address : node->addresses_) {
+        Result<Fd> listener = listen_at(address);
+        if (!listener.is_ok()) return listener.status();
+        node->listeners_.push_back(std::move(*listener));
+    }
+    node->card_ = Card{node->addresses_}.text();
+    return node;
+}
+
+Result<std::unique_ptr<TcpTransport>> TcpNode::connect(Rank rank,
+                                                       std::span<const std::string> cards,
+                                                       const JobKey& key) {
+    TcpTransport::Parts parts;
+    parts.rank = rank;
+    parts.key = key;
+    parts.own = addresses_;
+    parts.listeners = std::move(listeners_);
+    parts.settings = settings_;
+    parts.peers.resize(cards.size());
+    for (std::size_t r = 0; r < cards.size(); ++r) {
+        if (static_cast<Rank>(r) == rank || cards[r].empty()) continue;
+        std::optional<Card> card = Card::parse(cards[r]);
+        if (!card)
+            return failure_of_rank(WEFT_REFUSED_SETTING, static_cast<Rank>(r),
+                                   "rank %zu has the card '%s'; expected one of TCP", r,
+                                   cards[r].c_str());
+        parts.peers[r] = std::move(card->addresses);
+    }
+    return TcpTransport::create(std::move(parts));
+}
+
+}  // namespace weft

@@ -1,0 +1,349 @@
+// Receiving: from the socket into the user's buffers, and what comes before its receive.
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include "transport/tcp/tcp.h"
+
+namespace weft {
+
+using tcp::Arrival;
+using tcp::Frame;
+using tcp::FrameKind;
+using tcp::Post;
+using tcp::ReceiveLane;
+
+namespace {
+
+constexpr std::size_t read_bytes_max = 1 << 20;  // in one go
+// Bytes are read where it is not known yet to whom they belong: so few that copying them does not
+// matter, and a message of this size needs one call of the operating system.
+constexpr std::size_t unknown_bytes_max = 4 * 1024;
+
+std::uint32_t context_of(std::uint64_t stream) { return StreamId::unpack(stream).context; }
+
+}  // namespace
+
+Posted TcpTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
+    Peer& peer = peer_of(lane.peer);
+    Channel& channel = channel_of(peer, lane.stream);
+    ReceiveLane& queue = channel.receives.find(lane.stream.packed());
+    if (!queue.arrivals.empty()) return meet_arrival(channel, queue, data, token);
+    if (peer.lost) return refuse(peer, lane, token);
+    Post* post = posts_.take();
+    *post = {.data = data.data(), .bytes = data.size(), .token = token};
+    queue.posts.append(post);
+    // Everybody expects news of everybody, and needs no connection for that.
+    if (lane.stream.context == 0) return Posted::pending;
+    expect(channel);
+    need(channel);
+    if (data.size() >= settings_.whole_below) let_go(channel, queue, *post);
+    return Posted::pending;
+}
+
+// The lane's next message is here, wholly or in part, or announced.
+Posted TcpTransport::meet_arrival(Channel& channel, ReceiveLane& lane, MutBytes data, Token token) {
+    Arrival* arrival = lane.arrivals.take_first();
+    const bool fits = arrival->bytes == data.size();
+    if (fits && arrival->offset > 0) memcpy(data.data(), arrival->data, arrival->offset);
+    const std::uint64_t sent_bytes = arrival->bytes;
+    const std::uint64_t offset = arrival->offset;
+    const bool was_announced = arrival->is_announced;
+    const bool is_complete = !was_announced && offset == sent_bytes;
+    if (is_complete && fits && backlog_.empty()) {
+        release(channel, arrival);
+        return Posted::done;
+    }
+    Post* post = posts_.take();
+    *post = {
+        .data = data.data(), .bytes = data.size(), .offset = fits ? offset : 0, .token = token};
+    lane.posts.append(post);  // the only one
+    if (context_of(lane.stream) != 0) expect(channel);
+    if (!fits) turn_away(channel, lane, sent_bytes);
+    post->offset = offset;
+    if (Wire* wire = wire_into(arrival)) {
+        wire->arrival = nullptr;
+        wire->post = post;
+    }
+    if (is_complete) end_message(channel, lane);
+    release(channel, arrival);
+    if (was_announced) let_go(channel, lane, *post);
+    return Posted::pending;
+}
+
+// Lets the message of this receive go; once. A message that goes takes the first `go` there is, also
+// one that was meant for a later message: then this one's is for that.
+void TcpTransport::let_go(Channel& channel, ReceiveLane& lane, Post& post) {
+    if (!std::exchange(post.is_let_go, true)) use_go(channel, lane);
+}
+
+void TcpTransport::use_go(Channel& channel, ReceiveLane& lane) {
+    if (lane.spare_goes > 0)
+        --lane.spare_goes;
+    else
+        control(channel, FrameKind::go, lane.stream, 0);
+}
+
+// The lane's first receive is told: the message of `sent_bytes` that meets it is none it can take.
+// What comes of that is dropped.
+void TcpTransport::turn_away(Channel& channel, ReceiveLane& lane, std::uint64_t sent_bytes) {
+    Post& post = *lane.posts.first;
+    tell({.token = post.token,
+          .code = WEFT_BROKEN_MESSAGE,
+          .peer = channel.peer.rank,
+          .sent_bytes = static_cast<std::int64_t>(sent_bytes),
+          .expected_bytes = static_cast<std::int64_t>(post.bytes)},
+         lane.stream);
+    if (context_of(lane.stream) != 0) expect_less(channel);
+    post.is_ghost = true;
+    post.data = nullptr;
+    post.bytes = sent_bytes;
+}
+
+// The message of the lane's first receive has come wholly.
+void TcpTransport::end_message(Channel& channel, ReceiveLane& lane) {
+    Post* post = lane.posts.take_first();
+    if (!post->is_ghost) {
+        tell({.token = post->token, .code = WEFT_OK, .peer = channel.peer.rank}, lane.stream);
+        if (context_of(lane.stream) != 0) expect_less(channel);
+    }
+    posts_.give_back(post);
+}
+
+// Reads what is there, a bounded amount. The wire may be closed afterwards.
+void TcpTransport::read(Wire& wire) {
+    for (std::size_t total = 0; total < read_bytes_max && wire.state != Wire::State::closed;) {
+        std::byte* into = nullptr;
+        if (wire.post != nullptr && wire.post->data != nullptr)
+            into = wire.post->data + wire.post->offset;
+        if (wire.arrival != nullptr) into = wire.arrival->data + wire.arrival->offset;
+        // Large payload goes where it belongs, together with the header behind it.
+        const bool direct = into != nullptr && wire.left > unknown_bytes_max;
+        iovec pieces[2] = {{into, wire.left}, {wire.header.data(), Frame::header_bytes}};
+        if (!direct) {
+            const bool is_dropped = wire.left > 0 && into == nullptr;
+            pieces[0] = {staging_.data(), is_dropped ? staging_.size() : unknown_bytes_max};
+        }
+        const std::size_t wanted =
+            pieces[0].iov_len + (direct ? std::size_t{Frame::header_bytes} : 0);
+        msghdr message{};
+        message.msg_iov = pieces;
+        message.msg_iovlen = direct ? 2 : 1;
+        const ssize_t n = recvmsg(wire.fd.get(), &message, MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) return;
+        if (n <= 0) return fail(wire, n < 0 ? errno : 0);
+        const auto bytes = static_cast<std::size_t>(n);
+        total += bytes;
+        bool is_good = true;
+        if (direct) {
+            const std::size_t payload = std::min<std::size_t>(bytes, wire.left);
+            advance(wire, payload);
+            wire.header_bytes = bytes - payload;
+            if (wire.header_bytes == Frame::header_bytes) is_good = take_frame(wire);
+        } else {
+            is_good = take_bytes(wire, {staging_.data(), bytes});
+        }
+        if (!is_good) return fail(wire, EPROTO);
+        if (bytes < wanted) return;
+    }
+}
+
+// False: they are none of a peer's.
+bool TcpTransport::take_bytes(Wire& wire, Bytes bytes) {
+    while (!bytes.empty() && wire.state != Wire::State::closed) {
+        if (wire.left > 0) {
+            const std::size_t n = std::min<std::size_t>(bytes.size(), wire.left);
+            if (wire.post != nullptr && wire.post->data != nullptr)
+                memcpy(wire.post->data + wire.post->offset, bytes.data(), n);
+            if (wire.arrival != nullptr)
+                memcpy(wire.arrival->data + wire.arrival->offset, bytes.data(), n);
+            advance(wire, n);
+            bytes = bytes.subspan(n);
+            continue;
+        }
+        const std::size_t n =
+            std::min(bytes.size(), std::size_t{Frame::header_bytes} - wire.header_bytes);
+        memcpy(wire.header.data() + wire.header_bytes, bytes.data(), n);
+        wire.header_bytes += n;
+        bytes = bytes.subspan(n);
+        if (wire.header_bytes == Frame::header_bytes && !take_frame(wire)) return false;
+    }
+    return true;
+}
+
+void TcpTransport::advance(Wire& wire, std::uint64_t bytes) {
+    wire.left -= bytes;
+    if (wire.post != nullptr) wire.post->offset += bytes;
+    if (wire.arrival != nullptr) wire.arrival->offset += bytes;
+    if (wire.left == 0) end_payload(wire);
+}
+
+void TcpTransport::end_payload(Wire& wire) {
+    Post* post = wire.post;
+    wire.post = nullptr;
+    wire.arrival = nullptr;
+    if (post != nullptr && post->offset == post->bytes)
+        end_message(*wire.channel, wire.channel->receives.find(wire.frame.stream));
+}
+
+// A header has been read. False: it is none a peer would send here.
+bool TcpTransport::take_frame(Wire& wire) {
+    wire.header_bytes = 0;
+    wire.frame = Frame::decoded(wire.header);
+    const Frame& frame = wire.frame;
+    if (frame.sequence != wire.next_sequence++) return false;
+    if (wire.state == Wire::State::unanswered) {
+        if (frame.kind != FrameKind::welcome) return false;
+        take_up(wire, *wire.channel);
+        return true;
+    }
+    Channel& channel = *wire.channel;
+    channel.in = &wire;
+    switch (frame.kind) {
+        case FrameKind::whole:
+        case FrameKind::part: return take_payload_frame(wire);
+        case FrameKind::announce: return take_announcement(channel, frame);
+        case FrameKind::go:
+            take_go(channel, frame.stream);
+            go_on(channel);
+            return true;
+        case FrameKind::credit:
+            channel.credit_used -= std::min(channel.credit_used, frame.bytes);
+            return true;
+        case FrameKind::bye:
+            channel.peer.has_left = true;
+            lose(channel.peer, WEFT_BROKEN_RANK);
+            return true;
+        case FrameKind::welcome: break;
+    }
+    return false;
+}
+
+bool TcpTransport::take_payload_frame(Wire& wire) {
+    Channel& channel = *wire.channel;
+    const Frame& frame = wire.frame;
+    const bool is_whole = frame.kind == FrameKind::whole;
+    const bool is_wanted = contexts_.wants(context_of(frame.stream));
+    ReceiveLane* lane = is_wanted ? &channel.receives.find(frame.stream)
+                                  : channel.receives.find_existing(frame.stream);
+    std::uint64_t credit = is_whole ? credit_of(frame.bytes) : 0;
+    if (lane != nullptr && !lane->posts.empty()) {
+        Post& first = *lane->posts.first;
+        if (first.offset == 0) {
+            if (!is_whole) let_go(channel, *lane, first);
+            if (is_whole && first.is_let_go) ++lane->spare_goes;
+            if (!first.is_ghost && first.bytes != frame.bytes)
+                turn_away(channel, *lane, frame.bytes);
+        }
+        wire.post = &first;
+        if (wire.post->bytes - wire.post->offset != frame.bytes) return false;
+    } else if (lane != nullptr && !lane->arrivals.empty() &&
+               (lane->arrivals.last->is_announced ||
+                lane->arrivals.last->offset < lane->arrivals.last->bytes)) {
+        wire.arrival = lane->arrivals.last;
+        if (std::exchange(wire.arrival->is_announced, false)) {
+            use_go(channel, *lane);
+            make_room(*wire.arrival);
+        }
+        if (wire.arrival->bytes - wire.arrival->offset != frame.bytes) return false;
+    } else if (is_wanted) {
+        if (!is_whole) use_go(channel, *lane);
+        wire.arrival = &put_aside(*lane, frame);
+        wire.arrival->credit = std::exchange(credit, 0);
+    }
+    wire.left = frame.payload_bytes();
+    if (wire.left == 0) end_payload(wire);
+    pay_credit(channel, credit);
+    return true;
+}
+
+bool TcpTransport::take_announcement(Channel& channel, const Frame& frame) {
+    const bool is_wanted = contexts_.wants(context_of(frame.stream));
+    ReceiveLane* lane = is_wanted ? &channel.receives.find(frame.stream)
+                                  : channel.receives.find_existing(frame.stream);
+    if (lane != nullptr && !lane->posts.empty()) {
+        Post& first = *lane->posts.first;
+        if (first.offset > 0 || first.is_ghost) return false;
+        if (first.bytes != frame.bytes) turn_away(channel, *lane, frame.bytes);
+        let_go(channel, *lane, first);
+    } else if (is_wanted) {
+        Arrival* arrival = arrivals_.take();
+        *arrival = {.bytes = frame.bytes, .is_announced = true};
+        lane->arrivals.append(arrival);
+    } else {
+        // Nobody will take it, but its sender must not wait for ever.
+        control(channel, FrameKind::go, frame.stream, 0);
+    }
+    return true;
+}
+
+Arrival& TcpTransport::put_aside(ReceiveLane& lane, const Frame& frame) {
+    Arrival* arrival = arrivals_.take();
+    *arrival = {.bytes = frame.bytes};
+    make_room(*arrival);
+    lane.arrivals.append(arrival);
+    return *arrival;
+}
+
+void TcpTransport::make_room(Arrival& arrival) {
+    if (arrival.bytes > 0) arrival.data = blocks_.take(arrival.bytes);
+    counters_.put_aside_bytes += arrival.bytes;
+    counters_.put_aside_bytes_max =
+        std::max(counters_.put_aside_bytes_max, counters_.put_aside_bytes);
+}
+
+// Who is reading it.
+tcp::Wire* TcpTransport::wire_into(const Arrival* arrival) const {
+    if (arrival->is_announced || arrival->offset == arrival->bytes) return nullptr;
+    const auto place =
+        std::ranges::find_if(wires_, [&](const auto& wire) { return wire->arrival == arrival; });
+    return place == wires_.end() ? nullptr : place->get();
+}
+
+void TcpTransport::release(Channel& channel, Arrival* arrival) {
+    if (Wire* wire = wire_into(arrival)) wire->arrival = nullptr;
+    if (arrival->data != nullptr) {
+        blocks_.give_back(arrival->data, arrival->bytes);
+        counters_.put_aside_bytes -= arrival->bytes;
+    }
+    pay_credit(channel, arrival->credit);
+    arrivals_.give_back(arrival);
+}
+
+void TcpTransport::pay_credit(Channel& channel, std::uint64_t credit) {
+    channel.credit_owed += credit;
+    if (channel.credit_owed < credit_max_ / 4) return;
+    control(channel, FrameKind::credit, 0, std::exchange(channel.credit_owed, 0));
+}
+
+void TcpTransport::abandon_receives(Channel& channel, std::uint32_t context) {
+    channel.receives.for_each([&](ReceiveLane& lane) {
+        if (context_of(lane.stream) != context) return;
+        while (!lane.posts.empty()) {
+            Post* post = lane.posts.take_first();
+            for (const auto& wire : wires_) {
+                if (wire->post == post) wire->post = nullptr;
+            }
+            if (!post->is_ghost && context != 0) expect_less(channel);
+            posts_.give_back(post);
+        }
+    });
+    drop_unwanted_arrivals(channel);
+}
+
+// Of what was only announced, the sender must not wait for ever.
+void TcpTransport::drop_unwanted_arrivals(Channel& channel) {
+    channel.receives.for_each([&](ReceiveLane& lane) {
+        if (contexts_.wants(context_of(lane.stream))) return;
+        while (!lane.arrivals.empty()) {
+            Arrival* arrival = lane.arrivals.take_first();
+            if (arrival->is_announced) control(channel, FrameKind::go, lane.stream, 0);
+            release(channel, arrival);
+        }
+    });
+}
+
+}  // namespace weft

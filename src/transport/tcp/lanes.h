@@ -1,0 +1,79 @@
+// The lanes to and from one peer on one connection: strictly first in, first out.
+//
+// Thread safety: none. Invariant: a lane has posts or arrivals, never both.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "transport/transport.h"
+
+namespace weft::tcp {
+
+// A send or receive that has not been told yet.
+struct Post {
+    Post* next = nullptr;
+    std::byte* data = nullptr;  // of a send: only read; of a ghost: nowhere
+    std::uint64_t bytes = 0;
+    std::uint64_t offset = 0;  // moved so far
+    Token token{};
+    bool is_let_go = false;  // of a receive: its sender has been sent a `go` for it
+    // A receive that was told already, as broken: its message, of `bytes`, is still to be dropped.
+    bool is_ghost = false;
+};
+
+// A message that came, at least its first bytes, before its receive.
+struct Arrival {
+    Arrival* next = nullptr;
+    std::byte* data = nullptr;
+    std::uint64_t bytes = 0;
+    std::uint64_t offset = 0;   // of it have come
+    std::uint64_t credit = 0;   // to be given back when it is used up
+    bool is_announced = false;  // waits at its sender; nothing of it has come
+};
+
+// Objects in order, linked by themselves.
+template <class T>
+struct Chain {
+    T* first = nullptr;
+    T* last = nullptr;
+
+    bool empty() const { return first == nullptr; }
+    void append(T* object) {
+        object->next = nullptr;
+        (first == nullptr ? first : last->next) = object;
+        last = object;
+    }
+    T* take_first() {
+        T* object = first;
+        first = object->next;
+        return object;
+    }
+};
+
+struct SendLane {
+    // What happens to the first post.
+    enum class Front : std::uint8_t { none, waiting, ready };
+
+    std::uint64_t stream = 0;
+    bool used = false;
+    Front front = Front::none;
+    bool front_is_whole = false;  // when ready: one frame takes it, without asking
+    std::uint32_t goes = 0;       // messages that may go and have not been posted
+    Chain<Post> posts;
+
+    bool idle() const { return posts.empty() && goes == 0; }
+};
+
+struct ReceiveLane {
+    std::uint64_t stream = 0;
+    bool used = false;
+    Chain<Post> posts;
+    Chain<Arrival> arrivals;
+    std::uint32_t spare_goes = 0;  // sent, and not used by the message they were for
+
+    bool idle() const { return posts.empty() && arrivals.empty() && spare_goes == 0; }
+};
+
+}  // namespace weft::tcp

@@ -1,0 +1,338 @@
+// Connections: calling, being called, and when a connection is in use.
+//
+// A rank that needs a peer calls it; the peer may call at the same time. A call is in use, and the
+// caller may send on it, when the called rank has said so (`welcome`); until then the called rank
+// may hang up at any time, and the caller calls again. Of two calls that cross, that of the lower
+// rank is kept: it hangs up on the other.
+//
+// Callers that do not prove themselves within caller_patience_ns are dropped, and the oldest of them
+// when there are many: a crowd of strangers does not keep peers out for long.
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "transport/tcp/tcp.h"
+
+#include <linux/sockios.h>
+
+namespace weft {
+
+using tcp::Frame;
+using tcp::FrameKind;
+using tcp::Handshake;
+using tcp::Hello;
+using tcp::Listener;
+
+namespace {
+
+constexpr std::int64_t caller_patience_ns = 3'000'000'000;
+constexpr std::size_t callers_max = 128;  // that have not proven themselves
+constexpr int accepts_max = 32;           // at one look
+constexpr std::int64_t call_delay_min_ns = 2'000'000;
+constexpr std::int64_t call_delay_max_ns = 500'000'000;
+
+void set(int socket, int level, int option, int value) {
+    // Every option used here exists wherever this runs; without it the connection works too.
+    (void)setsockopt(socket, level, option, &value, sizeof value);
+}
+
+// A connection over which nothing travels finds out that the other host is gone.
+void keep_alive(int socket, std::int64_t timeout_ns) {
+    const int timeout_s = static_cast<int>(std::max<std::int64_t>(timeout_ns / 1'000'000'000, 2));
+    constexpr int probes = 5;
+    set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(socket, IPPROTO_TCP, TCP_KEEPIDLE, (timeout_s + 1) / 2);
+    set(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, timeout_s / 2 / probes));
+    set(socket, IPPROTO_TCP, TCP_KEEPCNT, probes);
+}
+
+bool is_gone(int error) { return error == 0 || error == ECONNRESET || error == EPIPE; }
+
+}  // namespace
+
+// Somebody wants to send to the peer or to receive from it.
+void TcpTransport::need(Channel& channel) {
+    if (channel.out != nullptr || channel.calling != nullptr || channel.claims > 0 ||
+        channel.call_at_ns != 0 || channel.peer.lost)
+        return;
+    call(channel);
+}
+
+void TcpTransport::open(Rank peer) {
+    Peer& p = peer_of(peer);
+    for (std::uint32_t i = 0; i < p.connections; ++i) need(channel_at(p, i));
+}
+
+void TcpTransport::call(Channel& channel) {
+    ++counters_.calls;
+    channel.call_at_ns = 0;
+    const auto& addresses = channel.peer.addresses;
+    const tcp::Address& to = addresses[channel.number % addresses.size()];
+    Fd socket(::socket(to.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!socket) return lose(channel.peer, WEFT_BROKEN_TRANSPORT);
+    tcp::Address from = own_[channel.number % own_.size()];
+    from.set_port(0);
+    if (from.family() == to.family()) {
+        set(socket.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+        // If it does not work the operating system chooses.
+        (void)bind(socket.get(), from.get(), from.length);
+    }
+    set(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+    set(socket.get(), IPPROTO_TCP, TCP_USER_TIMEOUT,
+        static_cast<int>(settings_.peer_timeout_ns / 1'000'000));
+    const bool fails = connect(socket.get(), to.get(), to.length) != 0 && errno != EINPROGRESS;
+    const int error = errno;
+    Wire& wire = add_wire(std::move(socket));
+    wire.channel = &channel;
+    wire.is_caller = true;
+    channel.calling = &wire;
+    watch_out(wire, true);
+    if (fails) fail(wire, error);
+}
+
+void TcpTransport::call_later(Channel& channel) {
+    channel.call_delay_ns =
+        std::clamp(channel.call_delay_ns * 2, call_delay_min_ns, call_delay_max_ns);
+    channel.call_at_ns = now_ns() + channel.call_delay_ns;
+    plan_timer(channel.call_at_ns);
+}
+
+void TcpTransport::call_again(std::int64_t now) {
+    for_each_channel([&](Channel& channel) {
+        if (channel.call_at_ns == 0) return;
+        if (channel.call_at_ns > now) return plan_timer(channel.call_at_ns);
+        channel.call_at_ns = 0;
+        need(channel);
+    });
+}
+
+// The operating system has connected our call, or not.
+void TcpTransport::connected(Wire& wire) {
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (getsockopt(wire.fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
+    if (error != 0) return fail(wire, error);
+    // From here on the timer looks whether the peer answers: this option would also end a
+    // connection whose peer does not read because it computes.
+    set(wire.fd.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
+    keep_alive(wire.fd.get(), settings_.peer_timeout_ns);
+    wire.state = Wire::State::proving;
+    wire.handshake =
+        Handshake::caller(key_, {rank_, wire.channel->peer.rank, wire.channel->number});
+    prove(wire);
+}
+
+void TcpTransport::accept_callers(Listener& listener) {
+    for (int i = 0; i < accepts_max; ++i) {
+        Fd socket(accept4(listener.fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!socket) {
+            if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) return;
+            // Callers wait until something was closed.
+            accepting_ = false;
+            for (const auto& l : listeners_)
+                epoll_ctl(events_.get(), EPOLL_CTL_DEL, l->fd.get(), nullptr);
+            return plan_timer(now_ns() + call_delay_max_ns);
+        }
+        if (unproven_ == callers_max) make_room_for_caller();
+        Wire& wire = add_wire(std::move(socket));
+        ++unproven_;
+        wire.state = Wire::State::proving;
+        wire.handshake = Handshake::listener(key_, rank_, static_cast<Rank>(peers_.size()));
+        wire.deadline_ns = now_ns() + caller_patience_ns;
+        plan_timer(wire.deadline_ns);
+        prove(wire);
+    }
+}
+
+// The oldest has had the most time.
+void TcpTransport::make_room_for_caller() {
+    for (const auto& wire : wires_) {
+        if (wire->deadline_ns == 0) continue;
+        ++counters_.crowded_out;
+        return close(*wire);
+    }
+}
+
+void TcpTransport::drop_slow_callers(std::int64_t now) {
+    for (std::size_t i = 0; i < wires_.size() && unproven_ > 0;) {
+        Wire& wire = *wires_[i];
+        if (wire.deadline_ns == 0 || wire.deadline_ns > now) {
+            if (wire.deadline_ns != 0) plan_timer(wire.deadline_ns);
+            ++i;
+            continue;
+        }
+        ++counters_.too_slow;
+        close(wire);
+    }
+}
+
+// Moves the proof on as far as the socket lets it.
+void TcpTransport::prove(Wire& wire) {
+    Handshake& handshake = *wire.handshake;
+    while (handshake.state() == Handshake::State::going) {
+        ssize_t n;
+        if (const Bytes out = handshake.to_send(); !out.empty()) {
+            n = send(wire.fd.get(), out.data(), out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (n > 0) handshake.sent(static_cast<std::size_t>(n));
+            if (n < 0 && errno == EAGAIN) return watch_out(wire, true);
+        } else {
+            const MutBytes in = handshake.wanted();
+            n = recv(wire.fd.get(), in.data(), in.size(), MSG_DONTWAIT);
+            if (n > 0) handshake.received(static_cast<std::size_t>(n));
+            if (n < 0 && errno == EAGAIN) return watch_out(wire, false);
+            if (n > 0 && is_refused(wire)) return close(wire);
+        }
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return fail(wire, n < 0 ? errno : 0);
+    }
+    if (handshake.state() == Handshake::State::proven) return proven(wire);
+    // A call that reached something else than the peer: its port belongs to somebody else now.
+    if (wire.is_caller) return lose(wire.channel->peer, WEFT_BROKEN_RANK);
+    ++counters_.refused[static_cast<std::size_t>(handshake.refusal())];
+    close(wire);
+}
+
+// Whether we hang up on a caller, whatever it proves, now that it has said who it is.
+bool TcpTransport::is_refused(Wire& wire) {
+    const Hello* hello = wire.handshake->hello();
+    if (wire.is_caller || hello == nullptr) return false;
+    Peer& peer = peers_[static_cast<std::size_t>(hello->from)];
+    if (peer.lost || hello->connection >= peer.connections) return true;
+    Channel& channel = channel_at(peer, hello->connection);
+    if (channel.out != nullptr || (channel.calling != nullptr && rank_ < peer.rank)) return true;
+    if (wire.channel == nullptr) {
+        wire.channel = &channel;
+        ++channel.claims;
+    }
+    return false;
+}
+
+void TcpTransport::proven(Wire& wire) {
+    wire.handshake.reset();
+    if (wire.is_caller) {
+        wire.state = Wire::State::unanswered;
+        watch_out(wire, false);
+        return read(wire);
+    }
+    Channel& channel = *wire.channel;
+    if (channel.out != nullptr || channel.peer.lost) return close(wire);
+    --unproven_;
+    wire.deadline_ns = 0;
+    --channel.claims;
+    set(wire.fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+    keep_alive(wire.fd.get(), settings_.peer_timeout_ns);
+    // Our own call, if there is one, has lost; should the peer have taken it already, both are used.
+    channel.controls.push_front({FrameKind::welcome, 0, 0, 0});
+    take_up(wire, channel);
+}
+
+// From now on the wire carries frames.
+void TcpTransport::take_up(Wire& wire, Channel& channel) {
+    ++counters_.connections;
+    wire.state = Wire::State::up;
+    if (channel.calling == &wire) channel.calling = nullptr;
+    channel.in = &wire;
+    channel.call_at_ns = 0;
+    channel.call_delay_ns = 0;
+    if (channel.out == nullptr) {
+        channel.out = &wire;
+        write(channel);
+    }
+}
+
+tcp::Wire& TcpTransport::add_wire(Fd socket) {
+    wires_.push_back(std::make_unique<Wire>(std::move(socket)));
+    Wire& wire = *wires_.back();
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.ptr = static_cast<tcp::Source*>(&wire);
+    // It fails for want of memory only; then the connection is silent, and ends as such.
+    (void)epoll_ctl(events_.get(), EPOLL_CTL_ADD, wire.fd.get(), &event);
+    return wire;
+}
+
+void TcpTransport::watch_out(Wire& wire, bool out) {
+    if (wire.watches_out == out || wire.state == Wire::State::closed) return;
+    wire.watches_out = out;
+    epoll_event event{};
+    event.events = EPOLLIN | (out ? EPOLLOUT : 0u);
+    event.data.ptr = static_cast<tcp::Source*>(&wire);
+    (void)epoll_ctl(events_.get(), EPOLL_CTL_MOD, wire.fd.get(), &event);
+}
+
+// The connection has ended, or cannot come about. `error` is 0 when the other end closed it.
+void TcpTransport::fail(Wire& wire, int error) {
+    const bool was_up = wire.state == Wire::State::up;
+    const bool called_us = !wire.is_caller && !was_up;
+    Channel* channel = wire.channel;
+    if (error == 0) error = wire.write_error;
+    close(wire);
+    if (called_us || channel->peer.lost) return;
+    if (was_up || error == ECONNREFUSED)
+        return lose(channel->peer, is_gone(error) || error == ECONNREFUSED ? WEFT_BROKEN_RANK
+                                                                           : WEFT_BROKEN_TRANSPORT);
+    if (!is_gone(error)) return lose(channel->peer, WEFT_BROKEN_TRANSPORT);
+    // It hung up: its own call may be on its way.
+    if (channel->out == nullptr) call_later(*channel);
+}
+
+void TcpTransport::close(Wire& wire) {
+    if (wire.state == Wire::State::closed) return;
+    if (wire.state == Wire::State::up) --counters_.connections;
+    wire.state = Wire::State::closed;
+    wire.fd = Fd();
+    Channel* channel = wire.channel;
+    if (wire.deadline_ns != 0) {
+        --unproven_;
+        wire.deadline_ns = 0;
+        if (channel != nullptr) {
+            --channel->claims;
+            // Whoever it was, it was not the peer that we would have waited for.
+            if (channel->expected > 0 || channel->owes()) need(*channel);
+        }
+    }
+    if (channel != nullptr) {
+        if (channel->calling == &wire) channel->calling = nullptr;
+        if (channel->out == &wire) channel->out = nullptr;
+        if (channel->in == &wire) channel->in = nullptr;
+    }
+    const auto place =
+        std::ranges::find_if(wires_, [&](const auto& w) { return w.get() == &wire; });
+    closed_.push_back(std::move(*place));
+    wires_.erase(place);
+}
+
+// Everybody who is connected learns that this rank leaves in good order. What is still under way
+// would be lost if a socket were closed while the peer sends something: wait until its machine has
+// all, but no longer than for a peer that does not answer.
+void TcpTransport::say_goodbye() {
+    for_each_channel([&](Channel& channel) {
+        if (!channel.peer.lost && channel.out != nullptr) control(channel, FrameKind::bye, 0, 0);
+    });
+    const std::int64_t deadline_ns = now_ns() + settings_.peer_timeout_ns;
+    for (long pause_ns = 20'000;; pause_ns = std::min(2 * pause_ns, 5'000'000l)) {
+        bool all_taken = true;
+        for_each_channel([&](Channel& channel) {
+            // Unread bytes would make closing the socket look like a crash.
+            if (channel.in != nullptr) read(*channel.in);
+            if (channel.peer.lost || channel.out == nullptr) return;
+            write(channel);
+            int waiting = 0;
+            if (ioctl(channel.out->fd.get(), SIOCOUTQ, &waiting) != 0) return;
+            all_taken &= waiting == 0 && !(channel.owes() && channel.out->write_error == 0);
+        });
+        if (all_taken || now_ns() > deadline_ns) return;
+        const timespec pause{0, pause_ns};
+        nanosleep(&pause, nullptr);
+    }
+}
+
+}  // namespace weft

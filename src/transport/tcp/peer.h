@@ -1,0 +1,114 @@
+// What the transport keeps about its connections and the ranks at their other ends.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/fifo.h"
+#include "transport/lane_table.h"
+#include "transport/tcp/address.h"
+#include "transport/tcp/frame.h"
+#include "transport/tcp/handshake.h"
+#include "transport/tcp/lanes.h"
+
+namespace weft::tcp {
+
+struct Peer;
+struct Channel;
+
+// What the transport's epoll watches.
+struct Source {
+    enum class Kind : std::uint8_t { wire, listener, timer };
+    explicit Source(Kind k) : kind(k) {}
+    Kind kind;
+};
+
+struct Listener : Source {
+    explicit Listener(Fd socket) : Source(Kind::listener), fd(std::move(socket)) {}
+    Fd fd;
+};
+
+// One socket, and the frame that is half read from it.
+struct Wire : Source {
+    enum class State : std::uint8_t {
+        connecting,  // the operating system connects
+        proving,     // both ends prove themselves
+        unanswered,  // we have proven ourselves, the other end has not said that it uses it
+        up,
+        closed,
+    };
+    explicit Wire(Fd socket) : Source(Kind::wire), fd(std::move(socket)) {}
+
+    Fd fd;
+    State state = State::connecting;
+    Channel* channel = nullptr;  // null: called us, and has not proven itself
+    bool is_caller = false;      // we called
+    std::optional<Handshake> handshake;
+    std::int64_t deadline_ns = 0;  // of the proof of who called us
+    bool watches_out = false;
+    int write_error = 0;  // nothing can be written any more
+
+    Frame::Header header;
+    std::size_t header_bytes = 0;
+    std::uint16_t next_sequence = 0;  // of the frames read
+    Frame frame;                      // whose payload is being read
+    std::uint64_t left = 0;           // of that payload
+    Post* post = nullptr;             // where it goes: the first of its lane,
+    Arrival* arrival = nullptr;       // or the last of its lane, or nowhere
+};
+
+// One connection of a pair, from the first need of it on. It may happen that both ranks call each
+// other at once and both calls succeed: then each sends on one wire and reads from both.
+struct Channel {
+    Channel(Peer& p, std::uint32_t n) : peer(p), number(n) {}
+
+    Peer& peer;
+    std::uint32_t number;
+
+    Wire* out = nullptr;          // what we send on, when it is up
+    Wire* in = nullptr;           // what the peer sends on
+    Wire* calling = nullptr;      // our call, until it is up
+    int claims = 0;               // callers that say they are the other end, and have not proven it
+    std::int64_t call_at_ns = 0;  // when to call again; 0: not planned
+    std::int64_t call_delay_ns = 0;
+
+    LaneTable<SendLane> sends;
+    LaneTable<ReceiveLane> receives;
+    std::size_t expected = 0;   // posts of the user that need something to be read
+    Fifo<Frame> controls;       // frames without payload, which go first
+    Fifo<std::uint64_t> ready;  // streams whose first send may go, taking turns
+
+    // The frame that is being written.
+    Frame::Header header;
+    std::size_t header_left = 0;
+    std::uint64_t payload_left = 0;
+    const std::byte* payload = nullptr;
+    std::optional<std::uint64_t> writing;  // the stream whose first send it takes on,
+    std::uint64_t writing_bytes = 0;       // by so much
+    std::vector<std::byte> orphan;         // its payload, when that send was abandoned meanwhile
+    std::uint16_t next_sequence = 0;
+
+    std::uint64_t credit_used = 0;  // of our whole messages, not known to be used up
+    std::uint64_t credit_owed = 0;  // for the peer's, which we have used up
+
+    bool is_counted = false;  // among those that owe
+
+    bool is_writing() const { return header_left > 0 || payload_left > 0; }
+    bool owes() const { return is_writing() || !controls.empty() || !ready.empty(); }
+};
+
+struct Peer {
+    Rank rank = -1;
+    std::vector<Address> addresses;
+    std::uint32_t connections = 1;
+    std::vector<std::unique_ptr<Channel>> channels;  // null: not needed yet
+    bool lost = false;
+    bool has_left = false;  // in good order
+    bool loss_told = false;
+    weft_status loss = WEFT_BROKEN_RANK;  // how it was lost
+};
+
+}  // namespace weft::tcp

@@ -1,0 +1,29 @@
+// Reading the settings.
+#include "transport/tcp/settings.h"
+
+#include <stdlib.h>
+
+#include "base/setting.h"
+#include "transport/common/rendezvous.h"
+
+namespace weft::tcp {
+
+Result<Settings> Settings::from_environment() {
+    Settings s;
+    if (const char* interfaces = getenv("WEFT_INTERFACES")) s.interfaces = interfaces;
+
+    const Setting connections = whole_number_setting("WEFT_CONNECTIONS", {1, 64});
+    if (!connections.is_ok()) return connections.status();
+    if (*connections) s.connections = static_cast<std::uint32_t>(**connections);
+
+    const Result<std::optional<std::size_t>> rendezvous = rendezvous_bytes_from_environment();
+    if (!rendezvous.is_ok()) return rendezvous.status();
+    if (*rendezvous) s.whole_below = **rendezvous;
+
+    const Setting timeout = seconds_setting("WEFT_PEER_TIMEOUT");
+    if (!timeout.is_ok()) return timeout.status();
+    if (*timeout) s.peer_timeout_ns = **timeout;
+    return s;
+}
+
+}  // namespace weft::tcp

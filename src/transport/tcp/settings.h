@@ -1,0 +1,22 @@
+// What can be set about the tcp transport, from the environment.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+
+namespace weft::tcp {
+
+struct Settings {
+    std::string interfaces;               // WEFT_INTERFACES: see address.h
+    std::uint32_t connections = 0;        // WEFT_CONNECTIONS: of each pair; 0: one an interface
+    std::size_t whole_below = 16 * 1024;  // WEFT_RENDEZVOUS: larger messages wait for their receive
+    // WEFT_PEER_TIMEOUT: after so long without any answer of its host, a peer counts as lost
+    std::int64_t peer_timeout_ns = 10'000'000'000;
+
+    static Result<Settings> from_environment();
+};
+
+}  // namespace weft::tcp

@@ -1,0 +1,352 @@
+// The transport as a whole: making it, polling, sleeping, losing peers, forgetting contexts.
+#include "transport/tcp/tcp.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace weft {
+
+using tcp::Arrival;
+using tcp::Post;
+using tcp::ReceiveLane;
+using tcp::SendLane;
+using tcp::Source;
+
+namespace {
+
+// So much of the messages of all peers together may have come before their receives, but at least
+// and at most so much of each.
+constexpr std::uint64_t credit_of_all = 64 << 20;
+constexpr std::uint64_t credit_min = 64 << 10;
+constexpr std::uint64_t credit_max = 1 << 20;
+// Looking at a socket costs a call of the operating system: one that is waited for is looked at
+// itself in every poll, while there are few; all others now and then.
+constexpr std::size_t direct_channels_max = 2;
+constexpr std::uint32_t polls_per_look = 32;
+constexpr std::uint32_t idle_polls_per_look = 512;
+
+Status watch(int epoll, int fd, std::uint32_t events, Source* source) {
+    epoll_event event{};
+    event.events = events;
+    event.data.ptr = source;
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0) return ok;
+    return failure(WEFT_REFUSED_MEMORY, "cannot watch a descriptor: %s", strerror(errno));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TcpTransport>> TcpTransport::create(Parts parts) {
+    std::unique_ptr<TcpTransport> transport(new TcpTransport(std::move(parts)));
+    if (Status status = transport->open_descriptors(); !status.is_ok()) return status;
+    return transport;
+}
+
+TcpTransport::TcpTransport(Parts parts)
+    : rank_(parts.rank),
+      key_(parts.key),
+      settings_(parts.settings),
+      own_(std::move(parts.own)),
+      peers_(parts.peers.size()),
+      staging_(64 * 1024),
+      credit_max_(std::clamp(credit_of_all / peers_.size(), credit_min, credit_max)) {
+    for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+        Peer& peer = peers_[rank];
+        peer.rank = static_cast<Rank>(rank);
+        peer.addresses = std::move(parts.peers[rank]);
+        peer.connections = settings_.connections;
+        if (peer.connections == 0)
+            peer.connections =
+                static_cast<std::uint32_t>(std::max(own_.size(), peer.addresses.size()));
+        peer.channels.resize(peer.connections);
+    }
+    for (Fd& listener : parts.listeners)
+        listeners_.push_back(std::make_unique<tcp::Listener>(std::move(listener)));
+}
+
+Status TcpTransport::open_descriptors() {
+    events_ = Fd(epoll_create1(EPOLL_CLOEXEC));
+    thread_sleep_ = Fd(epoll_create1(EPOLL_CLOEXEC));
+    timer_fd_ = Fd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    if (!timer_fd_)
+        return failure(WEFT_REFUSED_MEMORY, "no descriptor for a timer: %s", strerror(errno));
+    WEFT_RETURN_IF_NOT_OK(watch(events_.get(), timer_fd_.get(), EPOLLIN, &timer_));
+    for (const auto& listener : listeners_)
+        WEFT_RETURN_IF_NOT_OK(watch(events_.get(), listener->fd.get(), EPOLLIN, listener.get()));
+    return watch(thread_sleep_.get(), events_.get(), 0, nullptr);
+}
+
+TcpTransport::~TcpTransport() {
+    if (!hung_up_) say_goodbye();
+}
+
+void TcpTransport::hang_up() {
+    hung_up_ = true;
+    for (const auto& wire : wires_) wire->fd = Fd();
+    for (const auto& listener : listeners_) listener->fd = Fd();
+}
+
+Abilities TcpTransport::abilities() const {
+    return {.can_sleep = true, .kernel_chain = false, .single_copy = false};
+}
+
+std::size_t TcpTransport::descriptors() const { return wires_.size() + listeners_.size() + 3; }
+
+// Which connection carries a lane follows from what both ends know.
+tcp::Channel& TcpTransport::channel_of(Peer& peer, StreamId stream) {
+    return channel_at(
+        peer, stream.context == 0 ? 0 : (stream.context + stream.stream) % peer.connections);
+}
+
+tcp::Channel& TcpTransport::channel_at(Peer& peer, std::uint32_t number) {
+    std::unique_ptr<Channel>& channel = peer.channels[number];
+    if (!channel) [[unlikely]]
+        channel = std::make_unique<Channel>(peer, number);
+    return *channel;
+}
+
+void TcpTransport::tell(const Completion& completion, std::uint64_t stream) {
+    if (told_ < done_.size())
+        done_[told_++] = completion;
+    else
+        backlog_.push({completion, stream});
+}
+
+// A post of the user depends on what this channel brings.
+void TcpTransport::expect(Channel& channel) {
+    if (channel.expected++ > 0) return;
+    expecting_.push_back(&channel);
+    if (timer_at_ns_ == 0) plan_timer(now_ns() + settings_.peer_timeout_ns / 4);
+}
+
+void TcpTransport::expect_less(Channel& channel) {
+    if (--channel.expected > 0) return;
+    *std::ranges::find(expecting_, &channel) = expecting_.back();
+    expecting_.pop_back();
+}
+
+std::size_t TcpTransport::poll(std::span<Completion> done) {
+    done_ = done;
+    told_ = 0;
+    while (!backlog_.empty() && told_ < done_.size()) {
+        done_[told_++] = backlog_.front().completion;
+        backlog_.pop();
+    }
+    if (backlog_.empty()) look_at_sockets();
+    done_ = {};
+    return told_;
+}
+
+void TcpTransport::look_at_sockets() {
+    const std::uint32_t rest = expecting_.empty() ? idle_polls_per_look : polls_per_look;
+    bool all = std::exchange(look_around_, false) || owing_ > 0 || ++polls_ >= rest;
+    if (expecting_.size() <= direct_channels_max && !all) {
+        for (std::size_t i = 0; i < expecting_.size(); ++i) {
+            Wire* wire = expecting_[i]->in;
+            if (wire != nullptr)
+                read(*wire);
+            else
+                all = true;
+        }
+    } else {
+        all = true;
+    }
+    if (all) {
+        polls_ = 0;
+        handle_events();
+    }
+    closed_.clear();
+}
+
+void TcpTransport::handle_events() {
+    epoll_event events[32];
+    const int n = epoll_wait(events_.get(), events, static_cast<int>(std::size(events)), 0);
+    for (int i = 0; i < n; ++i)
+        on_event(*static_cast<Source*>(events[i].data.ptr), events[i].events);
+}
+
+void TcpTransport::on_event(Source& source, std::uint32_t events) {
+    if (source.kind == Source::Kind::timer) return on_timer();
+    if (source.kind == Source::Kind::listener)
+        return accept_callers(static_cast<tcp::Listener&>(source));
+    Wire& wire = static_cast<Wire&>(source);
+    switch (wire.state) {
+        case Wire::State::closed: return;
+        case Wire::State::connecting: return connected(wire);
+        case Wire::State::proving: return prove(wire);
+        case Wire::State::unanswered: return read(wire);
+        case Wire::State::up: break;
+    }
+    if ((events & EPOLLOUT) != 0 && wire.channel->out == &wire) write(*wire.channel);
+    if ((events & ~std::uint32_t{EPOLLOUT}) != 0) read(wire);
+}
+
+void TcpTransport::plan_timer(std::int64_t at_ns) {
+    if (timer_at_ns_ != 0 && timer_at_ns_ <= at_ns) return;
+    timer_at_ns_ = at_ns;
+    itimerspec at{};
+    at.it_value = {at_ns / 1'000'000'000, at_ns % 1'000'000'000};
+    timerfd_settime(timer_fd_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
+}
+
+void TcpTransport::on_timer() {
+    std::uint64_t expirations;
+    (void)!::read(timer_fd_.get(), &expirations, sizeof expirations);
+    timer_at_ns_ = 0;
+    const std::int64_t now = now_ns();
+    drop_slow_callers(now);
+    call_again(now);
+    if (!accepting_) {
+        accepting_ = true;
+        for (const auto& listener : listeners_)
+            (void)watch(events_.get(), listener->fd.get(), EPOLLIN, listener.get());
+    }
+    look_for_silent_peers();
+    if (!expecting_.empty()) plan_timer(now + settings_.peer_timeout_ns / 4);
+}
+
+// Whoever has not acknowledged anything for too long, although there is something to acknowledge,
+// is out of reach. A host whose program does not read answers all the same: it says that it has no
+// room. (A connection over which nothing is under way is kept alive by the operating system.)
+void TcpTransport::look_for_silent_peers() {
+    const auto timeout_ms = static_cast<std::uint64_t>(settings_.peer_timeout_ns / 1'000'000);
+    for (std::size_t i = wires_.size(); i-- > 0;) {
+        if (i >= wires_.size()) continue;
+        Wire& wire = *wires_[i];
+        if (wire.state != Wire::State::up && !wire.is_caller) continue;
+        if (wire.channel->expected == 0 && !wire.channel->owes()) continue;
+        tcp_info info{};
+        socklen_t size = sizeof info;
+        if (getsockopt(wire.fd.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) continue;
+        const bool unheard =
+            info.tcpi_unacked > 0 ? info.tcpi_retransmits > 0 : info.tcpi_probes > 1;
+        if (unheard && info.tcpi_last_ack_recv > timeout_ms) fail(wire, ETIMEDOUT);
+    }
+}
+
+int TcpTransport::wait_fd(Sleeper sleeper) const {
+    return sleeper == Sleeper::thread ? thread_sleep_.get() : events_.get();
+}
+
+// Sockets are readable whoever sleeps. The program looks at them only when it sleeps itself; the
+// progress thread must not be woken while the program drives.
+bool TcpTransport::arm(Sleeper sleeper) {
+    const bool thread = sleeper == Sleeper::thread;
+    if (thread != thread_armed_) {
+        thread_armed_ = thread;
+        epoll_event event{};
+        event.events = thread ? std::uint32_t{EPOLLIN} : 0;
+        epoll_ctl(thread_sleep_.get(), EPOLL_CTL_MOD, events_.get(), &event);
+    }
+    return backlog_.empty();
+}
+
+// What the peer has sent still counts; nothing more will come.
+void TcpTransport::lose(Peer& peer, weft_status how) {
+    if (peer.lost) return;
+    peer.lost = true;
+    peer.loss = peer.has_left ? WEFT_BROKEN_RANK : how;
+    for (std::size_t i = wires_.size(); i-- > 0;) {
+        if (i < wires_.size() && wires_[i]->channel != nullptr &&
+            &wires_[i]->channel->peer == &peer)
+            close(*wires_[i]);
+    }
+    for (auto& channel : peer.channels) {
+        if (channel) break_posts(*channel);
+    }
+    tell_loss(peer);
+}
+
+void TcpTransport::break_posts(Channel& channel) {
+    const bool was_expected = channel.expected > 0;
+    auto break_all = [&](tcp::Chain<Post>& posts, std::uint64_t stream) {
+        while (!posts.empty()) {
+            Post* post = posts.take_first();
+            if (!post->is_ghost)
+                tell({.token = post->token, .code = channel.peer.loss, .peer = channel.peer.rank},
+                     stream);
+            posts_.give_back(post);
+        }
+    };
+    channel.receives.for_each([&](ReceiveLane& lane) {
+        break_all(lane.posts, lane.stream);
+        // Only the last one can be incomplete.
+        tcp::Chain<Arrival> complete;
+        while (!lane.arrivals.empty()) {
+            Arrival* arrival = lane.arrivals.take_first();
+            if (!arrival->is_announced && arrival->offset == arrival->bytes)
+                complete.append(arrival);
+            else
+                release(channel, arrival);
+        }
+        lane.arrivals = complete;
+    });
+    channel.sends.for_each([&](SendLane& lane) {
+        break_all(lane.posts, lane.stream);
+        lane.front = SendLane::Front::none;
+        lane.goes = 0;
+    });
+    channel.controls.clear();
+    channel.ready.clear();
+    channel.header_left = 0;
+    channel.payload_left = 0;
+    channel.writing.reset();
+    channel.call_at_ns = 0;
+    note_owing(channel);
+    if (was_expected) {
+        channel.expected = 1;
+        expect_less(channel);
+    }
+}
+
+void TcpTransport::tell_loss(Peer& peer) {
+    if (peer.loss_told || peer.has_left) return;
+    peer.loss_told = true;
+    tell({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
+}
+
+// The answer to a post that needs a lost peer.
+Posted TcpTransport::refuse(Peer& peer, const Lane& lane, Token token) {
+    tell_loss(peer);
+    tell({.token = token, .code = peer.loss, .peer = lane.peer}, lane.stream.packed());
+    return Posted::pending;
+}
+
+void TcpTransport::abandon(std::uint32_t context) {
+    contexts_.remove(context);
+    backlog_.remove_if([&](const Told& told) {
+        return told.completion.token.run != nullptr &&
+               StreamId::unpack(told.stream).context == context;
+    });
+    for_each_channel([&](Channel& channel) {
+        abandon_sends(channel, context);
+        abandon_receives(channel, context);
+    });
+}
+
+void TcpTransport::retire(std::uint32_t context) {
+    contexts_.remove(context);
+    for_each_channel([&](Channel& channel) {
+        channel.sends.for_each([&](SendLane& lane) {
+            if (StreamId::unpack(lane.stream).context == context) lane.goes = 0;
+        });
+        channel.receives.for_each([&](ReceiveLane& lane) {
+            if (StreamId::unpack(lane.stream).context == context) lane.spare_goes = 0;
+        });
+        drop_unwanted_arrivals(channel);
+    });
+}
+
+void TcpTransport::keep_early(bool keep) {
+    contexts_.keep_early(keep);
+    for_each_channel([&](Channel& channel) { drop_unwanted_arrivals(channel); });
+}
+
+}  // namespace weft

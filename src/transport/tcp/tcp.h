@@ -1,0 +1,213 @@
+// The transport between nodes: lanes over TCP connections.
+//
+// A small message is sent at once, with a bound on what the receiver may have to put aside. A large
+// one waits until its receive is posted: the receiver says `go` for every large receive when it is
+// posted, and for messages that are announced to it. The k-th go on a lane lets the k-th message go
+// that waits there; lanes are first in, first out, so an earlier receive is posted whenever a later
+// one is. A large message goes in parts, between which those of other lanes take turns.
+//
+// Connections are made when a post first names their peer, and believed when both ends have proven
+// that they know the job's key (handshake.h). meeting.cpp is about them.
+//
+// Thread safety: none; the progress engine's lock covers every call. Nothing here blocks, but the
+// end of the object: it waits until the peers' machines have what was sent.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/job_key.h"
+#include "base/pool.h"
+#include "transport/contexts.h"
+#include "transport/tcp/peer.h"
+#include "transport/tcp/settings.h"
+#include "transport/transport.h"
+
+namespace weft {
+
+class TcpTransport final : public Transport {
+  public:
+    struct Parts {
+        Rank rank = 0;
+        JobKey key{};
+        std::vector<tcp::Address> own;                 // where we listen, and what we call from
+        std::vector<Fd> listeners;                     // of those
+        std::vector<std::vector<tcp::Address>> peers;  // by rank; empty: not reached by TCP
+        tcp::Settings settings;
+    };
+
+    struct Counters {
+        std::uint64_t connections = 0;                            // that are up
+        std::uint64_t calls = 0;                                  // tried
+        std::array<std::uint64_t, tcp::refusal_kinds> refused{};  // callers, by why
+        std::uint64_t too_slow = 0;         // callers that had not proven themselves in time
+        std::uint64_t crowded_out = 0;      // callers that made room for later ones
+        std::uint64_t put_aside_bytes = 0;  // of messages that came before their receives
+        std::uint64_t put_aside_bytes_max = 0;
+    };
+
+    static Result<std::unique_ptr<TcpTransport>> create(Parts parts);
+    ~TcpTransport() override;
+
+    // Connects to a peer ahead of the first need.
+    void open(Rank peer);
+    // Closes all sockets, as the end of the process would: for a child of this process, and for
+    // tests. Nothing else may be called afterwards.
+    void hang_up();
+    const Counters& counters() const { return counters_; }
+    // Of this process: sockets and what else the transport holds open.
+    std::size_t descriptors() const;
+
+    const char* name() const override { return "tcp"; }
+    Abilities abilities() const override;
+    Posted post_send(const Lane& lane, Bytes data, Token token) override;
+    Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
+    std::size_t poll(std::span<Completion> done) override;
+    int wait_fd(Sleeper sleeper) const override;
+    bool arm(Sleeper sleeper) override;
+    void acknowledge(Sleeper) override { look_around_ = true; }
+    bool has_work() const override { return owing_ > 0 || !backlog_.empty(); }
+    void abandon(std::uint32_t context) override;
+    void admit(std::uint32_t context) override { contexts_.admit(context); }
+    void retire(std::uint32_t context) override;
+    void keep_early(bool keep) override;
+
+  private:
+    using Peer = tcp::Peer;
+    using Channel = tcp::Channel;
+    using Wire = tcp::Wire;
+
+    struct Told {
+        Completion completion;
+        std::uint64_t stream;
+    };
+
+    explicit TcpTransport(Parts parts);
+    Status open_descriptors();
+
+    // tcp.cpp
+    Peer& peer_of(Rank rank) {
+        Peer& peer = peers_[static_cast<std::size_t>(rank)];
+        WEFT_ASSERT(!peer.addresses.empty());
+        return peer;
+    }
+    Channel& channel_of(Peer& peer, StreamId stream);
+    Channel& channel_at(Peer& peer, std::uint32_t number);
+    template <class Visit>
+    void for_each_channel(Visit visit) {
+        for (Peer& peer : peers_) {
+            for (auto& channel : peer.channels) {
+                if (channel) visit(*channel);
+            }
+        }
+    }
+    void tell(const Completion& completion, std::uint64_t stream);
+    void look_at_sockets();
+    void handle_events();
+    void on_event(tcp::Source& source, std::uint32_t events);
+    void on_timer();
+    void plan_timer(std::int64_t at_ns);
+    void look_for_silent_peers();
+    void lose(Peer& peer, weft_status how);
+    void break_posts(Channel& channel);
+    void tell_loss(Peer& peer);
+    Posted refuse(Peer& peer, const Lane& lane, Token token);
+    void expect(Channel& channel);
+    void expect_less(Channel& channel);
+
+    // meeting.cpp
+    void need(Channel& channel);
+    void call(Channel& channel);
+    void call_later(Channel& channel);
+    void call_again(std::int64_t now);
+    void accept_callers(tcp::Listener& listener);
+    void make_room_for_caller();
+    void drop_slow_callers(std::int64_t now);
+    void connected(Wire& wire);
+    void prove(Wire& wire);
+    bool is_refused(Wire& wire);
+    void proven(Wire& wire);
+    void take_up(Wire& wire, Channel& channel);
+    Wire& add_wire(Fd socket);
+    void fail(Wire& wire, int error);
+    void close(Wire& wire);
+    void watch_out(Wire& wire, bool out);
+    void say_goodbye();
+
+    // outbound.cpp
+    // What a whole message may cost its receiver, until its receive is posted.
+    static std::uint64_t credit_of(std::uint64_t bytes) { return bytes + 64; }
+    bool takes_whole(const Channel& channel, std::uint64_t stream, std::uint64_t bytes) const;
+    void prepare_front(Channel& channel, tcp::SendLane& lane);
+    void control(Channel& channel, tcp::FrameKind kind, std::uint64_t stream, std::uint64_t bytes);
+    void put_frame(Channel& channel, tcp::Frame frame, const std::byte* payload);
+    bool begin_frame(Channel& channel);
+    void end_frame(Channel& channel);
+    void write(Channel& channel);
+    void go_on(Channel& channel);
+    void write_frames(Channel& channel);
+    void note_owing(Channel& channel);
+    void take_go(Channel& channel, std::uint64_t stream);
+    void abandon_sends(Channel& channel, std::uint32_t context);
+
+    // inbound.cpp
+    Posted meet_arrival(Channel& channel, tcp::ReceiveLane& lane, MutBytes data, Token token);
+    void let_go(Channel& channel, tcp::ReceiveLane& lane, tcp::Post& post);
+    void use_go(Channel& channel, tcp::ReceiveLane& lane);
+    void read(Wire& wire);
+    bool take_bytes(Wire& wire, Bytes bytes);
+    bool take_frame(Wire& wire);
+    bool take_payload_frame(Wire& wire);
+    bool take_announcement(Channel& channel, const tcp::Frame& frame);
+    void advance(Wire& wire, std::uint64_t bytes);
+    void end_payload(Wire& wire);
+    void end_message(Channel& channel, tcp::ReceiveLane& lane);
+    void turn_away(Channel& channel, tcp::ReceiveLane& lane, std::uint64_t sent_bytes);
+    void pay_credit(Channel& channel, std::uint64_t credit);
+    tcp::Arrival& put_aside(tcp::ReceiveLane& lane, const tcp::Frame& frame);
+    void make_room(tcp::Arrival& arrival);
+    Wire* wire_into(const tcp::Arrival* arrival) const;
+    void release(Channel& channel, tcp::Arrival* arrival);
+    void abandon_receives(Channel& channel, std::uint32_t context);
+    void drop_unwanted_arrivals(Channel& channel);
+
+    Rank rank_;
+    JobKey key_;
+    tcp::Settings settings_;
+    std::vector<tcp::Address> own_;
+    std::vector<Peer> peers_;  // by rank
+
+    std::span<Completion> done_;  // of the poll() that runs, else empty
+    std::size_t told_ = 0;        // entries of done_ that are filled
+    Fifo<Told> backlog_;          // completions there was no room for
+    std::uint32_t polls_ = 0;
+    bool look_around_ = false;         // at the next poll, at all sockets
+    std::vector<Channel*> expecting_;  // channels with `expected` > 0
+    std::vector<std::byte> staging_;   // what was read before it is known where it belongs
+    std::vector<std::unique_ptr<Wire>> wires_;
+    std::vector<std::unique_ptr<Wire>> closed_;  // kept until the events at hand are handled
+    std::size_t unproven_ = 0;                   // wires of callers that have not proven themselves
+    int owing_ = 0;                              // channels with something to write
+    bool accepting_ = true;  // false: there was no descriptor for another caller
+
+    Pool<tcp::Post> posts_;
+    Pool<tcp::Arrival> arrivals_;
+    BlockPool blocks_;
+    Contexts contexts_;
+    std::uint64_t credit_max_;  // what one peer may have to put aside for us, and we for it
+
+    std::vector<std::unique_ptr<tcp::Listener>> listeners_;
+    tcp::Source timer_{tcp::Source::Kind::timer};
+    Fd timer_fd_;
+    std::int64_t timer_at_ns_ = 0;  // 0: not set
+    Fd events_;                     // epoll: sockets and timer
+    Fd thread_sleep_;               // epoll: events_, while the progress thread is to be woken
+    bool thread_armed_ = false;
+    bool hung_up_ = false;
+    Counters counters_;
+};
+
+}  // namespace weft
