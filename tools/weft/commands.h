@@ -10,5 +10,6 @@ void add_run(CLI::App& app);
 void add_schedule(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_info(CLI::App& app);
+void add_enter_node(CLI::App& app);
 
 }  // namespace weft

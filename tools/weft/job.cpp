@@ -29,15 +29,29 @@ namespace {
 constexpr int forwarded_signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
                                      SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH};
 constexpr int status_of_timeout = 124;
+constexpr int status_of_refusal = 2;
 constexpr double kill_after_s = 2;  // from SIGTERM to SIGKILL
 
 std::int64_t in_seconds(double seconds) {
     return now_ns() + static_cast<std::int64_t>(seconds * 1e9);
 }
 
+// The cores of each node's only rank, or of several where there are more cores than nodes.
+std::vector<std::vector<int>> cores_of_nodes(const RunOptions& options) {
+    const std::size_t nodes = static_cast<std::size_t>(options.cluster.nodes);
+    const std::vector<int>& cores = options.cores;
+    std::vector<std::vector<int>> dealt(nodes);
+    for (std::size_t i = 0; i < std::max(cores.size(), nodes) && !cores.empty(); ++i) {
+        const std::size_t node = cores.size() > nodes ? i * nodes / cores.size() : i;
+        dealt[node].push_back(cores[i % cores.size()]);
+    }
+    return dealt;
+}
+
 class Job {
   public:
-    Job(const RunOptions& options, const JobKey& key) : options_(options), cards_(key) {}
+    Job(const RunOptions& options, const Cluster* cluster, const JobKey& key)
+        : options_(options), cluster_(cluster), cards_(key) {}
     ~Job();
     Job(const Job&) = delete;
     Job& operator=(const Job&) = delete;
@@ -56,8 +70,10 @@ class Job {
     void signal_all(int signal);
     void enter(Stage stage, double seconds);
     void kill_orphans();
+    std::string who(std::size_t rank) const;
 
     const RunOptions& options_;
+    const Cluster* const cluster_;
     sigset_t outer_mask_{};
     int signal_fd_ = -1;
     std::vector<pid_t> pids_;  // by rank; 0 once reaped
@@ -95,17 +111,17 @@ int Job::run() {
         output.pump();
         output.finish();
     }
-    if (status_ != 0) kill_orphans();
+    if (status_ != 0 && cluster_ == nullptr) kill_orphans();
     return status_;
 }
 
 bool Job::start() {
-    Spawner spawner(options_, outer_mask_);
+    Spawner spawner(options_, cluster_, outer_mask_);
     for (int rank = 0; rank < options_.ranks; ++rank) {
         Spawned spawned = spawner.start(rank);
         if (spawned.pid <= 0) {
-            std::fprintf(stderr, "weft run: cannot start rank %d: %s\n", rank,
-                         std::strerror(spawned.error));
+            std::fprintf(stderr, "weft run: cannot start %s: %s\n",
+                         who(static_cast<std::size_t>(rank)).c_str(), std::strerror(spawned.error));
             status_ = 1;
             return false;
         }
@@ -187,11 +203,11 @@ void Job::on_exit(std::size_t rank, int wait_status) {
     if (number == 0 || stage_ >= Stage::terminating) return;
     if (is_killed) {
         const char* name = ::sigabbrev_np(number);
-        std::fprintf(stderr, "weft run: rank %zu killed by signal %d (%s%s)%s\n", rank, number,
-                     name != nullptr ? "SIG" : "real-time signal", name != nullptr ? name : "",
-                     WCOREDUMP(wait_status) ? ", core dumped" : "");
+        std::fprintf(stderr, "weft run: %s killed by signal %d (%s%s)%s\n", who(rank).c_str(),
+                     number, name != nullptr ? "SIG" : "real-time signal",
+                     name != nullptr ? name : "", WCOREDUMP(wait_status) ? ", core dumped" : "");
     } else {
-        std::fprintf(stderr, "weft run: rank %zu exited with status %d\n", rank, number);
+        std::fprintf(stderr, "weft run: %s exited with status %d\n", who(rank).c_str(), number);
     }
     if (stage_ != Stage::running) return;
     status_ = is_killed ? 128 + number : number;
@@ -228,7 +244,12 @@ void Job::signal_all(int signal) {
     }
 }
 
+std::string Job::who(std::size_t rank) const {
+    return options_.exec_per_node ? options_.command[0] : "rank " + std::to_string(rank);
+}
+
 // After a failure nothing of the job stays: a rank may have been a script whose program lives on.
+// (A cluster's guard does this for its nodes.)
 void Job::kill_orphans() {
     std::string list = "/proc/self/task/" + std::to_string(::getpid()) + "/children";
     for (int round = 0; round < 100; ++round) {
@@ -249,7 +270,16 @@ int run_job(const RunOptions& options) {
         std::fprintf(stderr, "weft run: %s\n", last_detail());
         return 1;
     }
-    return Job(options, key).run();
+    if (options.cluster.nodes == 0) return Job(options, nullptr, key).run();
+    Result<std::unique_ptr<Cluster>> cluster = Cluster::build(options.cluster);
+    Status status = cluster.status();
+    if (status.is_ok() && options.exec_per_node)
+        status = (*cluster)->offer(cores_of_nodes(options));
+    if (!status.is_ok()) {
+        std::fprintf(stderr, "weft run: %s\n", last_detail());
+        return status_of_refusal;
+    }
+    return Job(options, cluster->get(), key).run();
 }
 
 }  // namespace weft

@@ -13,6 +13,30 @@ cpu_set_t own_cores() {
     return cores;
 }
 
+std::vector<int> own_core_list() {
+    const cpu_set_t mine = own_cores();
+    std::vector<int> cores;
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+        if (CPU_ISSET(core, &mine)) cores.push_back(core);
+    }
+    return cores;
+}
+
+bool bind_to(const std::vector<int>& cores) {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    for (int core : cores) {
+        if (core >= 0 && core < CPU_SETSIZE) CPU_SET(core, &mask);
+    }
+    return sched_setaffinity(0, sizeof mask, &mask) == 0;
+}
+
+std::string comma_list(const std::vector<int>& numbers) {
+    std::string text;
+    for (int number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
+    return text;
+}
+
 std::string core_list(const cpu_set_t& cores) {
     std::string text;
     for (int core = 0; core < CPU_SETSIZE; ++core) {

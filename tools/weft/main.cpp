@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
     weft::add_bench(app);
     weft::add_schedule(app);
     weft::add_info(app);
+    weft::add_enter_node(app);
     CLI11_PARSE(app, argc, argv);
     return 0;
 }

@@ -9,11 +9,13 @@
 #include <cstdlib>
 #include <string>
 
+#include "weft/machine.h"
+
 namespace weft {
 namespace {
 
 // What a child was doing when it failed, as a byte before errno on the pipe.
-enum : char { bind_failed = 'b', redirect_failed = 'r', exec_failed = 'x' };
+enum : char { enter_failed = 'e', bind_failed = 'b', redirect_failed = 'r', exec_failed = 'x' };
 
 struct Report {
     char what;
@@ -24,25 +26,16 @@ void close_if_open(int fd) {
     if (fd >= 0) ::close(fd);
 }
 
-// The n-th core of the set, counting round and round.
-int core_of(const cpu_set_t& cores, int n) {
-    n %= CPU_COUNT(&cores);
-    int core = 0;
-    while (!CPU_ISSET(core, &cores) || n-- > 0) ++core;
-    return core;
-}
-
 void set_number(const char* name, int value) { ::setenv(name, std::to_string(value).c_str(), 1); }
 
 }  // namespace
 
-Spawner::Spawner(const RunOptions& options, const sigset_t& mask)
-    : options_(options), mask_(mask), launcher_(::getpid()) {
+Spawner::Spawner(const RunOptions& options, const Cluster* cluster, const sigset_t& mask)
+    : options_(options), cluster_(cluster), mask_(mask), launcher_(::getpid()) {
     for (const std::string& argument : options_.command) {
         arguments_.push_back(const_cast<char*>(argument.c_str()));
     }
     arguments_.push_back(nullptr);
-    ::sched_getaffinity(0, sizeof cores_, &cores_);
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) == 0) {
         failures_in_ = ends[0];
@@ -90,21 +83,25 @@ void Spawner::give_up(char what) {
     ::_exit(127);
 }
 
-void Spawner::become_program(int rank, int startup_fd, int out_fd, int err_fd) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != launcher_) ::_exit(127);  // it died before the line above
-
+void Spawner::become_rank(int rank, int startup_fd) {
     set_number("WEFT_RANK", rank);
     set_number("WEFT_RANKS", options_.ranks);
     set_number("WEFT_STARTUP_FD", startup_fd);
     ::fcntl(startup_fd, F_SETFD, 0);
 
-    if (options_.bind_core) {
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        if (CPU_COUNT(&cores_) > 0) CPU_SET(core_of(cores_, rank), &one);
-        if (::sched_setaffinity(0, sizeof one, &one) != 0) give_up(bind_failed);
+    const int node = rank * options_.cluster.nodes / options_.ranks;
+    if (cluster_ != nullptr && !cluster_->enter(node)) give_up(enter_failed);
+    const std::vector<int>& cores = options_.cores;
+    if (!cores.empty() && !bind_to({cores[static_cast<std::size_t>(rank) % cores.size()]})) {
+        give_up(bind_failed);
     }
+}
+
+void Spawner::become_program(int rank, int startup_fd, int out_fd, int err_fd) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != launcher_) ::_exit(127);  // it died before the line above
+
+    if (!options_.exec_per_node) become_rank(rank, startup_fd);
     if (rank > 0) {
         int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
         if (null < 0 || ::dup2(null, STDIN_FILENO) < 0) give_up(redirect_failed);
@@ -124,6 +121,7 @@ ExecFailure Spawner::exec_failure() {
     Report report{};
     if (::read(failures_in_, &report, sizeof report) != sizeof report) return {};
     switch (report.what) {
+        case enter_failed: return {report.error, "enter the node of"};
         case bind_failed: return {report.error, "bind to a core before starting"};
         case redirect_failed: return {report.error, "redirect the streams of"};
         default: return {report.error, "start"};

@@ -1,7 +1,6 @@
 // Starts the processes of a job: environment, core, standard streams, startup socket.
 #pragma once
 
-#include <sched.h>
 #include <signal.h>
 #include <sys/types.h>
 
@@ -27,7 +26,8 @@ struct ExecFailure {
 class Spawner {
   public:
     // `mask`: the signals that the program shall find blocked.
-    Spawner(const RunOptions& options, const sigset_t& mask);
+    // `cluster`: null without nodes.
+    Spawner(const RunOptions& options, const Cluster* cluster, const sigset_t& mask);
     ~Spawner();
     Spawner(const Spawner&) = delete;
     Spawner& operator=(const Spawner&) = delete;
@@ -38,13 +38,14 @@ class Spawner {
     ExecFailure exec_failure();
 
   private:
+    void become_rank(int rank, int startup_fd);
     [[noreturn]] void become_program(int rank, int startup_fd, int out_fd, int err_fd);
     [[noreturn]] void give_up(char what);
 
     const RunOptions& options_;
+    const Cluster* const cluster_;
     const sigset_t& mask_;
     std::vector<char*> arguments_;
-    cpu_set_t cores_{};
     pid_t launcher_;
     int failures_in_ = -1;  // a pipe that closes when the last child has become the program
     int failures_out_ = -1;

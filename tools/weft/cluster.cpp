@@ -1,0 +1,195 @@
+#include "weft/cluster.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "weft/iproute.h"
+#include "weft/machine.h"
+#include "weft/namespaces.h"
+
+namespace weft {
+namespace {
+
+constexpr int bridge_host = 254;  // its number in every subnet; those of the nodes begin with 1
+
+std::string number(int value) { return std::to_string(value); }
+
+std::string ipv4(int link, int host) { return "10.77." + number(link) + "." + number(host); }
+std::string ipv6(int link, int host) {
+    return "fd77:6566:740" + number(link) + "::" + number(host);
+}
+
+std::string node_name(int node) { return "node" + number(node); }
+std::string bridge(int link) { return "br" + number(link); }
+std::string interface(int link) { return "eth" + number(link); }
+std::string bridge_end(int node, int link) { return node_name(node) + "-" + interface(link); }
+
+bool kernel_has_ipv6() {
+    int is_disabled = 1;
+    std::ifstream("/proc/sys/net/ipv6/conf/all/disable_ipv6") >> is_disabled;
+    return is_disabled == 0;
+}
+
+struct Commands {
+    std::vector<std::string> ip;
+    std::vector<std::string> tc;
+
+    void address(const std::string& device, int link, int host, bool has_ipv6) {
+        ip.push_back("address add " + ipv4(link, host) + "/24 dev " + device);
+        if (has_ipv6) {  // nodad: may be used at once
+            ip.push_back("address add " + ipv6(link, host) + "/64 dev " + device + " nodad");
+        }
+    }
+    void limit(const std::string& device, const std::string& rate) {
+        if (rate.empty()) return;
+        tc.push_back("qdisc add dev " + device + " root tbf rate " + rate +
+                     " burst 128kb latency 50ms");
+    }
+    Status run(int network = -1, const std::vector<int>& lent = {}) const {
+        WEFT_RETURN_IF_NOT_OK(iproute("ip", ip, network, lent));
+        return tc.empty() ? ok : iproute("tc", tc, network);
+    }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Cluster>> Cluster::build(const ClusterOptions& options) {
+    std::unique_ptr<Cluster> cluster(new Cluster(options));
+    WEFT_RETURN_IF_NOT_OK(leave_for_own_network());
+    cluster->has_ipv6_ = kernel_has_ipv6();
+    if (!cluster->has_ipv6_) {
+        std::fprintf(stderr, "weft run: IPv6 is off here: the nodes have IPv4 addresses only\n");
+    }
+    cluster->has_sysfs_ = mount_own_sysfs();
+    if (!cluster->has_sysfs_) {
+        std::fprintf(stderr, "weft run: /sys in the nodes is that of the machine: %s\n",
+                     std::strerror(errno));
+    }
+    WEFT_RETURN_IF_NOT_OK(cluster->make_networks());
+    WEFT_RETURN_IF_NOT_OK(cluster->lay_cables());
+    for (int node = 0; node < options.nodes; ++node) {
+        WEFT_RETURN_IF_NOT_OK(cluster->bring_up(node));
+    }
+    WEFT_RETURN_IF_NOT_OK(cluster->guard_.start(cluster->networks_));
+    return cluster;
+}
+
+Cluster::~Cluster() {
+    guard_.sweep();
+    for (int network : networks_) ::close(network);
+    if (agent_ >= 0) ::close(agent_);
+}
+
+Status Cluster::make_networks() {
+    for (int node = 0; node <= options_.nodes; ++node) {
+        const int network = node < options_.nodes ? new_network() : this_network();
+        if (network < 0) {
+            return failure(WEFT_REFUSED_UNSUPPORTED,
+                           "cannot make the network namespace of node %d of %d: %s", node,
+                           options_.nodes, std::strerror(errno));
+        }
+        networks_.push_back(network);
+    }
+    return ok;
+}
+
+Status Cluster::lay_cables() const {
+    Commands commands;
+    commands.ip.push_back("link set lo up");
+    for (int link = 0; link < options_.links; ++link) {
+        commands.ip.push_back("link add " + bridge(link) + " type bridge");
+        commands.address(bridge(link), link, bridge_host, has_ipv6_);
+        commands.ip.push_back("link set " + bridge(link) + " up");
+        for (int node = 0; node < options_.nodes; ++node) {
+            const std::string end = bridge_end(node, link);
+            commands.ip.push_back("link add " + end + " type veth peer name " + interface(link) +
+                                  " netns /proc/self/fd/" +
+                                  number(networks_[static_cast<std::size_t>(node)]));
+            commands.ip.push_back("link set " + end + " master " + bridge(link) + " up");
+            commands.limit(end, options_.rate);
+        }
+    }
+    return commands.run(-1, networks_);
+}
+
+Status Cluster::bring_up(int node) const {
+    Commands commands;
+    commands.ip.push_back("link set lo up");
+    for (int link = 0; link < options_.links; ++link) {
+        commands.address(interface(link), link, node + 1, has_ipv6_);
+        commands.ip.push_back("link set " + interface(link) + " up");
+        commands.limit(interface(link), options_.rate);
+    }
+    return commands.run(networks_[static_cast<std::size_t>(node)]);
+}
+
+bool Cluster::enter(int node) const {
+    return enter_network(networks_[static_cast<std::size_t>(node)], node_name(node), has_sysfs_);
+}
+
+// What is like ssh for the caller: a launcher finds its options in front of an address.
+std::string Cluster::agent_script(const std::vector<std::vector<int>>& cores) const {
+    const std::string launcher = "/proc/" + number(::getpid());
+    std::string script =
+        "#!/bin/sh\n"
+        "# [options of ssh] ADDRESS COMMAND...: runs the command in a node of this cluster.\n"
+        "while :; do\n"
+        "    case $1 in\n"
+        "    --) shift; break ;;\n"
+        "    -[BbcDEeFIiJLlmOopQRSWw]) shift 2 ;;\n"
+        "    -*) shift ;;\n"
+        "    *) break ;;\n"
+        "    esac\n"
+        "done\n"
+        "address=${1##*@}\n"
+        "[ $# -eq 0 ] || shift\n"
+        "case $address in\n";
+    for (int node = 0; node < options_.nodes; ++node) {
+        const std::size_t at = static_cast<std::size_t>(node);
+        script += node_name(node);
+        for (int link = 0; link < options_.links; ++link) {
+            script += "|" + ipv4(link, node + 1);
+            if (has_ipv6_) script += "|" + ipv6(link, node + 1);
+        }
+        script += ") set -- ";
+        if (has_sysfs_) script += "--sysfs ";
+        if (!cores[at].empty()) script += "--cores " + comma_list(cores[at]) + " ";
+        script += "-- " + launcher + "/fd/" + number(networks_[at]) + " " + node_name(node) +
+                  " \"${*:-exec sh}\" ;;\n";
+    }
+    script +=
+        "*) echo \"weft: no node of this cluster has the address '$address'\" >&2; exit 255 ;;\n"
+        "esac\n"
+        "exec " +
+        launcher + "/exe enter-node \"$@\"\n";
+    return script;
+}
+
+Status Cluster::offer(const std::vector<std::vector<int>>& cores) {
+    const std::string script = agent_script(cores);
+    agent_ = ::memfd_create("weft-agent", MFD_CLOEXEC);
+    if (agent_ < 0 ||
+        ::write(agent_, script.data(), script.size()) != static_cast<ssize_t>(script.size())) {
+        return failure(WEFT_REFUSED_UNSUPPORTED, "cannot write the agent of --exec-per-node: %s",
+                       std::strerror(errno));
+    }
+    std::string nodes;
+    for (int node = 0; node < options_.nodes; ++node) {
+        nodes += (node > 0 ? "," : "") + ipv4(0, node + 1);
+    }
+    const std::string agent = "/proc/" + number(::getpid()) + "/fd/" + number(agent_);
+    ::setenv("WEFT_CLUSTER_AGENT", agent.c_str(), 1);
+    ::setenv("WEFT_CLUSTER_NODES", nodes.c_str(), 1);
+    ::setenv("WEFT_CLUSTER_ADDRESS", ipv4(0, bridge_host).c_str(), 1);
+    ::setenv("WEFT_CLUSTER_INTERFACE", bridge(0).c_str(), 1);
+    ::setenv("WEFT_CLUSTER_SUBNET", (ipv4(0, 0) + "/24").c_str(), 1);
+    return ok;
+}
+
+}  // namespace weft

@@ -1,0 +1,54 @@
+// An emulated cluster: every node is a network namespace with its own addresses and host name, joined
+// to the others by bridges in the launcher's own namespace, over links of a limited rate.
+// Not thread safe. The machine's own network is not touched; what the nodes are made of ends with the
+// last process in them, and Guard ends those.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/guard.h"
+
+namespace weft {
+
+inline constexpr int cluster_nodes_max = 250;
+inline constexpr int cluster_links_max = 8;
+
+struct ClusterOptions {
+    int nodes = 0;     // 0: no cluster
+    std::string rate;  // of each link and direction, as tc reads it; empty: not limited
+    int links = 1;     // per node, each with a bridge and a subnet of its own
+};
+
+class Cluster {
+  public:
+    // Moves this process into the bridges' namespace, for good, even where it fails.
+    static Result<std::unique_ptr<Cluster>> build(const ClusterOptions& options);
+    ~Cluster();
+    Cluster(const Cluster&) = delete;
+    Cluster& operator=(const Cluster&) = delete;
+
+    // Moves the calling process, a child of the builder, into a node. False and errno on failure.
+    bool enter(int node) const;
+
+    // Tells a launcher, by environment variables, where the nodes are and how to start something
+    // there. `cores[node]` are those that it is then bound to; none: not bound. Call it once.
+    Status offer(const std::vector<std::vector<int>>& cores);
+
+  private:
+    explicit Cluster(const ClusterOptions& options) : options_(options) {}
+    Status make_networks();
+    Status lay_cables() const;
+    Status bring_up(int node) const;
+    std::string agent_script(const std::vector<std::vector<int>>& cores) const;
+
+    const ClusterOptions options_;
+    bool has_sysfs_ = false;
+    bool has_ipv6_ = false;
+    std::vector<int> networks_;  // of the nodes, then that of the bridges
+    int agent_ = -1;             // a script without a name
+    Guard guard_;
+};
+
+}  // namespace weft

@@ -1,0 +1,108 @@
+#include "weft/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace weft {
+namespace {
+
+constexpr int rounds_max =
+    500;  // of 10 ms: what SIGKILL does not end by then is stuck in the kernel
+
+using Identity = std::pair<dev_t, ino_t>;
+
+Identity identity(const struct stat& file) { return {file.st_dev, file.st_ino}; }
+
+// The processes that are in one of the networks.
+std::vector<pid_t> inhabitants(const std::vector<Identity>& networks) {
+    std::vector<pid_t> found;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry("/proc", error), end; entry != end;
+         entry.increment(error)) {
+        const pid_t pid = std::atoi(entry->path().filename().c_str());
+        struct stat file {};
+        if (pid <= 0 || ::stat((entry->path() / "ns/net").c_str(), &file) != 0) continue;
+        if (std::find(networks.begin(), networks.end(), identity(file)) != networks.end()) {
+            found.push_back(pid);
+        }
+    }
+    return found;
+}
+
+// Holds on to nothing of the launcher's but these: neither its output nor what it has inherited.
+void keep_only(std::vector<int> fds) {
+    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, fd);
+    std::sort(fds.begin(), fds.end());
+    int next = STDERR_FILENO + 1;
+    for (int fd : fds) {
+        if (fd > next) ::close_range(static_cast<unsigned>(next), static_cast<unsigned>(fd - 1), 0);
+        next = fd + 1;
+    }
+    ::close_range(static_cast<unsigned>(next), ~0u, 0);
+}
+
+[[noreturn]] void keep_guard(int launcher_alive, pid_t launcher, std::vector<int> networks) {
+    ::setsid();  // out of the reach of the terminal's signals
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_BLOCK, &all, nullptr);
+    ::prctl(PR_SET_NAME, "weft-guard");
+
+    std::vector<Identity> identities;
+    for (int network : networks) {
+        struct stat file {};
+        if (::fstat(network, &file) == 0) identities.push_back(identity(file));
+    }
+    // The networks stay open: their identities must not become those of others meanwhile.
+    networks.push_back(launcher_alive);
+    keep_only(std::move(networks));
+
+    char byte;
+    while (::read(launcher_alive, &byte, 1) < 0 && errno == EINTR) {
+    }
+    for (int round = 0; round < rounds_max; ++round) {
+        bool is_empty = true;
+        for (pid_t pid : inhabitants(identities)) {
+            if (pid == launcher || pid == ::getpid()) continue;
+            is_empty = false;
+            ::kill(pid, SIGKILL);
+        }
+        if (is_empty) break;
+        ::usleep(10'000);
+    }
+    ::_exit(0);
+}
+
+}  // namespace
+
+Status Guard::start(const std::vector<int>& networks) {
+    int ends[2] = {-1, -1};
+    const pid_t launcher = ::getpid();
+    if (::pipe2(ends, O_CLOEXEC) == 0) pid_ = ::fork();
+    if (pid_ == 0) keep_guard(ends[0], launcher, networks);
+    const int error = errno;
+    if (ends[0] >= 0) ::close(ends[0]);
+    alive_ = ends[1];
+    if (pid_ > 0) return ok;
+    return failure(WEFT_REFUSED_UNSUPPORTED, "cannot start the guard of the nodes: %s",
+                   std::strerror(error));
+}
+
+void Guard::sweep() {
+    if (alive_ >= 0) ::close(std::exchange(alive_, -1));
+    if (pid_ > 0) ::waitpid(std::exchange(pid_, -1), nullptr, 0);
+}
+
+}  // namespace weft

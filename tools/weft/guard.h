@@ -1,0 +1,31 @@
+// A process that outlives this one just long enough to end whatever still runs in some network
+// namespaces, however this one ends. Not thread safe.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+#include "base/status.h"
+
+namespace weft {
+
+class Guard {
+  public:
+    Guard() = default;
+    ~Guard() { sweep(); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+    // From now on nothing in these network namespaces outlives this process.
+    Status start(const std::vector<int>& networks);
+
+    // Ends everything in them now, this process excepted, and waits for it.
+    void sweep();
+
+  private:
+    int alive_ = -1;  // a pipe that closes when this process ends
+    pid_t pid_ = -1;
+};
+
+}  // namespace weft
