@@ -44,11 +44,12 @@ Status leave_for_own_network() {
     const bool is_alone = ::unshare(own_network) == 0 ||
                           (errno == EPERM && become_root() && ::unshare(own_network) == 0);
     if (is_alone && keep_mounts_private()) return ok;
-    return failure(
-        WEFT_REFUSED_UNSUPPORTED,
-        "--nodes needs network namespaces, as root or through a user namespace, and this "
-        "system permits neither here: %s",
-        std::strerror(errno));
+    const char* reason = errno == ENOSPC ? "the limit of namespaces is reached (/proc/sys/user)"
+                                         : std::strerror(errno);
+    return failure(WEFT_REFUSED_UNSUPPORTED,
+                   "--nodes needs network namespaces, as root or through a user namespace, and "
+                   "this system gives neither: %s",
+                   reason);
 }
 
 int this_network() { return ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC); }

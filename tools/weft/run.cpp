@@ -2,6 +2,7 @@
 #include "weft/run.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <regex>
 
@@ -14,20 +15,20 @@ namespace {
 
 // "1gbit": what tc would take for a rate of nothing, or for bytes, is refused.
 std::string rate_problem(const std::string& rate) {
-    static const std::regex form("([0-9]+(\\.[0-9]+)?)[kmgt]?bit");
-    std::smatch parts;
-    if (std::regex_match(rate, parts, form) && std::stod(parts[1]) > 0) return "";
+    static const std::regex form("[0-9]+(\\.[0-9]+)?[kmgt]?bit");
+    if (std::regex_match(rate, form) && std::strtod(rate.c_str(), nullptr) > 0) return "";
     return "'" + rate + "'; expected a rate like 1gbit, 2.5gbit or 100mbit";
 }
 
 // The first of the cores that cannot be had.
 std::string cores_problem(const std::vector<int>& cores) {
     const std::vector<int> own = own_core_list();
+    const std::string have = core_list(own_cores());
     auto wrong =
         std::find_if(cores.begin(), cores.end(), [](int core) { return !bind_to({core}); });
     bind_to(own);
     if (wrong == cores.end()) return "";
-    return "no core " + std::to_string(*wrong) + " here; this process has " + comma_list(own);
+    return "no core " + std::to_string(*wrong) + " here; this process has " + have;
 }
 
 // What no single option can see.
