@@ -32,7 +32,14 @@ extern "C" {
  */
 WEFT_API weft_status weft_ibarrier(weft_comm comm, weft_request* request);
 
-/** As weft_ibarrier followed by weft_wait; weft_interrupt() does not end it. */
+/**
+ * As weft_ibarrier followed by weft_wait. What holds for all blocking forms:
+ *
+ * Returns   as the nonblocking form, or as weft_wait; weft_interrupt() does not end it.
+ *           WEFT_BROKEN_TIMEOUT: WEFT_TIMEOUT has passed; the detail names late ranks. No request is
+ *           left to come back with, so `comm` is broken on every rank, as by the death of a rank: the
+ *           buffers are the caller's again, and what was to be received is undefined.
+ */
 WEFT_API weft_status weft_barrier(weft_comm comm);
 
 /**
@@ -51,7 +58,7 @@ WEFT_API weft_status weft_barrier(weft_comm comm);
 WEFT_API weft_status weft_ibcast(void* buf, size_t count, weft_type type, int root, weft_comm comm,
                                  weft_request* request);
 
-/** As weft_ibcast followed by weft_wait; weft_interrupt() does not end it. */
+/** As weft_ibcast followed by weft_wait; see weft_barrier. */
 WEFT_API weft_status weft_bcast(void* buf, size_t count, weft_type type, int root, weft_comm comm);
 
 /**
@@ -71,7 +78,7 @@ WEFT_API weft_status weft_bcast(void* buf, size_t count, weft_type type, int roo
 WEFT_API weft_status weft_iallgather(const void* send_buf, void* recv_buf, size_t count,
                                      weft_type type, weft_comm comm, weft_request* request);
 
-/** As weft_iallgather followed by weft_wait; weft_interrupt() does not end it. */
+/** As weft_iallgather followed by weft_wait; see weft_barrier. */
 WEFT_API weft_status weft_allgather(const void* send_buf, void* recv_buf, size_t count,
                                     weft_type type, weft_comm comm);
 
@@ -93,7 +100,7 @@ WEFT_API weft_status weft_allgather(const void* send_buf, void* recv_buf, size_t
 WEFT_API weft_status weft_igather(const void* send_buf, void* recv_buf, size_t count,
                                   weft_type type, int root, weft_comm comm, weft_request* request);
 
-/** As weft_igather followed by weft_wait; weft_interrupt() does not end it. */
+/** As weft_igather followed by weft_wait; see weft_barrier. */
 WEFT_API weft_status weft_gather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                                  int root, weft_comm comm);
 
@@ -115,7 +122,7 @@ WEFT_API weft_status weft_gather(const void* send_buf, void* recv_buf, size_t co
 WEFT_API weft_status weft_iscatter(const void* send_buf, void* recv_buf, size_t count,
                                    weft_type type, int root, weft_comm comm, weft_request* request);
 
-/** As weft_iscatter followed by weft_wait; weft_interrupt() does not end it. */
+/** As weft_iscatter followed by weft_wait; see weft_barrier. */
 WEFT_API weft_status weft_scatter(const void* send_buf, void* recv_buf, size_t count,
                                   weft_type type, int root, weft_comm comm);
 
@@ -137,7 +144,7 @@ WEFT_API weft_status weft_scatter(const void* send_buf, void* recv_buf, size_t c
 WEFT_API weft_status weft_ialltoall(const void* send_buf, void* recv_buf, size_t count,
                                     weft_type type, weft_comm comm, weft_request* request);
 
-/** As weft_ialltoall followed by weft_wait; weft_interrupt() does not end it. */
+/** As weft_ialltoall followed by weft_wait; see weft_barrier. */
 WEFT_API weft_status weft_alltoall(const void* send_buf, void* recv_buf, size_t count,
                                    weft_type type, weft_comm comm);
 
@@ -160,7 +167,7 @@ WEFT_API weft_status weft_ireduce(const void* send_buf, void* recv_buf, size_t c
                                   weft_type type, weft_op op, int root, weft_comm comm,
                                   weft_request* request);
 
-/** As weft_ireduce followed by weft_wait; weft_interrupt() does not end it. */
+/** As weft_ireduce followed by weft_wait; see weft_barrier. */
 WEFT_API weft_status weft_reduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                                  weft_op op, int root, weft_comm comm);
 
@@ -183,7 +190,7 @@ WEFT_API weft_status weft_iallreduce(const void* send_buf, void* recv_buf, size_
                                      weft_type type, weft_op op, weft_comm comm,
                                      weft_request* request);
 
-/** As weft_iallreduce followed by weft_wait; weft_interrupt() does not end it. */
+/** As weft_iallreduce followed by weft_wait; see weft_barrier. */
 WEFT_API weft_status weft_allreduce(const void* send_buf, void* recv_buf, size_t count,
                                     weft_type type, weft_op op, weft_comm comm);
 

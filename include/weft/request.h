@@ -84,7 +84,8 @@ WEFT_API weft_status weft_test(weft_request* request);
  *
  * Calling   any thread.
  * Returns   as weft_test, never WEFT_PENDING. WEFT_INTERRUPTED: weft_interrupt() was called;
- *           *request is still pending.
+ *           *request is still pending. WEFT_TIMED_OUT: the time that WEFT_TIMEOUT gives every wait
+ *           without a deadline has passed; as from weft_wait_until.
  * Source    MPI-5.0 section 3.7.3
  */
 WEFT_API weft_status weft_wait(weft_request* request);
@@ -119,7 +120,8 @@ WEFT_API weft_status weft_testall(size_t count, weft_request* requests, weft_sta
  *
  * Shapes    as weft_testall.
  * Calling   any thread.
- * Returns   as weft_testall, never WEFT_PENDING. WEFT_INTERRUPTED: none was completed.
+ * Returns   as weft_testall, never WEFT_PENDING. WEFT_INTERRUPTED, WEFT_TIMED_OUT (see weft_wait):
+ *           none was completed.
  * Source    MPI-5.0 section 3.7.5
  */
 WEFT_API weft_status weft_waitall(size_t count, weft_request* requests, weft_status* statuses);
@@ -148,8 +150,8 @@ WEFT_API weft_status weft_testany(size_t count, weft_request* requests, size_t* 
  *
  * Shapes    as weft_testany.
  * Calling   any thread.
- * Returns   as weft_testany, never WEFT_PENDING. WEFT_INTERRUPTED: none was completed, *index is
- *           WEFT_NONE.
+ * Returns   as weft_testany, never WEFT_PENDING. WEFT_INTERRUPTED, WEFT_TIMED_OUT (see weft_wait):
+ *           none was completed, *index is WEFT_NONE.
  * Source    MPI-5.0 section 3.7.5
  */
 WEFT_API weft_status weft_waitany(size_t count, weft_request* requests, size_t* index);
@@ -173,8 +175,8 @@ WEFT_API weft_status weft_testsome(size_t count, weft_request* requests, size_t*
  *
  * Shapes    as weft_testsome.
  * Calling   any thread.
- * Returns   as weft_testsome, never WEFT_PENDING. WEFT_INTERRUPTED: none was completed, *completed
- *           is 0.
+ * Returns   as weft_testsome, never WEFT_PENDING. WEFT_INTERRUPTED, WEFT_TIMED_OUT (see weft_wait):
+ *           none was completed, *completed is 0.
  * Source    MPI-5.0 section 3.7.5
  */
 WEFT_API weft_status weft_waitsome(size_t count, weft_request* requests, size_t* completed,

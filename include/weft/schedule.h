@@ -174,8 +174,9 @@ WEFT_API weft_status weft_schedule_seal(weft_schedule schedule);
  * Cost      every rank gets the schedules of all; meant for development.
  * Returns   the same on every rank. WEFT_OK: proved. WEFT_REFUSED_ARGUMENT: the detail names the
  *           operations, as "hazard: operation 0 of rank 1 (recv recv[0..8) <- rank 0) and ...".
- *           WEFT_BROKEN_*: the communicator is broken. On this rank alone, and before the others
- *           are told anything: WEFT_REFUSED_STATE: the schedule is open.
+ *           WEFT_BROKEN_*: the communicator is broken (WEFT_BROKEN_TIMEOUT: see weft_barrier).
+ *           On this rank alone, and before the others are told anything: WEFT_REFUSED_STATE: the
+ *           schedule is open.
  */
 WEFT_API weft_status weft_schedule_check(weft_schedule schedule);
 

@@ -212,7 +212,8 @@ inline Clock::time_point after(std::chrono::nanoseconds timeout) {
 // When it ends, or another is assigned to it, it first waits: the buffers are lent to the operation.
 // That is soon, because every other rank starts the operation too or leaves the job. Call wait()
 // to learn the outcome: a failure that nobody asked for calls std::terminate, which shows the
-// sentence, or is dropped when an exception is on its way already.
+// sentence, or is dropped when an exception is on its way already. When WEFT_TIMEOUT passes first
+// the program is terminated in any case: the operation would go on in buffers that are gone.
 class [[nodiscard]] Request {
   public:
     Request() noexcept = default;
@@ -231,6 +232,7 @@ class [[nodiscard]] Request {
             while (status == WEFT_INTERRUPTED) status = weft_wait(&handle_);
             weft_interrupt();  // for a wait that can tell the program
         }
+        if (status == WEFT_TIMED_OUT) check(status);  // terminates: the buffers are still lent
         detail::check_at_end(status);
         detail::check_at_end(weft_request_free(&handle_));
     }

@@ -2,7 +2,6 @@
 #include "weft/collective.h"
 
 #include "c_api/guard.h"
-#include "communicator/request_list.h"
 
 using namespace weft;
 
@@ -40,14 +39,9 @@ weft_status init(const char* function, const Call& call, weft_comm comm, weft_re
 
 weft_status start_and_wait(const char* function, const Call& call, weft_comm comm) {
     return c_api::guarded_communicator(
-        function, comm, [&](Process& process, Communicator& communicator) -> Status {
+        function, comm, [&](Process&, Communicator& communicator) -> Status {
             Result<Request*> started = communicator.start(call);
-            if (!started.is_ok()) return started.status();
-            weft_request request = handle(process, **started);
-            RequestList list(process, &request);
-            // The caller would have no handle to come back with.
-            WEFT_RETURN_IF_NOT_OK(list.wait(Enough::all, {.interruptible = false}));
-            return list.settle_all(nullptr);
+            return started.is_ok() ? communicator.finish(**started) : started.status();
         });
 }
 

@@ -79,8 +79,13 @@ weft_status weft_finalize(void) {
             }
             // What ended operations still owe to their peers.
             Executor& executor = process->executor();
-            (void)process->engine().wait_until([&] { return !executor.has_work(); },
-                                               {.interruptible = false});
+            if (process->engine().wait_until([&] { return !executor.has_work(); },
+                                             {.interruptible = false}) == WEFT_TIMED_OUT) {
+                process.release();
+                return failure(WEFT_TIMED_OUT,
+                               "%s of the job did not take what ended operations owe",
+                               listed(executor.owed_ranks()).c_str());
+            }
         }
         process_pointer.store(nullptr, std::memory_order_release);
         finalized = true;

@@ -152,9 +152,9 @@ weft_status weft_schedule_check(weft_schedule schedule) {
     const char* function = "weft_schedule_check";
     std::vector<Schedule> schedules;
     weft_status collected =
-        on_schedule(function, schedule, [&](Process& process, OwnSchedule& own) -> Status {
+        on_schedule(function, schedule, [&](Process&, OwnSchedule& own) -> Status {
             WEFT_RETURN_IF_NOT_OK(own.check_sealed());
-            Result<std::vector<Schedule>> all = collect_schedules(process, own);
+            Result<std::vector<Schedule>> all = collect_schedules(own);
             if (all.is_ok()) schedules = std::move(*all);
             return all.status();
         });

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-Result<std::vector<Schedule>> collect_schedules(Process& process, const OwnSchedule& own) {
+Result<std::vector<Schedule>> collect_schedules(const OwnSchedule& own) {
     Communicator& communicator = own.communicator();
     Keeping keeping(communicator);
     std::vector<std::byte> mine = pack(own.schedule());
@@ -17,13 +17,13 @@ Result<std::vector<Schedule>> collect_schedules(Process& process, const OwnSched
     const std::size_t size = mine.size();
     std::vector<std::size_t> sizes(ranks);
     WEFT_RETURN_IF_NOT_OK(
-        tell_all(process, communicator, "schedule_check", &size, sizes.data(), sizeof size));
+        tell_all(communicator, "schedule_check", &size, sizes.data(), sizeof size));
 
     const std::size_t largest = *std::ranges::max_element(sizes);
     mine.resize(largest);
     std::vector<std::byte> all(largest * ranks);
     WEFT_RETURN_IF_NOT_OK(
-        tell_all(process, communicator, "schedule_check", mine.data(), all.data(), largest));
+        tell_all(communicator, "schedule_check", mine.data(), all.data(), largest));
 
     std::vector<Schedule> schedules;
     for (std::size_t r = 0; r < ranks; ++r) {

@@ -10,7 +10,7 @@ namespace weft {
 
 // The schedules of all ranks, by rank. Collective; the engine is let go of meanwhile, and another
 // thread may free `own`. REQUIRES: sealed.
-Result<std::vector<Schedule>> collect_schedules(Process& process, const OwnSchedule& own);
+Result<std::vector<Schedule>> collect_schedules(const OwnSchedule& own);
 
 // Refuses schedules with a flaw; the sentence names the operations. Needs no engine.
 Status check_schedules(std::span<const Schedule> schedules);

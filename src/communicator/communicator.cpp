@@ -117,6 +117,34 @@ Status Communicator::broken_status(const std::string& what, const Failure& faile
         case WEFT_BROKEN_MESSAGE:
             return failure_of_rank(failed.code, failed.rank,
                                    "%s on %s: rank %d of the job sent %lld bytes where %lld were "
+Status Communicator::finish(Request& request) {
+    const weft_status waited =
+        process_.engine().wait_until([&] { return request.is_done(); }, {.interruptible = false});
+    if (waited != WEFT_TIMED_OUT) return settle(request);
+    const std::string awaited = request.awaited();
+    process_.executor().break_group(group_, {WEFT_BROKEN_TIMEOUT, late_rank(request), 0, 0});
+    Status outcome = settle(request);
+    if (!awaited.empty()) append_detail("; it %s", awaited.c_str());
+    return outcome;
+}
+
+// The first rank of the job that keeps the request, or what was started before it.
+Rank Communicator::late_rank(const Request& request) const {
+    auto first_late = [](const Run& run) {
+        for (bool sends : {false, true}) {
+            const std::vector<Rank> late = run.late_peers(sends);
+            if (!late.empty()) return late.front();
+        }
+        return Rank{-1};
+    };
+    Rank late = first_late(request);
+    for (Run* run = process_.executor().first_active(); run && late < 0;
+         run = Executor::next_active(*run)) {
+        if (&run->stream()->group() == &group_) late = first_late(*run);
+    }
+    return late;
+}
+
                                    "expected; the calls do not match",
                                    what.c_str(), name_.c_str(), failed.rank,
                                    static_cast<long long>(failed.sent_bytes),

@@ -44,6 +44,11 @@ class Communicator {
     // persistent; otherwise its handles are invalid.
     Status settle(Request& request);
 
+    // Waits for a started request that the program has no handle of, and settles it. When
+    // WEFT_TIMEOUT passes first the communicator breaks: nobody could come back for the request, and
+    // its buffers are the caller's again.
+    Status finish(Request& request);
+
     // Requests that are not settled, persistent ones that are not freed, and whoever else needs it,
     // keep a freed communicator: the last one to let go of it ends it.
     void keep() { ++keepers_; }
@@ -67,6 +72,7 @@ class Communicator {
     Request& take(Prepared& prepared);
 
     Process& process_;
+    Rank late_rank(const Request& request) const;
     Group group_;
     Place place_;
     std::string name_;

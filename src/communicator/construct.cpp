@@ -41,11 +41,10 @@ class Expecting {
 };
 
 // By rank of the parent.
-Result<std::vector<Record>> swap_records(Process& process, Communicator& parent,
-                                         const Record& mine) {
+Result<std::vector<Record>> swap_records(Communicator& parent, const Record& mine) {
     std::vector<Record> records(static_cast<std::size_t>(parent.ranks()));
     WEFT_RETURN_IF_NOT_OK(
-        tell_all(process, parent, name_of(mine.call.kind), &mine, records.data(), sizeof mine));
+        tell_all(parent, name_of(mine.call.kind), &mine, records.data(), sizeof mine));
     return records;
 }
 
@@ -97,7 +96,7 @@ Result<Communicator*> construct(Process& process, Communicator& parent, Construc
     Keeping keeping(parent);
     Expecting expecting(process.executor());
     Record record{mine, parent.rank() == 0 ? process.take_context() : 0};
-    Result<std::vector<Record>> records = swap_records(process, parent, record);
+    Result<std::vector<Record>> records = swap_records(parent, record);
     if (!records.is_ok()) return records.status();
     WEFT_RETURN_IF_NOT_OK(check_records(*records, parent.group()));
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/setting.h"
 #include "communicator/card.h"
 #include "communicator/transports.h"
 #include "startup/startup.h"
@@ -53,6 +54,10 @@ Result<std::unique_ptr<Process>> join_job() {
     Result<Selector> selector = Selector::from_environment();
     if (!selector.is_ok()) return selector.status();
     parts.selector = *selector;
+
+    Setting timeout = seconds_setting("WEFT_TIMEOUT");
+    if (!timeout.is_ok()) return timeout.status();
+    parts.engine.timeout_ns = timeout->value_or(Engine::no_deadline);
 
     Result<std::unique_ptr<Startup>> startup = startup_from_environment();
     if (!startup.is_ok()) return startup.status();

@@ -18,6 +18,27 @@ std::string Request::description() const {
     return name() + " of " + size + " on " + communicator->name();
 }
 
+std::string Request::awaited() const {
+    std::string text;
+    const std::vector<Rank> senders = late_peers(/*sends=*/false);
+    const std::vector<Rank> receivers = late_peers(/*sends=*/true);
+    if (!senders.empty()) text += "awaits messages of " + listed(senders);
+    if (!senders.empty() && !receivers.empty()) text += " and ";
+    if (!receivers.empty()) text += "has messages for " + listed(receivers) + " to take";
+    return text;
+}
+
+std::string listed(const std::vector<Rank>& ranks) {
+    constexpr std::size_t listed_max = 4;
+    std::string list = ranks.size() > 1 ? "ranks " : "rank ";
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        if (i > 0) list += ", ";
+        if (i == listed_max) return list + "...";
+        list += std::to_string(ranks[i]);
+    }
+    return list;
+}
+
 Prepared::~Prepared() {
     for (const auto& request : requests) table.remove(request->place);
 }

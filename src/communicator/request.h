@@ -20,6 +20,9 @@ namespace weft {
 struct Prepared;
 class Communicator;
 
+// "rank 1", "ranks 1, 2, 3, 4, ..."
+std::string listed(const std::vector<Rank>& ranks);
+
 struct Request : Run {
     explicit Request(Prepared& prepared);
 
@@ -38,6 +41,9 @@ struct Request : Run {
     std::string name() const;
     // "allreduce of 12 bytes on world", "schedule of 4 operations on world"
     std::string description() const;
+    // "awaits messages of ranks 1, 2 and has messages for rank 3 to take"; "" when only earlier
+    // operations keep it.
+    std::string awaited() const;
 
     Prepared& home;
     Communicator* communicator = nullptr;

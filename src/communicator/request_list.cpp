@@ -5,28 +5,7 @@
 namespace weft {
 namespace {
 
-constexpr int listed_max = 4;  // ranks or operations in a sentence
-
-std::string listed(const std::vector<Rank>& ranks) {
-    std::string list = ranks.size() > 1 ? "ranks " : "rank ";
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-        if (i > 0) list += ", ";
-        if (i == listed_max) return list + "...";
-        list += std::to_string(ranks[i]);
-    }
-    return list;
-}
-
-// "iallreduce of 12 bytes on world awaits messages of ranks 1, 2"
-std::string described_wait(const Request& request) {
-    std::string text = request.description();
-    std::vector<Rank> senders = request.late_peers(/*sends=*/false);
-    std::vector<Rank> receivers = request.late_peers(/*sends=*/true);
-    if (!senders.empty()) text += " awaits messages of " + listed(senders);
-    if (!senders.empty() && !receivers.empty()) text += " and";
-    if (!receivers.empty()) text += " has messages for " + listed(receivers) + " to take";
-    return text;
-}
+constexpr int listed_max = 4;  // operations in a sentence
 
 }  // namespace
 
@@ -149,7 +128,8 @@ Status RequestList::timed_out() const {
             text += "...";
             break;
         }
-        text += described_wait(*request);
+        text += request->description();
+        if (std::string awaited = request->awaited(); !awaited.empty()) text += " " + awaited;
     }
     return failure(WEFT_TIMED_OUT, "%s", text.c_str());
 }

@@ -2,8 +2,8 @@
 
 namespace weft {
 
-Status tell_all(Process& process, Communicator& communicator, const char* what, const void* mine,
-                void* all, std::size_t bytes) {
+Status tell_all(Communicator& communicator, const char* what, const void* mine, void* all,
+                std::size_t bytes) {
     Result<Request*> started = communicator.start({.collective = Collective::allgather,
                                                    .send_buf = mine,
                                                    .recv_buf = all,
@@ -14,9 +14,8 @@ Status tell_all(Process& process, Communicator& communicator, const char* what, 
         if (!started.status().is_broken()) return started.status();
         return communicator.broken_status(what, failed);
     }
-    Request& request = **started;
-    (void)process.engine().wait_until([&] { return request.is_done(); }, {.interruptible = false});
-    (void)communicator.settle(request);
+    Status outcome = communicator.finish(**started);
+    if (outcome.code == WEFT_BROKEN_TIMEOUT) return outcome;
     // Also when this rank's part had gone well: the others were told that it has not got what the
     // call makes, so it must not (see Executor::take_news).
     return failed.code == WEFT_OK ? ok : communicator.broken_status(what, failed);

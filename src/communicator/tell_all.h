@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "communicator/process.h"
+#include "communicator/communicator.h"
 
 namespace weft {
 
@@ -11,7 +11,7 @@ namespace weft {
 // let go of meanwhile. `what` is the call's name for sentences.
 // Fails when the communicator is broken, also when this rank's part had gone well.
 // REQUIRES: the caller keeps the communicator.
-Status tell_all(Process& process, Communicator& communicator, const char* what, const void* mine,
-                void* all, std::size_t bytes);
+Status tell_all(Communicator& communicator, const char* what, const void* mine, void* all,
+                std::size_t bytes);
 
 }  // namespace weft

@@ -50,6 +50,7 @@ Engine::Engine(Executor& executor, std::vector<Transport*> transports, Options o
       transports_(std::move(transports)),
       kind_(options.kind),
       may_spin_(options.may_spin),
+      timeout_ns_(options.timeout_ns),
       spin_ns_(spin_max_ns / 4) {}
 
 Engine::~Engine() { change_kind(EngineKind::manual); }
@@ -149,6 +150,9 @@ bool Engine::take_interrupt() {
 }
 
 weft_status Engine::wait(DonePointer done, void* context, Patience patience) {
+    if (timeout_ns_ != no_deadline && patience.deadline_ns == no_deadline && !done(context)) {
+        patience.deadline_ns = now_ns() + timeout_ns_;
+    }
     while (!done(context)) {
         if (!leader_) return lead(done, context, patience);
         if (patience.interruptible && take_interrupt()) return WEFT_INTERRUPTED;

@@ -34,9 +34,12 @@ enum class EngineKind : std::uint8_t { manual, thread, thread_poll };
 
 class Engine {
   public:
+    static constexpr std::int64_t no_deadline = std::numeric_limits<std::int64_t>::max();
+
     struct Options {
         EngineKind kind = EngineKind::thread;
         bool may_spin = true;  // false: more ranks than cores, spinning takes time from others
+        std::int64_t timeout_ns = no_deadline;  // of waits that have no deadline of their own
     };
 
     Engine(Executor& executor, std::vector<Transport*> transports, Options options);
@@ -70,10 +73,10 @@ class Engine {
     std::uint64_t finished();
 
     // What else ends a wait.
-    static constexpr std::int64_t no_deadline = std::numeric_limits<std::int64_t>::max();
     struct Patience {
         bool interruptible = true;
-        std::int64_t deadline_ns = no_deadline;  // on the monotonic clock
+        std::int64_t deadline_ns =
+            no_deadline;  // on the monotonic clock; none: Options::timeout_ns
     };
 
     // Inside a Hold: drive, spin and finally sleep until `done()` is true; evaluated with the lock
@@ -111,6 +114,7 @@ class Engine {
     std::vector<Transport*> transports_;
     std::atomic<EngineKind> kind_;
     bool may_spin_;
+    const std::int64_t timeout_ns_;
 
     Lock lock_;
     std::atomic<int> contenders_{0};  // threads that wait for the lock: a spinning holder yields

@@ -77,6 +77,13 @@ bool Executor::has_work() const {
 }
 
 void Executor::poll_all(bool& moved) {
+std::vector<Rank> Executor::owed_ranks() const {
+    std::vector<Rank> ranks;
+    for (const Transport* transport : transports_) transport->list_owed(ranks);
+    std::ranges::sort(ranks);
+    return ranks;
+}
+
     std::uint64_t pieces = 0;
     for (Transport* transport : transports_) {
         std::size_t n;
@@ -496,7 +503,6 @@ void Executor::break_context(std::uint32_t context, const Failure& failure) {
     if (expected_groups_ > 0) early_news_.push_back({context, failure});
 }
 
-// Ends every run of the group with this failure, tells the other members, and forgets its messages.
 void Executor::break_group(Group& group, const Failure& failure) {
     if (group.broken.code != WEFT_OK) return;
     group.broken = failure;

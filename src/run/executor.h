@@ -36,6 +36,9 @@ class Executor {
 
     // From now on failures reach the group.
     void add_group(Group& group);
+    // Ends every run of the group with this failure, tells the other members, and forgets its
+    // messages. The first failure of a group is the one that counts.
+    void break_group(Group& group, const Failure& failure);
     // Before a group ends that has no runs: what still comes for it is dropped.
     void remove_group(Group& group);
 
@@ -56,6 +59,8 @@ class Executor {
     std::uint64_t started() const { return started_; }
     // Whether a transport has something to do that no arrival will announce.
     bool has_work() const;
+    // For which ranks of the job that is, as far as the transports can tell; sorted.
+    std::vector<Rank> owed_ranks() const;
     // Whether anything is left to advance: runs, or what ended runs owe to others.
     bool is_pending() const { return active_ > 0 || has_work(); }
     // Counts the pieces of large messages that all transports have moved.
@@ -81,7 +86,6 @@ class Executor {
     void poll_all(bool& moved);
     void expect_news(Rank peer);
     void take_news(Rank from);
-    void break_group(Group& group, const Failure& failure);
     void break_context(std::uint32_t context, const Failure& failure);
     bool has_lost_member(const Group& group, Failure& failure) const;
     Instance instance(const Run& run, const Run::RepeatState& state, OpId op,

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/status.h"
@@ -119,6 +120,9 @@ class Transport {
 
     // poll() has something to do that no arrival will announce.
     virtual bool has_work() const { return false; }
+
+    // Adds the peers for whom that is. For sentences about one who does not take what is his.
+    virtual void list_owed(std::vector<Rank>&) const {}
 
     // Forget every post of this context without completing it. When this returns, no buffer of
     // such a post will be touched or read again by anybody who then believes what it read.

@@ -141,6 +141,11 @@ bool ShmTransport::has_work() const {
     return !backlog_.empty() || std::ranges::any_of(peers_, &Peer::has_work);
 }
 
+void ShmTransport::list_owed(std::vector<Rank>& peers) const {
+    for (const Peer& peer : peers_)
+        if (peer.has_work) peers.push_back(peer.parts.rank);
+}
+
 void ShmTransport::acknowledge(Sleeper sleeper) {
     doorbells_.silence(sleeper);
     look_for_lost_peers();

@@ -60,6 +60,7 @@ class ShmTransport final : public Transport {
     void acknowledge(Sleeper sleeper) override;
     void wake_peers() override;
     bool has_work() const override;
+    void list_owed(std::vector<Rank>& peers) const override;
     std::uint64_t pieces_moved() const override { return counters_.pieces_moved; }
     void abandon(std::uint32_t context) override;
     void admit(std::uint32_t context) override { contexts_.admit(context); }

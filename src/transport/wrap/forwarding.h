@@ -26,6 +26,7 @@ class ForwardingTransport : public Transport {
     void wake_peers() override { inner_.wake_peers(); }
     std::uint64_t pieces_moved() const override { return inner_.pieces_moved(); }
     bool has_work() const override { return inner_.has_work(); }
+    void list_owed(std::vector<Rank>& peers) const override { inner_.list_owed(peers); }
     void abandon(std::uint32_t context) override { inner_.abandon(context); }
     void admit(std::uint32_t context) override { inner_.admit(context); }
     void retire(std::uint32_t context) override { inner_.retire(context); }
