@@ -20,6 +20,13 @@ extern "C" {
  */
 #define WEFT_IN_PLACE ((const void*)-1)
 
+/*
+ * With WEFT_CHECK=1 the ranks of a collective compare what its `Agree` field names before any data
+ * moves: calls that do not match end with WEFT_BROKEN_MESSAGE on every rank, the detail has the first
+ * rank that differs and both calls in words, and no buffer has been touched. A nonblocking call and a
+ * persistent request are never compared with each other: their operations do not meet.
+ */
+
 /**
  * Start a barrier: completes when every rank of `comm` has started it.
  *

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "communicator/agreement.h"
 #include "weft/collective.h"
 
 namespace weft {
@@ -116,14 +117,18 @@ Result<Checked> check(const Call& call, Place place) {
     return checked;
 }
 
-Result<Schedule> build_schedule(const Signature& signature, Place place, const Selector& selector) {
+Result<Schedule> build_schedule(const Signature& signature, Place place, const Selector& selector,
+                                bool is_checked) {
     Problem problem = problem_of(signature, place);
     static const Selector nothing_forced;
     const Selector& chooser = signature.of_library ? nothing_forced : selector;
     Result<Choice> choice = chooser.choose(signature.collective, problem.size());
     if (!choice.is_ok()) return choice.status();
     problem.tuning = choice->tuning;
-    return algorithm::build_rank(*choice->algorithm, problem);
+    ScheduleBuilder builder(place.rank, place.ranks);
+    if (is_checked) Agreement::add_to(builder, place);
+    WEFT_RETURN_IF_NOT_OK(choice->algorithm->build(problem, builder));
+    return builder.seal();
 }
 
 }  // namespace weft

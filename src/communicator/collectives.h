@@ -45,7 +45,8 @@ Status check_buffers(const void* send_buf, std::int64_t send_bytes, const void* 
 // Refuses a bad call with a sentence.
 Result<Checked> check(const Call& call, Place place);
 
-// This rank's schedule.
-Result<Schedule> build_schedule(const Signature& signature, Place place, const Selector& selector);
+// This rank's schedule. `is_checked`: no data moves until the ranks' calls agree (see agreement.h).
+Result<Schedule> build_schedule(const Signature& signature, Place place, const Selector& selector,
+                                bool is_checked);
 
 }  // namespace weft

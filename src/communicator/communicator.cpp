@@ -24,7 +24,8 @@ Result<Communicator::Ready> Communicator::make_ready(const Call& call) {
     if (!checked.is_ok()) return checked.status();
     Prepared* prepared = schedules_.find(checked->signature);
     if (!prepared) {
-        Result<Schedule> schedule = build_schedule(checked->signature, place_, process_.selector());
+        Result<Schedule> schedule =
+            build_schedule(checked->signature, place_, process_.selector(), is_checked());
         if (!schedule.is_ok()) return schedule.status();
         prepared = &schedules_.insert(checked->signature, std::move(*schedule));
     }
@@ -42,6 +43,7 @@ Result<Request*> Communicator::start(const Call& call) {
     Result<Ready> ready = make_ready(call);
     if (!ready.is_ok()) return ready.status();
     Request& request = take(*ready->prepared);
+    bind_agreement(call, request, ready->binding);
     request.active = true;
     process_.executor().start(request, calls_, ready->binding);
     return &request;
@@ -50,7 +52,18 @@ Result<Request*> Communicator::start(const Call& call) {
 Result<Request*> Communicator::make_persistent(const Call& call) {
     Result<Ready> ready = make_ready(call);
     if (!ready.is_ok()) return ready.status();
-    return make_persistent(*ready->prepared, ready->binding);
+    Result<Request*> made = make_persistent(*ready->prepared, ready->binding);
+    if (made.is_ok()) bind_agreement(call, **made, (*made)->persistent->binding);
+    return made;
+}
+
+bool Communicator::is_checked() const { return process_.checks_calls() && place_.ranks > 1; }
+
+void Communicator::bind_agreement(const Call& call, Request& request, Binding& binding) {
+    if (!is_checked()) return;
+    if (!request.agreement) request.agreement = std::make_unique<Agreement>();
+    request.agreement->bind(record_of(call, request.home.signature, request.is_persistent()),
+                            group_, binding);
 }
 
 Result<Request*> Communicator::make_persistent(Prepared& prepared, const Binding& binding) {
@@ -104,19 +117,6 @@ Status Communicator::settle(Request& request) {
     return outcome;
 }
 
-void Communicator::let_go() {
-    if (--keepers_ == 0 && freed_) process_.end(*this);
-}
-
-Status Communicator::broken_status(const std::string& what, const Failure& failed) const {
-    switch (failed.code) {
-        case WEFT_BROKEN_RANK:
-            return failure_of_rank(failed.code, failed.rank,
-                                   "%s on %s: rank %d of the job died or left", what.c_str(),
-                                   name_.c_str(), failed.rank);
-        case WEFT_BROKEN_MESSAGE:
-            return failure_of_rank(failed.code, failed.rank,
-                                   "%s on %s: rank %d of the job sent %lld bytes where %lld were "
 Status Communicator::finish(Request& request) {
     const weft_status waited =
         process_.engine().wait_until([&] { return request.is_done(); }, {.interruptible = false});
@@ -145,6 +145,26 @@ Rank Communicator::late_rank(const Request& request) const {
     return late;
 }
 
+void Communicator::let_go() {
+    if (--keepers_ == 0 && freed_) process_.end(*this);
+}
+
+Status Communicator::broken_status(const std::string& what, const Failure& failed) const {
+    switch (failed.code) {
+        case WEFT_BROKEN_RANK:
+            return failure_of_rank(failed.code, failed.rank,
+                                   "%s on %s: rank %d of the job died or left", what.c_str(),
+                                   name_.c_str(), failed.rank);
+        case WEFT_BROKEN_MESSAGE:
+            if (failed.call.is_call) {
+                return failure_of_rank(
+                    failed.code, failed.rank,
+                    "%s on %s: rank %d of the job called %s where rank %d called %s", what.c_str(),
+                    name_.c_str(), failed.rank, in_words(failed.call).c_str(),
+                    group_.members.front(), in_words(failed.expected_call).c_str());
+            }
+            return failure_of_rank(failed.code, failed.rank,
+                                   "%s on %s: rank %d of the job sent %lld bytes where %lld were "
                                    "expected; the calls do not match",
                                    what.c_str(), name_.c_str(), failed.rank,
                                    static_cast<long long>(failed.sent_bytes),

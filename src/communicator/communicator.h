@@ -68,11 +68,13 @@ class Communicator {
         Prepared* prepared;
         Binding binding;
     };
+    bool is_checked() const;
+    void bind_agreement(const Call& call, Request& request, Binding& binding);
     Result<Ready> make_ready(const Call& call);
     Request& take(Prepared& prepared);
+    Rank late_rank(const Request& request) const;
 
     Process& process_;
-    Rank late_rank(const Request& request) const;
     Group group_;
     Place place_;
     std::string name_;

@@ -55,6 +55,9 @@ Result<std::unique_ptr<Process>> join_job() {
     if (!selector.is_ok()) return selector.status();
     parts.selector = *selector;
 
+    Result<bool> checks_calls = switch_setting("WEFT_CHECK");
+    if (!checks_calls.is_ok()) return checks_calls.status();
+    parts.checks_calls = *checks_calls;
     Setting timeout = seconds_setting("WEFT_TIMEOUT");
     if (!timeout.is_ok()) return timeout.status();
     parts.engine.timeout_ns = timeout->value_or(Engine::no_deadline);

@@ -39,6 +39,7 @@ Process::Process(Parts parts)
       ranks_(parts.ranks),
       transports_(std::move(parts.transports)),
       selector_(std::move(parts.selector)),
+      checks_calls_(parts.checks_calls),
       executor_(rank_, plain(transports_), std::move(parts.routes)),
       world_(*this, everybody(ranks_), rank_, "world"),
       self_(*this, only(rank_), 0, "self"),

@@ -25,6 +25,7 @@ class Process {
         std::vector<std::unique_ptr<Transport>> transports;
         std::vector<Transport*> routes;  // by rank of the job; null for this rank
         Selector selector;
+        bool checks_calls = false;  // collectives compare the calls of all ranks first
         Engine::Options engine;
     };
 
@@ -37,6 +38,7 @@ class Process {
     Engine& engine() { return engine_; }
     Executor& executor() { return executor_; }
     const Selector& selector() const { return selector_; }
+    bool checks_calls() const { return checks_calls_; }
     HandleTable<Request>& requests() { return requests_; }
     HandleTable<Communicator>& communicators() { return communicators_; }
     HandleTable<OwnSchedule>& schedules() { return schedules_; }
@@ -68,6 +70,7 @@ class Process {
     Rank ranks_;
     std::vector<std::unique_ptr<Transport>> transports_;
     Selector selector_;
+    bool checks_calls_;
     Executor executor_;
     HandleTable<Request> requests_;
     HandleTable<Communicator> communicators_;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/handles.h"
-#include "communicator/collectives.h"
+#include "communicator/agreement.h"
 #include "run/run.h"
 
 namespace weft {
@@ -48,6 +48,7 @@ struct Request : Run {
     Prepared& home;
     Communicator* communicator = nullptr;
     std::unique_ptr<Persistent> persistent;  // null: nonblocking
+    std::unique_ptr<Agreement> agreement;    // made for the first start that is checked
     bool active = false;
     std::uint32_t place = 0;  // in the process's table of requests
     Request* next_free = nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -27,7 +28,7 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding) {
     const Schedule& schedule = run.schedule_;
     run.stream_ = &stream;
     run.binding_ = binding;
-    run.failure_ = {};
+    run.failure_.code = WEFT_OK;
     run.active_ = true;
     run.unfinished_ = run.outer_ops_;
     run.ready_begin_ = run.ready_count_ = 0;
@@ -76,7 +77,6 @@ bool Executor::has_work() const {
     return std::ranges::any_of(transports_, [](Transport* t) { return t->has_work(); });
 }
 
-void Executor::poll_all(bool& moved) {
 std::vector<Rank> Executor::owed_ranks() const {
     std::vector<Rank> ranks;
     for (const Transport* transport : transports_) transport->list_owed(ranks);
@@ -84,6 +84,7 @@ std::vector<Rank> Executor::owed_ranks() const {
     return ranks;
 }
 
+void Executor::poll_all(bool& moved) {
     std::uint64_t pieces = 0;
     for (Transport* transport : transports_) {
         std::size_t n;
@@ -152,6 +153,10 @@ bool Executor::drain() {
         first_ready_ = run->next_ready_;
         if (!first_ready_) last_ready_ = nullptr;
         executed |= drain(*run);
+        if (refused_) [[unlikely]] {
+            const Run& refused = *std::exchange(refused_, nullptr);
+            break_group(refused.stream_->group(), *refused.binding_.verdict);
+        }
     }
     return executed;
 }
@@ -256,6 +261,10 @@ bool Executor::execute(Run& run, Instance instance) {
         case OpKind::call: {
             const UserCall& call = buffers.calls[op->peer];
             call.function(writable(op->into_buffer, op->into_offset), bytes, call.context);
+            if (buffers.verdict && buffers.verdict->code != WEFT_OK) [[unlikely]] {
+                refused_ = &run;  // what waits for this operation never starts
+                return true;
+            }
             break;
         }
     }
@@ -481,17 +490,15 @@ void Executor::expect_news(Rank peer) {
 }
 
 void Executor::take_news(Rank from) {
-    News news = expected_news_[static_cast<std::size_t>(from)];
-    Failure failure{static_cast<weft_status>(news.code), news.rank, news.sent_bytes,
-                    news.expected_bytes};
+    const News news = expected_news_[static_cast<std::size_t>(from)];
     // The teller has not got what it was making from its group when that broke, and never will.
     for (Group* group : groups_) {
         if (group->parent == news.context && group->number > news.made &&
             std::ranges::find(group->members, from) != group->members.end()) {
-            break_group(*group, failure);
+            break_group(*group, news.failure);
         }
     }
-    break_context(news.context, failure);
+    break_context(news.context, news.failure);
     expect_news(from);
 }
 
@@ -506,9 +513,8 @@ void Executor::break_context(std::uint32_t context, const Failure& failure) {
 void Executor::break_group(Group& group, const Failure& failure) {
     if (group.broken.code != WEFT_OK) return;
     group.broken = failure;
-    News news{group.context, failure.code,       failure.rank,
-              group.made,    failure.sent_bytes, failure.expected_bytes};
-    const News& told = *told_news_.emplace_back(std::make_unique<News>(news));
+    const News& told =
+        *told_news_.emplace_back(std::make_unique<News>(News{group.context, group.made, failure}));
     for (Rank member : group.members) {
         auto at = static_cast<std::size_t>(member);
         if (!routes_[at] || lost_[at] != WEFT_OK || member == rank_) continue;

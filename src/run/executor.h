@@ -72,11 +72,8 @@ class Executor {
     // What ranks tell each other of a group that broke.
     struct News {
         std::uint32_t context = 0;
-        std::int32_t code = 0;
-        Rank rank = -1;
         std::uint32_t made = 0;  // of the teller's group: groups made from it
-        std::int64_t sent_bytes = 0;
-        std::int64_t expected_bytes = 0;
+        Failure failure;
     };
     struct Suspect {
         std::uint32_t context;
@@ -122,6 +119,7 @@ class Executor {
 
     Run* first_ready_ = nullptr;
     Run* last_ready_ = nullptr;
+    Run* refused_ = nullptr;  // its verdict is bad
     Run* stalled_ = nullptr;  // a transport was busy: try again at the next progress
     Run* first_active_ = nullptr;
     Run* last_active_ = nullptr;

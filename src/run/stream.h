@@ -21,12 +21,27 @@ struct LaneHold {
     std::uint32_t lane = 0;
 };
 
+// A collective call as ranks tell each other of it; what it says is communicator/agreement.h's.
+struct CallRecord {
+    std::int64_t count = 0;
+    std::int32_t root = 0;
+    std::uint8_t collective = 0;
+    std::uint8_t type = 0;
+    std::uint8_t op = 0;
+    bool persistent = false;
+    bool of_library = false;
+    bool is_call = false;  // false: none
+};
+
 // Why a run failed.
 struct Failure {
     weft_status code = WEFT_OK;
     Rank rank = -1;  // of the job
+    // Of a broken message: what `rank` has sent, and what was expected. Either bytes, or calls.
     std::int64_t sent_bytes = 0;
     std::int64_t expected_bytes = 0;
+    CallRecord call{};
+    CallRecord expected_call{};  // of the group's first rank
 };
 
 // The ranks of a communicator: rank in the communicator -> rank of the job.

@@ -27,7 +27,18 @@ OpId ScheduleBuilder::add(Op op, std::span<const OpId> after) {
     WEFT_ASSERT(id < Schedule::no_issue);
     schedule_.ops_.push_back(op);
     for (OpId before : after) order(before, id);
+    if (!in_repeat_) order(fence_, id);
     return id;
+}
+
+void ScheduleBuilder::fence() {
+    WEFT_ASSERT(!in_repeat_);
+    std::vector<OpId> before;
+    const auto end = static_cast<OpId>(schedule_.ops_.size());
+    for (OpId id = fence_ == no_op ? 0 : fence_ + 1; id < end; ++id) {
+        if (!schedule_.repeat_of(id)) before.push_back(id);
+    }
+    fence_ = join(before);
 }
 
 OpId ScheduleBuilder::send(Region from, Rank peer, After after) {
@@ -291,6 +302,7 @@ Result<Schedule> ScheduleBuilder::seal() {
     }
     Schedule sealed = std::exchange(schedule_, Schedule{});
     dependencies_.clear();
+    fence_ = no_op;
     return sealed;
 }
 

@@ -34,6 +34,9 @@ class ScheduleBuilder {
     // An operation as it is stored.
     OpId add(Op op, std::span<const OpId> after = {});
 
+    // What is added from now on waits for everything that was added before. Not inside a repeat.
+    void fence();
+
     // One more predecessor of an operation that exists.
     void order(OpId before, OpId after, std::uint32_t distance = 0);
 
@@ -75,6 +78,7 @@ class ScheduleBuilder {
 
     Schedule schedule_;
     std::vector<Dependency> dependencies_;
+    OpId fence_ = no_op;
     bool in_repeat_ = false;
     bool may_have_cycle_ = false;
     std::int64_t block_bytes_ = 0;  // of the open repeat

@@ -110,6 +110,7 @@ ThreadJob::ThreadJob(Rank ranks, Options options) : ends_(ranks, options.setting
         parts.transports.push_back(ends_.take(rank));
         parts.routes.assign(static_cast<std::size_t>(ranks), parts.transports[0].get());
         parts.selector = options.selector;
+        parts.checks_calls = options.checks_calls;
         parts.engine = {.kind = options.engine, .may_spin = options.may_spin};
         processes_.push_back(std::make_unique<Process>(std::move(parts)));
     }

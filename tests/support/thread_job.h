@@ -63,6 +63,7 @@ class ThreadJob {
         EngineKind engine = EngineKind::thread;
         bool may_spin = true;
         Selector selector{};
+        bool checks_calls = false;
         shm::Settings settings = shm::Settings::defaults(4);
     };
 

@@ -18,7 +18,7 @@ class World {
     using Wrap = std::function<std::unique_ptr<Transport>(Rank, std::unique_ptr<Transport>)>;
 
     World(Rank ranks, std::uint64_t seed, SimOptions options = {}, Selector selector = {},
-          const Wrap& wrap = {});
+          const Wrap& wrap = {}, bool checks_calls = false);
 
     Rank ranks() const { return static_cast<Rank>(processes_.size()); }
     SimNetwork& network() { return network_; }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 namespace weft {
@@ -29,6 +30,33 @@ TEST(Builder, KeepsOperationsAndEdges) {
     EXPECT_EQ(s.in_degree()[end], 2u);
     EXPECT_EQ(std::vector(s.roots().begin(), s.roots().end()), (std::vector<OpId>{arrived}));
     EXPECT_EQ(s.lanes().size(), 3u);
+}
+
+TEST(Builder, AFenceSeparatesWhatComesBeforeAndAfter) {
+    ScheduleBuilder builder(0, 2);
+    OpId sent = builder.send(data, 1);
+    builder.repeat_begin({.total_bytes = 128, .block_bytes = 64});
+    OpId block = builder.recv(data, 1);
+    OpId blocks = builder.repeat_end();
+    builder.fence();
+    OpId fence = blocks + 1;
+    builder.repeat_begin({.total_bytes = 128, .block_bytes = 64});
+    builder.recv(data, 1);
+    OpId entry = builder.repeat_end() - 2;
+    OpId after = builder.copy(data, builder.scratch(64));
+    builder.fence();
+    OpId last = builder.join({});
+    Schedule s = *builder.seal();
+    auto holds = [&](OpId before, OpId op) {
+        const std::vector<OpId> to = successors(s, before);
+        return std::find(to.begin(), to.end(), op) != to.end();
+    };
+    for (OpId before : {sent, blocks}) EXPECT_TRUE(holds(before, fence));
+    EXPECT_FALSE(holds(block, fence));
+    for (OpId op : {entry, after}) EXPECT_TRUE(holds(fence, op));
+    EXPECT_TRUE(holds(after, after + 1));
+    EXPECT_TRUE(holds(after + 1, last));
+    EXPECT_FALSE(holds(fence, last));
 }
 
 TEST(Builder, IssuesTheMessagesOfALaneInOrder) {

@@ -98,7 +98,8 @@ TEST(Call, TheLargestCountHasASchedule) {
             large.count = std::stoull(sentence.substr(at + before.size()));
             Selector selector;
             ASSERT_TRUE(selector.force(family.collective, algorithm->name).is_ok());
-            Result<Schedule> schedule = build_schedule(accepted(large, place), place, selector);
+            Result<Schedule> schedule =
+                build_schedule(accepted(large, place), place, selector, false);
             EXPECT_TRUE(schedule.is_ok())
                 << family.name << " " << algorithm->name << ": " << last_detail();
         }
@@ -128,13 +129,13 @@ TEST(Call, AForcedAlgorithmThatIsNotForTheOperationIsRefused) {
     Selector selector;
     ASSERT_TRUE(selector.force(Collective::allreduce, "ring").is_ok());
     Signature signature = accepted(call(Collective::allreduce, from, into), root);
-    EXPECT_TRUE(build_schedule(signature, root, selector).is_ok());
+    EXPECT_TRUE(build_schedule(signature, root, selector, false).is_ok());
     signature.commutative = false;
-    EXPECT_EQ(build_schedule(signature, root, selector).status().code, WEFT_REFUSED_SETTING);
+    EXPECT_EQ(build_schedule(signature, root, selector, false).status().code, WEFT_REFUSED_SETTING);
     EXPECT_STREQ(last_detail(),
                  "WEFT_ALGORITHM_ALLREDUCE=ring needs an operation that commutes; this call's "
                  "does not");
-    EXPECT_TRUE(build_schedule(signature, root, Selector()).is_ok());
+    EXPECT_TRUE(build_schedule(signature, root, Selector(), false).is_ok());
 }
 
 }  // namespace

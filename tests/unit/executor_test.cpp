@@ -199,8 +199,13 @@ TEST(Executor, RunsOfAStreamKeepTheirOrderOnEveryLane) {
     }
 }
 
-TEST(Executor, AllocatesNothingForACachedCall) {
-    World world(4, 3, {.buffering = Buffering::never});
+class ExecutorMemory : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Calls, ExecutorMemory, ::testing::Bool(), [](const auto& is_checked) {
+    return is_checked.param ? "checked" : "unchecked";
+});
+
+TEST_P(ExecutorMemory, IsNotAllocatedForACachedCall) {
+    World world(4, 3, {.buffering = Buffering::never}, {}, {}, /*checks_calls=*/GetParam());
     std::int32_t values[4][1000] = {};
     auto round = [&] {
         std::vector<std::pair<Rank, Request*>> started;

@@ -23,6 +23,7 @@ Outcome run_threads(const Case& c, Plant plant) {
     ThreadJob job(c.ranks, {.engine = settings.engine,
                             .may_spin = c.ranks <= 2,
                             .selector = settings.selector(),
+                            .checks_calls = settings.checks_calls,
                             .settings = settings.of_shm(c.ranks)});
     std::map<BarrierName, std::atomic<int>> entered = barriers_of(program, c.ranks);
     const RunOptions options{.algorithms_forced = !settings.forced.empty(),

@@ -35,6 +35,7 @@ Settings Settings::of(const Case& c) {
     settings.large = static_cast<shm::LargeMethod>(random.below(3));
     // Now and then no message is sent at once, or every one that can be.
     if (random.one_in(3)) settings.rendezvous_bytes = random.one_in(2) ? 0 : 1 << 30;
+    settings.checks_calls = random.one_in(4);
     return settings;
 }
 
@@ -61,6 +62,7 @@ std::string Settings::environment() const {
         text += " " + setting_of(algorithm::family_of(collective)) + "=" + name;
     }
     if (ring_bytes) text += " WEFT_SHM_RING=" + std::to_string(*ring_bytes);
+    if (checks_calls) text += " WEFT_CHECK=1";
     if (rendezvous_bytes) text += " WEFT_RENDEZVOUS=" + std::to_string(*rendezvous_bytes);
     if (large == shm::LargeMethod::ring) text += " WEFT_SHM_LARGE=ring";
     if (large == shm::LargeMethod::vm_readv) text += " WEFT_SHM_LARGE=vm_readv";

@@ -19,6 +19,7 @@ struct Settings {
     EngineKind engine = EngineKind::thread;
     std::optional<std::size_t> ring_bytes;
     std::optional<std::size_t> rendezvous_bytes;
+    bool checks_calls = false;
     shm::LargeMethod large = shm::LargeMethod::by_table;
 
     static Settings of(const Case& c);

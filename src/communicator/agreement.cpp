@@ -1,0 +1,133 @@
+#include "communicator/agreement.h"
+
+#include <cstring>
+
+#include "algorithm/catalogue.h"
+#include "algorithm/trees.h"
+
+namespace weft {
+namespace {
+
+// The operations of the program by number; two more stand for its own.
+constexpr std::uint8_t user_op = 255;
+constexpr std::uint8_t user_op_in_rank_order = 254;
+
+std::uint8_t op_number(weft_op op, bool commutative) {
+    const auto value = reinterpret_cast<std::uintptr_t>(op);
+    if (value <= reinterpret_cast<std::uintptr_t>(WEFT_MAXLOC)) {
+        return static_cast<std::uint8_t>(value);
+    }
+    return commutative ? user_op : user_op_in_rank_order;
+}
+
+std::string op_in_words(std::uint8_t op) {
+    if (op == user_op) return "an operation of the program's own";
+    if (op == user_op_in_rank_order) return "an operation of its own that does not commute";
+    return op_name(reinterpret_cast<weft_op>(std::uintptr_t{op}));
+}
+
+const algorithm::Family& family_of(const CallRecord& record) {
+    return algorithm::family_of(static_cast<Collective>(record.collective));
+}
+
+std::int64_t bytes_of(const CallRecord& record) {
+    return record.count *
+           static_cast<std::int64_t>(type_bytes(static_cast<weft_type>(record.type)));
+}
+
+constexpr std::int32_t tell_index = 0;
+constexpr std::int32_t compare_index = 1;
+
+}  // namespace
+
+CallRecord record_of(const Call& call, const Signature& signature, bool persistent) {
+    CallRecord record;
+    record.is_call = true;
+    record.collective = static_cast<std::uint8_t>(call.collective);
+    record.of_library = call.of_library;
+    record.persistent = persistent;
+    record.type = static_cast<std::uint8_t>(call.type);
+    if (family_of(record).reduces) record.op = op_number(call.op, signature.commutative);
+    record.root = signature.root;
+    record.count = static_cast<std::int64_t>(call.count);
+    return record;
+}
+
+bool agree(const CallRecord& left, const CallRecord& right) {
+    if (left.collective != right.collective || left.of_library != right.of_library ||
+        left.persistent != right.persistent || left.root != right.root) {
+        return false;
+    }
+    if (!family_of(left).reduces) return bytes_of(left) == bytes_of(right);
+    return left.count == right.count && left.type == right.type && left.op == right.op;
+}
+
+std::string in_words(const CallRecord& record) {
+    // Constructors differ by name only, and say so themselves (communicator/construct.cpp).
+    if (record.of_library) {
+        return "comm_dup, comm_split or schedule_check, which exchange " +
+               std::to_string(bytes_of(record)) + " bytes";
+    }
+    const algorithm::Family& family = family_of(record);
+    std::string words = record.persistent ? "persistent " : "";
+    words += family.name;
+    if (static_cast<Collective>(record.collective) == Collective::barrier) return words;
+    words += " of " + std::to_string(record.count) + " x ";
+    words += type_name(static_cast<weft_type>(record.type));
+    if (family.reduces) words += " with " + op_in_words(record.op);
+    if (family.has_root)
+        words += (family.reduces ? " and root " : " with root ") + std::to_string(record.root);
+    return words;
+}
+
+// Everybody's record goes to rank 0 and from there, in one piece, to everybody.
+void Agreement::add_to(ScheduleBuilder& schedule, Place place) {
+    constexpr auto bytes = static_cast<std::int64_t>(sizeof(CallRecord));
+    const Region all = schedule.scratch(place.ranks * bytes);
+    const Region mine = all.part(place.rank * bytes, bytes);
+    const Tree tree = binomial_tree(place.rank, place.ranks, 0);
+    schedule.call(mine, tell_index);
+    schedule.fence();
+    algorithm::gather_along(
+        tree, {place.rank, place.ranks, 0, mine, all, /*in_place=*/place.rank == 0}, schedule);
+    schedule.fence();
+    algorithm::bcast_along(tree, all, schedule.start(), schedule);
+    schedule.fence();
+    schedule.call(all, compare_index);
+    schedule.fence();
+}
+
+void Agreement::bind(const CallRecord& mine, const Group& group, Binding& binding) {
+    mine_ = mine;
+    group_ = &group;
+    verdict_ = {};
+    calls_[tell_index] = {tell, this};
+    calls_[compare_index] = {compare, this};
+    binding.calls = calls_.data();
+    binding.verdict = &verdict_;
+}
+
+void Agreement::tell(void* data, std::size_t bytes, void* agreement) {
+    WEFT_ASSERT(bytes == sizeof(CallRecord));
+    std::memcpy(data, &static_cast<Agreement*>(agreement)->mine_, bytes);
+}
+
+// All ranks see the same records and come to the same verdict.
+void Agreement::compare(void* data, std::size_t bytes, void* agreement) {
+    Agreement& self = *static_cast<Agreement*>(agreement);
+    const auto* records = static_cast<const std::byte*>(data);
+    CallRecord first;
+    std::memcpy(&first, records, sizeof first);
+    for (std::size_t rank = 1; rank < bytes / sizeof first; ++rank) {
+        CallRecord other;
+        std::memcpy(&other, records + rank * sizeof other, sizeof other);
+        if (agree(first, other)) continue;
+        self.verdict_.code = WEFT_BROKEN_MESSAGE;
+        self.verdict_.rank = self.group_->members[rank];
+        self.verdict_.call = other;
+        self.verdict_.expected_call = first;
+        return;
+    }
+}
+
+}  // namespace weft

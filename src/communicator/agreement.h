@@ -1,0 +1,48 @@
+// WEFT_CHECK=1: the ranks of a collective tell each other what they have called, and no data moves
+// until the calls agree. It is a part of the collective's schedule, on its stream, so that it is
+// cached, started and ordered with it.
+//
+// Ranks that make different collectives meet all the same, because that part is equal on all of them.
+// A nonblocking call does not meet a persistent one: they have different streams.
+//
+// Thread safety: none; the progress engine's lock covers it.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "communicator/collectives.h"
+#include "run/run.h"
+
+namespace weft {
+
+// What the ranks must agree on of a call that was found good, and what tells it in words.
+CallRecord record_of(const Call& call, const Signature& signature, bool persistent);
+
+// Whether two ranks may make these calls together (Agree in weft/collective.h). The same bytes may be
+// described by different counts and types, unless they are reduced.
+bool agree(const CallRecord& left, const CallRecord& right);
+
+// "bcast of 8 x float64 with root 1"
+std::string in_words(const CallRecord& record);
+
+// One started call's part.
+class Agreement {
+  public:
+    // To an empty schedule: the exchange and the comparison. What is added later waits for it.
+    static void add_to(ScheduleBuilder& schedule, Place place);
+
+    // Before a start of such a schedule: `binding` calls this, which must stay where it is.
+    void bind(const CallRecord& mine, const Group& group, Binding& binding);
+
+  private:
+    static void tell(void* data, std::size_t bytes, void* agreement);
+    static void compare(void* data, std::size_t bytes, void* agreement);
+
+    CallRecord mine_;
+    const Group* group_ = nullptr;
+    Failure verdict_;
+    std::array<UserCall, 2> calls_;
+};
+
+}  // namespace weft
