@@ -47,9 +47,9 @@ class FakeTransport : public Transport {
 
 class EngineTest : public testing::Test {
   protected:
-    void make(EngineKind kind) {
+    void make(EngineKind kind, std::int64_t timeout_ns = Engine::no_deadline) {
         engine_ = std::make_unique<Engine>(executor_, std::vector<Transport*>{&transport_},
-                                           Engine::Options{.kind = kind});
+                                           Engine::Options{.kind = kind, .timeout_ns = timeout_ns});
     }
     weft_status wait(const std::atomic<bool>& done, std::int64_t deadline_ns) {
         Engine::Hold hold(*engine_);
@@ -88,6 +88,18 @@ TEST_F(EngineTest, ADeadlineEndsAWaitBesideOneThatIsAlwaysBusy) {
     EXPECT_EQ(wait(never, now_ns() + second_ns / 100), WEFT_TIMED_OUT);
     followed = true;
     leader.join();
+}
+
+TEST_F(EngineTest, ATimeoutEndsWaitsThatHaveNoDeadlineOfTheirOwn) {
+    make(EngineKind::manual, second_ns / 100);
+    const std::atomic<bool> never{false};
+    EXPECT_EQ(wait(never, Engine::no_deadline), WEFT_TIMED_OUT);
+    const std::atomic<bool> already{true};
+    EXPECT_EQ(wait(already, Engine::no_deadline), WEFT_OK);
+    // One with a deadline lasts until then, also when that is later.
+    const std::int64_t deadline_ns = now_ns() + second_ns / 10;
+    EXPECT_EQ(wait(never, deadline_ns), WEFT_TIMED_OUT);
+    EXPECT_GE(now_ns(), deadline_ns);
 }
 
 // The sends of others may wait for it.
