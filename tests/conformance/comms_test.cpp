@@ -11,22 +11,23 @@ namespace {
 
 const std::string build = WEFT_BUILD_DIR;
 
-void run_program(int ranks, const std::string& program) {
-    std::string command = build + "/weft run --timeout 60 -n " + std::to_string(ranks) + " " +
-                          build + "/tests/conformance/" + program;
+void run_program(int ranks, const std::string& program, const std::string& settings = "") {
+    std::string command = settings + " " + build + "/weft run --timeout 60 -n " +
+                          std::to_string(ranks) + " " + build + "/tests/conformance/" + program;
     Process job(command);
     job.finish();
     EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.out << job.err;
 }
 
-void run_case(int ranks, const std::string& engine, const std::string& name) {
-    run_program(ranks, "comms_program " + engine + " " + name);
+void run_case(int ranks, const std::string& engine, const std::string& name,
+              const std::string& settings = "") {
+    run_program(ranks, "comms_program " + engine + " " + name, settings);
 }
 
 class Comms : public testing::TestWithParam<std::tuple<int, const char*>> {
   protected:
-    void expect(const char* name) {
-        run_case(std::get<0>(GetParam()), std::get<1>(GetParam()), name);
+    void expect(const char* name, const std::string& settings = "") {
+        run_case(std::get<0>(GetParam()), std::get<1>(GetParam()), name, settings);
     }
 };
 INSTANTIATE_TEST_SUITE_P(RanksAndEngine, Comms,
@@ -39,6 +40,19 @@ TEST_P(Comms, FinishWhatIsOutstandingWhenFreed) { expect("frees"); }
 TEST_P(Comms, DoNotWaitForOneAnother) { expect("interleaved"); }
 TEST_P(Comms, AreUsedByFastRanksBeforeSlowOnesHaveThem) { expect("ahead"); }
 TEST_P(Comms, RefuseBadCalls) { expect("refused"); }
+TEST_P(Comms, AreAsGoodWhenEveryCallIsChecked) {
+    for (const char* name : {"all_collectives", "interleaved", "ahead", "refused"}) {
+        expect(name, "WEFT_CHECK=1");
+    }
+}
+// Every message waits for its receive, or none that can be sent at once does.
+TEST_P(Comms, CarryAllCollectivesWithEitherProtocol) {
+    for (const char* bytes : {"0", "1G"}) {
+        for (const char* name : {"all_collectives", "interleaved"}) {
+            expect(name, std::string("WEFT_RENDEZVOUS=") + bytes);
+        }
+    }
+}
 
 TEST(CommsMemory, DoesNotGrow) {
     run_case(2, "manual", "growth");
