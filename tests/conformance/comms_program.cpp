@@ -65,6 +65,22 @@ void free_comm(weft_comm& comm) {
     EXPECT(comm == WEFT_COMM_NULL);
 }
 
+using Values = std::vector<std::int64_t>;
+
+// Gathers everybody's `own` at the root, and scatters the root's `blocks`.
+void use_root(weft_comm comm, int root, std::size_t count, const Values& own, const Values& blocks,
+              const std::vector<int>& members) {
+    const int rank = rank_in(comm);
+    Values all(blocks.size(), -1);
+    EXPECT(weft_gather(own.data(), all.data(), count, WEFT_INT64, root, comm) == WEFT_OK);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        EXPECT(all[i] == (rank == root ? 100 + members[i / count] : -1));
+    }
+    Values mine(count, -1);
+    EXPECT(weft_scatter(blocks.data(), mine.data(), count, WEFT_INT64, root, comm) == WEFT_OK);
+    for (std::int64_t value : mine) EXPECT(value == 1000 * root + rank);
+}
+
 // All collectives on `comm`, whose ranks are these ranks of the world, in this order.
 void use(weft_comm comm, const std::vector<int>& members, std::size_t count = 3) {
     auto size = static_cast<int>(members.size());
@@ -80,10 +96,24 @@ void use(weft_comm comm, const std::vector<int>& members, std::size_t count = 3)
     std::int64_t expected =
         std::accumulate(members.begin(), members.end(), std::int64_t{100} * size);
     for (std::int64_t value : sum) EXPECT(value == expected);
+    // What rank s sends to rank r: 1000 s + r.
+    Values blocks(all.size());
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        blocks[i] = 1000 * rank + static_cast<std::int64_t>(i / count);
+    }
+    EXPECT(weft_alltoall(blocks.data(), all.data(), count, WEFT_INT64, comm) == WEFT_OK);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        EXPECT(all[i] == 1000 * static_cast<std::int64_t>(i / count) + rank);
+    }
     for (int root = 0; root < size; ++root) {
+        use_root(comm, root, count, own, blocks, members);
         std::vector<std::int64_t> data(count, rank == root ? 7 * root + 1 : -1);
         EXPECT(weft_bcast(data.data(), count, WEFT_INT64, root, comm) == WEFT_OK);
         for (std::int64_t value : data) EXPECT(value == 7 * root + 1);
+        sum.assign(count, -1);
+        EXPECT(weft_reduce(own.data(), sum.data(), count, WEFT_INT64, WEFT_SUM, root, comm) ==
+               WEFT_OK);
+        for (std::int64_t value : sum) EXPECT(value == (rank == root ? expected : -1));
     }
     EXPECT(weft_barrier(comm) == WEFT_OK);
 }

@@ -1,0 +1,79 @@
+// Every algorithm of every collective on real processes, forced one after the other.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "algorithm/catalogue.h"
+#include "select/select.h"
+#include "tools/process.h"
+
+namespace weft::test {
+namespace {
+
+using algorithm::Algorithm;
+using algorithm::Family;
+using algorithm::Tunes;
+
+const std::string build = WEFT_BUILD_DIR;
+
+// The algorithms of a family as settings, with several segments and with more than one port, that
+// can serve all operations of so many ranks, and of a single one.
+std::vector<std::string> choices(const Family& family, Rank ranks) {
+    std::vector<std::string> texts;
+    for (const Algorithm* known : family.algorithms) {
+        const std::string name = known->name;
+        if (known->tunes == Tunes::segments) texts.push_back(name + ":segment=4K,window=3");
+        for (std::uint32_t ports : {1u, 2u}) {
+            algorithm::Size size;
+            size.ranks = ranks;
+            size.tuning.ports = ports;
+            if (!known->unmet_need(size).empty()) continue;
+            if (known->tunes == Tunes::ports) {
+                texts.push_back(name + ":ports=" + std::to_string(ports));
+            } else if (ports == 1) {
+                texts.push_back(name);
+            }
+        }
+    }
+    return texts;
+}
+
+// Transport, engine, ranks.
+class Algorithms : public testing::TestWithParam<std::tuple<const char*, const char*, Rank>> {};
+INSTANTIATE_TEST_SUITE_P(Jobs, Algorithms,
+                         testing::Combine(testing::Values("shm"),
+                                          testing::Values("manual", "thread"),
+                                          testing::Values(2, 3, 4, 7)),
+                         [](const auto& job) {
+                             return std::string(std::get<0>(job.param)) + "_" +
+                                    std::get<1>(job.param) + "_" +
+                                    std::to_string(std::get<2>(job.param));
+                         });
+
+TEST_P(Algorithms, GiveTheResultsOfTheirCollective) {
+    const auto [transport, engine, ranks] = GetParam();
+    std::size_t most = 0;
+    for (const Family& family : algorithm::catalogue()) {
+        ASSERT_FALSE(choices(family, ranks).empty()) << family.name;
+        most = std::max(most, choices(family, ranks).size());
+    }
+    for (std::size_t k = 0; k < most; ++k) {
+        // The k-th of every collective in one job.
+        std::string command = std::string("WEFT_TRANSPORT=") + transport;
+        for (const Family& family : algorithm::catalogue()) {
+            const std::vector<std::string> known = choices(family, ranks);
+            command += " " + setting_of(family) + "=" + known[k % known.size()];
+        }
+        command += " " + build + "/weft run --timeout 60 -n " + std::to_string(ranks) + " " +
+                   build + "/tests/conformance/comms_program " + engine + " all_collectives";
+        Process job(command);
+        job.finish();
+        EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.out << job.err;
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
