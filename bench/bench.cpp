@@ -19,6 +19,27 @@ void end_with(int status) {
     if (status != 0) throw CLI::RuntimeError(status);
 }
 
+void add_testbed_options(CLI::App& command, Testbed& testbed) {
+    command.add_option("--ranks", testbed.ranks, "How many ranks")
+        ->check(CLI::Range(1, ranks_max))
+        ->capture_default_str();
+    command.add_option("--bind", testbed.bind, "core: rank r stays on the r-th core; none")
+        ->check(CLI::IsMember({"core", "none"}))
+        ->capture_default_str();
+    command
+        .add_option("--transport", testbed.transport,
+                    "auto, or one by name, as WEFT_TRANSPORT forces it")
+        ->check(CLI::IsMember({"auto", "shm", "tcp"}))
+        ->capture_default_str();
+    command
+        .add_option("--nodes", testbed.nodes,
+                    "Nodes of an emulated cluster, as of weft run; 0: this machine alone")
+        ->check(CLI::Range(0, ranks_max))
+        ->capture_default_str();
+    command.add_option("--rate", testbed.rate, "Rate of each node's link")->capture_default_str();
+    command.add_option("--cores", testbed.cores, "Cores for the ranks, as 0,1; all if not given");
+}
+
 void add_overlap_options(CLI::App& command, OverlapOptions& options) {
     command.add_option("--collective", options.collectives, "Which, as ibcast,iallreduce")
         ->delimiter(',')
@@ -29,17 +50,11 @@ void add_overlap_options(CLI::App& command, OverlapOptions& options) {
         ->capture_default_str();
     command.add_option("--sizes", options.sizes, "Bytes: a range as 8:4M, or a list as 8,512,16K")
         ->capture_default_str();
-    command.add_option("--ranks", options.ranks, "How many ranks")
-        ->check(CLI::Range(1, ranks_max))
-        ->capture_default_str();
     command.add_option("--repetitions", options.repetitions, "How often; the median counts")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     command.add_option("--tests", options.tests, "Calls of weft_test within the computation")
         ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
-    command.add_option("--bind", options.bind, "core: rank r stays on the r-th core; none")
-        ->check(CLI::IsMember({"core", "none"}))
         ->capture_default_str();
     command.add_option("--json", options.json, "Write one line of JSON per row to this file");
     command
@@ -47,6 +62,9 @@ void add_overlap_options(CLI::App& command, OverlapOptions& options) {
                     "Seconds; leave out repetitions rather than take longer; 0: no limit")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
+    command.add_flag("--attainable", options.attainable,
+                     "Also measure what overlap a plain exchange over sockets leaves room for");
+    add_testbed_options(command, options.testbed);
 }
 
 void add_overlap(CLI::App& bench) {

@@ -95,7 +95,7 @@ int bench_idle(const IdleOptions& options) {
     std::vector<std::string> words = {"bench", "idle", "--late", std::to_string(options.late_s)};
     words.insert(words.end(), {"--ranks", std::to_string(options.ranks)});
     for (const std::string& name : options.engines) words.insert(words.end(), {"--engine", name});
-    return launch({options.ranks, "none", words});
+    return launch({{.ranks = options.ranks, .bind = "none"}, words});
 }
 
 }  // namespace weft::bench

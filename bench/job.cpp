@@ -5,8 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdarg>
 #include <cstdio>
+#include <set>
+
+#include "c_api/guard.h"
 
 namespace weft::bench {
 
@@ -48,6 +52,23 @@ double cpu_seconds() {
         return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
     };
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+std::string transports_in_use(const Job& job) {
+    using Name = std::array<char, 16>;
+    std::vector<Name> mine(static_cast<std::size_t>(job.ranks));
+    for (Rank peer = 0; peer < job.ranks; ++peer) {
+        const Transport* route = c_api::current_process()->route(peer);
+        if (route == nullptr) continue;
+        std::snprintf(mine[static_cast<std::size_t>(peer)].data(), sizeof(Name), "%s",
+                      route->name());
+    }
+    std::set<std::string> names;
+    for (const Name& name : gather(job, mine)) names.insert(name.data());
+    names.erase("");  // a rank's way to itself
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : "+") + name;
+    return text.empty() ? "none" : text;
 }
 
 double slowest(const Job& job, double mine) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -37,6 +38,10 @@ std::vector<T> gather(const Job& job, const std::vector<T>& mine) {
          "weft_allgather");
     return all;
 }
+
+// The transports that carry this job's messages, as "shm", "tcp", "shm+tcp"; "none" with one rank.
+// Collective.
+std::string transports_in_use(const Job& job);
 
 // The greatest `mine` of any rank. Collective.
 double slowest(const Job& job, double mine);

@@ -23,7 +23,20 @@ std::string this_program() {
     return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "weft";
 }
 
-[[noreturn]] void become(std::vector<std::string> words) {
+// The command line of `weft run` up to the program.
+std::vector<std::string> run_on(const Testbed& testbed, int ranks) {
+    std::vector<std::string> words = {this_program(),        "run",    "-n",
+                                      std::to_string(ranks), "--bind", testbed.bind};
+    if (testbed.nodes > 0) {
+        words.insert(words.end(),
+                     {"--nodes", std::to_string(testbed.nodes), "--rate", testbed.rate});
+    }
+    if (!testbed.cores.empty()) words.insert(words.end(), {"--cores", testbed.cores});
+    return words;
+}
+
+[[noreturn]] void become(std::vector<std::string> words, std::vector<std::string> settings) {
+    for (std::string& setting : settings) putenv(setting.data());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
@@ -33,22 +46,15 @@ std::string this_program() {
     _exit(127);
 }
 
-}  // namespace
-
-bool is_rank() { return std::getenv("WEFT_RANK") != nullptr; }
-
-int launch(const Launch& job) {
-    const std::string self = this_program();
-    std::vector<std::string> words = {self,     "run",    "-n", std::to_string(job.ranks),
-                                      "--bind", job.bind, self};
-    words.insert(words.end(), job.arguments.begin(), job.arguments.end());
+// Its exit status.
+int finish(std::vector<std::string> words, const std::vector<std::string>& settings) {
     std::fflush(stdout);
     const pid_t child = fork();
     if (child < 0) {
         std::fprintf(stderr, "weft bench: fork: %s\n", std::strerror(errno));
         return 1;
     }
-    if (child == 0) become(std::move(words));
+    if (child == 0) become(std::move(words), settings);
     // Ctrl-C reaches the job as well: it ends, and this program then ends with its status.
     const auto old_handler = signal(SIGINT, SIG_IGN);
     int status = 0;
@@ -56,6 +62,28 @@ int launch(const Launch& job) {
     }
     signal(SIGINT, old_handler);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+bool is_rank() { return std::getenv("WEFT_RANK") != nullptr; }
+
+int launch(const Launch& job) {
+    std::vector<std::string> words = run_on(job.testbed, job.testbed.ranks);
+    words.push_back(this_program());
+    words.insert(words.end(), job.arguments.begin(), job.arguments.end());
+    std::vector<std::string> settings = job.settings;
+    if (job.testbed.transport != "auto") {
+        settings.push_back("WEFT_TRANSPORT=" + job.testbed.transport);
+    }
+    return finish(std::move(words), settings);
+}
+
+bool is_available(const Testbed& testbed) {
+    // A job that does nothing.
+    std::vector<std::string> words = run_on(testbed, testbed.nodes);
+    words.emplace_back("true");
+    return finish(std::move(words), {}) == 0;
 }
 
 int usable_cores() {

@@ -4,19 +4,24 @@
 #include <string>
 #include <vector>
 
+#include "bench/testbed.h"
+
 namespace weft::bench {
 
 // True in a process that a launcher started as a rank.
 bool is_rank();
 
 struct Launch {
-    int ranks = 2;
-    std::string bind = "core";           // as `weft run --bind`
-    std::vector<std::string> arguments;  // of this program, from "bench" on
+    Testbed testbed;
+    std::vector<std::string> arguments;      // of this program, from "bench" on
+    std::vector<std::string> settings = {};  // of the library, as "WEFT_ALGORITHM_BCAST=chain"
 };
 
 // Runs the job to its end. Returns its exit status.
 int launch(const Launch& job);
+
+// Whether `weft run` can provide this testbed here; it has printed why not.
+bool is_available(const Testbed& testbed);
 
 // Cores that this process may use.
 int usable_cores();

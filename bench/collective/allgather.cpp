@@ -27,6 +27,7 @@ extern const Collective iallgather = {
     .recv_bytes = all_blocks,
     .fill = fill,
     .start = start,
+    .plain = {.from_root = true, .to_root = true},
 };
 
 }  // namespace weft::bench

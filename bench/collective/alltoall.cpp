@@ -31,6 +31,7 @@ extern const Collective ialltoall = {
     .recv_bytes = all_blocks,
     .fill = fill,
     .start = start,
+    .plain = {.from_root = true, .to_root = true},
 };
 
 }  // namespace weft::bench

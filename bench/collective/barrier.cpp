@@ -17,6 +17,7 @@ extern const Collective ibarrier = {
     .recv_bytes = nothing,
     .fill = fill,
     .start = start,
+    .plain = {.from_root = true, .to_root = true},
 };
 
 }  // namespace weft::bench

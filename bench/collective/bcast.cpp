@@ -30,6 +30,7 @@ extern const Collective ibcast = {
     .recv_bytes = one_block,
     .fill = fill,
     .start = start,
+    .plain = {.from_root = true},
 };
 
 }  // namespace weft::bench

@@ -45,6 +45,13 @@ struct Case {
     PageBuffer expected;  // what recv must hold in the end
 };
 
+// What of it moves between two ranks, of which rank 0 is the root.
+struct Plain {
+    bool from_root = false;
+    bool to_root = false;
+    bool reduces = false;  // whoever receives adds it to its own
+};
+
 struct Collective {
     const char* name;  // as the call without its prefix: "ibcast"
     bool has_size;     // false: measured once, with no bytes
@@ -55,6 +62,7 @@ struct Collective {
     // out.
     void (*fill)(Case&, std::uint64_t seed);
     weft_status (*start)(Case&, weft_request*);
+    Plain plain;
 };
 
 // What a buffer holds: nothing, one rank's block, or a block of every rank.

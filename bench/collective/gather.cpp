@@ -31,6 +31,7 @@ extern const Collective igather = {
     .recv_bytes = all_blocks,
     .fill = fill,
     .start = start,
+    .plain = {.to_root = true},
 };
 
 }  // namespace weft::bench

@@ -55,6 +55,7 @@ extern const Collective iallreduce = {
     .recv_bytes = whole_bytes,
     .fill = fill,
     .start = start,
+    .plain = {.from_root = true, .to_root = true, .reduces = true},
 };
 
 extern const Collective ireduce = {
@@ -64,6 +65,7 @@ extern const Collective ireduce = {
     .recv_bytes = whole_bytes,
     .fill = fill_reduce,
     .start = start_reduce,
+    .plain = {.to_root = true, .reduces = true},
 };
 
 }  // namespace weft::bench

@@ -29,6 +29,7 @@ extern const Collective iscatter = {
     .recv_bytes = one_block,
     .fill = fill,
     .start = start,
+    .plain = {.from_root = true},
 };
 
 }  // namespace weft::bench

@@ -68,7 +68,7 @@ int run_rank(const MicroOptions& options) {
 int bench_micro(const MicroOptions& options) {
     if (is_rank()) return run_rank(options);
     const std::string repetitions = std::to_string(options.repetitions);
-    return launch({ranks, "core", {"bench", "micro", "--repetitions", repetitions}});
+    return launch({{.ranks = ranks}, {"bench", "micro", "--repetitions", repetitions}});
 }
 
 }  // namespace weft::bench

@@ -61,6 +61,43 @@ std::string verdict(std::span<const Cell> cells, const std::vector<Engine>& engi
     return std::string("so ") + best->name + " gained most here";
 }
 
+// What one engine's worst rows are, beside what is attainable: large messages by the share that is
+// hidden, small ones, of which nothing can be, by the time that the program is late.
+std::string against_attainable(std::span<const Cell> cells, const std::string& engine) {
+    constexpr std::int64_t large = 64 << 10;
+    constexpr std::int64_t small = 4 << 10;
+    const Cell* worst = nullptr;
+    const Cell* latest = nullptr;
+    for (const Cell& cell : cells) {
+        if (cell.engine.name != engine) continue;
+        if (cell.bytes >= large &&
+            (!worst || median(cell.differences()) < median(worst->differences()))) {
+            worst = &cell;
+        }
+        if (cell.bytes <= small && (!latest || cell.over_us() > latest->over_us())) latest = &cell;
+    }
+    std::string text;
+    if (worst) {
+        text += engine + " differs from what is attainable by " +
+                fixed(median(worst->differences()), 1) + " points or better (" + subject(*worst) +
+                ")";
+    }
+    if (latest) {
+        text += (text.empty() ? engine + " is" : std::string(", and is")) + " at most " +
+                fixed(latest->over_us(), 1) + " us late up to 4 KiB (" + subject(*latest) + ")";
+    }
+    return text;
+}
+
+std::string against_attainable(std::span<const Cell> cells, const OverlapOptions& options) {
+    std::string text;
+    for (const std::string& engine : options.engines) {
+        const std::string sentence = against_attainable(cells, engine);
+        if (!sentence.empty()) text += (text.empty() ? "" : "; ") + sentence;
+    }
+    return text.empty() ? text : text + ".";
+}
+
 }  // namespace
 
 std::string conclusion(std::span<const Cell> cells, const OverlapOptions& options) {
@@ -84,6 +121,7 @@ std::string conclusion(std::span<const Cell> cells, const OverlapOptions& option
     text += " behind it; the median gain over all " +
             std::to_string(cells.size() / engines.size()) + " rows is " + enumeration(gains) +
             " (2 is perfect, 1 is nothing, below 1 is a loss), " + verdict(cells, engines) + ".";
+    if (options.attainable) text += "\n" + against_attainable(cells, options);
     return text;
 }
 

@@ -99,8 +99,13 @@ void switch_engine(const Job& job, weft_engine engine) {
     must(weft_set_engine(engine), "weft_set_engine");
 }
 
-// As many iterations, on every rank, as the operation takes under this engine.
-std::int64_t calibrate(const Job& job, Meter& meter, const Engine& engine) {
+// How long the operation takes under this engine, and as many iterations; on every rank the same.
+struct Calibration {
+    double blocking_us;
+    std::int64_t iterations;
+};
+
+Calibration calibrate(const Job& job, Meter& meter, const Engine& engine) {
     constexpr int pilots = 11;
     switch_engine(job, WEFT_ENGINE_MANUAL);
     const double ns_per_iteration = slowest(job, calibrate_ns_per_iteration());
@@ -109,7 +114,8 @@ std::int64_t calibrate(const Job& job, Meter& meter, const Engine& engine) {
     std::vector<double> samples;
     for (int i = 0; i < pilots; ++i) samples.push_back(meter.blocking_us());
     const double blocking = std::max(slowest(job, median(samples)), work_min_us);
-    return std::max<std::int64_t>(static_cast<std::int64_t>(blocking * 1000 / ns_per_iteration), 1);
+    const double iterations = std::max(blocking * 1000 / ns_per_iteration, 1.0);
+    return {blocking, static_cast<std::int64_t>(iterations)};
 }
 
 // What a repetition is, out of what each rank measured of it.
@@ -121,6 +127,8 @@ Times slowest_rank(std::span<const Times> ranks) {
     for (const Times& rank : ranks) {
         times.blocking = std::max(times.blocking, rank.blocking);
         times.work = std::max(times.work, rank.work);
+        times.plain = std::max(times.plain, rank.plain);
+        times.lost = std::max(times.lost, rank.lost);
         times.cpu += rank.cpu;
     }
     return times;
@@ -156,6 +164,30 @@ double Cell::overlap_percent() const {
     return 100 * (1 - (median_of(&Times::total) - median_of(&Times::work)) / blocking);
 }
 
+std::vector<double> Cell::of_each(double (*value)(const Times&)) const {
+    std::vector<double> samples;
+    for (const Times& times : repetitions) samples.push_back(value(times));
+    return samples;
+}
+
+double Cell::attainable_percent() const { return median(attainables_percent()); }
+
+std::vector<double> Cell::overlaps_percent() const {
+    return of_each([](const Times& t) { return 100 * (1 - (t.total - t.work) / t.blocking); });
+}
+
+std::vector<double> Cell::attainables_percent() const {
+    return of_each([](const Times& t) { return 100 * (1 - t.lost / t.blocking); });
+}
+
+std::vector<double> Cell::differences() const {
+    return of_each([](const Times& t) { return 100 * (t.lost - (t.total - t.work)) / t.blocking; });
+}
+
+double Cell::over_us() const {
+    return median(of_each([](const Times& t) { return t.total - t.work; }));
+}
+
 double Cell::gain() const {
     return (median_of(&Times::blocking) + median_of(&Times::work)) / median_of(&Times::total);
 }
@@ -172,12 +204,23 @@ std::vector<Cell> measure(const Job& job, const Collective& collective, std::int
     const std::int64_t begin = now_ns();
     Meter meter(job, collective, bytes);
     std::vector<Cell> cells;
+    double blocking_us = 0;
     for (const Engine& engine : engines) {
-        cells.push_back({&collective, bytes, engine, calibrate(job, meter, engine), {}, {}});
+        const Calibration calibration = calibrate(job, meter, engine);
+        blocking_us = std::max(blocking_us, calibration.blocking_us);
+        cells.push_back({&collective, bytes, engine, calibration.iterations, {}, {}});
     }
+    if (effort.plain != nullptr) effort.plain->prepare(collective, bytes);
     for (int repetition = 0; repetition < effort.repetitions; ++repetition) {
+        PlainTimes plain;
+        if (effort.plain != nullptr) {
+            switch_engine(job, WEFT_ENGINE_MANUAL);
+            plain = effort.plain->measure(blocking_us);
+        }
         for (Cell& cell : cells) {
             Times times;
+            times.plain = plain.plain;
+            times.lost = plain.lost;
             // A thread that spins would slow the work alone as well, and its theft be excused.
             switch_engine(job, WEFT_ENGINE_MANUAL);
             times.work = meter.work_us(cell.work_iterations);

@@ -1,6 +1,7 @@
 // Measures how much of one collective of one size is hidden behind computation, per engine.
 //
 // In every repetition and for every engine, each after a barrier:
+//   plain     (if wanted, once for all engines) a plain exchange of the same bytes over sockets
 //   work      the fixed work alone, with no engine's thread in the process
 //   blocking  the operation, waited for at once
 //   the overlapped run: start, the work (with calls of weft_test evenly within), wait
@@ -18,6 +19,7 @@
 
 #include "bench/collective/collective.h"
 #include "bench/engines.h"
+#include "bench/overlap/plain_exchange.h"
 
 namespace weft::bench {
 
@@ -29,6 +31,8 @@ struct Times {
     double tests = 0;
     double wait = 0;
     double total = 0;
+    double plain = 0;  // the plain exchange of the same bytes, and the CPU time it took
+    double lost = 0;
     double cpu = 0;  // CPU time of all threads in the overlapped run, summed over the ranks
 };
 
@@ -42,11 +46,21 @@ struct Cell {
     std::vector<Times> by_rank;  // what each rank saw: rank 0's repetitions, rank 1's, ...
 
     double median_of(double Times::*value) const;
+    std::vector<double> of_each(double (*value)(const Times&)) const;
     // The share of the blocking time that the overlapped run saved, in per cent: 100 is perfect.
     // Noise, or an engine that slows the work, takes it out of 0 ... 100; it is shown as it is.
     double overlap_percent() const;
     // (blocking + work) / total: 2 is perfect, 1 is nothing, below 1 is a loss.
     double gain() const;
+    // The same for a plain exchange: the share of the blocking time that its loss leaves. Median.
+    double attainable_percent() const;
+    // Of each repetition: what the engine lost, the plain exchange lost, and the difference in
+    // points.
+    std::vector<double> overlaps_percent() const;
+    std::vector<double> attainables_percent() const;
+    std::vector<double> differences() const;
+    // How much longer than the work the overlapped run took: median of repetitions.
+    double over_us() const;
     // CPU time of an overlapped run, work included, of all ranks together: mean of repetitions.
     double cpu_ms() const;
 };
@@ -54,7 +68,8 @@ struct Cell {
 struct Effort {
     int repetitions = 30;
     int tests = 0;
-    double budget_s = 0;  // 0: no limit
+    double budget_s = 0;             // 0: no limit
+    PlainExchange* plain = nullptr;  // null: not measured
     std::function<void(int repetition)> progress;
 };
 

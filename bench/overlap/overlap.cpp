@@ -5,9 +5,11 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "base/clock.h"
 #include "bench/launch.h"
+#include "bench/overlap/plain_exchange.h"
 #include "bench/overlap/report.h"
 #include "bench/progress.h"
 #include "bench/sizes.h"
@@ -63,8 +65,26 @@ File open_json(const Job& job, const std::string& path) {
     return file;
 }
 
+// What measuring the attainable overlap needs, if it is wanted.
+class Attainable {
+  public:
+    explicit Attainable(bool wanted) {
+        if (wanted) spinner_.emplace();
+    }
+    void join(const Job& job) {
+        if (spinner_) exchange_.emplace(job, *spinner_);
+    }
+    PlainExchange* exchange() { return exchange_ ? &*exchange_ : nullptr; }
+
+  private:
+    std::optional<Spinner> spinner_;  // made before the library has threads
+    std::optional<PlainExchange> exchange_;
+};
+
 int run_rank(const OverlapOptions& options, const Plan& plan) {
+    Attainable attainable(options.attainable);
     const Job job = join_job();
+    attainable.join(job);
     File json = open_json(job, options.json);
     const JsonLine origin = circumstances(job, options);
     Progress progress(job.rank == 0);
@@ -73,7 +93,7 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
     const std::int64_t begin = now_ns();
     for (std::size_t i = 0; i < plan.points.size(); ++i) {
         const Point& point = plan.points[i];
-        Effort effort{options.repetitions, options.tests, 0, {}};
+        Effort effort{options.repetitions, options.tests, 0, attainable.exchange(), {}};
         if (options.budget_s > 0) {
             // An equal share for each point that is left; what one saves the others may use.
             const double left = options.budget_s - static_cast<double>(now_ns() - begin) * 1e-9;
@@ -95,7 +115,7 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
         }
         if (i + 1 == plan.points.size() || plan.points[i + 1].collective != point.collective) {
             progress.clear();
-            print_table(stdout, cells);
+            print_table(stdout, cells, options);
             cells.clear();
         }
     }
@@ -114,11 +134,11 @@ std::vector<std::string> arguments(const OverlapOptions& options) {
                                       "--collective",  joined(options.collectives),
                                       "--engine",      joined(options.engines),
                                       "--sizes",       options.sizes,
-                                      "--ranks",       std::to_string(options.ranks),
                                       "--repetitions", std::to_string(options.repetitions),
                                       "--tests",       std::to_string(options.tests),
-                                      "--bind",        options.bind,
                                       "--budget",      std::to_string(options.budget_s)};
+    for (const std::string& word : arguments(options.testbed)) words.push_back(word);
+    if (options.attainable) words.emplace_back("--attainable");
     if (!options.json.empty()) words.insert(words.end(), {"--json", options.json});
     return words;
 }
@@ -130,19 +150,22 @@ int bench_overlap(const OverlapOptions& options) {
         return 2;
     }
     if (is_rank()) return run_rank(options, *plan);
-    if (usable_cores() < options.ranks) {
+    if (options.attainable && (options.testbed.ranks != 2 || options.testbed.bind != "core")) {
+        std::fprintf(
+            stderr,
+            "weft bench overlap: --attainable with --ranks %d --bind %s; expected 2 ranks, "
+            "each bound to a core\n",
+            options.testbed.ranks, options.testbed.bind.c_str());
+        return 2;
+    }
+    if (usable_cores() < options.testbed.ranks) {
         std::printf(
             "Note: %d ranks share %d core%s here, so a rank that computes keeps another "
             "from communicating; expect little overlap.\n",
-            options.ranks, usable_cores(), usable_cores() == 1 ? "" : "s");
+            options.testbed.ranks, usable_cores(), usable_cores() == 1 ? "" : "s");
     }
-    std::printf(
-        "Overlap of nonblocking collectives with computation: %d ranks, median of %d "
-        "repetitions, %d test calls.\nwork: fixed, as long as the operation alone; "
-        "overlap = 1 - (total - work) / blocking; gain = (blocking + work) / total.\nCPU: time "
-        "of all threads of all ranks in one overlapped run, work included (getrusage; mean).\n",
-        options.ranks, options.repetitions, options.tests);
-    return launch({options.ranks, options.bind, arguments(options)});
+    print_legend(stdout, options);
+    return launch({options.testbed, arguments(options)});
 }
 
 }  // namespace weft::bench

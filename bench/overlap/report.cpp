@@ -4,10 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <cmath>
 #include <string_view>
 
 #include "bench/sizes.h"
+#include "bench/statistics.h"
 #include "bench/table.h"
 #include "weft/build.h"
 #include "weft/machine.h"
@@ -42,6 +43,13 @@ constexpr Column columns[] = {
     {"tests us", &Times::tests},       {"wait us", &Times::wait}, {"total us", &Times::total},
 };
 
+constexpr Column plain_columns[] = {
+    {"blocking us", &Times::blocking}, {"plain us", &Times::plain}, {"lost us", &Times::lost},
+    {"work us", &Times::work},         {"total us", &Times::total},
+};
+
+using Columns = std::span<const Column>;
+
 // "blocking us" as a JSON name.
 std::string field_name(std::string_view column) {
     std::string name(column);
@@ -49,15 +57,26 @@ std::string field_name(std::string_view column) {
     return name;
 }
 
+// Every time that was measured, as JSON fields.
+std::vector<Column> fields(const OverlapOptions& options) {
+    std::vector<Column> all(std::begin(columns), std::end(columns));
+    if (options.attainable) {
+        all.insert(all.end(), {{"plain us", &Times::plain}, {"lost us", &Times::lost}});
+    }
+    return all;
+}
+
 // What one rank saw.
-JsonLine samples(std::span<const Times> repetitions) {
+JsonLine samples(std::span<const Times> repetitions, const OverlapOptions& options) {
     const auto values = [&](double Times::*value) {
         std::vector<double> all;
         for (const Times& times : repetitions) all.push_back(times.*value);
         return all;
     };
     JsonLine line;
-    for (const Column& column : columns) line.add(field_name(column.name), values(column.value));
+    for (const Column& column : fields(options)) {
+        line.add(field_name(column.name), values(column.value));
+    }
     return line.add("cpu_us", values(&Times::cpu));
 }
 
@@ -79,20 +98,33 @@ std::string command(const OverlapOptions& options) {
 
 }  // namespace
 
-void print_table(std::FILE* file, std::span<const Cell> cells) {
+void print_table(std::FILE* file, std::span<const Cell> cells, const OverlapOptions& options) {
+    const Columns shown = options.attainable ? Columns(plain_columns) : Columns(columns);
     std::vector<std::string> heading = {"size", "engine"};
-    for (const Column& column : columns) heading.emplace_back(column.name);
-    heading.insert(heading.end(), {"overlap %", "gain", "CPU ms"});
+    for (const Column& column : shown) heading.emplace_back(column.name);
+    heading.insert(heading.end(), {"overlap %", "gain"});
+    if (options.attainable) {
+        heading.insert(heading.end(), {"attainable %", "difference", "bound"});
+    } else {
+        heading.emplace_back("CPU ms");
+    }
     Table table(heading);
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const Cell& cell = cells[i];
         if (i > 0 && cells[i - 1].bytes != cell.bytes) table.add({});
         std::vector<std::string> row = {cell.collective->has_size ? size_text(cell.bytes) : "-",
                                         cell.engine.name};
-        for (const Column& column : columns) row.push_back(fixed(cell.median_of(column.value), 2));
+        for (const Column& column : shown) row.push_back(fixed(cell.median_of(column.value), 2));
         row.push_back(fixed(cell.overlap_percent(), 0));
         row.push_back(fixed(cell.gain(), 2));
-        row.push_back(fixed(cell.cpu_ms(), 4));
+        if (options.attainable) {
+            const double bound = median_lower_bound(cell.differences());
+            row.push_back(fixed(cell.attainable_percent(), 0));
+            row.push_back(fixed(median(cell.differences()), 1));
+            row.push_back(std::isfinite(bound) ? fixed(bound, 1) : "-");
+        } else {
+            row.push_back(fixed(cell.cpu_ms(), 4));
+        }
         table.add(row);
     }
     std::fprintf(file, "\n%s\n", cells.empty() ? "" : cells[0].collective->name);
@@ -100,13 +132,29 @@ void print_table(std::FILE* file, std::span<const Cell> cells) {
     std::fflush(file);
 }
 
+void print_legend(std::FILE* file, const OverlapOptions& options) {
+    std::fprintf(file,
+                 "Overlap of nonblocking collectives with computation: %s, median of %d "
+                 "repetitions, %d test calls.\nwork: fixed, as long as the operation alone; "
+                 "overlap = 1 - (total - work) / blocking; gain = (blocking + work) / total.\n",
+                 description(options.testbed).c_str(), options.repetitions, options.tests);
+    std::fputs(
+        options.attainable
+            ? "plain: the same bytes over sockets of the bench's own, sleeping when they cannot go "
+              "on; lost: CPU time\nthat a process of policy SCHED_IDLE on the same core misses "
+              "meanwhile; attainable = 1 - lost / blocking.\ndifference = overlap - attainable, in "
+              "points, of each repetition (median); bound: of this median, one-sided\nlower 95 %, "
+              "from order statistics.\n"
+            : "CPU: time of all threads of all ranks in one overlapped run, work included "
+              "(getrusage; mean).\n",
+        file);
+}
+
 JsonLine circumstances(const Job& job, const OverlapOptions& options) {
     std::vector<std::string> affinity;
     for (const cpu_set_t& cores : gather(job, std::vector<cpu_set_t>{own_cores()})) {
         affinity.push_back(core_list(cores));
     }
-    const char* const transport = std::getenv("WEFT_TRANSPORT");
-    const bool is_chosen = transport != nullptr && *transport != '\0';
     const Build build = this_build();
     JsonLine line;
     return line.add("command", command(options))
@@ -119,11 +167,11 @@ JsonLine circumstances(const Job& job, const OverlapOptions& options) {
         .add("kernel", kernel())
         .add("cpus", static_cast<std::int64_t>(sysconf(_SC_NPROCESSORS_ONLN)))
         .add("ranks", std::int64_t{job.ranks})
-        .add("bind", options.bind)
+        .add("nodes", std::int64_t{options.testbed.nodes})
+        .add("rate", options.testbed.nodes > 0 ? options.testbed.rate : "")
+        .add("bind", options.testbed.bind)
         .add("affinity", affinity)
-        .add("transport", job.ranks == 1 ? "none"
-                          : is_chosen    ? transport
-                                         : transports()[0])
+        .add("transport", transports_in_use(job))
         .add("settings", settings());
 }
 
@@ -131,12 +179,12 @@ std::string json_row(const Cell& cell, const OverlapOptions& options,
                      const JsonLine& circumstances) {
     const std::size_t repetitions = cell.repetitions.size();
     JsonLine medians;
-    for (const Column& column : columns) {
+    for (const Column& column : fields(options)) {
         medians.add(field_name(column.name), cell.median_of(column.value));
     }
     std::vector<JsonLine> ranks;
     for (std::size_t i = 0; i < cell.by_rank.size(); i += repetitions) {
-        ranks.push_back(samples(std::span(cell.by_rank).subspan(i, repetitions)));
+        ranks.push_back(samples(std::span(cell.by_rank).subspan(i, repetitions), options));
     }
     JsonLine line;
     line.add("bench", "overlap")
@@ -150,8 +198,17 @@ std::string json_row(const Cell& cell, const OverlapOptions& options,
         .add("overlap_percent", cell.overlap_percent())
         .add("gain", cell.gain())
         .add("cpu_ms", cell.cpu_ms())
-        .add("circumstances", circumstances)
-        .add("samples", ranks);
+        .add("over_us", cell.over_us());
+    if (options.attainable) {
+        JsonLine pairs;
+        pairs.add("overlap_percent", cell.overlaps_percent())
+            .add("attainable_percent", cell.attainables_percent());
+        line.add("attainable_percent", cell.attainable_percent())
+            .add("difference", median(cell.differences()))
+            .add("difference_bound", median_lower_bound(cell.differences()))
+            .add("pairs", pairs);
+    }
+    line.add("circumstances", circumstances).add("samples", ranks);
     return line.text();
 }
 

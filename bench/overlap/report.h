@@ -12,7 +12,7 @@
 namespace weft::bench {
 
 // All cells of one collective.
-void print_table(std::FILE* file, std::span<const Cell> cells);
+void print_table(std::FILE* file, std::span<const Cell> cells, const OverlapOptions& options);
 
 // What repeats the measurement: command, build, machine, settings. Collective.
 JsonLine circumstances(const Job& job, const OverlapOptions& options);
@@ -21,7 +21,10 @@ JsonLine circumstances(const Job& job, const OverlapOptions& options);
 std::string json_row(const Cell& cell, const OverlapOptions& options,
                      const JsonLine& circumstances);
 
-// One sentence that says what the cells say, good or bad.
+// What the columns mean.
+void print_legend(std::FILE* file, const OverlapOptions& options);
+
+// A sentence or two that say what the cells say, good or bad.
 std::string conclusion(std::span<const Cell> cells, const OverlapOptions& options);
 
 }  // namespace weft::bench

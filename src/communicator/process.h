@@ -37,6 +37,8 @@ class Process {
     Rank ranks() const { return ranks_; }
     Engine& engine() { return engine_; }
     Executor& executor() { return executor_; }
+    // What reaches this rank of the job; null for this one itself.
+    const Transport* route(Rank peer) const { return executor_.route(peer); }
     const Selector& selector() const { return selector_; }
     bool checks_calls() const { return checks_calls_; }
     HandleTable<Request>& requests() { return requests_; }

@@ -55,6 +55,8 @@ class Executor {
     void wake_peers() {
         for (Transport* transport : transports_) transport->wake_peers();
     }
+    // What reaches this rank of the job; null for this one itself.
+    const Transport* route(Rank peer) const { return routes_[static_cast<std::size_t>(peer)]; }
     // Counts the runs begun.
     std::uint64_t started() const { return started_; }
     // Whether a transport has something to do that no arrival will announce.

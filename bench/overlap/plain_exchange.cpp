@@ -1,0 +1,85 @@
+// The exchange, and counting what it takes from the spinner.
+#include "bench/overlap/plain_exchange.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/clock.h"
+
+namespace weft::bench {
+namespace {
+
+void sleep_until(std::int64_t time_ns) {
+    constexpr std::int64_t second = 1'000'000'000;
+    const timespec until{time_ns / second, time_ns % second};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+    }
+}
+
+// Sleeps while the spinner works alone. Returns what it does in a nanosecond.
+double speed_alone(const Spinner& spinner, std::int64_t duration_ns) {
+    const std::uint64_t before = spinner.done();
+    const std::int64_t begin = now_ns();
+    sleep_until(begin + duration_ns);
+    const std::int64_t end = now_ns();
+    const std::uint64_t done = spinner.done() - before;
+    if (done == 0) fail("a process of policy SCHED_IDLE gets no CPU time on this core");
+    return static_cast<double>(done) / static_cast<double>(end - begin);
+}
+
+}  // namespace
+
+PlainExchange::PlainExchange(const Job& job, Spinner& spinner)
+    : job_(job), spinner_(spinner), sockets_(job) {}
+
+void PlainExchange::prepare(const Collective& collective, std::int64_t bytes) {
+    const bool is_root = job_.rank == 0;
+    sends_ = is_root ? collective.plain.from_root : collective.plain.to_root;
+    receives_ = is_root ? collective.plain.to_root : collective.plain.from_root;
+    reduces_ = receives_ && collective.plain.reduces;
+    // Without a size there is a message all the same, that says it has come.
+    bytes_ = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+    send_.assign((bytes_ + sizeof(double) - 1) / sizeof(double), 1);
+    recv_.assign(send_.size(), 2);
+}
+
+void PlainExchange::exchange() {
+    sockets_.exchange(std::as_bytes(std::span(send_)).first(sends_ ? bytes_ : 0),
+                      std::as_writable_bytes(std::span(recv_)).first(receives_ ? bytes_ : 0));
+    if (!reduces_) return;
+    for (std::size_t i = 0; i < recv_.size(); ++i) recv_[i] += send_[i];
+}
+
+PlainTimes PlainExchange::measure(double window_us) {
+    constexpr std::int64_t settle_ns = 200'000;
+    constexpr std::int64_t alone_min_ns = 2'000'000;
+    constexpr std::int64_t alone_max_ns = 10'000'000;
+    constexpr std::int64_t margin_ns = 50'000;  // waking up must not disturb what is counted
+    const auto window_ns = static_cast<std::int64_t>(window_us * 1000);
+    spinner_.resume();
+    sleep_until(now_ns() + settle_ns);
+    const double speed = speed_alone(spinner_, std::clamp(window_ns, alone_min_ns, alone_max_ns));
+    must(weft_barrier(job_.comm), "weft_barrier");
+
+    const std::uint64_t before = spinner_.done();
+    const std::int64_t begin = now_ns();
+    const std::int64_t window_end = begin + window_ns;
+    spinner_.mark_at(window_end);
+    exchange();
+    const std::int64_t end = now_ns();
+    std::uint64_t after = spinner_.done();
+    if (end < window_end) {
+        // What is still in the sockets' buffers or under way costs this core as well.
+        sleep_until(window_end + margin_ns);
+        after = spinner_.marked();
+    }
+    spinner_.pause();
+
+    const auto counted_ns = static_cast<double>(std::max(end, window_end) - begin);
+    const double alone_ns = static_cast<double>(after - before) / speed;
+    return {static_cast<double>(end - begin) / 1000, (counted_ns - alone_ns) / 1000};
+}
+
+}  // namespace weft::bench

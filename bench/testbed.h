@@ -1,0 +1,24 @@
+// Where the ranks of a measurement run, and over what: what `weft run` and the ranks are told.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace weft::bench {
+
+struct Testbed {
+    int ranks = 2;
+    std::string bind = "core";  // as `weft run --bind`
+    std::string transport = "auto";
+    int nodes = 0;  // of an emulated cluster; 0: none, all ranks on this machine
+    std::string rate = "1gbit";
+    std::string cores = "";  // as "0,1"; "": all
+};
+
+// As options of `weft bench`, to repeat it.
+std::vector<std::string> arguments(const Testbed& testbed);
+
+// "2 ranks on 2 nodes, 1gbit links"
+std::string description(const Testbed& testbed);
+
+}  // namespace weft::bench
