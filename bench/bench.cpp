@@ -3,7 +3,9 @@
 #include <memory>
 
 #include "bench/all.h"
+#include "bench/background.h"
 #include "bench/idle.h"
+#include "bench/latency.h"
 #include "bench/micro/micro.h"
 #include "bench/overlap/overlap.h"
 #include "weft/commands.h"
@@ -102,6 +104,36 @@ void add_micro(CLI::App& bench) {
     command->callback([options] { end_with(bench_micro(*options)); });
 }
 
+void add_background(CLI::App& bench) {
+    auto options = std::make_shared<BackgroundOptions>();
+    CLI::App* command = bench.add_subcommand(
+        "background", "Whether collectives complete while the program sleeps, on emulated nodes");
+    command->add_option("--case", options->cases, "Collectives and algorithms, as ibcast:chain")
+        ->delimiter(',')
+        ->capture_default_str();
+    command->add_option("--engine", options->engine, "Progress engine")->capture_default_str();
+    command->add_option("--sizes", options->sizes, "Bytes of each rank, as 64K,1M")
+        ->capture_default_str();
+    command->add_option("--repetitions", options->repetitions, "How often; the median counts")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    add_testbed_options(*command, options->testbed);
+    command->callback([options] { end_with(bench_background(*options)); });
+}
+
+void add_latency(CLI::App& bench) {
+    auto options = std::make_shared<LatencyOptions>();
+    CLI::App* command = bench.add_subcommand(
+        "latency", "Broadcast and acknowledgement of 8 bytes, beside plain sockets");
+    command
+        ->add_option("--repetitions", options->repetitions,
+                     "How often the library and the sockets take turns")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    add_testbed_options(*command, options->testbed);
+    command->callback([options] { end_with(bench_latency(*options)); });
+}
+
 void add_all(CLI::App& bench) {
     auto options = std::make_shared<AllOptions>();
     CLI::App* command = bench.add_subcommand("all", "micro and overlap, in under three minutes");
@@ -116,6 +148,8 @@ void add_bench(CLI::App& app) {
     bench->require_subcommand(1);
     add_all(*bench);
     add_overlap(*bench);
+    add_background(*bench);
+    add_latency(*bench);
     add_idle(*bench);
     add_micro(*bench);
 }

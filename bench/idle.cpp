@@ -1,15 +1,14 @@
 // One rank enters a collective late; the others' CPU time is what their waiting costs.
 #include "bench/idle.h"
 
-#include <time.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 
+#include "base/clock.h"
 #include "bench/engines.h"
 #include "bench/job.h"
 #include "bench/launch.h"
+#include "bench/sleep.h"
 #include "bench/table.h"
 
 namespace weft::bench {
@@ -17,12 +16,7 @@ namespace {
 
 constexpr double bar_share = 0.005;  // of the time waited: 0.05 s in 10 s
 
-void sleep_s(double seconds) {
-    const auto whole = static_cast<time_t>(seconds);
-    timespec left{whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
-    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
-    }
-}
+void sleep_s(double seconds) { sleep_until(now_ns() + static_cast<std::int64_t>(seconds * 1e9)); }
 
 struct Burned {
     double waiting = 0;  // inside the collective, or (the late rank) outside of it

@@ -77,6 +77,9 @@ std::span<const Collective* const> collectives();
 // Refuses an unknown name with a sentence that lists the known ones.
 Result<const Collective*> find_collective(const std::string& name);
 
+// With buffers for it, to be filled.
+Case make_case(const Job& job, const Collective& collective, std::int64_t bytes);
+
 // Bytes that differ between ranks, seeds and neighbouring places.
 void fill_pattern(std::span<std::uint8_t> bytes, int rank, std::uint64_t seed);
 

@@ -18,8 +18,8 @@ double us(std::int64_t ns) { return static_cast<double>(ns) / 1000; }
 // Measures on this rank alone; what the ranks saw is put together afterwards.
 class Meter {
   public:
-    Meter(const Job& job, const Collective& collective, std::int64_t bytes)
-        : collective_(collective), case_(make_case(job, collective, bytes)) {}
+    Meter(const Job& job, const Collective& collective, std::int64_t bytes, PlainExchange* plain)
+        : collective_(collective), case_(make_case(job, collective, bytes)), plain_(plain) {}
 
     // The operation, started and at once waited for.
     double blocking_us() {
@@ -65,15 +65,9 @@ class Meter {
     }
 
   private:
-    static Case make_case(const Job& job, const Collective& collective, std::int64_t bytes) {
-        const auto size = static_cast<std::size_t>(bytes);
-        const std::size_t send_bytes = collective.send_bytes(size, job.ranks);
-        const std::size_t recv_bytes = collective.recv_bytes(size, job.ranks);
-        return {job, size, PageBuffer(send_bytes), PageBuffer(recv_bytes), PageBuffer(recv_bytes)};
-    }
-
     void prepare() {
         collective_.fill(case_, ++seed_);
+        if (plain_ != nullptr) plain_->use_up_burst();
         must(weft_barrier(case_.job.comm), "weft_barrier");
     }
 
@@ -89,6 +83,7 @@ class Meter {
 
     const Collective& collective_;
     Case case_;
+    PlainExchange* const plain_;
     weft_request request_ = WEFT_REQUEST_NULL;
     std::uint64_t seed_ = 0;
 };
@@ -202,7 +197,8 @@ double Cell::cpu_ms() const {
 std::vector<Cell> measure(const Job& job, const Collective& collective, std::int64_t bytes,
                           std::span<const Engine> engines, const Effort& effort) {
     const std::int64_t begin = now_ns();
-    Meter meter(job, collective, bytes);
+    if (effort.plain != nullptr) effort.plain->prepare(collective, bytes);
+    Meter meter(job, collective, bytes, effort.plain);
     std::vector<Cell> cells;
     double blocking_us = 0;
     for (const Engine& engine : engines) {
@@ -210,7 +206,6 @@ std::vector<Cell> measure(const Job& job, const Collective& collective, std::int
         blocking_us = std::max(blocking_us, calibration.blocking_us);
         cells.push_back({&collective, bytes, engine, calibration.iterations, {}, {}});
     }
-    if (effort.plain != nullptr) effort.plain->prepare(collective, bytes);
     for (int repetition = 0; repetition < effort.repetitions; ++repetition) {
         PlainTimes plain;
         if (effort.plain != nullptr) {

@@ -71,8 +71,8 @@ class Attainable {
     explicit Attainable(bool wanted) {
         if (wanted) spinner_.emplace();
     }
-    void join(const Job& job) {
-        if (spinner_) exchange_.emplace(job, *spinner_);
+    void join(const Job& job, const Testbed& testbed) {
+        if (spinner_) exchange_.emplace(job, *spinner_, testbed.nodes > 0);
     }
     PlainExchange* exchange() { return exchange_ ? &*exchange_ : nullptr; }
 
@@ -84,7 +84,7 @@ class Attainable {
 int run_rank(const OverlapOptions& options, const Plan& plan) {
     Attainable attainable(options.attainable);
     const Job job = join_job();
-    attainable.join(job);
+    attainable.join(job, options.testbed);
     File json = open_json(job, options.json);
     const JsonLine origin = circumstances(job, options);
     Progress progress(job.rank == 0);

@@ -1,22 +1,15 @@
 // The exchange, and counting what it takes from the spinner.
 #include "bench/overlap/plain_exchange.h"
 
-#include <time.h>
-
 #include <algorithm>
-#include <cerrno>
 
 #include "base/clock.h"
+#include "bench/sleep.h"
 
 namespace weft::bench {
 namespace {
 
-void sleep_until(std::int64_t time_ns) {
-    constexpr std::int64_t second = 1'000'000'000;
-    const timespec until{time_ns / second, time_ns % second};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
-    }
-}
+constexpr std::size_t burst_bytes = 256 << 10;  // twice what an emulated link lets through
 
 // Sleeps while the spinner works alone. Returns what it does in a nanosecond.
 double speed_alone(const Spinner& spinner, std::int64_t duration_ns) {
@@ -31,8 +24,18 @@ double speed_alone(const Spinner& spinner, std::int64_t duration_ns) {
 
 }  // namespace
 
-PlainExchange::PlainExchange(const Job& job, Spinner& spinner)
-    : job_(job), spinner_(spinner), sockets_(job) {}
+PlainExchange::PlainExchange(const Job& job, Spinner& spinner, bool is_limited)
+    : job_(job),
+      spinner_(spinner),
+      is_limited_(is_limited),
+      sockets_(job),
+      burst_(2 * burst_bytes) {}
+
+void PlainExchange::use_up_burst() {
+    constexpr std::size_t small = 4096;  // has no burst to profit from
+    if (!is_limited_ || bytes_ <= small) return;
+    sockets_.exchange(std::span(burst_).first(burst_bytes), std::span(burst_).last(burst_bytes));
+}
 
 void PlainExchange::prepare(const Collective& collective, std::int64_t bytes) {
     const bool is_root = job_.rank == 0;
@@ -61,6 +64,7 @@ PlainTimes PlainExchange::measure(double window_us) {
     spinner_.resume();
     sleep_until(now_ns() + settle_ns);
     const double speed = speed_alone(spinner_, std::clamp(window_ns, alone_min_ns, alone_max_ns));
+    use_up_burst();
     must(weft_barrier(job_.comm), "weft_barrier");
 
     const std::uint64_t before = spinner_.done();

@@ -24,7 +24,12 @@ struct PlainTimes {
 class PlainExchange {
   public:
     // Collective over a job of two ranks, each of which has one core. `spinner` runs there.
-    PlainExchange(const Job& job, Spinner& spinner);
+    // The links between them have a rate limit, or not.
+    PlainExchange(const Job& job, Spinner& spinner, bool is_limited);
+
+    // A rate limit lets a burst through at once after a pause. After this the pause is over: what
+    // is measured next meets a link at its rate, whatever came before. Collective.
+    void use_up_burst();
 
     // What the next calls of measure() move.
     void prepare(const Collective& collective, std::int64_t bytes);
@@ -36,6 +41,7 @@ class PlainExchange {
 
     const Job job_;
     Spinner& spinner_;
+    const bool is_limited_;
     PlainSockets sockets_;
     bool sends_ = false;
     bool receives_ = false;
@@ -43,6 +49,7 @@ class PlainExchange {
     std::vector<double> send_;
     std::vector<double> recv_;
     std::size_t bytes_ = 0;
+    std::vector<std::byte> burst_;
 };
 
 }  // namespace weft::bench

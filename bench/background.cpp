@@ -1,0 +1,182 @@
+// A repetition takes the operation waited for at once, and, as often, the operation started before
+// a sleep that knows nothing of it. What the sleep leaves over the wait has to do.
+#include "bench/background.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+
+#include "base/clock.h"
+#include "bench/collective/collective.h"
+#include "bench/engines.h"
+#include "bench/launch.h"
+#include "bench/sizes.h"
+#include "bench/sleep.h"
+#include "bench/statistics.h"
+#include "bench/table.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr double bar = 1.15;
+
+struct Chosen {
+    const Collective* collective = nullptr;
+    std::string algorithm;
+
+    // "WEFT_ALGORITHM_BCAST=chain"
+    std::string setting() const {
+        std::string text = "WEFT_ALGORITHM_";
+        for (const char* c = collective->name + 1; *c != '\0'; ++c) {
+            text += static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
+        }
+        return text + "=" + algorithm;
+    }
+};
+
+Result<Chosen> parse_case(const std::string& text) {
+    const std::size_t colon = text.find(':');
+    if (colon == text.npos || colon + 1 == text.size()) {
+        return failure(WEFT_REFUSED_ARGUMENT,
+                       "case = \"%s\"; expected a collective and its algorithm, as ibcast:chain",
+                       text.c_str());
+    }
+    Result<const Collective*> collective = find_collective(text.substr(0, colon));
+    if (!collective.is_ok()) return collective.status();
+    return Chosen{*collective, text.substr(colon + 1)};
+}
+
+struct Plan {
+    std::vector<Chosen> cases;
+    std::vector<std::int64_t> sizes;
+    Engine engine{};
+};
+
+Result<Plan> make_plan(const BackgroundOptions& options) {
+    Plan plan;
+    for (const std::string& text : options.cases) {
+        Result<Chosen> chosen = parse_case(text);
+        if (!chosen.is_ok()) return chosen.status();
+        plan.cases.push_back(*chosen);
+    }
+    Result<std::vector<std::int64_t>> sizes = parse_sizes(options.sizes);
+    if (!sizes.is_ok()) return sizes.status();
+    plan.sizes = *sizes;
+    Result<Engine> engine = find_engine(options.engine);
+    if (!engine.is_ok()) return engine.status();
+    plan.engine = *engine;
+    return plan;
+}
+
+// In microseconds, of this rank.
+struct Times {
+    double total = 0;
+    double wait = 0;
+};
+
+class Meter {
+  public:
+    Meter(const Job& job, const Collective& collective, std::int64_t bytes)
+        : collective_(collective), case_(make_case(job, collective, bytes)) {}
+
+    // The operation, with a sleep between start and wait.
+    Times run(double sleep_us) {
+        collective_.fill(case_, ++seed_);
+        must(weft_barrier(case_.job.comm), "weft_barrier");
+        const std::int64_t begin = now_ns();
+        must(collective_.start(case_, &request_), collective_.name);
+        if (sleep_us > 0) sleep_until(begin + static_cast<std::int64_t>(sleep_us * 1000));
+        const std::int64_t waiting = now_ns();
+        must(weft_wait(&request_), "weft_wait");
+        const std::int64_t end = now_ns();
+        verify(collective_, case_);
+        return {static_cast<double>(end - begin) / 1000, static_cast<double>(end - waiting) / 1000};
+    }
+
+  private:
+    const Collective& collective_;
+    Case case_;
+    weft_request request_ = WEFT_REQUEST_NULL;
+    std::uint64_t seed_ = 0;
+};
+
+// One size. All of the slowest rank, median of the repetitions.
+struct Row {
+    double blocking_us = 0;
+    double asleep_us = 0;  // start, as long a sleep as `blocking`, wait
+    double ratio = 0;      // of these, in each repetition
+    double left_us = 0;    // the wait after a sleep of the bar times `blocking`
+};
+
+Row measure(const Job& job, const Collective& collective, std::int64_t bytes, int repetitions) {
+    Meter meter(job, collective, bytes);
+    std::vector<double> blocking, asleep, ratio, left;
+    for (int i = -2; i < repetitions; ++i) {
+        const double one = slowest(job, meter.run(0).total);
+        const double other = slowest(job, meter.run(one).total);
+        const double rest = slowest(job, meter.run(bar * one).wait);
+        if (i < 0) continue;  // builds schedules, opens connections, touches pages
+        blocking.push_back(one);
+        asleep.push_back(other);
+        ratio.push_back(other / one);
+        left.push_back(rest);
+    }
+    return {median(blocking), median(asleep), median(ratio), median(left)};
+}
+
+int run_rank(const BackgroundOptions& options, const Plan& plan) {
+    const Job job = join_job();
+    const Chosen& chosen = plan.cases[0];
+    must(weft_set_engine(plan.engine.value), "weft_set_engine");
+    Table table({"size", "blocking us", "asleep us", "ratio", "left us", ""});
+    for (const std::int64_t bytes : plan.sizes) {
+        const Row row = measure(job, *chosen.collective, bytes, options.repetitions);
+        table.add({size_text(bytes), fixed(row.blocking_us, 1), fixed(row.asleep_us, 1),
+                   fixed(row.ratio, 3), fixed(row.left_us, 1),
+                   row.ratio <= bar ? "met" : "missed"});
+    }
+    const std::string over = transports_in_use(job);
+    if (job.rank == 0) {
+        std::printf("\n%s %s, over %s\n", chosen.collective->name, chosen.algorithm.c_str(),
+                    over.c_str());
+        table.print(stdout);
+    }
+    leave_job();
+    return 0;
+}
+
+std::vector<std::string> arguments(const BackgroundOptions& options, const std::string& one_case) {
+    std::vector<std::string> words = {"bench",         "background",
+                                      "--case",        one_case,
+                                      "--engine",      options.engine,
+                                      "--sizes",       options.sizes,
+                                      "--repetitions", std::to_string(options.repetitions)};
+    for (const std::string& word : arguments(options.testbed)) words.push_back(word);
+    return words;
+}
+
+}  // namespace
+
+int bench_background(const BackgroundOptions& options) {
+    Result<Plan> plan = make_plan(options);
+    if (!plan.is_ok()) {
+        std::fprintf(stderr, "weft bench background: %s\n", last_detail());
+        return 2;
+    }
+    if (is_rank()) return run_rank(options, *plan);
+    std::printf(
+        "Collectives behind a program that sleeps, without calls: %s, engine %s, median of %d "
+        "repetitions, slowest rank.\nblocking: waited for at once; asleep: start, a sleep as long "
+        "as blocking, wait; ratio = asleep / blocking, at most %.2f;\nleft: what the wait takes "
+        "after a sleep of %.2f times blocking.\n",
+        description(options.testbed).c_str(), options.engine.c_str(), options.repetitions, bar,
+        bar);
+    for (std::size_t i = 0; i < plan->cases.size(); ++i) {
+        const int status = launch(
+            {options.testbed, arguments(options, options.cases[i]), {plan->cases[i].setting()}});
+        if (status != 0) return status;
+    }
+    return 0;
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,16 @@
+// `weft bench latency`: what the library adds to a small message over sockets.
+#pragma once
+
+#include "bench/testbed.h"
+
+namespace weft::bench {
+
+struct LatencyOptions {
+    int repetitions = 100;
+    Testbed testbed = {.transport = "tcp"};
+};
+
+// Starts two ranks, or, in a rank, measures; rank 0 prints. Returns the exit status.
+int bench_latency(const LatencyOptions& options);
+
+}  // namespace weft::bench
