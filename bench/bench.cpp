@@ -136,7 +136,8 @@ void add_latency(CLI::App& bench) {
 
 void add_all(CLI::App& bench) {
     auto options = std::make_shared<AllOptions>();
-    CLI::App* command = bench.add_subcommand("all", "micro and overlap, in under three minutes");
+    CLI::App* command = bench.add_subcommand(
+        "all", "micro and overlap, here and on an emulated cluster, in about a hundred seconds");
     add_overlap_options(*command, options->overlap);
     command->callback([options] { end_with(bench_all(*options)); });
 }

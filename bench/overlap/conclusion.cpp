@@ -61,41 +61,37 @@ std::string verdict(std::span<const Cell> cells, const std::vector<Engine>& engi
     return std::string("so ") + best->name + " gained most here";
 }
 
-// What one engine's worst rows are, beside what is attainable: large messages by the share that is
-// hidden, small ones, of which nothing can be, by the time that the program is late.
-std::string against_attainable(std::span<const Cell> cells, const std::string& engine) {
+// The worst row of each engine beside what is attainable: of large messages by the share that is
+// hidden; of small ones, of which next to nothing can be, by how late the program is.
+std::string against_attainable(std::span<const Cell> cells, const OverlapOptions& options) {
     constexpr std::int64_t large = 64 << 10;
     constexpr std::int64_t small = 4 << 10;
-    const Cell* worst = nullptr;
-    const Cell* latest = nullptr;
-    for (const Cell& cell : cells) {
-        if (cell.engine.name != engine) continue;
-        if (cell.bytes >= large &&
-            (!worst || median(cell.differences()) < median(worst->differences()))) {
-            worst = &cell;
+    const auto missed = [](const Cell& cell) { return -median(cell.differences()); };
+    std::vector<std::string> points;
+    std::vector<std::string> late;
+    for (const std::string& engine : options.engines) {
+        const Cell* worst = nullptr;
+        double late_us = 0;
+        bool has_small = false;
+        for (const Cell& cell : cells) {
+            if (cell.engine.name != engine) continue;
+            if (cell.bytes >= large && (!worst || missed(cell) > missed(*worst))) worst = &cell;
+            if (cell.bytes > small) continue;
+            has_small = true;
+            late_us = std::max(late_us, cell.over_us());
         }
-        if (cell.bytes <= small && (!latest || cell.over_us() > latest->over_us())) latest = &cell;
+        if (worst) {
+            points.push_back(engine + " misses at most " + fixed(std::max(missed(*worst), 0.0), 1) +
+                             " points (" + subject(*worst) + ")");
+        }
+        if (has_small) late.push_back(fixed(late_us, 1) + " us with " + engine);
     }
     std::string text;
-    if (worst) {
-        text += engine + " differs from what is attainable by " +
-                fixed(median(worst->differences()), 1) + " points or better (" + subject(*worst) +
-                ")";
-    }
-    if (latest) {
-        text += (text.empty() ? engine + " is" : std::string(", and is")) + " at most " +
-                fixed(latest->over_us(), 1) + " us late up to 4 KiB (" + subject(*latest) + ")";
+    if (!points.empty()) text += "\nOf the attainable overlap " + enumeration(points) + ".";
+    if (!late.empty()) {
+        text += "\nUp to 4 KiB the program is late by at most " + enumeration(late) + ".";
     }
     return text;
-}
-
-std::string against_attainable(std::span<const Cell> cells, const OverlapOptions& options) {
-    std::string text;
-    for (const std::string& engine : options.engines) {
-        const std::string sentence = against_attainable(cells, engine);
-        if (!sentence.empty()) text += (text.empty() ? "" : "; ") + sentence;
-    }
-    return text.empty() ? text : text + ".";
 }
 
 }  // namespace
@@ -121,7 +117,7 @@ std::string conclusion(std::span<const Cell> cells, const OverlapOptions& option
     text += " behind it; the median gain over all " +
             std::to_string(cells.size() / engines.size()) + " rows is " + enumeration(gains) +
             " (2 is perfect, 1 is nothing, below 1 is a loss), " + verdict(cells, engines) + ".";
-    if (options.attainable) text += "\n" + against_attainable(cells, options);
+    if (options.attainable) text += against_attainable(cells, options);
     return text;
 }
 
