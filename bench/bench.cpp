@@ -39,7 +39,8 @@ void add_testbed_options(CLI::App& command, Testbed& testbed) {
         ->check(CLI::Range(0, ranks_max))
         ->capture_default_str();
     command.add_option("--rate", testbed.rate, "Rate of each node's link")->capture_default_str();
-    command.add_option("--cores", testbed.cores, "Cores for the ranks, as 0,1; all if not given");
+    command.add_option("--cores", testbed.cores,
+                       "Rank r stays on the r-th of these cores, as 0,1; instead of --bind");
 }
 
 void add_overlap_options(CLI::App& command, OverlapOptions& options) {

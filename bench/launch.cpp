@@ -25,13 +25,16 @@ std::string this_program() {
 
 // The command line of `weft run` up to the program.
 std::vector<std::string> run_on(const Testbed& testbed, int ranks) {
-    std::vector<std::string> words = {this_program(),        "run",    "-n",
-                                      std::to_string(ranks), "--bind", testbed.bind};
+    std::vector<std::string> words = {this_program(), "run", "-n", std::to_string(ranks)};
+    if (testbed.cores.empty()) {
+        words.insert(words.end(), {"--bind", testbed.bind});
+    } else {
+        words.insert(words.end(), {"--cores", testbed.cores});
+    }
     if (testbed.nodes > 0) {
         words.insert(words.end(),
                      {"--nodes", std::to_string(testbed.nodes), "--rate", testbed.rate});
     }
-    if (!testbed.cores.empty()) words.insert(words.end(), {"--cores", testbed.cores});
     return words;
 }
 

@@ -8,11 +8,13 @@ namespace weft::bench {
 
 struct Testbed {
     int ranks = 2;
-    std::string bind = "core";  // as `weft run --bind`
+    std::string bind = "core";  // as `weft run --bind`; of no effect with `cores`
     std::string transport = "auto";
     int nodes = 0;  // of an emulated cluster; 0: none, all ranks on this machine
     std::string rate = "1gbit";
-    std::string cores = "";  // as "0,1"; "": all
+    std::string cores = "";  // as `weft run --cores`; "": all
+
+    bool gives_each_rank_a_core() const { return bind == "core" || !cores.empty(); }
 };
 
 // As options of `weft bench`, to repeat it.

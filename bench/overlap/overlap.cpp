@@ -150,7 +150,8 @@ int bench_overlap(const OverlapOptions& options) {
         return 2;
     }
     if (is_rank()) return run_rank(options, *plan);
-    if (options.attainable && (options.testbed.ranks != 2 || options.testbed.bind != "core")) {
+    if (options.attainable &&
+        (options.testbed.ranks != 2 || !options.testbed.gives_each_rank_a_core())) {
         std::fprintf(
             stderr,
             "weft bench overlap: --attainable with --ranks %d --bind %s; expected 2 ranks, "

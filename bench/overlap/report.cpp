@@ -25,6 +25,7 @@ JsonLine settings() {
         const std::size_t equals = text.find('=');
         const std::string_view name = text.substr(0, equals);
         if (!name.starts_with("WEFT_") || equals == text.npos) continue;
+        if (name.find("KEY") != name.npos) continue;  // secrets stay where they are
         if (std::find(std::begin(launcher), std::end(launcher), name) != std::end(launcher)) {
             continue;
         }

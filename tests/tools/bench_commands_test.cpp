@@ -96,8 +96,8 @@ TEST(BenchOverlap, WritesOneLineOfJsonPerRow) {
     const Folder folder;
     const std::string rows = folder / "the \"rows\"";
     const std::string arguments =
-        "--collective ibarrier,iallreduce --engine manual,thread --sizes 8,512 --ranks 2 "
-        "--repetitions 3 --tests 0 --bind core --budget 0.000000 --json '" +
+        "--collective ibarrier,iallreduce --engine manual,thread --sizes 8,512 --repetitions 3 "
+        "--tests 0 --budget 0.000000 --ranks 2 --bind core --transport auto --json '" +
         rows + "'";
     const Finished job = run("WEFT_SHM_RING=1048576 " + bench + "overlap " + arguments);
     EXPECT_EQ(job.status, 0) << job.err;
@@ -123,6 +123,78 @@ TEST(BenchOverlap, SaysWhatItsColumnsAre) {
     EXPECT_TRUE(contains(job.out, "overlap = 1 - (total - work) / blocking"));
     EXPECT_TRUE(contains(job.out, "CPU: time of all threads of all ranks in one overlapped run"));
     EXPECT_TRUE(contains(job.out, "  overlap %  gain  CPU ms\n"));
+}
+
+// What the table says of each row, out of the raw pairs.
+const char* const pair_reader = R"(
+import json, statistics, sys
+output = open(sys.argv[2]).read()
+table = [line.split() for line in output.splitlines() if len(line.split()) == 12]
+table = [cells for cells in table if cells[1] in ("manual", "thread")]
+rows = [json.loads(line) for line in open(sys.argv[1])]
+assert len(table) == len(rows) == 6
+for row, cells in zip(rows, table):
+    assert cells[1] == row["engine"]
+    pairs = row["pairs"]
+    assert len(pairs["overlap_percent"]) == len(pairs["attainable_percent"]) == 9
+    differences = sorted(a - b for a, b in zip(*(pairs[name] for name in
+                                                 ("overlap_percent", "attainable_percent"))))
+    def near(a, b, digit):
+        assert abs(a - b) <= 0.51 * digit + 1e-6 * abs(a), (a, b, row)
+    near(statistics.median(pairs["attainable_percent"]), float(cells[9]), 1)
+    near(statistics.median(differences), float(cells[10]), 0.1)
+    near(differences[1], float(cells[11]), 0.1)
+    near(differences[1], row["difference_bound"], 0.01)
+    for i in range(9):
+        over = {}
+        for name in ("blocking_us", "lost_us", "plain_us", "total_us", "work_us"):
+            over[name] = max(rank[name][i] for rank in row["samples"])
+        assert over["plain_us"] > 0
+        blocking = over["blocking_us"]
+        near(100 * (1 - over["lost_us"] / blocking), pairs["attainable_percent"][i], 1e-3)
+        near(100 * (1 - (over["total_us"] - over["work_us"]) / blocking),
+             pairs["overlap_percent"][i], 1e-3)
+)";
+
+TEST(BenchOverlap, ComparesPairsWithWhatIsAttainable) {
+    const Folder folder;
+    const std::string rows = folder / "rows";
+    const Finished job = run(bench +
+                             "overlap --attainable --collective igather,iallreduce,ibarrier "
+                             "--engine manual,thread --sizes 4097 --repetitions 9 --json " +
+                             rows);
+    EXPECT_EQ(job.status, 0) << job.err;
+    EXPECT_TRUE(contains(job.out, "attainable = 1 - lost / blocking"));
+    EXPECT_TRUE(contains(job.out, "  overlap %  gain  attainable %  difference"));
+    EXPECT_TRUE(contains(job.out, "\nUp to 4 KiB the program is late by at most "));
+    std::ofstream(folder / "reader.py") << pair_reader;
+    std::ofstream(folder / "output") << job.out;
+    const Finished read =
+        run("python3 " + (folder / "reader.py") + " " + rows + " " + (folder / "output"));
+    EXPECT_EQ(read.status, 0) << read.err << job.out << content(rows);
+}
+
+TEST(BenchOverlap, RefusesAttainableWhereItMeansNothing) {
+    for (const char* options : {"--ranks 3", "--ranks 1", "--bind none"}) {
+        const Finished job = run(bench + "overlap --attainable " + options);
+        EXPECT_EQ(job.status, 2) << options;
+        EXPECT_TRUE(contains(job.err, "expected 2 ranks, each bound to a core"));
+        EXPECT_EQ(job.out, "");
+    }
+}
+
+TEST(BenchOverlap, ForcesATransport) {
+    const Folder folder;
+    const Finished job = run(bench +
+                             "overlap --transport shm --collective ibarrier --engine manual "
+                             "--repetitions 1 --json " +
+                             (folder / "rows"));
+    EXPECT_EQ(job.status, 0) << job.err;
+    EXPECT_TRUE(contains(content(folder / "rows"), "\"WEFT_TRANSPORT\": \"shm\""));
+    EXPECT_TRUE(contains(content(folder / "rows"), "\"transport\": \"shm\""));
+    const Finished unknown = run(bench + "overlap --transport pigeon");
+    EXPECT_NE(unknown.status, 0);
+    EXPECT_TRUE(contains(unknown.err, "pigeon not in {auto,shm,tcp}"));
 }
 
 TEST(BenchOverlap, SaysWhenItsRowsCannotBeWritten) {
@@ -153,6 +225,41 @@ TEST(BenchOverlap, RefusesWhatItDoesNotKnow) {
         EXPECT_NE(size.status, 0) << sizes;
         EXPECT_EQ(size.out, "") << sizes;
     }
+}
+
+TEST(BenchBackground, PrintsATableForEachAlgorithm) {
+    const Finished job = run(bench +
+                             "background --nodes 0 --ranks 3 --repetitions 2 --sizes 8,4097 "
+                             "--case iallgather:ring,iallgather:bruck,ibcast:chain:segment=512");
+    EXPECT_EQ(job.status, 0) << job.err;
+    for (const char* title : {"\niallgather ring, over shm\n", "\niallgather bruck, over shm\n",
+                              "\nibcast chain:segment=512, over shm\n"}) {
+        EXPECT_TRUE(contains(job.out, title));
+    }
+    EXPECT_EQ(count(job.out, "\n4097 "), 3u) << job.out;
+}
+
+TEST(BenchBackground, RefusesWhatItDoesNotKnow) {
+    for (const char* one : {"ibcast", "ibcast:", "ibroadcast:chain"}) {
+        const Finished job = run(bench + "background --nodes 0 --case " + one);
+        EXPECT_EQ(job.status, 2) << one;
+        EXPECT_TRUE(contains(job.err, one[4] == 's' ? "expected a collective and its algorithm"
+                                                    : "expected one of ibarrier, "));
+    }
+    const Finished algorithm = run(bench + "background --nodes 0 --case ibcast:teleport");
+    EXPECT_NE(algorithm.status, 0);
+    EXPECT_TRUE(contains(algorithm.err, "WEFT_ALGORITHM_BCAST"));
+}
+
+TEST(BenchLatency, PrintsARowForEachEngine) {
+    const Finished job = run(bench + "latency --transport shm --repetitions 2");
+    EXPECT_EQ(job.status, 0) << job.err;
+    EXPECT_TRUE(contains(job.out, "of 8 bytes, start + wait, over shm: 2 ranks"));
+    EXPECT_EQ(count(job.out, "\nmanual  "), 1u) << job.out;
+    EXPECT_EQ(count(job.out, "\nthread  "), 1u) << job.out;
+    const Finished three = run(bench + "latency --ranks 3");
+    EXPECT_EQ(three.status, 2);
+    EXPECT_TRUE(contains(three.err, "--ranks 3; expected 2"));
 }
 
 TEST(BenchIdle, PrintsWhatEachRankBurned) {

@@ -1,6 +1,8 @@
 // The order statistics of the bench.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "bench/statistics.h"
 
 namespace weft::bench {
@@ -17,6 +19,22 @@ TEST(Statistics, QuantilesAreLinearBetweenNeighbours) {
     EXPECT_EQ(quantile({3, 1, 2}, 0), 1);
     EXPECT_EQ(quantile({3, 1, 2}, 1), 3);
     EXPECT_EQ(quantile({0, 10}, 0.25), 2.5);
+}
+
+TEST(Statistics, TheLowerBoundOfTheMedianIsAnOrderStatistic) {
+    // By the sign test, from tables of the binomial distribution.
+    const std::map<int, int> orders = {{5, 1},   {7, 1},   {8, 2},   {20, 6},
+                                       {30, 11}, {50, 19}, {100, 42}};
+    for (const auto& [size, order] : orders) {
+        std::vector<double> samples;
+        for (int i = size; i > 0; --i) samples.push_back(i);
+        EXPECT_EQ(median_lower_bound(samples), order) << "of " << size;
+    }
+}
+
+TEST(Statistics, AFewSamplesBoundNothing) {
+    EXPECT_EQ(median_lower_bound({}), -std::numeric_limits<double>::infinity());
+    EXPECT_EQ(median_lower_bound({1, 2, 3, 4}), -std::numeric_limits<double>::infinity());
 }
 
 }  // namespace
