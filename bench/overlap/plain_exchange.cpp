@@ -34,6 +34,8 @@ PlainExchange::PlainExchange(const Job& job, Spinner& spinner, bool is_limited)
 void PlainExchange::use_up_burst() {
     constexpr std::size_t small = 4096;  // has no burst to profit from
     if (!is_limited_ || bytes_ <= small) return;
+    must(weft_barrier(job_.comm),
+         "weft_barrier");  // this must not get in the way of other messages
     sockets_.exchange(std::span(burst_).first(burst_bytes), std::span(burst_).last(burst_bytes));
 }
 
@@ -61,6 +63,7 @@ PlainTimes PlainExchange::measure(double window_us) {
     constexpr std::int64_t alone_max_ns = 10'000'000;
     constexpr std::int64_t margin_ns = 50'000;  // waking up must not disturb what is counted
     const auto window_ns = static_cast<std::int64_t>(window_us * 1000);
+    must(weft_barrier(job_.comm), "weft_barrier");  // nobody's messages are under way
     spinner_.resume();
     sleep_until(now_ns() + settle_ns);
     const double speed = speed_alone(spinner_, std::clamp(window_ns, alone_min_ns, alone_max_ns));
