@@ -211,6 +211,7 @@ class ClusterAgent : public Cluster {
 INSTANTIATE_TEST_SUITE_P(By, ClusterAgent, users, name_of_user);
 
 TEST_P(ClusterAgent, StartsProcessesOnTheNodesThatAreNamed) {
+    setenv("WEFT_RANK", "9", 1);
     Finished job = launch("--nodes 2",
                           "for node in $(echo $WEFT_CLUSTER_NODES | tr , ' '); do\n"
                           "    $WEFT_CLUSTER_AGENT $node hostname\n"
@@ -218,6 +219,7 @@ TEST_P(ClusterAgent, StartsProcessesOnTheNodesThatAreNamed) {
                           "$WEFT_CLUSTER_AGENT node0 hostname\n"
                           "$WEFT_CLUSTER_AGENT fd77:6566:7400::2 hostname\n"
                           "echo ${WEFT_RANK-no rank}\n");
+    unsetenv("WEFT_RANK");
     EXPECT_EQ(job.status, 0) << job.err;
     EXPECT_EQ(job.out, "node0\nnode1\nnode0\nnode1\nno rank\n");
 }

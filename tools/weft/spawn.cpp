@@ -101,7 +101,12 @@ void Spawner::become_program(int rank, int startup_fd, int out_fd, int err_fd) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != launcher_) ::_exit(127);  // it died before the line above
 
-    if (!options_.exec_per_node) become_rank(rank, startup_fd);
+    if (options_.exec_per_node) {
+        // Not a rank, also where weft run is one itself.
+        for (const char* name : {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD"}) ::unsetenv(name);
+    } else {
+        become_rank(rank, startup_fd);
+    }
     if (rank > 0) {
         int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
         if (null < 0 || ::dup2(null, STDIN_FILENO) < 0) give_up(redirect_failed);
