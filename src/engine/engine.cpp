@@ -28,6 +28,8 @@ constexpr int polls_per_look = 32;
 // may well end before its wait is called: a start then polls so often before it returns.
 constexpr std::uint64_t hasty_ticks = 3'000;
 constexpr int hasty_polls = 16;
+// ... where that is quick. Over a network the answer is not that near, and each poll a system call.
+constexpr std::uint64_t lingering_ticks = 3'000;
 // A call moves what there is to move right away, but leaves more than a few pieces of a large
 // message of each peer to who sleeps.
 constexpr int rounds_before_leaving = 8;
@@ -109,7 +111,9 @@ void Engine::tell_waiters() {
 
 // After the start of a hasty program: an operation that ends here needs no sleeper.
 void Engine::linger() {
+    std::uint64_t begin = ticks();
     for (int polls = 0; polls < hasty_polls && executor_.is_pending(); ++polls) {
+        if (ticks() - begin > lingering_ticks) break;
         executor_.progress();
         tell_waiters();
     }
@@ -277,7 +281,7 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     // Who rings a doorbell takes the mark that says whom to ring.
     bool rung = woken > 1 || descriptors[0].revents == 0;
     if (rung && armed_ == sleeper) armed_ = Sleeper::none;
-    wake.clear();
+    if (descriptors[0].revents != 0) wake.clear();
     for (Transport* transport : transports_) transport->acknowledge(sleeper);
 }
 

@@ -114,6 +114,13 @@ void TcpTransport::end_message(Channel& channel, ReceiveLane& lane) {
 
 // Reads what is there, a bounded amount. The wire may be closed afterwards.
 void TcpTransport::read(Wire& wire) {
+    read_frames(wire);
+    // It must not be quiet about less than it was made to wait for.
+    if (static_cast<std::uint64_t>(wire.wake_bytes) > std::max<std::uint64_t>(wire.left, 1))
+        sleep_until_worthwhile(wire);
+}
+
+void TcpTransport::read_frames(Wire& wire) {
     for (std::size_t total = 0; total < read_bytes_max && wire.state != Wire::State::closed;) {
         std::byte* into = nullptr;
         if (wire.post != nullptr && wire.post->data != nullptr)

@@ -317,6 +317,7 @@ void TcpTransport::say_goodbye() {
     for_each_channel([&](Channel& channel) {
         if (!channel.peer.lost && channel.out != nullptr) control(channel, FrameKind::bye, 0, 0);
     });
+    write_put_off();
     const std::int64_t deadline_ns = now_ns() + settings_.peer_timeout_ns;
     for (long pause_ns = 20'000;; pause_ns = std::min(2 * pause_ns, 5'000'000l)) {
         bool all_taken = true;

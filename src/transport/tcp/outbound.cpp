@@ -37,11 +37,14 @@ Posted TcpTransport::post_send(const Lane& lane, Bytes data, Token token) {
     const std::uint64_t stream = lane.stream.packed();
     SendLane& queue = channel.sends.find(stream);
     // With completions waiting in the backlog, `done` might overtake one of this lane.
-    const bool at_once = channel.out != nullptr && queue.posts.empty() && !channel.owes() &&
-                         backlog_.empty() && takes_whole(channel, stream, data.size());
+    const bool at_once = channel.out != nullptr && queue.posts.empty() && !channel.is_writing() &&
+                         channel.ready.empty() && backlog_.empty() &&
+                         takes_whole(channel, stream, data.size());
     if (at_once) {
         channel.credit_used += credit_of(data.size());
-        put_frame(channel, {FrameKind::whole, 0, data.size(), stream}, data.data());
+        put_controls(channel);
+        put_frame(channel, {FrameKind::whole, 0, data.size(), stream});
+        channel.payload = data.data();
         write(channel);
         if (!channel.is_writing() && !peer.lost) return Posted::done;
         if (peer.lost) return refuse(peer, lane, token);
@@ -59,7 +62,7 @@ Posted TcpTransport::post_send(const Lane& lane, Bytes data, Token token) {
     }
     need(channel);
     prepare_front(channel, queue);
-    go_on(channel);
+    put_off(channel);
     return Posted::pending;
 }
 
@@ -97,34 +100,54 @@ void TcpTransport::control(Channel& channel, FrameKind kind, std::uint64_t strea
                            std::uint64_t bytes) {
     if (channel.peer.lost) return;
     channel.controls.push({kind, 0, bytes, stream});
-    go_on(channel);
+    put_off(channel);
 }
 
-void TcpTransport::put_frame(Channel& channel, Frame frame, const std::byte* payload) {
+// Several frames are better sent together: each packet may wake somebody.
+void TcpTransport::put_off(Channel& channel) {
+    note_owing(channel);
+    if (std::exchange(channel.is_put_off, true)) return;
+    put_off_.push_back(&channel);
+}
+
+void TcpTransport::write_put_off() {
+    for (std::size_t i = 0; i < put_off_.size(); ++i) {
+        put_off_[i]->is_put_off = false;
+        go_on(*put_off_[i]);
+    }
+    put_off_.clear();
+}
+
+void TcpTransport::put_frame(Channel& channel, Frame frame) {
     frame.sequence = channel.next_sequence++;
-    channel.header = frame.encoded();
-    channel.header_left = Frame::header_bytes;
-    channel.payload = payload;
+    const Frame::Header header = frame.encoded();
+    std::ranges::copy(header, channel.head.begin() + static_cast<long>(channel.head_bytes));
+    channel.head_bytes += header.size();
+    channel.head_left += header.size();
     channel.payload_left = channel.writing_bytes = frame.payload_bytes();
+}
+
+// As many as there is room for, and for one more frame.
+void TcpTransport::put_controls(Channel& channel) {
+    channel.head_bytes = 0;
     channel.writing.reset();
+    for (; !channel.controls.empty(); channel.controls.pop()) {
+        if (channel.head_bytes + 2 * Frame::header_bytes > channel.head.size()) return;
+        put_frame(channel, channel.controls.front());
+    }
 }
 
 // Chooses what is written next. False: there is nothing.
 bool TcpTransport::begin_frame(Channel& channel) {
-    if (!channel.controls.empty()) {
-        put_frame(channel, channel.controls.front(), nullptr);
-        channel.controls.pop();
-        return true;
-    }
-    if (channel.ready.empty()) return false;
+    put_controls(channel);
+    if (channel.ready.empty()) return channel.head_left > 0;
     const std::uint64_t stream = channel.ready.front();
     channel.ready.pop();
     const SendLane& lane = channel.sends.find(stream);
     const Post& post = *lane.posts.first;
-    put_frame(channel,
-              {lane.front_is_whole ? FrameKind::whole : FrameKind::part, 0,
-               post.bytes - post.offset, stream},
-              post.data == nullptr ? nullptr : post.data + post.offset);
+    put_frame(channel, {lane.front_is_whole ? FrameKind::whole : FrameKind::part, 0,
+                        post.bytes - post.offset, stream});
+    channel.payload = post.data == nullptr ? nullptr : post.data + post.offset;
     channel.writing = stream;
     return true;
 }
@@ -172,8 +195,7 @@ void TcpTransport::write_frames(Channel& channel) {
     for (std::uint64_t written = 0; written < write_bytes_max;) {
         if (!channel.is_writing() && !begin_frame(channel)) return watch_out(wire, false);
         iovec pieces[2] = {
-            {channel.header.data() + Frame::header_bytes - channel.header_left,
-             channel.header_left},
+            {channel.head.data() + channel.head_bytes - channel.head_left, channel.head_left},
             {const_cast<std::byte*>(channel.payload), channel.payload_left},
         };
         msghdr message{};
@@ -189,11 +211,11 @@ void TcpTransport::write_frames(Channel& channel) {
         }
         auto bytes = static_cast<std::uint64_t>(n);
         written += bytes;
-        const std::uint64_t of_header = std::min<std::uint64_t>(bytes, channel.header_left);
-        channel.header_left -= of_header;
-        bytes -= of_header;
+        const std::uint64_t of_head = std::min<std::uint64_t>(bytes, channel.head_left);
+        channel.head_left -= of_head;
+        bytes -= of_head;
         channel.payload_left -= bytes;
-        if (channel.payload != nullptr) channel.payload += bytes;
+        if (bytes > 0) channel.payload += bytes;
         if (channel.is_writing()) return watch_out(wire, true);
         end_frame(channel);
     }

@@ -49,6 +49,7 @@ struct Wire : Source {
     std::optional<Handshake> handshake;
     std::int64_t deadline_ns = 0;  // of the proof of who called us
     bool watches_out = false;
+    int wake_bytes = 1;   // so many must have come before a sleeper is woken
     int write_error = 0;  // nothing can be written any more
 
     Frame::Header header;
@@ -81,9 +82,10 @@ struct Channel {
     Fifo<Frame> controls;       // frames without payload, which go first
     Fifo<std::uint64_t> ready;  // streams whose first send may go, taking turns
 
-    // The frame that is being written.
-    Frame::Header header;
-    std::size_t header_left = 0;
+    // What is being written: headers of frames without payload, and at last one that may have some.
+    std::array<std::byte, 16 * Frame::header_bytes> head;
+    std::size_t head_bytes = 0;
+    std::size_t head_left = 0;
     std::uint64_t payload_left = 0;
     const std::byte* payload = nullptr;
     std::optional<std::uint64_t> writing;  // the stream whose first send it takes on,
@@ -95,8 +97,9 @@ struct Channel {
     std::uint64_t credit_owed = 0;  // for the peer's, which we have used up
 
     bool is_counted = false;  // among those that owe
+    bool is_put_off = false;  // writing is, until the end of what is going on
 
-    bool is_writing() const { return header_left > 0 || payload_left > 0; }
+    bool is_writing() const { return head_left > 0 || payload_left > 0; }
     bool owes() const { return is_writing() || !controls.empty() || !ready.empty(); }
 };
 

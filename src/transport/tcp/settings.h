@@ -10,9 +10,10 @@
 namespace weft::tcp {
 
 struct Settings {
-    std::string interfaces;               // WEFT_INTERFACES: see address.h
-    std::uint32_t connections = 0;        // WEFT_CONNECTIONS: of each pair; 0: one an interface
-    std::size_t whole_below = 16 * 1024;  // WEFT_RENDEZVOUS: larger messages wait for their receive
+    std::string interfaces;         // WEFT_INTERFACES: see address.h
+    std::uint32_t connections = 0;  // WEFT_CONNECTIONS: of each pair; 0: one an interface
+    std::size_t whole_below =
+        128 * 1024;  // WEFT_RENDEZVOUS: larger messages wait for their receive
     // WEFT_PEER_TIMEOUT: after so long without any answer of its host, a peer counts as lost
     std::int64_t peer_timeout_ns = 10'000'000'000;
 

@@ -32,6 +32,7 @@ constexpr std::uint64_t credit_max = 1 << 20;
 constexpr std::size_t direct_channels_max = 2;
 constexpr std::uint32_t polls_per_look = 32;
 constexpr std::uint32_t idle_polls_per_look = 512;
+constexpr std::uint64_t wake_bytes_max = 128 * 1024;
 
 Status watch(int epoll, int fd, std::uint32_t events, Source* source) {
     epoll_event event{};
@@ -146,6 +147,7 @@ std::size_t TcpTransport::poll(std::span<Completion> done) {
 
 void TcpTransport::look_at_sockets() {
     const std::uint32_t rest = expecting_.empty() ? idle_polls_per_look : polls_per_look;
+    write_put_off();
     bool all = std::exchange(look_around_, false) || owing_ > 0 || ++polls_ >= rest;
     if (expecting_.size() <= direct_channels_max && !all) {
         for (std::size_t i = 0; i < expecting_.size(); ++i) {
@@ -162,6 +164,7 @@ void TcpTransport::look_at_sockets() {
         polls_ = 0;
         handle_events();
     }
+    write_put_off();
     closed_.clear();
 }
 
@@ -238,6 +241,7 @@ int TcpTransport::wait_fd(Sleeper sleeper) const {
 // Sockets are readable whoever sleeps. The program looks at them only when it sleeps itself; the
 // progress thread must not be woken while the program drives.
 bool TcpTransport::arm(Sleeper sleeper) {
+    write_put_off();
     const bool thread = sleeper == Sleeper::thread;
     if (thread != thread_armed_) {
         thread_armed_ = thread;
@@ -245,7 +249,23 @@ bool TcpTransport::arm(Sleeper sleeper) {
         event.events = thread ? std::uint32_t{EPOLLIN} : 0;
         epoll_ctl(thread_sleep_.get(), EPOLL_CTL_MOD, events_.get(), &event);
     }
+    if (sleeper != Sleeper::none) {
+        for (Channel* channel : expecting_) {
+            if (channel->in != nullptr) sleep_until_worthwhile(*channel->in);
+        }
+    }
     return backlog_.empty();
+}
+
+// In the midst of a large frame, waking up for every packet would take the computation more time
+// than the bytes need to come. Nothing else can be read before them, and they will come: also who
+// gives a message up ends the frame.
+void TcpTransport::sleep_until_worthwhile(Wire& wire) {
+    const int worthwhile =
+        static_cast<int>(std::clamp<std::uint64_t>(wire.left, 1, wake_bytes_max));
+    if (worthwhile == wire.wake_bytes || wire.state == Wire::State::closed) return;
+    wire.wake_bytes = worthwhile;
+    (void)setsockopt(wire.fd.get(), SOL_SOCKET, SO_RCVLOWAT, &worthwhile, sizeof worthwhile);
 }
 
 // What the peer has sent still counts; nothing more will come.
@@ -295,7 +315,7 @@ void TcpTransport::break_posts(Channel& channel) {
     });
     channel.controls.clear();
     channel.ready.clear();
-    channel.header_left = 0;
+    channel.head_left = 0;
     channel.payload_left = 0;
     channel.writing.reset();
     channel.call_at_ns = 0;

@@ -69,6 +69,7 @@ class TcpTransport final : public Transport {
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
     void acknowledge(Sleeper) override { look_around_ = true; }
+    void wake_peers() override { write_put_off(); }
     bool has_work() const override { return owing_ > 0 || !backlog_.empty(); }
     void abandon(std::uint32_t context) override;
     void admit(std::uint32_t context) override { contexts_.admit(context); }
@@ -105,6 +106,7 @@ class TcpTransport final : public Transport {
         }
     }
     void tell(const Completion& completion, std::uint64_t stream);
+    void sleep_until_worthwhile(Wire& wire);
     void look_at_sockets();
     void handle_events();
     void on_event(tcp::Source& source, std::uint32_t events);
@@ -143,7 +145,10 @@ class TcpTransport final : public Transport {
     bool takes_whole(const Channel& channel, std::uint64_t stream, std::uint64_t bytes) const;
     void prepare_front(Channel& channel, tcp::SendLane& lane);
     void control(Channel& channel, tcp::FrameKind kind, std::uint64_t stream, std::uint64_t bytes);
-    void put_frame(Channel& channel, tcp::Frame frame, const std::byte* payload);
+    void put_off(Channel& channel);
+    void write_put_off();
+    void put_frame(Channel& channel, tcp::Frame frame);
+    void put_controls(Channel& channel);
     bool begin_frame(Channel& channel);
     void end_frame(Channel& channel);
     void write(Channel& channel);
@@ -158,6 +163,7 @@ class TcpTransport final : public Transport {
     void let_go(Channel& channel, tcp::ReceiveLane& lane, tcp::Post& post);
     void use_go(Channel& channel, tcp::ReceiveLane& lane);
     void read(Wire& wire);
+    void read_frames(Wire& wire);
     bool take_bytes(Wire& wire, Bytes bytes);
     bool take_frame(Wire& wire);
     bool take_payload_frame(Wire& wire);
@@ -185,6 +191,7 @@ class TcpTransport final : public Transport {
     Fifo<Told> backlog_;          // completions there was no room for
     std::uint32_t polls_ = 0;
     bool look_around_ = false;         // at the next poll, at all sockets
+    std::vector<Channel*> put_off_;    // channels that are to write
     std::vector<Channel*> expecting_;  // channels with `expected` > 0
     std::vector<std::byte> staging_;   // what was read before it is known where it belongs
     std::vector<std::unique_ptr<Wire>> wires_;
