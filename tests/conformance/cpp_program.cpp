@@ -430,6 +430,26 @@ void unseen() {
     fail(__LINE__, "the program is terminated");
 }
 
+// What has timed out still has its buffers: a program that would free them is terminated, also by an
+// exception on its way.
+void timed_out() {
+    const Communicator world = Communicator::world();
+    Request never_on_rank_0 = world.barrier_init();
+    if (rank == 0) {
+        expect_terminate<WEFT_TIMED_OUT>();
+        try {
+            Request request = world.ibarrier();
+            request.wait();
+        } catch (const weft::Error&) {
+        }
+        fail(__LINE__, "the program is terminated");
+    }
+    never_on_rank_0.start();
+    weft_status status = WEFT_TIMED_OUT;
+    while (status == WEFT_TIMED_OUT) status = error_of([&] { never_on_rank_0.wait(); }).code();
+    EXPECT(status == WEFT_BROKEN_RANK);
+}
+
 // --- The pipeline --------------------------------------------------------------------------------
 
 void pipeline() {
@@ -584,6 +604,8 @@ void run_case(std::string_view name) {
         left();
     else if (name == "unseen")
         unseen();
+    else if (name == "timed_out")
+        timed_out();
     else if (name == "pipeline")
         pipeline();
     else if (name == "pipeline_overlaps")
@@ -601,6 +623,7 @@ void run_case(std::string_view name) {
 int main(int argc, char** argv) {
     EXPECT(argc == 3);
     setenv("WEFT_ENGINE", argv[1], 1);
+    if (std::string_view(argv[2]) == "timed_out") setenv("WEFT_TIMEOUT", "0.2", 1);
     if (std::string_view(argv[2]) == "outlives") return outlives(), 0;
     if (std::string_view(argv[2]) == "outstanding") return outstanding(), rank == 0;
     try {

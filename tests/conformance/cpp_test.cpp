@@ -34,6 +34,7 @@ TEST_P(CppRanks, SeeWhatIsPending) { expect("pending"); }
 TEST_P(CppRanks, WaitForRequestsThatEnd) { expect("ends"); }
 TEST_P(CppRanks, GetAnErrorWhenARankLeaves) { expect("left"); }
 TEST_P(CppRanks, AreTerminatedByAFailureThatNobodyAskedFor) { expect("unseen"); }
+TEST_P(CppRanks, AreTerminatedWhenTheyLeaveBuffersOfWhatHasTimedOut) { expect("timed_out"); }
 TEST_P(CppRanks, GiveEveryBlockOfAPipelineItsResult) { expect("pipeline"); }
 TEST_P(CppRanks, ComputeBlocksWhileEarlierOnesTravel) { expect("pipeline_overlaps"); }
 TEST_P(CppRanks, LeaveNothingPendingWhenAPipelineThrows) { expect("pipeline_throws"); }
