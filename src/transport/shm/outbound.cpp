@@ -63,9 +63,10 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
     LaneQueue& queue = peer.sends.find(stream);
     if (peer.eager_below == 0 && peer.out.refresh_stashed() <= stashed_bytes_max / 2)
         peer.eager_below = eager_below(peer);
-    // Context 0 holds the executors' news, which must arrive before what they explain.
+    // Context 0 holds the executors' news, which must arrive before what they explain, and are short.
     const bool is_news = lane.stream.context == 0;
-    const bool is_eager = is_news || data.size() < peer.eager_below;
+    const bool is_eager =
+        is_news ? data.size() <= peer.piece_bytes : data.size() < peer.eager_below;
     // Sends that wait on other lanes do not matter, unless they wait for room in the ring.
     const bool is_next =
         queue.idle() && peer.controls.empty() && peer.unwritten.empty() && backlog_.empty();
