@@ -126,6 +126,7 @@ void Agreement::compare(void* data, std::size_t bytes, void* agreement) {
         self.verdict_.rank = self.group_->members[rank];
         self.verdict_.call = other;
         self.verdict_.expected_call = first;
+        self.verdict_.expected_of = self.group_->members.front();
         return;
     }
 }

@@ -41,7 +41,8 @@ struct Failure {
     std::int64_t sent_bytes = 0;
     std::int64_t expected_bytes = 0;
     CallRecord call{};
-    CallRecord expected_call{};  // of the group's first rank
+    CallRecord expected_call{};
+    Rank expected_of = -1;  // the rank of the job that made the expected call
 };
 
 // The ranks of a communicator: rank in the communicator -> rank of the job.
