@@ -511,6 +511,16 @@ TEST_P(TransportConformance, ArrivalWakesASleeper) {
     std::unique_ptr<TransportWorld> world = GetParam().make(2, 1);
     if (!world->at(1).abilities().can_sleep) GTEST_SKIP() << "this transport can only be polled";
     Completion done;
+    // The ranks may have to get acquainted first.
+    std::uint64_t first = 0;
+    MutBytes place = std::as_writable_bytes(std::span(&first, 1));
+    int unfinished = 2;
+    if (world->at(1).post_recv(lane(0, 1), place, {&first, 1}) == Posted::done) --unfinished;
+    if (world->at(0).post_send(lane(1, 1), place, {&first, 2}) == Posted::done) --unfinished;
+    for (std::int64_t deadline_ns = now_ns() + 20'000'000'000; unfinished > 0;) {
+        ASSERT_LT(now_ns(), deadline_ns) << "the first message did not arrive";
+        for (Rank rank : {0, 1}) unfinished -= static_cast<int>(world->at(rank).poll({&done, 1}));
+    }
     for (Sleeper sleeper : {Sleeper::thread, Sleeper::waiter}) {
         Transport& receiver = world->at(1);
         pollfd wake{receiver.wait_fd(sleeper), POLLIN, 0};

@@ -257,6 +257,13 @@ bool TcpTransport::arm(Sleeper sleeper) {
     return backlog_.empty();
 }
 
+void TcpTransport::list_owed(std::vector<Rank>& peers) const {
+    for (const Peer& peer : peers_) {
+        if (std::ranges::any_of(peer.channels, [](const auto& c) { return c && c->owes(); }))
+            peers.push_back(peer.rank);
+    }
+}
+
 // In the midst of a large frame, waking up for every packet would take the computation more time
 // than the bytes need to come. Nothing else can be read before them, and they will come: also who
 // gives a message up ends the frame.

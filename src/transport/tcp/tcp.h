@@ -71,6 +71,7 @@ class TcpTransport final : public Transport {
     void acknowledge(Sleeper) override { look_around_ = true; }
     void wake_peers() override { write_put_off(); }
     bool has_work() const override { return owing_ > 0 || !backlog_.empty(); }
+    void list_owed(std::vector<Rank>& peers) const override;
     void abandon(std::uint32_t context) override;
     void admit(std::uint32_t context) override { contexts_.admit(context); }
     void retire(std::uint32_t context) override;
