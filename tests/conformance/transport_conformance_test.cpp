@@ -515,8 +515,8 @@ TEST_P(TransportConformance, ArrivalWakesASleeper) {
     std::uint64_t first = 0;
     MutBytes place = std::as_writable_bytes(std::span(&first, 1));
     int unfinished = 2;
-    if (world->at(1).post_recv(lane(0, 1), place, {&first, 1}) == Posted::done) --unfinished;
-    if (world->at(0).post_send(lane(1, 1), place, {&first, 2}) == Posted::done) --unfinished;
+    if (world->at(1).post_recv(lane(0, 0), place, {&first, 1}) == Posted::done) --unfinished;
+    if (world->at(0).post_send(lane(1, 0), place, {&first, 2}) == Posted::done) --unfinished;
     for (std::int64_t deadline_ns = now_ns() + 20'000'000'000; unfinished > 0;) {
         ASSERT_LT(now_ns(), deadline_ns) << "the first message did not arrive";
         for (Rank rank : {0, 1}) unfinished -= static_cast<int>(world->at(rank).poll({&done, 1}));
