@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/unshared_fd.h"
 #include "c_api/guard.h"
 #include "communicator/construct.h"
 #include "communicator/join.h"
@@ -57,9 +58,12 @@ weft_status weft_init(void) {
         Result<std::unique_ptr<Process>> joined = join_job();
         if (!joined.is_ok()) return joined.status();
         process_pointer.store(joined->release(), std::memory_order_release);
-        // A forked child is no rank: what it does must not look like its parent's doing.
-        pthread_atfork(nullptr, nullptr,
-                       [] { parents_process = process_pointer.exchange(nullptr); });
+        // A forked child is no rank: what it does must not look like its parent's doing, nor it
+        // like its parent.
+        pthread_atfork(nullptr, nullptr, [] {
+            parents_process = process_pointer.exchange(nullptr);
+            UnsharedFd::close_all_in_child();
+        });
         return ok;
     });
 }

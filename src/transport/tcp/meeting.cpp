@@ -2,11 +2,13 @@
 //
 // A rank that needs a peer calls it; the peer may call at the same time. A call is in use, and the
 // caller may send on it, when the called rank has said so (`welcome`); until then the called rank
-// may hang up at any time, and the caller calls again. Of two calls that cross, that of the lower
-// rank is kept: it hangs up on the other.
+// may hang up at any time, and the caller calls again, a bounded number of times. Of two calls that
+// cross, that of the lower rank is kept: it hangs up on the other. If both were taken, each rank
+// sends only on the one that it has taken.
 //
 // Callers that do not prove themselves within caller_patience_ns are dropped, and the oldest of them
-// when there are many: a crowd of strangers does not keep peers out for long.
+// when there are many or descriptors run short: a crowd of strangers does not keep peers out for
+// long. Nothing that a caller says changes anything before it has proven itself.
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -38,6 +40,7 @@ constexpr std::size_t callers_max = 128;  // that have not proven themselves
 constexpr int accepts_max = 32;           // at one look
 constexpr std::int64_t call_delay_min_ns = 2'000'000;
 constexpr std::int64_t call_delay_max_ns = 500'000'000;
+constexpr int calls_max = 40;  // in vain; takes about a quarter of a minute
 
 void set(int socket, int level, int option, int value) {
     // Every option used here exists wherever this runs; without it the connection works too.
@@ -56,12 +59,27 @@ void keep_alive(int socket, std::int64_t timeout_ns) {
 
 bool is_gone(int error) { return error == 0 || error == ECONNRESET || error == EPIPE; }
 
+// This process or machine has not enough of something that others may give back.
+bool is_shortage(int error) {
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM ||
+           error == ENOSPC || error == EADDRNOTAVAIL;
+}
+
+// The other end's machine has answered.
+bool has_connected(const tcp::Wire& wire) {
+    if (wire.state != tcp::Wire::State::connecting) return true;
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    return getsockopt(wire.fd.get(), IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+           info.tcpi_state != TCP_SYN_SENT;
+}
+
 }  // namespace
 
 // Somebody wants to send to the peer or to receive from it.
 void TcpTransport::need(Channel& channel) {
-    if (channel.out != nullptr || channel.calling != nullptr || channel.claims > 0 ||
-        channel.call_at_ns != 0 || channel.peer.lost)
+    if (channel.out != nullptr || channel.calling != nullptr || channel.call_at_ns != 0 ||
+        channel.peer.lost)
         return;
     call(channel);
 }
@@ -76,8 +94,15 @@ void TcpTransport::call(Channel& channel) {
     channel.call_at_ns = 0;
     const auto& addresses = channel.peer.addresses;
     const tcp::Address& to = addresses[channel.number % addresses.size()];
-    Fd socket(::socket(to.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!socket) return lose(channel.peer, WEFT_BROKEN_TRANSPORT);
+    auto make_socket = [&] {
+        return Fd(::socket(to.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    };
+    Fd socket = make_socket();
+    if (!socket && is_shortage(errno) && make_room_for_caller()) socket = make_socket();
+    if (!socket) {
+        if (is_shortage(errno)) return call_later(channel, WEFT_BROKEN_TRANSPORT);
+        return lose(channel.peer, WEFT_BROKEN_TRANSPORT);
+    }
     tcp::Address from = own_[channel.number % own_.size()];
     from.set_port(0);
     if (from.family() == to.family()) {
@@ -90,18 +115,21 @@ void TcpTransport::call(Channel& channel) {
         static_cast<int>(settings_.peer_timeout_ns / 1'000'000));
     const bool fails = connect(socket.get(), to.get(), to.length) != 0 && errno != EINPROGRESS;
     const int error = errno;
-    Wire& wire = add_wire(std::move(socket));
-    wire.channel = &channel;
-    wire.is_caller = true;
-    channel.calling = &wire;
-    watch_out(wire, true);
-    if (fails) fail(wire, error);
+    Wire* wire = add_wire(std::move(socket));
+    if (wire == nullptr) return call_later(channel, WEFT_BROKEN_TRANSPORT);
+    wire->channel = &channel;
+    wire->is_caller = true;
+    channel.calling = wire;
+    watch_out(*wire, true);
+    if (fails) fail(*wire, error);
 }
 
-void TcpTransport::call_later(Channel& channel) {
-    channel.call_delay_ns =
-        std::clamp(channel.call_delay_ns * 2, call_delay_min_ns, call_delay_max_ns);
-    channel.call_at_ns = now_ns() + channel.call_delay_ns;
+// A call was in vain; after many the peer is lost.
+void TcpTransport::call_later(Channel& channel, weft_status loss) {
+    if (channel.peer.lost) return;
+    if (++channel.calls_failed == calls_max) return lose(channel.peer, loss);
+    const int doublings = std::min(channel.calls_failed, 16);
+    channel.call_at_ns = now_ns() + std::min(call_delay_min_ns << doublings, call_delay_max_ns);
     plan_timer(channel.call_at_ns);
 }
 
@@ -134,7 +162,8 @@ void TcpTransport::accept_callers(Listener& listener) {
     for (int i = 0; i < accepts_max; ++i) {
         Fd socket(accept4(listener.fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!socket) {
-            if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) return;
+            if (!is_shortage(errno)) return;
+            if (make_room_for_caller()) continue;
             // Callers wait until something was closed.
             accepting_ = false;
             for (const auto& l : listeners_)
@@ -142,23 +171,26 @@ void TcpTransport::accept_callers(Listener& listener) {
             return plan_timer(now_ns() + call_delay_max_ns);
         }
         if (unproven_ == callers_max) make_room_for_caller();
-        Wire& wire = add_wire(std::move(socket));
+        Wire* wire = add_wire(std::move(socket));
+        if (wire == nullptr) return;
         ++unproven_;
-        wire.state = Wire::State::proving;
-        wire.handshake = Handshake::listener(key_, rank_, static_cast<Rank>(peers_.size()));
-        wire.deadline_ns = now_ns() + caller_patience_ns;
-        plan_timer(wire.deadline_ns);
-        prove(wire);
+        wire->state = Wire::State::proving;
+        wire->handshake = Handshake::listener(key_, rank_, static_cast<Rank>(peers_.size()));
+        wire->deadline_ns = now_ns() + caller_patience_ns;
+        plan_timer(wire->deadline_ns);
+        prove(*wire);
     }
 }
 
-// The oldest has had the most time.
-void TcpTransport::make_room_for_caller() {
+// Drops the caller that has had the most time to prove itself. False: there is none.
+bool TcpTransport::make_room_for_caller() {
     for (const auto& wire : wires_) {
         if (wire->deadline_ns == 0) continue;
         ++counters_.crowded_out;
-        return close(*wire);
+        close(*wire);
+        return true;
     }
+    return false;
 }
 
 void TcpTransport::drop_slow_callers(std::int64_t now) {
@@ -188,45 +220,50 @@ void TcpTransport::prove(Wire& wire) {
             n = recv(wire.fd.get(), in.data(), in.size(), MSG_DONTWAIT);
             if (n > 0) handshake.received(static_cast<std::size_t>(n));
             if (n < 0 && errno == EAGAIN) return watch_out(wire, false);
-            if (n > 0 && is_refused(wire)) return close(wire);
+            if (n > 0 && is_superfluous(wire)) {
+                ++counters_.superfluous;
+                return close(wire);
+            }
         }
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return fail(wire, n < 0 ? errno : 0);
     }
     if (handshake.state() == Handshake::State::proven) return proven(wire);
-    // A call that reached something else than the peer: its port belongs to somebody else now.
-    if (wire.is_caller) return lose(wire.channel->peer, WEFT_BROKEN_RANK);
-    ++counters_.refused[static_cast<std::size_t>(handshake.refusal())];
+    const auto refusal = static_cast<std::size_t>(handshake.refusal());
     close(wire);
+    if (wire.is_caller) {
+        // A call that reached something else than the peer: its port belongs to somebody else now.
+        if (wire.channel->out == nullptr) lose(wire.channel->peer, WEFT_BROKEN_RANK);
+        return;
+    }
+    ++counters_.refused[refusal];
 }
 
 // Whether we hang up on a caller, whatever it proves, now that it has said who it is.
-bool TcpTransport::is_refused(Wire& wire) {
+bool TcpTransport::is_superfluous(const Wire& wire) const {
     const Hello* hello = wire.handshake->hello();
     if (wire.is_caller || hello == nullptr) return false;
-    Peer& peer = peers_[static_cast<std::size_t>(hello->from)];
-    if (peer.lost || hello->connection >= peer.connections) return true;
-    Channel& channel = channel_at(peer, hello->connection);
-    if (channel.out != nullptr || (channel.calling != nullptr && rank_ < peer.rank)) return true;
-    if (wire.channel == nullptr) {
-        wire.channel = &channel;
-        ++channel.claims;
-    }
-    return false;
+    const Peer& peer = peers_[static_cast<std::size_t>(hello->from)];
+    if (peer.lost || peer.addresses.empty() || hello->connection >= peer.connections) return true;
+    const Channel* channel = peer.channels[hello->connection].get();
+    if (channel == nullptr) return false;
+    if (channel->out != nullptr) return true;
+    return rank_ < peer.rank && channel->calling != nullptr && has_connected(*channel->calling);
 }
 
 void TcpTransport::proven(Wire& wire) {
-    wire.handshake.reset();
     if (wire.is_caller) {
+        wire.handshake.reset();
         wire.state = Wire::State::unanswered;
         watch_out(wire, false);
         return read(wire);
     }
-    Channel& channel = *wire.channel;
-    if (channel.out != nullptr || channel.peer.lost) return close(wire);
+    const Hello hello = *wire.handshake->hello();
+    wire.handshake.reset();
     --unproven_;
     wire.deadline_ns = 0;
-    --channel.claims;
+    Channel& channel = channel_at(peers_[static_cast<std::size_t>(hello.from)], hello.connection);
+    wire.channel = &channel;
     set(wire.fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
     keep_alive(wire.fd.get(), settings_.peer_timeout_ns);
     // Our own call, if there is one, has lost; should the peer have taken it already, both are used.
@@ -241,22 +278,23 @@ void TcpTransport::take_up(Wire& wire, Channel& channel) {
     if (channel.calling == &wire) channel.calling = nullptr;
     channel.in = &wire;
     channel.call_at_ns = 0;
-    channel.call_delay_ns = 0;
+    channel.calls_failed = 0;
     if (channel.out == nullptr) {
         channel.out = &wire;
         write(channel);
     }
 }
 
-tcp::Wire& TcpTransport::add_wire(Fd socket) {
+// Null: for want of memory the operating system does not watch it.
+tcp::Wire* TcpTransport::add_wire(Fd socket) {
     wires_.push_back(std::make_unique<Wire>(std::move(socket)));
     Wire& wire = *wires_.back();
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.ptr = static_cast<tcp::Source*>(&wire);
-    // It fails for want of memory only; then the connection is silent, and ends as such.
-    (void)epoll_ctl(events_.get(), EPOLL_CTL_ADD, wire.fd.get(), &event);
-    return wire;
+    if (epoll_ctl(events_.get(), EPOLL_CTL_ADD, wire.fd.get(), &event) == 0) return &wire;
+    wires_.pop_back();
+    return nullptr;
 }
 
 void TcpTransport::watch_out(Wire& wire, bool out) {
@@ -271,35 +309,33 @@ void TcpTransport::watch_out(Wire& wire, bool out) {
 // The connection has ended, or cannot come about. `error` is 0 when the other end closed it.
 void TcpTransport::fail(Wire& wire, int error) {
     const bool was_up = wire.state == Wire::State::up;
-    const bool called_us = !wire.is_caller && !was_up;
     Channel* channel = wire.channel;
     if (error == 0) error = wire.write_error;
     close(wire);
-    if (called_us || channel->peer.lost) return;
-    if (was_up || error == ECONNREFUSED)
-        return lose(channel->peer, is_gone(error) || error == ECONNREFUSED ? WEFT_BROKEN_RANK
-                                                                           : WEFT_BROKEN_TRANSPORT);
-    if (!is_gone(error)) return lose(channel->peer, WEFT_BROKEN_TRANSPORT);
-    // It hung up: its own call may be on its way.
-    if (channel->out == nullptr) call_later(*channel);
+    if (channel == nullptr) {
+        ++counters_.hung_up;
+        return;
+    }
+    // What the peer sends on decides, not a call that was not needed.
+    if (!was_up && channel->out != nullptr) return;
+    const bool has_ended = error == ECONNREFUSED || (was_up && is_gone(error));
+    if (has_ended) return lose(channel->peer, WEFT_BROKEN_RANK);
+    if (was_up || !(is_gone(error) || is_shortage(error)))
+        return lose(channel->peer, WEFT_BROKEN_TRANSPORT);
+    // It hung up: its own call may be on its way. One who always does is not the peer.
+    call_later(*channel, is_gone(error) ? WEFT_BROKEN_RANK : WEFT_BROKEN_TRANSPORT);
 }
 
 void TcpTransport::close(Wire& wire) {
     if (wire.state == Wire::State::closed) return;
     if (wire.state == Wire::State::up) --counters_.connections;
     wire.state = Wire::State::closed;
-    wire.fd = Fd();
-    Channel* channel = wire.channel;
+    wire.fd = {};
     if (wire.deadline_ns != 0) {
         --unproven_;
         wire.deadline_ns = 0;
-        if (channel != nullptr) {
-            --channel->claims;
-            // Whoever it was, it was not the peer that we would have waited for.
-            if (channel->expected > 0 || channel->owes()) need(*channel);
-        }
     }
-    if (channel != nullptr) {
+    if (Channel* channel = wire.channel) {
         if (channel->calling == &wire) channel->calling = nullptr;
         if (channel->out == &wire) channel->out = nullptr;
         if (channel->in == &wire) channel->in = nullptr;
@@ -321,9 +357,11 @@ void TcpTransport::say_goodbye() {
     const std::int64_t deadline_ns = now_ns() + settings_.peer_timeout_ns;
     for (long pause_ns = 20'000;; pause_ns = std::min(2 * pause_ns, 5'000'000l)) {
         bool all_taken = true;
+        // Unread bytes would make closing the socket look like a crash.
+        for (std::size_t i = wires_.size(); i-- > 0;) {
+            if (i < wires_.size() && wires_[i]->state == Wire::State::up) read(*wires_[i]);
+        }
         for_each_channel([&](Channel& channel) {
-            // Unread bytes would make closing the socket look like a crash.
-            if (channel.in != nullptr) read(*channel.in);
             if (channel.peer.lost || channel.out == nullptr) return;
             write(channel);
             int waiting = 0;

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "base/fd.h"
 #include "base/fifo.h"
+#include "base/unshared_fd.h"
 #include "transport/lane_table.h"
 #include "transport/tcp/address.h"
 #include "transport/tcp/frame.h"
@@ -28,7 +28,7 @@ struct Source {
 
 struct Listener : Source {
     explicit Listener(Fd socket) : Source(Kind::listener), fd(std::move(socket)) {}
-    Fd fd;
+    UnsharedFd fd;
 };
 
 // One socket, and the frame that is half read from it.
@@ -42,10 +42,10 @@ struct Wire : Source {
     };
     explicit Wire(Fd socket) : Source(Kind::wire), fd(std::move(socket)) {}
 
-    Fd fd;
+    UnsharedFd fd;
     State state = State::connecting;
-    Channel* channel = nullptr;  // null: called us, and has not proven itself
-    bool is_caller = false;      // we called
+    Channel* channel = nullptr;  // null: a caller that has not proven itself
+    bool is_caller = false;      // this end is
     std::optional<Handshake> handshake;
     std::int64_t deadline_ns = 0;  // of the proof of who called us
     bool watches_out = false;
@@ -72,9 +72,8 @@ struct Channel {
     Wire* out = nullptr;          // what we send on, when it is up
     Wire* in = nullptr;           // what the peer sends on
     Wire* calling = nullptr;      // our call, until it is up
-    int claims = 0;               // callers that say they are the other end, and have not proven it
     std::int64_t call_at_ns = 0;  // when to call again; 0: not planned
-    std::int64_t call_delay_ns = 0;
+    int calls_failed = 0;         // one after the other
 
     LaneTable<SendLane> sends;
     LaneTable<ReceiveLane> receives;

@@ -90,8 +90,8 @@ TcpTransport::~TcpTransport() {
 
 void TcpTransport::hang_up() {
     hung_up_ = true;
-    for (const auto& wire : wires_) wire->fd = Fd();
-    for (const auto& listener : listeners_) listener->fd = Fd();
+    for (const auto& wire : wires_) wire->fd = {};
+    for (const auto& listener : listeners_) listener->fd = {};
 }
 
 Abilities TcpTransport::abilities() const {
@@ -223,7 +223,8 @@ void TcpTransport::look_for_silent_peers() {
     for (std::size_t i = wires_.size(); i-- > 0;) {
         if (i >= wires_.size()) continue;
         Wire& wire = *wires_[i];
-        if (wire.state != Wire::State::up && !wire.is_caller) continue;
+        // While it connects the operating system keeps the deadline.
+        if (wire.channel == nullptr || wire.state == Wire::State::connecting) continue;
         if (wire.channel->expected == 0 && !wire.channel->owes()) continue;
         tcp_info info{};
         socklen_t size = sizeof info;

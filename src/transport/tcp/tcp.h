@@ -44,7 +44,9 @@ class TcpTransport final : public Transport {
         std::uint64_t calls = 0;                                  // tried
         std::array<std::uint64_t, tcp::refusal_kinds> refused{};  // callers, by why
         std::uint64_t too_slow = 0;         // callers that had not proven themselves in time
-        std::uint64_t crowded_out = 0;      // callers that made room for later ones
+        std::uint64_t hung_up = 0;          // that ended the connection before they had
+        std::uint64_t crowded_out = 0;      // that made room for later ones
+        std::uint64_t superfluous = 0;      // that say they are a peer we do not wait for a call of
         std::uint64_t put_aside_bytes = 0;  // of messages that came before their receives
         std::uint64_t put_aside_bytes_max = 0;
     };
@@ -124,17 +126,17 @@ class TcpTransport final : public Transport {
     // meeting.cpp
     void need(Channel& channel);
     void call(Channel& channel);
-    void call_later(Channel& channel);
+    void call_later(Channel& channel, weft_status loss);
     void call_again(std::int64_t now);
     void accept_callers(tcp::Listener& listener);
-    void make_room_for_caller();
+    bool make_room_for_caller();
     void drop_slow_callers(std::int64_t now);
     void connected(Wire& wire);
     void prove(Wire& wire);
-    bool is_refused(Wire& wire);
+    bool is_superfluous(const Wire& wire) const;
     void proven(Wire& wire);
     void take_up(Wire& wire, Channel& channel);
-    Wire& add_wire(Fd socket);
+    Wire* add_wire(Fd socket);
     void fail(Wire& wire, int error);
     void close(Wire& wire);
     void watch_out(Wire& wire, bool out);

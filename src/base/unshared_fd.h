@@ -1,0 +1,32 @@
+// A file descriptor that forked children do not keep: a connection ends, for the other end, with the
+// process that made it.
+//
+// Thread safety: different objects may be used by different threads.
+#pragma once
+
+#include "base/fd.h"
+
+namespace weft {
+
+class UnsharedFd {
+  public:
+    UnsharedFd() = default;
+    explicit UnsharedFd(Fd fd) : fd_(std::move(fd)) { note(true); }
+    UnsharedFd(UnsharedFd&&) noexcept = default;
+    UnsharedFd& operator=(UnsharedFd&&) noexcept = default;
+    ~UnsharedFd() { note(false); }
+
+    int get() const { return fd_.get(); }
+    explicit operator bool() const { return static_cast<bool>(fd_); }
+
+    // For a child, right after fork(): closes all there are. Takes no lock and touches none of their
+    // owners, which other threads of the parent may have been changing.
+    static void close_all_in_child();
+
+  private:
+    void note(bool is_open) const;
+
+    Fd fd_;
+};
+
+}  // namespace weft
