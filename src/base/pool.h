@@ -29,9 +29,12 @@ class Pool {
         free_ = object;
     }
 
+    std::size_t held_bytes() const { return batches_.size() * batch * sizeof(T); }
+
   private:
+    static constexpr std::size_t batch = 64;
+
     void grow() {
-        constexpr std::size_t batch = 64;
         batches_.push_back(std::make_unique<T[]>(batch));
         for (std::size_t i = 0; i < batch; ++i) give_back(&batches_.back()[i]);
     }
@@ -44,9 +47,19 @@ class Pool {
 class BlockPool {
   public:
     std::byte* take(std::size_t bytes) {
+        if (std::byte* block = try_take(bytes)) return block;
+        throw std::bad_alloc();
+    }
+
+    // Null: there is no memory for one so large.
+    std::byte* try_take(std::size_t bytes) {
         std::vector<std::byte*>& free = free_[size_class(bytes)];
         if (free.empty()) {
-            blocks_.push_back(std::make_unique<std::byte[]>(std::size_t{1} << size_class(bytes)));
+            const std::size_t whole = std::size_t{1} << size_class(bytes);
+            std::unique_ptr<std::byte[]> block(new (std::nothrow) std::byte[whole]);
+            if (!block) return nullptr;
+            held_bytes_ += whole;
+            blocks_.push_back(std::move(block));
             return blocks_.back().get();
         }
         std::byte* block = free.back();
@@ -58,6 +71,8 @@ class BlockPool {
         free_[size_class(bytes)].push_back(block);
     }
 
+    std::size_t held_bytes() const { return held_bytes_; }
+
   private:
     static std::size_t size_class(std::size_t bytes) {
         return bytes <= 64 ? 6 : static_cast<std::size_t>(std::bit_width(bytes - 1));
@@ -65,6 +80,7 @@ class BlockPool {
 
     std::array<std::vector<std::byte*>, 64> free_;
     std::vector<std::unique_ptr<std::byte[]>> blocks_;
+    std::size_t held_bytes_ = 0;
 };
 
 }  // namespace weft

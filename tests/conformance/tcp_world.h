@@ -6,21 +6,24 @@
 #include <utility>
 #include <vector>
 
+#include "transport/tcp/card.h"
 #include "transport/tcp/connect.h"
 
 namespace weft::test {
 
 class TcpRanks {
   public:
+    static constexpr JobKey key{std::byte{7}};
+
     TcpRanks(Rank ranks, const tcp::Settings& settings) {
         std::vector<std::unique_ptr<TcpNode>> nodes;
-        std::vector<std::string> cards;
         for (Rank rank = 0; rank < ranks; ++rank) {
             nodes.push_back(must(TcpNode::prepare(settings)));
-            cards.push_back(nodes.back()->card());
+            cards_.push_back(nodes.back()->card());
         }
         for (Rank rank = 0; rank < ranks; ++rank) {
-            ends_.push_back(must(nodes[static_cast<std::size_t>(rank)]->connect(rank, cards, key)));
+            ends_.push_back(
+                must(nodes[static_cast<std::size_t>(rank)]->connect(rank, cards_, key)));
         }
     }
 
@@ -34,15 +37,19 @@ class TcpRanks {
     // To the others it looks as if the rank's process had ended. Nobody may use the rank again.
     void kill(Rank rank) { at(rank).hang_up(); }
 
-  private:
-    static constexpr JobKey key{std::byte{7}};
+    // Where the rank listens.
+    tcp::Address address(Rank rank) const {
+        return tcp::Card::parse(cards_[static_cast<std::size_t>(rank)])->addresses.front();
+    }
 
+  private:
     template <class T>
     static T must(Result<T> result) {
         WEFT_ASSERT(result.is_ok());
         return std::move(*result);
     }
 
+    std::vector<std::string> cards_;
     std::vector<std::unique_ptr<TcpTransport>> ends_;
 };
 

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "transport/tcp/card.h"
+#include "transport/tcp/hmac.h"
 
 namespace weft {
 
@@ -41,6 +42,10 @@ Result<Fd> listen_at(Address& address) {
 }  // namespace
 
 Result<std::unique_ptr<TcpNode>> TcpNode::prepare(const tcp::Settings& settings) {
+    // The first takes milliseconds, as the crypto library starts: no message shall wait for it.
+    tcp::Mac mac;
+    if (!tcp::hmac_sha256(JobKey{}, {}, mac))
+        return failure(WEFT_REFUSED_UNSUPPORTED, "the crypto library refuses HMAC-SHA-256");
     std::unique_ptr<TcpNode> node(new TcpNode);
     node->settings_ = settings;
     Result<std::vector<Address>> addresses = tcp::addresses_of_interfaces(settings.interfaces);

@@ -21,8 +21,17 @@ constexpr std::size_t read_bytes_max = 1 << 20;  // in one go
 // Bytes are read where it is not known yet to whom they belong: so few that copying them does not
 // matter, and a message of this size needs one call of the operating system.
 constexpr std::size_t unknown_bytes_max = 4 * 1024;
+// Larger ones are not put aside.
+constexpr std::uint64_t message_bytes_max = std::uint64_t{1} << 39;
 
 std::uint32_t context_of(std::uint64_t stream) { return StreamId::unpack(stream).context; }
+
+// Of its last arrival.
+bool has_more_to_come(const ReceiveLane& lane) {
+    if (lane.arrivals.empty()) return false;
+    const Arrival& last = *lane.arrivals.last;
+    return last.is_announced || last.offset < last.bytes;
+}
 
 }  // namespace
 
@@ -208,7 +217,7 @@ bool TcpTransport::take_frame(Wire& wire) {
         return true;
     }
     Channel& channel = *wire.channel;
-    channel.in = &wire;
+    if (channel.in != &wire) return false;
     switch (frame.kind) {
         case FrameKind::whole:
         case FrameKind::part: return take_payload_frame(wire);
@@ -247,18 +256,17 @@ bool TcpTransport::take_payload_frame(Wire& wire) {
         }
         wire.post = &first;
         if (wire.post->bytes - wire.post->offset != frame.bytes) return false;
-    } else if (lane != nullptr && !lane->arrivals.empty() &&
-               (lane->arrivals.last->is_announced ||
-                lane->arrivals.last->offset < lane->arrivals.last->bytes)) {
-        wire.arrival = lane->arrivals.last;
-        if (std::exchange(wire.arrival->is_announced, false)) {
-            use_go(channel, *lane);
-            make_room(*wire.arrival);
+    } else if (lane != nullptr && has_more_to_come(*lane)) {
+        Arrival& last = *lane->arrivals.last;
+        if (last.bytes - last.offset != frame.bytes) return false;
+        if (!last.is_announced || use_spare_go(*lane)) {
+            if (std::exchange(last.is_announced, false) && !make_room(last)) return false;
+            wire.arrival = &last;
         }
-        if (wire.arrival->bytes - wire.arrival->offset != frame.bytes) return false;
-    } else if (is_wanted) {
-        if (!is_whole) use_go(channel, *lane);
-        wire.arrival = &put_aside(*lane, frame);
+    } else if (is_wanted && (is_whole || use_spare_go(*lane))) {
+        if (credit > credit_max_) return false;
+        wire.arrival = put_aside(*lane, frame);
+        if (wire.arrival == nullptr) return false;
         wire.arrival->credit = std::exchange(credit, 0);
     }
     wire.left = frame.payload_bytes();
@@ -276,6 +284,8 @@ bool TcpTransport::take_announcement(Channel& channel, const Frame& frame) {
         if (first.offset > 0 || first.is_ghost) return false;
         if (first.bytes != frame.bytes) turn_away(channel, *lane, frame.bytes);
         let_go(channel, *lane, first);
+    } else if (lane != nullptr && has_more_to_come(*lane)) {
+        return false;
     } else if (is_wanted) {
         Arrival* arrival = arrivals_.take();
         *arrival = {.bytes = frame.bytes, .is_announced = true};
@@ -287,19 +297,31 @@ bool TcpTransport::take_announcement(Channel& channel, const Frame& frame) {
     return true;
 }
 
-Arrival& TcpTransport::put_aside(ReceiveLane& lane, const Frame& frame) {
-    Arrival* arrival = arrivals_.take();
-    *arrival = {.bytes = frame.bytes};
-    make_room(*arrival);
-    lane.arrivals.append(arrival);
-    return *arrival;
+// For a message that goes although its receive is not there: it has used a `go` that was meant for
+// another. False: it had none; what it was for has been abandoned.
+bool TcpTransport::use_spare_go(ReceiveLane& lane) {
+    if (lane.spare_goes == 0) return false;
+    --lane.spare_goes;
+    return true;
 }
 
-void TcpTransport::make_room(Arrival& arrival) {
-    if (arrival.bytes > 0) arrival.data = blocks_.take(arrival.bytes);
+// Null: there is no memory for it.
+Arrival* TcpTransport::put_aside(ReceiveLane& lane, const Frame& frame) {
+    Arrival* arrival = arrivals_.take();
+    *arrival = {.bytes = frame.bytes};
+    lane.arrivals.append(arrival);
+    return make_room(*arrival) ? arrival : nullptr;
+}
+
+bool TcpTransport::make_room(Arrival& arrival) {
+    if (arrival.bytes > 0) {
+        if (arrival.bytes <= message_bytes_max) arrival.data = blocks_.try_take(arrival.bytes);
+        if (arrival.data == nullptr) return false;
+    }
     counters_.put_aside_bytes += arrival.bytes;
     counters_.put_aside_bytes_max =
         std::max(counters_.put_aside_bytes_max, counters_.put_aside_bytes);
+    return true;
 }
 
 // Who is reading it.

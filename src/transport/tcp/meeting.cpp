@@ -40,7 +40,7 @@ constexpr std::size_t callers_max = 128;  // that have not proven themselves
 constexpr int accepts_max = 32;           // at one look
 constexpr std::int64_t call_delay_min_ns = 2'000'000;
 constexpr std::int64_t call_delay_max_ns = 500'000'000;
-constexpr int calls_max = 40;  // in vain; takes about a quarter of a minute
+constexpr int calls_max = 30;  // in vain; they take about 12 s
 
 void set(int socket, int level, int option, int value) {
     // Every option used here exists wherever this runs; without it the connection works too.

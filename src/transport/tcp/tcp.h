@@ -176,8 +176,9 @@ class TcpTransport final : public Transport {
     void end_message(Channel& channel, tcp::ReceiveLane& lane);
     void turn_away(Channel& channel, tcp::ReceiveLane& lane, std::uint64_t sent_bytes);
     void pay_credit(Channel& channel, std::uint64_t credit);
-    tcp::Arrival& put_aside(tcp::ReceiveLane& lane, const tcp::Frame& frame);
-    void make_room(tcp::Arrival& arrival);
+    tcp::Arrival* put_aside(tcp::ReceiveLane& lane, const tcp::Frame& frame);
+    static bool use_spare_go(tcp::ReceiveLane& lane);
+    bool make_room(tcp::Arrival& arrival);
     Wire* wire_into(const tcp::Arrival* arrival) const;
     void release(Channel& channel, tcp::Arrival* arrival);
     void abandon_receives(Channel& channel, std::uint32_t context);

@@ -1,0 +1,497 @@
+// How connections come up between ranks, and how strangers fare at a rank's port: each is dropped and
+// counted, and what the ranks send to one another arrives all the same. And what a peer can do that
+// holds the key but does not keep to the protocol.
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/prng.h"
+#include "conformance/tcp_world.h"
+
+namespace weft::test {
+namespace {
+
+using tcp::Frame;
+using tcp::FrameKind;
+using tcp::Handshake;
+using tcp::Hello;
+using tcp::Refusal;
+
+Lane lane_to(Rank peer) { return {peer, {1, 0}}; }
+
+std::size_t open_descriptors() {
+    DIR* folder = opendir("/proc/self/fd");
+    std::size_t count = 0;
+    while (readdir(folder) != nullptr) ++count;
+    closedir(folder);
+    return count;
+}
+
+// Ranks of this thread, and what their transports have told.
+class Ranks {
+  public:
+    explicit Ranks(Rank ranks, tcp::Settings settings = {})
+        : count_(ranks), ranks_(ranks, loopback(std::move(settings))), told_(count()) {
+        for (Rank rank = 0; rank < ranks; ++rank) at(rank).admit(1);
+    }
+
+    TcpTransport& at(Rank rank) { return ranks_.at(rank); }
+    tcp::Address address(Rank rank) const { return ranks_.address(rank); }
+    void hang_up(Rank rank) {
+        at(rank).hang_up();
+        gone_.insert(rank);
+    }
+
+    void poll() {
+        std::array<Completion, 16> done;
+        for (Rank rank = 0; rank < count_; ++rank) {
+            if (gone_.contains(rank)) continue;
+            at(rank).acknowledge(Sleeper::waiter);
+            const std::size_t n = at(rank).poll(done);
+            auto& told = told_[static_cast<std::size_t>(rank)];
+            told.insert(told.end(), done.begin(), done.begin() + static_cast<std::ptrdiff_t>(n));
+        }
+    }
+
+    // Polls until `what` holds. False: it took longer than 20 s.
+    bool until(const std::function<bool()>& what) {
+        for (const std::int64_t end_ns = now_ns() + 20'000'000'000; !what(); poll()) {
+            if (now_ns() > end_ns) return false;
+        }
+        return true;
+    }
+
+    const std::vector<Completion>& told(Rank rank) const {
+        return told_[static_cast<std::size_t>(rank)];
+    }
+
+    // Every rank sends to every other one, all at once, and all of it arrives.
+    void exchange() {
+        for (auto& told : told_) told.clear();
+        const std::size_t ranks = count();
+        std::vector<std::uint64_t> sent(ranks * ranks);
+        std::vector<std::uint64_t> received(ranks * ranks);
+        std::size_t waited_for = 0;
+        for (std::size_t i = 0; i < ranks * ranks; ++i) {
+            const auto own = static_cast<Rank>(i / ranks);
+            const auto peer = static_cast<Rank>(i % ranks);
+            if (own == peer) continue;
+            sent[i] = 1000 + i;
+            const MutBytes into = std::as_writable_bytes(std::span(&received[i], 1));
+            const Bytes from = std::as_bytes(std::span(&sent[i], 1));
+            waited_for += at(own).post_recv(lane_to(peer), into, {this, 0}) == Posted::pending;
+            waited_for += at(own).post_send(lane_to(peer), from, {this, 1}) == Posted::pending;
+        }
+        ASSERT_TRUE(until([&] {
+            std::size_t told = 0;
+            for (const auto& of_rank : told_) told += of_rank.size();
+            return told >= waited_for;
+        }));
+        for (const auto& of_rank : told_) {
+            for (const Completion& completion : of_rank) ASSERT_EQ(completion.code, WEFT_OK);
+        }
+        for (std::size_t i = 0; i < ranks * ranks; ++i) {
+            if (i / ranks != i % ranks) {
+                ASSERT_EQ(received[i], 1000 + i % ranks * ranks + i / ranks);
+            }
+        }
+    }
+
+  private:
+    static tcp::Settings loopback(tcp::Settings settings) {
+        settings.interfaces = "127.0.0.1";
+        return settings;
+    }
+    std::size_t count() const { return static_cast<std::size_t>(count_); }
+
+    Rank count_;
+    TcpRanks ranks_;
+    std::vector<std::vector<Completion>> told_;
+    std::set<Rank> gone_;
+};
+
+// Somebody at the other end of a socket that is no rank of this test.
+class Stranger {
+  public:
+    explicit Stranger(const tcp::Address& address)
+        : fd_(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        is_connected_ = connect(fd_.get(), address.get(), address.length) == 0;
+    }
+
+    bool is_connected() const { return is_connected_; }
+    void send(Bytes bytes) {
+        (void)::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+    void say_no_more() { shutdown(fd_.get(), SHUT_WR); }
+
+    // What has come, at most so much; nothing and `ended` when the other end has closed.
+    std::size_t receive(MutBytes place) {
+        const ssize_t n = recv(fd_.get(), place.data(), place.size(), MSG_DONTWAIT);
+        ended_ |= n == 0 || (n < 0 && errno != EAGAIN);
+        return n > 0 ? static_cast<std::size_t>(n) : 0;
+    }
+    bool has_ended() {
+        std::array<std::byte, 256> any;
+        while (receive(any) > 0) continue;
+        return ended_;
+    }
+
+    // Moves a caller's handshake on as far as it goes now, and notes what it says.
+    void prove(Handshake& handshake) {
+        while (!handshake.to_send().empty()) {
+            const Bytes out = handshake.to_send();
+            said_.insert(said_.end(), out.begin(), out.end());
+            send(out);
+            handshake.sent(out.size());
+        }
+        while (!handshake.wanted().empty()) {
+            const std::size_t n = receive(handshake.wanted());
+            if (n == 0) return;
+            handshake.received(n);
+            if (!handshake.to_send().empty()) return prove(handshake);
+        }
+    }
+    const std::vector<std::byte>& said() const { return said_; }
+
+  private:
+    Fd fd_;
+    bool is_connected_ = false;
+    bool ended_ = false;
+    std::vector<std::byte> said_;
+};
+
+JobKey wrong_key() {
+    JobKey key = TcpRanks::key;
+    key.back() ^= std::byte{1};
+    return key;
+}
+
+std::uint64_t refused(TcpTransport& transport, Refusal refusal) {
+    return transport.counters().refused[static_cast<std::size_t>(refusal)];
+}
+
+class Strangers : public testing::Test {
+  protected:
+    // Nobody stays, and the ranks get along.
+    void TearDown() override {
+        EXPECT_TRUE(ranks.until([&] { return ranks.at(0).descriptors() == quiet_descriptors; }));
+        ranks.exchange();
+        EXPECT_EQ(ranks.at(0).counters().connections, 1u);
+    }
+    const TcpTransport::Counters& counters() { return ranks.at(0).counters(); }
+    void expect_end(Stranger& stranger) {
+        EXPECT_TRUE(ranks.until([&] { return stranger.has_ended(); }));
+    }
+
+    Ranks ranks{2};
+    std::size_t quiet_descriptors = ranks.at(0).descriptors();
+};
+
+TEST_F(Strangers, WithGarbageAreDropped) {
+    Prng random(1);
+    for (int i = 0; i < 50; ++i) {
+        Stranger stranger(ranks.address(0));
+        std::vector<std::byte> garbage(1 + random.below(300));
+        for (std::byte& b : garbage) b = static_cast<std::byte>(random.next());
+        garbage[0] = std::byte{'X'};
+        stranger.send(garbage);
+        expect_end(stranger);
+    }
+    EXPECT_EQ(refused(ranks.at(0), Refusal::garbage), 50u);
+}
+
+TEST_F(Strangers, WithAnotherKeyAreDropped) {
+    Stranger stranger(ranks.address(0));
+    Handshake handshake = Handshake::caller(wrong_key(), {1, 0, 0});
+    ASSERT_TRUE(ranks.until([&] {
+        stranger.prove(handshake);
+        return handshake.state() == Handshake::State::refused;
+    })) << "the rank has proven that it has another key";
+    // It goes on regardless.
+    stranger.send(std::vector<std::byte>(32));
+    expect_end(stranger);
+    EXPECT_EQ(refused(ranks.at(0), Refusal::wrong_key), 1u);
+}
+
+TEST_F(Strangers, WhoRepeatWhatAPeerSaidAreDropped) {
+    std::vector<std::byte> said;
+    {
+        Ranks others(2);  // of the same job: the key is the same
+        Stranger peer(others.address(0));
+        Handshake handshake = Handshake::caller(TcpRanks::key, {1, 0, 0});
+        ASSERT_TRUE(others.until([&] {
+            peer.prove(handshake);
+            return handshake.state() == Handshake::State::proven &&
+                   others.at(0).counters().connections == 1;
+        }));
+        said = peer.said();
+        others.hang_up(0);
+        others.hang_up(1);
+    }
+    Stranger stranger(ranks.address(0));
+    stranger.send(said);
+    expect_end(stranger);
+    EXPECT_EQ(refused(ranks.at(0), Refusal::wrong_key), 1u);
+}
+
+TEST_F(Strangers, WhoHangUpAreCounted) {
+    const std::string beginning = "WEFTcall";
+    {
+        Stranger stranger(ranks.address(0));
+        stranger.send(std::as_bytes(std::span(beginning)));
+    }
+    Stranger half_open(ranks.address(0));
+    half_open.send(std::as_bytes(std::span(beginning)));
+    half_open.say_no_more();
+    expect_end(half_open);
+    EXPECT_TRUE(ranks.until([&] { return counters().hung_up == 2; }));
+}
+
+TEST_F(Strangers, WhoTakeTheirTimeAreDropped) {
+    Stranger stranger(ranks.address(0));
+    Handshake handshake = Handshake::caller(wrong_key(), {1, 0, 0});
+    const Bytes hello = handshake.to_send();
+    std::size_t at = 0;
+    std::int64_t next_ns = 0;
+    ASSERT_TRUE(ranks.until([&] {
+        if (now_ns() > next_ns && at < hello.size()) {
+            stranger.send(hello.subspan(at++, 1));
+            next_ns = now_ns() + 1'000'000'000;
+        }
+        return stranger.has_ended();
+    }));
+    EXPECT_EQ(counters().too_slow, 1u);
+}
+
+TEST_F(Strangers, WhoClaimToBeAPeerHoldUpNobody) {
+    std::vector<Stranger> strangers;
+    std::vector<Handshake> handshakes;
+    for (int i = 0; i < 5; ++i) {
+        strangers.emplace_back(ranks.address(i % 2));
+        handshakes.push_back(Handshake::caller(wrong_key(), {1 - i % 2, i % 2, 0}));
+        strangers.back().prove(handshakes.back());
+    }
+    for (int i = 0; i < 50; ++i) ranks.poll();
+    const std::int64_t begin_ns = now_ns();
+    ranks.exchange();
+    EXPECT_LT(now_ns() - begin_ns, 2'000'000'000) << "it waited for the strangers' deadline";
+    // Nobody calls again who is connected.
+    const std::uint64_t before = counters().superfluous;  // calls of the ranks that crossed
+    Stranger late(ranks.address(0));
+    Handshake handshake = Handshake::caller(wrong_key(), {1, 0, 0});
+    late.prove(handshake);
+    expect_end(late);
+    EXPECT_EQ(counters().superfluous, before + 1);
+    quiet_descriptors += 1;  // the peer
+}
+
+TEST_F(Strangers, InACrowdDoNotKeepPeersOut) {
+    std::vector<Stranger> crowd;
+    Handshake handshake = Handshake::caller(wrong_key(), {1, 0, 0});
+    for (int i = 0; i < 300; ++i) {
+        crowd.emplace_back(ranks.address(0));
+        crowd.back().send(handshake.to_send().first(20));
+    }
+    EXPECT_TRUE(ranks.until([&] { return counters().crowded_out > 0; }));
+    ranks.exchange();
+    quiet_descriptors += 1;  // the peer
+}
+
+// --- Peers -----------------------------------------------------------------------------------------
+
+TEST(Meeting, OfAllPairsAtOnceAlwaysWorks) {
+    constexpr Rank ranks = 8;
+    for (int round = 0; round < 200 && !testing::Test::HasFailure(); ++round) {
+        SCOPED_TRACE("round " + std::to_string(round));
+        Ranks all(ranks);
+        all.exchange();
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            // Calls that cross may both be used.
+            EXPECT_LE(all.at(rank).counters().connections, 2u * (ranks - 1));
+        }
+        for (Rank rank = 0; rank < ranks; ++rank) all.hang_up(rank);
+    }
+}
+
+TEST(Meeting, WorksWithoutADescriptorToSpareOnceStrangersAreGone) {
+    Ranks ranks(2);
+    const std::size_t before = open_descriptors();
+    std::vector<Stranger> strangers;
+    for (int i = 0; i < 20; ++i) {
+        strangers.emplace_back(ranks.address(1));
+        strangers.back().send(std::as_bytes(std::span("WEFT", 4)));
+    }
+    ASSERT_TRUE(ranks.until([&] { return ranks.at(1).descriptors() >= 4 + 20; }));
+    const int first_free = dup(0);
+    close(first_free);
+    rlimit limit{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const rlimit few{static_cast<rlim_t>(first_free) + 2, limit.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    // Both call; then there is no descriptor to accept a call with, unless rank 1 makes room.
+    ranks.exchange();
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    EXPECT_GT(ranks.at(1).counters().crowded_out, 0u);
+    strangers.clear();
+    EXPECT_TRUE(ranks.until([&] { return open_descriptors() <= before + 4; }));
+}
+
+TEST(Meeting, WithAPeerThatAlwaysHangsUpEnds) {
+    std::unique_ptr<TcpNode> node = std::move(*TcpNode::prepare({.interfaces = "127.0.0.1"}));
+    const tcp::Address any = tcp::addresses_of_interfaces("127.0.0.1")->front();
+    tcp::Address address = any;
+    Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    ASSERT_EQ(bind(listener.get(), address.get(), address.length), 0);
+    ASSERT_EQ(listen(listener.get(), 100), 0);
+    ASSERT_EQ(getsockname(listener.get(), address.get(), &address.length), 0);
+    const std::vector<std::string> cards = {node->card(), tcp::Card{{address}}.text()};
+    std::unique_ptr<TcpTransport> rank = std::move(*node->connect(0, cards, TcpRanks::key));
+    rank->admit(1);
+    std::uint64_t value = 0;
+    const MutBytes place = std::as_writable_bytes(std::span(&value, 1));
+    ASSERT_EQ(rank->post_recv(lane_to(1), place, {&value, 3}), Posted::pending);
+    std::vector<Completion> told;
+    for (const std::int64_t end_ns = now_ns() + 60'000'000'000; told.size() < 2;) {
+        ASSERT_LT(now_ns(), end_ns);
+        std::array<Completion, 4> done;
+        const std::size_t n = rank->poll(done);
+        told.insert(told.end(), done.begin(), done.begin() + static_cast<std::ptrdiff_t>(n));
+        Fd hung_up(accept(listener.get(), nullptr, nullptr));
+        rank->acknowledge(Sleeper::waiter);
+    }
+    for (const Completion& completion : told) {
+        EXPECT_EQ(completion.code, WEFT_BROKEN_RANK);
+        EXPECT_EQ(completion.peer, 1);
+    }
+}
+
+TEST(Meeting, ConnectionsAreNotKeptByAForkedChild) {
+    Ranks ranks(2);
+    ranks.exchange();
+    int ready[2];
+    int go_on[2];
+    ASSERT_EQ(pipe(ready), 0);
+    ASSERT_EQ(pipe(go_on), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        UnsharedFd::close_all_in_child();
+        close(go_on[1]);
+        char byte = 0;
+        (void)!write(ready[1], &byte, 1);
+        (void)!read(go_on[0], &byte, 1);
+        _exit(0);
+    }
+    char byte;
+    EXPECT_EQ(read(ready[0], &byte, 1), 1);
+    ranks.exchange();  // it has harmed nothing
+    std::uint64_t value = 0;
+    const MutBytes place = std::as_writable_bytes(std::span(&value, 1));
+    ASSERT_EQ(ranks.at(1).post_recv(lane_to(0), place, {&value, 1}), Posted::pending);
+    ranks.hang_up(0);
+    std::array<Completion, 4> done;
+    std::size_t told = 0;
+    for (const std::int64_t end_ns = now_ns() + 20'000'000'000; told == 0 && now_ns() < end_ns;)
+        told = ranks.at(1).poll(done);
+    EXPECT_GT(told, 0u) << "the child keeps rank 0's connection";
+    EXPECT_EQ(done[0].code, WEFT_BROKEN_RANK);
+    close(go_on[1]);
+    EXPECT_EQ(waitpid(child, nullptr, 0), child);
+    for (int fd : {ready[0], ready[1], go_on[0]}) close(fd);
+}
+
+// Frames that may come in any order, with sizes that now and then fit what was posted.
+Frame random_frame(Prng& random, std::uint16_t sequence) {
+    constexpr std::uint64_t sizes[] = {0, 8, 100, 20'000, 200'000, 1 << 20, Frame::bytes_max};
+    Frame frame;
+    frame.kind = static_cast<FrameKind>(random.one_in(20) ? random.below(16) : 2 + random.below(5));
+    frame.sequence = random.one_in(100) ? std::uint16_t{7} : sequence;
+    frame.bytes = sizes[random.below(std::size(sizes))];
+    const auto context = static_cast<std::uint32_t>(random.one_in(8) ? 9 : random.below(3));
+    frame.stream = StreamId{context, static_cast<std::uint32_t>(random.below(3))}.packed();
+    return frame;
+}
+
+TEST(Meeting, WithAPeerThatSendsNonsenseEndsInItsLoss) {
+    int broken = 0;
+    for (std::uint64_t seed = 1; seed <= 300 && !testing::Test::HasFailure(); ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Prng random(seed);
+        Ranks ranks(2);
+        ranks.hang_up(1);  // it is played here
+        TcpTransport& rank = ranks.at(0);
+        Stranger peer(ranks.address(0));
+        Handshake handshake = Handshake::caller(TcpRanks::key, {1, 0, 0});
+        std::vector<Completion> told;
+        auto poll = [&] {
+            std::array<Completion, 8> done;
+            rank.acknowledge(Sleeper::waiter);
+            const std::size_t n = rank.poll(done);
+            told.insert(told.end(), done.begin(), done.begin() + static_cast<std::ptrdiff_t>(n));
+        };
+        const std::int64_t end_ns = now_ns() + 20'000'000'000;
+        while (rank.counters().connections == 0) {
+            ASSERT_LT(now_ns(), end_ns);
+            peer.prove(handshake);
+            poll();
+        }
+        if (random.one_in(2)) rank.keep_early(false);
+        std::vector<std::byte> buffer(200'000);
+        std::size_t posts = 0;
+        std::uint16_t sequence = 0;
+        std::vector<std::byte> payload(300'000, std::byte{0x5a});
+        for (int i = 0; i < 60 && !peer.has_ended(); ++i) {
+            if (random.one_in(3)) {
+                constexpr std::size_t sizes[] = {0, 8, 100, 20'000, 200'000};
+                const MutBytes place = MutBytes(buffer).first(sizes[random.below(5)]);
+                const Lane lane{1, {1, static_cast<std::uint32_t>(random.below(3))}};
+                const bool sends = random.one_in(2);
+                const Posted posted = sends ? rank.post_send(lane, place, {&buffer, 0})
+                                            : rank.post_recv(lane, place, {&buffer, 1});
+                posts += posted == Posted::pending;
+            }
+            const Frame frame = random_frame(random, sequence++);
+            peer.send(frame.encoded());
+            const std::uint64_t bytes = std::min<std::uint64_t>(frame.payload_bytes(), 300'000);
+            if (bytes > 0) peer.send(Bytes(payload).first(bytes));
+            for (std::uint64_t polls = random.below(4); polls > 0; --polls) poll();
+        }
+        peer.say_no_more();
+        while (rank.counters().connections > 0) {
+            ASSERT_LT(now_ns(), end_ns) << "the peer is not lost";
+            (void)peer.has_ended();
+            poll();
+        }
+        for (int i = 0; i < 100; ++i) poll();
+        // All that was posted has ended, and whatever broke names the peer.
+        std::size_t ended = 0;
+        for (const Completion& completion : told) {
+            ended += completion.token.run != nullptr;
+            if (completion.code == WEFT_OK) continue;
+            EXPECT_EQ(completion.peer, 1);
+            EXPECT_TRUE(completion.code == WEFT_BROKEN_TRANSPORT ||
+                        completion.code == WEFT_BROKEN_RANK ||
+                        completion.code == WEFT_BROKEN_MESSAGE)
+                << completion.code;
+            broken += completion.code == WEFT_BROKEN_TRANSPORT;
+        }
+        EXPECT_EQ(ended, posts);
+        rank.hang_up();
+    }
+    EXPECT_GT(broken, 50);
+}
+
+}  // namespace
+}  // namespace weft::test
