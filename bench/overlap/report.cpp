@@ -18,7 +18,8 @@ namespace {
 
 // The settings of the library in force. What the launcher sets for each rank is none.
 JsonLine settings() {
-    constexpr std::string_view launcher[] = {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD"};
+    constexpr std::string_view launcher[] = {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD",
+                                             "WEFT_STARTUP_DIR"};
     JsonLine line;
     for (char** entry = environ; *entry != nullptr; ++entry) {
         const std::string_view text = *entry;

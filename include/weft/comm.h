@@ -33,7 +33,7 @@ typedef enum weft_engine WEFT_ANY_INT {
  * Agree     the WEFT_* settings that shape messages, and the Weft version, are the same on every rank.
  * Calling   once per process, collective over the job; blocks until every rank has called it.
  * Returns   WEFT_OK.
- *           WEFT_REFUSED_STATE: already called, or the launcher is gone.
+ *           WEFT_REFUSED_STATE: already called, the launcher is gone, or not all ranks joined in time.
  *           WEFT_REFUSED_SETTING: a WEFT_* setting is malformed, or differs from another rank's
  *           (the detail names the rank and the setting).
  *           WEFT_REFUSED_MEMORY, WEFT_REFUSED_UNSUPPORTED: what the detail says.

@@ -23,7 +23,7 @@ class Startup {
     virtual Rank ranks() const = 0;
 
     // Every rank gives a card and gets everybody's, by rank. Collective and blocking; it also acts
-    // as a barrier. Fails when a rank ends before it gave its card.
+    // as a barrier. Fails when a rank ends before it gave its card, or does not give it in time.
     virtual Result<std::vector<std::string>> exchange(const std::string& card) = 0;
 
     // Random, the same on every rank of the job and on no other; valid after an exchange.
@@ -33,7 +33,8 @@ class Startup {
     JobKey key_{};
 };
 
-// The way the environment says: a job of `weft run`, or a job of one rank.
+// The way the environment says: a job of `weft run`, of any other launcher with a directory, or of one
+// rank.
 Result<std::unique_ptr<Startup>> startup_from_environment();
 
 }  // namespace weft

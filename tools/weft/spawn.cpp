@@ -84,6 +84,7 @@ void Spawner::give_up(char what) {
 }
 
 void Spawner::become_rank(int rank, int startup_fd) {
+    ::unsetenv("WEFT_STARTUP_DIR");  // of a job that weft run itself is a rank of
     set_number("WEFT_RANK", rank);
     set_number("WEFT_RANKS", options_.ranks);
     set_number("WEFT_STARTUP_FD", startup_fd);
@@ -105,7 +106,9 @@ void Spawner::become_program(int rank, int startup_fd, int out_fd, int err_fd) {
 
     if (options_.exec_per_node) {
         // Not a rank, also where weft run is one itself.
-        for (const char* name : {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD"}) ::unsetenv(name);
+        for (const char* name : {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD", "WEFT_STARTUP_DIR"}) {
+            ::unsetenv(name);
+        }
     } else {
         become_rank(rank, startup_fd);
     }

@@ -1,0 +1,208 @@
+#include "startup/directory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/random.h"
+
+namespace weft {
+namespace {
+
+// Stamps of an exchange and marks of a rank: random, so that no two are ever the same.
+using Mark = std::array<std::byte, 16>;
+constexpr std::size_t mark_bytes = sizeof(Mark);
+
+const std::string job_file = "job";
+const std::string cards_file = "cards";
+
+std::string file_of(Rank rank) { return "rank-" + std::to_string(rank); }
+
+std::string text_of(Bytes bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Result<std::string> new_mark() {
+    Mark mark;
+    WEFT_RETURN_IF_NOT_OK(random_bytes(mark));
+    return text_of(mark);
+}
+
+// Each entry after its size.
+std::string list_of(const std::vector<std::string>& entries) {
+    std::string text;
+    for (const std::string& entry : entries) {
+        const std::uint64_t bytes = entry.size();
+        text += text_of(std::as_bytes(std::span(&bytes, 1))) + entry;
+    }
+    return text;
+}
+
+// Nothing for what list_of() has not written.
+std::optional<std::vector<std::string>> parse_list(std::string_view text) {
+    std::vector<std::string> entries;
+    while (!text.empty()) {
+        std::uint64_t bytes = 0;
+        if (text.size() < sizeof bytes) return std::nullopt;
+        std::memcpy(&bytes, text.data(), sizeof bytes);
+        text.remove_prefix(sizeof bytes);
+        if (bytes < mark_bytes || bytes > text.size()) return std::nullopt;
+        entries.emplace_back(text.substr(0, bytes));
+        text.remove_prefix(bytes);
+    }
+    return entries;
+}
+
+}  // namespace
+
+Status Directory::wait_until(const std::function<Result<bool>()>& is_there,
+                             const std::function<Rank()>& late) {
+    constexpr std::int64_t pause_min_ns = 500'000;
+    constexpr std::int64_t pause_max_ns = 50'000'000;
+    for (std::int64_t pause_ns = pause_min_ns;; pause_ns = std::min(2 * pause_ns, pause_max_ns)) {
+        Result<bool> there = is_there();
+        if (!there.is_ok()) return there.status();
+        if (*there) return ok;
+        const std::int64_t left_ns = deadline_ns_ - now_ns();
+        if (left_ns <= 0) {
+            const Rank rank = late();
+            return failure_of_rank(WEFT_REFUSED_STATE, rank,
+                                   "rank %d had not joined in WEFT_STARTUP_DIR = '%s' after %g s; "
+                                   "WEFT_STARTUP_TIMEOUT sets how long to wait",
+                                   rank, files_.path().c_str(),
+                                   static_cast<double>(timeout_ns_) / 1e9);
+        }
+        ::usleep(static_cast<useconds_t>(std::min(pause_ns, left_ns) / 1000 + 1));
+    }
+}
+
+Rank Directory::first(bool has_file) {
+    for (Rank rank = 1; rank < ranks_; ++rank) {
+        if (rank == rank_) continue;
+        const Found found = files_.read(file_of(rank));
+        if (found.is_ok() && (*found).has_value() == has_file) return rank;
+    }
+    return 0;
+}
+
+Status Directory::used_before(const std::string& name) const {
+    return failure(WEFT_REFUSED_STATE,
+                   "%s/%s is of another job; every job needs a WEFT_STARTUP_DIR of its own, that "
+                   "nothing is left in",
+                   files_.path().c_str(), name.c_str());
+}
+
+Status Directory::publish(const std::string& name, const std::string& content) {
+    Result<bool> is_first = files_.publish(name, content);
+    if (!is_first.is_ok()) return is_first.status();
+    if (*is_first) return ok;
+    return failure(WEFT_REFUSED_STATE,
+                   "rank %d has joined in WEFT_STARTUP_DIR = '%s' already: the directory is of "
+                   "another job, or another process has this number",
+                   rank_, files_.path().c_str());
+}
+
+Result<bool> Directory::read_job() {
+    // A name that was looked up in vain NFS takes from memory for a while; it asks when making one.
+    WEFT_RETURN_IF_NOT_OK(files_.make_directory());
+    Found job = files_.read(job_file);
+    if (!job.is_ok()) return job.status();
+    if (!*job) return false;
+    std::string& text = **job;
+    if (text.size() != mark_bytes + key_.size()) return used_before(job_file);
+    stamp_ = text.substr(0, mark_bytes);
+    std::memcpy(key_.data(), text.data() + mark_bytes, key_.size());
+    ::explicit_bzero(text.data(), text.size());
+    return true;
+}
+
+Directory::Found Directory::read_stamped(const std::string& name) {
+    Found found = files_.read(name);
+    if (!found.is_ok() || !*found) return found;
+    if (!(*found)->starts_with(stamp_)) return used_before(name);
+    return std::optional((*found)->substr(mark_bytes));
+}
+
+Status Directory::lead(std::vector<std::string>& entries) {
+    Result<std::string> stamp = new_mark();
+    if (!stamp.is_ok()) return stamp.status();
+    stamp_ = *stamp;
+    if (key_ == JobKey{}) WEFT_RETURN_IF_NOT_OK(random_bytes(key_));
+    WEFT_RETURN_IF_NOT_OK(files_.make_directory());
+    std::string job = stamp_ + text_of(key_);
+    const Status published = publish(job_file, job);
+    ::explicit_bzero(job.data(), job.size());
+    WEFT_RETURN_IF_NOT_OK(published);
+
+    for (Rank rank = 1; rank < ranks_; ++rank) {
+        const auto has_come = [&]() -> Result<bool> {
+            Found entry = read_stamped(file_of(rank));
+            if (!entry.is_ok()) return entry.status();
+            if (*entry) entries.push_back(std::move(**entry));
+            return entry->has_value();
+        };
+        WEFT_RETURN_IF_NOT_OK(wait_until(has_come, [&] { return rank; }));
+    }
+    WEFT_RETURN_IF_NOT_OK(publish(cards_file, stamp_ + list_of(entries)));
+
+    for (Rank rank = 1; rank < ranks_; ++rank) {
+        const auto has_gone = [&]() -> Result<bool> {
+            Found file = files_.read(file_of(rank));
+            if (!file.is_ok()) return file.status();
+            return !file->has_value();
+        };
+        WEFT_RETURN_IF_NOT_OK(wait_until(has_gone, [&] { return rank; }));
+    }
+    WEFT_RETURN_IF_NOT_OK(files_.remove(cards_file));
+    WEFT_RETURN_IF_NOT_OK(files_.remove(job_file));
+    files_.remove_directory();
+    return ok;
+}
+
+Status Directory::follow(std::vector<std::string>& entries) {
+    const std::string mine = std::move(entries.front());
+    WEFT_RETURN_IF_NOT_OK(wait_until([&] { return read_job(); }, [] { return 0; }));
+    WEFT_RETURN_IF_NOT_OK(publish(file_of(rank_), stamp_ + mine));
+
+    std::string list;
+    const auto have_come = [&]() -> Result<bool> {
+        Found cards = read_stamped(cards_file);
+        if (!cards.is_ok()) return cards.status();
+        if (*cards) list = std::move(**cards);
+        return cards->has_value();
+    };
+    WEFT_RETURN_IF_NOT_OK(wait_until(have_come, [&] { return first(false); }));
+    WEFT_RETURN_IF_NOT_OK(files_.remove(file_of(rank_)));
+    std::optional<std::vector<std::string>> all = parse_list(list);
+    if (!all || all->size() != static_cast<std::size_t>(ranks_)) {
+        return failure(WEFT_REFUSED_SETTING,
+                       "%s/%s has not %d cards that can be read here; expected the same WEFT_RANKS "
+                       "and the same byte order on every rank",
+                       files_.path().c_str(), cards_file.c_str(), ranks_);
+    }
+    entries = std::move(*all);
+    if (entries[static_cast<std::size_t>(rank_)] != mine) return used_before(cards_file);
+
+    const auto is_over = [&]() -> Result<bool> {
+        Found job = files_.read(job_file);
+        if (!job.is_ok()) return job.status();
+        return !*job || !(*job)->starts_with(stamp_);
+    };
+    return wait_until(is_over, [&] { return first(true); });
+}
+
+Result<std::vector<std::string>> Directory::exchange(const std::string& card) {
+    deadline_ns_ = now_ns() + timeout_ns_;
+    Result<std::string> mark = new_mark();
+    if (!mark.is_ok()) return mark.status();
+    std::vector<std::string> entries{*mark + card};
+    WEFT_RETURN_IF_NOT_OK(rank_ == 0 ? lead(entries) : follow(entries));
+    for (std::string& entry : entries) entry.erase(0, mark_bytes);
+    return entries;
+}
+
+}  // namespace weft

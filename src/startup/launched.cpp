@@ -1,0 +1,119 @@
+#include "startup/launched.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/clock.h"
+#include "startup/wire.h"
+
+namespace weft {
+namespace {
+
+Status launcher_gone() {
+    return failure(WEFT_REFUSED_STATE,
+                   "the launcher (weft run) ended before all ranks had started");
+}
+
+bool is_again() { return errno == EAGAIN || errno == EWOULDBLOCK; }
+
+}  // namespace
+
+Launched::~Launched() { ::close(fd_); }
+
+Status Launched::wait_for(short events) {
+    for (;;) {
+        std::int64_t left_ns = deadline_ns_ - now_ns();
+        if (left_ns <= 0) {
+            return failure(
+                WEFT_REFUSED_STATE,
+                "not all ranks had started after %g s; WEFT_STARTUP_TIMEOUT sets how long "
+                "to wait",
+                static_cast<double>(timeout_ns_) / 1e9);
+        }
+        pollfd entry{fd_, events, 0};
+        int ready = ::poll(&entry, 1, static_cast<int>(left_ns / 1'000'000 + 1));
+        if (ready > 0) return ok;
+        if (ready < 0 && errno != EINTR) {
+            return failure(WEFT_REFUSED_STATE, "cannot wait for the launcher: %s",
+                           std::strerror(errno));
+        }
+    }
+}
+
+Status Launched::send_all(const void* data, std::size_t bytes) {
+    const char* next = static_cast<const char*>(data);
+    while (bytes > 0) {
+        ssize_t sent = ::send(fd_, next, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent >= 0) {
+            next += sent;
+            bytes -= static_cast<std::size_t>(sent);
+        } else if (is_again()) {
+            WEFT_RETURN_IF_NOT_OK(wait_for(POLLOUT));
+        } else if (errno != EINTR) {
+            return launcher_gone();
+        }
+    }
+    return ok;
+}
+
+Status Launched::recv_all(void* data, std::size_t bytes) {
+    char* next = static_cast<char*>(data);
+    while (bytes > 0) {
+        ssize_t received = ::recv(fd_, next, bytes, MSG_DONTWAIT);
+        if (received > 0) {
+            next += received;
+            bytes -= static_cast<std::size_t>(received);
+        } else if (received < 0 && is_again()) {
+            WEFT_RETURN_IF_NOT_OK(wait_for(POLLIN));
+        } else if (received == 0 || errno != EINTR) {
+            return launcher_gone();
+        }
+    }
+    return ok;
+}
+
+Status Launched::recv_answer(std::vector<std::string>& cards) {
+    WireAnswer answer{};
+    WEFT_RETURN_IF_NOT_OK(recv_all(&answer, sizeof answer));
+    if (answer == WireAnswer::rank_ended) {
+        WireSize ended = 0;
+        WEFT_RETURN_IF_NOT_OK(recv_all(&ended, sizeof ended));
+        return failure_of_rank(WEFT_REFUSED_STATE, static_cast<Rank>(ended),
+                               "rank %u ended before it joined the job", ended);
+    }
+    if (answer != WireAnswer::cards) {
+        return failure(WEFT_REFUSED_STATE, "what answers on WEFT_STARTUP_FD = %d is not weft run",
+                       fd_);
+    }
+    WEFT_RETURN_IF_NOT_OK(recv_all(key_.data(), key_.size()));
+    for (std::string& card : cards) {
+        WireSize bytes = 0;
+        WEFT_RETURN_IF_NOT_OK(recv_all(&bytes, sizeof bytes));
+        if (bytes > wire_card_bytes_max) {
+            return failure(WEFT_REFUSED_STATE, "the launcher announced a card of %u bytes", bytes);
+        }
+        card.resize(bytes);
+        WEFT_RETURN_IF_NOT_OK(recv_all(card.data(), bytes));
+    }
+    return ok;
+}
+
+Result<std::vector<std::string>> Launched::exchange(const std::string& card) {
+    if (card.size() > wire_card_bytes_max) {
+        return failure(WEFT_REFUSED_UNSUPPORTED, "a card of %zu bytes; the limit is %u",
+                       card.size(), wire_card_bytes_max);
+    }
+    deadline_ns_ = now_ns() + timeout_ns_;
+    WireSize bytes = static_cast<WireSize>(card.size());
+    std::vector<std::string> cards(static_cast<std::size_t>(ranks_));
+    WEFT_RETURN_IF_NOT_OK(send_all(&bytes, sizeof bytes));
+    WEFT_RETURN_IF_NOT_OK(send_all(card.data(), card.size()));
+    WEFT_RETURN_IF_NOT_OK(recv_answer(cards));
+    return cards;
+}
+
+}  // namespace weft
