@@ -141,7 +141,7 @@ Row measure(const Job& job, const Collective& collective, std::int64_t bytes,
 }
 
 int run_rank(const BackgroundOptions& options, const Plan& plan) {
-    const Job job = join_job();
+    const Job job = join_job(options.testbed.ranks);
     const Chosen& chosen = plan.cases[0];
     must(weft_set_engine(plan.engine.value), "weft_set_engine");
     Table table({"size", "blocking us", "asleep us", "ratio", "left us", ""});

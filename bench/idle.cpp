@@ -43,7 +43,7 @@ Burned measure(const Job& job, const Engine& engine, double late_s) {
 }
 
 int run_rank(const IdleOptions& options, const std::vector<Engine>& chosen) {
-    const Job job = join_job();
+    const Job job = join_job(options.ranks);
     Table table({"engine", "rank", "does", "CPU s", "CPU s, nothing pending"});
     Burned worst;
     for (const Engine& engine : chosen) {

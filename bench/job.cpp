@@ -31,12 +31,13 @@ void must(weft_status status, const char* call) {
     fail("%s: %s: %s", call, weft_status_name(status), weft_last_detail());
 }
 
-Job join_job() {
+Job join_job(int ranks) {
     Job job;
     must(weft_init(), "weft_init");
     job.comm = weft_comm_world();
     must(weft_comm_rank(job.comm, &job.rank), "weft_comm_rank");
     must(weft_comm_size(job.comm, &job.ranks), "weft_comm_size");
+    if (job.ranks != ranks) fail("%d ranks are to be measured; this job has %d", ranks, job.ranks);
     return job;
 }
 

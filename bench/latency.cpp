@@ -60,7 +60,7 @@ double plain_us(const Job& job, PlainSockets& sockets) {
 }
 
 int run_rank(const LatencyOptions& options) {
-    const Job job = join_job();
+    const Job job = join_job(options.testbed.ranks);
     PlainSockets sockets(job);
     Table table({"engine", "library us", "sockets us", "ratio", "bar", ""});
     for (const weft_engine engine : {WEFT_ENGINE_MANUAL, WEFT_ENGINE_THREAD}) {
@@ -96,11 +96,11 @@ int run_rank(const LatencyOptions& options) {
 }  // namespace
 
 int bench_latency(const LatencyOptions& options) {
-    if (is_rank()) return run_rank(options);
     if (options.testbed.ranks != 2) {
         std::fprintf(stderr, "weft bench latency: --ranks %d; expected 2\n", options.testbed.ranks);
         return 2;
     }
+    if (is_rank()) return run_rank(options);
     std::vector<std::string> words = {"bench", "latency", "--repetitions",
                                       std::to_string(options.repetitions)};
     for (const std::string& word : arguments(options.testbed)) words.push_back(word);

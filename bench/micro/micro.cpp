@@ -44,8 +44,7 @@ bool have_cores(const Job& job) {
 }
 
 int run_rank(const MicroOptions& options) {
-    const Job job = join_job();
-    if (job.ranks != ranks) fail("micro measures %d ranks; this job has %d", ranks, job.ranks);
+    const Job job = join_job(ranks);
     const bool cores = have_cores(job);
     Table table({"measured", "engine", "median", "", "bar", ""});
     for (const Part& part : parts) {

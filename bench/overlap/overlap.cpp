@@ -82,8 +82,13 @@ class Attainable {
 };
 
 int run_rank(const OverlapOptions& options, const Plan& plan) {
+    if (options.attainable && usable_cores() != 1) {
+        fail("--attainable needs each rank on a core of its own; this one may use %d",
+             usable_cores());
+    }
     Attainable attainable(options.attainable);
-    const Job job = join_job();
+    const Job job = join_job(options.testbed.ranks);
+    if (job.rank == 0) print_legend(stdout, options);
     attainable.join(job, options.testbed);
     File json = open_json(job, options.json);
     const JsonLine origin = circumstances(job, options);
@@ -149,7 +154,6 @@ int bench_overlap(const OverlapOptions& options) {
         std::fprintf(stderr, "weft bench overlap: %s\n", last_detail());
         return 2;
     }
-    if (is_rank()) return run_rank(options, *plan);
     if (options.attainable &&
         (options.testbed.ranks != 2 || !options.testbed.gives_each_rank_a_core())) {
         std::fprintf(
@@ -159,13 +163,13 @@ int bench_overlap(const OverlapOptions& options) {
             options.testbed.ranks, options.testbed.bind.c_str());
         return 2;
     }
+    if (is_rank()) return run_rank(options, *plan);
     if (usable_cores() < options.testbed.ranks) {
         std::printf(
             "Note: %d ranks share %d core%s here, so a rank that computes keeps another "
             "from communicating; expect little overlap.\n",
             options.testbed.ranks, usable_cores(), usable_cores() == 1 ? "" : "s");
     }
-    print_legend(stdout, options);
     return launch({options.testbed, arguments(options)});
 }
 

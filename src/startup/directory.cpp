@@ -26,11 +26,13 @@ std::string text_of(Bytes bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-Result<std::string> new_mark() {
-    Mark mark;
-    WEFT_RETURN_IF_NOT_OK(random_bytes(mark));
-    return text_of(mark);
-}
+// What is in the first file.
+struct Job {
+    Mark stamp{};
+    std::int64_t ranks = 0;
+    JobKey key{};
+};
+static_assert(sizeof(Job) == sizeof(Mark) + sizeof(std::int64_t) + sizeof(JobKey));
 
 // Each entry after its size.
 std::string list_of(const std::vector<std::string>& entries) {
@@ -96,7 +98,7 @@ Status Directory::used_before(const std::string& name) const {
                    files_.path().c_str(), name.c_str());
 }
 
-Status Directory::publish(const std::string& name, const std::string& content) {
+Status Directory::publish(const std::string& name, std::string_view content) {
     Result<bool> is_first = files_.publish(name, content);
     if (!is_first.is_ok()) return is_first.status();
     if (*is_first) return ok;
@@ -113,11 +115,17 @@ Result<bool> Directory::read_job() {
     if (!job.is_ok()) return job.status();
     if (!*job) return false;
     std::string& text = **job;
-    if (text.size() != mark_bytes + key_.size()) return used_before(job_file);
-    stamp_ = text.substr(0, mark_bytes);
-    std::memcpy(key_.data(), text.data() + mark_bytes, key_.size());
+    Job seen;
+    if (text.size() == sizeof seen) std::memcpy(&seen, text.data(), sizeof seen);
     ::explicit_bzero(text.data(), text.size());
-    return true;
+    key_ = seen.key;
+    ::explicit_bzero(&seen.key, sizeof seen.key);
+    stamp_ = text_of(seen.stamp);
+    if (seen.ranks == ranks_) return true;
+    return failure_of_rank(WEFT_REFUSED_SETTING, 0,
+                           "rank 0 has not WEFT_RANKS = %d, or another byte order; expected the "
+                           "same on every rank",
+                           ranks_);
 }
 
 Directory::Found Directory::read_stamped(const std::string& name) {
@@ -128,14 +136,15 @@ Directory::Found Directory::read_stamped(const std::string& name) {
 }
 
 Status Directory::lead(std::vector<std::string>& entries) {
-    Result<std::string> stamp = new_mark();
-    if (!stamp.is_ok()) return stamp.status();
-    stamp_ = *stamp;
     if (key_ == JobKey{}) WEFT_RETURN_IF_NOT_OK(random_bytes(key_));
+    Job job{.ranks = ranks_, .key = key_};
+    WEFT_RETURN_IF_NOT_OK(random_bytes(job.stamp));
+    stamp_ = text_of(job.stamp);
     WEFT_RETURN_IF_NOT_OK(files_.make_directory());
-    std::string job = stamp_ + text_of(key_);
-    const Status published = publish(job_file, job);
-    ::explicit_bzero(job.data(), job.size());
+    const Bytes bytes = std::as_bytes(std::span(&job, 1));
+    const Status published =
+        publish(job_file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    ::explicit_bzero(&job.key, sizeof job.key);
     WEFT_RETURN_IF_NOT_OK(published);
 
     for (Rank rank = 1; rank < ranks_; ++rank) {
@@ -178,14 +187,11 @@ Status Directory::follow(std::vector<std::string>& entries) {
     WEFT_RETURN_IF_NOT_OK(wait_until(have_come, [&] { return first(false); }));
     WEFT_RETURN_IF_NOT_OK(files_.remove(file_of(rank_)));
     std::optional<std::vector<std::string>> all = parse_list(list);
-    if (!all || all->size() != static_cast<std::size_t>(ranks_)) {
-        return failure(WEFT_REFUSED_SETTING,
-                       "%s/%s has not %d cards that can be read here; expected the same WEFT_RANKS "
-                       "and the same byte order on every rank",
-                       files_.path().c_str(), cards_file.c_str(), ranks_);
+    if (!all || all->size() != static_cast<std::size_t>(ranks_) ||
+        (*all)[static_cast<std::size_t>(rank_)] != mine) {
+        return used_before(cards_file);
     }
     entries = std::move(*all);
-    if (entries[static_cast<std::size_t>(rank_)] != mine) return used_before(cards_file);
 
     const auto is_over = [&]() -> Result<bool> {
         Found job = files_.read(job_file);
@@ -197,9 +203,9 @@ Status Directory::follow(std::vector<std::string>& entries) {
 
 Result<std::vector<std::string>> Directory::exchange(const std::string& card) {
     deadline_ns_ = now_ns() + timeout_ns_;
-    Result<std::string> mark = new_mark();
-    if (!mark.is_ok()) return mark.status();
-    std::vector<std::string> entries{*mark + card};
+    Mark mark;
+    WEFT_RETURN_IF_NOT_OK(random_bytes(mark));
+    std::vector<std::string> entries{text_of(mark) + card};
     WEFT_RETURN_IF_NOT_OK(rank_ == 0 ? lead(entries) : follow(entries));
     for (std::string& entry : entries) entry.erase(0, mark_bytes);
     return entries;

@@ -1,6 +1,6 @@
 // A rank of any launcher: the ranks leave their cards in a directory that all of them see.
 //
-//   rank 0      makes "job": a stamp of this exchange, and the key
+//   rank 0      makes "job": a stamp of this exchange, how many ranks there are, and the key
 //   all others  wait for it and make "rank-N": the stamp, a mark of their own, their card
 //   rank 0      waits for all of these and makes "cards": the stamp, then of each rank its mark and
 //               card
@@ -17,6 +17,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "startup/shared_files.h"
@@ -44,7 +45,7 @@ class Directory final : public Startup {
     Result<bool> read_job();
     // What follows the stamp of this exchange; nothing while the file is not there.
     Found read_stamped(const std::string& name);
-    Status publish(const std::string& name, const std::string& content);
+    Status publish(const std::string& name, std::string_view content);
     Status used_before(const std::string& name) const;
 
     // Looks with growing pauses, until it is there. After the deadline `late` says whom for.

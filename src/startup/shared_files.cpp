@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <string_view>
 
 namespace weft {
 namespace {
@@ -97,7 +96,7 @@ Result<std::optional<std::string>> SharedFiles::read(const std::string& name) {
     return std::optional(std::move(data));
 }
 
-Result<bool> SharedFiles::publish(const std::string& name, const std::string& content) {
+Result<bool> SharedFiles::publish(const std::string& name, std::string_view content) {
     Result<std::optional<Fd>> directory = open_directory();
     if (!directory.is_ok()) return directory.status();
     if (!*directory) {

@@ -7,6 +7,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/status.h"
@@ -27,7 +29,7 @@ class SharedFiles {
 
     // To readers the file is there with all of `content`, or not at all. False: it was there already,
     // and stays as it is.
-    Result<bool> publish(const std::string& name, const std::string& content);
+    Result<bool> publish(const std::string& name, std::string_view content);
 
     Status remove(const std::string& name);
     // Unless there is something else in it.

@@ -1,6 +1,7 @@
 // What `weft bench` promises, tried from outside. No test looks at a measured time: that the
 // program ends with 0 says that every result was right.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include "tests/tools/process.h"
 
@@ -70,6 +71,38 @@ TEST(BenchOverlap, MeasuresWhatIsAskedForByName) {
     for (const char* name : {"\nigather\n", "\niscatter\n", "\nialltoall\n", "\nireduce\n"}) {
         EXPECT_TRUE(contains(job.out, name));
     }
+}
+
+// Two ranks that something else than `weft run` starts.
+Finished by_hand(const std::string& arguments) {
+    const Folder folder;
+    const std::string rank = " WEFT_RANKS=2 WEFT_STARTUP_DIR=" + (folder / "job") + " " + bench;
+    return run("WEFT_RANK=1" + rank + arguments + " & WEFT_RANK=0" + rank + arguments +
+               "; zero=$?; wait $! && exit $zero");
+}
+
+TEST(BenchOverlap, MeasuresInTheJobOfAnotherLauncher) {
+    const Finished job = by_hand(
+        "overlap --ranks 2 --collective ibcast --engine manual --sizes 64K --repetitions 1");
+    EXPECT_EQ(job.status, 0) << job.err;
+    EXPECT_EQ(count(job.out, "Overlap of nonblocking collectives with computation: 2 ranks"), 1u);
+    EXPECT_EQ(count(job.out, "\n64K "), 1u) << job.out;
+}
+
+TEST(BenchOverlap, RefusesAJobOfAnotherSize) {
+    const Finished job = by_hand("overlap --ranks 3");
+    EXPECT_EQ(job.status, 1);
+    EXPECT_TRUE(contains(job.err, "3 ranks are to be measured; this job has 2\n"));
+}
+
+TEST(BenchOverlap, RefusesTheAttainableOverlapOfRanksThatAreNotBound) {
+    cpu_set_t cores;
+    ASSERT_EQ(sched_getaffinity(0, sizeof cores, &cores), 0);
+    if (CPU_COUNT(&cores) < 2) GTEST_SKIP() << "there is only one core";
+    const Finished job = by_hand("overlap --attainable");
+    EXPECT_EQ(job.status, 1);
+    EXPECT_TRUE(
+        contains(job.err, "--attainable needs each rank on a core of its own; this one may "));
 }
 
 TEST(BenchOverlap, MeasuresTheSpinningThread) {

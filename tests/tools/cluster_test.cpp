@@ -236,6 +236,24 @@ TEST_P(ClusterAgent, TakesWhatSshTakes) {
     EXPECT_TRUE(contains(job.err, "weft: no node of this cluster has the address '10.77.0.9'\n"));
 }
 
+TEST_P(ClusterAgent, StartsRanksThatJoinThroughADirectory) {
+    if (!WEFT_HAS_TCP) GTEST_SKIP() << "without tcp there is nothing between nodes";
+    Finished job = launch("--nodes 2",
+                          "rank=0\n"
+                          "for node in node0 node0 node1 node1; do\n"
+                          "    $WEFT_CLUSTER_AGENT $node \"WEFT_RANK=$rank WEFT_RANKS=4 "
+                          "WEFT_STARTUP_DIR=" +
+                              (folder_ / "job") + " exec " + weft_program +
+                              " bench overlap --ranks 4 --collective iallreduce --engine thread "
+                              "--sizes 8,64K --repetitions 2\" &\n"
+                              "    pids=\"$pids $!\" rank=$((rank + 1))\n"
+                              "done\n"
+                              "for pid in $pids; do wait $pid || exit; done\n");
+    EXPECT_EQ(job.status, 0) << job.err;
+    EXPECT_TRUE(contains(job.out, "\niallreduce\nsize "));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "job"));
+}
+
 TEST_P(ClusterAgent, SaysWhereTheLauncherIs) {
     Finished job =
         launch("--nodes 1",

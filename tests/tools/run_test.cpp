@@ -16,6 +16,12 @@ TEST(Run, TellsEveryRankWhoItIs) {
     EXPECT_EQ(job.err, "");
 }
 
+TEST(Run, StartsAJobOfItsOwnAlsoAsARankOfAnother) {
+    Finished job = run("WEFT_RANK=3 WEFT_RANKS=4 WEFT_STARTUP_DIR=/nowhere " + weft_run +
+                       "-n 1 sh -c 'echo $WEFT_RANK of $WEFT_RANKS in ${WEFT_STARTUP_DIR-none}'");
+    EXPECT_EQ(job.out, "0 of 1 in none\n") << job.err;
+}
+
 TEST(Run, LeavesTheProgramsOptionsAlone) {
     Finished job = run(weft_run + "-n 2 echo -n 7 --bind info --prefix run");
     EXPECT_EQ(job.status, 0) << job.err;

@@ -3,75 +3,16 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstring>
 #include <set>
 
-#include "startup/startup.h"
 #include "startup/wire.h"
 #include "tests/tools/process.h"
+#include "tests/tools/startup_rank.h"
 
 namespace weft::test {
 namespace {
 
 std::string own_path;
-
-// --- What a rank does
-// -----------------------------------------------------------------------------
-
-// The card of a rank in a round: sizes differ, one is empty, one does not fit a socket buffer.
-std::string card_of(Rank rank, int round) {
-    std::size_t bytes = rank == 0 ? 0 : rank == 1 ? 900'000 : static_cast<std::size_t>(rank * 10);
-    return std::string(bytes, static_cast<char>('a' + rank + round));
-}
-
-int say_and_fail(const char* what) {
-    std::fprintf(stderr, "%s\n", what);
-    return 1;
-}
-
-std::string hex(const JobKey& key) {
-    std::string text;
-    for (std::byte b : key) {
-        char digits[3];
-        std::snprintf(digits, sizeof digits, "%02x", std::to_integer<unsigned>(b));
-        text += digits;
-    }
-    return text;
-}
-
-// Whether what everybody on this machine may see of this process shows the key.
-bool is_visible(const JobKey& key) {
-    const std::string raw(reinterpret_cast<const char*>(key.data()), key.size());
-    for (const char* path : {"/proc/self/cmdline", "/proc/self/environ"}) {
-        const std::string text = content(path);
-        if (contains(text, raw) || contains(text, hex(key))) return true;
-    }
-    return false;
-}
-
-int rank_program(const std::string& behaviour) {
-    if (behaviour == "never" && std::strcmp(getenv("WEFT_RANK"), "1") == 0) return 0;
-    auto startup = startup_from_environment();
-    if (!startup.is_ok()) return say_and_fail(last_detail());
-    Rank rank = (*startup)->rank();
-    if (behaviour == "die" && rank == 1) raise(SIGKILL);
-    JobKey key{};
-    for (int round = 0; round < 3; ++round) {
-        auto cards = (*startup)->exchange(card_of(rank, round));
-        if (!cards.is_ok()) return say_and_fail(last_detail());
-        for (Rank other = 0; other < (*startup)->ranks(); ++other) {
-            if ((*cards)[static_cast<std::size_t>(other)] != card_of(other, round)) {
-                return say_and_fail("a wrong card");
-            }
-        }
-        if (round > 0 && (*startup)->key() != key) return say_and_fail("another key");
-        key = (*startup)->key();
-    }
-    if (is_visible(key)) return say_and_fail("a visible key");
-    if (behaviour == "key") std::puts(hex(key).c_str());
-    return 0;
-}
 
 // --- Jobs
 // -----------------------------------------------------------------------------------------
@@ -137,8 +78,8 @@ class StartupEnvironment : public ::testing::Test {
     void TearDown() override { clear(); }
 
     static void clear() {
-        for (const char* name :
-             {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD", "WEFT_STARTUP_TIMEOUT"}) {
+        for (const char* name : {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD", "WEFT_STARTUP_DIR",
+                                 "WEFT_STARTUP_TIMEOUT"}) {
             unsetenv(name);
         }
     }
@@ -226,6 +167,25 @@ TEST_F(StartupEnvironment, RefusesMalformedSettingsByName) {
 TEST_F(StartupEnvironment, RefusesHalfASetOfSettings) {
     setenv("WEFT_RANK", "0", 1);
     expect_refused(WEFT_REFUSED_SETTING, "WEFT_RANKS is not set");
+    setenv("WEFT_RANKS", "2", 1);
+    expect_refused(WEFT_REFUSED_SETTING, "none of WEFT_STARTUP_FD and WEFT_STARTUP_DIR");
+    clear();
+    setenv("WEFT_STARTUP_DIR", "/tmp/job", 1);
+    expect_refused(WEFT_REFUSED_SETTING, "WEFT_RANK is not set");
+}
+
+TEST_F(StartupEnvironment, RefusesTwoWaysAtOnce) {
+    int launcher = join_as("0", "2");
+    setenv("WEFT_STARTUP_DIR", "/tmp/job", 1);
+    expect_refused(WEFT_REFUSED_SETTING, "both WEFT_STARTUP_FD and WEFT_STARTUP_DIR are set");
+    close(launcher);
+}
+
+TEST_F(StartupEnvironment, RefusesADirectoryThatDependsOnWhereTheProgramIs) {
+    close(join_as("0", "2"));
+    unsetenv("WEFT_STARTUP_FD");
+    setenv("WEFT_STARTUP_DIR", "job", 1);
+    expect_refused(WEFT_REFUSED_SETTING, "WEFT_STARTUP_DIR = 'job'; expected an absolute path");
 }
 
 TEST_F(StartupEnvironment, RefusesADescriptorThatIsNoSocket) {

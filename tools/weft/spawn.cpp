@@ -106,7 +106,8 @@ void Spawner::become_program(int rank, int startup_fd, int out_fd, int err_fd) {
 
     if (options_.exec_per_node) {
         // Not a rank, also where weft run is one itself.
-        for (const char* name : {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD", "WEFT_STARTUP_DIR"}) {
+        for (const char* name :
+             {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD", "WEFT_STARTUP_DIR"}) {
             ::unsetenv(name);
         }
     } else {

@@ -1,0 +1,69 @@
+// What a rank does in the tests of how ranks join: three exchanges, all of them checked.
+#pragma once
+
+#include <signal.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "startup/startup.h"
+#include "tests/tools/process.h"
+
+namespace weft::test {
+
+// The card of a rank in a round: sizes differ, one is empty, one does not fit a socket buffer.
+inline std::string card_of(Rank rank, int round) {
+    std::size_t bytes = rank == 0 ? 0 : rank == 1 ? 900'000 : static_cast<std::size_t>(rank * 10);
+    return std::string(bytes, static_cast<char>('a' + rank + round));
+}
+
+inline int say_and_fail(const char* what) {
+    std::fprintf(stderr, "%s\n", what);
+    return 1;
+}
+
+inline std::string hex(const JobKey& key) {
+    std::string text;
+    for (std::byte b : key) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", std::to_integer<unsigned>(b));
+        text += digits;
+    }
+    return text;
+}
+
+// Whether what everybody on this machine may see of this process shows the key.
+inline bool is_visible(const JobKey& key) {
+    const std::string raw(reinterpret_cast<const char*>(key.data()), key.size());
+    for (const char* path : {"/proc/self/cmdline", "/proc/self/environ"}) {
+        const std::string text = content(path);
+        if (contains(text, raw) || contains(text, hex(key))) return true;
+    }
+    return false;
+}
+
+inline int rank_program(const std::string& behaviour) {
+    if (behaviour == "never" && std::strcmp(getenv("WEFT_RANK"), "1") == 0) return 0;
+    auto startup = startup_from_environment();
+    if (!startup.is_ok()) return say_and_fail(last_detail());
+    Rank rank = (*startup)->rank();
+    if (behaviour == "die" && rank == 1) raise(SIGKILL);
+    JobKey key{};
+    for (int round = 0; round < 3; ++round) {
+        auto cards = (*startup)->exchange(card_of(rank, round));
+        if (!cards.is_ok()) return say_and_fail(last_detail());
+        for (Rank other = 0; other < (*startup)->ranks(); ++other) {
+            if ((*cards)[static_cast<std::size_t>(other)] != card_of(other, round)) {
+                return say_and_fail("a wrong card");
+            }
+        }
+        if (round > 0 && (*startup)->key() != key) return say_and_fail("another key");
+        key = (*startup)->key();
+    }
+    if (is_visible(key)) return say_and_fail("a visible key");
+    if (behaviour == "key") std::puts(hex(key).c_str());
+    return 0;
+}
+
+}  // namespace weft::test
