@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "transport/tcp/card.h"
 #include "transport/tcp/hmac.h"
 
@@ -18,6 +19,8 @@ namespace {
 
 // Everybody may call at once.
 constexpr int backlog = 4096;
+// For WEFT_CONNECT=ahead.
+constexpr std::int64_t patience_ns = 30'000'000'000;
 // A caller is heard when it has said something.
 constexpr int silence_s = 5;
 
@@ -79,7 +82,10 @@ Result<std::unique_ptr<TcpTransport>> TcpNode::connect(Rank rank,
                                    cards[r].c_str());
         parts.peers[r] = std::move(card->addresses);
     }
-    return TcpTransport::create(std::move(parts));
+    Result<std::unique_ptr<TcpTransport>> transport = TcpTransport::create(std::move(parts));
+    if (transport.is_ok() && settings_.connects_ahead)
+        WEFT_RETURN_IF_NOT_OK((*transport)->open_all(now_ns() + patience_ns));
+    return transport;
 }
 
 }  // namespace weft

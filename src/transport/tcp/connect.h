@@ -22,7 +22,7 @@ class TcpNode {
     const std::string& card() const { return card_; }
 
     // cards[r] is rank r's card; a rank whose card is empty will not be reachable. Returns at once:
-    // connections are made when they are needed.
+    // connections are made when they are needed, unless the settings say otherwise.
     Result<std::unique_ptr<TcpTransport>> connect(Rank rank, std::span<const std::string> cards,
                                                   const JobKey& key);
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -84,9 +85,32 @@ void TcpTransport::need(Channel& channel) {
     call(channel);
 }
 
-void TcpTransport::open(Rank peer) {
-    Peer& p = peer_of(peer);
-    for (std::uint32_t i = 0; i < p.connections; ++i) need(channel_at(p, i));
+// Of each pair the lower rank calls.
+Status TcpTransport::open_all(std::int64_t deadline_ns) {
+    for (Peer& peer : peers_) {
+        for (std::uint32_t i = 0; i < peer.connections && !peer.addresses.empty(); ++i) {
+            Channel& channel = channel_at(peer, i);
+            if (rank_ < peer.rank) need(channel);
+        }
+    }
+    for (;;) {
+        (void)poll({});
+        const Channel* missing = nullptr;
+        for_each_channel([&](const Channel& channel) {
+            const bool is_worse = missing == nullptr || channel.peer.lost;
+            if (channel.out == nullptr && is_worse) missing = &channel;
+        });
+        if (missing == nullptr) return ok;
+        const Rank rank = missing->peer.rank;
+        if (missing->peer.lost)
+            return failure_of_rank(WEFT_REFUSED_STATE, rank, "rank %d ended before it was reached",
+                                   rank);
+        if (now_ns() > deadline_ns)
+            return failure_of_rank(WEFT_REFUSED_STATE, rank,
+                                   "no connection with rank %d has come about in time", rank);
+        pollfd events{events_.get(), POLLIN, 0};
+        (void)::poll(&events, 1, 10);
+    }
 }
 
 void TcpTransport::call(Channel& channel) {

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include <string_view>
+
 #include "base/setting.h"
 #include "transport/common/rendezvous.h"
 
@@ -23,6 +25,13 @@ Result<Settings> Settings::from_environment() {
     const Setting timeout = seconds_setting("WEFT_PEER_TIMEOUT");
     if (!timeout.is_ok()) return timeout.status();
     if (*timeout) s.peer_timeout_ns = **timeout;
+
+    const char* connect = getenv("WEFT_CONNECT");
+    const std::string_view when = connect != nullptr ? connect : "need";
+    if (when != "need" && when != "ahead")
+        return failure(WEFT_REFUSED_SETTING, "WEFT_CONNECT = '%s'; expected need or ahead",
+                       connect);
+    s.connects_ahead = when == "ahead";
     return s;
 }
 

@@ -16,6 +16,7 @@ struct Settings {
         128 * 1024;  // WEFT_RENDEZVOUS: larger messages wait for their receive
     // WEFT_PEER_TIMEOUT: after so long without any answer of its host, a peer counts as lost
     std::int64_t peer_timeout_ns = 10'000'000'000;
+    bool connects_ahead = false;  // WEFT_CONNECT: "ahead" while joining the job; "need"
 
     static Result<Settings> from_environment();
 };

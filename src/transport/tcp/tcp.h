@@ -54,8 +54,8 @@ class TcpTransport final : public Transport {
     static Result<std::unique_ptr<TcpTransport>> create(Parts parts);
     ~TcpTransport() override;
 
-    // Connects to a peer ahead of the first need.
-    void open(Rank peer);
+    // Connects to every peer ahead of the first need. Collective over them, and blocking.
+    Status open_all(std::int64_t deadline_ns);
     // Closes all sockets, as the end of the process would: for a child of this process, and for
     // tests. Nothing else may be called afterwards.
     void hang_up();
