@@ -127,12 +127,15 @@ void Engine::leave() {
         if (is_hasty_ && !leader_) linger();
         left_ticks_ = ticks();
     }
-    if (engine != EngineKind::manual && executor_.is_pending()) ensure_thread();
+    const bool needs_thread = engine == EngineKind::thread        ? executor_.needs_attention()
+                              : engine == EngineKind::thread_poll ? executor_.is_pending()
+                                                                  : false;
+    if (needs_thread) ensure_thread();
     for (int rounds = 0;; ++rounds) {
         Sleeper sleeper = Sleeper::none;
         if (leader_sleeps_) {
             sleeper = Sleeper::waiter;
-        } else if (!leader_ && engine == EngineKind::thread && executor_.is_pending()) {
+        } else if (!leader_ && engine == EngineKind::thread && executor_.needs_attention()) {
             sleeper = Sleeper::thread;
         }
         // What a start has made to do itself is announced by no arrival: arm() looks at that too.
@@ -350,7 +353,7 @@ void Engine::thread_main() {
         bool drives = !leader_ || leader_sleeps_;
         bool moved = drives && executor_.is_pending() && executor_.progress();
         tell_waiters();
-        bool pending = executor_.is_pending();
+        bool pending = executor_.needs_attention();
         if (pending && !leader_) {
             if (pieces != executor_.pieces_moved()) {
                 pieces = executor_.pieces_moved();

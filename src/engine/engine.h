@@ -5,7 +5,7 @@
 //   thread_poll  besides, one thread that never sleeps (a baseline for measurements)
 //
 // Whoever holds the lock drives. Invariants:
-//   - When nobody holds the lock and runs are pending, somebody will be woken by arrivals: the
+//   - When nobody holds the lock and runs need attention, somebody will be woken by arrivals: the
 //     transports are armed for a program's thread that sleeps in wait(), else for the progress
 //     thread (engine manual: nobody, the program will call).
 //   - While a program's thread spins in wait() it drives, and the transports are not armed: peers

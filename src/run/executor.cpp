@@ -31,6 +31,8 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding) {
     run.failure_.code = WEFT_OK;
     run.active_ = true;
     run.unfinished_ = run.outer_ops_;
+    run.urgent_left_ = run.urgent_ops_;
+    urgent_runs_ += run.urgent_left_ > 0;
     run.ready_begin_ = run.ready_count_ = 0;
     run.previous_active_ = last_active_;
     run.next_active_ = nullptr;
@@ -316,6 +318,7 @@ void Executor::completed(Run& run, OpId op, Run::RepeatState* state, std::int64_
         for (std::size_t i = 0; i < run.repeats_.size(); ++i) {
             if (schedule.repeats()[i].entry == op) begin_repeat(run, i);
         }
+        if (run.is_urgent_[op] && --run.urgent_left_ == 0) --urgent_runs_;
         if (--run.unfinished_ == 0) finish(run);
         return;
     }
@@ -390,6 +393,8 @@ void Executor::begin_iterations(Run& run, std::size_t index) {
 
 void Executor::finish(Run& run) {
     run.active_ = false;
+    urgent_runs_ -= run.urgent_left_ > 0;
+    run.urgent_left_ = 0;
     (run.previous_active_ ? run.previous_active_->next_active_ : first_active_) = run.next_active_;
     (run.next_active_ ? run.next_active_->previous_active_ : last_active_) = run.previous_active_;
     --active_;

@@ -65,12 +65,20 @@ class Executor {
     std::vector<Rank> owed_ranks() const;
     // Whether anything is left to advance: runs, or what ended runs owe to others.
     bool is_pending() const { return active_ > 0 || has_work(); }
+    // Whether somebody should be woken by what arrives: others may wait for what this rank sends
+    // then, or it takes time. A few small messages that end an operation here are as well taken in
+    // by whoever waits for it; being woken would cost the computation more than they do.
+    bool needs_attention() const {
+        return urgent_runs_ > 0 || active_ > unattended_runs_max || has_work();
+    }
     // Counts the pieces of large messages that all transports have moved.
     std::uint64_t pieces_moved() const { return pieces_moved_; }
     // Counts the runs that ended.
     std::uint64_t finished() const { return finished_; }
 
   private:
+    static constexpr std::uint32_t unattended_runs_max = 16;
+
     // What ranks tell each other of a group that broke.
     struct News {
         std::uint32_t context = 0;
@@ -126,6 +134,7 @@ class Executor {
     Run* first_active_ = nullptr;
     Run* last_active_ = nullptr;
     std::uint32_t active_ = 0;
+    std::uint32_t urgent_runs_ = 0;  // of them, with urgent operations that have not completed
     std::uint64_t started_ = 0;
     std::uint64_t finished_ = 0;
     std::uint64_t pieces_moved_ = 0;

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace weft {
+namespace {
+
+// Larger messages are worth waking up for: taking them in needs time.
+constexpr std::int64_t unattended_bytes_max = 4 * 1024;
+
+}  // namespace
 
 Run::Run(const Schedule& schedule) : schedule_(schedule) {
     std::size_t instances = schedule.ops().size();
@@ -19,9 +25,26 @@ Run::Run(const Schedule& schedule) : schedule_(schedule) {
     missing_.resize(instances);
     ready_.resize(instances);
     next_on_lane_.resize(schedule.lanes().size());
+    find_urgent();
     if (schedule.scratch_bytes() > 0) {
         scratch_ = std::make_unique_for_overwrite<std::byte[]>(
             static_cast<std::size_t>(schedule.scratch_bytes()));
+    }
+}
+
+// What a send still has to come after, and what takes time. Where there are repeats: everything.
+void Run::find_urgent() {
+    const auto ops = static_cast<OpId>(schedule_.ops().size());
+    is_urgent_.assign(ops, !repeats_.empty());
+    urgent_ops_ = outer_ops_;
+    if (!repeats_.empty()) return;
+    urgent_ops_ = 0;
+    for (OpId op = ops; op-- > 0;) {
+        const Op& o = schedule_.ops()[op];
+        bool is_urgent = o.kind == OpKind::send || o.bytes > unattended_bytes_max;
+        for (Edge edge : schedule_.after_completion(op)) is_urgent |= is_urgent_[edge.to];
+        is_urgent_[op] = is_urgent;
+        urgent_ops_ += is_urgent;
     }
 }
 

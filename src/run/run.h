@@ -68,6 +68,7 @@ class Run {
     static constexpr std::uint32_t completed_mark = ~std::uint32_t{0};
 
     bool is_late(OpId op) const;
+    void find_urgent();
 
     const Schedule& schedule_;
     bool active_ = false;
@@ -79,6 +80,9 @@ class Run {
 
     std::uint32_t unfinished_ = 0;  // operations outside repeats
     std::uint32_t outer_ops_ = 0;
+    std::vector<bool> is_urgent_;         // by operation: see Executor::needs_attention()
+    std::uint32_t urgent_ops_ = 0;        // outside repeats
+    std::uint32_t urgent_left_ = 0;       // of them, not completed
     std::vector<std::uint32_t> missing_;  // by instance: predecessors not completed, or the mark
     std::vector<RepeatState> repeats_;
     std::vector<LaneHold> next_on_lane_;  // by schedule lane: who issues after this run
