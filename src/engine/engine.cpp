@@ -97,6 +97,7 @@ std::uint64_t Engine::finished() {
 // Tells every transport who sleeps from now on. False: something has arrived, drive first.
 bool Engine::arm(Sleeper sleeper) {
     armed_ = sleeper;
+    is_rung_ = false;
     bool quiet = true;
     for (Transport* transport : transports_) quiet &= transport->arm(sleeper);
     return quiet;
@@ -139,7 +140,8 @@ void Engine::leave() {
             sleeper = Sleeper::thread;
         }
         // What a start has made to do itself is announced by no arrival: arm() looks at that too.
-        if (sleeper == armed_ && (sleeper == Sleeper::none || !executor_.has_work())) break;
+        if (sleeper == armed_ && (sleeper == Sleeper::none || (!is_rung_ && !executor_.has_work())))
+            break;
         if (arm(sleeper)) break;
         if (rounds == rounds_before_leaving) {
             (sleeper == Sleeper::waiter ? waiter_wake_ : thread_wake_).signal();
@@ -281,9 +283,9 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     int woken = ppoll(descriptors, n, deadline_ns == no_deadline ? nullptr : &left, nullptr);
     lock();
     if (woken <= 0) return;  // a signal or the deadline: the caller looks
-    // Who rings a doorbell takes the mark that says whom to ring.
-    bool rung = woken > 1 || descriptors[0].revents == 0;
-    if (rung && armed_ == sleeper) armed_ = Sleeper::none;
+    // Who rings a doorbell takes the mark that says whom to ring; sockets have no such mark, and
+    // go on to wake whom they are armed for.
+    is_rung_ |= armed_ == sleeper && (woken > 1 || descriptors[0].revents == 0);
     if (descriptors[0].revents != 0) wake.clear();
     for (Transport* transport : transports_) transport->acknowledge(sleeper);
 }

@@ -1,0 +1,48 @@
+// With nothing pending nothing happens: no system call in 5 seconds, over connections that are up.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tools/process.h"
+
+namespace weft::test {
+namespace {
+
+// What strace has written of rank `rank` between the program's marks, but for its own sleep.
+std::string between_marks(const std::string& trace) {
+    std::istringstream lines(trace);
+    std::string found;
+    bool is_between = false;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.find("quiet ends") != std::string::npos) return found;
+        if (is_between && line.find("nanosleep") == std::string::npos) found += line + "\n";
+        if (line.find("quiet begins") != std::string::npos) is_between = true;
+    }
+    return "the marks are not there\n";
+}
+
+class Quiet : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Engine, Quiet, testing::Values("manual", "thread"));
+
+TEST_P(Quiet, ProcessMakesNoSystemCallOverTcp) {
+    if (!WEFT_HAS_TCP) GTEST_SKIP() << "this build has no tcp";
+    if (run("strace -o /dev/null true").status != 0)
+        GTEST_SKIP() << "strace is not installed, or may not trace here";
+    Folder folder;
+    // (A sanitizer looks for leaks by means that do not work below a tracer.)
+    Process job("ASAN_OPTIONS=detect_leaks=0 WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_ENGINE=" +
+                std::string(GetParam()) +
+                " " WEFT_BUILD_DIR "/weft run --timeout 60 -n 2 sh -c 'exec strace -f -o " +
+                (folder / "trace.") +
+                "$WEFT_RANK " WEFT_BUILD_DIR "/tests/conformance/quiet_program'");
+    job.finish();
+    EXPECT_EQ(job.status, 0) << job.out << job.err;
+    for (const char* rank : {"0", "1"}) {
+        const std::string trace = content(folder / (std::string("trace.") + rank));
+        EXPECT_TRUE(contains(trace, "AF_INET")) << "it did not use tcp";
+        EXPECT_EQ(between_marks(trace), "") << "rank " << rank;
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
