@@ -245,6 +245,16 @@ void interleaved() {
     for (std::size_t i = 1; i < comms; i += 2) use(made[i], everybody());
 }
 
+// Many communicators at once, each used by all collectives: they share the connections.
+void many() {
+    constexpr int comms = 64;
+    std::vector<weft_comm> made;
+    for (int i = 0; i < comms; ++i) made.push_back(dup_of(weft_comm_world()));
+    for (weft_comm comm : made) use(comm, everybody());
+    for (int i = comms; i-- > 0;) use(made[static_cast<std::size_t>(i)], everybody(), 2000);
+    for (weft_comm& comm : made) free_comm(comm);
+}
+
 // A fast rank uses a new communicator while a slow one is still making it.
 void ahead() {
     for (int round = 0; round < 300; ++round) {
@@ -354,6 +364,8 @@ int main(int argc, char** argv) {
         frees();
     else if (name == "interleaved")
         interleaved();
+    else if (name == "many")
+        many();
     else if (name == "ahead")
         ahead();
     else if (name == "growth")

@@ -54,6 +54,12 @@ TEST_P(Comms, CarryAllCollectivesWithEitherProtocol) {
     }
 }
 
+TEST(CommsOverTcp, NeedFewDescriptors) {
+    if (!WEFT_HAS_TCP) GTEST_SKIP() << "this build has no tcp";
+    for (const char* engine : {"manual", "thread"})
+        run_case(8, engine, "many", "ulimit -n 256; WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo");
+}
+
 TEST(CommsMemory, DoesNotGrow) {
     run_case(2, "manual", "growth");
     run_case(3, "thread", "growth");
