@@ -44,6 +44,8 @@ class Fifo {
         }
     }
 
+    std::size_t held_bytes() const { return slots_.size() * sizeof(T); }
+
   private:
     void grow() {
         std::vector<T> larger(slots_.empty() ? 8 : 2 * slots_.size());

@@ -39,6 +39,7 @@ class Process {
     Executor& executor() { return executor_; }
     // What reaches this rank of the job; null for this one itself.
     const Transport* route(Rank peer) const { return executor_.route(peer); }
+    const std::vector<std::unique_ptr<Transport>>& transports() const { return transports_; }
     const Selector& selector() const { return selector_; }
     bool checks_calls() const { return checks_calls_; }
     HandleTable<Request>& requests() { return requests_; }

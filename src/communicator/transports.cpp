@@ -15,8 +15,8 @@ Result<Transports> Transports::prepare() {
     else if (name == "tcp")
         transports.wanted_ = Wanted::tcp;
     else if (!name.empty() && name != "auto")
-        return failure(WEFT_REFUSED_SETTING, "WEFT_TRANSPORT = '%s'; expected auto, shm or tcp",
-                       text);
+        return failure(WEFT_REFUSED_SETTING, "WEFT_TRANSPORT = '%s'; expected %s", text,
+                       WEFT_HAS_TCP ? "auto, shm or tcp" : "auto or shm");
 
     if (transports.wanted_ != Wanted::tcp) {
         Result<std::unique_ptr<ShmNode>> shm = ShmNode::prepare();

@@ -15,7 +15,9 @@ namespace weft {
 template <class Lane>
 class LaneTable {
   public:
-    LaneTable() : table_(16) {}
+    static constexpr std::size_t size_min = 16;
+
+    LaneTable() : table_(size_min) {}
     LaneTable(LaneTable&&) = default;  // keeps the table where it is, and so last_
     LaneTable& operator=(LaneTable&&) = default;
 
@@ -36,6 +38,10 @@ class LaneTable {
     void for_each(Visit visit) {
         for (Lane& lane : table_)
             if (lane.used) visit(lane);
+    }
+
+    std::size_t held_bytes() const {
+        return (table_.capacity() + spare_.capacity()) * sizeof(Lane);
     }
 
   private:

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -72,12 +73,22 @@ struct Abilities {
     bool single_copy = false;
 };
 
+// What a transport holds in this process, for people who ask.
+struct Usage {
+    std::size_t connections = 0;  // to other ranks
+    std::size_t descriptors = 0;
+    std::size_t bytes = 0;  // of memory, its own and what it shares
+    // Callers that were no ranks, or not now, by why: "wrong key".
+    std::vector<std::pair<const char*, std::uint64_t>> turned_away{};
+};
+
 class Transport {
   public:
     virtual ~Transport() = default;
 
     virtual const char* name() const = 0;
     virtual Abilities abilities() const = 0;
+    virtual Usage usage() const { return {}; }
 
     // (The lane is passed by reference so that the other arguments fit into registers. A token read
     // back from the stack in another width than it was written waits for the stores before it, and

@@ -1,6 +1,7 @@
 // What `weft info` promises: that its lists are what the library takes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -83,6 +84,61 @@ TEST(Info, ListsTheAlgorithmsOfEveryCollective) {
     }
     EXPECT_GE(listed.size(), 4u);
     for (const auto& [family, names] : listed) EXPECT_EQ(words(lines[family]), names) << family;
+}
+
+// "tcp: 7 connections, 11 descriptors, 86.5 KiB" somewhere in the text.
+struct Held {
+    std::size_t connections = 0;
+    std::size_t descriptors = 0;
+    double kib = 0;
+};
+
+Held held(const std::string& text, const std::string& before) {
+    Held found;
+    std::istringstream stream(
+        text.substr(std::min(text.size(), text.find(before) + before.size())));
+    std::string word;
+    std::string unit;
+    stream >> found.connections >> word >> found.descriptors >> word >> found.kib >> unit;
+    if (unit.starts_with("MiB")) found.kib *= 1024;
+    return found;
+}
+
+TEST(Info, SaysWhatEachRankOfAJobHoldsWithinTheBound) {
+    if (!WEFT_HAS_TCP) GTEST_SKIP() << "this build has no tcp";
+    for (const std::size_t ranks : {2u, 5u, 8u}) {
+        const std::string number = std::to_string(ranks);
+        const Finished ranked = run("WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo " + weft + "run -n " +
+                                    number + " " + weft + "info");
+        EXPECT_EQ(ranked.status, 0) << ranked.err;
+        const Lines lines = sorted_lines(ranked.out);
+        ASSERT_EQ(lines.size(), ranks) << ranked.out;
+        const Held most = held(run(weft + "info --ranks " + number).out, "at most ");
+        EXPECT_GE(most.connections, ranks - 1);
+        for (std::size_t rank = 0; rank < ranks; ++rank) {
+            const std::string& line = lines[rank];
+            EXPECT_TRUE(line.starts_with("rank " + std::to_string(rank) + ": met all others in "))
+                << line;
+            const Held own = held(line, "tcp: ");
+            EXPECT_GE(own.connections, ranks - 1) << line;
+            EXPECT_LE(own.connections, most.connections) << line;
+            EXPECT_GT(own.descriptors, own.connections) << line;
+            EXPECT_LE(own.descriptors, most.descriptors) << line;
+            EXPECT_GT(own.kib, 64) << line;
+            EXPECT_LE(own.kib, most.kib) << line;
+        }
+    }
+}
+
+TEST(Info, BoundsWhatLargeJobsHold) {
+    if (!WEFT_HAS_TCP) GTEST_SKIP() << "this build has no tcp";
+    const Held one = held(run(weft + "info --ranks 1024").out, "at most ");
+    const Held many = held(run(weft + "info --ranks 1024 --communicators 64").out, "at most ");
+    EXPECT_EQ(one.connections, 2u * 1023);
+    EXPECT_EQ(many.connections, one.connections) << "communicators share connections";
+    EXPECT_LT(one.kib, 140 * 1024);
+    EXPECT_LT(many.kib, 256 * 1024);
+    EXPECT_NE(run(weft + "info --communicators 64").status, 0) << "of how many ranks?";
 }
 
 // The commit is that of the source and never an old one: cmake/commit.cmake asks in every build.

@@ -24,7 +24,11 @@ Build this_build() {
 }
 
 std::span<const char* const> transports() {
-    static constexpr const char* names[] = {"shm"};
+#if WEFT_HAS_TCP
+    static constexpr const char* names[] = {"auto", "shm", "tcp"};
+#else
+    static constexpr const char* names[] = {"auto", "shm"};
+#endif
     return names;
 }
 

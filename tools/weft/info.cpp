@@ -1,13 +1,22 @@
-// `weft info`: what this build contains and what of the machine matters to it.
+// `weft info`: what this build contains, what of the machine matters to it, and what a rank holds.
+#include <dirent.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 
 #include "algorithm/catalogue.h"
+#include "base/clock.h"
 #include "bench/engines.h"
+#include "c_api/guard.h"
+#if WEFT_HAS_TCP
+#include "transport/tcp/tcp.h"
+#endif
 #include "weft/build.h"
 #include "weft/commands.h"
 #include "weft/machine.h"
+#include "weft/weft.h"
 
 namespace weft {
 namespace {
@@ -57,11 +66,115 @@ void print_info() {
     print("hugepages", first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled"));
 }
 
+// --- What a rank holds -----------------------------------------------------------------------------
+
+bool is_rank_of_a_job() { return std::getenv("WEFT_RANK") != nullptr; }
+
+std::size_t open_descriptors() {
+    std::size_t count = 0;
+    DIR* folder = opendir("/proc/self/fd");
+    while (folder && readdir(folder)) ++count;
+    if (folder) closedir(folder);
+    return count > 3 ? count - 3 : 0;  // ".", ".." and the folder
+}
+
+// "1.2 MiB"
+std::string bytes_text(std::size_t bytes) {
+    char text[32];
+    if (bytes < 1 << 20)
+        std::snprintf(text, sizeof text, "%.1f KiB", static_cast<double>(bytes) / 1024);
+    else
+        std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
+    return text;
+}
+
+std::string usage_text(const Usage& usage) {
+    return std::to_string(usage.connections) + " connections, " +
+           std::to_string(usage.descriptors) + " descriptors, " + bytes_text(usage.bytes);
+}
+
+void must(weft_status status) {
+    if (status == WEFT_OK) return;
+    std::fprintf(stderr, "weft info: %s\n", weft_last_detail());
+    throw CLI::RuntimeError(1);
+}
+
+// Joins the job, lets every rank exchange something with every other one, and says what it took.
+void print_rank() {
+    setenv("WEFT_ALGORITHM_ALLTOALL", "flat", 1);
+    must(weft_init());
+    weft_comm world = weft_comm_world();
+    int rank = 0;
+    int ranks = 0;
+    must(weft_comm_rank(world, &rank));
+    must(weft_comm_size(world, &ranks));
+    std::vector<int> own(static_cast<std::size_t>(ranks), rank);
+    std::vector<int> all(own.size());
+    const std::int64_t begin_ns = now_ns();
+    must(weft_alltoall(own.data(), all.data(), 1, WEFT_INT32, world));
+    const std::int64_t met_ns = now_ns() - begin_ns;
+    must(weft_barrier(world));
+    std::string text = "rank " + std::to_string(rank) + ": met all others in " +
+                       std::to_string(met_ns / 1000) + " us, " +
+                       std::to_string(open_descriptors()) + " descriptors in all";
+    {
+        Process& process = *c_api::current_process();
+        Engine::Hold hold(process.engine());
+        for (const auto& transport : process.transports()) {
+            const Usage usage = transport->usage();
+            text += std::string("; ") + transport->name() + ": " + usage_text(usage);
+            for (const auto& [why, callers] : usage.turned_away) {
+                if (callers > 0) text += ", " + std::to_string(callers) + " callers " + why;
+            }
+        }
+    }
+    must(weft_barrier(world));  // who leaves closes its connections
+    std::printf("%s\n", text.c_str());
+    must(weft_finalize());
+}
+
+struct JobSize {
+    std::size_t ranks = 0;
+    std::size_t communicators = 1;
+    std::size_t connections = 1;
+};
+
+// What a rank of such a job holds at most.
+void print_bound([[maybe_unused]] const JobSize& job) {
+#if WEFT_HAS_TCP
+    print("tcp", "at most " + usage_text(TcpTransport::usage_max(job.ranks, job.connections,
+                                                                 job.communicators)));
+#else
+    print("tcp", std::string("not in this build: ") + tcp_absence());
+#endif
+}
+
 }  // namespace
 
 void add_info(CLI::App& app) {
-    app.add_subcommand("info", "Show this build and what of the machine matters to it")
-        ->callback(print_info);
+    CLI::App* info =
+        app.add_subcommand("info",
+                           "Show this build, what of the machine matters to it, and, in a "
+                           "job, what each rank holds");
+    auto job = std::make_shared<JobSize>();
+    auto* ranks = info->add_option("--ranks", job->ranks,
+                                   "What a rank holds at most in a job of so many over tcp")
+                      ->check(CLI::Range(2, 1'000'000));
+    info->add_option("--communicators", job->communicators,
+                     "... with an operation on each of so many at once")
+        ->check(CLI::Range(1, 1'000'000))
+        ->needs(ranks);
+    info->add_option("--connections", job->connections, "... with WEFT_CONNECTIONS of so many")
+        ->check(CLI::Range(1, 64))
+        ->needs(ranks);
+    info->callback([job] {
+        if (job->ranks > 0)
+            print_bound(*job);
+        else if (is_rank_of_a_job())
+            print_rank();
+        else
+            print_info();
+    });
 }
 
 }  // namespace weft

@@ -113,6 +113,19 @@ std::size_t ShmTransport::tell_finished(Peer& peer, LaneQueue& lane) {
     return told;
 }
 
+Usage ShmTransport::usage() const {
+    const shm::SegmentShape shape = segment_->shape();
+    Usage usage{.connections = peers_.size()};
+    for (const Peer& peer : peers_)
+        usage.bytes += sizeof peer + peer.receives.held_bytes() + peer.sends.held_bytes();
+    usage.bytes += sizeof *this + shape.rings * shape.ring_bytes + sizeof(shm::SegmentHeader) +
+                   posts_.held_bytes() + arrivals_.held_bytes() + blocks_.held_bytes();
+    // Of each rank the doorbells and the memory; of the others the process; here what sleeps.
+    usage.descriptors =
+        (peers_.size() + 1) * (Doorbells::count + 1) + peers_.size() + 1 + sleepers_.size();
+    return usage;
+}
+
 int ShmTransport::wait_fd(Sleeper sleeper) const {
     WEFT_ASSERT(sleeper != Sleeper::none);
     return sleepers_[sleeper == Sleeper::thread ? 0 : 1].get();

@@ -51,6 +51,7 @@ class ShmTransport final : public Transport {
     const Counters& counters() const { return counters_; }
 
     const char* name() const override { return "shm"; }
+    Usage usage() const override;
     Abilities abilities() const override;
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
     Posted post_recv(const Lane& lane, MutBytes data, Token token) override;

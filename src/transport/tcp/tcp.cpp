@@ -22,11 +22,6 @@ using tcp::Source;
 
 namespace {
 
-// So much of the messages of all peers together may have come before their receives, but at least
-// and at most so much of each.
-constexpr std::uint64_t credit_of_all = 64 << 20;
-constexpr std::uint64_t credit_min = 64 << 10;
-constexpr std::uint64_t credit_max = 1 << 20;
 // Looking at a socket costs a call of the operating system: one that is waited for is looked at
 // itself in every poll, while there are few; all others now and then.
 constexpr std::size_t direct_channels_max = 2;
@@ -56,8 +51,8 @@ TcpTransport::TcpTransport(Parts parts)
       settings_(parts.settings),
       own_(std::move(parts.own)),
       peers_(parts.peers.size()),
-      staging_(64 * 1024),
-      credit_max_(std::clamp(credit_of_all / peers_.size(), credit_min, credit_max)) {
+      staging_(staging_bytes),
+      credit_max_(credit_of_each(peers_.size())) {
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
         Peer& peer = peers_[rank];
         peer.rank = static_cast<Rank>(rank);

@@ -13,6 +13,7 @@
 // end of the object: it waits until the peers' machines have what was sent.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -63,7 +64,12 @@ class TcpTransport final : public Transport {
     // Of this process: sockets and what else the transport holds open.
     std::size_t descriptors() const;
 
+    // The most that usage() tells in a job of so many ranks that all are connected, with so many
+    // connections a pair and operations on so many streams at once; no strangers.
+    static Usage usage_max(std::size_t ranks, std::size_t connections, std::size_t streams);
+
     const char* name() const override { return "tcp"; }
+    Usage usage() const override;
     Abilities abilities() const override;
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
     Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
@@ -89,8 +95,16 @@ class TcpTransport final : public Transport {
         std::uint64_t stream;
     };
 
+    static constexpr std::size_t staging_bytes = 64 * 1024;
+
     explicit TcpTransport(Parts parts);
     Status open_descriptors();
+    // So much of a peer's messages may have come before their receives: of all peers together a
+    // bounded amount, but at least and at most so much of each.
+    static std::uint64_t credit_of_each(std::size_t ranks) {
+        constexpr std::uint64_t of_all = 64 << 20;
+        return std::clamp<std::uint64_t>(of_all / ranks, 64 << 10, 1 << 20);
+    }
 
     // tcp.cpp
     Peer& peer_of(Rank rank) {

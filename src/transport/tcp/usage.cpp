@@ -1,0 +1,60 @@
+// What the transport holds, and at most would hold in a larger job.
+#include <bit>
+
+#include "transport/tcp/tcp.h"
+
+namespace weft {
+
+using tcp::Refusal;
+
+Usage TcpTransport::usage() const {
+    Usage usage{.connections = counters_.connections, .descriptors = descriptors()};
+    usage.bytes = sizeof *this + staging_.capacity() + posts_.held_bytes() +
+                  arrivals_.held_bytes() + blocks_.held_bytes() + backlog_.held_bytes() +
+                  wires_.size() * sizeof(Wire);
+    for (const Peer& peer : peers_) {
+        usage.bytes += sizeof peer + peer.addresses.capacity() * sizeof(tcp::Address) +
+                       peer.channels.capacity() * sizeof(void*);
+        for (const auto& channel : peer.channels) {
+            if (!channel) continue;
+            usage.bytes += sizeof *channel + channel->sends.held_bytes() +
+                           channel->receives.held_bytes() + channel->controls.held_bytes() +
+                           channel->ready.held_bytes() + channel->orphan.capacity();
+        }
+    }
+    for (std::size_t i = 1; i < tcp::refusal_kinds; ++i)
+        usage.turned_away.emplace_back(tcp::refusal_name(static_cast<Refusal>(i)),
+                                       counters_.refused[i]);
+    usage.turned_away.emplace_back("too slow", counters_.too_slow);
+    usage.turned_away.emplace_back("hung up", counters_.hung_up);
+    usage.turned_away.emplace_back("crowded out", counters_.crowded_out);
+    usage.turned_away.emplace_back("not needed", counters_.superfluous);
+    return usage;
+}
+
+Usage TcpTransport::usage_max(std::size_t ranks, std::size_t connections, std::size_t streams) {
+    const std::size_t peers = ranks - 1;
+    const std::size_t channels = peers * connections;
+    // Of two calls that cross both may be used.
+    Usage usage{.connections = 2 * channels, .descriptors = 2 * channels + connections + 3};
+    // A table is rebuilt to four times what it holds, and the one before is kept.
+    using Sends = LaneTable<tcp::SendLane>;
+    const std::size_t lanes = streams + 1 <= Sends::size_min / 4 * 3
+                                  ? Sends::size_min
+                                  : 2 * std::bit_ceil(4 * streams + 8);
+    constexpr std::size_t fifo_slots_min = 8;
+    const std::size_t of_channel = sizeof(void*) + sizeof(Channel) + 2 * sizeof(Wire) +
+                                   lanes * (sizeof(tcp::SendLane) + sizeof(tcp::ReceiveLane)) +
+                                   std::bit_ceil(std::max(streams, fifo_slots_min)) *
+                                       (sizeof(tcp::Frame) + sizeof(std::uint64_t));
+    // The posts of all streams, and the one for a peer's news.
+    const std::size_t posts = (peers * (2 * streams + 1) + 64) * sizeof(tcp::Post);
+    // Blocks are powers of two.
+    const std::size_t put_aside = 2 * peers * credit_of_each(ranks);
+    usage.bytes = sizeof(TcpTransport) + staging_bytes +
+                  ranks * (sizeof(Peer) + connections * sizeof(tcp::Address)) +
+                  channels * of_channel + posts + put_aside;
+    return usage;
+}
+
+}  // namespace weft
