@@ -1,0 +1,106 @@
+// Where ranks are reached: addresses as text, the interfaces that WEFT_INTERFACES names, and cards.
+#include "transport/tcp/address.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+
+#include <string>
+
+#include "base/fd.h"
+#include "transport/tcp/card.h"
+
+namespace weft::tcp {
+namespace {
+
+bool has_ipv6() {
+    const Fd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const sockaddr_in6 any{.sin6_family = AF_INET6,
+                           .sin6_port = 0,
+                           .sin6_flowinfo = 0,
+                           .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+                           .sin6_scope_id = 0};
+    return socket && bind(socket.get(), reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0;
+}
+
+TEST(Address, TravelsAsText) {
+    for (const char* text : {"10.0.0.1:7000", "127.0.0.1:1", "[::1]:65535", "[fd00::1:2]:7001"}) {
+        const std::optional<Address> address = Address::parse(text);
+        ASSERT_TRUE(address.has_value()) << text;
+        EXPECT_EQ(address->text(), text);
+        EXPECT_EQ(address->family(), text[0] == '[' ? AF_INET6 : AF_INET);
+    }
+    EXPECT_EQ(Address::parse("10.0.0.1:7000")->port(), 7000);
+}
+
+TEST(Address, IsNothingElse) {
+    for (const char* text :
+         {"", ":", "10.0.0.1", "10.0.0.1:", "10.0.0.1:0", "10.0.0.1:65536", "10.0.0.1:-1",
+          "10.0.0.1:80 ", "10.0.0.1: 80", "10.0.0:80", "10.0.0.256:80", "node1:80", "[::1]",
+          "[::1]:", "[::g]:80", "[]:80", ":80", "10.0.0.1:80x"}) {
+        EXPECT_FALSE(Address::parse(text).has_value()) << text;
+    }
+}
+
+std::string texts_of(const std::string& interfaces) {
+    Result<std::vector<Address>> addresses = addresses_of_interfaces(interfaces);
+    if (!addresses.is_ok()) return last_detail();
+    std::string text;
+    for (const Address& address : *addresses) text += address.text() + " ";
+    return text;
+}
+
+TEST(Interfaces, AreNamedOrGivenByAddress) {
+    EXPECT_EQ(texts_of("127.0.0.1"), "127.0.0.1:0 ");
+    EXPECT_EQ(texts_of("::1"), "[::1]:0 ");
+    EXPECT_EQ(texts_of("lo"), "127.0.0.1:0 ");
+    EXPECT_EQ(texts_of("lo,127.0.0.1"), "127.0.0.1:0 127.0.0.1:0 ");
+    if (has_ipv6()) {
+        EXPECT_EQ(texts_of("lo:6"), "[::1]:0 ");
+        EXPECT_EQ(texts_of("lo,lo:6"), "127.0.0.1:0 [::1]:0 ");
+    }
+}
+
+TEST(Interfaces, AreChosenWhenNoneIsNamed) {
+    Result<std::vector<Address>> addresses = addresses_of_interfaces("");
+    ASSERT_TRUE(addresses.is_ok()) << last_detail();
+    EXPECT_EQ(addresses->size(), 1u);
+    EXPECT_EQ(addresses->front().port(), 0);
+}
+
+TEST(Interfaces, ThatAreNotThereAreRefusedByName) {
+    for (const char* name : {"weft-none", "lo,weft-none", "lo0x", "127.0.0.1.1", "10.0.0.1:80"}) {
+        Result<std::vector<Address>> addresses = addresses_of_interfaces(name);
+        ASSERT_FALSE(addresses.is_ok()) << name;
+        EXPECT_EQ(addresses.status().code, WEFT_REFUSED_SETTING);
+    }
+    EXPECT_EQ(
+        texts_of("lo,weft-none"),
+        "WEFT_INTERFACES names 'weft-none'; this machine has no such interface that is up and "
+        "has an address");
+    EXPECT_EQ(texts_of("weft-none:6"),
+              "WEFT_INTERFACES names 'weft-none:6'; this machine has no such interface that is up "
+              "and has an IPv6 address");
+    EXPECT_EQ(texts_of("lo,,lo"),
+              "WEFT_INTERFACES names ''; this machine has no such interface that is up and has an "
+              "address");
+}
+
+TEST(TcpCard, TravelsAsText) {
+    for (const char* text :
+         {"weft-tcp-1/10.0.0.1:4000", "weft-tcp-1/10.0.0.1:4000,[fd00::1]:4001"}) {
+        const std::optional<Card> card = Card::parse(text);
+        ASSERT_TRUE(card.has_value()) << text;
+        EXPECT_EQ(card->text(), text);
+    }
+}
+
+TEST(TcpCard, IsNothingElse) {
+    for (const char* text :
+         {"", "weft-tcp-1/", "weft-tcp-2/10.0.0.1:4000", "10.0.0.1:4000", "weft-tcp-1/10.0.0.1",
+          "weft-tcp-1/10.0.0.1:4000,,10.0.0.2:4000", "weft-tcp-1/10.0.0.1:4000;10.0.0.2:4000"}) {
+        EXPECT_FALSE(Card::parse(text).has_value()) << text;
+    }
+}
+
+}  // namespace
+}  // namespace weft::tcp
