@@ -1,11 +1,26 @@
-// A rank forks; the child is no rank, and its exit says nothing about its parent. Ranks may also describe
+// A rank forks; the child is no rank, keeps none of its connections, and its exit says nothing about its
+// parent. Ranks may also describe
 // the same bytes with different types. Ends with status 1 and a sentence when either does harm.
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <weft/weft.h>
 
 #include <cstdio>
 #include <cstdlib>
+
+// Whether this process has a socket of TCP.
+static bool has_connections() {
+    for (int fd = 0; fd < 1024; ++fd) {
+        sockaddr_storage address{};
+        socklen_t length = sizeof address;
+        if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0 &&
+            (address.ss_family == AF_INET || address.ss_family == AF_INET6))
+            return true;
+    }
+    return false;
+}
 
 int main() {
     setenv("WEFT_ALGORITHM_BCAST", "chain:segment=1001", 1);
@@ -16,10 +31,12 @@ int main() {
     if (weft_barrier(world) != WEFT_OK) return std::fprintf(stderr, "%s\n", weft_last_detail()), 1;
     if (rank == 0) {
         pid_t child = fork();
-        if (child == 0) std::exit(weft_is_initialized());
+        if (child == 0) std::exit(weft_is_initialized() || has_connections());
         int status = -1;
         if (waitpid(child, &status, 0) != child || status != 0) {
-            return std::fprintf(stderr, "the child believes that it is a rank\n"), 1;
+            return std::fprintf(stderr,
+                                "the child believes that it is a rank, or keeps connections\n"),
+                   1;
         }
     }
     double values[1000] = {};
