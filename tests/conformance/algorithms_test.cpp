@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "algorithm/catalogue.h"
 #include "select/select.h"
-#include "tools/process.h"
+#include "support/surroundings.h"
 
 namespace weft::test {
 namespace {
@@ -16,8 +15,6 @@ namespace {
 using algorithm::Algorithm;
 using algorithm::Family;
 using algorithm::Tunes;
-
-const std::string build = WEFT_BUILD_DIR;
 
 // The algorithms of a family as settings, with several segments and with more than one port, that
 // can serve all operations of so many ranks, and of a single one.
@@ -41,37 +38,27 @@ std::vector<std::string> choices(const Family& family, Rank ranks) {
     return texts;
 }
 
-// Transport, engine, ranks.
-class Algorithms : public testing::TestWithParam<std::tuple<const char*, const char*, Rank>> {};
-INSTANTIATE_TEST_SUITE_P(Jobs, Algorithms,
-                         testing::Combine(testing::Values("shm"),
-                                          testing::Values("manual", "thread"),
-                                          testing::Values(2, 3, 4, 7)),
-                         [](const auto& job) {
-                             return std::string(std::get<0>(job.param)) + "_" +
-                                    std::get<1>(job.param) + "_" +
-                                    std::to_string(std::get<2>(job.param));
-                         });
+class Algorithms : public Everywhere {};
+INSTANTIATE_TEST_SUITE_P(Jobs, Algorithms, Everywhere::all(), Everywhere::name_of);
 
 TEST_P(Algorithms, GiveTheResultsOfTheirCollective) {
-    const auto [transport, engine, ranks] = GetParam();
-    std::size_t most = 0;
-    for (const Family& family : algorithm::catalogue()) {
-        ASSERT_FALSE(choices(family, ranks).empty()) << family.name;
-        most = std::max(most, choices(family, ranks).size());
-    }
-    for (std::size_t k = 0; k < most; ++k) {
-        // The k-th of every collective in one job.
-        std::string command = std::string("WEFT_TRANSPORT=") + transport;
+    for (int ranks : where().some_of({2, 3, 4, 7})) {
+        std::size_t most = 0;
         for (const Family& family : algorithm::catalogue()) {
-            const std::vector<std::string> known = choices(family, ranks);
-            command += " " + setting_of(family) + "=" + known[k % known.size()];
+            ASSERT_FALSE(choices(family, ranks).empty()) << family.name;
+            most = std::max(most, choices(family, ranks).size());
         }
-        command += " " + build + "/weft run --timeout 60 -n " + std::to_string(ranks) + " " +
-                   build + "/tests/conformance/comms_program " + engine + " all_collectives";
-        Process job(command);
-        job.finish();
-        EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.out << job.err;
+        for (std::size_t k = 0; k < most; ++k) {
+            // The k-th of every collective in one job.
+            std::string settings;
+            for (const Family& family : algorithm::catalogue()) {
+                const std::vector<std::string> known = choices(family, ranks);
+                settings += " " + setting_of(family) + "=" + known[k % known.size()];
+            }
+            expect_success(where().command(
+                {ranks, "tests/conformance/comms_program " + engine() + " all_collectives",
+                 settings}));
+        }
     }
 }
 

@@ -2,37 +2,25 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <tuple>
 
-#include "tools/process.h"
+#include "support/surroundings.h"
 
 namespace weft::test {
 namespace {
 
-const std::string build = WEFT_BUILD_DIR;
-
-void run_program(int ranks, const std::string& program, const std::string& settings = "") {
-    std::string command = settings + " " + build + "/weft run --timeout 60 -n " +
-                          std::to_string(ranks) + " " + build + "/tests/conformance/" + program;
-    Process job(command);
-    job.finish();
-    EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.out << job.err;
-}
-
-void run_case(int ranks, const std::string& engine, const std::string& name,
-              const std::string& settings = "") {
-    run_program(ranks, "comms_program " + engine + " " + name, settings);
-}
-
-class Comms : public testing::TestWithParam<std::tuple<int, const char*>> {
+class Comms : public Everywhere {
   protected:
-    void expect(const char* name, const std::string& settings = "") {
-        run_case(std::get<0>(GetParam()), std::get<1>(GetParam()), name, settings);
+    static void expect_program(int ranks, const std::string& program,
+                               const std::string& settings = "") {
+        expect_success(where().command({ranks, "tests/conformance/" + program, settings}));
+    }
+    static void expect(const std::string& name, const std::string& settings = "") {
+        for (int ranks : where().some_of({1, 2, 3, 4, 7})) {
+            expect_program(ranks, "comms_program " + engine() + " " + name, settings);
+        }
     }
 };
-INSTANTIATE_TEST_SUITE_P(RanksAndEngine, Comms,
-                         testing::Combine(testing::Values(1, 2, 3, 4, 7),
-                                          testing::Values("manual", "thread")));
+INSTANTIATE_TEST_SUITE_P(Jobs, Comms, Everywhere::all(), Everywhere::name_of);
 
 TEST_P(Comms, CarryAllCollectives) { expect("all_collectives"); }
 TEST_P(Comms, SplitByColorAndKey) { expect("splits"); }
@@ -54,22 +42,21 @@ TEST_P(Comms, CarryAllCollectivesWithEitherProtocol) {
     }
 }
 
+#if WEFT_HAS_TCP
 TEST(CommsOverTcp, NeedFewDescriptors) {
-    if (!WEFT_HAS_TCP) GTEST_SKIP() << "this build has no tcp";
-    for (const char* engine : {"manual", "thread"})
-        run_case(8, engine, "many", "ulimit -n 256; WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo");
+    for (const char* engine : {"manual", "thread"}) {
+        expect_success("ulimit -n 256; " + surroundings("tcp").command(
+                                               {8, std::string("tests/conformance/comms_program ") +
+                                                       engine + " many"}));
+    }
 }
+#endif
 
-TEST(CommsMemory, DoesNotGrow) {
-    run_case(2, "manual", "growth");
-    run_case(3, "thread", "growth");
-}
+TEST_P(Comms, DoNotGrowInMemory) { expect_program(3, "comms_program " + engine() + " growth"); }
 
-TEST(CommsOfThreads, AreMadeAndUsedAtTheSameTime) {
-    for (int ranks : {1, 2, 4}) {
-        for (const char* engine : {"manual", "thread"}) {
-            run_program(ranks, std::string("threads_program ") + engine + " 20");
-        }
+TEST_P(Comms, AreMadeAndUsedByThreadsAtTheSameTime) {
+    for (int ranks : where().some_of({1, 2, 4})) {
+        expect_program(ranks, "threads_program " + engine() + " 20");
     }
 }
 

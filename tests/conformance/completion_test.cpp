@@ -81,14 +81,13 @@ struct Mixture {
     }
 };
 
-class Complete : public testing::TestWithParam<EngineKind> {};
-INSTANTIATE_TEST_SUITE_P(Engine, Complete, testing::Values(EngineKind::manual, EngineKind::thread),
-                         [](const auto& engine) {
-                             return engine.param == EngineKind::manual ? "manual" : "thread";
-                         });
+class Complete : public EveryThreadJob {};
+INSTANTIATE_TEST_SUITE_P(Jobs, Complete,
+                         EveryThreadJob::with_engines(EngineKind::manual, EngineKind::thread),
+                         EveryThreadJob::name);
 
 TEST_P(Complete, NothingWhereNoneIsActive) {
-    ThreadJob job(2, {.engine = GetParam()});
+    ThreadJob job(2, job_options());
     ThreadRank& rank = job.at(0);
     weft_request inactive = WEFT_REQUEST_NULL;
     ASSERT_EQ(rank.init(barrier, &inactive), WEFT_OK);
@@ -105,7 +104,7 @@ TEST_P(Complete, NothingWhereNoneIsActive) {
 }
 
 TEST_P(Complete, NothingWhilePending) {
-    ThreadJob job(2, {.engine = GetParam()});
+    ThreadJob job(2, job_options());
     Mixture mixture(job.at(0));
     mixture.start_all(job.at(0));
     const std::vector<weft_request> before = mixture.requests;
@@ -116,7 +115,7 @@ TEST_P(Complete, NothingWhilePending) {
 }
 
 TEST_P(Complete, AllOrNone) {
-    ThreadJob job(2, {.engine = GetParam()});
+    ThreadJob job(2, job_options());
     Mixture mixture(job.at(0));
     Mixture other(job.at(1));
     mixture.start_all(job.at(0));
@@ -146,7 +145,7 @@ TEST_P(Complete, AllOrNone) {
 }
 
 TEST_P(Complete, OneByOne) {
-    ThreadJob job(3, {.engine = GetParam(), .may_spin = false});
+    ThreadJob job(3, job_options(/*may_spin=*/false));
     job.run([&](ThreadRank& rank) {
         Mixture mixture(rank);
         for (int round = 0; round < 30; ++round) {
@@ -168,7 +167,7 @@ TEST_P(Complete, OneByOne) {
 }
 
 TEST_P(Complete, SomeAtATime) {
-    ThreadJob job(3, {.engine = GetParam(), .may_spin = false});
+    ThreadJob job(3, job_options(/*may_spin=*/false));
     job.run([&](ThreadRank& rank) {
         Mixture mixture(rank);
         for (int round = 0; round < 30; ++round) {
@@ -195,7 +194,8 @@ TEST_P(Complete, SomeAtATime) {
 // --- Deadlines -----------------------------------------------------------------------------------
 
 TEST_P(Complete, ADeadlineEndsTheWaitAndNamesTheLateRanks) {
-    ThreadJob job(4, {.engine = GetParam()});
+    ThreadJob job(4, job_options());
+    job.connect();
     weft_request requests[4];
     for (Rank rank : {0, 1}) {
         ASSERT_EQ(job.at(rank).ibarrier(&requests[rank]), WEFT_OK);
@@ -222,7 +222,8 @@ TEST_P(Complete, ADeadlineEndsTheWaitAndNamesTheLateRanks) {
 }
 
 TEST_P(Complete, ADeadlineNamesAHandfulOfWaits) {
-    ThreadJob job(7, {.engine = GetParam()});
+    ThreadJob job(7, job_options());
+    job.connect();
     std::vector<std::int64_t> values(7 * 100'000);
     weft_request requests[3] = {};
     ASSERT_EQ(job.at(0).iallgather(WEFT_IN_PLACE, values.data(), 1, WEFT_INT64, &requests[0]),
@@ -245,9 +246,10 @@ TEST_P(Complete, ADeadlineNamesAHandfulOfWaits) {
 
 // A broadcast in many segments is late in the midst of its repeated block, and at its end.
 TEST_P(Complete, ADeadlineNamesTheLateRankOfAPipeline) {
-    ThreadJob::Options options{.engine = GetParam()};
+    ThreadJob::Options options = job_options();
     ASSERT_TRUE(options.selector.force(Collective::bcast, "chain:segment=8,window=3").is_ok());
     ThreadJob job(2, std::move(options));
+    job.connect();
     std::vector<std::int64_t> from(50, 9);
     std::vector<std::int64_t> into(50);
     weft_request late;
@@ -263,9 +265,10 @@ TEST_P(Complete, ADeadlineNamesTheLateRankOfAPipeline) {
 
 // Who relays large segments to a rank that is late still awaits the segments that have no place yet.
 TEST_P(Complete, ADeadlineNamesBothNeighboursOfARelay) {
-    ThreadJob::Options options{.engine = GetParam()};
+    ThreadJob::Options options = job_options();
     ASSERT_TRUE(options.selector.force(Collective::bcast, "chain:segment=100000,window=2").is_ok());
     ThreadJob job(3, std::move(options));
+    job.connect();
     std::vector<std::int64_t> values[3];
     weft_request requests[3];
     auto start_bcast = [&](Rank rank) {
@@ -302,7 +305,8 @@ TEST_P(Complete, ADeadlineNamesBothNeighboursOfARelay) {
 
 // The one that sleeps on the transports, and those that sleep behind it.
 TEST_P(Complete, ADeadlineHoldsForEveryThreadThatWaits) {
-    ThreadJob job(2, {.engine = GetParam(), .may_spin = false});
+    ThreadJob job(2, job_options(/*may_spin=*/false));
+    job.connect();
     constexpr std::size_t threads = 4;
     weft_request mine[threads];
     weft_request theirs[threads];
@@ -331,7 +335,8 @@ TEST_P(Complete, ADeadlineHoldsForEveryThreadThatWaits) {
 // Only one of several threads gets the outcome of a nonblocking request, however each waits.
 TEST_P(Complete, OneOfSeveralThreadsGetsTheOutcome) {
     for (int round = 0; round < 20; ++round) {
-        ThreadJob job(2, {.engine = GetParam(), .may_spin = round % 2 == 0});
+        ThreadJob job(2, job_options(/*may_spin=*/round % 2 == 0));
+        job.connect();
         weft_request shared;
         ASSERT_EQ(job.at(0).ibarrier(&shared), WEFT_OK);
         weft_status outcomes[3];
@@ -374,7 +379,8 @@ TEST_P(Complete, OneOfSeveralThreadsGetsTheOutcome) {
 // Four threads of each rank, each with persistent requests of its own, which may start in any order
 // across threads, and every way to complete them.
 TEST_P(Complete, ThreadsWithRequestsOfTheirOwn) {
-    ThreadJob job(2, {.engine = GetParam(), .may_spin = false});
+    ThreadJob job(2, job_options(/*may_spin=*/false));
+    job.connect();
     constexpr std::size_t threads = 4;
     constexpr std::size_t each = 3;
     job.run([&](ThreadRank& rank) {

@@ -2,30 +2,22 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <tuple>
 
-#include "tools/process.h"
+#include "support/surroundings.h"
 
 namespace weft::test {
 namespace {
 
-const std::string build = WEFT_BUILD_DIR;
-
-class CppRanks : public testing::TestWithParam<std::tuple<int, const char*>> {
+class CppRanks : public Everywhere {
   protected:
-    void expect(const std::string& name) {
-        const auto [ranks, engine] = GetParam();
-        const std::string command = build + "/weft run --timeout 60 -n " + std::to_string(ranks) +
-                                    " " + build + "/tests/conformance/cpp_program " + engine + " " +
-                                    name;
-        Process job(command);
-        job.finish();
-        EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.out << job.err;
+    static void expect(const std::string& name) {
+        for (int ranks : where().some_of({2, 3, 4})) {
+            expect_success(
+                where().command({ranks, "tests/conformance/cpp_program " + engine() + " " + name}));
+        }
     }
 };
-INSTANTIATE_TEST_SUITE_P(RanksAndEngine, CppRanks,
-                         testing::Combine(testing::Values(2, 3, 4),
-                                          testing::Values("manual", "thread")));
+INSTANTIATE_TEST_SUITE_P(Jobs, CppRanks, Everywhere::all(), Everywhere::name_of);
 
 TEST_P(CppRanks, CallEveryCollectiveInEachForm) { expect("collectives"); }
 TEST_P(CppRanks, GatherScatterReduceAndExchange) { expect("rooted"); }

@@ -1,5 +1,5 @@
 // What each engine does for operations that nobody waits for, for several threads of a rank, and
-// while engines change. Ranks are threads over shared memory.
+// while engines change. Ranks are threads.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,22 +12,17 @@
 namespace weft::test {
 namespace {
 
-class Engines : public testing::TestWithParam<EngineKind> {};
-
-INSTANTIATE_TEST_SUITE_P(All, Engines,
-                         testing::Values(EngineKind::manual, EngineKind::thread,
-                                         EngineKind::thread_poll),
-                         [](const auto& engine) {
-                             return engine.param == EngineKind::manual   ? "manual"
-                                    : engine.param == EngineKind::thread ? "thread"
-                                                                         : "thread_poll";
-                         });
+class Engines : public EveryThreadJob {};
+INSTANTIATE_TEST_SUITE_P(Jobs, Engines,
+                         EveryThreadJob::with_engines(EngineKind::manual, EngineKind::thread,
+                                                      EngineKind::thread_poll),
+                         EveryThreadJob::name);
 
 // Several threads of one rank start and wait, each for its own operations on the other's messages.
 TEST_P(Engines, LetThreadsOfARankWaitSideBySide) {
     constexpr int threads = 4;
     constexpr int rounds = 40;
-    ThreadJob job(2, {.engine = GetParam(), .may_spin = false});
+    ThreadJob job(2, job_options(/*may_spin=*/false));
     job.run([&](ThreadRank& rank) {
         // The order of starts must be the same on both ranks: one thread starts, others wait.
         for (int round = 0; round < rounds; ++round) {
@@ -50,8 +45,12 @@ TEST_P(Engines, LetThreadsOfARankWaitSideBySide) {
     });
 }
 
-TEST(Engine, CanBeChangedWhileOperationsAreOutstanding) {
-    ThreadJob job(2, {.may_spin = false});
+class ThreadJobs : public testing::TestWithParam<Over> {};
+INSTANTIATE_TEST_SUITE_P(Over, ThreadJobs, testing::ValuesIn(ways_between_threads()),
+                         [](const auto& over) { return name_of(over.param); });
+
+TEST_P(ThreadJobs, ChangeTheirEnginesWhileOperationsAreOutstanding) {
+    ThreadJob job(2, {.may_spin = false, .over = GetParam()});
     job.run([&](ThreadRank& rank) {
         std::uint64_t values[30];
         weft_request requests[30];
@@ -68,8 +67,8 @@ TEST(Engine, CanBeChangedWhileOperationsAreOutstanding) {
 }
 
 // The program's thread makes no call between start and the end of the operation.
-TEST(ThreadEngine, CompletesWithoutAnyCall) {
-    ThreadJob job(3, {.may_spin = false});
+TEST_P(ThreadJobs, AreCompletedByTheThreadWithoutAnyCall) {
+    ThreadJob job(3, {.may_spin = false, .over = GetParam()});
     std::vector<std::vector<std::uint64_t>> all(3, std::vector<std::uint64_t>(3 * 20000));
     std::vector<weft_request> requests(3);
     for (Rank rank = 0; rank < 3; ++rank) {
@@ -93,8 +92,8 @@ TEST(ThreadEngine, CompletesWithoutAnyCall) {
     }
 }
 
-TEST(ManualEngine, StartsNoThreadAndMovesOnlyInsideCalls) {
-    ThreadJob job(2, {.engine = EngineKind::manual});
+TEST_P(ThreadJobs, WithTheManualEngineMoveOnlyInsideCalls) {
+    ThreadJob job(2, {.engine = EngineKind::manual, .over = GetParam()});
     std::vector<std::uint64_t> from(200000, 5);
     std::vector<std::uint64_t> into(200000);
     weft_request requests[2];
@@ -120,7 +119,7 @@ TEST(ManualEngine, StartsNoThreadAndMovesOnlyInsideCalls) {
 // between; the other rank is slow. Whoever completes a run, its waiter must learn it, and what
 // nobody waits for must go on by itself.
 TEST_P(Engines, KeepOthersGoingBesideAWait) {
-    ThreadJob job(2, {.engine = GetParam(), .may_spin = true});
+    ThreadJob job(2, job_options(/*may_spin=*/true));
     constexpr int rounds = 150;
     job.run([&](ThreadRank& rank) {
         std::vector<std::uint64_t> large(30000);
@@ -147,9 +146,10 @@ TEST_P(Engines, KeepOthersGoingBesideAWait) {
     });
 }
 
-TEST(Wait, ReturnsWhenInterrupted) {
+TEST_P(ThreadJobs, ReturnFromAWaitThatIsInterrupted) {
     for (EngineKind kind : {EngineKind::manual, EngineKind::thread}) {
-        ThreadJob job(2, {.engine = kind});
+        ThreadJob job(2, {.engine = kind, .over = GetParam()});
+        job.connect();
         weft_request request;
         ASSERT_EQ(job.at(0).ibarrier(&request), WEFT_OK);
         std::thread other([&] {

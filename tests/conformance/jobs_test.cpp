@@ -1,22 +1,36 @@
-// Real processes over shared memory: what holds of jobs apart from what their collectives give.
+// Real processes: what holds of jobs apart from what their collectives give.
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "support/surroundings.h"
 #include "tools/process.h"
 
 namespace weft::test {
 namespace {
 
-const std::string build = WEFT_BUILD_DIR;
+class Jobs : public Everywhere {
+  protected:
+    static void expect(const std::string& program) {
+        expect_success(where().command({.ranks = 2,
+                                        .program = "tests/conformance/" + program,
+                                        .settings = "WEFT_ENGINE=" + engine(),
+                                        .options = "--timeout 90"}));
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Jobs, Jobs, Everywhere::all(), Everywhere::name_of);
 
-TEST(Jobs, AreNotDisturbedByAForkedChildThatExits) {
-    Process job(build + "/weft run --timeout 60 -n 2 " + build + "/tests/conformance/fork_program");
-    job.finish();
-    EXPECT_EQ(job.status, 0) << job.out << job.err;
+TEST_P(Jobs, AreNotDisturbedByAForkedChildThatExits) { expect("fork_program"); }
+TEST_P(Jobs, KeepTheContractOfPendingOperations) { expect("pending_program"); }
+TEST_P(Jobs, KeepTheContractOfRequests) { expect("request_program"); }
+TEST_P(Jobs, DoNotGrowWithPersistentRequestsThatComeAndGo) { expect("memory_program"); }
+TEST_P(Jobs, TakeNoTimeWhenNothingIsPending) {
+    if (engine() == "manual") GTEST_SKIP() << "there is no thread that could";
+    expect("quiet_program");
 }
 
-TEST(Jobs, RefuseASettingThatDiffersAndNameTheRank) {
+TEST(JobsThatDiffer, AreRefusedWithTheRankAndTheSetting) {
+    const std::string build = WEFT_BUILD_DIR;
     Process job(build +
                 "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 2 ]; then export "
                 "WEFT_ALGORITHM_BCAST=chain; fi; exec " +
@@ -26,35 +40,6 @@ TEST(Jobs, RefuseASettingThatDiffersAndNameTheRank) {
     EXPECT_NE(job.err.find("rank 2 has WEFT_ALGORITHM_BCAST='chain', rank 0 has ''"),
               std::string::npos)
         << job.err;
-}
-
-TEST(Jobs, KeepTheContractOfPendingOperations) {
-    Process job(build + "/weft run --timeout 60 -n 2 " + build +
-                "/tests/conformance/pending_program");
-    job.finish();
-    EXPECT_EQ(job.status, 0) << job.out << job.err;
-}
-
-void run_program(const std::string& engine, const std::string& program) {
-    Process job("WEFT_ENGINE=" + engine + " " + build + "/weft run --timeout 90 -n 2 " + build +
-                "/tests/conformance/" + program);
-    job.finish();
-    EXPECT_EQ(job.status, 0) << engine << "\n" << job.out << job.err;
-}
-
-TEST(Jobs, KeepTheContractOfRequests) {
-    for (const char* engine : {"manual", "thread"}) run_program(engine, "request_program");
-}
-
-TEST(Jobs, DoNotGrowWithPersistentRequestsThatComeAndGo) {
-    run_program("thread", "memory_program");
-}
-
-TEST(ProgressThread, TakesNoTimeWhenNothingIsPending) {
-    Process job(build + "/weft run --timeout 60 -n 2 " + build +
-                "/tests/conformance/quiet_program");
-    job.finish();
-    EXPECT_EQ(job.status, 0) << job.out << job.err;
 }
 
 }  // namespace

@@ -117,16 +117,14 @@ weft_status wait_all(ThreadRank& rank, std::vector<weft_request>& requests) {
     });
 }
 
-class Persistent : public testing::TestWithParam<EngineKind> {};
-INSTANTIATE_TEST_SUITE_P(Engine, Persistent,
-                         testing::Values(EngineKind::manual, EngineKind::thread),
-                         [](const auto& engine) {
-                             return engine.param == EngineKind::manual ? "manual" : "thread";
-                         });
+class Persistent : public EveryThreadJob {};
+INSTANTIATE_TEST_SUITE_P(Jobs, Persistent,
+                         EveryThreadJob::with_engines(EngineKind::manual, EngineKind::thread),
+                         EveryThreadJob::name);
 
 TEST_P(Persistent, RerunEqualsTheFirstRun) {
     for (std::size_t count : {1u, 300u, 40'000u}) {
-        ThreadJob job(3, {.engine = GetParam(), .may_spin = false});
+        ThreadJob job(3, job_options(/*may_spin=*/false));
         job.run([&](ThreadRank& rank) {
             Everything mine(rank.rank(), 3, count);
             std::vector<weft_request> requests;
@@ -147,7 +145,7 @@ TEST_P(Persistent, RerunEqualsTheFirstRun) {
 
 // Each rank in an order of its own, anew in each round, with nonblocking calls in between.
 TEST_P(Persistent, StartInAnyOrder) {
-    ThreadJob job(3, {.engine = GetParam(), .may_spin = false});
+    ThreadJob job(3, job_options(/*may_spin=*/false));
     job.run([&](ThreadRank& rank) {
         Prng random(static_cast<std::uint64_t>(rank.rank()) + 1);
         Everything mine(rank.rank(), 3, 2000);
@@ -207,9 +205,13 @@ TEST(PersistentUnderReordering, StartInAnyOrder) {
     }
 }
 
+class PersistentOver : public testing::TestWithParam<Over> {};
+INSTANTIATE_TEST_SUITE_P(Jobs, PersistentOver, testing::ValuesIn(ways_between_threads()),
+                         [](const auto& over) { return name_of(over.param); });
+
 // More of them than one table of lanes holds, one after the other: both ranks driven by this thread.
-TEST(Persistent, RestartAllocatesNothing) {
-    ThreadJob job(2, {.engine = EngineKind::manual});
+TEST_P(PersistentOver, RestartAllocatesNothing) {
+    ThreadJob job(2, {.engine = EngineKind::manual, .over = GetParam()});
     constexpr int operations = 30;
     std::vector<Values> values(2 * operations, Values(500, 1));
     std::vector<weft_request> requests(2 * operations);
@@ -240,6 +242,7 @@ TEST(Persistent, RestartAllocatesNothing) {
         }
     };
     for (int i = 0; i < 5; ++i) round();
+    allocations = 0;
     counting = true;
     for (int i = 0; i < 5; ++i) round();
     counting = false;
@@ -247,7 +250,7 @@ TEST(Persistent, RestartAllocatesNothing) {
     EXPECT_EQ(values[0][0], 1 << 10);
 }
 
-TEST(Persistent, EndWithTheirCommunicatorAndCanOnlyBeFreed) {
+TEST(PersistentOnSim, EndWithTheirCommunicatorAndCanOnlyBeFreed) {
     World world(3, 11);
     Values active_values[3] = {Values(4, 1), Values(4, 1), Values(4, 1)};
     std::vector<std::pair<Rank, Request*>> active;

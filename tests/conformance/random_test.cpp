@@ -1,11 +1,12 @@
-// Random programs give what they must: on simulated ranks, on ranks that are threads over shared
-// memory, and on processes. A failure is made small, and printed with the line that repeats it.
+// Random programs give what they must: on simulated ranks, on ranks that are threads, and on
+// processes. A failure is made small, and printed with the line that repeats it.
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <cstdlib>
 
 #include "support/random/jobs.h"
+#include "support/surroundings.h"
 
 namespace weft::test::random {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 constexpr int operations_of_a_program = 120;
 
 // How many operations the programs of one test start together: few, or many in a run of all tests.
-int operations(int few, int many) { return std::getenv("WEFT_TEST_ALL") ? many : few; }
+int operations(int few, int many) { return runs_all() ? many : few; }
 
 void expect_good(const Case& c) {
     const Outcome outcome = run_case(c);
@@ -27,6 +28,11 @@ void expect_good(const Case& c) {
 
 void run_programs(const char* transport, int ranks, int total) {
     if (std::getenv("WEFT_CASE")) GTEST_SKIP() << "another case is asked for";
+    for (const Surroundings& where : surroundings()) {
+        if (where.name == std::string(transport) && !where.absence().empty()) {
+            GTEST_SKIP() << where.absence();
+        }
+    }
     const char* seeds = std::getenv("WEFT_SEEDS");
     const std::uint64_t programs = seeds ? std::strtoull(seeds, nullptr, 10) : ~std::uint64_t{0};
     int started = 0;
@@ -52,6 +58,19 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Random, testing::Values(2, 3, 4, 7));
 TEST_P(Random, OnSimulatedRanks) { run_programs("sim", GetParam(), operations(5'000, 50'000)); }
 TEST_P(Random, OnThreads) { run_programs("threads", GetParam(), operations(500, 20'000)); }
 TEST_P(Random, OnProcesses) { run_programs("shm", GetParam(), operations(1'000, 20'000)); }
+#if WEFT_HAS_TCP
+TEST_P(Random, OnThreadsOverTcp) {
+    run_programs("threads_tcp", GetParam(), operations(250, 20'000));
+}
+TEST_P(Random, OnThreadsOverBoth) {
+    run_programs("threads_mixed", GetParam(), operations(250, 20'000));
+}
+TEST_P(Random, OnProcessesOverTcp) { run_programs("tcp", GetParam(), operations(500, 20'000)); }
+TEST_P(Random, OnProcessesOverIpv6) {
+    run_programs("tcp_ipv6", GetParam(), operations(100, 5'000));
+}
+TEST_P(Random, OnProcessesOverBoth) { run_programs("mixed", GetParam(), operations(250, 20'000)); }
+#endif
 
 // ./dev test random --case "sim p=3 seed=0x2a ..."
 TEST(RandomCase, IsRepeated) {

@@ -4,24 +4,26 @@
 #include <filesystem>
 #include <string>
 
+#include "support/surroundings.h"
 #include "tools/process.h"
 
 namespace weft::test {
 namespace {
 
-class KilledInConstructor : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Engine, KilledInConstructor, testing::Values("manual", "thread"));
+class KilledInConstructor : public Everywhere {};
+INSTANTIATE_TEST_SUITE_P(Jobs, KilledInConstructor, Everywhere::all(), Everywhere::name_of);
 
 TEST_P(KilledInConstructor, RankIsNamedByAllOthers) {
-    const std::string build = WEFT_BUILD_DIR;
     const std::string file = testing::TempDir() + "weft_construct_" + std::to_string(getpid());
-    for (int seed = 0; seed < 120; ++seed) {
+    const int seeds = where().usual_ranks == 0 ? 120 : runs_all() ? 200 : 8;
+    for (int seed = 0; seed < seeds; ++seed) {
         int ranks = 2 + seed % 4;
         int victim = seed / 4 % ranks;
-        std::string command =
-            build + "/weft run --timeout 30 --grace 10 -n " + std::to_string(ranks) + " " + build +
-            "/tests/fault/construct_program " + std::to_string(victim) + " " + GetParam() + " " +
-            std::to_string(2000 + seed * 7919 % 3000) + " " + file;
+        const std::string command = where().command(
+            {.ranks = ranks,
+             .program = "tests/fault/construct_program " + std::to_string(victim) + " " + engine() +
+                        " " + std::to_string(2000 + seed * 7919 % 3000) + " " + file,
+             .options = "--timeout 30 --grace 10"});
         Process job(command);
         job.finish();
         std::filesystem::remove(file);

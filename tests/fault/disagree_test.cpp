@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "support/surroundings.h"
 #include "tools/process.h"
 
 namespace weft::test {
@@ -10,19 +11,15 @@ namespace {
 
 const std::string build = WEFT_BUILD_DIR;
 
-TEST(Disagreement, IsToldInWordsOnEveryRank) {
-    for (const char* engine : {"manual", "thread"}) {
-        for (int ranks : {2, 3, 4, 7}) {
-            for (int odd = 0; odd < ranks; ++odd) {
-                std::string command = "WEFT_CHECK=1 " + build + "/weft run --timeout 60 -n " +
-                                      std::to_string(ranks) + " " + build +
-                                      "/tests/fault/disagree_program " + engine + " " +
-                                      std::to_string(odd);
-                Process job(command);
-                job.finish();
-                ASSERT_EQ(job.status, 0) << "repeat with: " << command << "\n"
-                                         << job.out << job.err;
-            }
+class Disagreed : public Everywhere {};
+INSTANTIATE_TEST_SUITE_P(Jobs, Disagreed, Everywhere::all(), Everywhere::name_of);
+
+TEST_P(Disagreed, CallsAreToldInWordsOnEveryRank) {
+    for (int ranks : where().some_of({2, 3, 4, 7})) {
+        for (int odd = 0; odd < ranks; ++odd) {
+            expect_success(where().command(
+                {ranks, "tests/fault/disagree_program " + engine() + " " + std::to_string(odd),
+                 "WEFT_CHECK=1"}));
         }
     }
 }

@@ -29,6 +29,11 @@ bool detail_names(int frozen) {
     return detail_has((frozen == 1 ? "rank 1" : "") + reason);
 }
 
+bool is_shm() {
+    const char* transport = std::getenv("WEFT_TRANSPORT");
+    return transport && std::strcmp(transport, "shm") == 0;
+}
+
 // Until the process is stopped.
 void await_stop(int pid) {
     for (std::string state; state != "T"; usleep(1000)) {
@@ -37,6 +42,23 @@ void await_stop(int pid) {
         std::string name;
         stat >> number >> name >> state;
     }
+}
+
+const int ready = SIGRTMIN;  // to rank 0: another rank has seen enough
+
+void block_ready() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, ready);
+    sigprocmask(SIG_BLOCK, &set, nullptr);
+}
+
+void await_ready() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, ready);
+    int number = 0;
+    sigwait(&set, &number);
 }
 
 // Others may be slow: a wait that ends early is repeated.
@@ -63,7 +85,8 @@ weft_status block(const std::string& mode) {
     return status;
 }
 
-bool survive(const std::string& mode, int frozen, int pid) {
+bool survive(const std::string& mode, int frozen, const std::vector<int>& pids) {
+    const int pid = pids[static_cast<std::size_t>(frozen)];
     const std::string name = "rank " + std::to_string(frozen);
     if (mode == "wait") {
         weft_request request = WEFT_REQUEST_NULL;
@@ -74,6 +97,9 @@ bool survive(const std::string& mode, int frozen, int pid) {
                 return fail("the detail does not name the frozen rank");
             }
         }
+        // Nobody is woken up before all others have seen it.
+        if (rank != 0) kill(pids.front(), ready);
+        for (std::size_t other = 2; rank == 0 && other < pids.size(); ++other) await_ready();
         if (rank == 0) kill(pid, SIGCONT);
         if (wait_patiently(&request) != WEFT_OK) return fail("the barrier was lost");
         return true;
@@ -84,7 +110,12 @@ bool survive(const std::string& mode, int frozen, int pid) {
     }
     if (weft_barrier(weft_comm_world()) != WEFT_BROKEN_TIMEOUT) return fail("it is not broken");
     if (mode == "finalize") {
-        // The frozen rank does not even take the news.
+        // The frozen rank does not even take the news; over tcp its machine does.
+        if (!is_shm()) {
+            if (weft_finalize() != WEFT_OK) return fail("weft_finalize");
+            if (rank == 0) kill(pid, SIGCONT);
+            return true;
+        }
         if (weft_finalize() != WEFT_TIMED_OUT) return fail("weft_finalize did not time out");
         if (!detail_has(name + " of the job did not take")) return fail("weft_finalize");
     }
@@ -102,6 +133,10 @@ bool freeze(const std::string& mode) {
     // It learns that the others have given it up, at the latest from its second call.
     weft_status status = WEFT_OK;
     while (status == WEFT_OK) status = block(mode);
+    // Over tcp, what it does not take in time is lost when those that leave close their sockets.
+    if (mode == "finalize" && !is_shm() && status == WEFT_BROKEN_RANK) {
+        return detail_has("rank 0 of the job died or left") || fail("not told who left");
+    }
     if (status != WEFT_BROKEN_TIMEOUT) return fail("not told that it was given up");
     return detail_names(rank) || fail("not told who was given up");
 }
@@ -112,6 +147,7 @@ int main(int argc, char** argv) {
     if (argc != 3) return 1;
     const std::string mode = argv[1];
     setenv("WEFT_ENGINE", argv[2], 1);
+    block_ready();
     if (weft_init() != WEFT_OK) return !fail("weft_init");
     int ranks = 0;
     weft_comm_rank(weft_comm_world(), &rank);
@@ -124,10 +160,8 @@ int main(int argc, char** argv) {
     weft_iallgather(&own, pids.data(), 1, WEFT_INT32, weft_comm_world(), &told);
     if (wait_patiently(&told) != WEFT_OK) return !fail("iallgather");
     if (rank != frozen) await_stop(pids[static_cast<std::size_t>(frozen)]);
-    const bool good = rank == frozen
-                          ? freeze(mode)
-                          : survive(mode, frozen, pids[static_cast<std::size_t>(frozen)]);
-    if (!good) return 1;
+    if (!(rank == frozen ? freeze(mode) : survive(mode, frozen, pids))) return 1;
+    if (!weft_is_initialized()) return 0;
     weft_status left = WEFT_TIMED_OUT;
     while (left == WEFT_TIMED_OUT) left = weft_finalize();
     return left == WEFT_OK ? 0 : !fail("weft_finalize");

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <tuple>
 
+#include "support/surroundings.h"
 #include "tools/process.h"
 
 namespace weft::test {
@@ -11,24 +11,22 @@ namespace {
 
 const std::string build = WEFT_BUILD_DIR;
 
-class Frozen : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
-INSTANTIATE_TEST_SUITE_P(CallAndEngine, Frozen,
-                         testing::Combine(testing::Values("wait", "collective", "constructor",
-                                                          "finalize"),
-                                          testing::Values("manual", "thread")));
-
-TEST_P(Frozen, RankIsNamedWhenTheTimeHasPassed) {
-    const auto [mode, engine] = GetParam();
-    for (int ranks : {2, 3}) {
-        if (ranks > 2 && std::string(mode) != "collective") continue;
-        std::string command = "WEFT_TIMEOUT=0.5 " + build + "/weft run --timeout 60 -n " +
-                              std::to_string(ranks) + " " + build + "/tests/fault/frozen_program " +
-                              mode + " " + engine;
-        Process job(command);
-        job.finish();
-        EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.out << job.err;
+class Frozen : public Everywhere {
+  protected:
+    static void expect(const std::string& mode, std::initializer_list<int> ranks) {
+        for (int n : ranks) {
+            expect_success(
+                where().command({n, "tests/fault/frozen_program " + mode + " " + engine(),
+                                 "WEFT_TIMEOUT=0.5 WEFT_PEER_TIMEOUT=2"}));
+        }
     }
-}
+};
+INSTANTIATE_TEST_SUITE_P(Jobs, Frozen, Everywhere::all(), Everywhere::name_of);
+
+TEST_P(Frozen, RankIsNamedByAWait) { expect("wait", {2, 3}); }
+TEST_P(Frozen, RankIsNamedByABlockingCollective) { expect("collective", {2, 3}); }
+TEST_P(Frozen, RankIsNamedByAConstructor) { expect("constructor", {2}); }
+TEST_P(Frozen, RankIsNamedByFinalize) { expect("finalize", {2}); }
 
 TEST(Timeout, ThatIsMalformedIsRefused) {
     for (const char* text : {"0", "soon", "-1", "\"\""}) {

@@ -3,24 +3,34 @@
 
 #include <filesystem>
 #include <string>
+#include <tuple>
 
+#include "support/surroundings.h"
 #include "tools/process.h"
 
 namespace weft::test {
 namespace {
 
-class Killed : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Engine, Killed, testing::Values("manual", "thread", "tests"));
+// How the ranks wait: with either engine, or with calls of weft_test alone.
+class Killed : public testing::TestWithParam<std::tuple<Surroundings, const char*>> {};
+INSTANTIATE_TEST_SUITE_P(Jobs, Killed,
+                         testing::Combine(testing::ValuesIn(surroundings()),
+                                          testing::Values("manual", "thread", "tests")),
+                         Everywhere::name_of);
 
 TEST_P(Killed, RankIsNamedByAllOthers) {
-    const std::string build = WEFT_BUILD_DIR;
+    const auto& [where, way] = GetParam();
+    if (!where.absence().empty()) GTEST_SKIP() << where.absence();
     const std::string file = testing::TempDir() + "weft_killed_" + std::to_string(getpid());
-    for (int seed = 0; seed < 24; ++seed) {
+    const int seeds = runs_all() ? 200 : where.usual_ranks == 0 ? 24 : 6;
+    for (int seed = 0; seed < seeds; ++seed) {
         int ranks = 2 + seed % 3;
         int victim = seed / 3 % ranks;
-        std::string command = build + "/weft run --timeout 30 -n " + std::to_string(ranks) + " " +
-                              build + "/tests/fault/kill_program " + std::to_string(victim) + " " +
-                              GetParam() + " " + std::to_string(seed) + " " + file;
+        const std::string command =
+            where.command({.ranks = ranks,
+                           .program = "tests/fault/kill_program " + std::to_string(victim) + " " +
+                                      way + " " + std::to_string(seed) + " " + file,
+                           .options = "--timeout 30"});
         Process job(command);
         job.finish();
         // The launcher answers with the victim's status; what the others saw they say themselves.

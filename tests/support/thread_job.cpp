@@ -1,5 +1,6 @@
 #include "support/thread_job.h"
 
+#include <algorithm>
 #include <thread>
 
 namespace weft::test {
@@ -102,19 +103,71 @@ weft_status ThreadRank::wait(weft_request* request) {
     });
 }
 
-ThreadJob::ThreadJob(Rank ranks, Options options) : ends_(ranks, options.settings) {
+ThreadJob::ThreadJob(Rank ranks, Options options) {
+    if (options.over != Over::tcp) shm_.emplace(ranks, options.settings);
+#if WEFT_HAS_TCP
+    std::optional<TcpRanks> tcp;
+    if (options.over != Over::shm) tcp.emplace(ranks, options.tcp);
+#endif
     for (Rank rank = 0; rank < ranks; ++rank) {
         Process::Parts parts;
         parts.rank = rank;
         parts.ranks = ranks;
-        parts.transports.push_back(ends_.take(rank));
-        parts.routes.assign(static_cast<std::size_t>(ranks), parts.transports[0].get());
+        parts.routes.resize(static_cast<std::size_t>(ranks));
+        if (shm_) {
+            parts.transports.push_back(shm_->take(rank));
+            std::ranges::fill(parts.routes, parts.transports.back().get());
+        }
+#if WEFT_HAS_TCP
+        if (tcp) {
+            tcp_.push_back(&tcp->at(rank));
+            parts.transports.push_back(tcp->take(rank));
+            for (Rank peer = 0; peer < ranks; ++peer) {
+                const bool is_near = shm_ && peer % 2 == rank % 2;
+                if (!is_near) parts.routes[static_cast<std::size_t>(peer)] = tcp_.back();
+            }
+        }
+#endif
         parts.selector = options.selector;
         parts.checks_calls = options.checks_calls;
         parts.engine = {.kind = options.engine, .may_spin = options.may_spin};
         processes_.push_back(std::make_unique<Process>(std::move(parts)));
     }
     for (const auto& process : processes_) ranks_.emplace_back(*process);
+}
+
+void ThreadJob::kill(Rank rank) {
+    if (shm_) shm_->kill(rank);
+#if WEFT_HAS_TCP
+    if (tcp_.empty()) return;
+    Engine::Hold hold(at(rank).process().engine());
+    tcp_[static_cast<std::size_t>(rank)]->hang_up();
+#endif
+}
+
+void ThreadJob::connect() {
+#if WEFT_HAS_TCP
+    const auto count = static_cast<Rank>(tcp_.size());
+    std::vector<std::uint64_t> wanted(tcp_.size());
+    for (Rank low = 0; low < count; ++low) {
+        for (Rank high = low + 1; high < count; ++high) {
+            if (at(low).process().route(high) != tcp_[static_cast<std::size_t>(low)]) continue;
+            Engine::Hold hold(at(low).process().engine());
+            tcp_[static_cast<std::size_t>(low)]->open(high);
+            ++wanted[static_cast<std::size_t>(low)];
+            ++wanted[static_cast<std::size_t>(high)];
+        }
+    }
+    for (bool all = false; !all;) {
+        all = true;
+        for (Rank rank = 0; rank < count; ++rank) {
+            const auto r = static_cast<std::size_t>(rank);
+            Engine::Hold hold(at(rank).process().engine());
+            tcp_[r]->poll({});
+            all &= tcp_[r]->counters().connections == wanted[r];
+        }
+    }
+#endif
 }
 
 void ThreadJob::run(const std::function<void(ThreadRank&)>& body) {

@@ -1,16 +1,24 @@
-// A job whose ranks are threads of this process, over one shared mapping, each with a process
-// object and a progress engine of its own: ThreadSanitizer sees everything between them.
+// A job whose ranks are threads of this process, over one shared mapping and over loopback, each with
+// a process object and a progress engine of its own: ThreadSanitizer sees everything between them.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "communicator/process.h"
 #include "communicator/request_list.h"
 #include "conformance/shm_world.h"
+#if WEFT_HAS_TCP
+#include "conformance/tcp_world.h"
+#endif
+#include "support/surroundings.h"
 #include "weft/request.h"
 
 namespace weft::test {
@@ -65,22 +73,55 @@ class ThreadJob {
         Selector selector{};
         bool checks_calls = false;
         shm::Settings settings = shm::Settings::defaults(4);
+        Over over = Over::shm;
+#if WEFT_HAS_TCP
+        tcp::Settings tcp{.interfaces = "127.0.0.1"};
+#endif
     };
 
     ThreadJob(Rank ranks, Options options);
 
     ThreadRank& at(Rank rank) { return ranks_[static_cast<std::size_t>(rank)]; }
 
+    // Connects all ranks: from then on a message of a rank that nobody drives is on its way when it
+    // is posted, as over shared memory.
+    void connect();
+
     // Runs `body` on every rank, each in a thread of its own, and joins them.
     void run(const std::function<void(ThreadRank&)>& body);
 
     // To the others it looks as if the rank's process had ended; it does nothing any more.
-    void kill(Rank rank) { ends_.kill(rank); }
+    void kill(Rank rank);
 
   private:
-    ShmRanks ends_;
+    std::optional<ShmRanks> shm_;
+#if WEFT_HAS_TCP
+    std::vector<TcpTransport*> tcp_;  // by rank; empty: none
+#endif
     std::vector<std::unique_ptr<Process>> processes_;
     std::vector<ThreadRank> ranks_;
+};
+
+// A suite of tests that hold over every way between threads and with some engines.
+class EveryThreadJob : public testing::TestWithParam<std::tuple<Over, EngineKind>> {
+  public:
+    template <class... Engines>
+    static auto with_engines(Engines... engines) {
+        return testing::Combine(testing::ValuesIn(ways_between_threads()),
+                                testing::Values(engines...));
+    }
+    static std::string name(const testing::TestParamInfo<ParamType>& test) {
+        const auto [over, engine] = test.param;
+        return std::string(name_of(over)) + (engine == EngineKind::manual   ? "_manual"
+                                             : engine == EngineKind::thread ? "_thread"
+                                                                            : "_thread_poll");
+    }
+
+  protected:
+    static ThreadJob::Options job_options(bool may_spin = true) {
+        const auto [over, engine] = GetParam();
+        return {.engine = engine, .may_spin = may_spin, .over = over};
+    }
 };
 
 }  // namespace weft::test

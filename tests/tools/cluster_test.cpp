@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include "tests/support/surroundings.h"
 #include "tests/tools/process.h"
 
 namespace weft::test {
@@ -12,16 +13,6 @@ const std::string sbin = "PATH=$PATH:/usr/sbin:/sbin; ";
 const std::string as_nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups ";
 
 enum class User { root, other };
-
-// Why this machine cannot have what the nodes are made of; empty: it can. Not asked of weft.
-std::string missing(const std::string& unshare) {
-    if (!std::filesystem::exists("/proc/sys/net/ipv6")) return "no IPv6 on this machine";
-    const Finished tried = run(
-        sbin + unshare +
-        "--net sh -c 'ip link add end0 type veth peer name end1 && ip link add br0 type bridge && "
-        "tc qdisc add dev end0 root tbf rate 1gbit burst 128kb latency 50ms'");
-    return tried.status == 0 ? "" : "no emulated clusters on this machine: " + tried.err;
-}
 
 // The state of a process, as ps shows it; ' ' when there is none.
 char state(pid_t pid) {
@@ -68,7 +59,10 @@ class Cluster : public ::testing::TestWithParam<User> {
             }
         }
         if (GetParam() == User::other) unshare_ += "--user --map-root-user ";
-        const std::string problem = missing(user_ + unshare_);
+        if (!std::filesystem::exists("/proc/sys/net/ipv6")) {
+            GTEST_SKIP() << "no IPv6 on this machine";
+        }
+        const std::string problem = absence_of_nodes(user_ + unshare_);
         if (!problem.empty()) GTEST_SKIP() << problem;
         run("chmod 777 " + (folder_ / ""));
     }

@@ -1,6 +1,7 @@
 #include "support/random/jobs.h"
 
 #include <memory>
+#include <optional>
 
 #include "base/clock.h"
 #include "support/random/process_calls.h"
@@ -8,6 +9,7 @@
 #include "support/random/settings.h"
 #include "support/random/sim_job.h"
 #include "support/random/watchdog.h"
+#include "support/surroundings.h"
 #include "support/thread_job.h"
 #include "tools/process.h"
 
@@ -17,14 +19,28 @@ namespace {
 constexpr std::int64_t shrink_ns = 20'000'000'000;
 constexpr int patience_s = 25;  // without a step of any rank
 
-Outcome run_threads(const Case& c, Plant plant) {
+// What the threads of a case run over; nothing: it is not one of threads.
+std::optional<Over> over(const Case& c) {
+    for (Over way : ways_between_threads()) {
+        const std::string suffix = way == Over::shm ? "" : std::string("_") + name_of(way);
+        if (c.transport == "threads" + suffix) return way;
+    }
+    return std::nullopt;
+}
+
+Outcome run_threads(const Case& c, Plant plant, Over way) {
     const Program program = generate(c);
     const Settings settings = Settings::of(c);
-    ThreadJob job(c.ranks, {.engine = settings.engine,
-                            .may_spin = c.ranks <= 2,
-                            .selector = settings.selector(),
-                            .checks_calls = settings.checks_calls,
-                            .settings = settings.of_shm(c.ranks)});
+    ThreadJob::Options job_options{.engine = settings.engine,
+                                   .may_spin = c.ranks <= 2,
+                                   .selector = settings.selector(),
+                                   .checks_calls = settings.checks_calls,
+                                   .settings = settings.of_shm(c.ranks),
+                                   .over = way};
+#if WEFT_HAS_TCP
+    job_options.tcp = settings.of_tcp();
+#endif
+    ThreadJob job(c.ranks, std::move(job_options));
     std::map<BarrierName, std::atomic<int>> entered = barriers_of(program, c.ranks);
     const RunOptions options{.algorithms_forced = !settings.forced.empty(),
                              .may_poll = c.ranks <= 2,
@@ -61,11 +77,13 @@ Outcome run_threads(const Case& c, Plant plant) {
 }
 
 Outcome run_processes(const Case& c, Plant plant, int patience) {
-    const std::string build = WEFT_BUILD_DIR;
-    weft::test::Process job(Settings::of(c).environment() + " " + build +
-                            "/weft run --timeout 55 -n " + std::to_string(c.ranks) + " " + build +
-                            "/tests/conformance/random_program '" + c.text() + "' " +
-                            std::to_string(patience) + (plant == Plant::operation ? " plant" : ""));
+    weft::test::Process job(surroundings(c.transport)
+                                .command({.ranks = c.ranks,
+                                          .program = "tests/conformance/random_program '" +
+                                                     c.text() + "' " + std::to_string(patience) +
+                                                     (plant == Plant::operation ? " plant" : ""),
+                                          .settings = Settings::of(c).environment(),
+                                          .options = "--timeout 55"}));
     job.finish();
     Outcome outcome{"", operations_of(generate(c)), 0};
     if (job.status == 0) return outcome;
@@ -76,7 +94,7 @@ Outcome run_processes(const Case& c, Plant plant, int patience) {
 
 Outcome run_once(const Case& c, Plant plant, int patience) {
     if (c.transport == "sim") return run_simulated(c, plant);
-    if (c.transport == "threads") return run_threads(c, plant);
+    if (const std::optional<Over> way = over(c)) return run_threads(c, plant, *way);
     return run_processes(c, plant, patience);
 }
 

@@ -1,5 +1,5 @@
-// Whole random programs: on simulated ranks, on ranks that are threads over shared memory, and on
-// processes that `weft run` starts.
+// Whole random programs: on simulated ranks, on ranks that are threads, and on processes that
+// `weft run` starts.
 #pragma once
 
 #include <string>

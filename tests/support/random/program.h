@@ -24,7 +24,9 @@ namespace weft::test::random {
 // What a failure prints and WEFT_CASE repeats: "sim p=3 seed=0x2a operations=60 bytes_max=300000
 // keep=1,5-7" (of the steps only these; without it all).
 struct Case {
-    std::string transport = "sim";  // sim, threads (over shm) or shm (processes)
+    // sim; threads, threads_tcp or threads_mixed (support/thread_job.h); or where processes run
+    // (support/surroundings.h): shm, tcp, ...
+    std::string transport = "sim";
     int ranks = 2;
     std::uint64_t seed = 0;
     int operations = 60;

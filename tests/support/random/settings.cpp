@@ -36,6 +36,7 @@ Settings Settings::of(const Case& c) {
     // Now and then no message is sent at once, or every one that can be.
     if (random.one_in(3)) settings.rendezvous_bytes = random.one_in(2) ? 0 : 1 << 30;
     settings.checks_calls = random.one_in(4);
+    if (random.one_in(3)) settings.connections = static_cast<std::uint32_t>(2 + random.below(2));
     return settings;
 }
 
@@ -56,12 +57,21 @@ shm::Settings Settings::of_shm(int ranks) const {
     return result;
 }
 
+#if WEFT_HAS_TCP
+tcp::Settings Settings::of_tcp() const {
+    tcp::Settings result{.interfaces = "127.0.0.1", .connections = connections};
+    result.whole_below = rendezvous_bytes.value_or(result.whole_below);
+    return result;
+}
+#endif
+
 std::string Settings::environment() const {
     std::string text = engine == EngineKind::manual ? "WEFT_ENGINE=manual" : "WEFT_ENGINE=thread";
     for (const auto& [collective, name] : forced) {
         text += " " + setting_of(algorithm::family_of(collective)) + "=" + name;
     }
     if (ring_bytes) text += " WEFT_SHM_RING=" + std::to_string(*ring_bytes);
+    if (connections > 1) text += " WEFT_CONNECTIONS=" + std::to_string(connections);
     if (checks_calls) text += " WEFT_CHECK=1";
     if (rendezvous_bytes) text += " WEFT_RENDEZVOUS=" + std::to_string(*rendezvous_bytes);
     if (large == shm::LargeMethod::ring) text += " WEFT_SHM_LARGE=ring";

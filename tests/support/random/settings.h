@@ -1,5 +1,5 @@
 // The settings that the seed of a random program chooses: forced algorithms, engines, and ways
-// through shared memory.
+// through shared memory and over tcp.
 #pragma once
 
 #include <optional>
@@ -11,6 +11,9 @@
 #include "select/select.h"
 #include "support/random/program.h"
 #include "transport/shm/settings.h"
+#if WEFT_HAS_TCP
+#include "transport/tcp/settings.h"
+#endif
 
 namespace weft::test::random {
 
@@ -19,6 +22,7 @@ struct Settings {
     EngineKind engine = EngineKind::thread;
     std::optional<std::size_t> ring_bytes;
     std::optional<std::size_t> rendezvous_bytes;
+    std::uint32_t connections = 1;  // of each pair
     bool checks_calls = false;
     shm::LargeMethod large = shm::LargeMethod::by_table;
 
@@ -26,6 +30,9 @@ struct Settings {
 
     Selector selector() const;
     shm::Settings of_shm(int ranks) const;
+#if WEFT_HAS_TCP
+    tcp::Settings of_tcp() const;
+#endif
     // For processes: "WEFT_ENGINE=manual WEFT_ALGORITHM_BCAST=chain:segment=512,window=2"
     std::string environment() const;
 };

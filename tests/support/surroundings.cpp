@@ -1,0 +1,88 @@
+#include "support/surroundings.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/assert.h"
+#include "tools/process.h"
+
+namespace weft::test {
+namespace {
+
+// iproute2 is not in every user's PATH.
+const std::string sbin = "PATH=$PATH:/usr/sbin:/sbin ";
+
+}  // namespace
+
+const std::vector<Surroundings>& surroundings() {
+    static const std::vector<Surroundings> table = {
+        {"shm", "WEFT_TRANSPORT=shm", false, 0},
+#if WEFT_HAS_TCP
+        {"tcp", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo", false, 3},
+        {"tcp_ipv6", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=::1", false, 2},
+        {"mixed", "WEFT_TRANSPORT=auto", true, 4},
+#endif
+    };
+    return table;
+}
+
+const Surroundings& surroundings(const std::string& name) {
+    const auto place = std::ranges::find(surroundings(), name, &Surroundings::name);
+    WEFT_ASSERT(place != surroundings().end());
+    return *place;
+}
+
+std::string Surroundings::command(const Job& job) const {
+    const std::string build = WEFT_BUILD_DIR;
+    const std::string nodes = has_nodes ? " --nodes " + std::to_string(std::min(2, job.ranks)) : "";
+    return (has_nodes ? sbin : "") + settings + " " + job.settings + " " + build + "/weft run " +
+           job.options + nodes + " -n " + std::to_string(job.ranks) + " " + build + "/" +
+           job.program;
+}
+
+std::vector<int> Surroundings::some_of(std::initializer_list<int> ranks) const {
+    if (usual_ranks == 0 || runs_all()) return ranks;
+    const bool is_one = std::ranges::find(ranks, usual_ranks) != ranks.end();
+    return {is_one ? usual_ranks : *(ranks.end() - 1)};
+}
+
+std::string Surroundings::absence() const {
+    if (std::string(name) == "tcp_ipv6" && !std::filesystem::exists("/proc/sys/net/ipv6")) {
+        return "no IPv6 on this machine";
+    }
+    if (!has_nodes) return "";
+    static const std::string nodes =
+        absence_of_nodes(geteuid() == 0 ? "unshare " : "unshare --user --map-root-user ");
+    return nodes;
+}
+
+bool runs_all() { return std::getenv("WEFT_TEST_ALL") != nullptr; }
+
+void expect_success(const std::string& command) {
+    Process job(command);
+    job.finish();
+    EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.out << job.err;
+}
+
+std::string absence_of_nodes(const std::string& unshare) {
+    const Finished tried = run(
+        "PATH=$PATH:/usr/sbin:/sbin; " + unshare +
+        "--net sh -c 'ip link add end0 type veth peer name end1 && ip link add br0 type bridge && "
+        "tc qdisc add dev end0 root tbf rate 1gbit burst 128kb latency 50ms'");
+    return tried.status == 0 ? "" : "no emulated clusters on this machine: " + tried.err;
+}
+
+std::vector<Over> ways_between_threads() {
+#if WEFT_HAS_TCP
+    return {Over::shm, Over::tcp, Over::mixed};
+#else
+    return {Over::shm};
+#endif
+}
+
+const char* name_of(Over over) {
+    return over == Over::shm ? "shm" : over == Over::tcp ? "tcp" : "mixed";
+}
+
+}  // namespace weft::test

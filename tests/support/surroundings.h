@@ -1,0 +1,91 @@
+// What the ranks of a job run on, for tests of what must hold everywhere: one table for ranks that are
+// processes, one for ranks that are threads of the test (thread_job.h).
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <ostream>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace weft::test {
+
+// --- Processes -----------------------------------------------------------------------------------
+
+struct Surroundings {
+    const char* name;
+    const char* settings;  // of the environment
+    bool has_nodes;        // two, emulated: shm within a node, tcp between them
+    int usual_ranks;       // tried outside of a run of all tests; 0: all
+
+    // Runs `program`, a path in the build with its arguments.
+    struct Job {
+        int ranks;
+        std::string program;
+        std::string settings{};  // further ones
+        std::string options = "--timeout 60";
+    };
+    std::string command(const Job& job) const;
+
+    // Which of these numbers of ranks are tried: elsewhere than on shm all of them only in a run of
+    // all tests, else one.
+    std::vector<int> some_of(std::initializer_list<int> ranks) const;
+
+    // Why this machine cannot have them; empty: it can.
+    std::string absence() const;
+};
+
+// Shared memory alone; tcp over loopback; the same with IPv6; both.
+const std::vector<Surroundings>& surroundings();
+
+const Surroundings& surroundings(const std::string& name);
+
+inline void PrintTo(const Surroundings& where, std::ostream* out) { *out << where.name; }
+
+// In a run of all tests what takes long is tried as well.
+bool runs_all();
+
+// The command ends with status 0.
+void expect_success(const std::string& command);
+
+// Why there can be no emulated nodes; empty: there can. Asked of the kernel and iproute2, not of
+// weft. `unshare`: that program with its options, but --net.
+std::string absence_of_nodes(const std::string& unshare);
+
+// A suite of tests that hold in all surroundings and with both engines:
+//   INSTANTIATE_TEST_SUITE_P(Jobs, Suite, Everywhere::all(), Everywhere::name_of);
+class Everywhere : public testing::TestWithParam<std::tuple<Surroundings, const char*>> {
+  public:
+    static auto all() {
+        return testing::Combine(testing::ValuesIn(surroundings()),
+                                testing::Values("manual", "thread"));
+    }
+    static std::string name_of(const testing::TestParamInfo<ParamType>& test) {
+        return std::string(std::get<0>(test.param).name) + "_" + std::get<1>(test.param);
+    }
+
+  protected:
+    void SetUp() override {
+        if (const std::string absence = where().absence(); !absence.empty()) {
+            GTEST_SKIP() << absence;
+        }
+    }
+    static const Surroundings& where() { return std::get<0>(GetParam()); }
+    static std::string engine() { return std::get<1>(GetParam()); }
+};
+
+// --- Threads -------------------------------------------------------------------------------------
+
+// mixed: shm between even ranks and between odd ones, else tcp
+enum class Over : std::uint8_t { shm, tcp, mixed };
+
+std::vector<Over> ways_between_threads();
+
+const char* name_of(Over over);
+
+inline void PrintTo(Over over, std::ostream* out) { *out << name_of(over); }
+
+}  // namespace weft::test
