@@ -1,0 +1,26 @@
+// A cut link ends the operations on both of its sides, soon after WEFT_PEER_TIMEOUT.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/surroundings.h"
+#include "tools/process.h"
+
+namespace weft::test {
+namespace {
+
+class Cut : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Engine, Cut, testing::Values("manual", "thread"));
+
+TEST_P(Cut, LinkIsToldOnBothSides) {
+    const Surroundings& where = surroundings("mixed");
+    if (!where.absence().empty()) GTEST_SKIP() << where.absence();
+    for (int ranks : {2, 3, 4}) {
+        expect_success(
+            where.command({ranks, std::string("tests/fault/cut_program ") + GetParam() + " 12",
+                           "WEFT_PEER_TIMEOUT=2"}));
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
