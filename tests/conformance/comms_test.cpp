@@ -60,5 +60,27 @@ TEST_P(Comms, AreMadeAndUsedByThreadsAtTheSameTime) {
     }
 }
 
+#if WEFT_HAS_TCP
+// Several connections of each pair, over one interface and over two.
+TEST(CommsOverConnections, CarryAllCollectives) {
+    for (const char* connections : {"1", "3"}) {
+        expect_success(surroundings("tcp").command(
+            {4, "tests/conformance/comms_program thread all_collectives",
+             std::string("WEFT_CONNECTIONS=") + connections}));
+    }
+    const Surroundings& mixed = surroundings("mixed");
+    if (!mixed.absence().empty()) GTEST_SKIP() << mixed.absence();
+    for (const char* settings : {"", "WEFT_CONNECTIONS=1", "WEFT_CONNECTIONS=3"}) {
+        for (const char* name : {"all_collectives", "interleaved"}) {
+            expect_success(mixed.command(
+                {.ranks = 4,
+                 .program = std::string("tests/conformance/comms_program thread ") + name,
+                 .settings = std::string("WEFT_INTERFACES=eth0,eth1 ") + settings,
+                 .options = "--timeout 60 --links 2"}));
+        }
+    }
+}
+#endif
+
 }  // namespace
 }  // namespace weft::test

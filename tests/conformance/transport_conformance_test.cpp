@@ -131,6 +131,65 @@ TEST_P(TransportConformance, UnreceivedMessageHoldsUpItsOwnLaneOnly) {
     });
 }
 
+// More than a receiver puts aside for one peer: what is too much waits at its sender.
+TEST_P(TransportConformance, ManyEarlyMessagesWaitForTheirReceives) {
+    for_seeds(2, [](std::uint64_t seed) {
+        constexpr std::uint32_t lanes = 5;
+        constexpr std::size_t messages = 3000;
+        constexpr std::size_t bytes = 900;
+        Traffic traffic(GetParam(), 2, seed);
+        for (std::size_t i = 0; i < messages; ++i) {
+            const auto stream = static_cast<std::uint32_t>(i % lanes);
+            traffic.send(0, lane(1, stream), pattern(bytes, i));
+        }
+        traffic.settle();
+        std::vector<Traffic::Post*> received;
+        for (std::size_t i = 0; i < messages; ++i) {
+            const auto stream = static_cast<std::uint32_t>(i % lanes);
+            received.push_back(&traffic.recv(1, lane(0, stream), bytes));
+        }
+        ASSERT_TRUE(traffic.finish());
+        for (std::size_t i = 0; i < messages; ++i) {
+            ASSERT_TRUE(is_equal(*received[i], pattern(bytes, i))) << "message " << i;
+        }
+    });
+}
+
+TEST_P(TransportConformance, ThousandLanesAreKeptApart) {
+    for_seeds(2, [](std::uint64_t seed) {
+        constexpr std::uint32_t lanes = 1000;
+        Traffic traffic(GetParam(), 2, seed);
+        Prng random(seed);
+        auto bytes_of = [](std::uint32_t i) { return i % 100 == 0 ? 20 * KiB : i % 7 * 50; };
+        std::vector<std::uint32_t> order(lanes);
+        for (std::uint32_t i = 0; i < lanes; ++i) order[i] = i;
+        auto shuffle = [&] {
+            for (std::size_t i = lanes; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+        };
+        std::vector<std::pair<Traffic::Post*, std::uint32_t>> received;
+        auto receive = [&](Rank to) {
+            shuffle();
+            for (std::uint32_t i : order) {
+                received.push_back(
+                    {&traffic.recv(to, lane(1 - to, i / 10, 1 + i % 10), bytes_of(i)), i});
+            }
+        };
+        receive(0);
+        for (Rank from : {0, 1}) {
+            shuffle();
+            for (std::uint32_t i : order) {
+                traffic.send(from, lane(1 - from, i / 10, 1 + i % 10), pattern(bytes_of(i), i));
+            }
+        }
+        if (seed % 2 == 0) traffic.settle();
+        receive(1);
+        ASSERT_TRUE(traffic.finish());
+        for (auto [post, i] : received) {
+            ASSERT_TRUE(is_equal(*post, pattern(bytes_of(i), i))) << "lane " << i;
+        }
+    });
+}
+
 TEST_P(TransportConformance, EverybodySendsLargeBeforeReceiving) {
     for (Rank ranks = 2; ranks <= 5; ++ranks) {
         for_seeds(2, [&](std::uint64_t seed) {

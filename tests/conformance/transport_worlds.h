@@ -135,16 +135,24 @@ class TcpWorld final : public TransportWorld {
     TcpRanks ranks_;
 };
 
+// The ranks end one after the other: who has bytes for one that does not read waits in vain.
+inline constexpr std::int64_t tcp_world_timeout_ns = 500'000'000;
+
 inline std::unique_ptr<TransportWorld> make_tcp_world(Rank ranks, std::uint64_t) {
-    return std::make_unique<TcpWorld>(ranks, tcp::Settings{.interfaces = "127.0.0.1"});
+    return std::make_unique<TcpWorld>(
+        ranks, tcp::Settings{.interfaces = "127.0.0.1", .peer_timeout_ns = tcp_world_timeout_ns});
 }
 inline std::unique_ptr<TransportWorld> make_tcp_ipv6_world(Rank ranks, std::uint64_t) {
-    return std::make_unique<TcpWorld>(ranks, tcp::Settings{.interfaces = "::1"});
+    return std::make_unique<TcpWorld>(
+        ranks, tcp::Settings{.interfaces = "::1", .peer_timeout_ns = tcp_world_timeout_ns});
 }
 // Several connections a pair, and nearly everything waits for its receive.
 inline std::unique_ptr<TransportWorld> make_tcp_lanes_world(Rank ranks, std::uint64_t) {
-    return std::make_unique<TcpWorld>(
-        ranks, tcp::Settings{.interfaces = "127.0.0.1", .connections = 3, .whole_below = 16});
+    return std::make_unique<TcpWorld>(ranks,
+                                      tcp::Settings{.interfaces = "127.0.0.1",
+                                                    .connections = 3,
+                                                    .whole_below = 16,
+                                                    .peer_timeout_ns = tcp_world_timeout_ns});
 }
 #endif
 
