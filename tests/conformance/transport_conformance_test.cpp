@@ -6,6 +6,7 @@
 #include <string>
 
 #include "conformance/transport_traffic.h"
+#include "support/surroundings.h"
 
 namespace weft::test {
 namespace {
@@ -27,6 +28,7 @@ class TransportConformance : public testing::TestWithParam<WorldFactory> {
     // Runs `body(seed)` for so many seeds; the first that fails ends it and is named.
     template <class Body>
     void for_seeds(std::uint64_t seeds, const Body& body) {
+        if (GetParam().is_slow && !runs_all()) seeds = std::max<std::uint64_t>(seeds / 6, 2);
         for (std::uint64_t seed = 1; seed <= seeds && !HasFailure(); ++seed) {
             SCOPED_TRACE("transport " + std::string(GetParam().name) + ", seed " +
                          std::to_string(seed));

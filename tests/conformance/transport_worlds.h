@@ -34,6 +34,7 @@ struct TransportWorld {
 struct WorldFactory {
     const char* name;
     std::unique_ptr<TransportWorld> (*make)(Rank ranks, std::uint64_t seed);
+    bool is_slow = false;  // a world takes milliseconds to be made and ended
 };
 
 inline void PrintTo(const WorldFactory& factory, std::ostream* out) { *out << factory.name; }
@@ -165,8 +166,8 @@ inline std::vector<WorldFactory> transport_worlds() {
             {"shm_ring", make_shm_world<shm::LargeMethod::ring>},
             {"shm_vm_readv", make_shm_world<shm::LargeMethod::vm_readv>},
 #if WEFT_HAS_TCP
-            {"tcp", make_tcp_world}, {"tcp_ipv6", make_tcp_ipv6_world},
-            {"tcp_lanes", make_tcp_lanes_world},
+            {"tcp", make_tcp_world, true}, {"tcp_ipv6", make_tcp_ipv6_world, true},
+            {"tcp_lanes", make_tcp_lanes_world, true},
 #endif
     };
 }
