@@ -13,7 +13,7 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Busy, testing::ValuesIn(surroundings()),
 TEST_P(Busy, RankIsNotTakenForDead) {
     const Surroundings& where = GetParam();
     if (!where.absence().empty()) GTEST_SKIP() << where.absence();
-    expect_success(where.command({2, "tests/fault/busy_program 3.5", "WEFT_PEER_TIMEOUT=1"}));
+    expect_success(where.command({2, "tests/fault/busy_program 2.5", "WEFT_PEER_TIMEOUT=1"}));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ INSTANTIATE_TEST_SUITE_P(Engine, Cut, testing::Values("manual", "thread"));
 TEST_P(Cut, LinkIsToldOnBothSides) {
     const Surroundings& where = surroundings("mixed");
     if (!where.absence().empty()) GTEST_SKIP() << where.absence();
-    for (int ranks : {2, 3, 4}) {
+    for (int ranks : where.some_of({2, 3, 4})) {
         expect_success(
             where.command({ranks, std::string("tests/fault/cut_program ") + GetParam() + " 12",
                            "WEFT_PEER_TIMEOUT=2"}));
