@@ -9,6 +9,7 @@
 #include <sys/timerfd.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/clock.h"
 
@@ -80,7 +81,22 @@ Status TcpTransport::open_descriptors() {
 }
 
 TcpTransport::~TcpTransport() {
-    if (!hung_up_) say_goodbye();
+    if (hung_up_) return;
+    forget_posts();
+    say_goodbye();
+}
+
+// Whoever posted has ended before: its buffers are not touched by what is still read and written.
+void TcpTransport::forget_posts() {
+    std::set<std::uint32_t> contexts;
+    for_each_channel([&](Channel& channel) {
+        auto note = [&](const auto& lane) {
+            if (!lane.posts.empty()) contexts.insert(StreamId::unpack(lane.stream).context);
+        };
+        channel.sends.for_each(note);
+        channel.receives.for_each(note);
+    });
+    for (const std::uint32_t context : contexts) abandon(context);
 }
 
 void TcpTransport::hang_up() {

@@ -132,6 +132,7 @@ class TcpTransport final : public Transport {
     void look_for_silent_peers();
     void lose(Peer& peer, weft_status how);
     void break_posts(Channel& channel);
+    void forget_posts();
     void tell_loss(Peer& peer);
     Posted refuse(Peer& peer, const Lane& lane, Token token);
     void expect(Channel& channel);
