@@ -97,9 +97,9 @@ std::uint64_t Engine::finished() {
 // Tells every transport who sleeps from now on. False: something has arrived, drive first.
 bool Engine::arm(Sleeper sleeper) {
     armed_ = sleeper;
-    is_rung_ = false;
     bool quiet = true;
     for (Transport* transport : transports_) quiet &= transport->arm(sleeper);
+    is_rung_ = !quiet;
     return quiet;
 }
 

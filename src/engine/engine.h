@@ -120,7 +120,7 @@ class Engine {
     std::atomic<int> contenders_{0};  // threads that wait for the lock: a spinning holder yields
 
     Sleeper armed_ = Sleeper::none;
-    bool is_rung_ = false;  // a doorbell has woken `armed_`: it must be armed anew to sleep again
+    bool is_rung_ = false;  // `armed_` was woken, or need not sleep: it must be armed anew to sleep
     bool leader_ = false;   // a program's thread drives inside wait()
     bool leader_sleeps_ = false;  // ... and sleeps on the transports
     int followers_ = 0;           // program's threads that wait for the leader

@@ -7,6 +7,9 @@ namespace {
 
 // Larger messages are worth waking up for: taking them in needs time.
 constexpr std::int64_t unattended_bytes_max = 4 * 1024;
+// Nor are these left to a wait: they would fill what lies between the ranks.
+constexpr std::int64_t unattended_bytes_of_all_max = 16 * 1024;
+constexpr std::uint32_t unattended_ops_max = 32;
 
 }  // namespace
 
@@ -39,12 +42,18 @@ void Run::find_urgent() {
     urgent_ops_ = outer_ops_;
     if (!repeats_.empty()) return;
     urgent_ops_ = 0;
+    std::int64_t unattended_bytes = 0;
     for (OpId op = ops; op-- > 0;) {
         const Op& o = schedule_.ops()[op];
         bool is_urgent = o.kind == OpKind::send || o.bytes > unattended_bytes_max;
         for (Edge edge : schedule_.after_completion(op)) is_urgent |= is_urgent_[edge.to];
         is_urgent_[op] = is_urgent;
         urgent_ops_ += is_urgent;
+        if (!is_urgent) unattended_bytes += o.bytes;
+    }
+    if (unattended_bytes > unattended_bytes_of_all_max || ops - urgent_ops_ > unattended_ops_max) {
+        is_urgent_.assign(ops, true);
+        urgent_ops_ = outer_ops_;
     }
 }
 

@@ -59,7 +59,8 @@ class Interfaces {
     // As the kernel lists them.
     std::optional<std::string> first(bool loopback) const {
         for (const ifaddrs* i = list_.get(); i; i = i->ifa_next) {
-            if (is_usable(*i) && ((i->ifa_flags & IFF_LOOPBACK) != 0) == loopback)
+            if (is_usable(*i) && (i->ifa_flags & IFF_RUNNING) != 0 &&
+                ((i->ifa_flags & IFF_LOOPBACK) != 0) == loopback)
                 return std::string(i->ifa_name);
         }
         return std::nullopt;

@@ -230,8 +230,8 @@ bool TcpTransport::take_frame(Wire& wire) {
             channel.credit_used -= std::min(channel.credit_used, frame.bytes);
             return true;
         case FrameKind::bye:
-            channel.peer.has_left = true;
-            lose(channel.peer, WEFT_BROKEN_RANK);
+            channel.has_left = true;
+            part_from(channel.peer);
             return true;
         case FrameKind::welcome: break;
     }

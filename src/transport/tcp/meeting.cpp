@@ -50,7 +50,9 @@ void set(int socket, int level, int option, int value) {
 
 // A connection over which nothing travels finds out that the other host is gone.
 void keep_alive(int socket, std::int64_t timeout_ns) {
-    const int timeout_s = static_cast<int>(std::max<std::int64_t>(timeout_ns / 1'000'000'000, 2));
+    constexpr std::int64_t timeout_max_s = 60'000;  // of the operating system
+    const int timeout_s =
+        static_cast<int>(std::clamp<std::int64_t>(timeout_ns / 1'000'000'000, 2, timeout_max_s));
     constexpr int probes = 5;
     set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
     set(socket, IPPROTO_TCP, TCP_KEEPIDLE, (timeout_s + 1) / 2);
@@ -94,6 +96,7 @@ Status TcpTransport::open_all(std::int64_t deadline_ns) {
         }
     }
     for (;;) {
+        look_around_ = true;
         (void)poll({});
         const Channel* missing = nullptr;
         for_each_channel([&](const Channel& channel) {
@@ -225,6 +228,9 @@ void TcpTransport::drop_slow_callers(std::int64_t now) {
             ++i;
             continue;
         }
+        // It is slow only if it is not this rank that has not looked for so long.
+        prove(wire);
+        if (wire.state != Wire::State::proving) continue;
         ++counters_.too_slow;
         close(wire);
     }
@@ -340,6 +346,7 @@ void TcpTransport::fail(Wire& wire, int error) {
         ++counters_.hung_up;
         return;
     }
+    if (was_up && channel->has_left) return part_from(channel->peer);
     // What the peer sends on decides, not a call that was not needed.
     if (!was_up && channel->out != nullptr) return;
     const bool has_ended = error == ECONNREFUSED || (was_up && is_gone(error));

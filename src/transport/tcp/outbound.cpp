@@ -38,8 +38,8 @@ Posted TcpTransport::post_send(const Lane& lane, Bytes data, Token token) {
     SendLane& queue = channel.sends.find(stream);
     // With completions waiting in the backlog, `done` might overtake one of this lane.
     const bool at_once = channel.out != nullptr && queue.posts.empty() && !channel.is_writing() &&
-                         channel.ready.empty() && backlog_.empty() &&
-                         takes_whole(channel, stream, data.size());
+                         channel.controls.size() < channel.frames_max && channel.ready.empty() &&
+                         backlog_.empty() && takes_whole(channel, stream, data.size());
     if (at_once) {
         channel.credit_used += credit_of(data.size());
         put_controls(channel);
@@ -204,9 +204,11 @@ void TcpTransport::write_frames(Channel& channel) {
         const ssize_t n = sendmsg(wire.fd.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0) {
             if (errno == EINTR) continue;
-            if (errno == EAGAIN) return watch_out(wire, true);
+            if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)
+                return watch_out(wire, true);
             // What the peer has sent before is read first; then the wire fails there.
             wire.write_error = errno;
+            (void)shutdown(wire.fd.get(), SHUT_RDWR);
             return watch_out(wire, false);
         }
         auto bytes = static_cast<std::uint64_t>(n);
@@ -226,6 +228,12 @@ void TcpTransport::abandon_sends(Channel& channel, std::uint32_t context) {
     auto is_of_context = [&](std::uint64_t stream) {
         return StreamId::unpack(stream).context == context;
     };
+    channel.sends.for_each([&](const SendLane& lane) {
+        // It was to be written, and never will.
+        if (is_of_context(lane.stream) && lane.front == SendLane::Front::ready &&
+            lane.front_is_whole && channel.writing != lane.stream)
+            channel.credit_used -= credit_of(lane.posts.first->bytes);
+    });
     channel.ready.remove_if(is_of_context);
     channel.controls.remove_if([&](const Frame& frame) {
         return frame.kind == FrameKind::announce && is_of_context(frame.stream);

@@ -49,8 +49,9 @@ struct Wire : Source {
     std::optional<Handshake> handshake;
     std::int64_t deadline_ns = 0;  // of the proof of who called us
     bool watches_out = false;
-    int wake_bytes = 1;   // so many must have come before a sleeper is woken
-    int write_error = 0;  // nothing can be written any more
+    int wake_bytes = 1;           // so many must have come before a sleeper is woken
+    std::int64_t unheard_ns = 0;  // since when what was sent is repeated in vain; 0: it is not
+    int write_error = 0;          // nothing can be written any more
 
     Frame::Header header;
     std::size_t header_bytes = 0;
@@ -71,6 +72,7 @@ struct Channel {
 
     Wire* out = nullptr;          // what we send on, when it is up
     Wire* in = nullptr;           // what the peer sends on
+    bool has_left = false;        // the peer has said that it sends nothing more on it
     Wire* calling = nullptr;      // our call, until it is up
     std::int64_t call_at_ns = 0;  // when to call again; 0: not planned
     int calls_failed = 0;         // one after the other
@@ -82,7 +84,8 @@ struct Channel {
     Fifo<std::uint64_t> ready;  // streams whose first send may go, taking turns
 
     // What is being written: headers of frames without payload, and at last one that may have some.
-    std::array<std::byte, 16 * Frame::header_bytes> head;
+    static constexpr std::size_t frames_max = 16;
+    std::array<std::byte, frames_max * Frame::header_bytes> head;
     std::size_t head_bytes = 0;
     std::size_t head_left = 0;
     std::uint64_t payload_left = 0;

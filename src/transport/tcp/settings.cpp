@@ -9,6 +9,12 @@
 #include "transport/common/rendezvous.h"
 
 namespace weft::tcp {
+namespace {
+
+// The operating system repeats a lost packet after 0.2 s.
+constexpr std::int64_t peer_timeout_min_ns = 100'000'000;
+
+}  // namespace
 
 Result<Settings> Settings::from_environment() {
     Settings s;
@@ -25,6 +31,9 @@ Result<Settings> Settings::from_environment() {
     const Setting timeout = seconds_setting("WEFT_PEER_TIMEOUT");
     if (!timeout.is_ok()) return timeout.status();
     if (*timeout) s.peer_timeout_ns = **timeout;
+    if (s.peer_timeout_ns < peer_timeout_min_ns)
+        return failure(WEFT_REFUSED_SETTING, "WEFT_PEER_TIMEOUT = '%s'; expected at least 0.1 s",
+                       getenv("WEFT_PEER_TIMEOUT"));
 
     const char* connect = getenv("WEFT_CONNECT");
     const std::string_view when = connect != nullptr ? connect : "need";

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -222,14 +223,14 @@ void TcpTransport::on_timer() {
         for (const auto& listener : listeners_)
             (void)watch(events_.get(), listener->fd.get(), EPOLLIN, listener.get());
     }
-    look_for_silent_peers();
+    look_for_silent_peers(now);
     if (!expecting_.empty()) plan_timer(now + settings_.peer_timeout_ns / 4);
 }
 
 // Whoever has not acknowledged anything for too long, although there is something to acknowledge,
 // is out of reach. A host whose program does not read answers all the same: it says that it has no
 // room. (A connection over which nothing is under way is kept alive by the operating system.)
-void TcpTransport::look_for_silent_peers() {
+void TcpTransport::look_for_silent_peers(std::int64_t now) {
     const auto timeout_ms = static_cast<std::uint64_t>(settings_.peer_timeout_ns / 1'000'000);
     for (std::size_t i = wires_.size(); i-- > 0;) {
         if (i >= wires_.size()) continue;
@@ -242,7 +243,14 @@ void TcpTransport::look_for_silent_peers() {
         if (getsockopt(wire.fd.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) continue;
         const bool unheard =
             info.tcpi_unacked > 0 ? info.tcpi_retransmits > 0 : info.tcpi_probes > 1;
-        if (unheard && info.tcpi_last_ack_recv > timeout_ms) fail(wire, ETIMEDOUT);
+        if (!unheard) {
+            wire.unheard_ns = 0;
+            continue;
+        }
+        // The acknowledgement may be old because nothing was sent.
+        if (wire.unheard_ns == 0) wire.unheard_ns = now;
+        const bool is_long = now - wire.unheard_ns >= settings_.peer_timeout_ns * 3 / 4;
+        if (is_long && info.tcpi_last_ack_recv > timeout_ms) fail(wire, ETIMEDOUT);
     }
 }
 
@@ -255,6 +263,13 @@ int TcpTransport::wait_fd(Sleeper sleeper) const {
 bool TcpTransport::arm(Sleeper sleeper) {
     write_put_off();
     const bool thread = sleeper == Sleeper::thread;
+    // What has come already is for who calls this, and still holds the lock that the thread needs:
+    // woken now it would stop at once, and the scheduler lets it wait for its next turn.
+    pollfd events{events_.get(), POLLIN, 0};
+    if (thread && !thread_armed_ && ::poll(&events, 1, 0) > 0) {
+        look_around_ = true;
+        return false;
+    }
     if (thread != thread_armed_) {
         thread_armed_ = thread;
         epoll_event event{};
@@ -285,6 +300,21 @@ void TcpTransport::sleep_until_worthwhile(Wire& wire) {
     if (worthwhile == wire.wake_bytes || wire.state == Wire::State::closed) return;
     wire.wake_bytes = worthwhile;
     (void)setsockopt(wire.fd.get(), SOL_SOCKET, SO_RCVLOWAT, &worthwhile, sizeof worthwhile);
+}
+
+// What is expected waits for a connection: both ends must answer for it to come about.
+bool TcpTransport::is_meeting() const {
+    return std::ranges::any_of(expecting_,
+                               [](const Channel* channel) { return channel->out == nullptr; });
+}
+
+// It leaves when it has said so on each connection: what it has sent on others comes first.
+void TcpTransport::part_from(Peer& peer) {
+    for (const auto& channel : peer.channels) {
+        if (channel && channel->in != nullptr && !channel->has_left) return;
+    }
+    peer.has_left = true;
+    lose(peer, WEFT_BROKEN_RANK);
 }
 
 // What the peer has sent still counts; nothing more will come.

@@ -78,7 +78,7 @@ class TcpTransport final : public Transport {
     bool arm(Sleeper sleeper) override;
     void acknowledge(Sleeper) override { look_around_ = true; }
     void wake_peers() override { write_put_off(); }
-    bool has_work() const override { return owing_ > 0 || !backlog_.empty(); }
+    bool has_work() const override { return owing_ > 0 || !backlog_.empty() || is_meeting(); }
     void list_owed(std::vector<Rank>& peers) const override;
     void abandon(std::uint32_t context) override;
     void admit(std::uint32_t context) override { contexts_.admit(context); }
@@ -129,8 +129,10 @@ class TcpTransport final : public Transport {
     void on_event(tcp::Source& source, std::uint32_t events);
     void on_timer();
     void plan_timer(std::int64_t at_ns);
-    void look_for_silent_peers();
+    bool is_meeting() const;
+    void look_for_silent_peers(std::int64_t now);
     void lose(Peer& peer, weft_status how);
+    void part_from(Peer& peer);
     void break_posts(Channel& channel);
     void forget_posts();
     void tell_loss(Peer& peer);
