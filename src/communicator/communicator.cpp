@@ -160,8 +160,8 @@ Status Communicator::broken_status(const std::string& what, const Failure& faile
                 return failure_of_rank(
                     failed.code, failed.rank,
                     "%s on %s: rank %d of the job called %s where rank %d called %s", what.c_str(),
-                    name_.c_str(), failed.rank, in_words(failed.call).c_str(),
-                    failed.expected_of, in_words(failed.expected_call).c_str());
+                    name_.c_str(), failed.rank, in_words(failed.call).c_str(), failed.expected_of,
+                    in_words(failed.expected_call).c_str());
             }
             return failure_of_rank(failed.code, failed.rank,
                                    "%s on %s: rank %d of the job sent %lld bytes where %lld were "
