@@ -75,7 +75,9 @@ std::string against_attainable(std::span<const Cell> cells, const OverlapOptions
         bool has_small = false;
         for (const Cell& cell : cells) {
             if (cell.engine.name != engine) continue;
-            if (cell.bytes >= large && (!worst || missed(cell) > missed(*worst))) worst = &cell;
+            if (cell.bytes >= large && cell.had_its_core() &&
+                (!worst || missed(cell) > missed(*worst)))
+                worst = &cell;
             if (cell.bytes > small) continue;
             has_small = true;
             late_us = std::max(late_us, cell.over_us());

@@ -54,6 +54,8 @@ struct Cell {
     double gain() const;
     // The same for a plain exchange: the share of the blocking time that its loss leaves. Median.
     double attainable_percent() const;
+    // A plain exchange of a large message leaves most of a core, unless somebody else takes it.
+    bool had_its_core() const { return attainable_percent() >= 25; }
     // Of each repetition: what the engine lost, the plain exchange lost, and the difference in
     // points.
     std::vector<double> overlaps_percent() const;

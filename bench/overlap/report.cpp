@@ -92,6 +92,7 @@ const char* verdict(const Cell& cell, const OverlapOptions& options) {
     const auto text = [](bool is_met) { return is_met ? "met" : "missed"; };
     if (cell.bytes <= 4 << 10) return text(cell.over_us() <= late_us);
     if (cell.bytes < 64 << 10) return "";
+    if (!cell.had_its_core()) return "core busy";
     const double bar = cell.bytes < 256 << 10 ? points_small : points;
     return text(median_lower_bound(cell.differences()) > bar);
 }
