@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "base/fd.h"
@@ -65,6 +69,28 @@ TEST(Interfaces, AreChosenWhenNoneIsNamed) {
     ASSERT_TRUE(addresses.is_ok()) << last_detail();
     EXPECT_EQ(addresses->size(), 1u);
     EXPECT_EQ(addresses->front().port(), 0);
+}
+
+// In a network of its own whose only interface beside the loopback one is up and does not run: as
+// one is for a moment after it was made.
+TEST(Interfaces, ThatDoNotRunYetAreChosenBeforeTheLoopbackOne) {
+    constexpr int not_permitted = 77;
+    const pid_t child = fork();
+    if (child == 0) {
+        if (unshare(CLONE_NEWNET) != 0 ||
+            std::system("PATH=$PATH:/sbin:/usr/sbin; ip link set lo up && "
+                        "ip link add v0 type veth peer name v1 && "
+                        "ip address add 10.9.9.1/24 dev v0 && ip link set v0 up") != 0)
+            _exit(not_permitted);
+        const Result<std::vector<Address>> addresses = addresses_of_interfaces("");
+        _exit(addresses.is_ok() && (*addresses).front().text() == "10.9.9.1:0" ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    if (WEXITSTATUS(status) == not_permitted)
+        GTEST_SKIP() << "this process may not make a network of its own, or there is no ip";
+    EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Interfaces, ThatAreNotThereAreRefusedByName) {

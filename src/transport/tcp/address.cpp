@@ -56,11 +56,10 @@ class Interfaces {
         return std::nullopt;
     }
 
-    // As the kernel lists them.
-    std::optional<std::string> first(bool loopback) const {
+    // As the kernel lists them; of those with all of these flags and none of the others.
+    std::optional<std::string> first(unsigned flags, unsigned not_flags) const {
         for (const ifaddrs* i = list_.get(); i; i = i->ifa_next) {
-            if (is_usable(*i) && (i->ifa_flags & IFF_RUNNING) != 0 &&
-                ((i->ifa_flags & IFF_LOOPBACK) != 0) == loopback)
+            if (is_usable(*i) && (i->ifa_flags & (flags | not_flags)) == flags)
                 return std::string(i->ifa_name);
         }
         return std::nullopt;
@@ -140,8 +139,10 @@ Result<std::vector<Address>> addresses_of_interfaces(const std::string& text) {
     const Interfaces interfaces;
     std::string words = text;
     if (words.empty()) {
-        std::optional<std::string> name = interfaces.first(false);
-        if (!name) name = interfaces.first(true);
+        std::optional<std::string> name = interfaces.first(IFF_RUNNING, IFF_LOOPBACK);
+        // An interface that was just made is up a little before it runs.
+        if (!name) name = interfaces.first(0, IFF_LOOPBACK);
+        if (!name) name = interfaces.first(IFF_LOOPBACK, 0);
         if (!name) return failure(WEFT_REFUSED_UNSUPPORTED, "no network interface is up");
         words = *name;
     }

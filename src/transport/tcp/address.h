@@ -28,8 +28,8 @@ struct Address {
 };
 
 // The addresses to be reached at, port 0, from names of interfaces and addresses separated by
-// commas: "eth0", "eth0:6" (its IPv6 address), "10.0.0.1", "::1". Empty: the first interface that is
-// up and not the loopback one, or else that one.
+// commas: "eth0", "eth0:6" (its IPv6 address), "10.0.0.1", "::1". Empty: the first interface that
+// runs and is not the loopback one, else the first that is up, else the loopback one.
 Result<std::vector<Address>> addresses_of_interfaces(const std::string& interfaces);
 
 }  // namespace weft::tcp
