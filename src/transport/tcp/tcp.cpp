@@ -136,6 +136,9 @@ void TcpTransport::tell(const Completion& completion, std::uint64_t stream) {
 void TcpTransport::expect(Channel& channel) {
     if (channel.expected++ > 0) return;
     expecting_.push_back(&channel);
+    // Nobody has looked at it meanwhile.
+    if (channel.in != nullptr) channel.in->unheard_ns = 0;
+    if (channel.out != nullptr) channel.out->unheard_ns = 0;
     if (timer_at_ns_ == 0) plan_timer(now_ns() + settings_.peer_timeout_ns / 4);
 }
 
