@@ -1,28 +1,16 @@
 // A rank computes for longer than WEFT_PEER_TIMEOUT while much is sent to it, without any call of the
 // library and with the manual engine: SECONDS. It is alive: everything must arrive.
-#include <time.h>
 #include <weft/weft.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <vector>
 
-namespace {
+#include "support/fault_program.h"
 
-int fail(int rank, const char* why) {
-    std::fprintf(stderr, "rank %d: %s; detail: %s\n", rank, why, weft_last_detail());
-    return 1;
-}
-
-double now_s() {
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
-
-}  // namespace
+using weft::test::fail;
+using weft::test::now_s;
 
 int main(int argc, char** argv) {
     if (argc != 2) return 1;

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 #include <weft/weft.h>
 
@@ -14,24 +13,18 @@
 #include <cstring>
 #include <string>
 
+#include "support/fault_program.h"
+
+using weft::test::fail;
+using weft::test::now_s;
+
 namespace {
 
 int file_of_death = -1;
 
-double now_s() {
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
-
 void die(int) {
     double now = now_s();
     if (write(file_of_death, &now, sizeof now) == sizeof now) kill(getpid(), SIGKILL);
-}
-
-int fail(int rank, const std::string& why) {
-    std::fprintf(stderr, "rank %d: %s; detail: %s\n", rank, why.c_str(), weft_last_detail());
-    return 1;
 }
 
 // Makes communicators until something fails.

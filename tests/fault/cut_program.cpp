@@ -1,6 +1,5 @@
 // The last node loses its link in the midst of collectives: ENGINE SECONDS. Every rank must learn it
 // from a status that names a rank on the other side of the cut, within so many seconds.
-#include <time.h>
 #include <unistd.h>
 #include <weft/weft.h>
 
@@ -11,27 +10,21 @@
 #include <string>
 #include <vector>
 
+#include "support/fault_program.h"
+
+using weft::test::fail;
+using weft::test::now_s;
+
 namespace {
 
 int rank = -1;
-
-int fail(const std::string& why) {
-    std::fprintf(stderr, "rank %d: %s; detail: %s\n", rank, why.c_str(), weft_last_detail());
-    return 1;
-}
-
-double now_s() {
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
 
 }  // namespace
 
 int main(int argc, char** argv) {
     if (argc != 3) return 1;
     setenv("WEFT_ENGINE", argv[1], 1);
-    if (weft_init() != WEFT_OK) return fail("weft_init");
+    if (weft_init() != WEFT_OK) return fail(rank, "weft_init");
     const weft_comm world = weft_comm_world();
     int ranks = 0;
     weft_comm_rank(world, &rank);
@@ -41,7 +34,7 @@ int main(int argc, char** argv) {
     gethostname(name, sizeof name - 1);
     std::vector<char> names(name_bytes * static_cast<std::size_t>(ranks));
     if (weft_allgather(name, names.data(), name_bytes, WEFT_BYTE, world) != WEFT_OK) {
-        return fail("weft_allgather");
+        return fail(rank, "weft_allgather");
     }
     auto node = [&](int r) {
         return std::string(names.data() + static_cast<std::size_t>(r) * name_bytes);
@@ -62,11 +55,12 @@ int main(int argc, char** argv) {
                                 world);
         const bool is_right =
             std::ranges::all_of(values, [&](double value) { return value == ranks; });
-        if (status == WEFT_OK && !is_right) return fail("a wrong result was reported as good");
+        if (status == WEFT_OK && !is_right)
+            return fail(rank, "a wrong result was reported as good");
     }
     const double told_s = now_s() - cut_s;
     if (status != WEFT_BROKEN_TRANSPORT && status != WEFT_BROKEN_RANK) {
-        return fail(std::string("the cut ended in ") + weft_status_name(status));
+        return fail(rank, std::string("the cut ended in ") + weft_status_name(status));
     }
     bool is_named = false;
     for (int other = 0; other < ranks; ++other) {
@@ -74,8 +68,9 @@ int main(int argc, char** argv) {
         const std::string text = "rank " + std::to_string(other) + " of the job";
         is_named |= across && std::strstr(weft_last_detail(), text.c_str());
     }
-    if (!is_named) return fail("nobody across the cut is named");
-    if (told_s > std::atof(argv[2])) return fail("told after " + std::to_string(told_s) + " s");
+    if (!is_named) return fail(rank, "nobody across the cut is named");
+    if (told_s > std::atof(argv[2]))
+        return fail(rank, "told after " + std::to_string(told_s) + " s");
     std::printf("rank %d: %s\n", rank, weft_last_detail());
-    return weft_finalize() == WEFT_OK ? 0 : fail("weft_finalize");
+    return weft_finalize() == WEFT_OK ? 0 : fail(rank, "weft_finalize");
 }

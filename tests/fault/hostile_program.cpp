@@ -16,15 +16,14 @@
 #include <string>
 #include <vector>
 
+#include "support/fault_program.h"
+
+using weft::test::fail;
+
 namespace {
 
 int rank = -1;
 int ranks = 0;
-
-int fail(const std::string& why) {
-    std::fprintf(stderr, "rank %d: %s; detail: %s\n", rank, why.c_str(), weft_last_detail());
-    return 1;
-}
 
 // The sockets of this process.
 std::vector<int> sockets() {
@@ -112,9 +111,9 @@ bool any(bool mine) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 2) return fail("usage: hostile_program FOLDER");
+    if (argc != 2) return fail(rank, "usage: hostile_program FOLDER");
     const std::string folder = argv[1];
-    if (weft_init() != WEFT_OK) return fail("weft_init");
+    if (weft_init() != WEFT_OK) return fail(rank, "weft_init");
     weft_comm_rank(weft_comm_world(), &rank);
     weft_comm_size(weft_comm_world(), &ranks);
     const std::string file = folder + "/port." + std::to_string(rank);
@@ -126,7 +125,7 @@ int main(int argc, char** argv) {
     for (bool stop = false; !stop; ++round) {
         constexpr std::size_t counts[] = {1, 1000, 40'000};
         const std::string wrong = round_of(counts[round % 3], round);
-        if (!wrong.empty()) return fail(wrong);
+        if (!wrong.empty()) return fail(rank, wrong);
         stop = any(rank == 0 && std::filesystem::exists(folder + "/stop"));
         if (round == 0) std::ofstream(folder + "/met." + std::to_string(rank)) << std::flush;
     }
@@ -135,8 +134,8 @@ int main(int argc, char** argv) {
     const auto most = static_cast<std::size_t>(1 + 2 * (ranks - 1));
     int looks = 0;
     while (any(sockets().size() > most) && ++looks < 1000) usleep(10'000);
-    if (looks == 1000) return fail(std::to_string(sockets().size()) + " sockets stay open");
-    if (weft_finalize() != WEFT_OK) return fail("weft_finalize");
+    if (looks == 1000) return fail(rank, std::to_string(sockets().size()) + " sockets stay open");
+    if (weft_finalize() != WEFT_OK) return fail(rank, "weft_finalize");
     std::printf("rank %d: %u rounds\n", rank, round);
     return 0;
 }

@@ -2,7 +2,6 @@
 // FILE and kills itself; every other rank must learn it from a status that names the victim, within
 // 2 seconds.
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 #include <weft/weft.h>
 
@@ -13,20 +12,10 @@
 #include <string>
 #include <vector>
 
-namespace {
+#include "support/fault_program.h"
 
-double now_s() {
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
-
-int fail(int rank, const std::string& why) {
-    std::fprintf(stderr, "rank %d: %s; detail: %s\n", rank, why.c_str(), weft_last_detail());
-    return 1;
-}
-
-}  // namespace
+using weft::test::fail;
+using weft::test::now_s;
 
 int main(int argc, char** argv) {
     if (argc != 5) return fail(-1, "usage: kill VICTIM ENGINE SEED FILE");

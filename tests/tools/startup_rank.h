@@ -1,10 +1,12 @@
 // What a rank does in the tests of how ranks join: three exchanges, all of them checked.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <signal.h>
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string>
 
 #include "startup/startup.h"
@@ -64,6 +66,16 @@ inline int rank_program(const std::string& behaviour) {
     if (is_visible(key)) return say_and_fail("a visible key");
     if (behaviour == "key") std::puts(hex(key).c_str());
     return 0;
+}
+
+// This program, which the tests start as their ranks.
+inline std::string own_path;
+
+inline int run_tests_or_rank(int argc, char** argv) {
+    if (argc == 3 && std::string(argv[1]) == "--rank") return rank_program(argv[2]);
+    own_path = std::filesystem::canonical(argv[0]);
+    ::testing::InitGoogleTest(&argc, argv);
+    return RUN_ALL_TESTS();
 }
 
 }  // namespace weft::test

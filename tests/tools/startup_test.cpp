@@ -12,8 +12,6 @@
 namespace weft::test {
 namespace {
 
-std::string own_path;
-
 // --- Jobs
 // -----------------------------------------------------------------------------------------
 
@@ -240,9 +238,4 @@ TEST_F(StartupEnvironment, DoesNotBelieveAForeignAnswer) {
 }  // namespace
 }  // namespace weft::test
 
-int main(int argc, char** argv) {
-    if (argc == 3 && std::string(argv[1]) == "--rank") return weft::test::rank_program(argv[2]);
-    weft::test::own_path = std::filesystem::canonical(argv[0]);
-    ::testing::InitGoogleTest(&argc, argv);
-    return RUN_ALL_TESTS();
-}
+int main(int argc, char** argv) { return weft::test::run_tests_or_rank(argc, argv); }
