@@ -260,6 +260,8 @@ bool Executor::execute(Run& run, Instance instance) {
                                               writable(op->into_buffer, op->into_offset), bytes);
             }
             break;
+        case OpKind::await:
+        case OpKind::enable: WEFT_ASSERT(!"a run of task lists"); break;
         case OpKind::call: {
             const UserCall& call = buffers.calls[op->peer];
             call.function(writable(op->into_buffer, op->into_offset), bytes, call.context);

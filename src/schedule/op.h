@@ -18,6 +18,9 @@ enum class OpKind : std::uint8_t {
     reduce,        // into = from (op) into
     reduce_right,  // into = into (op) from; `from` may be overwritten
     call,          // function number `peer` of the program, which may read and write `into`
+    // Only in what a compiler of task lists leaves over (tasks.h):
+    await,   // task list `peer` has come to its report number `from_offset`
+    enable,  // task list `peer` may pass its next `go`
 };
 
 enum class Buffer : std::uint8_t { send, recv, scratch };
@@ -48,7 +51,9 @@ struct Op {
     bool reduces() const { return kind == OpKind::reduce || kind == OpKind::reduce_right; }
     // Which of the two regions it has.
     bool reads() const { return kind == OpKind::send || kind == OpKind::copy || reduces(); }
-    bool writes() const { return kind != OpKind::join && kind != OpKind::send; }
+    bool writes() const {
+        return kind == OpKind::recv || kind == OpKind::copy || kind == OpKind::call || reduces();
+    }
 };
 static_assert(sizeof(Op) <= 40);
 

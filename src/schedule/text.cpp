@@ -49,6 +49,10 @@ std::string to_text(const Op& op) {
         case OpKind::reduce: return "reduce  " + into + " = " + from + " (op) " + into;
         case OpKind::reduce_right: return "reduce  " + into + " = " + into + " (op) " + from;
         case OpKind::call: return "call    " + into;
+        case OpKind::await:
+            return "await   list " + std::to_string(op.peer) + " report " +
+                   std::to_string(op.from_offset);
+        case OpKind::enable: return "enable  list " + std::to_string(op.peer);
     }
     return "?";
 }

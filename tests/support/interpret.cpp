@@ -188,6 +188,8 @@ class Stage {
                 spoil(writable(r, op.from()));
                 break;
             case OpKind::call: fail(r, step, "calls the program"); return;
+            case OpKind::await:
+            case OpKind::enable: fail(r, step, "knows task lists"); return;
         }
         complete(r, step);
     }

@@ -108,6 +108,8 @@ class Recipe {
             case OpKind::reduce: builder.reduce(op.from(), op.into()); break;
             case OpKind::reduce_right: builder.reduce_right(op.from(), op.into()); break;
             case OpKind::call: builder.call(op.into(), op.peer); break;
+            case OpKind::await:
+            case OpKind::enable: break;  // of no schedule that is built by hand
         }
     }
 
@@ -205,7 +207,9 @@ class Recipe {
     static std::string change_kind(Op& op) {
         switch (op.kind) {
             case OpKind::join:
-            case OpKind::call: return "";
+            case OpKind::call:
+            case OpKind::await:
+            case OpKind::enable: return "";
             case OpKind::reduce: op.kind = OpKind::reduce_right; break;
             case OpKind::reduce_right: op.kind = OpKind::reduce; break;
             case OpKind::copy: op.kind = OpKind::reduce; break;

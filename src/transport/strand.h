@@ -1,0 +1,57 @@
+// Connections that are lent to one stream each: what a task list needs, a byte stream to itself.
+//
+// On a lent connection travel, in either direction, the messages of one stream to one peer and
+// nothing else: a 16-byte header (transport/tcp/frame.h, kind `whole`), then the bytes. Nothing is
+// announced and nothing let go: a sender that is early fills the sockets' buffers, and what has come
+// stays there until its receive is posted. The bytes are the same whoever moves them.
+//
+// Both directions are queues of places: a message posted through the transport's verbs has one, and
+// a task list has one for all its messages. Places take their turns in order.
+//
+// Thread safety: none; the progress engine's lock covers every call.
+#pragma once
+
+#include <cstdint>
+
+#include "transport/transport.h"
+
+namespace weft {
+
+// A list's place. It belongs to the caller, who keeps it where it is from hold() until release(),
+// fail(), or the context is abandoned.
+struct Hold {
+    // Good from the moment the place is granted.
+    int socket = -1;
+    std::uint16_t sequence = 0;  // of the list's first message
+    // Another list, granted earlier and not released yet, has its place before this one: they share
+    // the direction by a token that the earlier one passes on.
+    bool is_behind = false;
+
+    // The transport's.
+    void* connection = nullptr;
+    bool sends = false;
+};
+
+class Strands {
+  public:
+    virtual ~Strands() = default;
+
+    // Whether the lane's stream has a connection of its own to the lane's peer.
+    virtual bool carries(const Lane& lane) const = 0;
+
+    // Takes the next place in the lane's direction for a list of `messages` messages. done: it is
+    // granted. pending: a completion with the token follows from the transport's poll() when the
+    // connection is up and no message that was posted earlier is before it. (Lists that are before
+    // it do not keep it from being granted.)
+    virtual Posted hold(const Lane& lane, bool sends, std::uint32_t messages, Hold& place,
+                        Token token) = 0;
+
+    // The list has moved all its messages.
+    virtual void release(Hold& place) = 0;
+
+    // The list cannot go on: its socket failed with this error of the operating system; 0: it was
+    // closed by the other end. The reason follows from poll() as the loss of the peer, or as news.
+    virtual void fail(Hold& place, int error) = 0;
+};
+
+}  // namespace weft
