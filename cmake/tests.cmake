@@ -60,6 +60,12 @@ if(NOT tcp_libraries)
     list(FILTER test_sources EXCLUDE REGEX "/tests/unit/tcp_")
 endif()
 
+# What the kernel engine relies on in the operating system; tried with io_uring alone.
+if(NOT kernel_libraries)
+    message(STATUS "weft: no kernel engine: the tests of io_uring (tests/kernel) are left out")
+    list(FILTER test_sources EXCLUDE REGEX "/tests/kernel/")
+endif()
+
 foreach(source IN LISTS test_sources)
     weft_test_names(${source} folder stem target)
     string(REGEX REPLACE "/.*" "" label "${folder}")
@@ -70,7 +76,9 @@ foreach(source IN LISTS test_sources)
     target_link_libraries(${target} PRIVATE $<TARGET_NAME_IF_EXISTS:weft_test_support>
                           weft_test_base GTest::gtest_main)
     # Only these suites start other processes; a unit test must not wait for the program to build.
-    if(NOT label MATCHES "^(unit|spec)$")
+    if(label STREQUAL "kernel")
+        target_link_libraries(${target} PRIVATE ${kernel_libraries})
+    elseif(NOT label MATCHES "^(unit|spec)$")
         add_dependencies(${target} ${started_targets})
     endif()
     gtest_discover_tests(${target} TEST_PREFIX "${label}/${short}." DISCOVERY_MODE PRE_TEST
