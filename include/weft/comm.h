@@ -21,9 +21,12 @@ typedef struct weft_comm_handle* weft_comm;
 
 /** Who advances operations while the program computes. */
 typedef enum weft_engine WEFT_ANY_INT {
-    WEFT_ENGINE_MANUAL = 0,     /* the program's own test and wait calls */
-    WEFT_ENGINE_THREAD = 1,     /* one thread per process that sleeps until something arrives */
-    WEFT_ENGINE_THREAD_POLL = 2 /* one thread per process that spins; a baseline for benchmarks */
+    WEFT_ENGINE_MANUAL = 0,      /* the program's own test and wait calls */
+    WEFT_ENGINE_THREAD = 1,      /* one thread per process that sleeps until something arrives */
+    WEFT_ENGINE_THREAD_POLL = 2, /* one thread per process that spins; a baseline for benchmarks */
+    WEFT_ENGINE_KERNEL = 3,      /* the operating system (io_uring), in the name of that thread */
+    WEFT_ENGINE_KERNEL_OWN = 4,  /* ... in the name of the program's thread that called weft_init */
+    WEFT_ENGINE_AUTO = 5         /* kernel for schedules where it pays, else thread */
 } weft_engine;
 
 /**
@@ -135,8 +138,22 @@ WEFT_API weft_status weft_comm_size(weft_comm comm, int* size);
  * Choose the progress engine of this process, now. Ranks need not agree; operations under way
  * continue under the new engine. The default is thread, or what WEFT_ENGINE says.
  *
- * Calling   any thread after weft_init. Leaving a thread engine waits for its thread to end.
- * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for an unknown engine; WEFT_REFUSED_STATE before weft_init.
+ * The kernel engines hand a schedule's messages over TCP to the operating system when an operation
+ * starts; every dependent step is taken there when its data arrives. They need connections that are
+ * lent to a communicator when it is made: at least one rank must have had a kernel engine (or auto)
+ * when it called weft_init. What cannot be handed over is done by the sleeping thread, and counted
+ * (`weft info` in a job tells).
+ *
+ * WEFT_ENGINE_KERNEL_OWN has the lowest latency and is not transparent: each step interrupts the
+ * thread that called weft_init, which alone may start operations. Its epoll_wait, semtimedop,
+ * sigtimedwait and timed recv then return EINTR, and a blocking recv with MSG_WAITALL may return
+ * short; nanosleep, poll, select and futexes are not affected. Steps wait while that thread is inside
+ * a long call of the operating system, and end with it. WEFT_ENGINE_KERNEL has none of this.
+ *
+ * Calling   any thread after weft_init. Leaving an engine with a thread waits for its thread to end;
+ *           a thread whose name operations run in stays.
+ * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for an unknown engine; WEFT_REFUSED_STATE before weft_init;
+ *           WEFT_REFUSED_UNSUPPORTED when the operating system does not let a kernel engine work.
  */
 WEFT_API weft_status weft_set_engine(weft_engine engine);
 
@@ -144,6 +161,15 @@ WEFT_API weft_status weft_set_engine(weft_engine engine);
  * The progress engine of this process; WEFT_ENGINE_MANUAL before weft_init.
  */
 WEFT_API weft_engine weft_get_engine(void);
+
+/**
+ * Whether operations of this communicator may be handed to the operating system by the kernel
+ * engines (1, as at first) or not (0). Of operations started from now on, on this rank.
+ *
+ * Calling   any thread.
+ * Returns   WEFT_OK; WEFT_REFUSED_HANDLE; WEFT_REFUSED_ARGUMENT for another value.
+ */
+WEFT_API weft_status weft_comm_set_offload(weft_comm comm, int offload);
 
 #ifdef __cplusplus
 }

@@ -40,7 +40,7 @@ weft_status init(const char* function, const Call& call, weft_comm comm, weft_re
 weft_status start_and_wait(const char* function, const Call& call, weft_comm comm) {
     return c_api::guarded_communicator(
         function, comm, [&](Process&, Communicator& communicator) -> Status {
-            Result<Request*> started = communicator.start(call);
+            Result<Request*> started = communicator.start(call, /*waits=*/true);
             return started.is_ok() ? communicator.finish(**started) : started.status();
         });
 }

@@ -11,6 +11,7 @@
 #include "c_api/guard.h"
 #include "communicator/construct.h"
 #include "communicator/join.h"
+#include "communicator/kernel_engine.h"
 
 using namespace weft;
 
@@ -161,25 +162,33 @@ weft_status weft_set_engine(weft_engine engine) {
             return failure(WEFT_REFUSED_STATE,
                            "Weft is not initialized; expected weft_init before");
         }
-        switch (engine) {
-            case WEFT_ENGINE_MANUAL: process->engine().set_kind(EngineKind::manual); return ok;
-            case WEFT_ENGINE_THREAD: process->engine().set_kind(EngineKind::thread); return ok;
-            case WEFT_ENGINE_THREAD_POLL:
-                process->engine().set_kind(EngineKind::thread_poll);
-                return ok;
+        if (engine < WEFT_ENGINE_MANUAL || engine > WEFT_ENGINE_AUTO) {
+            return failure(WEFT_REFUSED_ARGUMENT, "engine = %d; expected one of weft_engine",
+                           static_cast<int>(engine));
         }
-        return failure(WEFT_REFUSED_ARGUMENT, "engine = %d; expected one of weft_engine",
-                       static_cast<int>(engine));
+        const auto kind = static_cast<EngineKind>(engine);
+        if (kind != EngineKind::automatic && uses_kernel(kind) &&
+            !kernel_engine_absence().empty()) {
+            return failure(WEFT_REFUSED_UNSUPPORTED, "no engine %s: %s", engine_name(kind),
+                           kernel_engine_absence().c_str());
+        }
+        process->engine().set_kind(kind);
+        return ok;
     });
 }
 
 weft_engine weft_get_engine(void) {
+    static_assert(static_cast<int>(EngineKind::automatic) == WEFT_ENGINE_AUTO);
     Process* process = c_api::current_process();
-    if (!process) return WEFT_ENGINE_MANUAL;
-    switch (process->engine().kind()) {
-        case EngineKind::manual: return WEFT_ENGINE_MANUAL;
-        case EngineKind::thread: return WEFT_ENGINE_THREAD;
-        case EngineKind::thread_poll: return WEFT_ENGINE_THREAD_POLL;
-    }
-    return WEFT_ENGINE_MANUAL;
+    return process ? static_cast<weft_engine>(process->engine().kind()) : WEFT_ENGINE_MANUAL;
+}
+
+weft_status weft_comm_set_offload(weft_comm comm, int offload) {
+    return c_api::guarded_communicator(
+        "weft_comm_set_offload", comm, [&](Process&, Communicator& communicator) -> Status {
+            if (offload != 0 && offload != 1)
+                return failure(WEFT_REFUSED_ARGUMENT, "offload = %d; expected 0 or 1", offload);
+            communicator.set_offload(offload == 1);
+            return ok;
+        });
 }

@@ -1,10 +1,32 @@
 #include "communicator/communicator.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "communicator/process.h"
 
 namespace weft {
+namespace {
+
+// The task lists of what is worth it among the messages to peers that `reaches`; null: there are
+// none.
+template <class Reaches>
+std::unique_ptr<Tasks> compile_for_offload(const Schedule& schedule, Reaches reaches) {
+    std::vector<bool> can;
+    for (const ScheduleLane& lane : schedule.lanes()) can.push_back(reaches(lane.peer));
+    const std::vector<bool> worth = worth_offloading(schedule, can);
+    if (std::ranges::find(worth, true) == worth.end()) return nullptr;
+    return std::make_unique<Tasks>(compile_tasks(schedule, worth));
+}
+
+// Where the choice is free: what only moves data over the network, in steps that follow one another.
+bool pays(const Schedule& schedule, const Tasks& tasks) {
+    const bool only_moves = std::ranges::none_of(
+        schedule.ops(), [](const Op& op) { return op.reduces() || op.kind == OpKind::call; });
+    return only_moves && tasks.semaphores > 0 && tasks.lists.size() == schedule.lanes().size();
+}
+
+}  // namespace
 
 Communicator::Communicator(Process& process, Group group, Rank rank, std::string name)
     : process_(process),
@@ -39,14 +61,43 @@ Request& Communicator::take(Prepared& prepared) {
     return request;
 }
 
-Result<Request*> Communicator::start(const Call& call) {
+Result<Request*> Communicator::start(const Call& call, bool waits) {
+    WEFT_RETURN_IF_NOT_OK(process_.engine().check_starter());
     Result<Ready> ready = make_ready(call);
     if (!ready.is_ok()) return ready.status();
     Request& request = take(*ready->prepared);
     bind_agreement(call, request, ready->binding);
     request.active = true;
-    process_.executor().start(request, calls_, ready->binding);
+    launch(request, calls_, ready->binding, waits);
     return &request;
+}
+
+void Communicator::launch(Request& request, Stream& stream, const Binding& binding, bool waits) {
+    const Executor::Way way = process_.engine().way_to_start(waits);
+    const bool offers = way != Executor::Way::here && offloads_;
+    if (offers) prepare_lists(request);
+    process_.executor().start(request, stream, binding, offers ? way : Executor::Way::here);
+}
+
+// Sees to it, once, that the request can be carried out as task lists where that is of use.
+void Communicator::prepare_lists(Request& request) {
+    Offload* offload = process_.executor().offload();
+    if (offload == nullptr || request.has_lists()) return;
+    Prepared& home = request.home;
+    if (!home.was_compiled) {
+        home.was_compiled = true;
+        home.tasks = compile_for_offload(home.schedule, [&](Rank peer) {
+            Transport* route =
+                process_.executor().route(group_.members[static_cast<std::size_t>(peer)]);
+            return route != nullptr && route->strands() != nullptr;
+        });
+    }
+    if (!home.tasks) return;
+    if (process_.engine().kind() == EngineKind::automatic &&
+        !(process_.has_core_of_its_own() && pays(home.schedule, *home.tasks)))
+        return;
+    if (!request.prepare_lists(*home.tasks, *offload).is_ok())
+        ++process_.executor().fallbacks().without_descriptors;
 }
 
 Result<Request*> Communicator::make_persistent(const Call& call) {
@@ -90,12 +141,12 @@ Status Communicator::check_start(const Request& request) const {
                        request.description().c_str());
     }
     if (group_.broken.code != WEFT_OK) return broken_status(request.name(), group_.broken);
-    return ok;
+    return process_.engine().check_starter();
 }
 
 void Communicator::start(Request& request) {
     request.active = true;
-    process_.executor().start(request, request.persistent->stream, request.persistent->binding);
+    launch(request, request.persistent->stream, request.persistent->binding, false);
 }
 
 void Communicator::free(Request& request) {

@@ -25,8 +25,9 @@ class Communicator {
     const std::string& name() const { return name_; }
     Group& group() { return group_; }
 
-    // Starts a collective. The request is given back by settle().
-    Result<Request*> start(const Call& call);
+    // Starts a collective. The request is given back by settle(). `waits`: the caller finishes it at
+    // once.
+    Result<Request*> start(const Call& call, bool waits = false);
 
     // A persistent request of a collective, inactive. It takes the communicator's next stream:
     // every rank makes its persistent requests in the same order, and starts them in any.
@@ -54,6 +55,9 @@ class Communicator {
     void keep() { ++keepers_; }
     void let_go();
 
+    // Its operations are not offered to the kernel engine any more, or are again.
+    void set_offload(bool offload) { offloads_ = offload; }
+
     // Schedules of calls, and those that the program made itself.
     ScheduleCache& schedules() { return schedules_; }
 
@@ -72,6 +76,8 @@ class Communicator {
     void bind_agreement(const Call& call, Request& request, Binding& binding);
     Result<Ready> make_ready(const Call& call);
     Request& take(Prepared& prepared);
+    void launch(Request& request, Stream& stream, const Binding& binding, bool waits);
+    void prepare_lists(Request& request);
     Rank late_rank(const Request& request) const;
 
     Process& process_;
@@ -84,6 +90,7 @@ class Communicator {
     std::uint32_t place_in_table_ = 0;
     std::uint32_t keepers_ = 0;
     bool freed_ = false;
+    bool offloads_ = true;
 };
 
 // Keeps a communicator while the engine is let go of: another thread may free it.

@@ -1,6 +1,8 @@
 #include "communicator/join.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -8,6 +10,7 @@
 
 #include "base/setting.h"
 #include "communicator/card.h"
+#include "communicator/kernel_engine.h"
 #include "communicator/transports.h"
 #include "startup/startup.h"
 
@@ -16,12 +19,21 @@ namespace {
 
 Result<EngineKind> engine_from_environment() {
     const char* text = std::getenv("WEFT_ENGINE");
-    std::string_view name = text ? text : "thread";
-    if (name == "thread" || name.empty()) return EngineKind::thread;
-    if (name == "manual") return EngineKind::manual;
-    if (name == "thread:poll") return EngineKind::thread_poll;
-    return failure(WEFT_REFUSED_SETTING, "WEFT_ENGINE='%s'; expected manual, thread or thread:poll",
+    if (text == nullptr || *text == '\0') return EngineKind::thread;
+    if (const std::optional<EngineKind> kind = engine_named(text)) return *kind;
+    return failure(WEFT_REFUSED_SETTING,
+                   "WEFT_ENGINE='%s'; expected auto, manual, thread, thread:poll, kernel or "
+                   "kernel:own",
                    text);
+}
+
+// Where the operating system does not let it, the thread does the same work.
+EngineKind usable(EngineKind wanted) {
+    if (!uses_kernel(wanted) || kernel_engine_absence().empty()) return wanted;
+    if (wanted != EngineKind::automatic)
+        std::fprintf(stderr, "weft: no engine %s, thread is used instead: %s\n",
+                     engine_name(wanted), kernel_engine_absence().c_str());
+    return EngineKind::thread;
 }
 
 // Spinning takes time from others where there are more ranks than cores. Emulated nodes share those
@@ -38,6 +50,10 @@ bool has_core_of_its_own(const std::vector<Card>& cards, Rank own) {
     return ranks <= cores.size();
 }
 
+bool any_strands(const std::vector<std::unique_ptr<Transport>>& transports) {
+    return std::ranges::any_of(transports, [](const auto& t) { return t->strands() != nullptr; });
+}
+
 Result<std::unique_ptr<Process>> make_process(Process::Parts parts) {
     auto process = std::make_unique<Process>(std::move(parts));
     if (process->engine().is_ok()) return process;
@@ -50,7 +66,9 @@ Result<std::unique_ptr<Process>> join_job() {
     Process::Parts parts;
     Result<EngineKind> engine = engine_from_environment();
     if (!engine.is_ok()) return engine.status();
-    parts.engine.kind = *engine;
+    parts.engine.kind = usable(*engine);
+    Result<unsigned> queue_depth = queue_depth_from_environment();
+    if (!queue_depth.is_ok()) return queue_depth.status();
     Result<Selector> selector = Selector::from_environment();
     if (!selector.is_ok()) return selector.status();
     parts.selector = *selector;
@@ -79,6 +97,11 @@ Result<std::unique_ptr<Process>> join_job() {
     for (const std::string& text : *texts) cards.push_back(Card::parse(text));
     WEFT_RETURN_IF_NOT_OK(check_agreement(cards));
     WEFT_RETURN_IF_NOT_OK(transports->connect(cards, (*startup)->key(), parts));
+    if (kernel_engine_absence().empty() && any_strands(parts.transports)) {
+        Result<std::unique_ptr<Offload>> offload = make_offload(parts.routes, *queue_depth);
+        if (!offload.is_ok()) return offload.status();
+        parts.offload = std::move(*offload);
+    }
     parts.engine.may_spin = has_core_of_its_own(cards, parts.rank);
     return make_process(std::move(parts));
 }

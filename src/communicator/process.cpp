@@ -38,12 +38,14 @@ Process::Process(Parts parts)
     : rank_(parts.rank),
       ranks_(parts.ranks),
       transports_(std::move(parts.transports)),
+      offload_(std::move(parts.offload)),
       selector_(std::move(parts.selector)),
       checks_calls_(parts.checks_calls),
-      executor_(rank_, plain(transports_), std::move(parts.routes)),
+      has_core_of_its_own_(parts.engine.may_spin),
+      executor_(rank_, plain(transports_), std::move(parts.routes), offload_.get()),
       world_(*this, everybody(ranks_), rank_, "world"),
       self_(*this, only(rank_), 0, "self"),
-      engine_(executor_, plain(transports_), parts.engine) {
+      engine_(executor_, parts.engine) {
     world_.place_in_table_ = communicators_.add(&world_);
     self_.place_in_table_ = communicators_.add(&self_);
     executor_.group_decided();

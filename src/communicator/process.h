@@ -23,7 +23,8 @@ class Process {
         Rank rank = 0;
         Rank ranks = 1;
         std::vector<std::unique_ptr<Transport>> transports;
-        std::vector<Transport*> routes;  // by rank of the job; null for this rank
+        std::vector<Transport*> routes;    // by rank of the job; null for this rank
+        std::unique_ptr<Offload> offload;  // null: none
         Selector selector;
         bool checks_calls = false;  // collectives compare the calls of all ranks first
         Engine::Options engine;
@@ -37,6 +38,8 @@ class Process {
     Rank ranks() const { return ranks_; }
     Engine& engine() { return engine_; }
     Executor& executor() { return executor_; }
+    // This rank need not share its core with others.
+    bool has_core_of_its_own() const { return has_core_of_its_own_; }
     // What reaches this rank of the job; null for this one itself.
     const Transport* route(Rank peer) const { return executor_.route(peer); }
     const std::vector<std::unique_ptr<Transport>>& transports() const { return transports_; }
@@ -72,8 +75,10 @@ class Process {
     Rank rank_;
     Rank ranks_;
     std::vector<std::unique_ptr<Transport>> transports_;
+    std::unique_ptr<Offload> offload_;  // gives up its lists before their connections are closed
     Selector selector_;
     bool checks_calls_;
+    bool has_core_of_its_own_;
     Executor executor_;
     HandleTable<Request> requests_;
     HandleTable<Communicator> communicators_;

@@ -14,6 +14,7 @@
 #include "base/handles.h"
 #include "communicator/agreement.h"
 #include "run/run.h"
+#include "schedule/tasks.h"
 
 namespace weft {
 
@@ -79,6 +80,8 @@ struct Prepared {
     Signature signature;  // not of an own one
     Schedule schedule;
     std::vector<UserCall> calls;
+    std::unique_ptr<Tasks> tasks;  // null: not made, or nothing is worth it
+    bool was_compiled = false;
     HandleTable<Request>& table;
     std::vector<std::unique_ptr<Request>> requests;
     Request* free = nullptr;

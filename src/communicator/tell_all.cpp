@@ -8,7 +8,8 @@ Status tell_all(Communicator& communicator, const char* what, const void* mine, 
                                                    .send_buf = mine,
                                                    .recv_buf = all,
                                                    .count = bytes,
-                                                   .of_library = true});
+                                                   .of_library = true},
+                                                  /*waits=*/true);
     const Failure& failed = communicator.group().broken;
     if (!started.is_ok()) {
         if (!started.status().is_broken()) return started.status();

@@ -41,21 +41,60 @@ constexpr std::int64_t look_every_ns = 1'000'000;
 // Where spinning would take a core from another rank, a wait gives its core away so often first.
 constexpr int yields_before_sleep = 4;
 
+// A message of another size than expected ends no list by itself: while a wait sleeps, what has come
+// of it is looked at so often.
+constexpr std::int64_t look_at_lists_every_ns = 100'000'000;
+
+// Engines with a thread that sleeps.
+bool has_sleeper(EngineKind kind) {
+    return kind != EngineKind::manual && kind != EngineKind::thread_poll;
+}
+
 bool is_past(std::int64_t deadline_ns) {
     return deadline_ns != Engine::no_deadline && now_ns() >= deadline_ns;
 }
 
 }  // namespace
 
-Engine::Engine(Executor& executor, std::vector<Transport*> transports, Options options)
+Engine::Engine(Executor& executor, Options options)
     : executor_(executor),
-      transports_(std::move(transports)),
+      sources_(executor.sources()),
       kind_(options.kind),
       may_spin_(options.may_spin),
       timeout_ns_(options.timeout_ns),
-      spin_ns_(spin_max_ns / 4) {}
+      spin_ns_(spin_max_ns / 4) {
+    if (Offload* offload = executor_.offload()) offload->set_own(kind_ == EngineKind::kernel_own);
+}
 
-Engine::~Engine() { change_kind(EngineKind::manual); }
+Engine::~Engine() {
+    change_kind(EngineKind::manual);
+    // What is under way belongs to nobody any more.
+    thread_ends_ = true;
+    thread_wake_.signal();
+    if (thread_.joinable()) thread_.join();
+}
+
+Executor::Way Engine::way_to_start(bool waits) const {
+    switch (kind()) {
+        case EngineKind::kernel_own: return waits ? Executor::Way::here : Executor::Way::lists;
+        case EngineKind::kernel:
+        case EngineKind::automatic:
+            // Who waits drives it as well himself.
+            return waits || is_hasty_ || (leader_ && !leader_sleeps_) ? Executor::Way::here
+                                                                      : Executor::Way::offered;
+        default: return Executor::Way::here;
+    }
+}
+
+Status Engine::check_starter() const {
+    if (kind() != EngineKind::kernel_own || executor_.offload() == nullptr ||
+        executor_.offload()->may_own())
+        return ok;
+    return failure(
+        WEFT_REFUSED_STATE,
+        "the engine is kernel:own, whose operations are started by the thread that called "
+        "weft_init alone; expected that thread, or another engine");
+}
 
 void Engine::lock() {
     if (lock_.try_lock()) return;
@@ -83,7 +122,7 @@ bool Engine::progress() {
     std::int64_t now = now_ns();
     if (now - looked_ns_ < look_every_ns) return false;
     looked_ns_ = now;
-    for (Transport* transport : transports_) transport->acknowledge(Sleeper::waiter);
+    for (CompletionSource* source : sources_) source->acknowledge(Sleeper::waiter);
     return executor_.progress();
 }
 
@@ -98,7 +137,7 @@ std::uint64_t Engine::finished() {
 bool Engine::arm(Sleeper sleeper) {
     armed_ = sleeper;
     bool quiet = true;
-    for (Transport* transport : transports_) quiet &= transport->arm(sleeper);
+    for (CompletionSource* source : sources_) quiet &= source->arm(sleeper);
     is_rung_ = !quiet;
     return quiet;
 }
@@ -123,20 +162,22 @@ void Engine::linger() {
 void Engine::leave() {
     tell_waiters();
     EngineKind engine = kind();
-    if (engine == EngineKind::thread && started_ != executor_.started()) {
+    if (has_sleeper(engine) && started_ != executor_.started()) {
         started_ = executor_.started();
         if (is_hasty_ && !leader_) linger();
         left_ticks_ = ticks();
     }
-    const bool needs_thread = engine == EngineKind::thread        ? executor_.needs_attention()
-                              : engine == EngineKind::thread_poll ? executor_.is_pending()
-                                                                  : false;
+    const bool needs_thread = engine == EngineKind::thread_poll ? executor_.is_pending()
+                              : has_sleeper(engine)
+                                  ? executor_.needs_attention() || executor_.needs_owner()
+                                  : false;
     if (needs_thread) ensure_thread();
+    if ((!leader_ || leader_sleeps_) && executor_.needs_owner()) call_owner();
     for (int rounds = 0;; ++rounds) {
         Sleeper sleeper = Sleeper::none;
         if (leader_sleeps_) {
             sleeper = Sleeper::waiter;
-        } else if (!leader_ && engine == EngineKind::thread && executor_.needs_attention()) {
+        } else if (!leader_ && has_sleeper(engine) && executor_.needs_attention()) {
             sleeper = Sleeper::thread;
         }
         // What a start has made to do itself is announced by no arrival: arm() looks at that too.
@@ -152,6 +193,17 @@ void Engine::leave() {
     }
     executor_.wake_peers();
     unlock();
+}
+
+// Lists are to be handed over by a thread that stays.
+void Engine::call_owner() {
+    if (Offload* offload = executor_.offload(); offload->may_own() && !executor_.has_offered()) {
+        offload->hand_over();
+    } else if (!owner_called_) {
+        owner_called_ = true;
+        ensure_thread();
+        thread_wake_.signal();
+    }
 }
 
 bool Engine::take_interrupt() {
@@ -197,7 +249,7 @@ void Engine::follow(std::int64_t deadline_ns) {
 weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
     leader_ = true;
     weft_status status = WEFT_OK;
-    if (kind() == EngineKind::thread && started_ == executor_.started()) {  // since a leave()
+    if (has_sleeper(kind()) && started_ == executor_.started()) {  // since a leave()
         is_hasty_ = may_spin_ && ticks() - left_ticks_ < hasty_ticks;
     }
     if (armed_ != Sleeper::none) arm(Sleeper::none);
@@ -206,7 +258,9 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
     int yields = 0;
     bool slept = false;
     while (true) {
+        if (executor_.has_offered()) executor_.settle_offered(Executor::Way::here);
         bool moved = executor_.progress();
+        if (executor_.needs_owner()) call_owner();
         if (followers_ > 0) tell_waiters();
         if (done(context)) break;
         if (is_past(patience.deadline_ns)) {
@@ -267,14 +321,17 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     pollfd descriptors[8];
     nfds_t n = 0;
     descriptors[n++] = {wake.fd(), POLLIN, 0};
-    for (Transport* transport : transports_) {
+    for (CompletionSource* source : sources_) {
         WEFT_ASSERT(n < std::size(descriptors));
-        if (transport->abilities().can_sleep) {
-            descriptors[n++] = {transport->wait_fd(sleeper), POLLIN, 0};
+        if (sleeper != Sleeper::none && source->abilities().can_sleep) {
+            descriptors[n++] = {source->wait_fd(sleeper), POLLIN, 0};
         }
     }
     executor_.wake_peers();
     timespec left{};
+    const Offload* offload = executor_.offload();
+    if (sleeper == Sleeper::waiter && offload != nullptr && offload->awaits_messages())
+        deadline_ns = std::min(deadline_ns, now_ns() + look_at_lists_every_ns);
     if (deadline_ns != no_deadline) {
         std::int64_t left_ns = std::max<std::int64_t>(deadline_ns - now_ns(), 0);
         left = {left_ns / 1'000'000'000, left_ns % 1'000'000'000};
@@ -287,7 +344,7 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     // go on to wake whom they are armed for.
     is_rung_ |= armed_ == sleeper && (woken > 1 || descriptors[0].revents == 0);
     if (descriptors[0].revents != 0) wake.clear();
-    for (Transport* transport : transports_) transport->acknowledge(sleeper);
+    for (CompletionSource* source : sources_) source->acknowledge(sleeper);
 }
 
 void Engine::interrupt() {
@@ -300,38 +357,46 @@ void Engine::set_kind(EngineKind kind) {
     if (kind != this->kind()) change_kind(kind);
 }
 
-// Ends the thread of the old engine; `kind` starts its own when something is pending.
+// Ends the thread of the old engine; `kind` starts its own when something is pending. A thread that
+// owns lists stays until the next change.
 void Engine::change_kind(EngineKind kind) {
     lock();
     kind_.store(kind, std::memory_order_relaxed);
+    Offload* offload = executor_.offload();
+    const bool owns_lists = offload != nullptr && (offload->is_busy() || executor_.needs_owner());
+    if (offload != nullptr) offload->set_own(kind == EngineKind::kernel_own);
     stopping_ = true;
+    poller_ends_ = true;
+    thread_ends_ = !has_sleeper(kind) && !owns_lists;
+    const bool thread_ends = thread_ends_;
     unlock();
-    if (thread_.joinable()) {
-        thread_wake_.signal();
-        thread_.join();
-    }
+    if (poller_.joinable()) poller_.join();
+    thread_wake_.signal();
+    if (thread_ends && thread_.joinable()) thread_.join();
     lock();
-    stopping_ = false;
+    stopping_ = poller_ends_ = thread_ends_ = false;
     thread_refused_ = false;
     leave();
 }
 
 // Starts the progress thread if it does not run; called with the lock held.
 void Engine::ensure_thread() {
+    const bool polls = kind() == EngineKind::thread_poll;
+    std::thread& thread = polls ? poller_ : thread_;
     // Who changes the engine joins the thread without the lock: do not look at it meanwhile.
-    if (stopping_ || thread_refused_ || thread_.joinable()) return;
+    if (stopping_ || thread_refused_ || thread.joinable()) return;
     // Signals belong to the program's threads.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-        thread_ = std::thread([this, engine = kind()] {
+        thread = std::thread([this, polls] {
             pthread_setname_np(pthread_self(), "weft-progress");
-            if (engine == EngineKind::thread) {
-                thread_main();
-            } else {
+            if (polls) {
                 thread_poll_main();
+            } else {
+                thread_main();
             }
         });
     } catch (const std::system_error& error) {
@@ -348,8 +413,19 @@ void Engine::thread_main() {
     request_short_slice();
     std::uint64_t pieces = 0;
     std::int64_t piece_ns = 0;  // when the last piece of a large message moved
+    is_progress_thread = true;
     lock();
-    while (!stopping_) {
+    while (!thread_ends_) {
+        owner_called_ = false;
+        if (executor_.needs_owner()) {
+            executor_.settle_offered(Executor::Way::lists);
+            executor_.offload()->hand_over();
+        }
+        // It may be kept for the lists it owns alone.
+        if (!has_sleeper(kind())) {
+            sleep(Sleeper::none, no_deadline);
+            continue;
+        }
         // A leader that sleeps may have missed what woke this thread: the end of a peer wakes both
         // sleepers, but only one of them gets to see it.
         bool drives = !leader_ || leader_sleeps_;
@@ -376,7 +452,7 @@ void Engine::thread_main() {
 
 void Engine::thread_poll_main() {
     lock();
-    while (!stopping_) {
+    while (!poller_ends_) {
         if (executor_.is_pending()) {
             executor_.progress();
             tell_waiters();

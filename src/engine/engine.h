@@ -3,6 +3,11 @@
 //   manual       the program's own calls
 //   thread       besides, one thread that sleeps until something arrives
 //   thread_poll  besides, one thread that never sleeps (a baseline for measurements)
+//   kernel       as thread, and what can be carried out as task lists is handed to the operating
+//                system by that thread, which owns the lists and sleeps
+//   kernel_own   ... is handed over by the program's thread that joined the job: the steps are taken
+//                in its name, whenever it returns from the operating system or is interrupted
+//   automatic    as kernel, for those schedules where it pays
 //
 // Whoever holds the lock drives. Invariants:
 //   - When nobody holds the lock and runs need attention, somebody will be woken by arrivals: the
@@ -21,6 +26,8 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
+#include <optional>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -30,7 +37,21 @@
 
 namespace weft {
 
-enum class EngineKind : std::uint8_t { manual, thread, thread_poll };
+enum class EngineKind : std::uint8_t {
+    manual,
+    thread,
+    thread_poll,
+    kernel,
+    kernel_own,
+    automatic,
+};
+
+// As WEFT_ENGINE calls it.
+const char* engine_name(EngineKind kind);
+// The one of this name, if there is one.
+std::optional<EngineKind> engine_named(std::string_view name);
+// Engines that offer schedules to the operating system.
+constexpr bool uses_kernel(EngineKind kind) { return kind >= EngineKind::kernel; }
 
 class Engine {
   public:
@@ -42,7 +63,7 @@ class Engine {
         std::int64_t timeout_ns = no_deadline;  // of waits that have no deadline of their own
     };
 
-    Engine(Executor& executor, std::vector<Transport*> transports, Options options);
+    Engine(Executor& executor, Options options);
     ~Engine();
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
@@ -65,6 +86,11 @@ class Engine {
       private:
         Engine& engine_;
     };
+
+    // Inside a Hold: how a run is to be started. `waits`: the caller waits for it at once.
+    Executor::Way way_to_start(bool waits) const;
+    // Whether this thread may start runs at all; why not is in the failure.
+    Status check_starter() const;
 
     // Drive once, inside a Hold.
     bool progress();
@@ -105,13 +131,14 @@ class Engine {
     void sleep(Sleeper sleeper, std::int64_t deadline_ns);
     void ensure_thread();
     void change_kind(EngineKind kind);
+    void call_owner();
     bool yield_to_contenders();
     void thread_main();
     void thread_poll_main();
     void tell_waiters();
 
     Executor& executor_;
-    std::vector<Transport*> transports_;
+    std::vector<CompletionSource*> sources_;
     std::atomic<EngineKind> kind_;
     bool may_spin_;
     const std::int64_t timeout_ns_;
@@ -132,8 +159,12 @@ class Engine {
     std::uint64_t started_ = 0;     // runs, when the program last left
     bool is_hasty_ = false;         // the program waited right after its last start
 
-    std::thread thread_;
-    bool stopping_ = false;
+    std::thread thread_;     // sleeps
+    std::thread poller_;     // polls
+    bool stopping_ = false;  // the engine is being changed: no thread begins
+    bool thread_ends_ = false;
+    bool poller_ends_ = false;
+    bool owner_called_ = false;  // the thread was woken to hand lists over
     bool thread_refused_ = false;
     std::mutex kind_mutex_;  // one change of engine at a time; taken before lock_
 

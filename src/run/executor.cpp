@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "run/as_lists.h"
+
 namespace weft {
 namespace {
 
@@ -11,36 +13,91 @@ namespace {
 constexpr std::uint32_t news_sent = 1u << 31;
 
 }  // namespace
-Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Transport*> routes)
+Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Transport*> routes,
+                   Offload* offload)
     : rank_(rank),
+      offload_(offload),
       transports_(std::move(transports)),
       routes_(std::move(routes)),
       lost_(routes_.size()),
       expected_news_(routes_.size()) {
+    // Lists are given up before the connections they run on are closed.
+    if (offload_ != nullptr) sources_.push_back(offload_);
+    sources_.insert(sources_.end(), transports_.begin(), transports_.end());
     for (Transport* transport : transports_) transport->admit(0);
     for (Rank peer = 0; peer < static_cast<Rank>(routes_.size()); ++peer) {
         if (peer != rank_) expect_news(peer);
     }
 }
 
-void Executor::start(Run& run, Stream& stream, const Binding& binding) {
+void Executor::start(Run& run, Stream& stream, const Binding& binding, Way way) {
     WEFT_ASSERT(!run.active_ && !run.queued_);
-    const Schedule& schedule = run.schedule_;
     run.stream_ = &stream;
     run.binding_ = binding;
     run.failure_.code = WEFT_OK;
     run.active_ = true;
+    run.runs_as_lists_ = false;
     run.unfinished_ = run.outer_ops_;
-    run.urgent_left_ = run.urgent_ops_;
-    urgent_runs_ += run.urgent_left_ > 0;
-    run.ready_begin_ = run.ready_count_ = 0;
+    run.urgent_left_ = 0;
     run.previous_active_ = last_active_;
     run.next_active_ = nullptr;
     (last_active_ ? last_active_->next_active_ : first_active_) = &run;
     last_active_ = &run;
     ++active_;
     ++started_;
+    // Runs begin in the order in which they were started.
+    if (has_offered() || (way == Way::offered && run.has_lists())) {
+        offered_.push(&run);
+        return;
+    }
+    begin(run, way);
+    drain();
+}
 
+void Executor::settle_offered(Way way) {
+    while (has_offered()) {
+        Run& run = *offered_.front();
+        offered_.pop();
+        begin(run, way);
+    }
+    drain();
+}
+
+void Executor::begin(Run& run, Way way) {
+    if (way != Way::lists || !may_begin_as_lists(run)) return begin_here(run);
+    run.runs_as_lists_ = true;
+    Run& rest = *run.lists_->rest;
+    WEFT_ASSERT(!rest.active_ && !rest.queued_);
+    rest.stream_ = run.stream_;
+    rest.binding_ = run.binding_;
+    rest.failure_.code = WEFT_OK;
+    rest.active_ = true;
+    rest.unfinished_ = rest.outer_ops_;
+    offload_->begin(*run.lists_->lists, *run.stream_, run.binding_, run.scratch_);
+    begin_here(rest);
+}
+
+bool Executor::may_begin_as_lists(Run& run) {
+    if (!run.has_lists()) return false;
+    if (!offload_->carries(run.lists_->tasks, *run.stream_)) {
+        ++fallbacks_.without_connection;
+        return false;
+    }
+    // Lists take their places on their connections at once. A run before this one, carried out
+    // here, may still have messages to post there.
+    const bool is_clear = std::ranges::all_of(run.lists_->tasks.lists, [&](const TaskList& list) {
+        return run.stream_->last_on_lane(list.peer, list.sends).run == nullptr;
+    });
+    ++(is_clear ? begun_as_lists_ : fallbacks_.behind_others);
+    return is_clear;
+}
+
+void Executor::begin_here(Run& run) {
+    const Schedule& schedule = run.schedule_;
+    Stream& stream = *run.stream_;
+    run.urgent_left_ = run.urgent_ops_;
+    urgent_runs_ += run.urgent_left_ > 0;
+    run.ready_begin_ = run.ready_count_ = 0;
     std::ranges::copy(schedule.in_degree(), run.missing_.begin());
     std::span<const ScheduleLane> lanes = schedule.lanes();
     for (std::uint32_t i = 0; i < lanes.size(); ++i) {
@@ -56,7 +113,6 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding) {
         if (run.missing_[root] == 0) push_ready(run, root);
     }
     if (run.unfinished_ == 0) finish(run);
-    drain();
 }
 
 bool Executor::progress() {
@@ -76,26 +132,26 @@ bool Executor::progress() {
 }
 
 bool Executor::has_work() const {
-    return std::ranges::any_of(transports_, [](Transport* t) { return t->has_work(); });
+    return std::ranges::any_of(sources_, [](CompletionSource* s) { return s->has_work(); });
 }
 
 std::vector<Rank> Executor::owed_ranks() const {
     std::vector<Rank> ranks;
-    for (const Transport* transport : transports_) transport->list_owed(ranks);
+    for (const CompletionSource* source : sources_) source->list_owed(ranks);
     std::ranges::sort(ranks);
     return ranks;
 }
 
 void Executor::poll_all(bool& moved) {
     std::uint64_t pieces = 0;
-    for (Transport* transport : transports_) {
+    for (CompletionSource* source : sources_) {
         std::size_t n;
         do {
-            n = transport->poll(done_);
+            n = source->poll(done_);
             for (std::size_t i = 0; i < n; ++i) handle(done_[i]);
             moved |= n > 0;
         } while (n == done_.size());
-        pieces += transport->pieces_moved();
+        pieces += source->pieces_moved();
     }
     moved |= pieces != pieces_moved_;
     pieces_moved_ = pieces;
@@ -215,14 +271,14 @@ bool Executor::execute(Run& run, Instance instance) {
         switch (buffer) {
             case Buffer::send: return buffers.send + offset;
             case Buffer::recv: return buffers.recv + offset;
-            case Buffer::scratch: return run.scratch_.get() + offset;
+            case Buffer::scratch: return run.scratch_ + offset;
         }
         return nullptr;
     };
     auto writable = [&](Buffer buffer, std::int64_t offset) -> std::byte* {
         if (op->bytes == 0) return nullptr;
         WEFT_ASSERT(buffer != Buffer::send);
-        return (buffer == Buffer::recv ? buffers.recv : run.scratch_.get()) + offset;
+        return (buffer == Buffer::recv ? buffers.recv : run.scratch_) + offset;
     };
     auto bytes = static_cast<std::size_t>(op->bytes);
     Posted posted = Posted::done;
@@ -261,7 +317,13 @@ bool Executor::execute(Run& run, Instance instance) {
             }
             break;
         case OpKind::await:
-        case OpKind::enable: WEFT_ASSERT(!"a run of task lists"); break;
+            posted =
+                offload_->await(*run.whole_->lists_->lists, static_cast<std::uint32_t>(op->peer),
+                                static_cast<std::uint32_t>(op->from_offset), {&run, instance});
+            break;
+        case OpKind::enable:
+            offload_->enable(*run.whole_->lists_->lists, static_cast<std::uint32_t>(op->peer));
+            break;
         case OpKind::call: {
             const UserCall& call = buffers.calls[op->peer];
             call.function(writable(op->into_buffer, op->into_offset), bytes, call.context);
@@ -397,6 +459,7 @@ void Executor::finish(Run& run) {
     run.active_ = false;
     urgent_runs_ -= run.urgent_left_ > 0;
     run.urgent_left_ = 0;
+    if (run.whole_ != nullptr) return finish(*run.whole_);
     (run.previous_active_ ? run.previous_active_->next_active_ : first_active_) = run.next_active_;
     (run.next_active_ ? run.next_active_->previous_active_ : last_active_) = run.previous_active_;
     --active_;
@@ -415,6 +478,7 @@ void Executor::handle(const Completion& completion) {
         }
         return;
     }
+    if (completion.token.run == offload_) return offload_->granted(completion.token.op);
     Run& run = *static_cast<Run*>(completion.token.run);
     if (!run.active_) return;  // failed earlier in this batch
     if (completion.code != WEFT_OK) {
@@ -471,7 +535,7 @@ void Executor::add_group(Group& group) {
 
 void Executor::remove_group(Group& group) {
     std::erase(groups_, &group);
-    for (Transport* transport : transports_) transport->retire(group.context);
+    for (CompletionSource* source : sources_) source->retire(group.context);
 }
 
 void Executor::expect_group() {
@@ -529,13 +593,15 @@ void Executor::break_group(Group& group, const Failure& failure) {
         (void)routes_[at]->post_send({member, {}}, std::as_bytes(std::span(&told, 1)),
                                      {this, static_cast<std::uint32_t>(member) | news_sent});
     }
-    for (Transport* transport : transports_) transport->abandon(group.context);
+    for (CompletionSource* source : sources_) source->abandon(group.context);
+    offered_.remove_if([&](const Run* run) { return &run->stream_->group() == &group; });
     for (Run* run = first_active_; run;) {
         Run* next = run->next_active_;
         if (&run->stream_->group() == &group) {
             run->failure_ = failure;
-            remove_from_queues(*run);
-            finish(*run);
+            Run& carried_out = run->runs_as_lists_ ? *run->lists_->rest : *run;
+            remove_from_queues(carried_out);
+            finish(carried_out);
         }
         run = next;
     }

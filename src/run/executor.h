@@ -18,6 +18,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/fifo.h"
+#include "run/offload.h"
 #include "run/run.h"
 #include "transport/transport.h"
 
@@ -25,11 +27,38 @@ namespace weft {
 
 class Executor {
   public:
-    // `routes`: by rank of the job, the transport that reaches it.
-    Executor(Rank rank, std::vector<Transport*> transports, std::vector<Transport*> routes);
+    // `routes`: by rank of the job, the transport that reaches it. `offload`: null: none.
+    Executor(Rank rank, std::vector<Transport*> transports, std::vector<Transport*> routes,
+             Offload* offload = nullptr);
+
+    // How a run that has lists is carried out.
+    enum class Way : std::uint8_t {
+        here,     // by this executor
+        lists,    // as task lists, if nothing that was started before is in their way
+        offered,  // is decided later: settle_offered()
+    };
 
     // Begin `run`, which must not be active, and issue what is ready. It may be done on return.
-    void start(Run& run, Stream& stream, const Binding& binding);
+    void start(Run& run, Stream& stream, const Binding& binding, Way way = Way::here);
+
+    // Runs that were started and only offered, and with them what was started behind them.
+    bool has_offered() const { return !offered_.empty(); }
+    // Begins them.
+    void settle_offered(Way way);
+    Offload* offload() const { return offload_; }
+    const std::vector<CompletionSource*>& sources() const { return sources_; }
+    // Runs begun as task lists, and those that should have been and were not, by why.
+    struct Fallbacks {
+        std::uint64_t without_connection = 0;   // their stream has no connections of its own
+        std::uint64_t without_descriptors = 0;  // none was left for what joins the lists
+        std::uint64_t behind_others = 0;        // earlier runs were not out of the way yet
+    };
+    Fallbacks& fallbacks() { return fallbacks_; }
+    std::uint64_t begun_as_lists() const { return begun_as_lists_; }
+    // Lists have to be handed over by a thread that owns them.
+    bool needs_owner() const {
+        return !offered_.empty() || (offload_ != nullptr && offload_->needs_owner());
+    }
 
     // Poll the transports once and advance what that allows. False: nothing happened.
     bool progress();
@@ -53,10 +82,10 @@ class Executor {
     std::uint32_t active() const { return active_; }
     // Nobody will call for a while: peers that sleep are woken for what was posted.
     void wake_peers() {
-        for (Transport* transport : transports_) transport->wake_peers();
+        for (CompletionSource* source : sources_) source->wake_peers();
     }
     // What reaches this rank of the job; null for this one itself.
-    const Transport* route(Rank peer) const { return routes_[static_cast<std::size_t>(peer)]; }
+    Transport* route(Rank peer) const { return routes_[static_cast<std::size_t>(peer)]; }
     // Counts the runs begun.
     std::uint64_t started() const { return started_; }
     // Whether a transport has something to do that no arrival will announce.
@@ -69,7 +98,8 @@ class Executor {
     // then, or it takes time. A few small messages that end an operation here are as well taken in
     // by whoever waits for it; being woken would cost the computation more than they do.
     bool needs_attention() const {
-        return urgent_runs_ > 0 || active_ > unattended_runs_max || has_work();
+        return urgent_runs_ > 0 || active_ > unattended_runs_max || has_work() ||
+               (offload_ != nullptr && offload_->needs_attention());
     }
     // Counts the pieces of large messages that all transports have moved.
     std::uint64_t pieces_moved() const { return pieces_moved_; }
@@ -90,6 +120,9 @@ class Executor {
         Failure failure;
     };
 
+    void begin(Run& run, Way way);
+    void begin_here(Run& run);
+    bool may_begin_as_lists(Run& run);
     void poll_all(bool& moved);
     void expect_news(Rank peer);
     void take_news(Rank from);
@@ -115,7 +148,9 @@ class Executor {
     void lose(Rank peer, weft_status reason);
 
     Rank rank_;
+    Offload* offload_;
     std::vector<Transport*> transports_;
+    std::vector<CompletionSource*> sources_;  // the transports, and what is offloaded to
     std::vector<Transport*> routes_;
     std::vector<Group*> groups_;
     std::vector<weft_status> lost_;    // by rank of the job: why, or WEFT_OK
@@ -127,6 +162,7 @@ class Executor {
 
     std::array<Completion, 32> done_;  // taken from a transport at a time
 
+    Fifo<Run*> offered_;
     Run* first_ready_ = nullptr;
     Run* last_ready_ = nullptr;
     Run* refused_ = nullptr;  // its verdict is bad
@@ -138,6 +174,8 @@ class Executor {
     std::uint64_t started_ = 0;
     std::uint64_t finished_ = 0;
     std::uint64_t pieces_moved_ = 0;
+    std::uint64_t begun_as_lists_ = 0;
+    Fallbacks fallbacks_;
 };
 
 }  // namespace weft

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "run/as_lists.h"
+
 namespace weft {
 namespace {
 
@@ -14,9 +16,33 @@ constexpr std::uint32_t unattended_ops_max = 32;
 }  // namespace
 
 Run::Run(const Schedule& schedule) : schedule_(schedule) {
-    std::size_t instances = schedule.ops().size();
+    make_state();
+    if (schedule.scratch_bytes() > 0) {
+        own_scratch_ = std::make_unique_for_overwrite<std::byte[]>(
+            static_cast<std::size_t>(schedule.scratch_bytes()));
+        scratch_ = own_scratch_.get();
+    }
+}
+
+Run::Run(const Schedule& rest, Run& whole)
+    : schedule_(rest), scratch_(whole.scratch_), whole_(&whole) {
+    make_state();
+}
+
+Run::~Run() = default;
+
+Status Run::prepare_lists(const Tasks& tasks, Offload& offload) {
+    Result<std::unique_ptr<Offload::Lists>> lists = offload.make(tasks);
+    if (!lists.is_ok()) return lists.status();
+    lists_ = std::make_unique<AsLists>(
+        AsLists{tasks, std::move(*lists), std::unique_ptr<Run>(new Run(tasks.rest, *this))});
+    return ok;
+}
+
+void Run::make_state() {
+    std::size_t instances = schedule_.ops().size();
     outer_ops_ = static_cast<std::uint32_t>(instances);
-    for (const Repeat& repeat : schedule.repeats()) {
+    for (const Repeat& repeat : schedule_.repeats()) {
         RepeatState state;
         state.first_instance = static_cast<Instance>(instances);
         state.iteration_in_row.resize(2 * repeat.window);
@@ -27,12 +53,8 @@ Run::Run(const Schedule& schedule) : schedule_(schedule) {
     }
     missing_.resize(instances);
     ready_.resize(instances);
-    next_on_lane_.resize(schedule.lanes().size());
+    next_on_lane_.resize(schedule_.lanes().size());
     find_urgent();
-    if (schedule.scratch_bytes() > 0) {
-        scratch_ = std::make_unique_for_overwrite<std::byte[]>(
-            static_cast<std::size_t>(schedule.scratch_bytes()));
-    }
 }
 
 // What a send still has to come after, and what takes time. Where there are repeats: everything.
@@ -45,7 +67,8 @@ void Run::find_urgent() {
     std::int64_t unattended_bytes = 0;
     for (OpId op = ops; op-- > 0;) {
         const Op& o = schedule_.ops()[op];
-        bool is_urgent = o.kind == OpKind::send || o.bytes > unattended_bytes_max;
+        bool is_urgent =
+            o.kind == OpKind::send || o.kind == OpKind::enable || o.bytes > unattended_bytes_max;
         for (Edge edge : schedule_.after_completion(op)) is_urgent |= is_urgent_[edge.to];
         is_urgent_[op] = is_urgent;
         urgent_ops_ += is_urgent;
@@ -59,7 +82,8 @@ void Run::find_urgent() {
 
 std::int64_t Run::memory_bytes() const {
     return static_cast<std::int64_t>(sizeof *this + missing_.size() * 2 * sizeof(Instance)) +
-           schedule_.scratch_bytes();
+           (own_scratch_ ? schedule_.scratch_bytes() : 0) +
+           (lists_ ? lists_->lists->memory_bytes() + lists_->rest->memory_bytes() : 0);
 }
 
 // A receive is late until it has completed (in a repeat: in all iterations); a send while it has
@@ -86,6 +110,13 @@ bool Run::is_late(OpId op) const {
 
 std::vector<Rank> Run::late_peers(bool sends) const {
     std::vector<Rank> late;
+    if (runs_as_lists_) {
+        late = lists_->rest->late_peers(sends);
+        lists_->lists->add_late(sends, late);
+        std::ranges::sort(late);
+        late.erase(std::ranges::unique(late).begin(), late.end());
+        return late;
+    }
     for (std::size_t lane = 0; lane < schedule_.lanes().size(); ++lane) {
         const ScheduleLane& l = schedule_.lanes()[lane];
         if (l.sends != sends) continue;

@@ -38,9 +38,20 @@ struct Binding {
     const Failure* verdict = nullptr;
 };
 
+class Offload;
+struct Tasks;
+
 class Run {
   public:
     explicit Run(const Schedule& schedule);
+    virtual ~Run();
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
+    // From now on the run can also be carried out as task lists, compiled from its schedule. Fails
+    // when `offload` has no room for them.
+    Status prepare_lists(const Tasks& tasks, Offload& offload);
+    bool has_lists() const { return lists_ != nullptr; }
 
     const Schedule& schedule() const { return schedule_; }
     bool is_active() const { return active_; }
@@ -56,6 +67,9 @@ class Run {
   private:
     friend class Executor;
 
+    // The run as task lists: the lists, and a run of what is left for the executor.
+    struct AsLists;
+
     struct RepeatState {
         Instance first_instance = 0;  // of row 0
         std::int64_t started = 0;     // iterations begun
@@ -67,6 +81,8 @@ class Run {
     // In place of the predecessors that an operation misses: it has completed.
     static constexpr std::uint32_t completed_mark = ~std::uint32_t{0};
 
+    Run(const Schedule& rest, Run& whole);
+    void make_state();
     bool is_late(OpId op) const;
     void find_urgent();
 
@@ -76,7 +92,12 @@ class Run {
     Failure failure_;
     Stream* stream_ = nullptr;
     Binding binding_;
-    std::unique_ptr<std::byte[]> scratch_;
+    std::unique_ptr<std::byte[]> own_scratch_;
+    std::byte* scratch_ = nullptr;
+
+    Run* whole_ = nullptr;  // what this is the rest of
+    std::unique_ptr<AsLists> lists_;
+    bool runs_as_lists_ = false;  // since its last start
 
     std::uint32_t unfinished_ = 0;  // operations outside repeats
     std::uint32_t outer_ops_ = 0;

@@ -82,24 +82,14 @@ struct Usage {
     std::vector<std::pair<const char*, std::uint64_t>> turned_away{};
 };
 
-class Transport {
+// Where posts are finished: polled, slept on, and told to forget. The transports, and what carries out
+// task lists.
+class CompletionSource {
   public:
-    virtual ~Transport() = default;
+    virtual ~CompletionSource() = default;
 
     virtual const char* name() const = 0;
     virtual Abilities abilities() const = 0;
-    virtual Usage usage() const { return {}; }
-
-    // (The lane is passed by reference so that the other arguments fit into registers. A token read
-    // back from the stack in another width than it was written waits for the stores before it, and
-    // right behind a message that is a cache line on its way between two cores: 25 ns.)
-
-    // Start moving `data` to the lane's peer. Never blocks. `data` stays lent until completion.
-    virtual Posted post_send(const Lane& lane, Bytes data, Token token) = 0;
-
-    // Provide the place for the lane's next message, which must have exactly data.size() bytes.
-    // Never blocks. When it completes with WEFT_BROKEN_MESSAGE nothing was written outside `data`.
-    virtual Posted post_recv(const Lane& lane, MutBytes data, Token token) = 0;
 
     // Move what can be moved, and tell what has finished: in posting order within a lane, in any
     // order across lanes. Never blocks. Returns the number of entries of `done` filled; when that
@@ -140,12 +130,33 @@ class Transport {
     // Messages of the context that are still under way are dropped.
     virtual void abandon(std::uint32_t context) = 0;
 
-    // The user has this context from now on: messages that come before their receive are kept.
-    virtual void admit(std::uint32_t context) = 0;
-
     // The user has freed this context and has no posts of it: what comes is dropped. What it has
     // sent still arrives.
     virtual void retire(std::uint32_t context) = 0;
+};
+
+class Strands;
+
+class Transport : public CompletionSource {
+  public:
+    virtual Usage usage() const { return {}; }
+
+    // Whose connections can be lent to task lists; null: it has none.
+    virtual Strands* strands() { return nullptr; }
+
+    // (The lane is passed by reference so that the other arguments fit into registers. A token read
+    // back from the stack in another width than it was written waits for the stores before it, and
+    // right behind a message that is a cache line on its way between two cores: 25 ns.)
+
+    // Start moving `data` to the lane's peer. Never blocks. `data` stays lent until completion.
+    virtual Posted post_send(const Lane& lane, Bytes data, Token token) = 0;
+
+    // Provide the place for the lane's next message, which must have exactly data.size() bytes.
+    // Never blocks. When it completes with WEFT_BROKEN_MESSAGE nothing was written outside `data`.
+    virtual Posted post_recv(const Lane& lane, MutBytes data, Token token) = 0;
+
+    // The user has this context from now on: messages that come before their receive are kept.
+    virtual void admit(std::uint32_t context) = 0;
 
     // Whether messages of contexts that are neither admitted nor gone are kept (the user is about
     // to get contexts that its peers may have already) or dropped, those kept so far included. A

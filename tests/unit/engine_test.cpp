@@ -48,7 +48,7 @@ class FakeTransport : public Transport {
 class EngineTest : public testing::Test {
   protected:
     void make(EngineKind kind, std::int64_t timeout_ns = Engine::no_deadline) {
-        engine_ = std::make_unique<Engine>(executor_, std::vector<Transport*>{&transport_},
+        engine_ = std::make_unique<Engine>(executor_,
                                            Engine::Options{.kind = kind, .timeout_ns = timeout_ns});
     }
     weft_status wait(const std::atomic<bool>& done, std::int64_t deadline_ns) {

@@ -1,0 +1,52 @@
+#include "communicator/kernel_engine.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#if WEFT_HAS_KERNEL
+#include "engine/kernel/task_ring.h"
+#endif
+
+namespace weft {
+namespace {
+
+constexpr unsigned depth_min = 8;
+constexpr unsigned depth_max = 32'768;  // of the operating system
+constexpr unsigned depth_default = 1024;
+
+}  // namespace
+
+const std::string& kernel_engine_absence() {
+#if WEFT_HAS_KERNEL
+    static const std::string absence = kernel::why_not();
+#else
+    static const std::string absence = std::string("not in this build: ") + WEFT_KERNEL_ABSENCE;
+#endif
+    return absence;
+}
+
+Result<unsigned> queue_depth_from_environment() {
+    const char* text = std::getenv("WEFT_QUEUE_DEPTH");
+    if (text == nullptr || *text == '\0') return depth_default;
+    unsigned depth = 0;
+    const char* end = text + std::strlen(text);
+    const auto [rest, error] = std::from_chars(text, end, depth);
+    if (error != std::errc() || rest != end || depth < depth_min || depth > depth_max)
+        return failure(WEFT_REFUSED_SETTING, "WEFT_QUEUE_DEPTH = '%s'; expected %u to %u entries",
+                       text, depth_min, depth_max);
+    return depth;
+}
+
+Result<std::unique_ptr<Offload>> make_offload(
+    [[maybe_unused]] const std::vector<Transport*>& routes, [[maybe_unused]] unsigned queue_depth) {
+#if WEFT_HAS_KERNEL
+    Result<std::unique_ptr<kernel::TaskRing>> ring = kernel::TaskRing::create(routes, queue_depth);
+    if (!ring.is_ok()) return ring.status();
+    return std::unique_ptr<Offload>(std::move(*ring));
+#else
+    return failure(WEFT_REFUSED_UNSUPPORTED, "%s", kernel_engine_absence().c_str());
+#endif
+}
+
+}  // namespace weft

@@ -1,0 +1,93 @@
+#include "engine/kernel/list.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace weft::kernel {
+
+using tcp::Frame;
+using tcp::FrameKind;
+
+List::List(const TaskList& list, RunLists& run_lists, std::uint32_t number)
+    : tasks(list), home(run_lists), id(number), awaited(list.reports) {
+    messages.reserve(list.messages);
+    for (const Task& task : list.tasks) {
+        switch (task.kind) {
+            case Task::Kind::send:
+            case Task::Kind::recv: {
+                const auto message = static_cast<std::uint32_t>(messages.size());
+                messages.emplace_back().bytes = static_cast<std::uint64_t>(task.region.bytes);
+                std::int64_t moved = 0;
+                do {
+                    const std::int64_t bytes = std::min(
+                        task.region.bytes - moved,
+                        segment_bytes - (moved == 0 ? std::int64_t{Frame::header_bytes} : 0));
+                    entries.push_back(
+                        {moved == 0 ? Entry::Kind::first : Entry::Kind::more, task.region.buffer,
+                         message, static_cast<std::uint32_t>(bytes), task.region.offset + moved});
+                    moved += bytes;
+                } while (moved < task.region.bytes);
+                break;
+            }
+            case Task::Kind::wait: entries.push_back({Entry::Kind::take, {}, task.number}); break;
+            case Task::Kind::enable: entries.push_back({Entry::Kind::give, {}, task.number}); break;
+            case Task::Kind::go: entries.push_back({Entry::Kind::go}); break;
+            case Task::Kind::report: entries.push_back({Entry::Kind::report}); break;
+            case Task::Kind::clear:
+            case Task::Kind::cleared: WEFT_ASSERT(!"the sockets' buffers are the clearance");
+        }
+    }
+}
+
+std::byte* List::base(Buffer buffer) const {
+    switch (buffer) {
+        case Buffer::send: return const_cast<std::byte*>(send_base);  // is only read
+        case Buffer::recv: return recv_base;
+        case Buffer::scratch: return scratch_base;
+    }
+    return nullptr;
+}
+
+void List::bind(const Binding& binding, std::byte* scratch, std::uint64_t stream) {
+    send_base = binding.send;
+    recv_base = binding.recv;
+    scratch_base = scratch;
+    for (const Entry& entry : entries) {
+        if (entry.kind != Entry::Kind::first) continue;
+        Message& message = messages[entry.number];
+        message.header = {};
+        if (tasks.sends)
+            message.header =
+                Frame{.kind = FrameKind::whole,
+                      .sequence = static_cast<std::uint16_t>(hold.sequence + entry.number),
+                      .bytes = message.bytes,
+                      .stream = stream}
+                    .encoded();
+        message.pieces[0] = {message.header.data(), Frame::header_bytes};
+        message.pieces[1] = {entry.bytes > 0 ? base(entry.buffer) + entry.offset : nullptr,
+                             entry.bytes};
+        message.vector = {};
+        message.vector.msg_iov = message.pieces;
+        message.vector.msg_iovlen = entry.bytes > 0 ? 2 : 1;
+    }
+}
+
+List::Verdict List::verdict_on(std::uint32_t number, std::uint64_t stream) const {
+    // The operating system fills it from front to back; its last byte is never zero.
+    const std::byte& last = messages[number].header.back();
+    if (std::atomic_ref(const_cast<std::byte&>(last)).load(std::memory_order_acquire) ==
+        std::byte{0})
+        return Verdict::not_come;
+    const Frame frame = Frame::decoded(messages[number].header);
+    const auto sequence = static_cast<std::uint16_t>(hold.sequence + number);
+    if (frame.kind != FrameKind::whole || frame.stream != stream || frame.sequence != sequence)
+        return Verdict::foreign;
+    return frame.bytes == messages[number].bytes ? Verdict::right : Verdict::other_size;
+}
+
+std::uint64_t List::sent_bytes(std::uint32_t number) const {
+    return Frame::decoded(messages[number].header).bytes;
+}
+
+}  // namespace weft::kernel

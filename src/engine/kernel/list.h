@@ -1,0 +1,109 @@
+// One task list of one run, as entries for the operating system's ring.
+//
+// The entries are made once and hold no addresses; every start binds them to the buffers of its
+// call. A message is a header and bytes: its first entry moves the header and up to a segment of the
+// bytes, further entries a segment each. Longer entries would be woken so often by small packets
+// that the operating system moves them to a thread of its own.
+//
+// Thread safety: none; the progress engine's lock covers it.
+#pragma once
+
+#include <liburing.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/fd.h"
+#include "run/run.h"
+#include "schedule/tasks.h"
+#include "transport/strand.h"
+#include "transport/tcp/frame.h"
+
+namespace weft::kernel {
+
+inline constexpr std::int64_t segment_bytes = 128 * 1024;
+
+struct Entry {
+    enum class Kind : std::uint8_t {
+        first,   // header and first segment of message `number`
+        more,    // a segment of it
+        take,    // a token of semaphore `number`
+        give,    // one to semaphore `number`
+        go,      // a token of the rest of the schedule
+        report,  // tells the rest
+    };
+    Kind kind = Kind::first;
+    Buffer buffer = Buffer::send;
+    std::uint32_t number = 0;
+    std::uint32_t bytes = 0;
+    std::int64_t offset = 0;
+};
+
+// What a message needs that must stay where it is while it is moved.
+struct Message {
+    tcp::Frame::Header header;
+    iovec pieces[2];
+    msghdr vector;
+    std::uint64_t bytes = 0;
+};
+
+// How lists of one direction of a lent connection follow one another: each that ends gives a token,
+// and each but the first takes one before it begins.
+struct Direction {
+    Fd token;
+    bool was_used = false;
+};
+
+class RunLists;
+
+struct List {
+    enum class State : std::uint8_t {
+        idle,
+        waiting,  // for its place on the connection
+        granted,  // ... which it has: to be handed over
+        going,    // entries are in the operating system's hands
+        ended,    // well
+        failed,
+    };
+
+    List(const TaskList& list, RunLists& run_lists, std::uint32_t number);
+
+    const TaskList& tasks;
+    RunLists& home;
+    const std::uint32_t id;  // in the ring's table
+    std::vector<Entry> entries;
+    std::vector<Message> messages;
+    Fd go;  // tokens of the rest; none: nothing waits for it
+
+    State state = State::idle;
+    bool is_called_off = false;  // whatever its entries tell from now on counts for nothing
+    Hold hold;
+    Direction* direction = nullptr;
+    Rank peer = -1;                 // rank of the job
+    std::uint32_t handed_over = 0;  // entries
+    std::uint32_t batches = 0;      // of them under way
+    std::uint32_t checked = 0;      // messages whose header has been found right
+    std::uint32_t reached = 0;      // reports
+    std::vector<Token> awaited;     // by report; run == null: not asked for
+
+    bool is_busy() const {
+        return state == State::waiting || state == State::granted || state == State::going;
+    }
+    bool is_receiving() const { return state == State::going && !tasks.sends; }
+    // Binds addresses and headers; the place is granted.
+    void bind(const Binding& binding, std::byte* scratch, std::uint64_t stream);
+    // What the header of message `number`, if it has come, says about it.
+    enum class Verdict : std::uint8_t { not_come, right, other_size, foreign };
+    Verdict verdict_on(std::uint32_t number, std::uint64_t stream) const;
+    std::uint64_t sent_bytes(std::uint32_t number) const;
+
+    // Of an entry that moves bytes.
+    std::byte* base(Buffer buffer) const;
+    const std::byte* send_base = nullptr;
+    std::byte* recv_base = nullptr;
+    std::byte* scratch_base = nullptr;
+};
+
+}  // namespace weft::kernel

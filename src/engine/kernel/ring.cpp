@@ -1,0 +1,189 @@
+#include "engine/kernel/ring.h"
+
+#include <sys/eventfd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/clock.h"
+#include "engine/kernel/run_lists.h"
+
+namespace weft::kernel {
+
+Ring::~Ring() {
+    if (is_open_) io_uring_queue_exit(&ring_);
+}
+
+Status Ring::open(unsigned depth) {
+    io_uring_params params{};
+    const int error = -io_uring_queue_init_params(depth, &ring_, &params);
+    if (error != 0)
+        return failure(WEFT_REFUSED_UNSUPPORTED, "io_uring_setup: %s", std::strerror(error));
+    is_open_ = true;
+    depth_ = params.sq_entries;
+    // A child of this process must not touch it.
+    (void)io_uring_ring_dontfork(&ring_);
+    return ok;
+}
+
+io_uring_sqe* Ring::next() {
+    io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+    WEFT_ASSERT(sqe != nullptr);
+    return sqe;
+}
+
+void Ring::finish(io_uring_sqe* sqe, const List& list, Told told, bool is_last) {
+    io_uring_sqe_set_data64(sqe, std::uint64_t{list.id} << 2 | static_cast<std::uint64_t>(told));
+    unsigned flags = 0;
+    if (!is_last) flags |= IOSQE_IO_LINK;
+    if (told == Told::failure) flags |= IOSQE_CQE_SKIP_SUCCESS;
+    sqe->flags = static_cast<std::uint8_t>(flags);
+}
+
+void Ring::add(List& list, std::uint32_t from, std::uint32_t to, bool takes) {
+    if (io_uring_sq_space_left(&ring_) < to - from + 2) submit();
+    const int socket = list.hold.socket;
+    if (takes) {
+        io_uring_sqe* sqe = next();
+        io_uring_prep_read(sqe, list.direction->token.get(), &taken_, token_bytes, 0);
+        finish(sqe, list, Told::failure, false);
+    }
+    for (std::uint32_t i = from; i < to; ++i) {
+        const Entry& entry = list.entries[i];
+        io_uring_sqe* sqe = next();
+        Told told = Told::failure;
+        switch (entry.kind) {
+            case Entry::Kind::first: {
+                msghdr* vector = &list.messages[entry.number].vector;
+                if (list.tasks.sends)
+                    io_uring_prep_sendmsg(sqe, socket, vector, MSG_WAITALL | MSG_NOSIGNAL);
+                else
+                    io_uring_prep_recvmsg(sqe, socket, vector, MSG_WAITALL);
+                break;
+            }
+            case Entry::Kind::more: {
+                std::byte* data = list.base(entry.buffer) + entry.offset;
+                if (list.tasks.sends)
+                    io_uring_prep_send(sqe, socket, data, entry.bytes, MSG_WAITALL | MSG_NOSIGNAL);
+                else
+                    io_uring_prep_recv(sqe, socket, data, entry.bytes, MSG_WAITALL);
+                break;
+            }
+            case Entry::Kind::take:
+                io_uring_prep_read(sqe, list.home.semaphore(entry.number), &taken_, token_bytes, 0);
+                break;
+            case Entry::Kind::give:
+                io_uring_prep_write(sqe, list.home.semaphore(entry.number), &one_, token_bytes, 0);
+                break;
+            case Entry::Kind::go:
+                io_uring_prep_read(sqe, list.go.get(), &taken_, token_bytes, 0);
+                break;
+            case Entry::Kind::report:
+                io_uring_prep_nop(sqe);
+                told = Told::report;
+                break;
+        }
+        finish(sqe, list, told, false);
+    }
+    io_uring_sqe* sqe = next();
+    io_uring_prep_write(sqe, list.direction->token.get(), &one_, token_bytes, 0);
+    finish(sqe, list, Told::end, true);
+}
+
+void Ring::add_cancel(const List& list) {
+    if (io_uring_sq_space_left(&ring_) < 1) submit();
+    io_uring_sqe* sqe = next();
+    const std::uint64_t data =
+        std::uint64_t{list.id} << 2 | static_cast<std::uint64_t>(Told::failure);
+    io_uring_prep_cancel64(sqe, data, IORING_ASYNC_CANCEL_ALL);
+    io_uring_sqe_set_data64(sqe, of_nobody);
+    sqe->flags = IOSQE_CQE_SKIP_SUCCESS;
+}
+
+void Ring::submit() {
+    // It may be short of memory for a moment, or have completions to be rid of first.
+    for (int tries = 0; io_uring_sq_ready(&ring_) > 0; ++tries) {
+        const int submitted = io_uring_submit(&ring_);
+        WEFT_ASSERT(submitted >= 0 || submitted == -EAGAIN || submitted == -EBUSY ||
+                    submitted == -EINTR || submitted == -ENOMEM);
+        WEFT_ASSERT(tries < 1'000'000);
+    }
+}
+
+void Ring::wait(std::int64_t timeout_ns) {
+    __kernel_timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
+    io_uring_cqe* cqe = nullptr;
+    (void)io_uring_submit_and_wait_timeout(&ring_, &cqe, 1, &timeout, nullptr);
+}
+
+bool Ring::is_empty() {
+    return io_uring_cq_ready(&ring_) == 0 && !io_uring_cq_has_overflow(&ring_);
+}
+
+std::string why_not() {
+    Ring ring;
+    const auto sentence = [](const char* what, int error) {
+        return std::string(what) + ": " + std::strerror(error);
+    };
+    io_uring uring{};
+    io_uring_params params{};
+    if (const int error = -io_uring_queue_init_params(8, &uring, &params); error != 0)
+        return sentence("io_uring cannot be set up", error);
+    struct Closer {
+        io_uring& uring;
+        ~Closer() { io_uring_queue_exit(&uring); }
+    } closer{uring};
+    if ((params.features & IORING_FEAT_CQE_SKIP) == 0)
+        return "the operating system's io_uring is too old (needs Linux 5.19)";
+    const Fd here(eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC));
+    const Fd there(eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC));
+    if (!here || !there) return sentence("no descriptor for an eventfd", errno);
+
+    // A chain that waits for a token and passes it on; and one that is called off.
+    std::uint64_t token = 1;
+    std::uint64_t taken[2] = {};
+    for (std::uint64_t chain = 0; chain < 2; ++chain) {
+        io_uring_sqe* sqe = io_uring_get_sqe(&uring);
+        io_uring_prep_read(sqe, here.get(), &taken[chain], sizeof token, 0);
+        sqe->flags = IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS;
+        io_uring_sqe_set_data64(sqe, chain);
+        sqe = io_uring_get_sqe(&uring);
+        io_uring_prep_write(sqe, there.get(), &token, sizeof token, 0);
+        sqe->flags = IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS;
+        io_uring_sqe_set_data64(sqe, chain);
+        sqe = io_uring_get_sqe(&uring);
+        io_uring_prep_nop(sqe);
+        io_uring_sqe_set_data64(sqe, chain);
+    }
+    int submitted = io_uring_submit(&uring);
+    if (submitted != 6)
+        return sentence("io_uring takes no chain", submitted < 0 ? -submitted : EIO);
+    const auto outcome = [&]() -> int {
+        __kernel_timespec second{1, 0};
+        io_uring_cqe* cqe = nullptr;
+        if (const int error = io_uring_wait_cqe_timeout(&uring, &cqe, &second); error != 0)
+            return error;
+        const int result = cqe->res;
+        io_uring_cqe_seen(&uring, cqe);
+        return result;
+    };
+    if (write(here.get(), &token, sizeof token) != sizeof token)
+        return sentence("an eventfd cannot be written", errno);
+    if (const int result = outcome(); result != 0)
+        return sentence("a chain of io_uring does not run", -result);
+    std::uint64_t passed = 0;
+    if (read(there.get(), &passed, sizeof passed) != sizeof passed)
+        return "a chain of io_uring does not run in order";
+    io_uring_sqe* sqe = io_uring_get_sqe(&uring);
+    const std::uint64_t left = taken[0] != 0 ? 1 : 0;
+    io_uring_prep_cancel64(sqe, left, IORING_ASYNC_CANCEL_ALL);
+    io_uring_sqe_set_data64(sqe, 2);
+    (void)io_uring_submit(&uring);
+    const int first = outcome();
+    const int second = outcome();
+    if (first != -ECANCELED && second != -ECANCELED)
+        return "io_uring cannot call a chain off (needs Linux 5.19)";
+    return {};
+}
+
+}  // namespace weft::kernel

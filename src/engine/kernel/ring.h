@@ -1,0 +1,85 @@
+// The operating system's ring, and what it is asked to do: chains of entries that begin one after
+// the other as each ends.
+//
+// Rules for every entry, each found by experiment (docs/decisions/0004-kernel-engine.md):
+//   - linked with IOSQE_IO_LINK: what fails ends its chain
+//   - transfers with MSG_WAITALL: whole, or failed
+//   - silent when they succeed, but for reports and the last of a chain: one completion a chain tells
+//     its outcome
+//   - no flag of the ring: with others, steps wait until the program enters the operating system
+//
+// Thread safety: none; the progress engine's lock covers it.
+#pragma once
+
+#include <liburing.h>
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "engine/kernel/list.h"
+
+namespace weft::kernel {
+
+// What an entry's completion tells.
+enum class Told : std::uint8_t {
+    failure = 0,  // of an entry within a chain
+    report = 1,
+    end = 2,  // of a chain
+};
+
+class Ring {
+  public:
+    Ring() = default;
+    ~Ring();
+    Ring(const Ring&) = delete;
+    Ring& operator=(const Ring&) = delete;
+
+    // `depth`: entries that are handed over at a time.
+    Status open(unsigned depth);
+    unsigned depth() const { return depth_; }
+    int fd() const { return ring_.ring_fd; }
+
+    // Adds entries [from, to) of the list as a chain: `takes` the token of its direction first, and
+    // gives it at the end.
+    void add(List& list, std::uint32_t from, std::uint32_t to, bool takes);
+    // Asks for the end of all chains of the list.
+    void add_cancel(const List& list);
+    // Hands over what was added. The calling thread owns it from now on.
+    void submit();
+    // As submit(), and lets completions come, for at most so long.
+    void wait(std::int64_t timeout_ns);
+
+    bool is_empty();
+    // Visit(list id, Told, result) for each completion there is.
+    template <class Visit>
+    void reap(Visit visit) {
+        io_uring_cqe* cqe = nullptr;
+        while (io_uring_peek_cqe(&ring_, &cqe) == 0 && cqe != nullptr) {
+            const std::uint64_t data = cqe->user_data;
+            const int result = cqe->res;
+            io_uring_cqe_seen(&ring_, cqe);
+            if (data == of_nobody) continue;
+            visit(static_cast<std::uint32_t>(data >> 2), static_cast<Told>(data & 3), result);
+        }
+    }
+
+    static constexpr std::int64_t token_bytes = 8;
+
+  private:
+    static constexpr std::uint64_t of_nobody = ~std::uint64_t{0};
+
+    io_uring_sqe* next();
+    void finish(io_uring_sqe* sqe, const List& list, Told told, bool is_last);
+
+    io_uring ring_{};
+    unsigned depth_ = 0;
+    bool is_open_ = false;
+    std::uint64_t taken_ = 0;  // what tokens are read into
+    const std::uint64_t one_ = 1;
+};
+
+// Why the ring cannot be used by this process; empty: it can. Runs a real chain.
+std::string why_not();
+
+}  // namespace weft::kernel

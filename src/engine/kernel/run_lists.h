@@ -1,0 +1,38 @@
+// The task lists of one run. Inside of engine/kernel only.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/fd.h"
+#include "engine/kernel/list.h"
+#include "run/offload.h"
+
+namespace weft::kernel {
+
+class TaskRing;
+
+class RunLists final : public Offload::Lists {
+  public:
+    RunLists(TaskRing& task_ring, const Tasks& compiled) : ring(task_ring), tasks(compiled) {}
+    ~RunLists() override;
+    RunLists(const RunLists&) = delete;
+    RunLists& operator=(const RunLists&) = delete;
+
+    std::int64_t memory_bytes() const override;
+    void add_late(bool sends, std::vector<Rank>& ranks) const override;
+
+    int semaphore(std::uint32_t number) const { return semaphores[number].get(); }
+
+    TaskRing& ring;
+    const Tasks& tasks;
+    std::vector<Fd> semaphores;
+    std::vector<std::unique_ptr<List>> lists;
+
+    // Of the last start.
+    StreamId stream;
+    Binding binding;
+    std::byte* scratch = nullptr;
+};
+
+}  // namespace weft::kernel

@@ -1,0 +1,374 @@
+#include "engine/kernel/task_ring.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace weft::kernel {
+namespace {
+
+// Of a list under way; with two, the next one begins without anybody's help when one ends.
+constexpr std::uint32_t batches_max = 2;
+// What a chain has besides: it takes and gives the token of its direction.
+constexpr std::uint32_t token_entries = 2;
+// Calling chains off takes microseconds. Longer than this it cannot, and somebody must know.
+constexpr std::int64_t call_off_max_ns = 10'000'000'000;
+
+// Not blocking, and counted: a token that is given wakes one who waits for it, without a thread of
+// the operating system's own.
+Fd semaphore() { return Fd(eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC)); }
+
+}  // namespace
+
+RunLists::~RunLists() { ring.forget(*this); }
+
+std::int64_t RunLists::memory_bytes() const {
+    std::size_t bytes = sizeof *this + semaphores.size() * sizeof(Fd);
+    for (const auto& list : lists)
+        bytes += sizeof(List) + list->entries.size() * sizeof(Entry) +
+                 list->messages.size() * sizeof(Message) + list->awaited.size() * sizeof(Token);
+    return static_cast<std::int64_t>(bytes);
+}
+
+void RunLists::add_late(bool sends, std::vector<Rank>& ranks) const {
+    for (const auto& list : lists) {
+        if (list->is_busy() && list->tasks.sends == sends) ranks.push_back(list->peer);
+    }
+}
+
+Result<std::unique_ptr<TaskRing>> TaskRing::create(const std::vector<Transport*>& routes,
+                                                   unsigned depth) {
+    std::unique_ptr<TaskRing> made(new TaskRing(routes));
+    WEFT_RETURN_IF_NOT_OK(made->ring_.open(depth));
+    made->thread_sleep_ = Fd(epoll_create1(EPOLL_CLOEXEC));
+    epoll_event event{};
+    if (!made->thread_sleep_ ||
+        epoll_ctl(made->thread_sleep_.get(), EPOLL_CTL_ADD, made->ring_.fd(), &event) != 0)
+        return failure(WEFT_REFUSED_MEMORY, "cannot watch a descriptor: %s", std::strerror(errno));
+    return made;
+}
+
+TaskRing::TaskRing(const std::vector<Transport*>& routes) : maker_(pthread_self()) {
+    for (Transport* route : routes)
+        strands_.push_back(route != nullptr ? route->strands() : nullptr);
+}
+
+Result<std::unique_ptr<Offload::Lists>> TaskRing::make(const Tasks& tasks) {
+    auto lists = std::make_unique<RunLists>(*this, tasks);
+    const auto no_descriptor = [] {
+        return failure(WEFT_REFUSED_MEMORY, "no descriptor for an eventfd: %s",
+                       std::strerror(errno));
+    };
+    for (std::uint32_t i = 0; i < tasks.semaphores; ++i) {
+        lists->semaphores.push_back(semaphore());
+        if (!lists->semaphores.back()) return no_descriptor();
+    }
+    for (const TaskList& list : tasks.lists) {
+        const auto id =
+            static_cast<std::uint32_t>(std::ranges::find(lists_, nullptr) - lists_.begin());
+        lists->lists.push_back(std::make_unique<List>(list, *lists, id));
+        List& made = *lists->lists.back();
+        if (id == lists_.size()) lists_.push_back(nullptr);
+        lists_[id] = &made;
+        const bool waits = std::ranges::any_of(
+            list.tasks, [](const Task& task) { return task.kind == Task::Kind::go; });
+        if (!waits) continue;
+        made.go = semaphore();
+        if (!made.go) return no_descriptor();
+    }
+    going_.reserve(lists_.size());
+    return std::unique_ptr<Offload::Lists>(std::move(lists));
+}
+
+bool TaskRing::carries(const Tasks& tasks, const Stream& stream) const {
+    return std::ranges::all_of(tasks.lists, [&](const TaskList& list) {
+        const Rank peer = stream.member(list.peer);
+        const Strands* strands = strands_of(peer);
+        return strands != nullptr && strands->carries({peer, stream.id()});
+    });
+}
+
+void TaskRing::set_state(List& list, List::State state) {
+    busy_ -= list.is_busy();
+    waiting_ -= list.state == List::State::waiting;
+    receiving_ -= list.is_receiving();
+    list.state = state;
+    busy_ += list.is_busy();
+    waiting_ += list.state == List::State::waiting;
+    receiving_ += list.is_receiving();
+}
+
+void TaskRing::begin(Lists& lists, const Stream& stream, const Binding& binding,
+                     std::byte* scratch) {
+    auto& run = static_cast<RunLists&>(lists);
+    run.stream = stream.id();
+    run.binding = binding;
+    run.scratch = scratch;
+    for (const auto& list : run.lists) {
+        WEFT_ASSERT(!list->is_busy());
+        list->peer = stream.member(list->tasks.peer);
+        list->handed_over = list->batches = list->checked = list->reached = 0;
+        std::ranges::fill(list->awaited, Token{});
+    }
+    for (const auto& list : run.lists) take_place(*list);
+    hand_over();
+}
+
+void TaskRing::take_place(List& list) {
+    list.direction = &direction_of(list);
+    set_state(list, List::State::waiting);
+    const Lane lane(list.peer, list.home.stream);
+    const auto messages = static_cast<std::uint32_t>(list.messages.size());
+    const Posted posted =
+        strands_of(list.peer)->hold(lane, list.tasks.sends, messages, list.hold, {this, list.id});
+    if (posted == Posted::done) granted(list.id);
+}
+
+Direction& TaskRing::direction_of(const List& list) {
+    Direction& direction = directions_[{list.home.stream, list.peer, list.tasks.sends}];
+    if (!direction.token) {
+        direction.token = semaphore();
+        WEFT_ASSERT(direction.token);
+    }
+    return direction;
+}
+
+void TaskRing::granted(std::uint32_t id) {
+    List& list = *lists_[id];
+    WEFT_ASSERT(list.state == List::State::waiting);
+    set_state(list, List::State::granted);
+    list.bind(list.home.binding, list.home.scratch, list.home.stream.packed());
+    to_hand_over_.push(&list);
+    ++unfinished_;
+    if (may_own()) hand_over();
+}
+
+bool TaskRing::may_own() const {
+    return is_progress_thread || (own_ && pthread_equal(pthread_self(), maker_));
+}
+
+void TaskRing::hand_over() {
+    bool any = false;
+    while (!to_hand_over_.empty()) {
+        List& list = *to_hand_over_.front();
+        to_hand_over_.pop();
+        hand_over(list);
+        any = true;
+    }
+    if (any) ring_.submit();
+}
+
+void TaskRing::hand_over(List& list) {
+    if (list.state == List::State::granted) {
+        set_state(list, List::State::going);
+        if (list.is_receiving()) going_.push_back(&list);
+    }
+    const auto all = static_cast<std::uint32_t>(list.entries.size());
+    const std::uint32_t batch = ring_.depth() - token_entries;
+    while (list.batches < batches_max && list.handed_over < all) {
+        const std::uint32_t to = std::min(all, list.handed_over + batch);
+        ring_.add(list, list.handed_over, to, std::exchange(list.direction->was_used, true));
+        list.handed_over = to;
+        ++list.batches;
+        if (to == all) --unfinished_;
+    }
+}
+
+Posted TaskRing::await(Lists& lists, std::uint32_t number, std::uint32_t report, Token token) {
+    List& list = *static_cast<RunLists&>(lists).lists[number];
+    if (report < list.reached) return Posted::done;
+    list.awaited[report] = token;
+    return Posted::pending;
+}
+
+void TaskRing::enable(Lists& lists, std::uint32_t number) {
+    const List& list = *static_cast<RunLists&>(lists).lists[number];
+    const std::uint64_t one = 1;
+    WEFT_ASSERT(write(list.go.get(), &one, sizeof one) == sizeof one);
+}
+
+std::size_t TaskRing::poll(std::span<Completion> done) {
+    reap();
+    if (!going_.empty()) look_at_headers();
+    std::size_t told = 0;
+    while (!told_.empty() && told < done.size()) {
+        done[told++] = told_.front().completion;
+        told_.pop();
+    }
+    return told;
+}
+
+void TaskRing::reap() {
+    ring_.reap(
+        [this](std::uint32_t id, Told told, int result) { on_told(*lists_[id], told, result); });
+}
+
+void TaskRing::on_told(List& list, Told told, int result) {
+    switch (told) {
+        case Told::report:
+            if (result == 0) return report(list);
+            break;
+        case Told::end:
+            if (result == Ring::token_bytes) return end_batch(list);
+            break;
+        case Told::failure: break;
+    }
+    --list.batches;
+    fail(list, result);
+}
+
+// A chain has ended well.
+void TaskRing::end_batch(List& list) {
+    --list.batches;
+    if (list.state != List::State::going) return;
+    if (list.handed_over < list.entries.size()) {
+        if (list.is_called_off) return;
+        to_hand_over_.push(&list);
+        if (may_own()) hand_over();
+        return;
+    }
+    if (list.batches > 0) return;
+    const auto messages = static_cast<std::uint32_t>(list.messages.size());
+    if (!list.tasks.sends) {
+        std::erase(going_, &list);
+        if (!check_headers(list, messages)) return;
+    }
+    set_state(list, List::State::ended);
+    strands_of(list.peer)->release(list.hold);
+    report(list);
+}
+
+// Every message that has come whole so far, or of which the header has, is what was expected.
+void TaskRing::look_at_headers() {
+    for (std::size_t i = 0; i < going_.size(); ++i) {
+        if (!check_headers(*going_[i], 0)) return;
+    }
+}
+
+// At least the first `come` messages have. False: the list has failed.
+bool TaskRing::check_headers(List& list, std::uint32_t come) {
+    const std::uint64_t stream = list.home.stream.packed();
+    for (; list.checked < list.messages.size(); ++list.checked) {
+        switch (list.verdict_on(list.checked, stream)) {
+            case List::Verdict::right: continue;
+            case List::Verdict::not_come: WEFT_ASSERT(list.checked >= come); return true;
+            case List::Verdict::foreign: fail(list, -EPROTO); return false;
+            case List::Verdict::other_size: fail(list, -EMSGSIZE); return false;
+        }
+    }
+    return true;
+}
+
+void TaskRing::report(List& list) {
+    const Token token = list.awaited[list.reached++];
+    if (token.run != nullptr)
+        told_.push(
+            {{.token = token, .code = WEFT_OK, .peer = list.peer}, list.home.stream.context});
+}
+
+// The list cannot go on: its entries have failed, or a message is not what was expected. What is
+// left of it is called off when its group is abandoned, which follows.
+void TaskRing::fail(List& list, int result) {
+    if (list.state != List::State::going) return;
+    std::erase(going_, &list);
+    const bool was_checking = result == -EPROTO || result == -EMSGSIZE;
+    // What broke a transfer may be that the peer sent less than it was expected to, and left.
+    if (!was_checking && !list.tasks.sends && !check_headers(list, 0)) return;
+    set_state(list, List::State::failed);
+    if (list.is_called_off) return;
+    if (result == -EMSGSIZE) {
+        const Token token = list.awaited.back();
+        WEFT_ASSERT(token.run != nullptr);
+        told_.push(
+            {{.token = token,
+              .code = WEFT_BROKEN_MESSAGE,
+              .peer = list.peer,
+              .sent_bytes = static_cast<std::int64_t>(list.sent_bytes(list.checked)),
+              .expected_bytes = static_cast<std::int64_t>(list.messages[list.checked].bytes)},
+             list.home.stream.context});
+        return;
+    }
+    int error = result < 0 ? -result : 0;
+    if (error == 0) {
+        socklen_t size = sizeof error;
+        (void)getsockopt(list.hold.socket, SOL_SOCKET, SO_ERROR, &error, &size);
+    }
+    strands_of(list.peer)->fail(list.hold, error);
+}
+
+// Ends what is under way of the wanted lists. When it returns no buffer of theirs is touched any
+// more.
+template <class Wanted>
+void TaskRing::call_off(Wanted wanted) {
+    for (List* list : lists_) {
+        if (list != nullptr) list->is_called_off = wanted(*list);
+    }
+    to_hand_over_.remove_if([](const List* list) { return list->is_called_off; });
+    const std::int64_t deadline_ns = now_ns() + call_off_max_ns;
+    for (std::int64_t pause_ns = 20'000;;
+         pause_ns = std::min<std::int64_t>(2 * pause_ns, 1'000'000)) {
+        bool is_over = true;
+        for (List* list : lists_) {
+            if (list == nullptr || list->batches == 0 || !list->is_called_off) continue;
+            ring_.add_cancel(*list);
+            is_over = false;
+        }
+        if (is_over) break;
+        ring_.wait(pause_ns);
+        reap();
+        if (now_ns() < deadline_ns) continue;
+        std::fprintf(stderr, "weft: io_uring does not end what was called off for 10 s\n");
+        break;
+    }
+    for (List* list : lists_) {
+        if (list == nullptr || !std::exchange(list->is_called_off, false)) continue;
+        std::erase(going_, list);
+        const bool is_due = list->state == List::State::granted ||
+                            list->state == List::State::going || list->state == List::State::failed;
+        unfinished_ -= is_due && list->handed_over < list->entries.size();
+        set_state(*list, List::State::idle);
+    }
+}
+
+void TaskRing::abandon(std::uint32_t context) {
+    call_off([&](const List& list) { return list.home.stream.context == context; });
+    told_.remove_if([&](const ToldOf& told) { return told.context == context; });
+    retire(context);
+}
+
+// The group is gone or broken: its directions are not used again.
+void TaskRing::retire(std::uint32_t context) {
+    std::erase_if(directions_,
+                  [&](const auto& entry) { return entry.first.stream.context == context; });
+}
+
+void TaskRing::forget(RunLists& lists) {
+    call_off([&](const List& list) { return &list.home == &lists; });
+    for (const auto& list : lists.lists) lists_[list->id] = nullptr;
+}
+
+int TaskRing::wait_fd(Sleeper sleeper) const {
+    return sleeper == Sleeper::thread ? thread_sleep_.get() : ring_.fd();
+}
+
+bool TaskRing::arm(Sleeper sleeper) {
+    const bool thread = sleeper == Sleeper::thread;
+    if (sleeper != Sleeper::none && (!ring_.is_empty() || !told_.empty())) return false;
+    if (thread != thread_armed_) {
+        thread_armed_ = thread;
+        epoll_event event{};
+        event.events = thread ? std::uint32_t{EPOLLIN} : 0;
+        epoll_ctl(thread_sleep_.get(), EPOLL_CTL_MOD, ring_.fd(), &event);
+    }
+    return true;
+}
+
+}  // namespace weft::kernel

@@ -1,0 +1,112 @@
+// Carries out task lists by the operating system's ring: each step is taken there when its data
+// arrives, without a call of anybody.
+//
+// A list begins when it has its place on its connection. It is handed over in batches of the ring's
+// depth, two at a time; a thread that may own it adds further ones.
+//
+// Thread safety: none; the progress engine's lock covers every call.
+#pragma once
+
+#include <pthread.h>
+
+#include <unordered_map>
+#include <vector>
+
+#include "base/fifo.h"
+#include "engine/kernel/ring.h"
+#include "engine/kernel/run_lists.h"
+#include "run/offload.h"
+#include "transport/strand.h"
+
+namespace weft::kernel {
+
+class TaskRing final : public Offload {
+  public:
+    // `routes`: by rank of the job. `depth`: entries that are handed over at a time.
+    static Result<std::unique_ptr<TaskRing>> create(const std::vector<Transport*>& routes,
+                                                    unsigned depth);
+    ~TaskRing() override = default;
+
+    const char* name() const override { return "io_uring"; }
+    Abilities abilities() const override { return {.can_sleep = true}; }
+    std::size_t poll(std::span<Completion> done) override;
+    int wait_fd(Sleeper sleeper) const override;
+    bool arm(Sleeper sleeper) override;
+    bool has_work() const override { return !told_.empty(); }
+    void abandon(std::uint32_t context) override;
+    void retire(std::uint32_t context) override;
+
+    Result<std::unique_ptr<Lists>> make(const Tasks& tasks) override;
+    bool carries(const Tasks& tasks, const Stream& stream) const override;
+    void begin(Lists& lists, const Stream& stream, const Binding& binding,
+               std::byte* scratch) override;
+    Posted await(Lists& lists, std::uint32_t list, std::uint32_t report, Token token) override;
+    void enable(Lists& lists, std::uint32_t list) override;
+    void granted(std::uint32_t list) override;
+    void set_own(bool own) override { own_ = own; }
+    bool may_own() const override;
+    bool is_busy() const override { return busy_ > 0; }
+    bool needs_owner() const override { return !to_hand_over_.empty(); }
+    void hand_over() override;
+    bool needs_attention() const override { return waiting_ > 0 || unfinished_ > 0; }
+    bool awaits_messages() const override { return receiving_ > 0; }
+
+    // Of RunLists.
+    std::uint32_t add(List& list);
+    void forget(RunLists& lists);
+
+  private:
+    struct DirectionKey {
+        StreamId stream;
+        Rank peer;
+        bool sends;
+        friend bool operator==(const DirectionKey&, const DirectionKey&) = default;
+    };
+    struct DirectionHash {
+        std::size_t operator()(const DirectionKey& key) const {
+            const auto peer = static_cast<std::uint64_t>(key.peer) << 1 | std::uint64_t{key.sends};
+            return static_cast<std::size_t>((key.stream.packed() ^ peer << 20) *
+                                            0x9e3779b97f4a7c15u);
+        }
+    };
+
+    explicit TaskRing(const std::vector<Transport*>& routes);
+
+    Strands* strands_of(Rank peer) const { return strands_[static_cast<std::size_t>(peer)]; }
+    Direction& direction_of(const List& list);
+    void take_place(List& list);
+    void hand_over(List& list);
+    void reap();
+    void on_told(List& list, Told told, int result);
+    void end_batch(List& list);
+    void look_at_headers();
+    bool check_headers(List& list, std::uint32_t come);
+    void report(List& list);
+    void fail(List& list, int result);
+    void set_state(List& list, List::State state);
+    template <class Wanted>
+    void call_off(Wanted wanted);
+
+    pthread_t maker_;  // the thread that joined the job
+    bool own_ = false;
+    std::vector<Strands*> strands_;  // by rank; null: none
+    Ring ring_;
+    Fd thread_sleep_;  // epoll: the ring, while the progress thread is to be woken
+    bool thread_armed_ = false;
+
+    std::vector<List*> lists_;  // by id; null: free
+    std::vector<List*> going_;  // receiving ones, whose headers are looked at
+    std::unordered_map<DirectionKey, Direction, DirectionHash> directions_;
+    Fifo<List*> to_hand_over_;
+    struct ToldOf {
+        Completion completion;
+        std::uint32_t context;
+    };
+    Fifo<ToldOf> told_;
+    std::size_t busy_ = 0;
+    std::size_t waiting_ = 0;
+    std::size_t receiving_ = 0;
+    std::size_t unfinished_ = 0;  // lists under way that have not been handed over wholly
+};
+
+}  // namespace weft::kernel
