@@ -3,18 +3,9 @@
 #include <algorithm>
 
 #include "run/as_lists.h"
+#include "schedule/unattended.h"
 
 namespace weft {
-namespace {
-
-// Larger messages are worth waking up for: taking them in needs time.
-constexpr std::int64_t unattended_bytes_max = 4 * 1024;
-// Nor are these left to a wait: they would fill what lies between the ranks.
-constexpr std::int64_t unattended_bytes_of_all_max = 16 * 1024;
-constexpr std::uint32_t unattended_ops_max = 32;
-
-}  // namespace
-
 Run::Run(const Schedule& schedule) : schedule_(schedule) {
     make_state();
     if (schedule.scratch_bytes() > 0) {
@@ -54,30 +45,10 @@ void Run::make_state() {
     missing_.resize(instances);
     ready_.resize(instances);
     next_on_lane_.resize(schedule_.lanes().size());
-    find_urgent();
-}
-
-// What a send still has to come after, and what takes time. Where there are repeats: everything.
-void Run::find_urgent() {
-    const auto ops = static_cast<OpId>(schedule_.ops().size());
-    is_urgent_.assign(ops, !repeats_.empty());
-    urgent_ops_ = outer_ops_;
-    if (!repeats_.empty()) return;
-    urgent_ops_ = 0;
-    std::int64_t unattended_bytes = 0;
-    for (OpId op = ops; op-- > 0;) {
-        const Op& o = schedule_.ops()[op];
-        bool is_urgent =
-            o.kind == OpKind::send || o.kind == OpKind::enable || o.bytes > unattended_bytes_max;
-        for (Edge edge : schedule_.after_completion(op)) is_urgent |= is_urgent_[edge.to];
-        is_urgent_[op] = is_urgent;
-        urgent_ops_ += is_urgent;
-        if (!is_urgent) unattended_bytes += o.bytes;
-    }
-    if (unattended_bytes > unattended_bytes_of_all_max || ops - urgent_ops_ > unattended_ops_max) {
-        is_urgent_.assign(ops, true);
-        urgent_ops_ = outer_ops_;
-    }
+    is_urgent_ = find_urgent(schedule_);
+    urgent_ops_ = schedule_.repeats().empty()
+                      ? static_cast<std::uint32_t>(std::ranges::count(is_urgent_, true))
+                      : outer_ops_;
 }
 
 std::int64_t Run::memory_bytes() const {

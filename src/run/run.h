@@ -84,7 +84,6 @@ class Run {
     Run(const Schedule& rest, Run& whole);
     void make_state();
     bool is_late(OpId op) const;
-    void find_urgent();
 
     const Schedule& schedule_;
     bool active_ = false;

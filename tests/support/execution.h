@@ -10,6 +10,7 @@
 #include "reduce/reduce.h"
 #include "schedule/check_promise.h"
 #include "schedule/schedule.h"
+#include "schedule/tasks.h"
 
 namespace weft::test {
 
@@ -32,8 +33,12 @@ class Execution {
 
     // In the order that the seed decides. Empty, or what went wrong; once.
     std::string run(std::span<const Schedule> schedules, std::uint64_t seed);
+    std::string run(std::span<const Tasks> tasks, std::uint64_t seed);
 
   private:
+    template <class Program>
+    std::string play(std::span<const Program> programs, std::uint64_t seed);
+
     using Memory = std::vector<std::byte>;  // with guards on both sides
 
     Memory& memory(const Holding& held);

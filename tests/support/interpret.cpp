@@ -1,5 +1,6 @@
 #include "support/interpret.h"
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -12,37 +13,72 @@
 namespace weft::test {
 namespace {
 
+// A task list while it runs.
+struct List {
+    const TaskList* tasks;
+    std::size_t at = 0;  // the next task
+    bool is_stuck = false;
+    std::uint32_t gos = 0;  // tokens of the rest
+    std::uint32_t reports = 0;
+    std::vector<std::uint32_t> awaiting = {};  // steps of the rest
+
+    bool is_at_end() const { return at == tasks->tasks.size(); }
+    const Task& task() const { return tasks->tasks[at]; }
+};
+
 // One rank while it runs.
 struct Player {
     std::vector<Step> steps;
     std::vector<std::uint32_t> waiting;  // edges yet to come, by step
     std::vector<std::byte> scratch;
     std::size_t left = 0;  // steps that have not completed
+    std::vector<List> lists;
+    std::vector<std::uint32_t> tokens;  // by semaphore
+};
+
+// One end of a message: where it is, and the step or the list that has posted it.
+struct End {
+    Region where;
+    bool is_of_list;
+    std::uint32_t by;
 };
 
 struct Lane {
-    std::deque<std::uint32_t> sends;  // posted and not moved, in posting order
-    std::deque<std::uint32_t> recvs;
+    std::deque<End> sends;  // posted and not moved, in posting order
+    std::deque<End> recvs;
+    std::uint32_t cleared = 0;
 };
 
-// What may happen next: a rank starts, a ready step runs, or a lane's first message moves.
+// What may happen next: a rank starts, a ready step runs, a list goes on, or a lane's first message
+// moves.
 struct Event {
-    enum class Kind { start, step, message } kind;
+    enum class Kind { start, step, list, message } kind;
     Rank rank;           // message: the sender
-    std::uint32_t step;  // message: the receiver
+    std::uint32_t step;  // list: which; message: the receiver
+};
+
+// What a rank runs: a schedule, and task lists beside it or none.
+struct Program {
+    const Schedule* schedule;
+    const Tasks* tasks;
 };
 
 class Stage {
   public:
-    Stage(std::span<const Schedule> schedules, std::span<const Buffers> buffers,
+    Stage(std::span<const Program> programs, std::span<const Buffers> buffers,
           const Reduction& reduction, std::uint64_t seed)
-        : buffers_(buffers), reduction_(reduction), random_(seed), not_started_(schedules.size()) {
-        for (const Schedule& schedule : schedules) {
-            Player player{.steps = unroll(schedule), .waiting = {}, .scratch = {}};
+        : buffers_(buffers), reduction_(reduction), random_(seed), not_started_(programs.size()) {
+        for (const Program& program : programs) {
+            Player player;
+            player.steps = unroll(*program.schedule);
             for (const Step& step : player.steps) player.waiting.push_back(step.in_degree);
-            player.scratch.resize(static_cast<std::size_t>(schedule.scratch_bytes()));
+            player.scratch.resize(static_cast<std::size_t>(program.schedule->scratch_bytes()));
             spoil(player.scratch);
             player.left = player.steps.size();
+            if (program.tasks) {
+                for (const TaskList& list : program.tasks->lists) player.lists.push_back({&list});
+                player.tokens.resize(program.tasks->semaphores);
+            }
             players_.push_back(std::move(player));
         }
         auto ranks = static_cast<Rank>(players_.size());
@@ -65,6 +101,7 @@ class Stage {
             switch (event.kind) {
                 case Event::Kind::start: start(event.rank); break;
                 case Event::Kind::step: run(event.rank, event.step); break;
+                case Event::Kind::list: go_on(event.rank, event.step); break;
                 case Event::Kind::message: move(event.rank, static_cast<Rank>(event.step)); break;
             }
         }
@@ -73,6 +110,7 @@ class Stage {
                 fail(r, first_incomplete(r), "deadlock: waits for ever");
             }
         }
+        if (result_.failure.empty() && has_tokens_left()) result_.failure = "tokens are left over";
         return result_;
     }
 
@@ -91,6 +129,17 @@ class Stage {
         std::uint32_t step = 0;
         while (player(r).waiting[step] == done) ++step;
         return step;
+    }
+
+    bool has_tokens_left() const {
+        auto any = [](std::uint32_t tokens) { return tokens > 0; };
+        auto has_gos = [](const List& list) { return list.gos > 0; };
+        for (const Player& p : players_) {
+            if (std::ranges::any_of(p.tokens, any) || std::ranges::any_of(p.lists, has_gos)) {
+                return true;
+            }
+        }
+        return std::ranges::any_of(lanes_, [](auto& lane) { return lane.second.cleared > 0; });
     }
 
     void spoil(MutBytes bytes) {
@@ -142,11 +191,15 @@ class Stage {
         for (std::uint32_t s = 0; s < player(r).steps.size(); ++s) {
             if (player(r).steps[s].in_degree == 0) events_.push_back({Event::Kind::step, r, s});
         }
-        if (player(r).left == 0) note_finish();
+        for (std::uint32_t list = 0; list < player(r).lists.size(); ++list) offer_list(r, list);
+        if (player(r).left == 0) note_finish(r);
     }
 
-    void note_finish() {
+    void note_finish(Rank r) {
         if (not_started_ > 0) result_.finished_before_start = true;
+        if (!std::ranges::all_of(player(r).lists, &List::is_at_end)) {
+            result_.failure = "rank " + std::to_string(r) + " finished before its task lists";
+        }
     }
 
     void release(Rank r, const std::vector<std::uint32_t>& steps) {
@@ -158,7 +211,16 @@ class Stage {
     void complete(Rank r, std::uint32_t step) {
         player(r).waiting[step] = done;
         release(r, player(r).steps[step].after_completion);
-        if (--player(r).left == 0) note_finish();
+        if (--player(r).left == 0) note_finish(r);
+    }
+
+    void complete(Rank r, const End& end) {
+        if (!end.is_of_list) {
+            complete(r, end.by);
+            return;
+        }
+        ++player(r).lists[end.by].at;
+        offer_list(r, end.by);
     }
 
     void run(Rank r, std::uint32_t step) {
@@ -167,11 +229,8 @@ class Stage {
         release(r, player(r).steps[step].after_issue);
         switch (op.kind) {
             case OpKind::join: break;
-            case OpKind::send: post(r, op.peer, lanes_[{r, op.peer}].sends, step); return;
-            case OpKind::recv:
-                spoil(writable(r, op.into()));
-                post(op.peer, r, lanes_[{op.peer, r}].recvs, step);
-                return;
+            case OpKind::send: post_send(r, op.peer, {op.from(), false, step}); return;
+            case OpKind::recv: post_recv(r, op.peer, {op.into(), false, step}); return;
             case OpKind::copy:
                 if (op.bytes > 0) {
                     std::memmove(writable(r, op.into()).data(), readable(r, op.from()).data(),
@@ -188,15 +247,93 @@ class Stage {
                 spoil(writable(r, op.from()));
                 break;
             case OpKind::call: fail(r, step, "calls the program"); return;
-            case OpKind::await:
-            case OpKind::enable: fail(r, step, "knows task lists"); return;
+            case OpKind::await: {
+                List& list = list_of(r, op);
+                if (list.reports > op.from_offset) break;
+                list.awaiting.push_back(step);
+                return;
+            }
+            case OpKind::enable:
+                ++list_of(r, op).gos;
+                wake_lists(r);
+                break;
         }
         complete(r, step);
     }
 
+    List& list_of(Rank r, const Op& op) {
+        return player(r).lists[static_cast<std::size_t>(op.peer)];
+    }
+
+    void offer_list(Rank r, std::uint32_t list) { events_.push_back({Event::Kind::list, r, list}); }
+
+    // A token has come: lists that are stuck look again.
+    void wake_lists(Rank r) {
+        for (std::uint32_t l = 0; l < player(r).lists.size(); ++l) {
+            if (std::exchange(player(r).lists[l].is_stuck, false)) offer_list(r, l);
+        }
+    }
+
+    // A list's next task, if it can go.
+    void go_on(Rank r, std::uint32_t index) {
+        List& list = player(r).lists[index];
+        if (list.is_at_end()) {
+            report(r, list);
+            return;
+        }
+        const Task& task = list.task();
+        const Rank peer = list.tasks->peer;
+        auto take = [&](std::uint32_t& tokens) {
+            list.is_stuck = tokens == 0;
+            if (!list.is_stuck) --tokens;
+        };
+        if (!is_inside(r, task.region)) {
+            result_.failure = "a task of rank " + std::to_string(r) + " is outside its buffer";
+            return;
+        }
+        switch (task.kind) {
+            case Task::Kind::send: post_send(r, peer, {task.region, true, index}); return;
+            case Task::Kind::recv: post_recv(r, peer, {task.region, true, index}); return;
+            case Task::Kind::clear:
+                ++lanes_[{peer, r}].cleared;
+                wake_lists(peer);
+                break;
+            case Task::Kind::cleared: take(lanes_[{r, peer}].cleared); break;
+            case Task::Kind::wait: take(player(r).tokens[task.number]); break;
+            case Task::Kind::go: take(list.gos); break;
+            case Task::Kind::enable:
+                ++player(r).tokens[task.number];
+                wake_lists(r);
+                break;
+            case Task::Kind::report:
+                if (task.number != list.reports) result_.failure = "a report out of order";
+                report(r, list);
+                break;
+        }
+        if (list.is_stuck) return;
+        ++list.at;
+        offer_list(r, index);
+    }
+
+    void report(Rank r, List& list) {
+        const std::uint32_t number = list.reports++;
+        std::erase_if(list.awaiting, [&](std::uint32_t step) {
+            if (player(r).steps[step].what.from_offset != number) return false;
+            complete(r, step);
+            return true;
+        });
+    }
+
+    void post_send(Rank r, Rank to, End end) { post(r, to, lanes_[{r, to}].sends, end); }
+
+    void post_recv(Rank r, Rank from, End end) {
+        spoil(writable(r, end.where));
+        post(from, r, lanes_[{from, r}].recvs, end);
+    }
+
     // Adds one end of a message to its lane; the lane's first message can move once both are there.
-    void post(Rank from, Rank to, std::deque<std::uint32_t>& ends, std::uint32_t step) {
-        ends.push_back(step);
+    void post(Rank from, Rank to, std::deque<End>& ends, const End& end) {
+        ends.push_back(end);
         const Lane& lane = lanes_[{from, to}];
         if (ends.size() == 1 && !lane.sends.empty() && !lane.recvs.empty()) offer(from, to);
     }
@@ -207,16 +344,16 @@ class Stage {
 
     void move(Rank from, Rank to) {
         Lane& lane = lanes_[{from, to}];
-        std::uint32_t send = lane.sends.front();
-        std::uint32_t recv = lane.recvs.front();
+        const End send = lane.sends.front();
+        const End recv = lane.recvs.front();
         lane.sends.pop_front();
         lane.recvs.pop_front();
-        Bytes source = readable(from, player(from).steps[send].what.from());
-        MutBytes target = writable(to, player(to).steps[recv].what.into());
+        Bytes source = readable(from, send.where);
+        MutBytes target = writable(to, recv.where);
         if (source.size() != target.size()) {
-            fail(to, recv,
-                 "expects " + std::to_string(target.size()) + " bytes, rank " +
-                     std::to_string(from) + " sends " + std::to_string(source.size()));
+            result_.failure = "rank " + std::to_string(to) + " expects " +
+                              std::to_string(target.size()) + " bytes, rank " +
+                              std::to_string(from) + " sends " + std::to_string(source.size());
             return;
         }
         if (!source.empty()) std::memcpy(target.data(), source.data(), source.size());
@@ -240,7 +377,16 @@ class Stage {
 
 Interpretation interpret(std::span<const Schedule> schedules, std::span<const Buffers> buffers,
                          const Reduction& reduction, std::uint64_t seed) {
-    return Stage(schedules, buffers, reduction, seed).play();
+    std::vector<Program> programs;
+    for (const Schedule& schedule : schedules) programs.push_back({&schedule, nullptr});
+    return Stage(programs, buffers, reduction, seed).play();
+}
+
+Interpretation interpret(std::span<const Tasks> tasks, std::span<const Buffers> buffers,
+                         const Reduction& reduction, std::uint64_t seed) {
+    std::vector<Program> programs;
+    for (const Tasks& t : tasks) programs.push_back({&t.rest, &t});
+    return Stage(programs, buffers, reduction, seed).play();
 }
 
 }  // namespace weft::test

@@ -1,9 +1,11 @@
-// Executes the schedules of all ranks on real buffers, in one thread and in a random legal order.
+// Executes the schedules of all ranks, or their task lists and what is left beside them, on real
+// buffers, in one thread and in a random legal order.
 //
 // It is as unkind as the rules allow: no message is buffered; a message moves at any time between
 // the posting and the completion of both its ends; the place of a posted receive holds garbage
 // until it completes, and so does the operand that reduce_right may overwrite. With an odd seed,
-// one rank starts only when the others cannot go on without it.
+// one rank starts only when the others cannot go on without it. Of task lists it demands besides that
+// no token is left over, and that the rest of a schedule does not finish before them.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +15,7 @@
 #include "base/bytes.h"
 #include "reduce/reduce.h"
 #include "schedule/schedule.h"
+#include "schedule/tasks.h"
 
 namespace weft::test {
 
@@ -28,6 +31,8 @@ struct Interpretation {
 
 // `schedules[r]` and `buffers[r]` are rank r's. The seed decides the order.
 Interpretation interpret(std::span<const Schedule> schedules, std::span<const Buffers> buffers,
+                         const Reduction& reduction, std::uint64_t seed);
+Interpretation interpret(std::span<const Tasks> tasks, std::span<const Buffers> buffers,
                          const Reduction& reduction, std::uint64_t seed);
 
 }  // namespace weft::test
