@@ -18,7 +18,8 @@ struct List {
     const TaskList* tasks;
     std::size_t at = 0;  // the next task
     bool is_stuck = false;
-    std::uint32_t gos = 0;  // tokens of the rest
+    std::uint32_t gos = 0;      // tokens of the rest
+    std::uint32_t cleared = 0;  // messages so far
     std::uint32_t reports = 0;
     std::vector<std::uint32_t> awaiting = {};  // steps of the rest
 
@@ -46,7 +47,8 @@ struct End {
 struct Lane {
     std::deque<End> sends;  // posted and not moved, in posting order
     std::deque<End> recvs;
-    std::uint32_t cleared = 0;
+    std::uint32_t cleared = 0;  // tokens of `clear` not taken yet
+    std::int64_t allowed = 0;   // clears, less the messages of lists with rendezvous
 };
 
 // What may happen next: a rank starts, a ready step runs, a list goes on, or a lane's first message
@@ -81,6 +83,8 @@ class Stage {
             }
             players_.push_back(std::move(player));
         }
+        slow_ = static_cast<Rank>(random_.below(players_.size()));
+        slow_list_ = static_cast<std::uint32_t>(random_.below(player(slow_).lists.size() + 1));
         auto ranks = static_cast<Rank>(players_.size());
         if (seed % 2 == 1) late_ = static_cast<Rank>(seed / 2 % players_.size());
         for (Rank r = 0; r < ranks; ++r) {
@@ -96,6 +100,7 @@ class Stage {
             }
             std::size_t choice = random_.below(events_.size());
             Event event = events_[choice];
+            if (is_slow(event) && events_.size() > 1 && !random_.one_in(32)) continue;
             events_[choice] = events_.back();
             events_.pop_back();
             switch (event.kind) {
@@ -116,6 +121,12 @@ class Stage {
 
   private:
     static constexpr std::uint32_t done = 0xffffffffu;
+
+    bool is_slow(const Event& event) {
+        if (event.rank != slow_ || player(slow_).lists.empty()) return false;
+        if (event.kind == Event::Kind::list) return event.step == slow_list_;
+        return event.kind == Event::Kind::step && slow_list_ == player(slow_).lists.size();
+    }
 
     Player& player(Rank r) { return players_[static_cast<std::size_t>(r)]; }
 
@@ -274,6 +285,19 @@ class Stage {
         }
     }
 
+    // Whether the next list is the control list of this one.
+    bool has_rendezvous(Rank r, std::uint32_t list) {
+        const std::vector<List>& lists = player(r).lists;
+        return list + 1 < lists.size() && lists[list + 1].tasks->is_control;
+    }
+
+    static Region message(const List& list, std::uint32_t number) {
+        for (const Task& task : list.tasks->tasks) {
+            if (task.kind == Task::Kind::recv && number-- == 0) return task.region;
+        }
+        return {};
+    }
+
     // A list's next task, if it can go.
     void go_on(Rank r, std::uint32_t index) {
         List& list = player(r).lists[index];
@@ -292,9 +316,17 @@ class Stage {
             return;
         }
         switch (task.kind) {
-            case Task::Kind::send: post_send(r, peer, {task.region, true, index}); return;
+            case Task::Kind::send:
+                if (has_rendezvous(r, index) && --lanes_[{r, peer}].allowed < 0) {
+                    result_.failure = "a message goes before it has been cleared";
+                }
+                post_send(r, peer, {task.region, true, index});
+                return;
             case Task::Kind::recv: post_recv(r, peer, {task.region, true, index}); return;
             case Task::Kind::clear:
+                // From now on the message may come.
+                spoil(writable(r, message(player(r).lists[index - 1], list.cleared++)));
+                ++lanes_[{peer, r}].allowed;
                 ++lanes_[{peer, r}].cleared;
                 wake_lists(peer);
                 break;
@@ -367,6 +399,9 @@ class Stage {
     Prng random_;
     std::size_t not_started_;
     Rank late_ = -1;  // starts when nothing else can happen; -1: nobody, or it has
+    // Of this rank one list, or the rest beside the lists, is far behind.
+    Rank slow_ = -1;
+    std::uint32_t slow_list_ = 0;
     std::vector<Player> players_;
     std::map<std::pair<Rank, Rank>, Lane> lanes_;  // by sender and receiver
     std::vector<Event> events_;

@@ -4,8 +4,11 @@
 // It is as unkind as the rules allow: no message is buffered; a message moves at any time between
 // the posting and the completion of both its ends; the place of a posted receive holds garbage
 // until it completes, and so does the operand that reduce_right may overwrite. With an odd seed,
-// one rank starts only when the others cannot go on without it. Of task lists it demands besides that
-// no token is left over, and that the rest of a schedule does not finish before them.
+// one rank starts only when the others cannot go on without it.
+//
+// Of task lists one is far behind the others. It demands that no token is left over, that the rest of
+// a schedule does not finish before the lists, and that no message goes before it has been cleared,
+// when its place begins to hold garbage.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "base/prng.h"
 #include "schedule/tasks_text.h"
@@ -266,10 +268,10 @@ TEST(TaskLists, GrowWithTheMessages) {
     problem.bytes = 8;
     for (const char* name : {"flat", "pairwise", "bruck"}) {
         SCOPED_TRACE(name);
-        ScheduleBuilder builder(problem.rank, problem.ranks);
-        ASSERT_TRUE(subject_of("alltoall", name).second->build(problem, builder).is_ok());
-        const Schedule schedule = *builder.seal();
-        EXPECT_LE(tasks_of(compile_all_lanes(schedule)), 6 * schedule.ops().size());
+        Result<Schedule> schedule =
+            algorithm::build_rank(*subject_of("alltoall", name).second, problem);
+        ASSERT_TRUE(schedule.is_ok()) << last_detail();
+        EXPECT_LE(tasks_of(compile_all_lanes(*schedule)), 6 * schedule->ops().size());
     }
     problem.ranks = 3;
     problem.bytes = 1000 * 64;
@@ -386,16 +388,74 @@ TEST_P(CompiledAlgorithms, ComputeWhatTheCollectivePromises) {
         const std::vector<Schedule> schedules = build(GetParam(), problem);
         for (Protocol protocol : {Protocol::eager, Protocol::rendezvous}) {
             for (Offloaded which : {Offloaded::all, Offloaded::none, Offloaded::some}) {
-                const std::vector<Tasks> tasks = compile(schedules, which, protocol, ++seed);
-                ASSERT_EQ(Execution(promise, arithmetic).run(tasks, seed), "")
-                    << to_text(GetParam(), problem) << " seed=" << seed
-                    << (protocol == Protocol::eager ? " eager" : " rendezvous");
+                for (int i = 0; i < 4; ++i) {
+                    const std::vector<Tasks> tasks = compile(schedules, which, protocol, ++seed);
+                    ASSERT_EQ(Execution(promise, arithmetic).run(tasks, seed), "")
+                        << to_text(GetParam(), problem) << " seed=" << seed
+                        << (protocol == Protocol::eager ? " eager" : " rendezvous");
+                }
             }
         }
     });
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CompiledAlgorithms, testing::ValuesIn(everything()), subject_name);
+
+// --- That the tests would notice ------------------------------------------------------------------
+
+bool holds_back(const Task& task) {
+    return task.kind == Task::Kind::wait || task.kind == Task::Kind::go ||
+           task.kind == Task::Kind::cleared;
+}
+
+// Whether some order of execution shows that something is wrong.
+bool is_noticed(const Subject& subject, const Problem& problem, std::span<const Tasks> tasks) {
+    const Promise promise = promise_of(*subject.first, problem);
+    for (std::uint64_t seed = 0; seed < 500; ++seed) {
+        if (!Execution(promise, sum_of_integers).run(tasks, seed).empty()) return true;
+    }
+    return false;
+}
+
+// Every task that holds a message back, moved behind the message.
+void expect_every_wait_is_needed(const Subject& subject, Protocol protocol) {
+    Problem problem = allgather_in_place(subject.first->reduces ? 5 : 4);
+    problem.in_place = false;
+    problem.element_bytes = 8;
+    problem.bytes = 40;
+    std::vector<Tasks> tasks = compile(build(subject, problem), Offloaded::all, protocol, 0);
+    int waits = 0;
+    for (Tasks& t : tasks) {
+        for (TaskList& list : t.lists) {
+            for (std::size_t i = 0; i < list.tasks.size(); ++i) {
+                if (!holds_back(list.tasks[i])) continue;
+                const auto wait = list.tasks.begin() + static_cast<std::ptrdiff_t>(i);
+                const auto message = std::find_if_not(wait, list.tasks.end(), holds_back);
+                const std::vector<Task> right = list.tasks;
+                std::rotate(wait, wait + 1, message + 1);
+                EXPECT_TRUE(is_noticed(subject, problem, tasks))
+                    << to_text(subject, problem) << " rank " << t.rest.rank() << " task " << i
+                    << " moved in\n"
+                    << to_text(t);
+                list.tasks = right;
+                ++waits;
+            }
+        }
+    }
+    EXPECT_GT(waits, 0);
+}
+
+TEST(CompiledAlgorithms, DependOnEveryWait) {
+    for (auto [collective, name] :
+         {std::pair{"allgather", "ring"}, std::pair{"allgather", "standard_exchange"},
+          std::pair{"allgather", "bruck"}, std::pair{"bcast", "binomial"},
+          std::pair{"gather", "binomial"}, std::pair{"reduce", "binomial"},
+          std::pair{"allreduce", "ring"}, std::pair{"allreduce", "recursive_doubling"}}) {
+        for (Protocol protocol : {Protocol::eager, Protocol::rendezvous}) {
+            expect_every_wait_is_needed(subject_of(collective, name), protocol);
+        }
+    }
+}
 
 }  // namespace
 }  // namespace weft::test
