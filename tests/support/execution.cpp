@@ -128,21 +128,25 @@ bool Execution::is_right(const Holding& held, std::int64_t at) {
 }
 
 std::string Execution::run(std::span<const Schedule> schedules, std::uint64_t seed) {
-    return play(schedules, seed);
+    return run([&](std::span<const Buffers> buffers) {
+        return interpret(schedules, buffers, arithmetic_.reduction, seed);
+    });
 }
 
 std::string Execution::run(std::span<const Tasks> tasks, std::uint64_t seed) {
-    return play(tasks, seed);
+    return run([&](std::span<const Buffers> buffers) {
+        return interpret(tasks, buffers, arithmetic_.reduction, seed);
+    });
 }
 
-template <class Program>
-std::string Execution::play(std::span<const Program> programs, std::uint64_t seed) {
+std::string Execution::run(
+    const std::function<Interpretation(std::span<const Buffers>)>& carry_out) {
     std::vector<Buffers> buffers;
     for (std::size_t r = 0; r < send_.size(); ++r) {
         buffers.push_back({inside(send_[r]), inside(recv_[r])});
     }
     const std::vector<Memory> lent = send_;
-    const Interpretation played = interpret(programs, buffers, arithmetic_.reduction, seed);
+    const Interpretation played = carry_out(buffers);
     if (!played.failure.empty()) return played.failure;
     if (promise_.synchronizes && played.finished_before_start) {
         return "a rank left before every rank had entered";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "schedule/check_promise.h"
 #include "schedule/schedule.h"
 #include "schedule/tasks.h"
+#include "support/interpret.h"
 
 namespace weft::test {
 
@@ -34,11 +36,10 @@ class Execution {
     // In the order that the seed decides. Empty, or what went wrong; once.
     std::string run(std::span<const Schedule> schedules, std::uint64_t seed);
     std::string run(std::span<const Tasks> tasks, std::uint64_t seed);
+    // By something else, that is given the buffers by rank.
+    std::string run(const std::function<Interpretation(std::span<const Buffers>)>& carry_out);
 
   private:
-    template <class Program>
-    std::string play(std::span<const Program> programs, std::uint64_t seed);
-
     using Memory = std::vector<std::byte>;  // with guards on both sides
 
     Memory& memory(const Holding& held);

@@ -1,0 +1,491 @@
+// Task lists carried out by io_uring, over sockets that are lent to them.
+#include "engine/kernel/task_ring.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <thread>
+
+#include "base/clock.h"
+#include "run/executor.h"
+#include "support/execution.h"
+#include "support/problems.h"
+
+namespace weft::test {
+namespace {
+
+using algorithm::Problem;
+using kernel::TaskRing;
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+
+struct Pair {
+    Fd ends[2];
+};
+
+// Two ends of a connection over loopback.
+Pair connected_pair() {
+    const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(listener.get(), 1), 0);
+    getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    Pair pair;
+    pair.ends[0] = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(connect(pair.ends[0].get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    pair.ends[1] = Fd(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    for (const Fd& end : pair.ends) {
+        const int on = 1;
+        setsockopt(end.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+    return pair;
+}
+
+// Lends a socket per peer, whatever the stream.
+class Lender final : public Transport, public Strands {
+  public:
+    explicit Lender(std::size_t ranks) : sockets_(ranks, -1), next_(2 * ranks), held_(2 * ranks) {}
+    void connect(Rank peer, int socket) { sockets_[static_cast<std::size_t>(peer)] = socket; }
+
+    const char* name() const override { return "lender"; }
+    Abilities abilities() const override { return {.kernel_chain = true}; }
+    Strands* strands() override { return this; }
+    // News of a broken group have nowhere to go here.
+    Posted post_send(const Lane&, Bytes, Token) override { return Posted::pending; }
+    Posted post_recv(const Lane&, MutBytes, Token) override { return Posted::pending; }
+    std::size_t poll(std::span<Completion> done) override {
+        std::size_t told = 0;
+        while (!told_.empty() && told < done.size()) {
+            done[told++] = told_.front();
+            told_.pop_front();
+        }
+        return told;
+    }
+    void abandon(std::uint32_t) override {}
+    void admit(std::uint32_t) override {}
+    void retire(std::uint32_t) override {}
+    void keep_early(bool) override {}
+
+    bool carries(const Lane&) const override { return true; }
+    Posted hold(const Lane& lane, bool sends, std::uint32_t messages, Hold& place,
+                Token token) override {
+        const std::size_t at = 2 * static_cast<std::size_t>(lane.peer) + (sends ? 1 : 0);
+        place.socket = sockets_[static_cast<std::size_t>(lane.peer)];
+        place.sequence = static_cast<std::uint16_t>(std::exchange(next_[at], next_[at] + messages));
+        place.is_behind = held_[at]++ > 0;
+        place.sends = sends;
+        place.connection = &held_[at];
+        if (!grants_later) return Posted::done;
+        waiting_.push_back(token);
+        return Posted::pending;
+    }
+    void release(Hold& place) override { --*static_cast<int*>(place.connection); }
+    void fail(Hold& place, int error) override {
+        --*static_cast<int*>(place.connection);
+        errors.push_back(error);
+        for (Rank peer = 0; peer < static_cast<Rank>(sockets_.size()); ++peer) {
+            if (sockets_[static_cast<std::size_t>(peer)] == place.socket)
+                told_.push_back({.token = {}, .code = WEFT_BROKEN_RANK, .peer = peer});
+        }
+    }
+    void grant_all() {
+        for (const Token& token : waiting_) told_.push_back({.token = token});
+        waiting_.clear();
+    }
+
+    bool grants_later = false;
+    std::vector<int> errors;
+
+  private:
+    std::vector<int> sockets_;
+    std::vector<std::uint32_t> next_;
+    std::vector<int> held_;
+    std::vector<Token> waiting_;
+    std::deque<Completion> told_;
+};
+
+// Ranks in this thread, which owns the lists of all of them.
+class Job {
+  public:
+    explicit Job(Rank ranks, unsigned depth = 256) {
+        const auto n = static_cast<std::size_t>(ranks);
+        for (std::size_t r = 0; r < n; ++r) lenders_.push_back(std::make_unique<Lender>(n));
+        constexpr std::size_t all_with_all_max = 8;  // of more, neighbours in a ring
+        for (std::size_t a = 0; a < n; ++a) {
+            for (std::size_t b = a + 1; b < n; ++b) {
+                if (n > all_with_all_max && b != a + 1 && b - a != n - 1) continue;
+                pairs_.push_back(connected_pair());
+                lenders_[a]->connect(static_cast<Rank>(b), pairs_.back().ends[0].get());
+                lenders_[b]->connect(static_cast<Rank>(a), pairs_.back().ends[1].get());
+            }
+        }
+        for (std::size_t r = 0; r < n; ++r) {
+            std::vector<Transport*> routes(n, lenders_[r].get());
+            routes[r] = nullptr;
+            Result<std::unique_ptr<TaskRing>> ring = TaskRing::create(routes, depth);
+            EXPECT_TRUE(ring.is_ok()) << last_detail();
+            (*ring)->set_own(true);
+            rings_.push_back(std::move(*ring));
+            executors_.push_back(std::make_unique<Executor>(
+                static_cast<Rank>(r), std::vector<Transport*>{lenders_[r].get()}, routes,
+                rings_.back().get()));
+            Group group;
+            group.context = 1;
+            for (Rank member = 0; member < ranks; ++member) group.members.push_back(member);
+            groups_.push_back(std::make_unique<Group>(std::move(group)));
+            executors_.back()->add_group(*groups_.back());
+            streams_.push_back(std::make_unique<Stream>(*groups_.back(), 0));
+        }
+    }
+
+    Executor& executor(Rank rank) { return *executors_[static_cast<std::size_t>(rank)]; }
+    Stream& stream(Rank rank) { return *streams_[static_cast<std::size_t>(rank)]; }
+    Lender& lender(Rank rank) { return *lenders_[static_cast<std::size_t>(rank)]; }
+    TaskRing& ring(Rank rank) { return *rings_[static_cast<std::size_t>(rank)]; }
+    Pair& pair(std::size_t number) { return pairs_[number]; }
+    Rank ranks() const { return static_cast<Rank>(executors_.size()); }
+
+    template <class Done>
+    bool drive_until(Done done, std::int64_t patience_ns = 20 * second_ns) {
+        const std::int64_t deadline_ns = now_ns() + patience_ns;
+        while (!done()) {
+            for (const auto& executor : executors_) executor->progress();
+            if (now_ns() > deadline_ns) return false;
+        }
+        return true;
+    }
+
+  private:
+    std::vector<Pair> pairs_;
+    std::vector<std::unique_ptr<Lender>> lenders_;
+    std::vector<std::unique_ptr<TaskRing>> rings_;
+    std::vector<std::unique_ptr<Executor>> executors_;
+    std::vector<std::unique_ptr<Group>> groups_;
+    std::vector<std::unique_ptr<Stream>> streams_;
+};
+
+Tasks compile_all_lanes(const Schedule& schedule) {
+    return compile_tasks(schedule, std::vector<bool>(schedule.lanes().size(), true));
+}
+
+// A call's schedules and task lists, ready to be started on a job again and again.
+class Call {
+  public:
+    Call(Job& job, const Subject& subject, const Problem& problem)
+        : job_(job), schedules_(*algorithm::build_all(*subject.second, problem)) {
+        tasks_.reserve(schedules_.size());
+        for (Rank r = 0; r < job.ranks(); ++r) {
+            const Schedule& schedule = schedules_[static_cast<std::size_t>(r)];
+            tasks_.push_back(compile_all_lanes(schedule));
+            runs_.push_back(std::make_unique<Run>(schedule));
+            EXPECT_TRUE(runs_.back()->prepare_lists(tasks_.back(), job.ring(r)).is_ok())
+                << last_detail();
+        }
+    }
+    void start(std::span<const Buffers> buffers, const Reduction& reduction) {
+        for (Rank r = 0; r < job_.ranks(); ++r) start(r, buffers, reduction);
+    }
+    void start(Rank r, std::span<const Buffers> buffers, const Reduction& reduction) {
+        const Buffers& own = buffers[static_cast<std::size_t>(r)];
+        job_.executor(r).start(run(r), job_.stream(r),
+                               {own.send.data(), own.recv.data(), reduction}, Executor::Way::lists);
+    }
+    bool is_done() const {
+        return std::ranges::all_of(runs_, [](const auto& run) { return run->is_done(); });
+    }
+    Run& run(Rank r) { return *runs_[static_cast<std::size_t>(r)]; }
+    // Empty, or what went wrong.
+    std::string outcome() const {
+        for (const auto& run : runs_) {
+            if (run->failure().code != WEFT_OK) return status_name(run->failure().code);
+        }
+        return "";
+    }
+
+  private:
+    Job& job_;
+    std::vector<Schedule> schedules_;
+    std::vector<Tasks> tasks_;
+    std::vector<std::unique_ptr<Run>> runs_;
+};
+
+void skip_without_io_uring() {
+    if (const std::string why_not = kernel::why_not(); !why_not.empty()) GTEST_SKIP() << why_not;
+}
+
+class TaskRingTest : public testing::Test {
+    void SetUp() override { skip_without_io_uring(); }
+};
+
+class EveryTaskRing : public testing::TestWithParam<Subject> {
+    void SetUp() override { skip_without_io_uring(); }
+};
+INSTANTIATE_TEST_SUITE_P(All, EveryTaskRing, testing::ValuesIn(everything()), subject_name);
+
+void expect_right(Job& job, const Subject& subject, const Problem& problem) {
+    SCOPED_TRACE(to_text(subject, problem));
+    const Arithmetic& arithmetic = problem.commutative ? sum_of_integers : composition;
+    const Promise promise = promise_of(*subject.first, problem);
+    Call call(job, subject, problem);
+    Execution execution(promise, arithmetic);
+    ASSERT_EQ(execution.run([&](std::span<const Buffers> buffers) {
+        Interpretation outcome;
+        call.start(buffers, arithmetic.reduction);
+        outcome.failure =
+            job.drive_until([&] { return call.is_done(); }) ? call.outcome() : "does not end";
+        return outcome;
+    }),
+              "");
+}
+
+TEST_P(EveryTaskRing, ComputesWhatIsPromised) {
+    std::map<Rank, Job> jobs;
+    const Grid grid{.ranks = {2, 3, 4, 5},
+                    .any_root = false,
+                    .bytes = {0, 8, 40, 200'000},
+                    .pipelines = {{}, {.segment_bytes = 16, .window = 2}},
+                    .ports_max = 2};
+    for_each_problem(GetParam(), grid, [&](Problem p) {
+        if (p.bytes > 1000 && p.tuning.segment_bytes > 0) p.tuning.segment_bytes = 8192;
+        expect_right(jobs.try_emplace(p.ranks, p.ranks).first->second, GetParam(), p);
+    });
+}
+
+TEST_P(EveryTaskRing, ComputesItThroughAQueueOfEightEntries) {
+    std::map<Rank, Job> jobs;
+    const Grid grid{.ranks = {2, 5},
+                    .any_root = false,
+                    .bytes = {40, 1'000'000},
+                    .pipelines = {{.segment_bytes = 16, .window = 2}},
+                    .ports_max = 1};
+    for_each_problem(GetParam(), grid, [&](Problem p) {
+        if (p.bytes > 1000 && p.tuning.segment_bytes > 0) p.tuning.segment_bytes = 65536;
+        expect_right(jobs.try_emplace(p.ranks, p.ranks, 8).first->second, GetParam(), p);
+    });
+}
+
+Subject subject_of(const std::string& collective, const std::string& name) {
+    const algorithm::Family* family = algorithm::find_family(collective);
+    return {family, family->find(name)};
+}
+
+Problem problem_of(Rank ranks, std::int64_t bytes, std::int64_t segment_bytes = 0) {
+    Problem p;
+    p.ranks = ranks;
+    p.bytes = bytes;
+    p.element_bytes = 8;
+    p.tuning.segment_bytes = segment_bytes;
+    return p;
+}
+
+TEST_F(TaskRingTest, RunsAThousandSegmentsThroughAQueueOfSixtyFour) {
+    Job job(3, 64);
+    expect_right(job, subject_of("bcast", "chain"), problem_of(3, 8'000'000, 8'000));
+}
+
+TEST_F(TaskRingTest, RunsARingOfSixtyFourRanksThroughAQueueOfSixtyFour) {
+    Job job(64, 64);
+    expect_right(job, subject_of("allgather", "ring"), problem_of(64, 512));
+}
+
+// Runs of one stream share their connections: each message must meet its own receive.
+void expect_right_together(Job& job, int runs, std::int64_t bytes, int times) {
+    const Subject subject = subject_of("allgather", "ring");
+    const Problem problem = problem_of(job.ranks(), bytes);
+    const auto block = static_cast<std::size_t>(bytes);
+    const auto ranks = static_cast<std::size_t>(job.ranks());
+    std::vector<std::unique_ptr<Call>> calls;
+    std::vector<std::vector<std::byte>> send(static_cast<std::size_t>(runs) * ranks);
+    std::vector<std::vector<std::byte>> recv(send.size());
+    for (int i = 0; i < runs; ++i) calls.push_back(std::make_unique<Call>(job, subject, problem));
+    for (int time = 0; time < times; ++time) {
+        const auto pattern = [&](std::size_t run, std::size_t rank) {
+            return static_cast<std::byte>(
+                1 + (static_cast<std::size_t>(time) + 31 * run + 7 * rank) % 255);
+        };
+        for (std::size_t run = 0; run < calls.size(); ++run) {
+            std::vector<Buffers> buffers;
+            for (std::size_t r = 0; r < ranks; ++r) {
+                send[run * ranks + r].assign(block, pattern(run, r));
+                recv[run * ranks + r].assign(block * ranks, std::byte{0});
+                buffers.push_back({send[run * ranks + r], recv[run * ranks + r]});
+            }
+            calls[run]->start(buffers, {});
+        }
+        const auto all_done = [&] {
+            return std::ranges::all_of(calls, [](const auto& call) { return call->is_done(); });
+        };
+        ASSERT_TRUE(job.drive_until(all_done)) << "time " << time;
+        for (std::size_t run = 0; run < calls.size(); ++run) {
+            ASSERT_EQ(calls[run]->outcome(), "");
+            for (std::size_t r = 0; r < ranks; ++r) {
+                for (std::size_t from = 0; from < ranks; ++from) {
+                    const auto got = Bytes(recv[run * ranks + r]).subspan(from * block, block);
+                    ASSERT_TRUE(std::ranges::all_of(
+                        got, [&](std::byte b) { return b == pattern(run, from); }))
+                        << "time " << time << ", run " << run << ", rank " << r << ", block "
+                        << from;
+                }
+            }
+        }
+    }
+}
+
+TEST_F(TaskRingTest, RunsOfOneStreamDoNotMix) {
+    Job job(3);
+    expect_right_together(job, 2, 64, 300);
+    expect_right_together(job, 8, 64, 200);
+    expect_right_together(job, 2, 1 << 20, 5);
+    expect_right_together(job, 8, 1 << 20, 3);
+}
+
+TEST_F(TaskRingTest, AListWaitsForItsPlace) {
+    Job job(2);
+    job.lender(1).grants_later = true;
+    const Subject subject = subject_of("allgather", "ring");
+    Call call(job, subject, problem_of(2, 8));
+    std::vector<std::vector<std::byte>> send(2, std::vector<std::byte>(8));
+    std::vector<std::vector<std::byte>> recv(2, std::vector<std::byte>(16));
+    const std::vector<Buffers> buffers = {{send[0], recv[0]}, {send[1], recv[1]}};
+    call.start(buffers, {});
+    EXPECT_FALSE(job.drive_until([&] { return call.is_done(); }, second_ns / 10));
+    EXPECT_TRUE(job.ring(1).needs_attention());
+    job.lender(1).grant_all();
+    EXPECT_TRUE(job.drive_until([&] { return call.is_done(); }));
+    EXPECT_FALSE(job.ring(1).needs_attention());
+    EXPECT_FALSE(job.ring(1).is_busy());
+}
+
+// Rank 0 sends more, or less, than rank 1 expects.
+void expect_mismatch(std::int64_t sent, std::int64_t expected) {
+    SCOPED_TRACE(std::to_string(sent) + " for " + std::to_string(expected));
+    Job job(2);
+    const Subject subject = subject_of("bcast", "binomial");
+    Call long_call(job, subject, problem_of(2, std::max(sent, expected)));
+    Call short_call(job, subject, problem_of(2, std::min(sent, expected)));
+    Call& sender = sent > expected ? long_call : short_call;
+    Call& receiver = sent > expected ? short_call : long_call;
+    std::vector<std::byte> data(static_cast<std::size_t>(std::max(sent, expected)));
+    std::vector<std::byte> place(data.size());
+    const std::vector<Buffers> buffers = {{{}, data}, {{}, place}};
+    sender.start(0, buffers, {});
+    receiver.start(1, buffers, {});
+    ASSERT_TRUE(job.drive_until([&] { return receiver.run(1).is_done(); }));
+    const Failure& failure = receiver.run(1).failure();
+    EXPECT_EQ(failure.code, WEFT_BROKEN_MESSAGE);
+    EXPECT_EQ(failure.rank, 0);
+    EXPECT_EQ(failure.sent_bytes, sent);
+    EXPECT_EQ(failure.expected_bytes, expected);
+    EXPECT_FALSE(job.ring(1).is_busy());
+}
+
+TEST_F(TaskRingTest, AMessageOfAnotherSizeBreaksTheGroup) {
+    expect_mismatch(64, 128);
+    expect_mismatch(128, 64);
+    expect_mismatch(1'000'000, 2'000'000);
+    expect_mismatch(2'000'000, 1'000'000);
+    expect_mismatch(0, 8);
+    expect_mismatch(8, 0);
+}
+
+TEST_F(TaskRingTest, AClosedConnectionEndsARunAndNothingIsTouchedAfterwards) {
+    for (const bool closes_late : {false, true}) {
+        Job job(2);
+        Call call(job, subject_of("bcast", "binomial"), problem_of(2, 400'000));
+        std::vector<std::byte> place(400'000);
+        const std::vector<Buffers> buffers = {{{}, {}}, {{}, place}};
+        if (!closes_late) job.pair(0).ends[0] = Fd();
+        call.start(1, buffers, {});
+        if (closes_late) {
+            EXPECT_FALSE(job.drive_until([&] { return call.run(1).is_done(); }, second_ns / 100));
+            job.pair(0).ends[0] = Fd();
+        }
+        ASSERT_TRUE(job.drive_until([&] { return call.run(1).is_done(); }));
+        EXPECT_EQ(call.run(1).failure().code, WEFT_BROKEN_RANK);
+        EXPECT_FALSE(job.ring(1).is_busy());
+        EXPECT_EQ(job.lender(1).errors.size(), 1u);
+    }
+}
+
+TEST_F(TaskRingTest, WhatIsAbandonedTouchesNoBufferAnyMore) {
+    Job job(2);
+    Call call(job, subject_of("bcast", "binomial"), problem_of(2, 4'000'000));
+    std::vector<std::byte> data(4'000'000, std::byte{7});
+    std::vector<std::byte> place(4'000'000);
+    const std::vector<Buffers> buffers = {{{}, data}, {{}, place}};
+    call.start(1, buffers, {});
+    job.executor(1).break_group(job.stream(1).group(), {WEFT_BROKEN_TIMEOUT, 0, 0, 0});
+    EXPECT_TRUE(call.run(1).is_done());
+    EXPECT_FALSE(job.ring(1).is_busy());
+    call.start(0, buffers, {});
+    EXPECT_FALSE(job.drive_until([&] { return call.run(0).is_done(); }, second_ns / 10));
+    EXPECT_TRUE(std::ranges::all_of(place, [](std::byte b) { return b == std::byte{0}; }));
+}
+
+TEST_F(TaskRingTest, AListEndsWithTheRunThatIsDestroyed) {
+    Job job(2);
+    std::vector<std::byte> place(100);
+    const std::vector<Buffers> buffers = {{{}, {}}, {{}, place}};
+    {
+        Call call(job, subject_of("bcast", "binomial"), problem_of(2, 100));
+        call.start(1, buffers, {});
+        EXPECT_TRUE(job.ring(1).is_busy());
+    }
+    EXPECT_FALSE(job.ring(1).is_busy());
+}
+
+// What the engine is for: the middle rank calls nobody, and the message passes.
+TEST_F(TaskRingTest, AMessagePassesARankThatNeverEntersTheLibrary) {
+    constexpr std::size_t bytes = 1 << 20;
+    Job job(3);
+    Call call(job, subject_of("bcast", "chain"), problem_of(3, bytes, bytes));
+    std::vector<std::byte> data(bytes, std::byte{5});
+    std::vector<std::byte> place(bytes);
+    const std::vector<Buffers> buffers = {{{}, {}}, {{}, place}, {{}, {}}};
+    call.start(1, buffers, {});
+    // Ranks 0 and 2 are played on the bare sockets: the pairs are 0-1, 0-2, 1-2.
+    std::atomic<bool> has_come{false};
+    std::thread ends([&] {
+        const auto header = tcp::Frame{.kind = tcp::FrameKind::whole,
+                                       .bytes = bytes,
+                                       .stream = job.stream(0).id().packed()}
+                                .encoded();
+        const auto write_all = [&](Bytes all) {
+            while (!all.empty()) {
+                const ssize_t n = write(job.pair(0).ends[0].get(), all.data(), all.size());
+                if (n <= 0) return;
+                all = all.subspan(static_cast<std::size_t>(n));
+            }
+        };
+        write_all(header);
+        write_all(data);
+        std::vector<std::byte> got(header.size() + bytes);
+        for (std::size_t at = 0; at < got.size();) {
+            pollfd come{job.pair(2).ends[1].get(), POLLIN, 0};
+            if (poll(&come, 1, 20'000) != 1) return;
+            const ssize_t n = read(come.fd, got.data() + at, got.size() - at);
+            if (n <= 0) return;
+            at += static_cast<std::size_t>(n);
+        }
+        has_come = std::equal(data.begin(), data.end(), got.begin() + header.size()) &&
+                   std::equal(header.begin(), header.end(), got.begin());
+    });
+    // A computation: no call of the operating system. (The clock is read without one.)
+    const std::int64_t deadline_ns = now_ns() + 20 * second_ns;
+    while (!has_come && now_ns() < deadline_ns) cpu_relax();
+    EXPECT_TRUE(has_come);
+    ends.join();
+    EXPECT_TRUE(job.drive_until([&] { return call.run(1).is_done(); }));
+    EXPECT_EQ(place, data);
+}
+
+}  // namespace
+}  // namespace weft::test
