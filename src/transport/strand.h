@@ -18,7 +18,7 @@
 namespace weft {
 
 // A list's place. It belongs to the caller, who keeps it where it is from hold() until release(),
-// fail(), or the context is abandoned.
+// a completion that says that it is broken, or the end of the context.
 struct Hold {
     // Good from the moment the place is granted.
     int socket = -1;
@@ -27,13 +27,14 @@ struct Hold {
     // the direction by a token that the earlier one passes on.
     bool is_behind = false;
 
-    // The transport's.
-    void* connection = nullptr;
-    bool sends = false;
+    void* place = nullptr;  // the transport's
 };
 
 class Strands {
   public:
+    // Of one communicator at most so many streams have connections of their own.
+    static constexpr std::uint32_t streams_max = 4;
+
     virtual ~Strands() = default;
 
     // Whether the lane's stream has a connection of its own to the lane's peer.
@@ -42,7 +43,9 @@ class Strands {
     // Takes the next place in the lane's direction for a list of `messages` messages. done: it is
     // granted. pending: a completion with the token follows from the transport's poll() when the
     // connection is up and no message that was posted earlier is before it. (Lists that are before
-    // it do not keep it from being granted.)
+    // it do not keep it from being granted.) Its code may be a WEFT_BROKEN_*: then the place is gone.
+    // While it is granted, the transport leaves that direction of the socket alone.
+    // REQUIRES: carries(lane).
     virtual Posted hold(const Lane& lane, bool sends, std::uint32_t messages, Hold& place,
                         Token token) = 0;
 
@@ -50,7 +53,9 @@ class Strands {
     virtual void release(Hold& place) = 0;
 
     // The list cannot go on: its socket failed with this error of the operating system; 0: it was
-    // closed by the other end. The reason follows from poll() as the loss of the peer, or as news.
+    // closed by the other end. EPROTO: what came is none of a peer's. Nothing of it is pending in the
+    // kernel. Either a completion follows that says with the place's token why it is broken, or news
+    // of the peer that broke the group.
     virtual void fail(Hold& place, int error) = 0;
 };
 

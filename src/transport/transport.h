@@ -141,9 +141,6 @@ class Transport : public CompletionSource {
   public:
     virtual Usage usage() const { return {}; }
 
-    // Whose connections can be lent to task lists; null: it has none.
-    virtual Strands* strands() { return nullptr; }
-
     // (The lane is passed by reference so that the other arguments fit into registers. A token read
     // back from the stack in another width than it was written waits for the stores before it, and
     // right behind a message that is a cache line on its way between two cores: 25 ns.)
@@ -157,6 +154,13 @@ class Transport : public CompletionSource {
 
     // The user has this context from now on: messages that come before their receive are kept.
     virtual void admit(std::uint32_t context) = 0;
+
+    // The connections that can be lent to one stream each (transport/strand.h); null: none.
+    virtual Strands* strands() { return nullptr; }
+
+    // From now on, and until the context is abandoned or retired, its streams 0 to `streams` - 1 have
+    // connections of their own: all its ranks have agreed. Call it before the context is admitted.
+    virtual void lend(std::uint32_t /*context*/, std::uint32_t /*streams*/) {}
 
     // Whether messages of contexts that are neither admitted nor gone are kept (the user is about
     // to get contexts that its peers may have already) or dropped, those kept so far included. A

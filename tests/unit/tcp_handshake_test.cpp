@@ -20,8 +20,8 @@ namespace {
 using State = Handshake::State;
 
 constexpr Rank ranks = 5;
-constexpr Hello hello = {.from = 3, .to = 1, .connection = 2};
-constexpr std::size_t hello_bytes = 56;
+constexpr Hello hello = {.from = 3, .to = 1, .connection = std::uint64_t{7} << 32 | 2};
+constexpr std::size_t hello_bytes = 60;
 constexpr std::size_t answer_bytes = 72;
 constexpr std::size_t proof_bytes = 32;
 
@@ -384,10 +384,10 @@ TEST(TcpHandshake, TheCallerHasProvenNothingBeforeItsLastByteIsSent) {
 // --- The layout of the header's table -------------------------------------------------------------
 
 TEST(TcpHandshake, TheCallersFirstBytesAreAsDocumented) {
-    Handshake caller = Handshake::caller(key, {0x0201, 0x04030201, 0x0d0c0b0a});
+    Handshake caller = Handshake::caller(key, {0x0201, 0x04030201, 0x1817161514131211});
     const Wire said = taken_from(caller);
     const std::string_view expected(
-        "WEFTcall\x01\0\0\0\x01\x02\0\0\x01\x02\x03\x04\x0a\x0b\x0c\x0d", 24);
+        "WEFTcall\x02\0\0\0\x01\x02\0\0\x01\x02\x03\x04\x11\x12\x13\x14\x15\x16\x17\x18", 28);
     ASSERT_GE(said.size(), expected.size());
     EXPECT_EQ(std::memcmp(said.data(), expected.data(), expected.size()), 0);
 }

@@ -10,19 +10,19 @@
 namespace weft::tcp {
 namespace {
 
-constexpr std::uint32_t protocol_version = 1;
+constexpr std::uint32_t protocol_version = 2;
 
 // Where the fields of the header's table are.
 constexpr std::size_t version_at = 8;
 constexpr std::size_t from_at = 12;
 constexpr std::size_t to_at = 16;
 constexpr std::size_t connection_at = 20;
-constexpr std::size_t caller_nonce_at = 24;
-constexpr std::size_t answer_at = 56;
-constexpr std::size_t listener_nonce_at = 64;
-constexpr std::size_t listener_mac_at = 96;
-constexpr std::size_t proof_at = 128;
-constexpr std::size_t end_at = 160;
+constexpr std::size_t caller_nonce_at = 28;
+constexpr std::size_t answer_at = 60;
+constexpr std::size_t listener_nonce_at = 68;
+constexpr std::size_t listener_mac_at = 100;
+constexpr std::size_t proof_at = 132;
+constexpr std::size_t end_at = 164;
 
 constexpr std::size_t nonce_bytes = 32;
 
@@ -139,7 +139,8 @@ void Handshake::write_hello() {
     put_number(&bytes_[version_at], protocol_version);
     put_number(&bytes_[from_at], static_cast<std::uint32_t>(hello_.from));
     put_number(&bytes_[to_at], static_cast<std::uint32_t>(hello_.to));
-    put_number(&bytes_[connection_at], hello_.connection);
+    put_number(&bytes_[connection_at], static_cast<std::uint32_t>(hello_.connection));
+    put_number(&bytes_[connection_at + 4], static_cast<std::uint32_t>(hello_.connection >> 32));
     write_nonce(caller_nonce_at);
 }
 
@@ -151,7 +152,9 @@ void Handshake::read_hello() {
     if (to != own || from == own || from >= static_cast<std::uint32_t>(ranks_)) {
         return refuse(Refusal::wrong_rank);
     }
-    hello_ = {static_cast<Rank>(from), rank_, number_at(&bytes_[connection_at])};
+    hello_ = {static_cast<Rank>(from), rank_,
+              std::uint64_t{number_at(&bytes_[connection_at + 4])} << 32 |
+                  number_at(&bytes_[connection_at])};
     has_hello_ = true;
 }
 

@@ -7,12 +7,12 @@
 //    8   4               version of this protocol
 //   12   4               rank that calls          (numbers: unsigned, little endian)
 //   16   4               rank that is called
-//   20   4               connection of the pair
-//   24  32               random nonce
-//   56   8  listener     "WEFTansw"
-//   64  32               random nonce
-//   96  32               HMAC-SHA-256(key, "listener" and bytes 0 to 95)
-//  128  32  caller       HMAC-SHA-256(key, "caller\0\0" and bytes 0 to 127)
+//   20   8               connection of the pair
+//   28  32               random nonce
+//   60   8  listener     "WEFTansw"
+//   68  32               random nonce
+//  100  32               HMAC-SHA-256(key, "listener" and bytes 0 to 99)
+//  132  32  caller       HMAC-SHA-256(key, "caller\0\0" and bytes 0 to 131)
 //
 // Each end proves itself over the other's fresh nonce, so recorded bytes are worth nothing later;
 // the names of the ends keep one's proof from being sent back as the other's; the ranks are covered,
@@ -36,7 +36,8 @@ namespace weft::tcp {
 struct Hello {
     Rank from = -1;
     Rank to = -1;
-    std::uint32_t connection = 0;
+    // One for all streams: its number, below 2^32. One that is lent to a stream: that, packed.
+    std::uint64_t connection = 0;
 };
 
 enum class Refusal : std::uint8_t {
@@ -100,7 +101,7 @@ class Handshake {
     Refusal refusal_ = Refusal::none;
     bool has_hello_ = false;
     Hello hello_;
-    std::array<std::byte, 160> bytes_{};  // of both ends, as in the table above
+    std::array<std::byte, 164> bytes_{};  // of both ends, as in the table above
     std::size_t done_ = 0;                // so many of them have been sent or received
 };
 

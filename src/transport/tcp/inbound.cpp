@@ -26,6 +26,8 @@ constexpr std::uint64_t message_bytes_max = std::uint64_t{1} << 39;
 
 std::uint32_t context_of(std::uint64_t stream) { return StreamId::unpack(stream).context; }
 
+tcp::Channel& channel_read(const tcp::Wire& wire) { return static_cast<tcp::Channel&>(*wire.link); }
+
 // Of its last arrival.
 bool has_more_to_come(const ReceiveLane& lane) {
     if (lane.arrivals.empty()) return false;
@@ -37,6 +39,7 @@ bool has_more_to_come(const ReceiveLane& lane) {
 
 Posted TcpTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     Peer& peer = peer_of(lane.peer);
+    if (Strand* strand = strand_of(peer, lane.stream)) return receive_on(*strand, data, token);
     Channel& channel = channel_of(peer, lane.stream);
     ReceiveLane& queue = channel.receives.find(lane.stream.packed());
     if (!queue.arrivals.empty()) return meet_arrival(channel, queue, data, token);
@@ -123,7 +126,10 @@ void TcpTransport::end_message(Channel& channel, ReceiveLane& lane) {
 
 // Reads what is there, a bounded amount. The wire may be closed afterwards.
 void TcpTransport::read(Wire& wire) {
-    read_frames(wire);
+    if (wire.link->is_lent())
+        read_places(wire);
+    else
+        read_frames(wire);
     // It must not be quiet about less than it was made to wait for.
     if (static_cast<std::uint64_t>(wire.wake_bytes) > std::max<std::uint64_t>(wire.left, 1))
         sleep_until_worthwhile(wire);
@@ -202,7 +208,7 @@ void TcpTransport::end_payload(Wire& wire) {
     wire.post = nullptr;
     wire.arrival = nullptr;
     if (post != nullptr && post->offset == post->bytes)
-        end_message(*wire.channel, wire.channel->receives.find(wire.frame.stream));
+        end_message(channel_read(wire), channel_read(wire).receives.find(wire.frame.stream));
 }
 
 // A header has been read. False: it is none a peer would send here.
@@ -213,10 +219,10 @@ bool TcpTransport::take_frame(Wire& wire) {
     if (frame.sequence != wire.next_sequence++) return false;
     if (wire.state == Wire::State::unanswered) {
         if (frame.kind != FrameKind::welcome) return false;
-        take_up(wire, *wire.channel);
+        take_up(wire, *wire.link);
         return true;
     }
-    Channel& channel = *wire.channel;
+    Channel& channel = channel_read(wire);
     if (channel.in != &wire) return false;
     switch (frame.kind) {
         case FrameKind::whole:
@@ -239,7 +245,7 @@ bool TcpTransport::take_frame(Wire& wire) {
 }
 
 bool TcpTransport::take_payload_frame(Wire& wire) {
-    Channel& channel = *wire.channel;
+    Channel& channel = channel_read(wire);
     const Frame& frame = wire.frame;
     const bool is_whole = frame.kind == FrameKind::whole;
     const bool is_wanted = contexts_.wants(context_of(frame.stream));

@@ -42,6 +42,7 @@ constexpr int accepts_max = 32;           // at one look
 constexpr std::int64_t call_delay_min_ns = 2'000'000;
 constexpr std::int64_t call_delay_max_ns = 500'000'000;
 constexpr int calls_max = 30;  // in vain; they take about 12 s
+constexpr int calls_unexplained_max = 4;
 
 void set(int socket, int level, int option, int value) {
     // Every option used here exists wherever this runs; without it the connection works too.
@@ -80,11 +81,10 @@ bool has_connected(const tcp::Wire& wire) {
 }  // namespace
 
 // Somebody wants to send to the peer or to receive from it.
-void TcpTransport::need(Channel& channel) {
-    if (channel.out != nullptr || channel.calling != nullptr || channel.call_at_ns != 0 ||
-        channel.peer.lost)
+void TcpTransport::need(Link& link) {
+    if (link.out != nullptr || link.calling != nullptr || link.call_at_ns != 0 || link.peer.lost)
         return;
-    call(channel);
+    call(link);
 }
 
 // Of each pair the lower rank calls.
@@ -116,21 +116,22 @@ Status TcpTransport::open_all(std::int64_t deadline_ns) {
     }
 }
 
-void TcpTransport::call(Channel& channel) {
+void TcpTransport::call(Link& link) {
     ++counters_.calls;
-    channel.call_at_ns = 0;
-    const auto& addresses = channel.peer.addresses;
-    const tcp::Address& to = addresses[channel.number % addresses.size()];
+    link.call_at_ns = 0;
+    const std::uint32_t turn = link.stream().context + link.stream().stream;
+    const auto& addresses = link.peer.addresses;
+    const tcp::Address& to = addresses[turn % addresses.size()];
     auto make_socket = [&] {
         return Fd(::socket(to.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     };
     Fd socket = make_socket();
     if (!socket && is_shortage(errno) && make_room_for_caller()) socket = make_socket();
     if (!socket) {
-        if (is_shortage(errno)) return call_later(channel, WEFT_BROKEN_TRANSPORT);
-        return lose(channel.peer, WEFT_BROKEN_TRANSPORT);
+        if (is_shortage(errno)) return call_later(link, WEFT_BROKEN_TRANSPORT);
+        return lose(link.peer, WEFT_BROKEN_TRANSPORT);
     }
-    tcp::Address from = own_[channel.number % own_.size()];
+    tcp::Address from = own_[turn % own_.size()];
     from.set_port(0);
     if (from.family() == to.family()) {
         set(socket.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
@@ -143,29 +144,29 @@ void TcpTransport::call(Channel& channel) {
     const bool fails = connect(socket.get(), to.get(), to.length) != 0 && errno != EINPROGRESS;
     const int error = errno;
     Wire* wire = add_wire(std::move(socket));
-    if (wire == nullptr) return call_later(channel, WEFT_BROKEN_TRANSPORT);
-    wire->channel = &channel;
+    if (wire == nullptr) return call_later(link, WEFT_BROKEN_TRANSPORT);
+    wire->link = &link;
     wire->is_caller = true;
-    channel.calling = wire;
+    link.calling = wire;
     watch_out(*wire, true);
     if (fails) fail(*wire, error);
 }
 
 // A call was in vain; after many the peer is lost.
-void TcpTransport::call_later(Channel& channel, weft_status loss) {
-    if (channel.peer.lost) return;
-    if (++channel.calls_failed == calls_max) return lose(channel.peer, loss);
-    const int doublings = std::min(channel.calls_failed, 16);
-    channel.call_at_ns = now_ns() + std::min(call_delay_min_ns << doublings, call_delay_max_ns);
-    plan_timer(channel.call_at_ns);
+void TcpTransport::call_later(Link& link, weft_status loss) {
+    if (link.peer.lost) return;
+    if (++link.calls_failed == calls_max) return lose(link.peer, loss);
+    const int doublings = std::min(link.calls_failed, 16);
+    link.call_at_ns = now_ns() + std::min(call_delay_min_ns << doublings, call_delay_max_ns);
+    plan_timer(link.call_at_ns);
 }
 
 void TcpTransport::call_again(std::int64_t now) {
-    for_each_channel([&](Channel& channel) {
-        if (channel.call_at_ns == 0) return;
-        if (channel.call_at_ns > now) return plan_timer(channel.call_at_ns);
-        channel.call_at_ns = 0;
-        need(channel);
+    for_each_link([&](Link& link) {
+        if (link.call_at_ns == 0) return;
+        if (link.call_at_ns > now) return plan_timer(link.call_at_ns);
+        link.call_at_ns = 0;
+        need(link);
     });
 }
 
@@ -180,8 +181,7 @@ void TcpTransport::connected(Wire& wire) {
     set(wire.fd.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
     keep_alive(wire.fd.get(), settings_.peer_timeout_ns);
     wire.state = Wire::State::proving;
-    wire.handshake =
-        Handshake::caller(key_, {rank_, wire.channel->peer.rank, wire.channel->number});
+    wire.handshake = Handshake::caller(key_, {rank_, wire.link->peer.rank, wire.link->name});
     prove(wire);
 }
 
@@ -263,7 +263,7 @@ void TcpTransport::prove(Wire& wire) {
     close(wire);
     if (wire.is_caller) {
         // A call that reached something else than the peer: its port belongs to somebody else now.
-        if (wire.channel->out == nullptr) lose(wire.channel->peer, WEFT_BROKEN_RANK);
+        if (wire.link->out == nullptr) lose(wire.link->peer, WEFT_BROKEN_RANK);
         return;
     }
     ++counters_.refused[refusal];
@@ -274,11 +274,19 @@ bool TcpTransport::is_superfluous(const Wire& wire) const {
     const Hello* hello = wire.handshake->hello();
     if (wire.is_caller || hello == nullptr) return false;
     const Peer& peer = peers_[static_cast<std::size_t>(hello->from)];
-    if (peer.lost || peer.addresses.empty() || hello->connection >= peer.connections) return true;
-    const Channel* channel = peer.channels[hello->connection].get();
-    if (channel == nullptr) return false;
-    if (channel->out != nullptr) return true;
-    return rank_ < peer.rank && channel->calling != nullptr && has_connected(*channel->calling);
+    if (peer.lost || peer.addresses.empty()) return true;
+    const StreamId stream = StreamId::unpack(hello->connection);
+    const Link* link = nullptr;
+    if (stream.context != 0) {
+        if (stream.stream >= streams_max || !contexts_.wants(stream.context)) return true;
+        link = find_strand(peer, stream);
+    } else {
+        if (hello->connection >= peer.connections) return true;
+        link = peer.channels[hello->connection].get();
+    }
+    if (link == nullptr) return false;
+    if (link->out != nullptr) return true;
+    return rank_ < peer.rank && link->calling != nullptr && has_connected(*link->calling);
 }
 
 void TcpTransport::proven(Wire& wire) {
@@ -292,35 +300,47 @@ void TcpTransport::proven(Wire& wire) {
     wire.handshake.reset();
     --unproven_;
     wire.deadline_ns = 0;
-    Channel& channel = channel_at(peers_[static_cast<std::size_t>(hello.from)], hello.connection);
-    wire.channel = &channel;
+    Peer& peer = peers_[static_cast<std::size_t>(hello.from)];
+    const StreamId stream = StreamId::unpack(hello.connection);
     set(wire.fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
     keep_alive(wire.fd.get(), settings_.peer_timeout_ns);
     // Our own call, if there is one, has lost; should the peer have taken it already, both are used.
-    channel.controls.push_front({FrameKind::welcome, 0, 0, 0});
-    take_up(wire, channel);
+    if (stream.context != 0) {
+        wire.link = &strand_at(peer, stream);
+        if (!welcome(wire)) return fail(wire, ENOBUFS);
+    } else {
+        Channel& channel = channel_at(peer, stream.stream);
+        wire.link = &channel;
+        channel.controls.push_front({FrameKind::welcome, 0, 0, 0});
+    }
+    take_up(wire, *wire.link);
 }
 
 // From now on the wire carries frames.
-void TcpTransport::take_up(Wire& wire, Channel& channel) {
+void TcpTransport::take_up(Wire& wire, Link& link) {
     ++counters_.connections;
     wire.state = Wire::State::up;
-    if (channel.calling == &wire) channel.calling = nullptr;
-    channel.in = &wire;
-    channel.call_at_ns = 0;
-    channel.calls_failed = 0;
-    if (channel.out == nullptr) {
-        channel.out = &wire;
-        write(channel);
+    if (link.calling == &wire) link.calling = nullptr;
+    link.in = &wire;
+    link.call_at_ns = 0;
+    link.calls_failed = 0;
+    const bool is_first = link.out == nullptr;
+    if (is_first) link.out = &wire;
+    if (link.is_lent()) {
+        auto& strand = static_cast<Strand&>(link);
+        strand.unexplained_ns = 0;
+        return go_on(strand);
     }
+    if (is_first) write(static_cast<Channel&>(link));
 }
 
 // Null: for want of memory the operating system does not watch it.
 tcp::Wire* TcpTransport::add_wire(Fd socket) {
     wires_.push_back(std::make_unique<Wire>(std::move(socket)));
     Wire& wire = *wires_.back();
+    wire.watched = EPOLLIN;
     epoll_event event{};
-    event.events = EPOLLIN;
+    event.events = wire.watched;
     event.data.ptr = static_cast<tcp::Source*>(&wire);
     if (epoll_ctl(events_.get(), EPOLL_CTL_ADD, wire.fd.get(), &event) == 0) return &wire;
     wires_.pop_back();
@@ -328,10 +348,15 @@ tcp::Wire* TcpTransport::add_wire(Fd socket) {
 }
 
 void TcpTransport::watch_out(Wire& wire, bool out) {
-    if (wire.watches_out == out || wire.state == Wire::State::closed) return;
-    wire.watches_out = out;
+    listen_for(wire, out ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+// Without events: until the next call at most one event comes, when the connection is reset.
+void TcpTransport::listen_for(Wire& wire, std::uint32_t events) {
+    if (wire.watched == events || wire.state == Wire::State::closed) return;
+    wire.watched = events;
     epoll_event event{};
-    event.events = EPOLLIN | (out ? EPOLLOUT : 0u);
+    event.events = events != 0 ? events : std::uint32_t{EPOLLONESHOT};
     event.data.ptr = static_cast<tcp::Source*>(&wire);
     (void)epoll_ctl(events_.get(), EPOLL_CTL_MOD, wire.fd.get(), &event);
 }
@@ -339,37 +364,51 @@ void TcpTransport::watch_out(Wire& wire, bool out) {
 // The connection has ended, or cannot come about. `error` is 0 when the other end closed it.
 void TcpTransport::fail(Wire& wire, int error) {
     const bool was_up = wire.state == Wire::State::up;
-    Channel* channel = wire.channel;
+    Link* link = wire.link;
+    if (was_up && link->is_lent()) return end(static_cast<Strand&>(*link), error);
     if (error == 0) error = wire.write_error;
     close(wire);
-    if (channel == nullptr) {
+    if (link == nullptr) {
         ++counters_.hung_up;
         return;
     }
-    if (was_up && channel->has_left) return part_from(channel->peer);
+    if (was_up && static_cast<Channel*>(link)->has_left) return part_from(link->peer);
     // What the peer sends on decides, not a call that was not needed.
-    if (!was_up && channel->out != nullptr) return;
+    if (!was_up && link->out != nullptr) {
+        if (link->is_lent()) go_on(static_cast<Strand&>(*link));
+        return;
+    }
+    if (link->is_lent() && link->peer.lost) {
+        auto& strand = static_cast<Strand&>(*link);
+        strand.receives.is_over |= link->in == nullptr;
+        return break_places(strand);
+    }
     const bool has_ended = error == ECONNREFUSED || (was_up && is_gone(error));
-    if (has_ended) return lose(channel->peer, WEFT_BROKEN_RANK);
+    if (has_ended) return lose(link->peer, WEFT_BROKEN_RANK);
     if (was_up || !(is_gone(error) || is_shortage(error)))
-        return lose(channel->peer, WEFT_BROKEN_TRANSPORT);
-    // It hung up: its own call may be on its way. One who always does is not the peer.
-    call_later(*channel, is_gone(error) ? WEFT_BROKEN_RANK : WEFT_BROKEN_TRANSPORT);
+        return lose(link->peer, WEFT_BROKEN_TRANSPORT);
+    // It hung up: its own call may be on its way. One who always does is not the peer, or has given up
+    // what was lent, and says so.
+    if (link->is_lent() && link->calls_failed >= calls_unexplained_max)
+        await_reason(static_cast<Strand&>(*link));
+    const bool is_none = is_gone(error) && !link->is_lent();
+    call_later(*link, is_none ? WEFT_BROKEN_RANK : WEFT_BROKEN_TRANSPORT);
 }
 
 void TcpTransport::close(Wire& wire) {
     if (wire.state == Wire::State::closed) return;
-    if (wire.state == Wire::State::up) --counters_.connections;
+    if (wire.state == Wire::State::up || wire.state == Wire::State::parting)
+        --counters_.connections;
     wire.state = Wire::State::closed;
     wire.fd = {};
     if (wire.deadline_ns != 0) {
         --unproven_;
         wire.deadline_ns = 0;
     }
-    if (Channel* channel = wire.channel) {
-        if (channel->calling == &wire) channel->calling = nullptr;
-        if (channel->out == &wire) channel->out = nullptr;
-        if (channel->in == &wire) channel->in = nullptr;
+    if (Link* link = wire.link) {
+        if (link->calling == &wire) link->calling = nullptr;
+        if (link->out == &wire) link->out = nullptr;
+        if (link->in == &wire) link->in = nullptr;
     }
     const auto place =
         std::ranges::find_if(wires_, [&](const auto& w) { return w.get() == &wire; });
@@ -385,19 +424,28 @@ void TcpTransport::say_goodbye() {
         if (!channel.peer.lost && channel.out != nullptr) control(channel, FrameKind::bye, 0, 0);
     });
     write_put_off();
+    for (Peer& peer : peers_) {
+        while (!peer.strands.empty()) part(*peer.strands.back());
+    }
     const std::int64_t deadline_ns = now_ns() + settings_.peer_timeout_ns;
     for (long pause_ns = 20'000;; pause_ns = std::min(2 * pause_ns, 5'000'000l)) {
         bool all_taken = true;
+        auto is_taken = [](const Wire& wire) {
+            int waiting = 0;
+            return ioctl(wire.fd.get(), SIOCOUTQ, &waiting) != 0 || waiting == 0;
+        };
         // Unread bytes would make closing the socket look like a crash.
         for (std::size_t i = wires_.size(); i-- > 0;) {
             if (i < wires_.size() && wires_[i]->state == Wire::State::up) read(*wires_[i]);
+            if (i >= wires_.size() || wires_[i]->state != Wire::State::parting) continue;
+            all_taken &= is_taken(*wires_[i]);
+            read_parting(*wires_[i]);
         }
         for_each_channel([&](Channel& channel) {
             if (channel.peer.lost || channel.out == nullptr) return;
             write(channel);
-            int waiting = 0;
-            if (ioctl(channel.out->fd.get(), SIOCOUTQ, &waiting) != 0) return;
-            all_taken &= waiting == 0 && !(channel.owes() && channel.out->write_error == 0);
+            all_taken &=
+                is_taken(*channel.out) && !(channel.owes() && channel.out->write_error == 0);
         });
         if (all_taken || now_ns() > deadline_ns) return;
         const timespec pause{0, pause_ns};

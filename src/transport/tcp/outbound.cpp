@@ -1,5 +1,6 @@
 // Sending: which message may go, and frames into the socket.
 #include <errno.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -33,6 +34,7 @@ Posted TcpTransport::post_send(const Lane& lane, Bytes data, Token token) {
     Peer& peer = peer_of(lane.peer);
     if (peer.lost) [[unlikely]]
         return refuse(peer, lane, token);
+    if (Strand* strand = strand_of(peer, lane.stream)) return send_on(*strand, data, token);
     Channel& channel = channel_of(peer, lane.stream);
     const std::uint64_t stream = lane.stream.packed();
     SendLane& queue = channel.sends.find(stream);
@@ -180,14 +182,14 @@ void TcpTransport::write(Channel& channel) {
 
 // The same, if the socket has not said that it is full.
 void TcpTransport::go_on(Channel& channel) {
-    if (channel.out != nullptr && !channel.out->watches_out) return write(channel);
+    if (channel.out != nullptr && (channel.out->watched & EPOLLOUT) == 0) return write(channel);
     note_owing(channel);
 }
 
-void TcpTransport::note_owing(Channel& channel) {
-    if (channel.owes() == channel.is_counted) return;
-    channel.is_counted = !channel.is_counted;
-    owing_ += channel.is_counted ? 1 : -1;
+void TcpTransport::note_owing(Link& link) {
+    if (owes(link) == link.is_counted) return;
+    link.is_counted = !link.is_counted;
+    owing_ += link.is_counted ? 1 : -1;
 }
 
 void TcpTransport::write_frames(Channel& channel) {

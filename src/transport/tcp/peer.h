@@ -9,6 +9,7 @@
 #include "base/fifo.h"
 #include "base/unshared_fd.h"
 #include "transport/lane_table.h"
+#include "transport/strand.h"
 #include "transport/tcp/address.h"
 #include "transport/tcp/frame.h"
 #include "transport/tcp/handshake.h"
@@ -17,7 +18,8 @@
 namespace weft::tcp {
 
 struct Peer;
-struct Channel;
+struct Link;
+struct Strand;
 
 // What the transport's epoll watches.
 struct Source {
@@ -38,48 +40,61 @@ struct Wire : Source {
         proving,     // both ends prove themselves
         unanswered,  // we have proven ourselves, the other end has not said that it uses it
         up,
+        parting,  // lent to a stream that has ended here; what still comes is dropped
         closed,
     };
     explicit Wire(Fd socket) : Source(Kind::wire), fd(std::move(socket)) {}
 
     UnsharedFd fd;
     State state = State::connecting;
-    Channel* channel = nullptr;  // null: a caller that has not proven itself
-    bool is_caller = false;      // this end is
+    Link* link = nullptr;    // null: a caller that has not proven itself, or parting
+    Peer* parts = nullptr;   // when parting: from whom
+    bool is_caller = false;  // this end is
     std::optional<Handshake> handshake;
     std::int64_t deadline_ns = 0;  // of the proof of who called us
-    bool watches_out = false;
-    int wake_bytes = 1;           // so many must have come before a sleeper is woken
-    std::int64_t unheard_ns = 0;  // since when what was sent is repeated in vain; 0: it is not
-    int write_error = 0;          // nothing can be written any more
+    std::uint32_t watched = 0;     // events; 0: epoll does not know it
+    int wake_bytes = 1;            // so many must have come before a sleeper is woken
+    std::int64_t unheard_ns = 0;   // since when what was sent is repeated in vain; 0: it is not
+    int write_error = 0;           // nothing can be written any more
 
     Frame::Header header;
     std::size_t header_bytes = 0;
     std::uint16_t next_sequence = 0;  // of the frames read
     Frame frame;                      // whose payload is being read
     std::uint64_t left = 0;           // of that payload
-    Post* post = nullptr;             // where it goes: the first of its lane,
-    Arrival* arrival = nullptr;       // or the last of its lane, or nowhere
+    // Of one for all streams:
+    Post* post = nullptr;        // where it goes: the first of its lane,
+    Arrival* arrival = nullptr;  // or the last of its lane, or nowhere
 };
 
 // One connection of a pair, from the first need of it on. It may happen that both ranks call each
 // other at once and both calls succeed: then each sends on one wire and reads from both.
-struct Channel {
-    Channel(Peer& p, std::uint32_t n) : peer(p), number(n) {}
+struct Link {
+    Link(Peer& p, std::uint64_t n) : peer(p), name(n) {}
 
     Peer& peer;
-    std::uint32_t number;
+    std::uint64_t name;  // see Hello::connection
 
     Wire* out = nullptr;          // what we send on, when it is up
     Wire* in = nullptr;           // what the peer sends on
-    bool has_left = false;        // the peer has said that it sends nothing more on it
     Wire* calling = nullptr;      // our call, until it is up
     std::int64_t call_at_ns = 0;  // when to call again; 0: not planned
     int calls_failed = 0;         // one after the other
 
+    std::size_t expected = 0;  // posts of the user that need something to be read or written
+    bool is_counted = false;   // among those that owe
+
+    StreamId stream() const { return StreamId::unpack(name); }
+    bool is_lent() const { return stream().context != 0; }
+};
+
+// One for all streams.
+struct Channel : Link {
+    using Link::Link;
+
+    bool has_left = false;  // the peer has said that it sends nothing more on it
     LaneTable<SendLane> sends;
     LaneTable<ReceiveLane> receives;
-    std::size_t expected = 0;   // posts of the user that need something to be read
     Fifo<Frame> controls;       // frames without payload, which go first
     Fifo<std::uint64_t> ready;  // streams whose first send may go, taking turns
 
@@ -98,11 +113,53 @@ struct Channel {
     std::uint64_t credit_used = 0;  // of our whole messages, not known to be used up
     std::uint64_t credit_owed = 0;  // for the peer's, which we have used up
 
-    bool is_counted = false;  // among those that owe
     bool is_put_off = false;  // writing is, until the end of what is going on
 
     bool is_writing() const { return head_left > 0 || payload_left > 0; }
     bool owes() const { return is_writing() || !controls.empty() || !ready.empty(); }
+};
+
+// What one direction of a lent connection is to carry, in order: a message of the user's, or all
+// those of a list.
+struct Place {
+    Place* next = nullptr;
+    std::byte* data = nullptr;  // of a send: only read
+    std::uint64_t bytes = 0;
+    std::uint64_t moved = 0;  // of a send with its header, of a receive without
+    Token token{};
+    std::uint16_t sequence = 0;
+    // Of a list:
+    Hold* list = nullptr;  // null: a message
+    bool is_granted = false;
+    bool is_given_back = false;  // wholly moved, while an earlier one is not
+    bool has_failed = false;
+    bool sends = false;
+    Strand* strand = nullptr;
+};
+
+struct Direction {
+    Chain<Place> places;
+    std::uint16_t next_sequence = 0;
+    bool is_over = false;  // nothing moves any more
+};
+
+// One that is lent to a stream (transport/strand.h).
+struct Strand : Link {
+    using Link::Link;
+
+    Direction sends;
+    Direction receives;
+    std::size_t lists = 0;  // places of theirs
+    // What is being read is not what its receive expected.
+    bool is_dropping = false;
+    // Since when somebody needs what does not come about any more, and the peer has not said why.
+    std::int64_t unexplained_ns = 0;
+
+    Direction& direction(bool sending) { return sending ? sends : receives; }
+    bool owes() const {
+        return out != nullptr && !sends.is_over && !sends.places.empty() &&
+               sends.places.first->list == nullptr;
+    }
 };
 
 struct Peer {
@@ -110,6 +167,7 @@ struct Peer {
     std::vector<Address> addresses;
     std::uint32_t connections = 1;
     std::vector<std::unique_ptr<Channel>> channels;  // null: not needed yet
+    std::vector<std::unique_ptr<Strand>> strands;    // that were needed
     bool lost = false;
     bool has_left = false;  // in good order
     bool loss_told = false;

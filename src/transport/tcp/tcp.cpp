@@ -97,6 +97,9 @@ void TcpTransport::forget_posts() {
         channel.sends.for_each(note);
         channel.receives.for_each(note);
     });
+    for_each_strand([&](Strand& strand) {
+        if (is_needed(strand)) contexts.insert(strand.stream().context);
+    });
     for (const std::uint32_t context : contexts) abandon(context);
 }
 
@@ -107,7 +110,7 @@ void TcpTransport::hang_up() {
 }
 
 Abilities TcpTransport::abilities() const {
-    return {.can_sleep = true, .kernel_chain = false, .single_copy = false};
+    return {.can_sleep = true, .kernel_chain = true, .single_copy = false};
 }
 
 std::size_t TcpTransport::descriptors() const { return wires_.size() + listeners_.size() + 3; }
@@ -132,20 +135,35 @@ void TcpTransport::tell(const Completion& completion, std::uint64_t stream) {
         backlog_.push({completion, stream});
 }
 
-// A post of the user depends on what this channel brings.
-void TcpTransport::expect(Channel& channel) {
-    if (channel.expected++ > 0) return;
-    expecting_.push_back(&channel);
+// A post of the user depends on what this connection moves.
+void TcpTransport::expect(Link& link) {
+    if (link.expected++ > 0) return;
+    expecting_.push_back(&link);
+    look_at(link);
+}
+
+// From now on its peer must not be silent.
+void TcpTransport::look_at(Link& link) {
     // Nobody has looked at it meanwhile.
-    if (channel.in != nullptr) channel.in->unheard_ns = 0;
-    if (channel.out != nullptr) channel.out->unheard_ns = 0;
+    if (link.in != nullptr) link.in->unheard_ns = 0;
+    if (link.out != nullptr) link.out->unheard_ns = 0;
     if (timer_at_ns_ == 0) plan_timer(now_ns() + settings_.peer_timeout_ns / 4);
 }
 
-void TcpTransport::expect_less(Channel& channel) {
-    if (--channel.expected > 0) return;
-    *std::ranges::find(expecting_, &channel) = expecting_.back();
+void TcpTransport::expect_less(Link& link) {
+    if (--link.expected > 0) return;
+    *std::ranges::find(expecting_, &link) = expecting_.back();
     expecting_.pop_back();
+}
+
+bool TcpTransport::owes(const Link& link) {
+    if (link.is_lent()) return static_cast<const Strand&>(link).owes();
+    return static_cast<const Channel&>(link).owes();
+}
+
+bool TcpTransport::is_needed(const Link& link) {
+    if (link.expected > 0) return true;
+    return link.is_lent() ? static_cast<const Strand&>(link).lists > 0 : owes(link);
 }
 
 std::size_t TcpTransport::poll(std::span<Completion> done) {
@@ -167,7 +185,7 @@ void TcpTransport::look_at_sockets() {
     if (expecting_.size() <= direct_channels_max && !all) {
         for (std::size_t i = 0; i < expecting_.size(); ++i) {
             Wire* wire = expecting_[i]->in;
-            if (wire != nullptr)
+            if (wire != nullptr && expecting_[i]->calling == nullptr)
                 read(*wire);
             else
                 all = true;
@@ -200,9 +218,12 @@ void TcpTransport::on_event(Source& source, std::uint32_t events) {
         case Wire::State::connecting: return connected(wire);
         case Wire::State::proving: return prove(wire);
         case Wire::State::unanswered: return read(wire);
+        case Wire::State::parting: return read_parting(wire);
         case Wire::State::up: break;
     }
-    if ((events & EPOLLOUT) != 0 && wire.channel->out == &wire) write(*wire.channel);
+    if (wire.link->is_lent()) return on_strand_event(wire, events);
+    if ((events & EPOLLOUT) != 0 && wire.link->out == &wire)
+        write(static_cast<Channel&>(*wire.link));
     if ((events & ~std::uint32_t{EPOLLOUT}) != 0) read(wire);
 }
 
@@ -227,7 +248,8 @@ void TcpTransport::on_timer() {
             (void)watch(events_.get(), listener->fd.get(), EPOLLIN, listener.get());
     }
     look_for_silent_peers(now);
-    if (!expecting_.empty()) plan_timer(now + settings_.peer_timeout_ns / 4);
+    give_up_unexplained(now);
+    if (is_expecting()) plan_timer(now + settings_.peer_timeout_ns / 4);
 }
 
 // Whoever has not acknowledged anything for too long, although there is something to acknowledge,
@@ -239,8 +261,8 @@ void TcpTransport::look_for_silent_peers(std::int64_t now) {
         if (i >= wires_.size()) continue;
         Wire& wire = *wires_[i];
         // While it connects the operating system keeps the deadline.
-        if (wire.channel == nullptr || wire.state == Wire::State::connecting) continue;
-        if (wire.channel->expected == 0 && !wire.channel->owes()) continue;
+        if (wire.link == nullptr || wire.state == Wire::State::connecting) continue;
+        if (!is_needed(*wire.link)) continue;
         tcp_info info{};
         socklen_t size = sizeof info;
         if (getsockopt(wire.fd.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) continue;
@@ -280,8 +302,8 @@ bool TcpTransport::arm(Sleeper sleeper) {
         epoll_ctl(thread_sleep_.get(), EPOLL_CTL_MOD, events_.get(), &event);
     }
     if (sleeper != Sleeper::none) {
-        for (Channel* channel : expecting_) {
-            if (channel->in != nullptr) sleep_until_worthwhile(*channel->in);
+        for (Link* link : expecting_) {
+            if (link->in != nullptr) sleep_until_worthwhile(*link->in);
         }
     }
     return backlog_.empty();
@@ -289,7 +311,8 @@ bool TcpTransport::arm(Sleeper sleeper) {
 
 void TcpTransport::list_owed(std::vector<Rank>& peers) const {
     for (const Peer& peer : peers_) {
-        if (std::ranges::any_of(peer.channels, [](const auto& c) { return c && c->owes(); }))
+        auto owing = [](const auto& link) { return link && link->owes(); };
+        if (std::ranges::any_of(peer.channels, owing) || std::ranges::any_of(peer.strands, owing))
             peers.push_back(peer.rank);
     }
 }
@@ -307,8 +330,10 @@ void TcpTransport::sleep_until_worthwhile(Wire& wire) {
 
 // What is expected waits for a connection: both ends must answer for it to come about.
 bool TcpTransport::is_meeting() const {
-    return std::ranges::any_of(expecting_,
-                               [](const Channel* channel) { return channel->out == nullptr; });
+    auto is_coming = [](const Link* link) {
+        return link->out == nullptr || (link->is_lent() && link->calling != nullptr);
+    };
+    return std::ranges::any_of(expecting_, is_coming) || std::ranges::any_of(holding_, is_coming);
 }
 
 // It leaves when it has said so on each connection: what it has sent on others comes first.
@@ -326,13 +351,23 @@ void TcpTransport::lose(Peer& peer, weft_status how) {
     peer.lost = true;
     peer.loss = peer.has_left ? WEFT_BROKEN_RANK : how;
     for (std::size_t i = wires_.size(); i-- > 0;) {
-        if (i < wires_.size() && wires_[i]->channel != nullptr &&
-            &wires_[i]->channel->peer == &peer)
+        if (i >= wires_.size()) continue;
+        const Wire& wire = *wires_[i];
+        const bool is_out_of_reach = peer.loss != WEFT_BROKEN_RANK;
+        if (wire.link != nullptr && &wire.link->peer == &peer) {
+            // Those that are lent are read to their ends.
+            const bool may_be_read = wire.link->is_lent() &&
+                                     (wire.state == Wire::State::up ||
+                                      (wire.state == Wire::State::unanswered && !is_out_of_reach));
+            if (!may_be_read) close(*wires_[i]);
+        } else if (wire.parts == &peer && is_out_of_reach) {
             close(*wires_[i]);
+        }
     }
     for (auto& channel : peer.channels) {
         if (channel) break_posts(*channel);
     }
+    lose_strands(peer);
     tell_loss(peer);
 }
 
@@ -401,6 +436,7 @@ void TcpTransport::abandon(std::uint32_t context) {
         abandon_sends(channel, context);
         abandon_receives(channel, context);
     });
+    take_back(context, /*in_good_order=*/false);
 }
 
 void TcpTransport::retire(std::uint32_t context) {
@@ -414,11 +450,13 @@ void TcpTransport::retire(std::uint32_t context) {
         });
         drop_unwanted_arrivals(channel);
     });
+    take_back(context, /*in_good_order=*/true);
 }
 
 void TcpTransport::keep_early(bool keep) {
     contexts_.keep_early(keep);
     for_each_channel([&](Channel& channel) { drop_unwanted_arrivals(channel); });
+    if (!keep) drop_unwanted_strands();
 }
 
 }  // namespace weft

@@ -7,7 +7,8 @@
 // one is. A large message goes in parts, between which those of other lanes take turns.
 //
 // Connections are made when a post first names their peer, and believed when both ends have proven
-// that they know the job's key (handshake.h). meeting.cpp is about them.
+// that they know the job's key (handshake.h). meeting.cpp is about them, strands.cpp about those that
+// are lent to one stream each.
 //
 // Thread safety: none; the progress engine's lock covers every call. Nothing here blocks, but the
 // end of the object: it waits until the peers' machines have what was sent.
@@ -23,13 +24,14 @@
 #include "base/job_key.h"
 #include "base/pool.h"
 #include "transport/contexts.h"
+#include "transport/strand.h"
 #include "transport/tcp/peer.h"
 #include "transport/tcp/settings.h"
 #include "transport/transport.h"
 
 namespace weft {
 
-class TcpTransport final : public Transport {
+class TcpTransport final : public Transport, private Strands {
   public:
     struct Parts {
         Rank rank = 0;
@@ -84,15 +86,33 @@ class TcpTransport final : public Transport {
     void admit(std::uint32_t context) override { contexts_.admit(context); }
     void retire(std::uint32_t context) override;
     void keep_early(bool keep) override;
+    Strands* strands() override { return this; }
+    void lend(std::uint32_t context, std::uint32_t streams) override;
 
   private:
+    // Strands
+    bool carries(const Lane& lane) const override;
+    Posted hold(const Lane& lane, bool sends, std::uint32_t messages, Hold& place,
+                Token token) override;
+    void release(Hold& place) override;
+    void fail(Hold& place, int error) override;
+
     using Peer = tcp::Peer;
+    using Link = tcp::Link;
     using Channel = tcp::Channel;
+    using Strand = tcp::Strand;
+    using Place = tcp::Place;
     using Wire = tcp::Wire;
 
     struct Told {
         Completion completion;
         std::uint64_t stream;
+    };
+
+    // So many streams of the context have connections of their own.
+    struct Lending {
+        std::uint32_t context;
+        std::uint32_t streams;
     };
 
     static constexpr std::size_t staging_bytes = 64 * 1024;
@@ -122,6 +142,17 @@ class TcpTransport final : public Transport {
             }
         }
     }
+    template <class Visit>
+    void for_each_strand(Visit visit) {
+        for (Peer& peer : peers_) {
+            for (auto& strand : peer.strands) visit(*strand);
+        }
+    }
+    template <class Visit>
+    void for_each_link(Visit visit) {
+        for_each_channel(visit);
+        for_each_strand(visit);
+    }
     void tell(const Completion& completion, std::uint64_t stream);
     void sleep_until_worthwhile(Wire& wire);
     void look_at_sockets();
@@ -130,6 +161,9 @@ class TcpTransport final : public Transport {
     void on_timer();
     void plan_timer(std::int64_t at_ns);
     bool is_meeting() const;
+    bool is_expecting() const { return !expecting_.empty() || !holding_.empty(); }
+    static bool is_needed(const Link& link);
+    static bool owes(const Link& link);
     void look_for_silent_peers(std::int64_t now);
     void lose(Peer& peer, weft_status how);
     void part_from(Peer& peer);
@@ -137,13 +171,14 @@ class TcpTransport final : public Transport {
     void forget_posts();
     void tell_loss(Peer& peer);
     Posted refuse(Peer& peer, const Lane& lane, Token token);
-    void expect(Channel& channel);
-    void expect_less(Channel& channel);
+    void expect(Link& link);
+    void expect_less(Link& link);
+    void look_at(Link& link);
 
     // meeting.cpp
-    void need(Channel& channel);
-    void call(Channel& channel);
-    void call_later(Channel& channel, weft_status loss);
+    void need(Link& link);
+    void call(Link& link);
+    void call_later(Link& link, weft_status loss);
     void call_again(std::int64_t now);
     void accept_callers(tcp::Listener& listener);
     bool make_room_for_caller();
@@ -152,10 +187,11 @@ class TcpTransport final : public Transport {
     void prove(Wire& wire);
     bool is_superfluous(const Wire& wire) const;
     void proven(Wire& wire);
-    void take_up(Wire& wire, Channel& channel);
+    void take_up(Wire& wire, Link& link);
     Wire* add_wire(Fd socket);
     void fail(Wire& wire, int error);
     void close(Wire& wire);
+    void listen_for(Wire& wire, std::uint32_t events);
     void watch_out(Wire& wire, bool out);
     void say_goodbye();
 
@@ -174,7 +210,7 @@ class TcpTransport final : public Transport {
     void write(Channel& channel);
     void go_on(Channel& channel);
     void write_frames(Channel& channel);
-    void note_owing(Channel& channel);
+    void note_owing(Link& link);
     void take_go(Channel& channel, std::uint64_t stream);
     void abandon_sends(Channel& channel, std::uint32_t context);
 
@@ -201,6 +237,41 @@ class TcpTransport final : public Transport {
     void abandon_receives(Channel& channel, std::uint32_t context);
     void drop_unwanted_arrivals(Channel& channel);
 
+    // strands.cpp
+    std::uint32_t lent_streams(std::uint32_t context) const;
+    Strand* strand_of(Peer& peer, StreamId stream);
+    static Strand* find_strand(const Peer& peer, StreamId stream);
+    Strand& strand_at(Peer& peer, StreamId stream);
+    Posted send_on(Strand& strand, Bytes data, Token token);
+    Posted receive_on(Strand& strand, MutBytes data, Token token);
+    Place& add_place(Strand& strand, bool sends, Token token, std::uint32_t messages);
+    void go_on(Strand& strand);
+    bool write(Strand& strand, Place& place);
+    void write_places(Strand& strand);
+    void grant(Strand& strand, bool sends, const Place* quietly);
+    void watch_places(Strand& strand);
+    static bool is_readable(const Strand& strand);
+    static bool welcome(Wire& wire);
+    void read_welcome(Wire& wire);
+    void read_places(Wire& wire);
+    bool take_header(Strand& strand, Wire& wire);
+    void end_place(Strand& strand, bool sends);
+    void give_back_list(Place& place);
+    void on_strand_event(Wire& wire, std::uint32_t events);
+    void end(Strand& strand, int error);
+    void end_sends(Strand& strand);
+    void await_reason(Strand& strand);
+    void give_up_unexplained(std::int64_t now);
+    void lose_strands(Peer& peer);
+    void break_places(Strand& strand);
+    void drop(Strand& strand);
+    void part(Strand& strand);
+    void read_parting(Wire& wire);
+    template <class Condition>
+    void end_strands(Condition is_over, bool in_good_order);
+    void take_back(std::uint32_t context, bool in_good_order);
+    void drop_unwanted_strands();
+
     Rank rank_;
     JobKey key_;
     tcp::Settings settings_;
@@ -211,20 +282,23 @@ class TcpTransport final : public Transport {
     std::size_t told_ = 0;        // entries of done_ that are filled
     Fifo<Told> backlog_;          // completions there was no room for
     std::uint32_t polls_ = 0;
-    bool look_around_ = false;         // at the next poll, at all sockets
-    std::vector<Channel*> put_off_;    // channels that are to write
-    std::vector<Channel*> expecting_;  // channels with `expected` > 0
-    std::vector<std::byte> staging_;   // what was read before it is known where it belongs
+    bool look_around_ = false;        // at the next poll, at all sockets
+    std::vector<Channel*> put_off_;   // channels that are to write
+    std::vector<Link*> expecting_;    // links with `expected` > 0
+    std::vector<Strand*> holding_;    // strands with places of lists
+    std::vector<std::byte> staging_;  // what was read before it is known where it belongs
     std::vector<std::unique_ptr<Wire>> wires_;
     std::vector<std::unique_ptr<Wire>> closed_;  // kept until the events at hand are handled
     std::size_t unproven_ = 0;                   // wires of callers that have not proven themselves
-    int owing_ = 0;                              // channels with something to write
+    int owing_ = 0;                              // links with something to write
     bool accepting_ = true;  // false: there was no descriptor for another caller
 
     Pool<tcp::Post> posts_;
+    Pool<tcp::Place> places_;
     Pool<tcp::Arrival> arrivals_;
     BlockPool blocks_;
     Contexts contexts_;
+    std::vector<Lending> lent_;
     std::uint64_t credit_max_;  // what one peer may have to put aside for us, and we for it
 
     std::vector<std::unique_ptr<tcp::Listener>> listeners_;

@@ -30,6 +30,10 @@ class ForwardingTransport : public Transport {
     bool has_work() const override { return inner_.has_work(); }
     void list_owed(std::vector<Rank>& peers) const override { inner_.list_owed(peers); }
     void abandon(std::uint32_t context) override { inner_.abandon(context); }
+    Strands* strands() override { return inner_.strands(); }
+    void lend(std::uint32_t context, std::uint32_t streams) override {
+        inner_.lend(context, streams);
+    }
     void admit(std::uint32_t context) override { inner_.admit(context); }
     void retire(std::uint32_t context) override { inner_.retire(context); }
     void keep_early(bool keep) override { inner_.keep_early(keep); }
