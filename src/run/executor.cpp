@@ -478,13 +478,17 @@ void Executor::handle(const Completion& completion) {
         }
         return;
     }
-    if (completion.token.run == offload_) return offload_->granted(completion.token.op);
+    const Failure failure{completion.code, completion.peer, completion.sent_bytes,
+                          completion.expected_bytes};
+    if (completion.token.run == offload_) {
+        if (failure.code == WEFT_OK) return offload_->granted(completion.token.op);
+        suspects_.push_back({offload_->broken(completion.token.op), failure});
+        return;
+    }
     Run& run = *static_cast<Run*>(completion.token.run);
     if (!run.active_) return;  // failed earlier in this batch
     if (completion.code != WEFT_OK) {
-        suspects_.push_back(
-            {run.stream_->id().context,
-             {completion.code, completion.peer, completion.sent_bytes, completion.expected_bytes}});
+        suspects_.push_back({run.stream_->id().context, failure});
         return;
     }
     Instance instance = completion.token.op;

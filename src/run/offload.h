@@ -47,8 +47,10 @@ class Offload : public CompletionSource {
     // Lets the list pass its next `go`.
     virtual void enable(Lists& lists, std::uint32_t list) = 0;
 
-    // A transport's completion with a token of this object: a place that was asked for is granted.
+    // A transport's completion with a token of this object: a place that was asked for is granted; or
+    // broken, granted or not. The latter returns the context of the run, which cannot go on.
     virtual void granted(std::uint32_t list) = 0;
+    virtual std::uint32_t broken(std::uint32_t list) = 0;
 
     // Whether the thread that made this object owns what it starts, or the progress thread does.
     virtual void set_own(bool own) = 0;

@@ -81,15 +81,14 @@ class Lender final : public Transport, public Strands {
         place.socket = sockets_[static_cast<std::size_t>(lane.peer)];
         place.sequence = static_cast<std::uint16_t>(std::exchange(next_[at], next_[at] + messages));
         place.is_behind = held_[at]++ > 0;
-        place.sends = sends;
-        place.connection = &held_[at];
+        place.place = &held_[at];
         if (!grants_later) return Posted::done;
         waiting_.push_back(token);
         return Posted::pending;
     }
-    void release(Hold& place) override { --*static_cast<int*>(place.connection); }
+    void release(Hold& place) override { --*static_cast<int*>(place.place); }
     void fail(Hold& place, int error) override {
-        --*static_cast<int*>(place.connection);
+        --*static_cast<int*>(place.place);
         errors.push_back(error);
         for (Rank peer = 0; peer < static_cast<Rank>(sockets_.size()); ++peer) {
             if (sockets_[static_cast<std::size_t>(peer)] == place.socket)

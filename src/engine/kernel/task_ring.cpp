@@ -143,12 +143,19 @@ Direction& TaskRing::direction_of(const List& list) {
 
 void TaskRing::granted(std::uint32_t id) {
     List& list = *lists_[id];
-    WEFT_ASSERT(list.state == List::State::waiting);
+    if (list.state != List::State::waiting) return;  // abandoned earlier in this batch
     set_state(list, List::State::granted);
     list.bind(list.home.binding, list.home.scratch, list.home.stream.packed());
     to_hand_over_.push(&list);
     ++unfinished_;
     if (may_own()) hand_over();
+}
+
+// What is under way of the run is called off when its group is abandoned, which follows.
+std::uint32_t TaskRing::broken(std::uint32_t id) {
+    List& list = *lists_[id];
+    if (list.state == List::State::waiting) set_state(list, List::State::idle);
+    return list.home.stream.context;
 }
 
 bool TaskRing::may_own() const {

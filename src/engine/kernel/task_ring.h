@@ -43,6 +43,7 @@ class TaskRing final : public Offload {
     Posted await(Lists& lists, std::uint32_t list, std::uint32_t report, Token token) override;
     void enable(Lists& lists, std::uint32_t list) override;
     void granted(std::uint32_t list) override;
+    std::uint32_t broken(std::uint32_t list) override;
     void set_own(bool own) override { own_ = own; }
     bool may_own() const override;
     bool is_busy() const override { return busy_ > 0; }

@@ -14,7 +14,6 @@ class ForwardingTransport : public Transport {
     const char* name() const override { return inner_.name(); }
     Abilities abilities() const override { return inner_.abilities(); }
     Usage usage() const override { return inner_.usage(); }
-    Strands* strands() override { return inner_.strands(); }
     Posted post_send(const Lane& lane, Bytes data, Token token) override {
         return inner_.post_send(lane, data, token);
     }
