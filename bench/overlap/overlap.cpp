@@ -2,12 +2,11 @@
 #include "bench/overlap/overlap.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <memory>
 #include <optional>
 
 #include "base/clock.h"
+#include "bench/circumstances.h"
+#include "bench/json_file.h"
 #include "bench/launch.h"
 #include "bench/overlap/plain_exchange.h"
 #include "bench/overlap/report.h"
@@ -55,16 +54,6 @@ Result<Plan> make_plan(const OverlapOptions& options) {
     return plan;
 }
 
-using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-
-File open_json(const Job& job, const std::string& path) {
-    File file(nullptr, &std::fclose);
-    if (job.rank != 0 || path.empty()) return file;
-    file.reset(std::fopen(path.c_str(), "w"));
-    if (!file) fail("%s: %s", path.c_str(), std::strerror(errno));
-    return file;
-}
-
 // What measuring the attainable overlap needs, if it is wanted.
 class Attainable {
   public:
@@ -90,8 +79,8 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
     const Job job = join_job(options.testbed.ranks);
     if (job.rank == 0) print_legend(stdout, options);
     attainable.join(job, options.testbed);
-    File json = open_json(job, options.json);
-    const JsonLine origin = circumstances(job, options);
+    JsonFile json(job, options.json);
+    const JsonLine origin = circumstances(job, options.testbed, arguments(options));
     Progress progress(job.rank == 0);
     std::vector<Cell> cells;
     std::vector<Cell> all_cells;
@@ -113,20 +102,14 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
         if (job.rank != 0) continue;
         cells.insert(cells.end(), measured.begin(), measured.end());
         all_cells.insert(all_cells.end(), measured.begin(), measured.end());
-        if (json) {
-            for (const Cell& cell : measured) {
-                std::fprintf(json.get(), "%s\n", json_row(cell, options, origin).c_str());
-            }
-        }
+        for (const Cell& cell : measured) json.write(json_row(cell, options, origin));
         if (i + 1 == plan.points.size() || plan.points[i + 1].collective != point.collective) {
             progress.clear();
             print_table(stdout, cells, options);
             cells.clear();
         }
     }
-    if (json && std::fclose(json.release()) != 0) {
-        fail("%s: %s", options.json.c_str(), std::strerror(errno));
-    }
+    json.close();
     if (job.rank == 0) std::printf("\n%s\n", conclusion(all_cells, options).c_str());
     leave_job();
     return 0;

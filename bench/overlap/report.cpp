@@ -1,8 +1,6 @@
 // The table and the JSON rows of an overlap measurement.
 #include "bench/overlap/report.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -10,30 +8,9 @@
 #include "bench/sizes.h"
 #include "bench/statistics.h"
 #include "bench/table.h"
-#include "weft/build.h"
-#include "weft/machine.h"
 
 namespace weft::bench {
 namespace {
-
-// The settings of the library in force. What the launcher sets for each rank is none.
-JsonLine settings() {
-    constexpr std::string_view launcher[] = {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD",
-                                             "WEFT_STARTUP_DIR"};
-    JsonLine line;
-    for (char** entry = environ; *entry != nullptr; ++entry) {
-        const std::string_view text = *entry;
-        const std::size_t equals = text.find('=');
-        const std::string_view name = text.substr(0, equals);
-        if (!name.starts_with("WEFT_") || equals == text.npos) continue;
-        if (name.find("KEY") != name.npos) continue;  // secrets stay where they are
-        if (std::find(std::begin(launcher), std::end(launcher), name) != std::end(launcher)) {
-            continue;
-        }
-        line.add(name, text.substr(equals + 1));
-    }
-    return line;
-}
 
 struct Column {
     const char* name;
@@ -97,22 +74,6 @@ const char* verdict(const Cell& cell, const OverlapOptions& options) {
     return text(median_lower_bound(cell.differences()) > bar);
 }
 
-// A word that a shell reads as it is.
-std::string shell_word(const std::string& word) {
-    constexpr std::string_view plain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=:,./@%+";
-    if (!word.empty() && word.find_first_not_of(plain) == word.npos) return word;
-    std::string text = "'";
-    for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-    return text + "'";
-}
-
-std::string command(const OverlapOptions& options) {
-    std::string text = "weft";
-    for (const std::string& word : arguments(options)) text += " " + shell_word(word);
-    return text;
-}
-
 }  // namespace
 
 void print_table(std::FILE* file, std::span<const Cell> cells, const OverlapOptions& options) {
@@ -168,33 +129,7 @@ void print_legend(std::FILE* file, const OverlapOptions& options) {
         file);
 }
 
-JsonLine circumstances(const Job& job, const OverlapOptions& options) {
-    std::vector<std::string> affinity;
-    for (const cpu_set_t& cores : gather(job, std::vector<cpu_set_t>{own_cores()})) {
-        affinity.push_back(core_list(cores));
-    }
-    const Build build = this_build();
-    JsonLine line;
-    return line.add("command", command(options))
-        .add("version", build.version)
-        .add("commit", build.commit)
-        .add("compiler", build.compiler)
-        .add("build_type", build.build_type)
-        .add("flags", build.flags)
-        .add("processor", cpu_model())
-        .add("kernel", kernel())
-        .add("cpus", static_cast<std::int64_t>(sysconf(_SC_NPROCESSORS_ONLN)))
-        .add("ranks", std::int64_t{job.ranks})
-        .add("nodes", std::int64_t{options.testbed.nodes})
-        .add("rate", options.testbed.nodes > 0 ? options.testbed.rate : "")
-        .add("bind", options.testbed.bind)
-        .add("affinity", affinity)
-        .add("transport", transports_in_use(job))
-        .add("settings", settings());
-}
-
-std::string json_row(const Cell& cell, const OverlapOptions& options,
-                     const JsonLine& circumstances) {
+JsonLine json_row(const Cell& cell, const OverlapOptions& options, const JsonLine& circumstances) {
     const std::size_t repetitions = cell.repetitions.size();
     JsonLine medians;
     for (const Column& column : fields(options)) {
@@ -226,8 +161,7 @@ std::string json_row(const Cell& cell, const OverlapOptions& options,
             .add("difference_bound", median_lower_bound(cell.differences()))
             .add("pairs", pairs);
     }
-    line.add("circumstances", circumstances).add("samples", ranks);
-    return line.text();
+    return line.add("circumstances", circumstances).add("samples", ranks);
 }
 
 }  // namespace weft::bench

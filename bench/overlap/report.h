@@ -14,12 +14,8 @@ namespace weft::bench {
 // All cells of one collective.
 void print_table(std::FILE* file, std::span<const Cell> cells, const OverlapOptions& options);
 
-// What repeats the measurement: command, build, machine, settings. Collective.
-JsonLine circumstances(const Job& job, const OverlapOptions& options);
-
 // One row: the circumstances, the medians, and for each rank the raw samples.
-std::string json_row(const Cell& cell, const OverlapOptions& options,
-                     const JsonLine& circumstances);
+JsonLine json_row(const Cell& cell, const OverlapOptions& options, const JsonLine& circumstances);
 
 // What the columns mean.
 void print_legend(std::FILE* file, const OverlapOptions& options);

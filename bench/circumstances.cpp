@@ -1,0 +1,78 @@
+// Collecting what repeats a measurement.
+#include "bench/circumstances.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "weft/build.h"
+#include "weft/machine.h"
+
+namespace weft::bench {
+namespace {
+
+// The settings of the library in force. What the launcher sets for each rank is none.
+JsonLine settings() {
+    constexpr std::string_view launcher[] = {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD",
+                                             "WEFT_STARTUP_DIR"};
+    JsonLine line;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        const std::size_t equals = text.find('=');
+        const std::string_view name = text.substr(0, equals);
+        if (!name.starts_with("WEFT_") || equals == text.npos) continue;
+        if (name.find("KEY") != name.npos) continue;  // secrets stay where they are
+        if (std::find(std::begin(launcher), std::end(launcher), name) != std::end(launcher)) {
+            continue;
+        }
+        line.add(name, text.substr(equals + 1));
+    }
+    return line;
+}
+
+// A word that a shell reads as it is.
+std::string shell_word(const std::string& word) {
+    constexpr std::string_view plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=:,./@%+";
+    if (!word.empty() && word.find_first_not_of(plain) == word.npos) return word;
+    std::string text = "'";
+    for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+    return text + "'";
+}
+
+std::string command(const std::vector<std::string>& arguments) {
+    std::string text = "weft";
+    for (const std::string& word : arguments) text += " " + shell_word(word);
+    return text;
+}
+
+}  // namespace
+
+JsonLine circumstances(const Job& job, const Testbed& testbed,
+                       const std::vector<std::string>& arguments) {
+    std::vector<std::string> affinity;
+    for (const cpu_set_t& cores : gather(job, std::vector<cpu_set_t>{own_cores()})) {
+        affinity.push_back(core_list(cores));
+    }
+    const Build build = this_build();
+    JsonLine line;
+    return line.add("command", command(arguments))
+        .add("version", build.version)
+        .add("commit", build.commit)
+        .add("compiler", build.compiler)
+        .add("build_type", build.build_type)
+        .add("flags", build.flags)
+        .add("processor", cpu_model())
+        .add("kernel", kernel())
+        .add("cpus", static_cast<std::int64_t>(sysconf(_SC_NPROCESSORS_ONLN)))
+        .add("ranks", std::int64_t{job.ranks})
+        .add("nodes", std::int64_t{testbed.nodes})
+        .add("rate", testbed.nodes > 0 ? testbed.rate : "")
+        .add("bind", testbed.bind)
+        .add("affinity", affinity)
+        .add("transport", transports_in_use(job))
+        .add("settings", settings());
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,18 @@
+// What repeats a measurement, for its rows of JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/job.h"
+#include "bench/json.h"
+#include "bench/testbed.h"
+
+namespace weft::bench {
+
+// Command, build, machine, cores of each rank, settings. `arguments` of this program, from "bench"
+// on. Collective.
+JsonLine circumstances(const Job& job, const Testbed& testbed,
+                       const std::vector<std::string>& arguments);
+
+}  // namespace weft::bench

@@ -1,0 +1,26 @@
+// A file of rows, one line of JSON each.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "bench/job.h"
+#include "bench/json.h"
+
+namespace weft::bench {
+
+// Rank 0 writes; on other ranks, and where no file is wanted (""), nothing happens. Ends the
+// process with a sentence when the file cannot be written.
+class JsonFile {
+  public:
+    JsonFile(const Job& job, const std::string& path);
+    void write(const JsonLine& row);
+    void close();
+
+  private:
+    std::string path_;
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, &std::fclose};
+};
+
+}  // namespace weft::bench
