@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "bench/collective/collective.h"
-#include "bench/engines.h"
+#include "bench/contestants.h"
 #include "bench/launch.h"
 #include "bench/sizes.h"
 #include "bench/sleep.h"
@@ -143,10 +143,11 @@ Row measure(const Job& job, const Collective& collective, std::int64_t bytes,
 int run_rank(const BackgroundOptions& options, const Plan& plan) {
     const Job job = join_job(options.testbed.ranks);
     const Chosen& chosen = plan.cases[0];
-    must(weft_set_engine(plan.engine.value), "weft_set_engine");
+    const Contestant contestant = contestants(job, std::span(&plan.engine, 1))[0];
+    switch_engine(job, contestant.engine.value);
     Table table({"size", "blocking us", "asleep us", "ratio", "left us", ""});
     for (const std::int64_t bytes : plan.sizes) {
-        const Row row = measure(job, *chosen.collective, bytes, options);
+        const Row row = measure(contestant.job, *chosen.collective, bytes, options);
         table.add({size_text(bytes), fixed(row.blocking_us, 1), fixed(row.asleep_us, 1),
                    fixed(row.ratio, 3), fixed(row.left_us, 1),
                    row.ratio <= bar ? "met" : "missed"});

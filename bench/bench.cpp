@@ -48,7 +48,8 @@ void add_overlap_options(CLI::App& command, OverlapOptions& options) {
         ->delimiter(',')
         ->capture_default_str();
     command
-        .add_option("--engine", options.engines, "Progress engines: manual, thread, thread:poll")
+        .add_option("--engine", options.engines,
+                    "Progress engines: manual, thread, thread:poll, kernel, kernel:own")
         ->delimiter(',')
         ->capture_default_str();
     command.add_option("--sizes", options.sizes, "Bytes: a range as 8:4M, or a list as 8,512,16K")
@@ -126,6 +127,9 @@ void add_latency(CLI::App& bench) {
     auto options = std::make_shared<LatencyOptions>();
     CLI::App* command = bench.add_subcommand(
         "latency", "Broadcast and acknowledgement of 8 bytes, beside plain sockets");
+    command->add_option("--engine", options->engines, "Progress engines, as those of overlap")
+        ->delimiter(',')
+        ->capture_default_str();
     command
         ->add_option("--repetitions", options->repetitions,
                      "How often the library and the sockets take turns")

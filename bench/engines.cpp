@@ -10,6 +10,9 @@ constexpr std::array list = {
     Engine{"manual", WEFT_ENGINE_MANUAL},
     Engine{"thread", WEFT_ENGINE_THREAD},
     Engine{"thread:poll", WEFT_ENGINE_THREAD_POLL},
+    // A library that lacks these refuses them, and they are left out.
+    Engine{"kernel", static_cast<weft_engine>(3)},
+    Engine{"kernel:own", static_cast<weft_engine>(4)},
 };
 
 }  // namespace
@@ -24,6 +27,16 @@ Result<Engine> find_engine(const std::string& name) {
     }
     return failure(WEFT_REFUSED_ARGUMENT, "engine = \"%s\"; expected one of %s", name.c_str(),
                    known.c_str());
+}
+
+Result<std::vector<Engine>> find_engines(const std::vector<std::string>& names) {
+    std::vector<Engine> found;
+    for (const std::string& name : names) {
+        Result<Engine> engine = find_engine(name);
+        if (!engine.is_ok()) return engine.status();
+        found.push_back(*engine);
+    }
+    return found;
 }
 
 }  // namespace weft::bench

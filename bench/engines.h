@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "weft/comm.h"
@@ -18,5 +19,6 @@ std::span<const Engine> engines();
 
 // Refuses an unknown name with a sentence that lists the known ones.
 Result<Engine> find_engine(const std::string& name);
+Result<std::vector<Engine>> find_engines(const std::vector<std::string>& names);
 
 }  // namespace weft::bench

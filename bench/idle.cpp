@@ -76,16 +76,12 @@ int run_rank(const IdleOptions& options, const std::vector<Engine>& chosen) {
 }  // namespace
 
 int bench_idle(const IdleOptions& options) {
-    std::vector<Engine> chosen;
-    for (const std::string& name : options.engines) {
-        Result<Engine> engine = find_engine(name);
-        if (!engine.is_ok()) {
-            std::fprintf(stderr, "weft bench idle: %s\n", last_detail());
-            return 2;
-        }
-        chosen.push_back(*engine);
+    const Result<std::vector<Engine>> chosen = find_engines(options.engines);
+    if (!chosen.is_ok()) {
+        std::fprintf(stderr, "weft bench idle: %s\n", last_detail());
+        return 2;
     }
-    if (is_rank()) return run_rank(options, chosen);
+    if (is_rank()) return run_rank(options, *chosen);
     std::vector<std::string> words = {"bench", "idle", "--late", std::to_string(options.late_s)};
     words.insert(words.end(), {"--ranks", std::to_string(options.ranks)});
     for (const std::string& name : options.engines) words.insert(words.end(), {"--engine", name});

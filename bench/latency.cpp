@@ -9,7 +9,7 @@
 #include <cstdio>
 
 #include "base/clock.h"
-#include "bench/engines.h"
+#include "bench/contestants.h"
 #include "bench/launch.h"
 #include "bench/plain/sockets.h"
 #include "bench/statistics.h"
@@ -59,16 +59,15 @@ double plain_us(const Job& job, PlainSockets& sockets) {
     });
 }
 
-int run_rank(const LatencyOptions& options) {
+int run_rank(const LatencyOptions& options, const std::vector<Engine>& engines) {
     const Job job = join_job(options.testbed.ranks);
     PlainSockets sockets(job);
     Table table({"engine", "library us", "sockets us", "ratio", "bar", ""});
-    for (const weft_engine engine : {WEFT_ENGINE_MANUAL, WEFT_ENGINE_THREAD}) {
-        must(weft_barrier(job.comm), "weft_barrier");
-        must(weft_set_engine(engine), "weft_set_engine");
+    for (const Contestant& contestant : contestants(job, engines)) {
+        switch_engine(job, contestant.engine.value);
         std::vector<double> library, plain, ratio;
         for (int i = -1; i < options.repetitions; ++i) {
-            const double ours = library_us(job);
+            const double ours = library_us(contestant.job);
             const double theirs = plain_us(job, sockets);
             if (i < 0) continue;
             library.push_back(ours);
@@ -76,7 +75,7 @@ int run_rank(const LatencyOptions& options) {
             ratio.push_back(ours / theirs);
         }
         const double typical = median(ratio);
-        table.add({engines()[engine].name, fixed(median(library), 2), fixed(median(plain), 2),
+        table.add({contestant.engine.name, fixed(median(library), 2), fixed(median(plain), 2),
                    fixed(typical, 2), "<= 1.3", typical <= bar ? "met" : "missed"});
     }
     const std::string over = transports_in_use(job);
@@ -100,9 +99,15 @@ int bench_latency(const LatencyOptions& options) {
         std::fprintf(stderr, "weft bench latency: --ranks %d; expected 2\n", options.testbed.ranks);
         return 2;
     }
-    if (is_rank()) return run_rank(options);
+    const Result<std::vector<Engine>> engines = find_engines(options.engines);
+    if (!engines.is_ok()) {
+        std::fprintf(stderr, "weft bench latency: %s\n", last_detail());
+        return 2;
+    }
+    if (is_rank()) return run_rank(options, *engines);
     std::vector<std::string> words = {"bench", "latency", "--repetitions",
                                       std::to_string(options.repetitions)};
+    for (const std::string& name : options.engines) words.insert(words.end(), {"--engine", name});
     for (const std::string& word : arguments(options.testbed)) words.push_back(word);
     return launch({options.testbed, words});
 }

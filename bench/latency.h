@@ -1,11 +1,15 @@
 // `weft bench latency`: what the library adds to a small message over sockets.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "bench/testbed.h"
 
 namespace weft::bench {
 
 struct LatencyOptions {
+    std::vector<std::string> engines = {"manual", "thread"};
     int repetitions = 100;
     Testbed testbed = {.transport = "tcp"};
 };

@@ -21,6 +21,9 @@ class Meter {
     Meter(const Job& job, const Collective& collective, std::int64_t bytes, PlainExchange* plain)
         : collective_(collective), case_(make_case(job, collective, bytes)), plain_(plain) {}
 
+    // What is measured next runs on this communicator.
+    void use(const Job& job) { case_.job = job; }
+
     // The operation, started and at once waited for.
     double blocking_us() {
         prepare();
@@ -88,23 +91,18 @@ class Meter {
     std::uint64_t seed_ = 0;
 };
 
-// All ranks have left the operations before, so that none sees its peers change engines within one.
-void switch_engine(const Job& job, weft_engine engine) {
-    must(weft_barrier(job.comm), "weft_barrier");
-    must(weft_set_engine(engine), "weft_set_engine");
-}
-
 // How long the operation takes under this engine, and as many iterations; on every rank the same.
 struct Calibration {
     double blocking_us;
     std::int64_t iterations;
 };
 
-Calibration calibrate(const Job& job, Meter& meter, const Engine& engine) {
+Calibration calibrate(const Job& job, Meter& meter, const Contestant& contestant) {
     constexpr int pilots = 11;
     switch_engine(job, WEFT_ENGINE_MANUAL);
     const double ns_per_iteration = slowest(job, calibrate_ns_per_iteration());
-    switch_engine(job, engine.value);
+    switch_engine(job, contestant.engine.value);
+    meter.use(contestant.job);
     meter.blocking_us();  // builds schedules and touches pages
     std::vector<double> samples;
     for (int i = 0; i < pilots; ++i) samples.push_back(meter.blocking_us());
@@ -195,16 +193,16 @@ double Cell::cpu_ms() const {
 }
 
 std::vector<Cell> measure(const Job& job, const Collective& collective, std::int64_t bytes,
-                          std::span<const Engine> engines, const Effort& effort) {
+                          std::span<const Contestant> contestants, const Effort& effort) {
     const std::int64_t begin = now_ns();
     if (effort.plain != nullptr) effort.plain->prepare(collective, bytes);
     Meter meter(job, collective, bytes, effort.plain);
     std::vector<Cell> cells;
     double blocking_us = 0;
-    for (const Engine& engine : engines) {
-        const Calibration calibration = calibrate(job, meter, engine);
+    for (const Contestant& contestant : contestants) {
+        const Calibration calibration = calibrate(job, meter, contestant);
         blocking_us = std::max(blocking_us, calibration.blocking_us);
-        cells.push_back({&collective, bytes, engine, calibration.iterations, {}, {}});
+        cells.push_back({&collective, bytes, contestant.engine, calibration.iterations, {}, {}});
     }
     for (int repetition = 0; repetition < effort.repetitions; ++repetition) {
         PlainTimes plain;
@@ -212,7 +210,8 @@ std::vector<Cell> measure(const Job& job, const Collective& collective, std::int
             switch_engine(job, WEFT_ENGINE_MANUAL);
             plain = effort.plain->measure(blocking_us);
         }
-        for (Cell& cell : cells) {
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            Cell& cell = cells[i];
             Times times;
             times.plain = plain.plain;
             times.lost = plain.lost;
@@ -220,6 +219,7 @@ std::vector<Cell> measure(const Job& job, const Collective& collective, std::int
             switch_engine(job, WEFT_ENGINE_MANUAL);
             times.work = meter.work_us(cell.work_iterations);
             switch_engine(job, cell.engine.value);
+            meter.use(contestants[i].job);
             meter.blocking_us();  // starts the engine's thread
             times.blocking = meter.blocking_us();
             meter.overlapped(cell.work_iterations, effort.tests, times);

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "bench/collective/collective.h"
-#include "bench/engines.h"
+#include "bench/contestants.h"
 #include "bench/overlap/plain_exchange.h"
 
 namespace weft::bench {
@@ -77,6 +77,6 @@ struct Effort {
 
 // One cell per engine. Collective; every rank gets the same cells.
 std::vector<Cell> measure(const Job& job, const Collective& collective, std::int64_t bytes,
-                          std::span<const Engine> engines, const Effort& effort);
+                          std::span<const Contestant> contestants, const Effort& effort);
 
 }  // namespace weft::bench

@@ -35,11 +35,9 @@ struct Plan {
 
 Result<Plan> make_plan(const OverlapOptions& options) {
     Plan plan;
-    for (const std::string& name : options.engines) {
-        Result<Engine> engine = find_engine(name);
-        if (!engine.is_ok()) return engine.status();
-        plan.engines.push_back(*engine);
-    }
+    Result<std::vector<Engine>> engines = find_engines(options.engines);
+    if (!engines.is_ok()) return engines.status();
+    plan.engines = *engines;
     Result<std::vector<std::int64_t>> sizes = parse_sizes(options.sizes);
     if (!sizes.is_ok()) return sizes.status();
     for (const std::string& name : options.collectives) {
@@ -80,6 +78,7 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
     if (job.rank == 0) print_legend(stdout, options);
     attainable.join(job, options.testbed);
     JsonFile json(job, options.json);
+    const std::vector<Contestant> engines = contestants(job, plan.engines);
     const JsonLine origin = circumstances(job, options.testbed, arguments(options));
     Progress progress(job.rank == 0);
     std::vector<Cell> cells;
@@ -98,7 +97,7 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
             progress.show(done / static_cast<double>(plan.points.size()),
                           std::string(point.collective->name) + " " + size_text(point.bytes));
         };
-        const auto measured = measure(job, *point.collective, point.bytes, plan.engines, effort);
+        const auto measured = measure(job, *point.collective, point.bytes, engines, effort);
         if (job.rank != 0) continue;
         cells.insert(cells.end(), measured.begin(), measured.end());
         all_cells.insert(all_cells.end(), measured.begin(), measured.end());

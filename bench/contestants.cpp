@@ -1,0 +1,54 @@
+// Trying which engines there are.
+#include "bench/contestants.h"
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+namespace weft::bench {
+namespace {
+
+using Sentence = std::array<char, 256>;
+
+// Why the first rank that refuses this engine does so; "": none does, and it is in force.
+std::string refusal(const Job& job, const Engine& engine) {
+    must(weft_barrier(job.comm), "weft_barrier");
+    Sentence mine{};
+    if (weft_set_engine(engine.value) != WEFT_OK) {
+        std::snprintf(mine.data(), mine.size(), "%s", weft_last_detail());
+    }
+    for (const Sentence& sentence : gather(job, std::vector<Sentence>{mine})) {
+        if (sentence[0] != '\0') return sentence.data();
+    }
+    return "";
+}
+
+}  // namespace
+
+void switch_engine(const Job& job, weft_engine engine) {
+    must(weft_barrier(job.comm), "weft_barrier");
+    must(weft_set_engine(engine), "weft_set_engine");
+}
+
+std::optional<Contestant> contestant(const Job& job, const Engine& engine) {
+    const std::string why = refusal(job, engine);
+    if (!why.empty()) {
+        if (job.rank == 0) std::printf("Left out: engine %s: %s\n", engine.name, why.c_str());
+        return std::nullopt;
+    }
+    Contestant made{engine, job};
+    must(weft_comm_dup(job.comm, &made.job.comm), "weft_comm_dup");
+    switch_engine(job, WEFT_ENGINE_MANUAL);
+    return made;
+}
+
+std::vector<Contestant> contestants(const Job& job, std::span<const Engine> wanted) {
+    std::vector<Contestant> chosen;
+    for (const Engine& engine : wanted) {
+        if (const auto one = contestant(job, engine)) chosen.push_back(*one);
+    }
+    if (chosen.empty()) fail("no engine is left to measure");
+    return chosen;
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,31 @@
+// Engines that are compared within one job.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "bench/engines.h"
+#include "bench/job.h"
+
+namespace weft::bench {
+
+// An engine, and the job with a communicator that was made while it was in force on every rank:
+// what an engine needs of connections is agreed on when a communicator is made.
+struct Contestant {
+    Engine engine;
+    Job job;
+};
+
+// None, and rank 0 prints why, when the library refuses this engine on some rank. Collective; the
+// engine in force afterwards is manual.
+std::optional<Contestant> contestant(const Job& job, const Engine& engine);
+
+// All of `wanted` that there are. Fails when there is none.
+std::vector<Contestant> contestants(const Job& job, std::span<const Engine> wanted);
+
+// Puts an engine in force when all ranks have left the operations before, so that none sees its
+// peers change engines within one. Collective.
+void switch_engine(const Job& job, weft_engine engine);
+
+}  // namespace weft::bench
