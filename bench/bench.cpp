@@ -8,6 +8,7 @@
 #include "bench/latency.h"
 #include "bench/micro/micro.h"
 #include "bench/overlap/overlap.h"
+#include "bench/relay/relay.h"
 #include "weft/commands.h"
 
 namespace weft {
@@ -139,10 +140,35 @@ void add_latency(CLI::App& bench) {
     command->callback([options] { end_with(bench_latency(*options)); });
 }
 
+void add_relay(CLI::App& bench) {
+    auto options = std::make_shared<RelayOptions>();
+    CLI::App* command =
+        bench.add_subcommand("relay", "How soon a message passes a rank that computes, per engine");
+    command
+        ->add_option("--engine", options->engines,
+                     "Progress engines, as those of overlap; thread:long: without the short slice")
+        ->delimiter(',')
+        ->capture_default_str();
+    command->add_option("--sizes", options->sizes, "Bytes, as 64K,1M")->capture_default_str();
+    command->add_option("--repetitions", options->repetitions, "How often the engines take turns")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--relays", options->relays, "How many at a time")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_flag("--pipelined", options->pipelined,
+                      "In segments of 64 KiB, each passed on as soon as it is there");
+    command->add_flag("--populate", options->populate,
+                      "The middle rank is inside mmap(MAP_POPULATE) of 512 MiB instead of a loop");
+    command->add_option("--json", options->json, "Write one line of JSON per row to this file");
+    add_testbed_options(*command, options->testbed);
+    command->callback([options] { end_with(bench_relay(*options)); });
+}
+
 void add_all(CLI::App& bench) {
     auto options = std::make_shared<AllOptions>();
     CLI::App* command = bench.add_subcommand(
-        "all", "micro and overlap, here and on an emulated cluster, in about a hundred seconds");
+        "all", "micro, overlap, here and on an emulated cluster, and relay, in about two minutes");
     add_overlap_options(*command, options->overlap);
     command->callback([options] { end_with(bench_all(*options)); });
 }
@@ -156,6 +182,7 @@ void add_bench(CLI::App& app) {
     add_overlap(*bench);
     add_background(*bench);
     add_latency(*bench);
+    add_relay(*bench);
     add_idle(*bench);
     add_micro(*bench);
 }

@@ -317,6 +317,69 @@ TEST(BenchLatency, PrintsARowForEachEngine) {
     EXPECT_TRUE(contains(three.err, "--ranks 3; expected 2"));
 }
 
+bool has_two_cores() {
+    cpu_set_t cores;
+    return sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) >= 2;
+}
+
+// What the table says of each row, out of the raw samples.
+const char* const relay_reader = R"(
+import json, statistics, sys
+output = open(sys.argv[2]).read()
+table = [line.split() for line in output.splitlines() if line.startswith(("8 ", "64K "))]
+rows = [json.loads(line) for line in open(sys.argv[1])]
+assert len(table) == len(rows) == 4, output
+for row, cells in zip(rows, table):
+    assert row["bench"] == "relay" and cells[1] == row["engine"] and row["repetitions"] == 3
+    assert all(len(sample["latency_us"]) <= 4 for sample in row["samples"])
+    latencies = [sample["latency_us"] for sample in row["samples"]]
+    taken = [statistics.mean(sample["work_us"]) - sample["work_alone_us"]
+             for sample in row["samples"]]
+    def near(a, b):
+        assert abs(a - b) <= 0.051 + 1e-6 * abs(a), (a, b, row)
+    near(statistics.median(statistics.mean(one) for one in latencies), float(cells[2]))
+    near(statistics.median(sum(latencies, [])), float(cells[3]))
+    near(max(sum(latencies, [])), float(cells[5]))
+    near(statistics.median(taken), float(cells[8]))
+    if row["engine"] == "thread":
+        assert cells[6] == cells[7] == "1.00"
+    assert row["circumstances"]["settings"]["WEFT_ALGORITHM_BCAST"].startswith("chain:segment=")
+    assert len(set(row["circumstances"]["affinity"])) >= 2
+)";
+
+TEST(BenchRelay, PrintsARowForEachEngine) {
+    if (!has_tcp()) GTEST_SKIP() << "this build has no tcp";
+    if (!has_two_cores()) GTEST_SKIP() << "there is only one core";
+    const Folder folder;
+    for (const char* how : {"", " --pipelined"}) {
+        const Finished job = run(bench +
+                                 "relay --sizes 8,64K --engine thread,thread:poll "
+                                 "--repetitions 3 --relays 4 --json " +
+                                 (folder / "rows") + how);
+        EXPECT_EQ(job.status, 0) << job.err;
+        EXPECT_TRUE(contains(job.out, "computes and makes no call, over tcp: 3 ranks"));
+        EXPECT_TRUE(contains(job.out, "\nTo pass 64K bytes through a rank that computes, thread "));
+        std::ofstream(folder / "reader.py") << relay_reader;
+        std::ofstream(folder / "output") << job.out;
+        const Finished read = run("python3 " + (folder / "reader.py") + " " + (folder / "rows") +
+                                  " " + (folder / "output"));
+        EXPECT_EQ(read.status, 0) << read.err << job.out;
+    }
+}
+
+TEST(BenchRelay, RefusesWhatItDoesNotKnow) {
+    const Finished engine = run(bench + "relay --engine thread:short");
+    EXPECT_EQ(engine.status, 2);
+    EXPECT_TRUE(contains(engine.err, "engine = \"thread:short\"; expected one of manual, "));
+    const Finished two = run(bench + "relay --ranks 2");
+    EXPECT_EQ(two.status, 2);
+    EXPECT_TRUE(contains(two.err, "--ranks 2; expected 3"));
+    const Finished core =
+        run("taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//') " + bench + "relay");
+    EXPECT_EQ(core.status, 2);
+    EXPECT_TRUE(contains(core.err, "one core; expected two at least"));
+}
+
 TEST(BenchTcp, MeasuresOverLoopback) {
     if (!has_tcp()) GTEST_SKIP() << "this build has no tcp";
     const Folder folder;

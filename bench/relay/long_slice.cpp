@@ -1,0 +1,76 @@
+// Finding the progress thread by its name.
+#include "bench/relay/long_slice.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "bench/sleep.h"
+#include "engine/short_slice.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr std::uint64_t short_slice_ns = 100'000;  // what src/engine/short_slice.cpp asks for
+
+// As in <linux/sched/types.h>, which C libraries of the time do not declare.
+struct SchedAttributes {
+    std::uint32_t size;
+    std::uint32_t policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime;
+    std::uint64_t deadline;
+    std::uint64_t period;
+};
+
+// 0: there is none.
+pid_t progress_thread() {
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::string name;
+        std::getline(std::ifstream(task.path() / "comm"), name);
+        if (name == "weft-progress") return std::atoi(task.path().filename().c_str());
+    }
+    return 0;
+}
+
+// 0: not known, or no thread.
+std::uint64_t slice_ns(pid_t thread, SchedAttributes& attributes) {
+    const bool is_known =
+        thread != 0 && syscall(SYS_sched_getattr, thread, &attributes, sizeof attributes, 0) == 0;
+    return is_known ? attributes.runtime : 0;
+}
+
+}  // namespace
+
+bool has_short_slice() {
+    bool has = false;
+    std::thread([&has] { has = request_short_slice(); }).join();
+    return has;
+}
+
+bool give_progress_thread_a_long_slice() {
+    constexpr int tries = 1000;
+    constexpr std::int64_t pause_ns = 1'000'000;
+    SchedAttributes attributes{};
+    pid_t thread = 0;
+    // It asks for its slice when it first runs.
+    for (int i = 0; i < tries && slice_ns(thread, attributes) != short_slice_ns; ++i) {
+        if (i > 0) sleep_until(now_ns() + pause_ns);
+        thread = progress_thread();
+    }
+    attributes.size = sizeof attributes;
+    attributes.runtime = 0;  // the scheduler's own choice
+    return thread != 0 && syscall(SYS_sched_setattr, thread, &attributes, 0) == 0 &&
+           slice_ns(thread, attributes) > short_slice_ns;
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,65 @@
+// Measures relays: a broadcast from rank 0 along the chain 0, 1, 2, whose middle rank does not
+// enter the library between its start and the end of its computation.
+//
+// Ranks 1 and 2 start; after a time in which that is surely done, and which is checked, rank 0
+// starts too. From there to the return of rank 2's wait a relay counts, on the clock that all ranks
+// of one machine share. Ranks 0 and 2 do nothing but start and wait, under the engine manual: what
+// differs is the middle rank's engine alone. Engines take turns within a repetition.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "bench/contestants.h"
+#include "bench/relay/options.h"
+
+namespace weft::bench {
+
+struct RelayContestant {
+    std::string name;
+    Contestant in;
+    bool has_long_slice = false;
+};
+
+// In microseconds.
+struct Relay {
+    double latency = 0;
+    double work = 0;       // what the middle rank's computation took meanwhile
+    double cpu = 0;        // CPU time of all threads of the middle rank meanwhile
+    bool is_late = false;  // it ended only when the middle rank was back in the library
+};
+
+// One row of the result.
+struct RelayCell {
+    std::string engine;
+    std::int64_t bytes = 0;
+    std::vector<std::vector<Relay>> repetitions;
+    std::vector<Relay> alone;  // of each repetition, the mean of the computation without a relay
+    int left_out = 0;          // relays that rank 0 started before the others were ready
+
+    // Of each repetition.
+    std::vector<double> means() const;
+    // Of all relays.
+    std::vector<double> latencies() const;
+    int late() const;
+    // What a relay takes from the middle rank: by what its computation takes longer (median of the
+    // repetitions), and by the operating system's account (mean).
+    double taken_us() const;
+    double cpu_us() const;
+};
+
+struct RelayEffort {
+    int repetitions = 30;
+    int relays = 10;
+    bool populate = false;
+    std::function<void(int repetition)> progress;
+};
+
+// One cell per contestant. Collective over three ranks; rank 0 gets the cells.
+std::vector<RelayCell> measure_relays(const Job& job, std::int64_t bytes,
+                                      std::span<const RelayContestant> contestants,
+                                      const RelayEffort& effort);
+
+}  // namespace weft::bench

@@ -1,0 +1,21 @@
+// What becomes of measured relays: a table, lines of JSON, and a sentence.
+#pragma once
+
+#include <cstdio>
+#include <span>
+#include <string>
+
+#include "bench/json.h"
+#include "bench/relay/measure.h"
+
+namespace weft::bench {
+
+// What is measured, and what the columns mean.
+void print_legend(std::FILE* file, const RelayOptions& options, const std::string& transports);
+void print_table(std::FILE* file, std::span<const RelayCell> cells, const RelayOptions& options);
+JsonLine json_row(const RelayCell& cell, const RelayOptions& options,
+                  const JsonLine& circumstances);
+// A sentence or two that say what the cells say, good or bad.
+std::string conclusion(std::span<const RelayCell> cells, const RelayOptions& options);
+
+}  // namespace weft::bench
