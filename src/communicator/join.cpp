@@ -97,11 +97,7 @@ Result<std::unique_ptr<Process>> join_job() {
     for (const std::string& text : *texts) cards.push_back(Card::parse(text));
     WEFT_RETURN_IF_NOT_OK(check_agreement(cards));
     WEFT_RETURN_IF_NOT_OK(transports->connect(cards, (*startup)->key(), parts));
-    if (kernel_engine_absence().empty() && any_strands(parts.transports)) {
-        Result<std::unique_ptr<Offload>> offload = make_offload(parts.routes, *queue_depth);
-        if (!offload.is_ok()) return offload.status();
-        parts.offload = std::move(*offload);
-    }
+    if (any_strands(parts.transports)) parts.offload = make_offload(parts.routes, *queue_depth);
     parts.engine.may_spin = has_core_of_its_own(cards, parts.rank);
     return make_process(std::move(parts));
 }

@@ -16,8 +16,7 @@ const std::string& kernel_engine_absence();
 // WEFT_QUEUE_DEPTH: entries that the operating system is handed at a time.
 Result<unsigned> queue_depth_from_environment();
 
-// REQUIRES: kernel_engine_absence() is empty. `routes`: by rank of the job.
-Result<std::unique_ptr<Offload>> make_offload(const std::vector<Transport*>& routes,
-                                              unsigned queue_depth);
+// Null: kernel_engine_absence() says why. `routes`: by rank of the job.
+std::unique_ptr<Offload> make_offload(const std::vector<Transport*>& routes, unsigned queue_depth);
 
 }  // namespace weft

@@ -4,14 +4,17 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.h"
 #include "engine/kernel/run_lists.h"
 
 namespace weft::kernel {
 
-Ring::~Ring() {
-    if (is_open_) io_uring_queue_exit(&ring_);
+Ring::~Ring() { close(); }
+
+void Ring::close() {
+    if (std::exchange(is_open_, false)) io_uring_queue_exit(&ring_);
 }
 
 Status Ring::open(unsigned depth) {
@@ -121,7 +124,6 @@ bool Ring::is_empty() {
 }
 
 std::string why_not() {
-    Ring ring;
     const auto sentence = [](const char* what, int error) {
         return std::string(what) + ": " + std::strerror(error);
     };

@@ -37,6 +37,8 @@ class Ring {
 
     // `depth`: entries that are handed over at a time.
     Status open(unsigned depth);
+    void close();
+    bool is_open() const { return is_open_; }
     unsigned depth() const { return depth_; }
     int fd() const { return ring_.ring_fd; }
 

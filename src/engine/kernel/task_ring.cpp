@@ -44,24 +44,28 @@ void RunLists::add_late(bool sends, std::vector<Rank>& ranks) const {
     }
 }
 
-Result<std::unique_ptr<TaskRing>> TaskRing::create(const std::vector<Transport*>& routes,
-                                                   unsigned depth) {
-    std::unique_ptr<TaskRing> made(new TaskRing(routes));
-    WEFT_RETURN_IF_NOT_OK(made->ring_.open(depth));
-    made->thread_sleep_ = Fd(epoll_create1(EPOLL_CLOEXEC));
-    epoll_event event{};
-    if (!made->thread_sleep_ ||
-        epoll_ctl(made->thread_sleep_.get(), EPOLL_CTL_ADD, made->ring_.fd(), &event) != 0)
-        return failure(WEFT_REFUSED_MEMORY, "cannot watch a descriptor: %s", std::strerror(errno));
-    return made;
-}
-
-TaskRing::TaskRing(const std::vector<Transport*>& routes) : maker_(pthread_self()) {
+TaskRing::TaskRing(const std::vector<Transport*>& routes, unsigned depth)
+    : maker_(pthread_self()), depth_(depth) {
     for (Transport* route : routes)
         strands_.push_back(route != nullptr ? route->strands() : nullptr);
 }
 
+Status TaskRing::open() {
+    if (ring_.is_open()) return ok;
+    Fd sleep(epoll_create1(EPOLL_CLOEXEC));
+    if (!sleep) return failure(WEFT_REFUSED_MEMORY, "no descriptor: %s", std::strerror(errno));
+    WEFT_RETURN_IF_NOT_OK(ring_.open(depth_));
+    epoll_event event{};
+    if (epoll_ctl(sleep.get(), EPOLL_CTL_ADD, ring_.fd(), &event) != 0) {
+        ring_.close();
+        return failure(WEFT_REFUSED_MEMORY, "cannot watch a descriptor: %s", std::strerror(errno));
+    }
+    thread_sleep_ = std::move(sleep);
+    return ok;
+}
+
 Result<std::unique_ptr<Offload::Lists>> TaskRing::make(const Tasks& tasks) {
+    WEFT_RETURN_IF_NOT_OK(open());
     auto lists = std::make_unique<RunLists>(*this, tasks);
     const auto no_descriptor = [] {
         return failure(WEFT_REFUSED_MEMORY, "no descriptor for an eventfd: %s",
@@ -203,7 +207,7 @@ void TaskRing::enable(Lists& lists, std::uint32_t number) {
 }
 
 std::size_t TaskRing::poll(std::span<Completion> done) {
-    reap();
+    if (ring_.is_open()) reap();
     if (!going_.empty()) look_at_headers();
     std::size_t told = 0;
     while (!told_.empty() && told < done.size()) {
@@ -367,6 +371,7 @@ int TaskRing::wait_fd(Sleeper sleeper) const {
 }
 
 bool TaskRing::arm(Sleeper sleeper) {
+    if (!ring_.is_open()) return true;
     const bool thread = sleeper == Sleeper::thread;
     if (sleeper != Sleeper::none && (!ring_.is_empty() || !told_.empty())) return false;
     if (thread != thread_armed_) {

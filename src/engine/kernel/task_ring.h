@@ -23,12 +23,11 @@ namespace weft::kernel {
 class TaskRing final : public Offload {
   public:
     // `routes`: by rank of the job. `depth`: entries that are handed over at a time.
-    static Result<std::unique_ptr<TaskRing>> create(const std::vector<Transport*>& routes,
-                                                    unsigned depth);
+    TaskRing(const std::vector<Transport*>& routes, unsigned depth);
     ~TaskRing() override = default;
 
     const char* name() const override { return "io_uring"; }
-    Abilities abilities() const override { return {.can_sleep = true}; }
+    Abilities abilities() const override { return {.can_sleep = ring_.is_open()}; }
     std::size_t poll(std::span<Completion> done) override;
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
@@ -71,8 +70,7 @@ class TaskRing final : public Offload {
         }
     };
 
-    explicit TaskRing(const std::vector<Transport*>& routes);
-
+    Status open();
     Strands* strands_of(Rank peer) const { return strands_[static_cast<std::size_t>(peer)]; }
     Direction& direction_of(const List& list);
     void take_place(List& list);
@@ -91,7 +89,8 @@ class TaskRing final : public Offload {
     pthread_t maker_;  // the thread that joined the job
     bool own_ = false;
     std::vector<Strands*> strands_;  // by rank; null: none
-    Ring ring_;
+    const unsigned depth_;
+    Ring ring_;        // opened when it is first needed
     Fd thread_sleep_;  // epoll: the ring, while the progress thread is to be woken
     bool thread_armed_ = false;
 
