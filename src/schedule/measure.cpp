@@ -53,6 +53,7 @@ class Clockwork {
                         m.from, static_cast<long long>(send.bytes), steps(m.from)[m.send].id, m.to,
                         static_cast<long long>(recv.bytes), steps(m.to)[m.recv].id);
                 }
+                times_[{m.from, m.to}].push_back(units);
                 complete(m.from, m.send);
                 complete(m.to, m.recv);
             }
@@ -67,6 +68,8 @@ class Clockwork {
         }
         return units;
     }
+
+    Timetable& times() { return times_; }
 
   private:
     static constexpr std::uint32_t done = 0xffffffffu;
@@ -163,6 +166,7 @@ class Clockwork {
     std::vector<Message> candidates_;              // messages that can go, in schedule order
     std::vector<Message> new_candidates_;
     std::int64_t open_ = 0;  // posted messages that have not moved
+    Timetable times_;
 };
 
 }  // namespace
@@ -189,6 +193,13 @@ Result<Measures> measure(std::span<const Schedule> schedules, int ports) {
         measures.sent_bytes += bytes;
     }
     return measures;
+}
+
+Result<Timetable> timetable(std::span<const Schedule> schedules, int ports) {
+    Clockwork clockwork(schedules);
+    Result<std::int64_t> rounds = clockwork.run(ports);
+    if (!rounds.is_ok()) return rounds.status();
+    return std::move(clockwork.times());
 }
 
 }  // namespace weft

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "schedule/schedule.h"
 
@@ -23,5 +26,11 @@ struct Measures {
 // `schedules[r]` is rank r's. Refuses schedules that deadlock or whose messages differ in size on
 // their two ends, with a sentence.
 Result<Measures> measure(std::span<const Schedule> schedules, int ports = 1);
+
+// By sender and receiver, the unit of time, counted from 0, in which each of their messages moves.
+using Timetable = std::map<std::pair<Rank, Rank>, std::vector<std::int64_t>>;
+
+// Of the same rules. Refuses the same.
+Result<Timetable> timetable(std::span<const Schedule> schedules, int ports = 1);
 
 }  // namespace weft

@@ -89,6 +89,7 @@ class Compiler {
         Task task;
 
         auto position() const { return std::tuple(place, side); }
+        std::uint32_t list() const { return place.list; }
     };
 
     void make_lists(const std::vector<bool>& offloaded) {
@@ -232,7 +233,12 @@ class Compiler {
 
     void fill_lists() {
         std::ranges::stable_sort(notes_, {}, &Note::position);
-        for (const Note& note : notes_) tasks_.lists[note.place.list].tasks.push_back(note.task);
+        for (std::uint32_t list = 0; list < tasks_.lists.size(); ++list) {
+            std::vector<Task>& tasks = tasks_.lists[list].tasks;
+            const auto own = std::ranges::equal_range(notes_, list, {}, &Note::list);
+            tasks.reserve(own.size());
+            for (const Note& note : own) tasks.push_back(note.task);
+        }
     }
 
     void seal_rest() {

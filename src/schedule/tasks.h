@@ -31,18 +31,22 @@ namespace weft {
 
 struct Task {
     enum class Kind : std::uint8_t {
+        // Messages:
         send,     // `region` to the list's peer
         recv,     // `region` from the list's peer
         clear,    // tells the list's peer that its next message may come (rendezvous)
         cleared,  // waits for the peer's `clear` (rendezvous)
-        wait,     // takes a token of semaphore `number`
-        enable,   // gives one to semaphore `number`
-        go,       // waits for the rest of the schedule
-        report,   // tells the rest of the schedule: report `number` of the list
+        // What holds them together:
+        wait,    // takes a token of semaphore `number`
+        enable,  // gives one to semaphore `number`
+        go,      // waits for the rest of the schedule
+        report,  // tells the rest of the schedule: report `number` of the list
     };
     Kind kind = Kind::send;
     std::uint32_t number = 0;
     Region region{};
+
+    bool is_message() const { return kind <= Kind::cleared; }
 };
 
 struct TaskList {

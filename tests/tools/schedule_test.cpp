@@ -4,6 +4,7 @@
 #include <regex>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "tools/process.h"
 
@@ -86,6 +87,48 @@ TEST(ScheduleCommand, WritesGoal) {
     }
     EXPECT_EQ(ranks, 5);
     EXPECT_GT(dependencies, 10);
+}
+
+// Table II of the CORE-Direct paper, with the rank's own clear-to-send, and its lists.
+TEST(ScheduleCommand, WritesTasks) {
+    const std::string call = "allgather --algorithm standard_exchange --ranks 4 --rank 0";
+    Finished done = schedule(call + " --format tasks");
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_TRUE(contains(done.out,
+                         "Rank    0\n"
+                         "Step 0  recv from 1\n"
+                         "        send to 1\n"
+                         "        wait (1 recv CQ) from 1\n"
+                         "Step 1  recv from 2\n"))
+        << done.out;
+    EXPECT_TRUE(contains(done.out,
+                         "list 2, to rank 2\n"
+                         "    wait 0\n"))
+        << done.out;
+    done = schedule(call + " --format tasks --protocol rendezvous");
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_TRUE(contains(done.out,
+                         "Step 0  send CTS to 1\n"
+                         "        recv CTS from 1\n"
+                         "        wait (1 CTS CQ) from 1\n"
+                         "        recv from 1\n"))
+        << done.out;
+    EXPECT_EQ(schedule(call + " --protocol rendezvous").status, 2);
+}
+
+// Section VI.E of the same paper: 7 connections of a rank of 128 with standard exchange, 14 with Bruck
+// (here one less, where two partners are the same), 2 with the ring.
+TEST(ScheduleCommand, CountsWhatTasksNeed) {
+    for (auto [algorithm, most] :
+         {std::pair{"standard_exchange", 7}, std::pair{"bruck", 13}, std::pair{"ring", 2}}) {
+        const Finished done =
+            schedule(std::string("allgather -n 128 --format tasks -a ") + algorithm);
+        const std::string expected = "connections      " + std::to_string(64 * most) +
+                                     "; at most " + std::to_string(most) + " of one rank\n";
+        EXPECT_TRUE(contains(done.out, expected)) << expected;
+        EXPECT_TRUE(contains(done.out, "\ntasks  "));
+        EXPECT_TRUE(contains(done.out, "\nmemory  "));
+    }
 }
 
 TEST(ScheduleCommand, WritesDot) {

@@ -1,13 +1,19 @@
 // `weft schedule`: prints the schedules of a collective and what they cost, and checks them.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "algorithm/catalogue.h"
 #include "schedule/check.h"
 #include "schedule/dot.h"
 #include "schedule/goal.h"
 #include "schedule/measure.h"
+#include "schedule/task_table.h"
+#include "schedule/tasks_text.h"
 #include "schedule/text.h"
 #include "weft/commands.h"
 
@@ -24,6 +30,7 @@ struct Options {
     algorithm::Problem problem;
     Rank rank = -1;  // all
     std::string format = "text";
+    std::string protocol = "eager";  // of task lists
     bool check = false;
     bool list = false;
 };
@@ -60,6 +67,9 @@ void validate(const Options& options, const Algorithm& algorithm) {
     }
     if (options.rank >= 0 && options.format == "goal") {
         refuse("--rank with --format goal; a simulation needs all ranks");
+    }
+    if (options.protocol != "eager" && options.format != "tasks") {
+        refuse("--protocol with --format " + options.format + "; it belongs to task lists");
     }
 }
 
@@ -99,12 +109,16 @@ void print_check(const Family& family, const Options& options,
     throw CLI::RuntimeError(1);
 }
 
-void print_text(const Family& family, const Algorithm& algorithm, const Options& options,
-                std::span<const Schedule> schedules) {
+void print_title(const Family& family, const Algorithm& algorithm, const Options& options) {
     std::printf("%s %s, %d ranks", family.name, algorithm.name, options.problem.ranks);
     if (family.has_root) std::printf(", root %d", options.problem.root);
     std::printf(", %lld bytes\n%s\n\n", static_cast<long long>(options.problem.bytes),
                 algorithm.source);
+}
+
+void print_text(const Family& family, const Algorithm& algorithm, const Options& options,
+                std::span<const Schedule> schedules) {
+    print_title(family, algorithm, options);
     if (options.check) {
         print_check(family, options, schedules);
         return;
@@ -121,6 +135,65 @@ void print_text(const Family& family, const Algorithm& algorithm, const Options&
     Result<Measures> measures = measure(schedules, static_cast<int>(options.problem.tuning.ports));
     if (!measures.is_ok()) refuse(last_detail());
     print_summary(algorithm, options, *measures);
+}
+
+// Of what the ranks have, and the one that has most.
+struct Count {
+    std::int64_t all = 0;
+    std::int64_t most = 0;
+
+    void add(std::int64_t value) {
+        all += value;
+        most = std::max(most, value);
+    }
+};
+
+// What section VI.E of the CORE-Direct paper weighs.
+void print_resources(std::span<const Tasks> ranks) {
+    Count tasks;
+    Count lists;
+    Count connections;
+    Count memory;
+    for (const Tasks& rank : ranks) {
+        std::size_t own = 0;
+        std::set<std::pair<Rank, bool>> peers;
+        for (const TaskList& list : rank.lists) {
+            own += list.tasks.size();
+            peers.insert({list.peer, list.is_control});
+        }
+        tasks.add(static_cast<std::int64_t>(own));
+        lists.add(static_cast<std::int64_t>(rank.lists.size()));
+        connections.add(static_cast<std::int64_t>(peers.size()));
+        memory.add(rank.memory_bytes() + rank.rest.scratch_bytes());
+    }
+    auto print = [](const char* what, const Count& count, const char* unit) {
+        std::printf("%-16s %lld%s; at most %lld of one rank\n", what,
+                    static_cast<long long>(count.all), unit, static_cast<long long>(count.most));
+    };
+    print("tasks", tasks, "");
+    print("task lists", lists, "");
+    connections.all /= 2;  // each has two ends
+    print("connections", connections, "");
+    print("memory", memory, " bytes, scratch included");
+}
+
+void print_tasks(const Family& family, const Algorithm& algorithm, const Options& options,
+                 std::span<const Schedule> schedules) {
+    const int ports = static_cast<int>(options.problem.tuning.ports);
+    Result<Timetable> times = timetable(schedules, ports);
+    if (!times.is_ok()) refuse(last_detail());
+    const Protocol protocol = options.protocol == "eager" ? Protocol::eager : Protocol::rendezvous;
+    std::vector<Tasks> compiled;
+    for (const Schedule& schedule : schedules) {
+        const std::vector<bool> all(schedule.lanes().size(), true);
+        compiled.push_back(compile_tasks(schedule, all, protocol));
+    }
+    print_title(family, algorithm, options);
+    std::span<const Tasks> shown = compiled;
+    if (options.rank >= 0) shown = shown.subspan(static_cast<std::size_t>(options.rank), 1);
+    std::printf("%s\n", task_table(shown, *times).c_str());
+    if (options.rank >= 0) std::printf("%s\n", to_text(shown.front()).c_str());
+    print_resources(compiled);
 }
 
 void show(const Options& options) {
@@ -143,6 +216,8 @@ void show(const Options& options) {
         std::fputs(to_dot(shown).c_str(), stdout);
     } else if (options.format == "goal") {
         std::fputs(to_goal(shown).c_str(), stdout);
+    } else if (options.format == "tasks") {
+        print_tasks(*family, algorithm, options, *schedules);
     } else {
         print_text(*family, algorithm, options, *schedules);
     }
@@ -185,9 +260,16 @@ void add_schedule(CLI::App& app) {
         "--ordered", [&problem] { problem.commutative = false; }, "The operation does not commute");
     command->add_flag("--in-place", problem.in_place, "The contribution is in the receive buffer");
     CLI::Option* format =
-        command->add_option("--format", options->format, "text, dot (Graphviz), goal (LogGOPSim)")
-            ->check(CLI::IsMember({"text", "dot", "goal"}))
+        command
+            ->add_option("--format", options->format,
+                         "text, dot (Graphviz), goal (LogGOPSim), tasks (what is offloaded)")
+            ->check(CLI::IsMember({"text", "dot", "goal", "tasks"}))
             ->capture_default_str();
+    command
+        ->add_option("--protocol", options->protocol,
+                     "Of task lists: eager, rendezvous (a message waits until it is cleared)")
+        ->check(CLI::IsMember({"eager", "rendezvous"}))
+        ->capture_default_str();
     command
         ->add_flag("--check", options->check,
                    "Prove that the schedules do what the collective promises, or say what is wrong")
