@@ -9,6 +9,7 @@
 
 #include "base/prng.h"
 #include "schedule/tasks_text.h"
+#include "schedule/unattended.h"
 #include "support/execution.h"
 #include "support/problems.h"
 
@@ -349,6 +350,14 @@ TEST(WorthOffloading, LooksThroughOperationsNamedBeforeTheirPredecessors) {
     const OpId arrived = builder.recv(block(0), 1);
     builder.order(arrived, sent);
     EXPECT_EQ(worth(*builder.seal()), (Bools{true, true}));
+}
+
+TEST(Unattended, AreEndsOfListsThatNothingIsSentAfter) {
+    const Schedule rest = compile_all_lanes(reducing()).rest;
+    EXPECT_EQ(find_urgent(rest), (Bools{true, true, true, true, true, true, false}));
+    ScheduleBuilder builder(0, 100);
+    for (Rank r = 1; r < 100; ++r) builder.recv({Buffer::recv, r * 4096, 4096}, r);
+    EXPECT_EQ(find_urgent(compile_all_lanes(*builder.seal()).rest), Bools(99, false));
 }
 
 // --- What it computes -----------------------------------------------------------------------------
