@@ -1,4 +1,4 @@
-// All steps of a schedule, repeats written out: for tools and tests, not for running.
+// All steps of a schedule, repeats written out: for tools, tests and the compiler of task lists.
 #pragma once
 
 #include <cstdint>
