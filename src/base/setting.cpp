@@ -27,6 +27,10 @@ Setting not_set() { return std::optional<std::int64_t>(); }
 
 }  // namespace
 
+std::optional<std::int64_t> parse_whole_number(std::string_view text) {
+    return parse<std::int64_t>(text);
+}
+
 Setting whole_number_setting(const char* name, SettingRange range) {
     const char* text = std::getenv(name);
     if (!text) return not_set();

@@ -17,6 +17,7 @@ struct SettingRange {
     std::int64_t max;
 };
 
+std::optional<std::int64_t> parse_whole_number(std::string_view text);
 Setting whole_number_setting(const char* name, SettingRange range);
 // As parse_bytes() takes them.
 Setting bytes_setting(const char* name, SettingRange range);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "communicator/lending.h"
 
 namespace weft {
 
@@ -14,10 +15,11 @@ struct Card {
     std::string machine;  // equal on ranks that share cores
     std::string shm;      // of the shared-memory transport; empty: none
     std::string tcp;      // of the tcp transport; empty: none
+    Lending lending;
     std::vector<int> cores;
     std::vector<std::pair<std::string, std::string>> settings;  // those that must agree
 
-    // This process's card, without `shm` and `tcp`.
+    // This process's card, without what its transports add.
     static Card mine();
     static Card parse(const std::string& text);
     std::string text() const;

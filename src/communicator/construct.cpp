@@ -21,6 +21,7 @@ struct Record {
     // next free number would then be the same for two of them). All groups of one split share it:
     // no rank is in two of them. 0: rank 0 has run out of them.
     std::uint32_t context = 0;
+    Lending lending;
 };
 
 const char* name_of(Construction::Kind kind) {
@@ -38,6 +39,24 @@ class Expecting {
 
   private:
     Executor& executor_;
+};
+
+// What this rank offers to lend to the new communicator, and takes back if it is not needed.
+class Offer {
+  public:
+    explicit Offer(Process& process) : process_(process), lending_(process.offer_lending()) {}
+    ~Offer() { process_.give_back(lending_.streams_left - kept_); }
+    Offer(const Offer&) = delete;
+    Offer& operator=(const Offer&) = delete;
+
+    const Lending& lending() const { return lending_; }
+    // So much of it is the communicator's, which gives it back.
+    void keep(std::uint32_t streams) { kept_ = streams; }
+
+  private:
+    Process& process_;
+    Lending lending_;
+    std::uint32_t kept_ = 0;
 };
 
 // By rank of the parent.
@@ -95,7 +114,8 @@ std::string child_name(const Construction& call, const std::string& parent) {
 Result<Communicator*> construct(Process& process, Communicator& parent, Construction mine) {
     Keeping keeping(parent);
     Expecting expecting(process.executor());
-    Record record{mine, parent.rank() == 0 ? process.take_context() : 0};
+    Offer offer(process);
+    Record record{mine, parent.rank() == 0 ? process.take_context() : 0, offer.lending()};
     Result<std::vector<Record>> records = swap_records(parent, record);
     if (!records.is_ok()) return records.status();
     WEFT_RETURN_IF_NOT_OK(check_records(*records, parent.group()));
@@ -108,9 +128,13 @@ Result<Communicator*> construct(Process& process, Communicator& parent, Construc
         return static_cast<Communicator*>(nullptr);
     }
     std::vector<Rank> chosen = chosen_ranks(*records, parent.rank());
+    std::vector<Lending> lending;
     for (Rank r : chosen) {
         group.members.push_back(parent.group().members[static_cast<std::size_t>(r)]);
+        lending.push_back((*records)[static_cast<std::size_t>(r)].lending);
     }
+    group.lent = agreed_streams(lending);
+    offer.keep(group.lent);
     auto rank = static_cast<Rank>(std::ranges::find(chosen, parent.rank()) - chosen.begin());
     Communicator& made = process.add(std::move(group), rank, child_name(mine, parent.name()));
     const Failure failed = made.group().broken;

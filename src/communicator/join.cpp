@@ -80,6 +80,10 @@ Result<std::unique_ptr<Process>> join_job() {
     if (!timeout.is_ok()) return timeout.status();
     parts.engine.timeout_ns = timeout->value_or(Engine::no_deadline);
 
+    // For tests: as if an engine wanted it.
+    Result<bool> lends = switch_setting("WEFT_LEND");
+    if (!lends.is_ok()) return lends.status();
+
     Result<std::unique_ptr<Startup>> startup = startup_from_environment();
     if (!startup.is_ok()) return startup.status();
     parts.rank = (*startup)->rank();
@@ -91,6 +95,7 @@ Result<std::unique_ptr<Process>> join_job() {
     if (!transports.is_ok()) return transports.status();
     Card mine = Card::mine();
     transports->write_on(mine);
+    mine.lending.is_wanted = *lends || uses_kernel(parts.engine.kind);
     Result<std::vector<std::string>> texts = (*startup)->exchange(mine.text());
     if (!texts.is_ok()) return texts.status();
     std::vector<Card> cards;
@@ -98,6 +103,10 @@ Result<std::unique_ptr<Process>> join_job() {
     WEFT_RETURN_IF_NOT_OK(check_agreement(cards));
     WEFT_RETURN_IF_NOT_OK(transports->connect(cards, (*startup)->key(), parts));
     if (any_strands(parts.transports)) parts.offload = make_offload(parts.routes, *queue_depth);
+    std::vector<Lending> lending;
+    for (const Card& card : cards) lending.push_back(card.lending);
+    parts.lending = mine.lending;
+    parts.world_lent = agreed_streams(lending);
     parts.engine.may_spin = has_core_of_its_own(cards, parts.rank);
     return make_process(std::move(parts));
 }

@@ -1,7 +1,10 @@
 #include "communicator/process.h"
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
+
+#include "transport/strand.h"
 
 namespace weft {
 namespace {
@@ -17,9 +20,10 @@ std::vector<Transport*> plain(const std::vector<std::unique_ptr<Transport>>& own
     return transports;
 }
 
-Group everybody(Rank ranks) {
+Group everybody(Rank ranks, std::uint32_t lent) {
     Group group;
     group.context = world_context;
+    group.lent = lent;
     group.members.resize(static_cast<std::size_t>(ranks));
     std::iota(group.members.begin(), group.members.end(), 0);
     return group;
@@ -42,12 +46,14 @@ Process::Process(Parts parts)
       selector_(std::move(parts.selector)),
       checks_calls_(parts.checks_calls),
       has_core_of_its_own_(parts.engine.may_spin),
+      lending_(parts.lending),
       executor_(rank_, plain(transports_), std::move(parts.routes), offload_.get()),
-      world_(*this, everybody(ranks_), rank_, "world"),
+      world_(*this, everybody(ranks_, parts.world_lent), rank_, "world"),
       self_(*this, only(rank_), 0, "self"),
       engine_(executor_, parts.engine) {
     world_.place_in_table_ = communicators_.add(&world_);
     self_.place_in_table_ = communicators_.add(&self_);
+    lending_.streams_left -= parts.world_lent;
     executor_.group_decided();
 }
 
@@ -57,6 +63,14 @@ std::uint32_t Process::take_context() {
     if (context > std::numeric_limits<std::uint32_t>::max()) return 0;
     ++contexts_taken_;
     return static_cast<std::uint32_t>(context);
+}
+
+Lending Process::offer_lending() {
+    Lending share = lending_;
+    share.streams_left = std::min(share.streams_left, Strands::streams_max);
+    lending_.streams_left -= share.streams_left;
+    if (uses_kernel(engine_.kind())) share.is_wanted = 1;
+    return share;
 }
 
 Communicator& Process::add(Group group, Rank rank, std::string name) {
@@ -93,6 +107,7 @@ void Process::free(OwnSchedule& schedule) {
 
 void Process::end(Communicator& communicator) {
     executor_.remove_group(communicator.group());
+    give_back(communicator.group().lent);
     std::erase_if(made_, [&](const auto& made) { return made.get() == &communicator; });
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/handles.h"
 #include "communicator/communicator.h"
+#include "communicator/lending.h"
 #include "communicator/own_schedule.h"
 #include "engine/engine.h"
 #include "run/executor.h"
@@ -28,6 +29,8 @@ class Process {
         Selector selector;
         bool checks_calls = false;  // collectives compare the calls of all ranks first
         Engine::Options engine;
+        Lending lending;               // of this rank, before world has its share
+        std::uint32_t world_lent = 0;  // streams of world: what all ranks agreed on
     };
 
     explicit Process(Parts parts);
@@ -45,6 +48,10 @@ class Process {
     const std::vector<std::unique_ptr<Transport>>& transports() const { return transports_; }
     const Selector& selector() const { return selector_; }
     bool checks_calls() const { return checks_calls_; }
+    // Of what this rank can lend, a new communicator's share: nobody else is offered it until it is
+    // given back. Communicators give theirs back when they end.
+    Lending offer_lending();
+    void give_back(std::uint32_t streams) { lending_.streams_left += streams; }
     HandleTable<Request>& requests() { return requests_; }
     HandleTable<Communicator>& communicators() { return communicators_; }
     HandleTable<OwnSchedule>& schedules() { return schedules_; }
@@ -58,7 +65,8 @@ class Process {
 
     // A number for a new communicator that no rank of the job has used; 0: there are none left.
     std::uint32_t take_context();
-    // The communicator of `group`; it lives until it is freed, or the process ends.
+    // The communicator of `group`; it lives until it is freed, or the process ends. What is lent to it
+    // has been taken.
     Communicator& add(Group group, Rank rank, std::string name);
     // Its handle is invalid from now on; it ends when nobody keeps it any more.
     void free(Communicator& communicator);
@@ -79,6 +87,7 @@ class Process {
     Selector selector_;
     bool checks_calls_;
     bool has_core_of_its_own_;
+    Lending lending_;
     Executor executor_;
     HandleTable<Request> requests_;
     HandleTable<Communicator> communicators_;

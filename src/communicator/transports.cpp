@@ -51,7 +51,9 @@ Result<Transports> Transports::prepare() {
 void Transports::write_on(Card& card) const {
     if (shm_) card.shm = shm_->card();
 #if WEFT_HAS_TCP
-    if (tcp_) card.tcp = tcp_->card();
+    if (!tcp_) return;
+    card.tcp = tcp_->card();
+    card.lending.streams_left = tcp_->lent_max();
 #endif
 }
 

@@ -529,7 +529,10 @@ bool Executor::has_lost_member(const Group& group, Failure& failure) const {
 
 void Executor::add_group(Group& group) {
     groups_.push_back(&group);
-    for (Transport* transport : transports_) transport->admit(group.context);
+    for (Transport* transport : transports_) {
+        transport->lend(group.context, group.lent);
+        transport->admit(group.context);
+    }
     Failure failure;
     if (has_lost_member(group, failure)) break_group(group, failure);
     for (const Suspect& news : early_news_) {

@@ -54,6 +54,8 @@ struct Group {
     std::uint32_t parent = 0;  // context of the group that this was made from
     std::uint32_t number = 0;  // it was the number-th
     std::uint32_t made = 0;    // how many were made from this
+
+    std::uint32_t lent = 0;  // so many of its streams have connections of their own
 };
 
 class Stream {

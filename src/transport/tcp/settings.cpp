@@ -13,6 +13,29 @@ namespace {
 
 // The operating system repeats a lost packet after 0.2 s.
 constexpr std::int64_t peer_timeout_min_ns = 100'000'000;
+constexpr std::int64_t connections_max = 64;
+
+// "2", "2+8", "+8"
+Status read_connections(Settings& s) {
+    const char* text = getenv("WEFT_CONNECTIONS");
+    if (text == nullptr) return ok;
+    const std::string_view both = text;
+    const std::size_t plus = both.find('+');
+    auto read = [](std::string_view number, std::int64_t min, std::uint32_t& into) {
+        const std::optional<std::int64_t> value = parse_whole_number(number);
+        if (!value || *value < min || *value > connections_max) return false;
+        into = static_cast<std::uint32_t>(*value);
+        return true;
+    };
+    const bool is_good = (plus == 0 || read(both.substr(0, plus), 1, s.connections)) &&
+                         (plus == both.npos || read(both.substr(plus + 1), 0, s.lent_max));
+    if (is_good) return ok;
+    return failure(
+        WEFT_REFUSED_SETTING,
+        "WEFT_CONNECTIONS = '%s'; expected whole numbers 1..64, as 2, or with those that "
+        "may be lent 0..64 behind it, as 2+16 or +16",
+        text);
+}
 
 }  // namespace
 
@@ -20,9 +43,7 @@ Result<Settings> Settings::from_environment() {
     Settings s;
     if (const char* interfaces = getenv("WEFT_INTERFACES")) s.interfaces = interfaces;
 
-    const Setting connections = whole_number_setting("WEFT_CONNECTIONS", {1, 64});
-    if (!connections.is_ok()) return connections.status();
-    if (*connections) s.connections = static_cast<std::uint32_t>(**connections);
+    WEFT_RETURN_IF_NOT_OK(read_connections(s));
 
     const Result<std::optional<std::size_t>> rendezvous = rendezvous_bytes_from_environment();
     if (!rendezvous.is_ok()) return rendezvous.status();

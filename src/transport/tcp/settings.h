@@ -10,8 +10,11 @@
 namespace weft::tcp {
 
 struct Settings {
-    std::string interfaces;         // WEFT_INTERFACES: see address.h
-    std::uint32_t connections = 0;  // WEFT_CONNECTIONS: of each pair; 0: one an interface
+    std::string interfaces;  // WEFT_INTERFACES: see address.h
+    // WEFT_CONNECTIONS: of each pair, for all streams (0: one an interface), and at most so many that
+    // are lent to one stream each
+    std::uint32_t connections = 0;
+    std::uint32_t lent_max = 16;
     std::size_t whole_below =
         128 * 1024;  // WEFT_RENDEZVOUS: larger messages wait for their receive
     // WEFT_PEER_TIMEOUT: after so long without any answer of its host, a peer counts as lost
