@@ -8,13 +8,13 @@
 namespace weft {
 namespace {
 
-// The task lists of what is worth it among the messages to peers that `reaches`; null: there are
-// none.
+// The task lists of what is worth it (or of all) among the messages to peers that `reaches`; null:
+// there are none.
 template <class Reaches>
-std::unique_ptr<Tasks> compile_for_offload(const Schedule& schedule, Reaches reaches) {
+std::unique_ptr<Tasks> compile_for_offload(const Schedule& schedule, bool all, Reaches reaches) {
     std::vector<bool> can;
     for (const ScheduleLane& lane : schedule.lanes()) can.push_back(reaches(lane.peer));
-    const std::vector<bool> worth = worth_offloading(schedule, can);
+    const std::vector<bool> worth = all ? can : worth_offloading(schedule, can);
     if (std::ranges::find(worth, true) == worth.end()) return nullptr;
     return std::make_unique<Tasks>(compile_tasks(schedule, worth));
 }
@@ -86,11 +86,12 @@ void Communicator::prepare_lists(Request& request) {
     Prepared& home = request.home;
     if (!home.was_compiled) {
         home.was_compiled = true;
-        home.tasks = compile_for_offload(home.schedule, [&](Rank peer) {
-            Transport* route =
-                process_.executor().route(group_.members[static_cast<std::size_t>(peer)]);
-            return route != nullptr && route->strands() != nullptr;
-        });
+        home.tasks =
+            compile_for_offload(home.schedule, process_.engine().offers_all(), [&](Rank peer) {
+                Transport* route =
+                    process_.executor().route(group_.members[static_cast<std::size_t>(peer)]);
+                return route != nullptr && route->strands() != nullptr;
+            });
     }
     if (!home.tasks) return;
     if (process_.engine().kind() == EngineKind::automatic &&

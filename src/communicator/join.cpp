@@ -76,6 +76,10 @@ Result<std::unique_ptr<Process>> join_job() {
     Result<bool> checks_calls = switch_setting("WEFT_CHECK");
     if (!checks_calls.is_ok()) return checks_calls.status();
     parts.checks_calls = *checks_calls;
+    // For tests: as if everything were worth it.
+    Result<bool> offers_all = switch_setting("WEFT_OFFER_ALL");
+    if (!offers_all.is_ok()) return offers_all.status();
+    parts.engine.offers_all = *offers_all;
     Setting timeout = seconds_setting("WEFT_TIMEOUT");
     if (!timeout.is_ok()) return timeout.status();
     parts.engine.timeout_ns = timeout->value_or(Engine::no_deadline);

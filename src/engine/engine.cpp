@@ -62,6 +62,7 @@ Engine::Engine(Executor& executor, Options options)
       kind_(options.kind),
       may_spin_(options.may_spin),
       timeout_ns_(options.timeout_ns),
+      offers_all_(options.offers_all),
       spin_ns_(spin_max_ns / 4) {
     if (Offload* offload = executor_.offload()) offload->set_own(kind_ == EngineKind::kernel_own);
 }
@@ -76,9 +77,11 @@ Engine::~Engine() {
 
 Executor::Way Engine::way_to_start(bool waits) const {
     switch (kind()) {
-        case EngineKind::kernel_own: return waits ? Executor::Way::here : Executor::Way::lists;
+        case EngineKind::kernel_own:
+            return waits && !offers_all_ ? Executor::Way::here : Executor::Way::lists;
         case EngineKind::kernel:
         case EngineKind::automatic:
+            if (offers_all_) return Executor::Way::offered;
             // Who waits drives it as well himself.
             return waits || is_hasty_ || (leader_ && !leader_sleeps_) ? Executor::Way::here
                                                                       : Executor::Way::offered;
@@ -258,7 +261,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
     int yields = 0;
     bool slept = false;
     while (true) {
-        if (executor_.has_offered()) executor_.settle_offered(Executor::Way::here);
+        if (executor_.has_offered() && !offers_all_) executor_.settle_offered(Executor::Way::here);
         bool moved = executor_.progress();
         if (executor_.needs_owner()) call_owner();
         if (followers_ > 0) tell_waiters();

@@ -61,6 +61,8 @@ class Engine {
         EngineKind kind = EngineKind::thread;
         bool may_spin = true;  // false: more ranks than cores, spinning takes time from others
         std::int64_t timeout_ns = no_deadline;  // of waits that have no deadline of their own
+        // For tests: a kernel engine is offered everything, also what the program waits for at once.
+        bool offers_all = false;
     };
 
     Engine(Executor& executor, Options options);
@@ -71,6 +73,7 @@ class Engine {
     // False: the process had no descriptors left. The engine must not be used.
     bool is_ok() const { return waiter_wake_.is_ok() && thread_wake_.is_ok(); }
 
+    bool offers_all() const { return offers_all_; }
     EngineKind kind() const { return kind_.load(std::memory_order_relaxed); }
     void set_kind(EngineKind kind);
 
@@ -142,6 +145,7 @@ class Engine {
     std::atomic<EngineKind> kind_;
     bool may_spin_;
     const std::int64_t timeout_ns_;
+    const bool offers_all_;
 
     Lock lock_;
     std::atomic<int> contenders_{0};  // threads that wait for the lock: a spinning holder yields
