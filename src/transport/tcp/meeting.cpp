@@ -279,6 +279,7 @@ bool TcpTransport::is_superfluous(const Wire& wire) const {
     const Link* link = nullptr;
     if (stream.context != 0) {
         if (stream.stream >= streams_max || !contexts_.wants(stream.context)) return true;
+        if (is_parting(peer, stream)) return true;
         link = find_strand(peer, stream);
     } else {
         if (hello->connection >= peer.connections) return true;

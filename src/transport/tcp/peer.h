@@ -47,9 +47,10 @@ struct Wire : Source {
 
     UnsharedFd fd;
     State state = State::connecting;
-    Link* link = nullptr;    // null: a caller that has not proven itself, or parting
-    Peer* parts = nullptr;   // when parting: from whom
-    bool is_caller = false;  // this end is
+    Link* link = nullptr;      // null: a caller that has not proven itself, or parting
+    Peer* parts = nullptr;     // when parting: from whom,
+    std::uint64_t parted = 0;  // and what it was: see Link::name
+    bool is_caller = false;    // this end is
     std::optional<Handshake> handshake;
     std::int64_t deadline_ns = 0;  // of the proof of who called us
     std::uint32_t watched = 0;     // events; 0: epoll does not know it

@@ -459,10 +459,20 @@ void TcpTransport::part(Strand& strand) {
         wire->state = Wire::State::parting;
         wire->link = nullptr;
         wire->parts = &strand.peer;
+        wire->parted = strand.name;
         listen_for(*wire, EPOLLIN);
     }
     strand.in = strand.out = nullptr;
     drop(strand);
+}
+
+// Whether this end has parted from a connection of that name and the other has not: a call for it is
+// one that crossed ours, and comes too late.
+bool TcpTransport::is_parting(const Peer& peer, StreamId stream) const {
+    return std::ranges::any_of(wires_, [&](const auto& wire) {
+        return wire->state == Wire::State::parting && wire->parts == &peer &&
+               wire->parted == stream.packed();
+    });
 }
 
 void TcpTransport::read_parting(Wire& wire) {

@@ -266,6 +266,7 @@ class TcpTransport final : public Transport, private Strands {
     void break_places(Strand& strand);
     void drop(Strand& strand);
     void part(Strand& strand);
+    bool is_parting(const Peer& peer, StreamId stream) const;
     void read_parting(Wire& wire);
     template <class Condition>
     void end_strands(Condition is_over, bool in_good_order);
