@@ -4,9 +4,11 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 
+#include "base/setting.h"
 #include "base/unshared_fd.h"
 #include "c_api/guard.h"
 #include "communicator/construct.h"
@@ -23,6 +25,16 @@ std::mutex lifetime_mutex;  // weft_init and weft_finalize
 std::atomic<Process*> process_pointer{nullptr};
 Process* volatile parents_process = nullptr;  // in a forked child; only held, never used
 bool finalized = false;
+bool tells_statistics = false;
+
+// What the engine did, for people who wonder.
+void tell_statistics(Process& process) {
+    const std::string offloaded = process.executor().offload_summary();
+    std::fprintf(stderr, "weft: rank %d: %llu operations, engine %s%s%s\n", process.rank(),
+                 static_cast<unsigned long long>(process.executor().started()),
+                 engine_name(process.engine().kind()), offloaded.empty() ? "" : "; ",
+                 offloaded.c_str());
+}
 
 weft_status construct_for(const char* function, weft_comm comm, Construction mine,
                           weft_comm* new_comm) {
@@ -56,8 +68,11 @@ weft_status weft_init(void) {
             return failure(WEFT_REFUSED_STATE,
                            "Weft was finalized; a process can join its job once");
         }
+        Result<bool> tells = switch_setting("WEFT_STATS");
+        if (!tells.is_ok()) return tells.status();
         Result<std::unique_ptr<Process>> joined = join_job();
         if (!joined.is_ok()) return joined.status();
+        tells_statistics = *tells;
         process_pointer.store(joined->release(), std::memory_order_release);
         // A forked child is no rank: what it does must not look like its parent's doing, nor it
         // like its parent.
@@ -92,6 +107,7 @@ weft_status weft_finalize(void) {
                                listed(executor.owed_ranks()).c_str());
             }
         }
+        if (tells_statistics) tell_statistics(*process);
         process_pointer.store(nullptr, std::memory_order_release);
         finalized = true;
         return ok;

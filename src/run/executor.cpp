@@ -92,6 +92,24 @@ bool Executor::may_begin_as_lists(Run& run) {
     return is_clear;
 }
 
+std::string Executor::offload_summary() const {
+    const std::uint64_t fell_back =
+        fallbacks_.without_connection + fallbacks_.without_descriptors + fallbacks_.behind_others;
+    if (begun_as_lists_ + fell_back == 0) return "";
+    std::string text = std::to_string(begun_as_lists_) + " operations as task lists, " +
+                       std::to_string(fell_back) + " not";
+    const char* separator = ": ";
+    auto add = [&](std::uint64_t count, const char* why) {
+        if (count == 0) return;
+        text += separator + std::to_string(count) + " " + why;
+        separator = ", ";
+    };
+    add(fallbacks_.without_connection, "on streams without connections of their own");
+    add(fallbacks_.without_descriptors, "for want of descriptors");
+    add(fallbacks_.behind_others, "behind operations that are not");
+    return text;
+}
+
 void Executor::begin_here(Run& run) {
     const Schedule& schedule = run.schedule_;
     Stream& stream = *run.stream_;

@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/fifo.h"
@@ -55,6 +56,9 @@ class Executor {
     };
     Fallbacks& fallbacks() { return fallbacks_; }
     std::uint64_t begun_as_lists() const { return begun_as_lists_; }
+    // "12 operations as task lists, 3 not: 3 on streams without connections of their own"; "" when
+    // no operation was to be carried out so.
+    std::string offload_summary() const;
     // Lists have to be handed over by a thread that owns them.
     bool needs_owner() const {
         return !offered_.empty() || (offload_ != nullptr && offload_->needs_owner());

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "bench/engines.h"
 #include "c_api/guard.h"
+#include "communicator/kernel_engine.h"
 #if WEFT_HAS_TCP
 #include "transport/tcp/tcp.h"
 #endif
@@ -55,6 +56,14 @@ void print_info() {
     if (const char* absence = tcp_absence()) {
         print("tcp", std::string("not in this build: ") + absence);
     }
+    const std::string& no_io_uring = kernel_engine_absence();
+    print("io_uring",
+          no_io_uring.empty()
+              ? "works: engines kernel, kernel:own and auto can be used"
+              : "cannot be used, thread takes the place of kernel and auto: " + no_io_uring);
+    print("kernel:own",
+          "interrupts the thread that called weft_init: its epoll_wait, semtimedop, sigtimedwait "
+          "and timed recv return EINTR, recv with MSG_WAITALL may return short");
     for (const algorithm::Family& family : algorithm::catalogue()) {
         print(family.name,
               names(family.algorithms, [](const algorithm::Algorithm* a) { return a->name; }));
@@ -99,6 +108,17 @@ void must(weft_status status) {
     throw CLI::RuntimeError(1);
 }
 
+// Something that a kernel engine hands to the operating system, if it can.
+void try_engine(weft_comm world, int ranks) {
+    const std::vector<char> mine(64 * 1024);
+    std::vector<char> all(mine.size() * static_cast<std::size_t>(ranks));
+    weft_request request;
+    must(weft_iallgather(mine.data(), all.data(), mine.size(), WEFT_BYTE, world, &request));
+    const std::int64_t later_ns = now_ns() + 1'000'000;
+    while (now_ns() < later_ns) cpu_relax();  // computes
+    must(weft_wait(&request));
+}
+
 // Joins the job, lets every rank exchange something with every other one, and says what it took.
 void print_rank() {
     setenv("WEFT_ALGORITHM_ALLTOALL", "flat", 1);
@@ -113,6 +133,7 @@ void print_rank() {
     const std::int64_t begin_ns = now_ns();
     must(weft_alltoall(own.data(), all.data(), 1, WEFT_INT32, world));
     const std::int64_t met_ns = now_ns() - begin_ns;
+    try_engine(world, ranks);
     must(weft_barrier(world));
     std::string text = "rank " + std::to_string(rank) + ": met all others in " +
                        std::to_string(met_ns / 1000) + " us, " +
@@ -127,6 +148,9 @@ void print_rank() {
                 if (callers > 0) text += ", " + std::to_string(callers) + " callers " + why;
             }
         }
+        text += std::string("; engine ") + engine_name(process.engine().kind());
+        if (const std::string offloaded = process.executor().offload_summary(); !offloaded.empty())
+            text += ": " + offloaded;
     }
     must(weft_barrier(world));  // who leaves closes its connections
     std::printf("%s\n", text.c_str());
