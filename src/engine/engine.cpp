@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <system_error>
+#include <utility>
 
 #include "base/clock.h"
 #include "engine/short_slice.h"
@@ -175,7 +176,7 @@ void Engine::leave() {
                                   ? executor_.needs_attention() || executor_.needs_owner()
                                   : false;
     if (needs_thread) ensure_thread();
-    if ((!leader_ || leader_sleeps_) && executor_.needs_owner()) call_owner();
+    const bool calls_owner = (!leader_ || leader_sleeps_) && must_call_owner();
     for (int rounds = 0;; ++rounds) {
         Sleeper sleeper = Sleeper::none;
         if (leader_sleeps_) {
@@ -196,17 +197,20 @@ void Engine::leave() {
     }
     executor_.wake_peers();
     unlock();
+    // Woken into the lock that is held it would stop at once, and the scheduler let it wait for its
+    // next turn.
+    if (calls_owner) thread_wake_.signal();
 }
 
-// Lists are to be handed over by a thread that stays.
-void Engine::call_owner() {
-    if (Offload* offload = executor_.offload(); offload->may_own() && !executor_.has_offered()) {
-        offload->hand_over();
-    } else if (!owner_called_) {
-        owner_called_ = true;
-        ensure_thread();
-        thread_wake_.signal();
+// Lists are to be handed over by a thread that stays. True: it is another one, to be woken.
+bool Engine::must_call_owner() {
+    if (!executor_.needs_owner()) return false;
+    if (executor_.offload()->may_own() && !executor_.has_offered()) {
+        executor_.offload()->hand_over();
+        return false;
     }
+    ensure_thread();
+    return !std::exchange(owner_called_, true);
 }
 
 bool Engine::take_interrupt() {
@@ -263,7 +267,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
     while (true) {
         if (executor_.has_offered() && !offers_all_) executor_.settle_offered(Executor::Way::here);
         bool moved = executor_.progress();
-        if (executor_.needs_owner()) call_owner();
+        if (must_call_owner()) thread_wake_.signal();
         if (followers_ > 0) tell_waiters();
         if (done(context)) break;
         if (is_past(patience.deadline_ns)) {

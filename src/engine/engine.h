@@ -134,7 +134,7 @@ class Engine {
     void sleep(Sleeper sleeper, std::int64_t deadline_ns);
     void ensure_thread();
     void change_kind(EngineKind kind);
-    void call_owner();
+    bool must_call_owner();
     bool yield_to_contenders();
     void thread_main();
     void thread_poll_main();
