@@ -1,0 +1,578 @@
+// Connections that are lent to one stream each: messages and task lists take their turns on them, only
+// their owners touch the bytes, and the end of one is not taken for the end of its peer. The test
+// itself plays the lists: it writes and reads the sockets that it has been granted.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/prng.h"
+#include "conformance/tcp_world.h"
+#include "transport/strand.h"
+
+namespace weft::test {
+namespace {
+
+using tcp::Frame;
+using tcp::FrameKind;
+using tcp::Handshake;
+
+constexpr std::int64_t peer_timeout_ns = 400'000'000;
+constexpr std::int64_t patience_ns = 20'000'000'000;
+
+std::vector<std::byte> bytes_of(std::size_t bytes, std::uint64_t tag) {
+    Prng random(tag);
+    std::vector<std::byte> data(bytes);
+    for (std::byte& b : data) b = static_cast<std::byte>(random.next());
+    return data;
+}
+
+// Two ranks of this thread; stream 0 of a context that it lends has a connection of its own.
+class Strand : public testing::Test {
+  protected:
+    static constexpr std::uint32_t context = 5;
+
+    Strand() { lend(context); }
+
+    void lend(std::uint32_t of) {
+        for (Rank rank : {0, 1}) {
+            at(rank).lend(of, 1);
+            at(rank).admit(of);
+        }
+    }
+
+    TcpTransport& at(Rank rank) { return ranks.at(rank); }
+    Strands& strands(Rank rank) { return *at(rank).strands(); }
+    // From the other rank, or to it.
+    static Lane lane_of(Rank rank, std::uint32_t of = context) { return {1 - rank, {of, 0}}; }
+
+    // A post, or a list's place, by the number it is told with.
+    struct Mine {
+        std::vector<std::byte> data;
+        Hold hold;
+        bool is_done = false;
+        Completion told;
+    };
+
+    Mine& add(std::size_t bytes = 0) {
+        mine.push_back(std::make_unique<Mine>());
+        mine.back()->data.resize(bytes);
+        return *mine.back();
+    }
+    Token token_of(const Mine& of) {
+        const auto place = std::ranges::find_if(mine, [&](auto& m) { return m.get() == &of; });
+        return {this, static_cast<std::uint32_t>(place - mine.begin())};
+    }
+    Mine& send(Rank rank, std::vector<std::byte> data, std::uint32_t of = context) {
+        Mine& made = add();
+        made.data = std::move(data);
+        made.is_done =
+            at(rank).post_send(lane_of(rank, of), made.data, token_of(made)) == Posted::done;
+        return made;
+    }
+    Mine& receive(Rank rank, std::size_t bytes, std::uint32_t of = context) {
+        Mine& made = add(bytes);
+        made.is_done =
+            at(rank).post_recv(lane_of(rank, of), made.data, token_of(made)) == Posted::done;
+        return made;
+    }
+    Mine& hold(Rank rank, bool sends, std::uint32_t messages = 1, std::uint32_t of = context) {
+        Mine& made = add();
+        made.is_done = strands(rank).hold(lane_of(rank, of), sends, messages, made.hold,
+                                          token_of(made)) == Posted::done;
+        return made;
+    }
+
+    void poll(Rank rank) {
+        if (gone.contains(rank)) return;
+        std::array<Completion, 4> done;
+        at(rank).acknowledge(Sleeper::waiter);
+        const std::size_t n = at(rank).poll(done);
+        for (const Completion& completion : std::span(done).first(n)) {
+            if (completion.token.run == nullptr) {
+                lost[rank].push_back(completion.code);
+                continue;
+            }
+            Mine& of = *mine[completion.token.op];
+            EXPECT_FALSE(of.is_done) << "told twice";
+            of.is_done = true;
+            of.told = completion;
+        }
+    }
+    void poll() {
+        for (Rank rank : {0, 1}) poll(rank);
+    }
+    void poll_for(std::int64_t time_ns) {
+        for (const std::int64_t end_ns = now_ns() + time_ns; now_ns() < end_ns;) poll();
+    }
+    bool until(const std::function<bool()>& what) {
+        for (const std::int64_t end_ns = now_ns() + patience_ns; !what(); poll()) {
+            if (now_ns() > end_ns) return false;
+        }
+        return true;
+    }
+    bool until_done(const Mine& of) {
+        return until([&] { return of.is_done; });
+    }
+    bool until_up() {
+        Mine& first = send(0, bytes_of(8, 99));
+        Mine& met = receive(1, 8);
+        return until([&] { return first.is_done && met.is_done; });
+    }
+
+    // What a list does.
+    static Frame header_of(const Hold& hold, std::uint16_t number, std::size_t bytes,
+                           std::uint32_t of = context) {
+        return {FrameKind::whole, static_cast<std::uint16_t>(hold.sequence + number), bytes,
+                StreamId{of, 0}.packed()};
+    }
+    void list_sends(const Mine& list, std::uint16_t number, Bytes data,
+                    std::uint32_t of = context) {
+        const Frame::Header header = header_of(list.hold, number, data.size(), of).encoded();
+        std::vector<std::byte> bytes(header.begin(), header.end());
+        bytes.insert(bytes.end(), data.begin(), data.end());
+        std::size_t sent = 0;
+        EXPECT_TRUE(until([&] {
+            const ssize_t n = ::send(list.hold.socket, bytes.data() + sent, bytes.size() - sent,
+                                     MSG_DONTWAIT | MSG_NOSIGNAL);
+            if (n > 0) sent += static_cast<std::size_t>(n);
+            return sent == bytes.size();
+        }));
+    }
+    std::vector<std::byte> list_reads(const Mine& list, std::size_t count) {
+        std::vector<std::byte> bytes(count);
+        std::size_t got = 0;
+        EXPECT_TRUE(until([&] {
+            const ssize_t n =
+                recv(list.hold.socket, bytes.data() + got, bytes.size() - got, MSG_DONTWAIT);
+            if (n > 0) got += static_cast<std::size_t>(n);
+            return got == count;
+        }));
+        return bytes;
+    }
+    void list_receives(const Mine& list, std::uint16_t number, Bytes data,
+                       std::uint32_t of = context) {
+        Frame::Header header;
+        std::ranges::copy(list_reads(list, header.size()), header.begin());
+        EXPECT_EQ(header, header_of(list.hold, number, data.size(), of).encoded());
+        EXPECT_TRUE(std::ranges::equal(list_reads(list, data.size()), data));
+    }
+    static int waiting_bytes(const Mine& list) {
+        int waiting = 0;
+        EXPECT_EQ(ioctl(list.hold.socket, FIONREAD, &waiting), 0);
+        return waiting;
+    }
+
+    TcpRanks ranks{2, {.interfaces = "127.0.0.1", .peer_timeout_ns = peer_timeout_ns}};
+    std::vector<std::unique_ptr<Mine>> mine;
+    std::array<std::vector<weft_status>, 2> lost;
+    std::set<Rank> gone;
+};
+
+// --- Places --------------------------------------------------------------------------------------
+
+TEST_F(Strand, IsThereForStreamsThatOneIsLentTo) {
+    EXPECT_TRUE(at(0).abilities().kernel_chain);
+    EXPECT_TRUE(strands(0).carries({1, {context, 0}}));
+    EXPECT_FALSE(strands(0).carries({1, {context, 1}}));
+    EXPECT_FALSE(strands(0).carries({1, {context + 1, 0}}));
+    at(0).retire(context);
+    EXPECT_FALSE(strands(0).carries({1, {context, 0}}));
+}
+
+TEST_F(Strand, ListIsGrantedItsPlaceWhenTheConnectionIsUp) {
+    Mine& sends = hold(0, true);
+    Mine& receives = hold(1, false);
+    EXPECT_FALSE(sends.is_done);
+    EXPECT_TRUE(at(0).has_work()) << "both ends must answer for the connection to come about";
+    ASSERT_TRUE(until([&] { return sends.is_done && receives.is_done; }));
+    EXPECT_EQ(sends.told.code, WEFT_OK);
+    EXPECT_FALSE(at(0).has_work());
+    list_sends(sends, 0, bytes_of(100, 1));
+    list_receives(receives, 0, bytes_of(100, 1));
+    Mine& next = hold(0, true);
+    EXPECT_TRUE(next.is_done) << "granted at once";
+}
+
+TEST_F(Strand, MessagesAndListsTakeTheirTurns) {
+    // As rank 0 sends them: a message, a list of two, a list of one, two messages, a list of one.
+    Mine& first = send(0, bytes_of(3000, 0));
+    Mine& pair = hold(0, true, 2);
+    Mine& single = hold(0, true, 1);
+    Mine& fourth = send(0, bytes_of(0, 4));
+    Mine& fifth = send(0, bytes_of(70'000, 5));
+    Mine& last = hold(0, true, 1);
+    // As rank 1 receives them: a list of two, a message, a list of one, a message, a list of two.
+    Mine& into_pair = hold(1, false, 2);
+    Mine& into_third = receive(1, 20);
+    Mine& into_fourth = hold(1, false, 1);
+    Mine& into_fifth = receive(1, 70'000);
+    Mine& into_last = hold(1, false, 2);
+
+    ASSERT_TRUE(until([&] { return pair.is_done && single.is_done && into_pair.is_done; }));
+    EXPECT_TRUE(first.is_done);
+    EXPECT_FALSE(pair.hold.is_behind);
+    EXPECT_TRUE(single.hold.is_behind);
+    EXPECT_EQ(pair.hold.socket, single.hold.socket);
+    EXPECT_EQ(pair.hold.sequence, 1);
+    EXPECT_EQ(single.hold.sequence, 3);
+    poll_for(2'000'000);
+    EXPECT_FALSE(fourth.is_done);
+    EXPECT_FALSE(last.is_done) << "messages are before it";
+
+    list_sends(pair, 0, bytes_of(10, 1));
+    list_sends(pair, 1, bytes_of(20, 2));
+    list_receives(into_pair, 0, bytes_of(3000, 0));
+    list_receives(into_pair, 1, bytes_of(10, 1));
+    EXPECT_FALSE(into_third.is_done);
+    strands(1).release(into_pair.hold);
+    ASSERT_TRUE(until_done(into_third));
+    EXPECT_EQ(into_third.data, bytes_of(20, 2));
+
+    list_sends(single, 0, bytes_of(30, 3));
+    strands(0).release(pair.hold);
+    EXPECT_FALSE(fourth.is_done);
+    strands(0).release(single.hold);
+    ASSERT_TRUE(until([&] { return into_fourth.is_done; }));
+    EXPECT_FALSE(into_fourth.hold.is_behind);
+    list_receives(into_fourth, 0, bytes_of(30, 3));
+    strands(1).release(into_fourth.hold);
+    // The fourth message of the sender has no bytes, and met a receive of 70,000.
+    ASSERT_TRUE(until_done(into_fifth));
+    EXPECT_EQ(into_fifth.told.code, WEFT_BROKEN_MESSAGE);
+    EXPECT_EQ(into_fifth.told.sent_bytes, 0);
+    EXPECT_EQ(into_fifth.told.expected_bytes, 70'000);
+    ASSERT_TRUE(until([&] { return fourth.is_done && into_last.is_done; }));
+    list_receives(into_last, 0, bytes_of(70'000, 5));
+    ASSERT_TRUE(until([&] { return fifth.is_done && last.is_done; }));
+    EXPECT_FALSE(last.hold.is_behind);
+    list_sends(last, 0, bytes_of(1, 6));
+    list_receives(into_last, 1, bytes_of(1, 6));
+}
+
+TEST_F(Strand, ListsBehindOneAnotherKnowIt) {
+    ASSERT_TRUE(until_up());
+    Mine& first = hold(0, true);
+    Mine& second = hold(0, true);
+    Mine& third = hold(0, true);
+    ASSERT_TRUE(first.is_done && second.is_done && third.is_done);
+    EXPECT_FALSE(first.hold.is_behind);
+    EXPECT_TRUE(second.hold.is_behind && third.hold.is_behind);
+    // The completion of a later one may be seen first.
+    strands(0).release(second.hold);
+    EXPECT_TRUE(hold(0, true).hold.is_behind);
+    strands(0).release(first.hold);
+    strands(0).release(third.hold);
+    strands(0).release(mine.back()->hold);
+    EXPECT_FALSE(hold(0, true).hold.is_behind);
+}
+
+TEST_F(Strand, NobodyTouchesTheBytesOfAList) {
+    ASSERT_TRUE(until_up());
+    Mine& list = hold(1, false);
+    Mine& behind = receive(1, 50);
+    ASSERT_TRUE(list.is_done);
+    send(0, bytes_of(40, 1));
+    send(0, bytes_of(50, 2));
+    constexpr int all = 2 * static_cast<int>(Frame::header_bytes) + 90;
+    ASSERT_TRUE(until([&] { return waiting_bytes(list) == all; }));
+    poll_for(5'000'000);
+    for (Sleeper sleeper : {Sleeper::thread, Sleeper::waiter}) {
+        EXPECT_TRUE(at(1).arm(sleeper));
+        pollfd wake{at(1).wait_fd(sleeper), POLLIN, 0};
+        EXPECT_EQ(::poll(&wake, 1, 20), 0) << "woken for what a list reads";
+        at(1).arm(Sleeper::none);
+    }
+    EXPECT_EQ(waiting_bytes(list), all);
+    EXPECT_FALSE(behind.is_done);
+    list_receives(list, 0, bytes_of(40, 1));
+    strands(1).release(list.hold);
+    ASSERT_TRUE(until_done(behind));
+    EXPECT_EQ(behind.data, bytes_of(50, 2));
+}
+
+// What comes early stays in the socket: a list may be posted for it.
+TEST_F(Strand, NothingIsReadThatIsNotPosted) {
+    ASSERT_TRUE(until_up());
+    Mine& received = receive(1, 30);
+    for (std::uint64_t i = 0; i < 3; ++i) send(0, bytes_of(30, i));
+    ASSERT_TRUE(until_done(received));
+    poll_for(5'000'000);
+    Mine& list = hold(1, false, 2);
+    ASSERT_TRUE(list.is_done);
+    list_receives(list, 0, bytes_of(30, 1));
+    list_receives(list, 1, bytes_of(30, 2));
+}
+
+// A message that its receive did not expect is dropped to its last byte, and no further.
+TEST_F(Strand, ListFindsItsMessageBehindOneOfTheWrongSize) {
+    ASSERT_TRUE(until_up());
+    for (std::size_t wrong_bytes : {std::size_t{0}, std::size_t{9}, std::size_t{300'000}}) {
+        Mine& sent = send(0, bytes_of(wrong_bytes, 1));
+        Mine& next = send(0, bytes_of(60, 2));
+        Mine& received = receive(1, 8);
+        Mine& list = hold(1, false);
+        ASSERT_TRUE(until([&] { return received.is_done && list.is_done; }));
+        EXPECT_EQ(received.told.code, WEFT_BROKEN_MESSAGE);
+        EXPECT_EQ(received.told.sent_bytes, static_cast<std::int64_t>(wrong_bytes));
+        EXPECT_EQ(received.told.expected_bytes, 8);
+        list_receives(list, 0, bytes_of(60, 2));
+        strands(1).release(list.hold);
+        ASSERT_TRUE(until([&] { return sent.is_done && next.is_done; }));
+    }
+}
+
+// Both call at once, and either may be behind: whichever of the connections is taken, or both, each
+// end's list is granted the socket that the other's writes to.
+TEST_F(Strand, ListsMeetWhoeverCalls) {
+    Prng random(1);
+    for (std::uint32_t of = 100; of < 160 && !HasFailure(); ++of) {
+        SCOPED_TRACE(of);
+        lend(of);
+        std::array<Mine*, 2> sends;
+        std::array<Mine*, 2> receives;
+        for (Rank rank : {0, 1}) {
+            const auto r = static_cast<std::size_t>(rank);
+            sends[r] = &hold(rank, true, 1, of);
+            receives[r] = &hold(rank, false, 1, of);
+            for (std::uint64_t i = random.below(4); i > 0; --i) poll(rank);
+        }
+        for (std::uint64_t i = random.below(12); i > 0; --i) poll(random.one_in(2) ? 0 : 1);
+        ASSERT_TRUE(until([&] {
+            return std::ranges::all_of(sends, &Mine::is_done) &&
+                   std::ranges::all_of(receives, &Mine::is_done);
+        }));
+        for (std::size_t r : {0u, 1u}) list_sends(*sends[r], 0, bytes_of(500, of + r), of);
+        for (std::size_t r : {0u, 1u})
+            list_receives(*receives[r], 0, bytes_of(500, of + 1 - r), of);
+        for (Rank rank : {0, 1}) {
+            strands(rank).release(sends[static_cast<std::size_t>(rank)]->hold);
+            strands(rank).release(receives[static_cast<std::size_t>(rank)]->hold);
+        }
+        for (Rank rank : {0, 1}) at(rank).retire(of);
+    }
+}
+
+// --- Ends ----------------------------------------------------------------------------------------
+
+TEST_F(Strand, WhatWasSentArrivesAfterItsSenderHasRetired) {
+    const std::array<std::size_t, 2> quiet{at(0).descriptors(), at(1).descriptors()};
+    ASSERT_TRUE(until_up());
+    Mine& sent = send(0, bytes_of(100'000, 1));
+    ASSERT_TRUE(until_done(sent));
+    at(0).retire(context);
+    poll_for(5'000'000);
+    Mine& received = receive(1, 100'000);
+    ASSERT_TRUE(until_done(received));
+    EXPECT_EQ(received.told.code, WEFT_OK);
+    EXPECT_EQ(received.data, bytes_of(100'000, 1));
+    at(1).retire(context);
+    EXPECT_TRUE(until([&] {
+        return at(0).descriptors() == quiet[0] && at(1).descriptors() == quiet[1];
+    })) << "the connection stays open";
+    EXPECT_EQ(at(0).counters().connections, 0u);
+}
+
+// Who abandons a context says why on the connection for all streams.
+TEST_F(Strand, AbandonedOneIsNoReasonToGiveThePeerUp) {
+    for (Rank rank : {0, 1}) at(rank).admit(0);
+    ASSERT_TRUE(until_up());
+    Mine& received = receive(1, 10);
+    Mine& list = hold(1, true);
+    ASSERT_TRUE(list.is_done);
+    at(0).abandon(context);
+    std::array<std::byte, 1> byte{};
+    ASSERT_TRUE(until([&] { return ::send(list.hold.socket, byte.data(), 1, MSG_NOSIGNAL) < 0; }));
+    strands(1).fail(list.hold, EPIPE);
+    poll_for(peer_timeout_ns / 4);
+    EXPECT_FALSE(received.is_done || list.told.code != WEFT_OK);
+
+    Mine& news = add(12);
+    ASSERT_EQ(at(1).post_recv({0, {}}, news.data, token_of(news)), Posted::pending);
+    Mine& told = add();
+    told.data = bytes_of(12, 3);
+    (void)at(0).post_send({1, {}}, told.data, token_of(told));
+    ASSERT_TRUE(until_done(news));
+    at(1).abandon(context);
+    poll_for(peer_timeout_ns * 3 / 2);
+    EXPECT_TRUE(lost[1].empty() && lost[0].empty());
+    EXPECT_FALSE(received.is_done);
+    EXPECT_EQ(at(1).counters().connections, 1u) << "the one for all streams";
+}
+
+TEST_F(Strand, EndThatNobodyExplainsIsTheLossOfThePeer) {
+    ASSERT_TRUE(until_up());
+    Mine& received = receive(1, 10);
+    Mine& list = hold(1, true);
+    at(0).abandon(context);
+    ASSERT_TRUE(until_done(received));
+    EXPECT_EQ(received.told.code, WEFT_BROKEN_TRANSPORT);
+    EXPECT_EQ(lost[1], std::vector<weft_status>{WEFT_BROKEN_TRANSPORT});
+    list.is_done = false;
+    strands(1).fail(list.hold, EPIPE);
+    ASSERT_TRUE(until_done(list));
+    EXPECT_EQ(list.told.code, WEFT_BROKEN_TRANSPORT);
+    EXPECT_EQ(list.told.peer, 0);
+}
+
+TEST_F(Strand, PeerThatDiesBreaksItsPlaces) {
+    ASSERT_TRUE(until_up());
+    Mine& granted = hold(1, false);
+    Mine& behind = receive(1, 10);
+    Mine& never = hold(1, false);
+    ASSERT_TRUE(granted.is_done);
+    ASSERT_FALSE(never.is_done);
+    at(0).hang_up();
+    gone.insert(0);
+    std::array<std::byte, 1> byte{};
+    ASSERT_TRUE(
+        until([&] { return recv(granted.hold.socket, byte.data(), 1, MSG_DONTWAIT) == 0; }));
+    granted.is_done = false;
+    strands(1).fail(granted.hold, 0);
+    ASSERT_TRUE(until([&] { return granted.is_done && behind.is_done && never.is_done; }));
+    for (const Mine* of : {&granted, &behind, &never}) {
+        EXPECT_EQ(of->told.code, WEFT_BROKEN_RANK);
+        EXPECT_EQ(of->told.peer, 0);
+    }
+    EXPECT_EQ(lost[1], std::vector<weft_status>{WEFT_BROKEN_RANK});
+    Mine& later = hold(1, true);
+    ASSERT_TRUE(until_done(later));
+    EXPECT_EQ(later.told.code, WEFT_BROKEN_RANK);
+}
+
+// One that has left in good order is not told as lost; what it sent before still arrives.
+TEST_F(Strand, WhatAPeerHasSentBeforeItLeavesArrives) {
+    for (Rank rank : {0, 1}) at(rank).admit(0);
+    ASSERT_TRUE(until_up());
+    for (std::uint64_t i = 0; i < 2; ++i) send(0, bytes_of(50'000, i));
+    // A connection for all streams, on which it can say that it leaves.
+    Mine& news = add(1);
+    ASSERT_EQ(at(1).post_recv({0, {}}, news.data, token_of(news)), Posted::pending);
+    Mine& told = add(1);
+    (void)at(0).post_send({1, {}}, told.data, token_of(told));
+    ASSERT_TRUE(until_done(news));
+    gone.insert(0);
+    ranks.take(0).reset();
+    poll_for(5'000'000);
+    Mine& received = receive(1, 50'000);
+    Mine& list = hold(1, false, 2);
+    ASSERT_TRUE(until([&] { return received.is_done && list.is_done; }));
+    EXPECT_EQ(received.data, bytes_of(50'000, 0));
+    list_receives(list, 0, bytes_of(50'000, 1));
+    EXPECT_TRUE(lost[1].empty());
+    list.is_done = false;
+    strands(1).fail(list.hold, 0);
+    ASSERT_TRUE(until_done(list));
+    EXPECT_EQ(list.told.code, WEFT_BROKEN_RANK);
+}
+
+// --- Foreign bytes -------------------------------------------------------------------------------
+
+// One that holds the key and calls as rank 1, for stream 0.
+class Impostor {
+  public:
+    Impostor(const tcp::Address& address, const std::function<void()>& poll)
+        : fd_(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        EXPECT_EQ(connect(fd_.get(), address.get(), address.length), 0);
+        auto talk = Handshake::caller(TcpRanks::key, {1, 0, StreamId{5, 0}.packed()});
+        std::array<std::byte, Frame::header_bytes> welcome;
+        std::size_t welcomed = 0;
+        for (const std::int64_t end_ns = now_ns() + patience_ns;
+             welcomed < welcome.size() && now_ns() < end_ns; poll()) {
+            if (const Bytes out = talk.to_send(); !out.empty()) {
+                talk.sent(static_cast<std::size_t>(send(out)));
+            } else if (const MutBytes in = talk.wanted(); !in.empty()) {
+                const ssize_t n = recv(fd_.get(), in.data(), in.size(), MSG_DONTWAIT);
+                if (n > 0) talk.received(static_cast<std::size_t>(n));
+            } else {
+                const ssize_t n = recv(fd_.get(), welcome.data() + welcomed,
+                                       welcome.size() - welcomed, MSG_DONTWAIT);
+                if (n > 0) welcomed += static_cast<std::size_t>(n);
+            }
+        }
+        EXPECT_EQ(welcome, (Frame{FrameKind::welcome, 0, 0, StreamId{5, 0}.packed()}.encoded()));
+    }
+
+    ssize_t send(Bytes bytes) {
+        return ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    }
+
+  private:
+    Fd fd_;
+};
+
+TEST_F(Strand, ForeignHeaderIsTheLossOfThePeerOnceItIsRead) {
+    const std::uint64_t own = StreamId{context, 0}.packed();
+    const Frame good{FrameKind::whole, 0, 8, own};
+    const Frame foreign[] = {
+        {FrameKind::part, 0, 8, own},
+        {FrameKind::announce, 0, 8, own},
+        {FrameKind::welcome, 0, 0, own},
+        {FrameKind::bye, 0, 0, 0},
+        {FrameKind::whole, 1, 8, own},
+        {FrameKind::whole, 0, 8, StreamId{context, 1}.packed()},
+        {FrameKind::whole, 0, 8, own + (std::uint64_t{1} << 32)},
+    };
+    gone.insert(1);
+    Impostor honest(ranks.address(0), [this] { poll(); });
+    Mine& met = receive(0, 8);
+    honest.send(good.encoded());
+    honest.send(bytes_of(8, 1));
+    ASSERT_TRUE(until_done(met));
+    EXPECT_EQ(met.data, bytes_of(8, 1));
+    for (const Frame& frame : foreign) {
+        SCOPED_TRACE(static_cast<int>(&frame - foreign));
+        ranks = TcpRanks(2, {.interfaces = "127.0.0.1", .peer_timeout_ns = peer_timeout_ns});
+        lend(context);
+        lost[0].clear();
+        Impostor impostor(ranks.address(0), [this] { poll(); });
+        impostor.send(frame.encoded());
+        impostor.send(bytes_of(8, 1));
+        poll_for(2'000'000);
+        EXPECT_TRUE(lost[0].empty());
+        Mine& received = receive(0, 8);
+        std::ranges::fill(received.data, std::byte{0x5c});
+        ASSERT_TRUE(until_done(received));
+        EXPECT_EQ(received.told.code, WEFT_BROKEN_TRANSPORT);
+        EXPECT_EQ(received.told.peer, 1);
+        EXPECT_EQ(received.data, std::vector<std::byte>(8, std::byte{0x5c}));
+        EXPECT_EQ(lost[0], std::vector<weft_status>{WEFT_BROKEN_TRANSPORT});
+    }
+}
+
+TEST_F(Strand, HeaderThatAListFindsForeignIsTheLossOfThePeer) {
+    ASSERT_TRUE(until_up());
+    Mine& list = hold(1, false);
+    ASSERT_TRUE(list.is_done);
+    list.is_done = false;
+    strands(1).fail(list.hold, EPROTO);
+    ASSERT_TRUE(until_done(list));
+    EXPECT_EQ(list.told.code, WEFT_BROKEN_TRANSPORT);
+    EXPECT_EQ(lost[1], std::vector<weft_status>{WEFT_BROKEN_TRANSPORT});
+}
+
+// A rank that does not have the context, and is not about to get it, does not take the call.
+TEST_F(Strand, OnlyContextsThatAreThereHaveOne) {
+    for (Rank rank : {0, 1}) at(rank).keep_early(false);
+    at(1).lend(context + 1, 1);
+    at(1).admit(context + 1);
+    Mine& list = hold(1, true, 1, context + 1);
+    poll_for(peer_timeout_ns / 8);
+    EXPECT_FALSE(list.is_done);
+    at(0).lend(context + 1, 1);
+    at(0).admit(context + 1);
+    ASSERT_TRUE(until_done(list));
+    EXPECT_EQ(list.told.code, WEFT_OK);
+}
+
+}  // namespace
+}  // namespace weft::test
