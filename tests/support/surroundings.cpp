@@ -20,6 +20,7 @@ const std::vector<Surroundings>& surroundings() {
         {"shm", "WEFT_TRANSPORT=shm", false, 0},
 #if WEFT_HAS_TCP
         {"tcp", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo", false, 3},
+        {"tcp_lent", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_LEND=1", false, 3},
         {"tcp_ipv6", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=::1", false, 2},
         {"mixed", "WEFT_TRANSPORT=auto", true, 4},
 #endif

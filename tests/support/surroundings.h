@@ -38,7 +38,8 @@ struct Surroundings {
     std::string absence() const;
 };
 
-// Shared memory alone; tcp over loopback; the same with IPv6; both.
+// Shared memory alone; tcp over loopback, the same with connections that are lent to streams, and
+// with IPv6; shm and tcp.
 const std::vector<Surroundings>& surroundings();
 
 const Surroundings& surroundings(const std::string& name);

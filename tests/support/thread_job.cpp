@@ -132,6 +132,10 @@ ThreadJob::ThreadJob(Rank ranks, Options options) {
 #endif
         parts.selector = options.selector;
         parts.checks_calls = options.checks_calls;
+        if (options.lends && ranks > 1) {
+            parts.lending = {.streams_left = 16, .is_wanted = 1};
+            parts.world_lent = Strands::streams_max;
+        }
         parts.engine = {.kind = options.engine, .may_spin = options.may_spin};
         processes_.push_back(std::make_unique<Process>(std::move(parts)));
     }

@@ -72,6 +72,7 @@ class ThreadJob {
         bool may_spin = true;
         Selector selector{};
         bool checks_calls = false;
+        bool lends = false;  // connections to streams
         shm::Settings settings = shm::Settings::defaults(4);
         Over over = Over::shm;
 #if WEFT_HAS_TCP

@@ -35,6 +35,7 @@ Outcome run_threads(const Case& c, Plant plant, Over way) {
                                    .may_spin = c.ranks <= 2,
                                    .selector = settings.selector(),
                                    .checks_calls = settings.checks_calls,
+                                   .lends = settings.lends,
                                    .settings = settings.of_shm(c.ranks),
                                    .over = way};
 #if WEFT_HAS_TCP

@@ -37,6 +37,7 @@ Settings Settings::of(const Case& c) {
     if (random.one_in(3)) settings.rendezvous_bytes = random.one_in(2) ? 0 : 1 << 30;
     settings.checks_calls = random.one_in(4);
     if (random.one_in(3)) settings.connections = static_cast<std::uint32_t>(2 + random.below(2));
+    settings.lends = random.one_in(3);
     return settings;
 }
 
@@ -73,6 +74,7 @@ std::string Settings::environment() const {
     if (ring_bytes) text += " WEFT_SHM_RING=" + std::to_string(*ring_bytes);
     if (connections > 1) text += " WEFT_CONNECTIONS=" + std::to_string(connections);
     if (checks_calls) text += " WEFT_CHECK=1";
+    if (lends) text += " WEFT_LEND=1";
     if (rendezvous_bytes) text += " WEFT_RENDEZVOUS=" + std::to_string(*rendezvous_bytes);
     if (large == shm::LargeMethod::ring) text += " WEFT_SHM_LARGE=ring";
     if (large == shm::LargeMethod::vm_readv) text += " WEFT_SHM_LARGE=vm_readv";

@@ -24,6 +24,7 @@ struct Settings {
     std::optional<std::size_t> rendezvous_bytes;
     std::uint32_t connections = 1;  // of each pair
     bool checks_calls = false;
+    bool lends = false;  // connections to streams
     shm::LargeMethod large = shm::LargeMethod::by_table;
 
     static Settings of(const Case& c);
