@@ -4,6 +4,7 @@
 
 #include "bench/all.h"
 #include "bench/background.h"
+#include "bench/cpu.h"
 #include "bench/idle.h"
 #include "bench/latency.h"
 #include "bench/micro/micro.h"
@@ -140,6 +141,23 @@ void add_latency(CLI::App& bench) {
     command->callback([options] { end_with(bench_latency(*options)); });
 }
 
+void add_cpu(CLI::App& bench) {
+    auto options = std::make_shared<CpuOptions>();
+    CLI::App* command =
+        bench.add_subcommand("cpu", "CPU time of a large message, beside blocking sockets");
+    command->add_option("--engine", options->engines, "Progress engines, as those of overlap")
+        ->delimiter(',')
+        ->capture_default_str();
+    command->add_option("--sizes", options->sizes, "Bytes, as 64K,4M")->capture_default_str();
+    command
+        ->add_option("--repetitions", options->repetitions,
+                     "How often the library and the sockets take turns")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    add_testbed_options(*command, options->testbed);
+    command->callback([options] { end_with(bench_cpu(*options)); });
+}
+
 void add_relay(CLI::App& bench) {
     auto options = std::make_shared<RelayOptions>();
     CLI::App* command =
@@ -183,6 +201,7 @@ void add_bench(CLI::App& app) {
     add_background(*bench);
     add_latency(*bench);
     add_relay(*bench);
+    add_cpu(*bench);
     add_idle(*bench);
     add_micro(*bench);
 }

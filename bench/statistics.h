@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 namespace weft::bench {
@@ -18,6 +19,13 @@ inline double quantile(std::vector<double> samples, double q) {
     const auto below = static_cast<std::size_t>(at);
     const std::size_t above = std::min(below + 1, samples.size() - 1);
     return samples[below] + (samples[above] - samples[below]) * (at - std::floor(at));
+}
+
+// 0 without samples.
+inline double mean(const std::vector<double>& samples) {
+    if (samples.empty()) return 0;
+    return std::accumulate(samples.begin(), samples.end(), 0.0) /
+           static_cast<double>(samples.size());
 }
 
 inline double median(std::vector<double> samples) { return quantile(std::move(samples), 0.5); }

@@ -137,7 +137,7 @@ PlainSockets::PlainSockets(const Job& job) {
 
     constexpr int on = 1;
     must_not_fail(setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0, "TCP_NODELAY");
-    must_not_fail(fcntl(fd_, F_SETFL, O_NONBLOCK) != 0, "O_NONBLOCK");
+    set_blocking(false);
     epoll_ = epoll_create1(EPOLL_CLOEXEC);
     must_not_fail(epoll_ < 0, "epoll_create1");
     epoll_event event{};
@@ -168,6 +168,22 @@ void PlainSockets::exchange(std::span<const std::byte> send, std::span<std::byte
         epoll_event event;
         must_not_fail(epoll_wait(epoll_, &event, 1, -1) < 0 && errno != EINTR, "epoll_wait");
     }
+}
+
+void PlainSockets::set_blocking(bool blocks) {
+    must_not_fail(fcntl(fd_, F_SETFL, blocks ? 0 : O_NONBLOCK) != 0, "O_NONBLOCK");
+}
+
+void PlainSockets::send_blocking(std::span<const std::byte> bytes) {
+    set_blocking(true);
+    while (!bytes.empty()) bytes = bytes.subspan(send_some(bytes));
+    set_blocking(false);
+}
+
+void PlainSockets::recv_blocking(std::span<std::byte> bytes) {
+    set_blocking(true);
+    while (!bytes.empty()) bytes = bytes.subspan(recv_some(bytes));
+    set_blocking(false);
 }
 
 void PlainSockets::send_spinning(std::span<const std::byte> bytes) {

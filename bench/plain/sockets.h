@@ -22,11 +22,16 @@ class PlainSockets {
     // Send and receive these bytes at once, and sleep (epoll) whenever neither can go on.
     void exchange(std::span<const std::byte> send, std::span<std::byte> recv);
 
+    // Calls that block in the operating system until everything has moved.
+    void send_blocking(std::span<const std::byte> bytes);
+    void recv_blocking(std::span<std::byte> bytes);
+
     // As long as one of these lasts it spins, without sleeping.
     void send_spinning(std::span<const std::byte> bytes);
     void recv_spinning(std::span<std::byte> bytes);
 
   private:
+    void set_blocking(bool blocks);
     // Bytes moved; 0: none can be now.
     std::size_t send_some(std::span<const std::byte> bytes);
     std::size_t recv_some(std::span<std::byte> bytes);

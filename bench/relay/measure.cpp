@@ -187,12 +187,16 @@ std::int64_t choose_iterations(const Job& job, Runner& runner,
 
 }  // namespace
 
+std::vector<double> samples(std::span<const Relay> relays, double Relay::*value) {
+    std::vector<double> all;
+    for (const Relay& relay : relays) all.push_back(relay.*value);
+    return all;
+}
+
 std::vector<double> RelayCell::means() const {
     std::vector<double> all;
     for (const std::vector<Relay>& relays : repetitions) {
-        double sum = 0;
-        for (const Relay& relay : relays) sum += relay.latency;
-        all.push_back(sum / static_cast<double>(relays.size()));
+        all.push_back(mean(samples(relays, &Relay::latency)));
     }
     return all;
 }
@@ -217,22 +221,18 @@ int RelayCell::late() const {
 double RelayCell::taken_us() const {
     std::vector<double> taken;
     for (std::size_t i = 0; i < repetitions.size(); ++i) {
-        double sum = 0;
-        for (const Relay& relay : repetitions[i]) sum += relay.work;
-        taken.push_back(sum / static_cast<double>(repetitions[i].size()) - alone[i].work);
+        taken.push_back(mean(samples(repetitions[i], &Relay::work)) - alone[i].work);
     }
     return median(taken);
 }
 
 double RelayCell::cpu_us() const {
     // A mean, not a median: getrusage counts in whole microseconds, and only its sum is exact.
-    double sum = 0;
+    std::vector<double> taken;
     for (std::size_t i = 0; i < repetitions.size(); ++i) {
-        for (const Relay& relay : repetitions[i]) {
-            sum += (relay.cpu - alone[i].cpu) / static_cast<double>(repetitions[i].size());
-        }
+        taken.push_back(mean(samples(repetitions[i], &Relay::cpu)) - alone[i].cpu);
     }
-    return sum / static_cast<double>(repetitions.size());
+    return mean(taken);
 }
 
 std::vector<RelayCell> measure_relays(const Job& job, std::int64_t bytes,

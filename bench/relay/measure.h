@@ -31,6 +31,8 @@ struct Relay {
     bool is_late = false;  // it ended only when the middle rank was back in the library
 };
 
+std::vector<double> samples(std::span<const Relay> relays, double Relay::*value);
+
 // One row of the result.
 struct RelayCell {
     std::string engine;

@@ -380,6 +380,18 @@ TEST(BenchRelay, RefusesWhatItDoesNotKnow) {
     EXPECT_TRUE(contains(core.err, "one core; expected two at least"));
 }
 
+TEST(BenchCpu, PrintsARowForEachSizeAndEngine) {
+    if (!has_tcp()) GTEST_SKIP() << "this build has no tcp";
+    const Finished job = run(bench + "cpu --engine manual,thread --sizes 8,4097 --repetitions 2");
+    EXPECT_EQ(job.status, 0) << job.err;
+    EXPECT_TRUE(contains(job.out, "while the program sleeps, over tcp, and of the same bytes"));
+    EXPECT_EQ(count(squeezed(job.out), "\n8 manual "), 1u) << job.out;
+    EXPECT_EQ(count(squeezed(job.out), "\n4097 thread "), 1u) << job.out;
+    const Finished three = run(bench + "cpu --ranks 3");
+    EXPECT_EQ(three.status, 2);
+    EXPECT_TRUE(contains(three.err, "--ranks 3; expected 2"));
+}
+
 TEST(BenchTcp, MeasuresOverLoopback) {
     if (!has_tcp()) GTEST_SKIP() << "this build has no tcp";
     const Folder folder;
