@@ -41,6 +41,10 @@ void add_testbed_options(CLI::App& command, Testbed& testbed) {
         ->check(CLI::Range(0, ranks_max))
         ->capture_default_str();
     command.add_option("--rate", testbed.rate, "Rate of each node's link")->capture_default_str();
+    command
+        .add_option("--gso", testbed.gso_bytes,
+                    "Bytes of the largest packet that a node's link takes at once, as of weft run")
+        ->check(CLI::Range(1500, 65536));
     command.add_option("--cores", testbed.cores,
                        "Rank r stays on the r-th of these cores, as 0,1; instead of --bind");
 }

@@ -34,6 +34,9 @@ std::vector<std::string> run_on(const Testbed& testbed, int ranks) {
     if (testbed.nodes > 0) {
         words.insert(words.end(),
                      {"--nodes", std::to_string(testbed.nodes), "--rate", testbed.rate});
+        if (testbed.gso_bytes > 0) {
+            words.insert(words.end(), {"--gso", std::to_string(testbed.gso_bytes)});
+        }
     }
     return words;
 }

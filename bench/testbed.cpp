@@ -10,6 +10,9 @@ std::vector<std::string> arguments(const Testbed& testbed) {
     if (testbed.nodes > 0) {
         words.insert(words.end(),
                      {"--nodes", std::to_string(testbed.nodes), "--rate", testbed.rate});
+        if (testbed.gso_bytes > 0) {
+            words.insert(words.end(), {"--gso", std::to_string(testbed.gso_bytes)});
+        }
     }
     if (!testbed.cores.empty()) words.insert(words.end(), {"--cores", testbed.cores});
     return words;
@@ -20,6 +23,9 @@ std::string description(const Testbed& testbed) {
     if (testbed.nodes > 0) {
         text += " on " + std::to_string(testbed.nodes) + " emulated node" +
                 (testbed.nodes == 1 ? "" : "s") + ", links of " + testbed.rate;
+        if (testbed.gso_bytes > 0) {
+            text += ", packets of " + std::to_string(testbed.gso_bytes) + " bytes";
+        }
     }
     return text;
 }

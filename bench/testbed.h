@@ -12,6 +12,7 @@ struct Testbed {
     std::string transport = "auto";
     int nodes = 0;  // of an emulated cluster; 0: none, all ranks on this machine
     std::string rate = "1gbit";
+    int gso_bytes = 0;       // as `weft run --gso`; 0: the system's own
     std::string cores = "";  // as `weft run --cores`; "": all
 
     bool gives_each_rank_a_core() const { return bind == "core" || !cores.empty(); }

@@ -134,6 +134,21 @@ TEST_P(Cluster, LinksAreLimitedAtBothEnds) {
     EXPECT_EQ(free.out.find("tbf"), free.out.npos) << "without --rate nothing limits";
 }
 
+TEST_P(Cluster, LinksTakeLargePacketsOnlyAsFarAsIsSaidAtBothEnds) {
+    const std::string show =
+        "sh -c 'for link in /proc/sys/net/ipv4/conf/*eth*; do "
+        "ip -d link show dev ${link##*/} | grep -o \"gso_max_size [0-9]*\"; done'";
+    Finished nodes = run(weft_run("-n 2 --nodes 2 --gso 1500 " + show));
+    Finished bridge = run(weft_run("--nodes 2 --gso 1500 --exec-per-node " + show));
+    for (const Finished& ends : {nodes, bridge}) {
+        EXPECT_EQ(sorted_lines(ends.out), (Lines{"gso_max_size 1500", "gso_max_size 1500"}))
+            << ends.err;
+    }
+    Finished too_small = run(weft_run("-n 2 --nodes 2 --gso 100 true"));
+    EXPECT_NE(too_small.status, 0);
+    EXPECT_TRUE(contains(too_small.err, "--gso"));
+}
+
 TEST_P(Cluster, CoresAreDealtToRanksRoundAndRound) {
     cpu_set_t mask;
     ASSERT_EQ(sched_getaffinity(0, sizeof mask, &mask), 0);

@@ -46,9 +46,12 @@ struct Commands {
             ip.push_back("address add " + ipv6(link, host) + "/64 dev " + device + " nodad");
         }
     }
-    void limit(const std::string& device, const std::string& rate) {
-        if (rate.empty()) return;
-        tc.push_back("qdisc add dev " + device + " root tbf rate " + rate +
+    void limit(const std::string& device, const ClusterOptions& options) {
+        if (options.gso_bytes > 0) {
+            ip.push_back("link set dev " + device + " gso_max_size " + number(options.gso_bytes));
+        }
+        if (options.rate.empty()) return;
+        tc.push_back("qdisc add dev " + device + " root tbf rate " + options.rate +
                      " burst 128kb latency 50ms");
     }
     Status run(int network = -1, const std::vector<int>& lent = {}) const {
@@ -112,7 +115,7 @@ Status Cluster::lay_cables() const {
                                   " netns /proc/self/fd/" +
                                   number(networks_[static_cast<std::size_t>(node)]));
             commands.ip.push_back("link set " + end + " master " + bridge(link) + " up");
-            commands.limit(end, options_.rate);
+            commands.limit(end, options_);
         }
     }
     return commands.run(-1, networks_);
@@ -124,7 +127,7 @@ Status Cluster::bring_up(int node) const {
     for (int link = 0; link < options_.links; ++link) {
         commands.address(interface(link), link, node + 1, has_ipv6_);
         commands.ip.push_back("link set " + interface(link) + " up");
-        commands.limit(interface(link), options_.rate);
+        commands.limit(interface(link), options_);
     }
     return commands.run(networks_[static_cast<std::size_t>(node)]);
 }

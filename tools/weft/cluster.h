@@ -18,7 +18,9 @@ inline constexpr int cluster_links_max = 8;
 struct ClusterOptions {
     int nodes = 0;     // 0: no cluster
     std::string rate;  // of each link and direction, as tc reads it; empty: not limited
-    int links = 1;     // per node, each with a bridge and a subnet of its own
+    int gso_bytes =
+        0;  // gso_max_size of each link: what is sent as one packet at most; 0: the system's
+    int links = 1;  // per node, each with a bridge and a subnet of its own
 };
 
 class Cluster {

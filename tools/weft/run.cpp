@@ -54,6 +54,10 @@ void add_cluster_options(CLI::App& run, RunOptions& options) {
                    "Rate of each link of a node and direction, as 1gbit; not limited if not given")
         ->needs(nodes)
         ->check(CLI::Validator(rate_problem, "RATE"));
+    run.add_option("--gso", options.cluster.gso_bytes,
+                   "Bytes of the largest packet that a link takes at once (gso_max_size), as 1500")
+        ->needs(nodes)
+        ->check(CLI::Range(1500, 65536));
     run.add_option("--links", options.cluster.links, "Links per node, each to a network of its own")
         ->needs(nodes)
         ->check(CLI::Range(1, cluster_links_max))
