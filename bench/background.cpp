@@ -143,11 +143,11 @@ Row measure(const Job& job, const Collective& collective, std::int64_t bytes,
 int run_rank(const BackgroundOptions& options, const Plan& plan) {
     const Job job = join_job(options.testbed.ranks);
     const Chosen& chosen = plan.cases[0];
-    const Contestant contestant = contestants(job, std::span(&plan.engine, 1))[0];
-    switch_engine(job, contestant.engine.value);
+    const std::vector<Contestant> engines = contestants(job, std::span(&plan.engine, 1));
+    switch_engine(job, engines[0].engine.value);
     Table table({"size", "blocking us", "asleep us", "ratio", "left us", ""});
     for (const std::int64_t bytes : plan.sizes) {
-        const Row row = measure(contestant.job, *chosen.collective, bytes, options);
+        const Row row = measure(engines[0].job, *chosen.collective, bytes, options);
         table.add({size_text(bytes), fixed(row.blocking_us, 1), fixed(row.asleep_us, 1),
                    fixed(row.ratio, 3), fixed(row.left_us, 1),
                    row.ratio <= bar ? "met" : "missed"});
@@ -158,6 +158,7 @@ int run_rank(const BackgroundOptions& options, const Plan& plan) {
                     over.c_str());
         table.print(stdout);
     }
+    print_workers(job, engines);
     leave_job();
     return 0;
 }

@@ -1,9 +1,13 @@
 // Trying which engines there are.
 #include "bench/contestants.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string>
+#include <string_view>
+
+#include "bench/threads.h"
 
 namespace weft::bench {
 namespace {
@@ -23,9 +27,29 @@ std::string refusal(const Job& job, const Engine& engine) {
     return "";
 }
 
+// The most that there have been in this process.
+int workers_seen = 0;
+
+void look_for_workers() {
+    workers_seen = std::max(workers_seen, static_cast<int>(threads_named("iou-wrk").size()));
+}
+
 }  // namespace
 
+void print_workers(const Job& job, std::span<const Contestant> chosen) {
+    const bool is_of_interest =
+        std::any_of(chosen.begin(), chosen.end(), [](const Contestant& contestant) {
+            return std::string_view(contestant.engine.name).starts_with("kernel");
+        });
+    look_for_workers();
+    const double most = slowest(job, workers_seen);
+    if (job.rank != 0 || !is_of_interest) return;
+    std::printf("io_uring started %.0f worker threads (iou-wrk) in the rank with most of them.\n",
+                most);
+}
+
 void switch_engine(const Job& job, weft_engine engine) {
+    look_for_workers();
     must(weft_barrier(job.comm), "weft_barrier");
     must(weft_set_engine(engine), "weft_set_engine");
 }

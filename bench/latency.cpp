@@ -63,7 +63,8 @@ int run_rank(const LatencyOptions& options, const std::vector<Engine>& engines) 
     const Job job = join_job(options.testbed.ranks);
     PlainSockets sockets(job);
     Table table({"engine", "library us", "sockets us", "ratio", "bar", ""});
-    for (const Contestant& contestant : contestants(job, engines)) {
+    const std::vector<Contestant> chosen = contestants(job, engines);
+    for (const Contestant& contestant : chosen) {
         switch_engine(job, contestant.engine.value);
         std::vector<double> library, plain, ratio;
         for (int i = -1; i < options.repetitions; ++i) {
@@ -88,6 +89,7 @@ int run_rank(const LatencyOptions& options, const std::vector<Engine>& engines) 
             trips, header_bytes);
         table.print(stdout);
     }
+    print_workers(job, chosen);
     leave_job();
     return 0;
 }

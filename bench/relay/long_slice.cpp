@@ -1,18 +1,15 @@
-// Finding the progress thread by its name.
+// Changing the slice of another thread.
 #include "bench/relay/long_slice.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <string>
 #include <thread>
 
 #include "base/clock.h"
 #include "bench/sleep.h"
+#include "bench/threads.h"
 #include "engine/short_slice.h"
 
 namespace weft::bench {
@@ -31,16 +28,6 @@ struct SchedAttributes {
     std::uint64_t deadline;
     std::uint64_t period;
 };
-
-// 0: there is none.
-pid_t progress_thread() {
-    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-        std::string name;
-        std::getline(std::ifstream(task.path() / "comm"), name);
-        if (name == "weft-progress") return std::atoi(task.path().filename().c_str());
-    }
-    return 0;
-}
 
 // 0: not known, or no thread.
 std::uint64_t slice_ns(pid_t thread, SchedAttributes& attributes) {
@@ -65,7 +52,8 @@ bool give_progress_thread_a_long_slice() {
     // It asks for its slice when it first runs.
     for (int i = 0; i < tries && slice_ns(thread, attributes) != short_slice_ns; ++i) {
         if (i > 0) sleep_until(now_ns() + pause_ns);
-        thread = progress_thread();
+        const std::vector<pid_t> found = threads_named("weft-progress");
+        thread = found.empty() ? 0 : found[0];
     }
     attributes.size = sizeof attributes;
     attributes.runtime = 0;  // the scheduler's own choice

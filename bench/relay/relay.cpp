@@ -90,6 +90,9 @@ int run_rank(const RelayOptions& options, const Plan& plan) {
         print_table(stdout, cells, options);
         std::printf("\n%s\n", conclusion(cells, options).c_str());
     }
+    std::vector<Contestant> chosen;
+    for (const RelayContestant& one : engines) chosen.push_back(one.in);
+    print_workers(job, chosen);
     leave_job();
     return 0;
 }
