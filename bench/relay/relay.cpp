@@ -1,6 +1,8 @@
 // Runs through the sizes, and prints.
 #include "bench/relay/relay.h"
 
+#include <cstdlib>
+
 #include "bench/circumstances.h"
 #include "bench/json_file.h"
 #include "bench/launch.h"
@@ -64,6 +66,7 @@ std::vector<RelayContestant> relay_contestants(const Job& job, const Plan& plan)
 }
 
 int run_rank(const RelayOptions& options, const Plan& plan) {
+    setenv("WEFT_ALGORITHM_BCAST", options.pipelined ? "chain:segment=64K" : "chain:segment=1G", 1);
     const Job job = join_job(ranks);
     const std::vector<RelayContestant> engines = relay_contestants(job, plan);
     JsonFile json(job, options.json);
@@ -136,10 +139,7 @@ int bench_relay(const RelayOptions& wanted) {
         std::printf("Note: ranks 0 and 2 share a core, and rank 1 has one of its own (%s).\n",
                     options.testbed.cores.c_str());
     }
-    return launch({options.testbed,
-                   arguments(options),
-                   {std::string("WEFT_ALGORITHM_BCAST=chain:segment=") +
-                    (options.pipelined ? "64K" : "1G")}});
+    return launch({options.testbed, arguments(options)});
 }
 
 }  // namespace weft::bench
