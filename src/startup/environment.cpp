@@ -1,5 +1,9 @@
-// Startup from the environment: a rank of `weft run` talks to its launcher, one of any other launcher
-// uses a directory, anything else is alone. Not thread safe; used once, while the process joins.
+// Startup from the environment: a rank of `weft run` talks to its launcher; where the variables say
+// so a directory is used; a rank of a launcher of MPI programs is found by PMIx or PMI; anything else
+// is alone. Not thread safe; used once, while the process joins.
+//
+// WEFT_* goes first: it is what somebody has set for Weft, also below a launcher for MPI, whose
+// variables all processes on the way to the rank have inherited.
 #include <fcntl.h>
 #include <sys/socket.h>
 
@@ -12,12 +16,16 @@
 #include "startup/alone.h"
 #include "startup/directory.h"
 #include "startup/launched.h"
+#include "startup/pmi.h"
+#include "startup/pmix.h"
 #include "startup/wire.h"
 
 namespace weft {
 namespace {
 
 constexpr std::int64_t timeout_default_ns = 60'000'000'000;
+
+bool is_set(const char* name) { return std::getenv(name) != nullptr; }
 
 struct Place {
     Rank rank = 0;
@@ -52,12 +60,15 @@ bool is_unix_stream(int fd) {
            ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 && type == SOCK_STREAM;
 }
 
+// It shall not reach the programs that this one starts: those would be the same rank.
+bool take_socket(int fd) { return is_unix_stream(fd) && ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0; }
+
 Result<std::unique_ptr<Startup>> launched(const Place& place, const char* text) {
     Setting startup_fd =
         whole_number_setting("WEFT_STARTUP_FD", {0, std::numeric_limits<int>::max()});
     if (!startup_fd.is_ok()) return startup_fd.status();
     const auto fd = static_cast<int>(**startup_fd);
-    if (!is_unix_stream(fd) || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
+    if (!take_socket(fd)) {
         return failure(WEFT_REFUSED_SETTING,
                        "WEFT_STARTUP_FD = '%s' is not the launcher's socket; only the program that "
                        "weft run starts can join the job, and not those that it starts itself",
@@ -76,15 +87,47 @@ Result<std::unique_ptr<Startup>> in_directory(const Place& place, const std::str
         std::make_unique<Directory>(place.rank, place.ranks, path, place.timeout_ns));
 }
 
+// PMI_RANK, PMI_SIZE and PMI_FD.
+Result<std::unique_ptr<Startup>> by_pmi(std::int64_t timeout_ns) {
+    for (const char* name : {"PMI_SIZE", "PMI_RANK", "PMI_FD"}) {
+        if (is_set(name)) continue;
+        return failure(WEFT_REFUSED_UNSUPPORTED,
+                       "%s is not set; of the launchers that speak PMI those are understood that "
+                       "set PMI_RANK, PMI_SIZE and PMI_FD (Hydra: without -pmi-port)",
+                       name);
+    }
+    Setting ranks = whole_number_setting("PMI_SIZE", {1, wire_ranks_max});
+    if (!ranks.is_ok()) return ranks.status();
+    Setting rank = whole_number_setting("PMI_RANK", {0, **ranks - 1});
+    if (!rank.is_ok()) return rank.status();
+    Setting fd = whole_number_setting("PMI_FD", {0, std::numeric_limits<int>::max()});
+    if (!fd.is_ok()) return fd.status();
+    if (!take_socket(static_cast<int>(**fd))) {
+        return failure(WEFT_REFUSED_SETTING,
+                       "PMI_FD = '%s' is not the launcher's socket; only the program that mpiexec "
+                       "starts can join the job, and not those that it starts itself",
+                       std::getenv("PMI_FD"));
+    }
+    return std::unique_ptr<Startup>(std::make_unique<Pmi>(
+        static_cast<Rank>(**rank), static_cast<Rank>(**ranks), static_cast<int>(**fd), timeout_ns));
+}
+
+// What a launcher of MPI programs has set, if one has.
+Result<std::unique_ptr<Startup>> launched_as_mpi() {
+    Setting timeout = seconds_setting("WEFT_STARTUP_TIMEOUT");
+    if (!timeout.is_ok()) return timeout.status();
+    const std::int64_t timeout_ns = timeout->value_or(timeout_default_ns);
+    if (is_set("PMIX_NAMESPACE") && is_set("PMIX_RANK")) return Pmix::connect(timeout_ns);
+    if (is_set("PMI_FD") || is_set("PMI_PORT")) return by_pmi(timeout_ns);
+    return std::unique_ptr<Startup>(std::make_unique<Alone>());
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Startup>> startup_from_environment() {
-    const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
     constexpr const char* names[] = {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD",
                                      "WEFT_STARTUP_DIR"};
-    if (std::ranges::none_of(names, is_set)) {
-        return std::unique_ptr<Startup>(std::make_unique<Alone>());
-    }
+    if (std::ranges::none_of(names, is_set)) return launched_as_mpi();
     Result<Place> place = place_from_environment();
     if (!place.is_ok()) return place.status();
     const char* fd = std::getenv("WEFT_STARTUP_FD");

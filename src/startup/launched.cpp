@@ -5,8 +5,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstring>
-
 #include "base/clock.h"
 #include "startup/wire.h"
 
@@ -24,26 +22,6 @@ bool is_again() { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
 Launched::~Launched() { ::close(fd_); }
 
-Status Launched::wait_for(short events) {
-    for (;;) {
-        std::int64_t left_ns = deadline_ns_ - now_ns();
-        if (left_ns <= 0) {
-            return failure(
-                WEFT_REFUSED_STATE,
-                "not all ranks had started after %g s; WEFT_STARTUP_TIMEOUT sets how long "
-                "to wait",
-                static_cast<double>(timeout_ns_) / 1e9);
-        }
-        pollfd entry{fd_, events, 0};
-        int ready = ::poll(&entry, 1, static_cast<int>(left_ns / 1'000'000 + 1));
-        if (ready > 0) return ok;
-        if (ready < 0 && errno != EINTR) {
-            return failure(WEFT_REFUSED_STATE, "cannot wait for the launcher: %s",
-                           std::strerror(errno));
-        }
-    }
-}
-
 Status Launched::send_all(const void* data, std::size_t bytes) {
     const char* next = static_cast<const char*>(data);
     while (bytes > 0) {
@@ -52,7 +30,7 @@ Status Launched::send_all(const void* data, std::size_t bytes) {
             next += sent;
             bytes -= static_cast<std::size_t>(sent);
         } else if (is_again()) {
-            WEFT_RETURN_IF_NOT_OK(wait_for(POLLOUT));
+            WEFT_RETURN_IF_NOT_OK(wait_for_launcher(fd_, POLLOUT, deadline_));
         } else if (errno != EINTR) {
             return launcher_gone();
         }
@@ -68,7 +46,7 @@ Status Launched::recv_all(void* data, std::size_t bytes) {
             next += received;
             bytes -= static_cast<std::size_t>(received);
         } else if (received < 0 && is_again()) {
-            WEFT_RETURN_IF_NOT_OK(wait_for(POLLIN));
+            WEFT_RETURN_IF_NOT_OK(wait_for_launcher(fd_, POLLIN, deadline_));
         } else if (received == 0 || errno != EINTR) {
             return launcher_gone();
         }
@@ -107,7 +85,7 @@ Result<std::vector<std::string>> Launched::exchange(const std::string& card) {
         return failure(WEFT_REFUSED_UNSUPPORTED, "a card of %zu bytes; the limit is %u",
                        card.size(), wire_card_bytes_max);
     }
-    deadline_ns_ = now_ns() + timeout_ns_;
+    deadline_ = {now_ns() + timeout_ns_, timeout_ns_};
     WireSize bytes = static_cast<WireSize>(card.size());
     std::vector<std::string> cards(static_cast<std::size_t>(ranks_));
     WEFT_RETURN_IF_NOT_OK(send_all(&bytes, sizeof bytes));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "startup/startup.h"
+#include "startup/wait.h"
 
 namespace weft {
 
@@ -20,14 +21,13 @@ class Launched final : public Startup {
     // a shell between the launcher and this process may share it.
     Status send_all(const void* data, std::size_t bytes);
     Status recv_all(void* data, std::size_t bytes);
-    Status wait_for(short events);
     Status recv_answer(std::vector<std::string>& cards);
 
     Rank rank_;
     Rank ranks_;
     int fd_;
     std::int64_t timeout_ns_;
-    std::int64_t deadline_ns_ = 0;
+    StartupDeadline deadline_;
 };
 
 }  // namespace weft

@@ -33,8 +33,8 @@ class Startup {
     JobKey key_{};
 };
 
-// The way the environment says: a job of `weft run`, of any other launcher with a directory, or of one
-// rank.
+// The way the environment says: a job of `weft run`, of any other launcher with a directory, of a
+// launcher that speaks PMIx or PMI, or of one rank.
 Result<std::unique_ptr<Startup>> startup_from_environment();
 
 }  // namespace weft

@@ -1,0 +1,136 @@
+#include "startup/key_value.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "startup/wire.h"
+
+namespace weft {
+namespace {
+
+constexpr char digits[] = "0123456789abcdef";
+
+std::string hexadecimal(std::string_view bytes) {
+    std::string text;
+    text.reserve(2 * bytes.size());
+    for (const char c : bytes) {
+        const auto byte = static_cast<unsigned char>(c);
+        text += digits[byte >> 4];
+        text += digits[byte & 15];
+    }
+    return text;
+}
+
+std::optional<std::string> from_hexadecimal(std::string_view text) {
+    constexpr std::string_view known = digits;
+    if (text.size() % 2 != 0) return std::nullopt;
+    std::string bytes;
+    bytes.reserve(text.size() / 2);
+    for (std::size_t i = 0; i < text.size(); i += 2) {
+        const std::size_t high = known.find(text[i]);
+        const std::size_t low = known.find(text[i + 1]);
+        if (high >= 16 || low >= 16) return std::nullopt;
+        bytes += static_cast<char>(high << 4 | low);
+    }
+    return bytes;
+}
+
+// In front of the first piece: the length of all digits, so that a reader knows when to stop.
+constexpr std::size_t length_digits = 8;
+
+std::string length_text(std::size_t length) {
+    std::string text(length_digits, '0');
+    for (std::size_t i = length_digits; i-- > 0; length >>= 4) text[i] = digits[length & 15];
+    return text;
+}
+
+std::optional<std::size_t> parse_length(std::string_view text) {
+    std::optional<std::string> bytes = from_hexadecimal(text.substr(0, length_digits));
+    if (!bytes || bytes->size() != length_digits / 2) return std::nullopt;
+    std::size_t length = 0;
+    for (const char c : *bytes) length = length << 8 | static_cast<unsigned char>(c);
+    return length;
+}
+
+std::string piece_name(const std::string& name, Rank rank, std::size_t piece) {
+    return name + "-" + std::to_string(rank) + "-" + std::to_string(piece);
+}
+
+}  // namespace
+
+Status KeyValueStartup::put_all(const std::string& name, const std::string& bytes) {
+    const std::string text = hexadecimal(bytes);
+    const std::string all = length_text(text.size()) + text;
+    for (std::size_t at = 0, piece = 0; at < all.size(); at += value_bytes_max_, ++piece) {
+        WEFT_RETURN_IF_NOT_OK(
+            put(piece_name(name, rank_, piece), all.substr(at, value_bytes_max_)));
+    }
+    return ok;
+}
+
+Result<std::string> KeyValueStartup::get_all(Rank owner, const std::string& name) {
+    std::string all;
+    std::size_t length = length_digits;
+    for (std::size_t piece = 0; all.size() < length; ++piece) {
+        Result<std::string> value = get(owner, piece_name(name, owner, piece));
+        if (!value.is_ok()) return value.status();
+        all += *value;
+        if (piece == 0) {
+            std::optional<std::size_t> told = parse_length(all);
+            length += told && *told <= 2 * wire_card_bytes_max ? *told : wire_card_bytes_max * 3;
+        }
+        if (value->empty()) break;
+    }
+    std::optional<std::string> bytes;
+    if (all.size() == length) bytes = from_hexadecimal(std::string_view(all).substr(length_digits));
+    if (bytes) return *bytes;
+    return failure_of_rank(WEFT_REFUSED_STATE, owner,
+                           "what the launcher keeps of rank %d under '%s' is not what Weft puts "
+                           "there",
+                           owner, name.c_str());
+}
+
+Result<std::vector<std::string>> KeyValueStartup::exchange(const std::string& card) {
+    if (card.size() > wire_card_bytes_max) {
+        return failure(WEFT_REFUSED_UNSUPPORTED, "a card of %zu bytes; the limit is %u",
+                       card.size(), wire_card_bytes_max);
+    }
+    // A name of its own for each exchange of this process: a slow rank may still read the last one.
+    static std::atomic<unsigned> exchanges{0};
+    const std::string name = "weft-" + std::to_string(exchanges++);
+    deadline_.at_ns = now_ns() + deadline_.timeout_ns;
+
+    if (rank_ == 0) {
+        if (key_ == JobKey{}) WEFT_RETURN_IF_NOT_OK(random_bytes(key_));
+        WEFT_RETURN_IF_NOT_OK(
+            put_all(name + "-key", {reinterpret_cast<const char*>(key_.data()), key_.size()}));
+    }
+    WEFT_RETURN_IF_NOT_OK(put_all(name, card));
+    WEFT_RETURN_IF_NOT_OK(fence());
+
+    if (rank_ != 0) {
+        Result<std::string> key = get_all(0, name + "-key");
+        if (!key.is_ok()) return key.status();
+        if (key->size() != key_.size()) {
+            return failure_of_rank(WEFT_REFUSED_STATE, 0, "rank 0 gave a key of %zu bytes",
+                                   key->size());
+        }
+        std::ranges::copy(std::as_bytes(std::span(*key)), key_.begin());
+        ::explicit_bzero(key->data(), key->size());
+    }
+    std::vector<std::string> cards;
+    for (Rank rank = 0; rank < ranks_; ++rank) {
+        Result<std::string> theirs = rank == rank_ ? card : get_all(rank, name);
+        if (!theirs.is_ok()) return theirs.status();
+        cards.push_back(std::move(*theirs));
+    }
+    return cards;
+}
+
+}  // namespace weft

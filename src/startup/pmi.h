@@ -1,0 +1,37 @@
+// A rank that MPICH's launcher Hydra has started, or another that speaks version 1 of the wire
+// protocol PMI: lines of words "key=value" over the socket PMI_FD, each answered by one. Intel MPI's
+// mpiexec speaks it, and Slurm's `--mpi=pmi2`.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "startup/key_value.h"
+
+namespace weft {
+
+class Pmi final : public KeyValueStartup {
+  public:
+    // `fd` stays open, as an MPI in this process uses it too.
+    Pmi(Rank rank, Rank ranks, int fd, std::int64_t timeout_ns)
+        : KeyValueStartup(rank, ranks, timeout_ns, value_bytes), fd_(fd) {}
+
+  private:
+    // All launchers seen take 1023 bytes in a value and 1024 in a line.
+    static constexpr std::size_t value_bytes = 768;
+
+    Status put(const std::string& key, const std::string& value) override;
+    Status fence() override;
+    Result<std::string> get(Rank owner, const std::string& key) override;
+
+    Status greet();
+    // The launcher's answer; refused unless it is `answer` and well.
+    Result<std::string> ask(const std::string& command, std::string_view answer);
+
+    int fd_;
+    std::string space_;  // the name of the job's keys and values
+    std::string heard_;  // bytes after the last answer
+};
+
+}  // namespace weft
