@@ -30,8 +30,9 @@ typedef enum weft_engine WEFT_ANY_INT {
 } weft_engine;
 
 /**
- * Join the job: find the other ranks and connect to them. A program that was not started by a
- * launcher is a job of one rank.
+ * Join the job: find the other ranks and connect to them. The launcher is `weft run`, or one that
+ * speaks PMIx or PMI (mpiexec, mpirun, srun); a program that was not started by one is a job of one
+ * rank. A program that uses MPI joins by weft_comm_from_mpi (weft/mpi.h), or calls this after MPI_Init.
  *
  * Agree     the WEFT_* settings that shape messages, and the Weft version, are the same on every rank.
  * Calling   once per process, collective over the job; blocks until every rank has called it.

@@ -1,7 +1,8 @@
-/* Weft: nonblocking collective operations that run in the background. Includes everything. */
+/* Weft: nonblocking collective operations that run in the background. Includes everything but mpi.h. */
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
 
+#include "weft/carrier.h"
 #include "weft/collective.h"
 #include "weft/comm.h"
 #include "weft/request.h"

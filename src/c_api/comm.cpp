@@ -1,5 +1,7 @@
-// The bodies of weft/comm.h.
+// The bodies of weft/comm.h and weft/carrier.h.
 #include "weft/comm.h"
+
+#include "weft/carrier.h"
 
 #include <pthread.h>
 
@@ -11,6 +13,7 @@
 #include "base/setting.h"
 #include "base/unshared_fd.h"
 #include "c_api/guard.h"
+#include "communicator/adopt.h"
 #include "communicator/construct.h"
 #include "communicator/join.h"
 #include "communicator/kernel_engine.h"
@@ -54,6 +57,22 @@ weft_status construct_for(const char* function, weft_comm comm, Construction min
         });
 }
 
+// The process has joined its job.
+Status become(Result<std::unique_ptr<Process>> joined) {
+    if (!joined.is_ok()) return joined.status();
+    Result<bool> tells = switch_setting("WEFT_STATS");
+    if (!tells.is_ok()) return tells.status();
+    tells_statistics = *tells;
+    process_pointer.store(joined->release(), std::memory_order_release);
+    // A forked child is no rank: what it does must not look like its parent's doing, nor it
+    // like its parent.
+    pthread_atfork(nullptr, nullptr, [] {
+        parents_process = process_pointer.exchange(nullptr);
+        UnsharedFd::close_all_in_child();
+    });
+    return ok;
+}
+
 }  // namespace
 
 Process* c_api::current_process() { return process_pointer.load(std::memory_order_acquire); }
@@ -68,18 +87,28 @@ weft_status weft_init(void) {
             return failure(WEFT_REFUSED_STATE,
                            "Weft was finalized; a process can join its job once");
         }
-        Result<bool> tells = switch_setting("WEFT_STATS");
-        if (!tells.is_ok()) return tells.status();
-        Result<std::unique_ptr<Process>> joined = join_job();
-        if (!joined.is_ok()) return joined.status();
-        tells_statistics = *tells;
-        process_pointer.store(joined->release(), std::memory_order_release);
-        // A forked child is no rank: what it does must not look like its parent's doing, nor it
-        // like its parent.
-        pthread_atfork(nullptr, nullptr, [] {
-            parents_process = process_pointer.exchange(nullptr);
-            UnsharedFd::close_all_in_child();
-        });
+        return become(join_job());
+    });
+}
+
+weft_status weft_comm_from_carrier(const weft_carrier* carrier, weft_comm* comm) {
+    return c_api::guarded("weft_comm_from_carrier", [&]() -> Status {
+        if (!carrier || carrier->struct_bytes != sizeof *carrier || !carrier->allgather ||
+            carrier->ranks < 1 || carrier->rank < 0 || carrier->rank >= carrier->ranks) {
+            return failure(WEFT_REFUSED_ARGUMENT, "carrier = %s; expected one of this version",
+                           carrier ? "unknown" : "null");
+        }
+        if (!comm) return failure(WEFT_REFUSED_ARGUMENT, "comm = null; expected a place for it");
+        std::lock_guard<std::mutex> one(lifetime_mutex);
+        const Membership mine = finalized                  ? Membership::left
+                                : c_api::current_process() ? Membership::member
+                                                           : Membership::none;
+        WEFT_RETURN_IF_NOT_OK(agree_on_membership(*carrier, mine));
+        if (mine == Membership::none) WEFT_RETURN_IF_NOT_OK(become(join_job(*carrier)));
+        Process& process = *c_api::current_process();
+        Result<Communicator*> made = adopt(process, *carrier);
+        if (!made.is_ok()) return made.status();
+        *comm = reinterpret_cast<weft_comm>(process.handle_of(**made));
         return ok;
     });
 }

@@ -63,8 +63,9 @@ Card Card::mine() {
 
 // One item a line: a key, a space, a value.
 std::string Card::text() const {
-    std::string text = "version " + version + "\nmachine " + machine + "\nshm " + shm + "\ntcp " +
-                       tcp + "\nlends " + std::to_string(lending.streams_left) + " " +
+    std::string text = "version " + version + "\njob " + job + "\nmachine " + machine + "\nshm " +
+                       shm + "\ntcp " + tcp + "\nlends " +
+                       std::to_string(lending.streams_left) + " " +
                        std::to_string(lending.is_wanted) + "\ncores";
     for (int core : cores) text += " " + std::to_string(core);
     text += "\n";
@@ -80,6 +81,7 @@ Card Card::parse(const std::string& text) {
         std::string key = line.substr(0, space);
         std::string value = space == std::string::npos ? "" : line.substr(space + 1);
         if (key == "version") card.version = value;
+        if (key == "job") card.job = value;
         if (key == "machine") card.machine = value;
         if (key == "shm") card.shm = value;
         if (key == "tcp") card.tcp = value;

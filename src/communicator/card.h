@@ -12,6 +12,7 @@ namespace weft {
 
 struct Card {
     std::string version;
+    std::string job;      // random; rank 0's tells this job from any other
     std::string machine;  // equal on ranks that share cores
     std::string shm;      // of the shared-memory transport; empty: none
     std::string tcp;      // of the tcp transport; empty: none
@@ -19,7 +20,7 @@ struct Card {
     std::vector<int> cores;
     std::vector<std::pair<std::string, std::string>> settings;  // those that must agree
 
-    // This process's card, without what its transports add.
+    // This process's card, without `job` and what its transports add.
     static Card mine();
     static Card parse(const std::string& text);
     std::string text() const;

@@ -1,6 +1,7 @@
 #include "communicator/join.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -8,10 +9,12 @@
 #include <set>
 #include <string_view>
 
+#include "base/random.h"
 #include "base/setting.h"
 #include "communicator/card.h"
 #include "communicator/kernel_engine.h"
 #include "communicator/transports.h"
+#include "startup/carried.h"
 #include "startup/startup.h"
 
 namespace weft {
@@ -60,9 +63,22 @@ Result<std::unique_ptr<Process>> make_process(Process::Parts parts) {
     return failure(WEFT_REFUSED_MEMORY, "no descriptor for an eventfd: %s", std::strerror(EMFILE));
 }
 
-}  // namespace
+// A name that no other job has.
+Result<std::string> new_job() {
+    std::array<std::byte, 16> bytes{};
+    WEFT_RETURN_IF_NOT_OK(random_bytes(bytes));
+    std::string name;
+    for (const std::byte byte : bytes) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", std::to_integer<unsigned>(byte));
+        name += digits;
+    }
+    return name;
+}
 
-Result<std::unique_ptr<Process>> join_job() {
+using MakeStartup = Result<std::unique_ptr<Startup>> (*)(const weft_carrier*);
+
+Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_carrier* carrier) {
     Process::Parts parts;
     Result<EngineKind> engine = engine_from_environment();
     if (!engine.is_ok()) return engine.status();
@@ -88,8 +104,11 @@ Result<std::unique_ptr<Process>> join_job() {
     Result<bool> lends = switch_setting("WEFT_LEND");
     if (!lends.is_ok()) return lends.status();
 
-    Result<std::unique_ptr<Startup>> startup = startup_from_environment();
+    Result<std::unique_ptr<Startup>> startup = make_startup(carrier);
     if (!startup.is_ok()) return startup.status();
+    Result<std::string> job = new_job();
+    if (!job.is_ok()) return job.status();
+    parts.job = *job;
     parts.rank = (*startup)->rank();
     parts.ranks = (*startup)->ranks();
     parts.routes.resize(static_cast<std::size_t>(parts.ranks));
@@ -98,6 +117,7 @@ Result<std::unique_ptr<Process>> join_job() {
     Result<Transports> transports = Transports::prepare();
     if (!transports.is_ok()) return transports.status();
     Card mine = Card::mine();
+    mine.job = parts.job;
     transports->write_on(mine);
     mine.lending.is_wanted = *lends || uses_kernel(parts.engine.kind);
     Result<std::vector<std::string>> texts = (*startup)->exchange(mine.text());
@@ -105,6 +125,7 @@ Result<std::unique_ptr<Process>> join_job() {
     std::vector<Card> cards;
     for (const std::string& text : *texts) cards.push_back(Card::parse(text));
     WEFT_RETURN_IF_NOT_OK(check_agreement(cards));
+    parts.job = cards.front().job;
     WEFT_RETURN_IF_NOT_OK(transports->connect(cards, (*startup)->key(), parts));
     if (any_strands(parts.transports)) parts.offload = make_offload(parts.routes, *queue_depth);
     std::vector<Lending> lending;
@@ -113,6 +134,20 @@ Result<std::unique_ptr<Process>> join_job() {
     parts.world_lent = agreed_streams(lending);
     parts.engine.may_spin = has_core_of_its_own(cards, parts.rank);
     return make_process(std::move(parts));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Process>> join_job() {
+    return join([](const weft_carrier*) { return startup_from_environment(); }, nullptr);
+}
+
+Result<std::unique_ptr<Process>> join_job(const weft_carrier& carrier) {
+    return join(
+        [](const weft_carrier* c) {
+            return Result<std::unique_ptr<Startup>>(std::make_unique<Carried>(*c));
+        },
+        &carrier);
 }
 
 }  // namespace weft

@@ -41,6 +41,7 @@ Group only(Rank rank) {
 Process::Process(Parts parts)
     : rank_(parts.rank),
       ranks_(parts.ranks),
+      job_(std::move(parts.job)),
       transports_(std::move(parts.transports)),
       offload_(std::move(parts.offload)),
       selector_(std::move(parts.selector)),

@@ -23,6 +23,7 @@ class Process {
     struct Parts {
         Rank rank = 0;
         Rank ranks = 1;
+        std::string job;  // the same on all ranks of this job, and on no others
         std::vector<std::unique_ptr<Transport>> transports;
         std::vector<Transport*> routes;    // by rank of the job; null for this rank
         std::unique_ptr<Offload> offload;  // null: none
@@ -39,6 +40,7 @@ class Process {
 
     Rank rank() const { return rank_; }
     Rank ranks() const { return ranks_; }
+    const std::string& job() const { return job_; }
     Engine& engine() { return engine_; }
     Executor& executor() { return executor_; }
     // This rank need not share its core with others.
@@ -82,6 +84,7 @@ class Process {
   private:
     Rank rank_;
     Rank ranks_;
+    std::string job_;
     std::vector<std::unique_ptr<Transport>> transports_;
     std::unique_ptr<Offload> offload_;  // gives up its lists before their connections are closed
     Selector selector_;

@@ -25,7 +25,8 @@ class Headers : public testing::TestWithParam<std::string> {
 std::vector<std::string> headers() {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(WEFT_SOURCE_DIR "/include/weft")) {
-        names.push_back(entry.path().filename());
+        // mpi.h needs an MPI's compiler: tests/mpi compiles it.
+        if (entry.path().filename() != "mpi.h") names.push_back(entry.path().filename());
     }
     std::sort(names.begin(), names.end());
     return names;

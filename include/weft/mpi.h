@@ -1,0 +1,103 @@
+/* Weft in a program that uses MPI. Include it where you include mpi.h: the functions below are compiled
+   into your program, against your MPI, and one build of Weft serves all MPIs. */
+#ifndef WEFT_MPI_H
+#define WEFT_MPI_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "weft/carrier.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+static inline int weft_mpi_allgather(void* context, const void* mine, void* all, int bytes) {
+    return MPI_Allgather((void*)mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, *(MPI_Comm*)context);
+}
+
+/* The channel is a duplicate of the communicator. */
+static inline int weft_mpi_open(void* context, void** channel) {
+    MPI_Comm* comm = (MPI_Comm*)malloc(sizeof *comm);
+    int error = comm ? MPI_Comm_dup(*(MPI_Comm*)context, comm) : MPI_ERR_NO_MEM;
+    if (error != MPI_SUCCESS) {
+        free(comm);
+        return error;
+    }
+    *channel = comm;
+    return MPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN);
+}
+
+static inline int weft_mpi_send(void* channel, const void* data, int bytes, int to, void* request) {
+    return MPI_Isend((void*)data, bytes, MPI_BYTE, to, 0, *(MPI_Comm*)channel,
+                     (MPI_Request*)request);
+}
+
+static inline int weft_mpi_receive(void* channel, void* data, int bytes, void* request) {
+    return MPI_Irecv(data, bytes, MPI_BYTE, MPI_ANY_SOURCE, 0, *(MPI_Comm*)channel,
+                     (MPI_Request*)request);
+}
+
+static inline int weft_mpi_test_some(void* channel, int count, void* requests, int* ended,
+                                     int* indices) {
+    int error = MPI_Testsome(count, (MPI_Request*)requests, ended, indices, MPI_STATUSES_IGNORE);
+    (void)channel;
+    if (*ended == MPI_UNDEFINED) *ended = 0;
+    return error;
+}
+
+static inline int weft_mpi_close(void* channel, int count, void* requests) {
+    int i, is_over = 0;
+    MPI_Finalized(&is_over);
+    for (i = 0; i < count && !is_over; ++i) {
+        MPI_Request* request = (MPI_Request*)requests + i;
+        if (*request == MPI_REQUEST_NULL) continue;
+        MPI_Cancel(request);
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+    }
+    if (!is_over) MPI_Comm_free((MPI_Comm*)channel);
+    free(channel);
+    return MPI_SUCCESS;
+}
+
+/**
+ * Make a Weft communicator of the processes of an MPI communicator, by their ranks there; the rest is
+ * as at weft_comm_from_carrier. Weft keeps nothing of `comm` and needs the MPI no more afterwards, but
+ * with WEFT_TRANSPORT=mpi: then all messages go over the MPI, until weft_finalize, which comes before
+ * MPI_Finalize.
+ *
+ * With WEFT_TRANSPORT=mpi the engine `thread` needs MPI_THREAD_MULTIPLE; where the MPI gives less, the
+ * engine is `manual`.
+ *
+ * Agree     as weft_comm_from_carrier.
+ * Calling   after MPI_Init, one thread, collective over `comm`; blocks.
+ * Returns   as weft_comm_from_carrier. WEFT_REFUSED_ARGUMENT also for MPI_COMM_NULL.
+ * Undefined an intercommunicator; WEFT_TRANSPORT=mpi and MPI_Finalize before weft_finalize.
+ */
+static inline weft_status weft_comm_from_mpi(MPI_Comm comm, weft_comm* new_comm) {
+    weft_carrier carrier = {0};
+    int level = MPI_THREAD_SINGLE;
+    if (comm == MPI_COMM_NULL) return weft_comm_from_carrier(NULL, new_comm);
+    MPI_Query_thread(&level);
+    MPI_Comm_rank(comm, &carrier.rank);
+    MPI_Comm_size(comm, &carrier.ranks);
+    carrier.struct_bytes = sizeof carrier;
+    carrier.context = &comm;
+    carrier.allgather = weft_mpi_allgather;
+    carrier.any_thread = level == MPI_THREAD_MULTIPLE;
+    carrier.request_bytes = sizeof(MPI_Request);
+    carrier.open = weft_mpi_open;
+    carrier.send = weft_mpi_send;
+    carrier.receive = weft_mpi_receive;
+    carrier.test_some = weft_mpi_test_some;
+    carrier.close = weft_mpi_close;
+    return weft_comm_from_carrier(&carrier, new_comm);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,99 @@
+#include "communicator/adopt.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include "startup/carried.h"
+
+namespace weft {
+namespace {
+
+// What each rank tells the others.
+struct Record {
+    char job[40] = {};
+    Rank rank = -1;
+    // As that of a constructor's record (construct.cpp): of the carrier's rank 0, and never used.
+    std::uint32_t context = 0;
+};
+
+Status check_records(const std::vector<Record>& records) {
+    std::set<Rank> members;
+    for (std::size_t r = 0; r < records.size(); ++r) {
+        const auto rank = static_cast<Rank>(r);
+        if (std::strcmp(records[r].job, records.front().job) != 0) {
+            return failure_of_rank(
+                WEFT_REFUSED_STATE, rank,
+                "rank %d of the carrier is in another Weft job than its rank 0; expected that "
+                "weft_init found all of them, or was not called",
+                rank);
+        }
+        if (members.insert(records[r].rank).second) continue;
+        return failure_of_rank(WEFT_REFUSED_ARGUMENT, rank,
+                               "rank %d of the carrier is rank %d of the job, as another one is",
+                               rank, records[r].rank);
+    }
+    if (records.front().context != 0) return ok;
+    return failure_of_rank(WEFT_REFUSED_MEMORY, records.front().rank,
+                           "rank %d of the job has no number left for a new communicator",
+                           records.front().rank);
+}
+
+}  // namespace
+
+Status agree_on_membership(const weft_carrier& carrier, Membership mine) {
+    std::vector<Membership> all(static_cast<std::size_t>(carrier.ranks));
+    WEFT_RETURN_IF_NOT_OK(Carried::allgather(carrier, std::as_bytes(std::span(&mine, 1)),
+                                             std::as_writable_bytes(std::span(all))));
+    const auto left = std::ranges::find(all, Membership::left);
+    if (left != all.end()) {
+        const auto rank = static_cast<Rank>(left - all.begin());
+        return failure_of_rank(WEFT_REFUSED_STATE, rank,
+                               "rank %d of the carrier has finalized Weft; a process can join its "
+                               "job once",
+                               rank);
+    }
+    const auto other = std::ranges::find_if(all, [&](auto m) { return m != all.front(); });
+    if (other == all.end()) return ok;
+    const auto rank = static_cast<Rank>(other - all.begin());
+    const bool first_is = all.front() == Membership::member;
+    return failure_of_rank(WEFT_REFUSED_STATE, rank,
+                           "Weft is initialized in rank %d of the carrier and not in rank %d; "
+                           "expected all or none",
+                           first_is ? 0 : rank, first_is ? rank : 0);
+}
+
+Result<Communicator*> adopt(Process& process, const weft_carrier& carrier) {
+    Record mine{.rank = process.rank()};
+    WEFT_ASSERT(process.job().size() < sizeof mine.job);
+    std::memcpy(mine.job, process.job().data(), process.job().size());
+    {
+        Engine::Hold hold(process.engine());
+        // Others may use the communicator before this rank has it.
+        process.executor().expect_group();
+        if (carrier.rank == 0) mine.context = process.take_context();
+    }
+    std::vector<Record> records(static_cast<std::size_t>(carrier.ranks));
+    Status status = Carried::allgather(carrier, std::as_bytes(std::span(&mine, 1)),
+                                       std::as_writable_bytes(std::span(records)));
+    if (status.is_ok()) status = check_records(records);
+
+    Engine::Hold hold(process.engine());
+    Communicator* made = nullptr;
+    if (status.is_ok()) {
+        Group group;
+        group.context = records.front().context;
+        for (const Record& record : records) group.members.push_back(record.rank);
+        made = &process.add(std::move(group), carrier.rank, "communicator of a carrier");
+        if (const Failure failed = made->group().broken; failed.code != WEFT_OK) {
+            status = made->broken_status("comm_from_carrier", failed);
+            process.free(*made);
+        }
+    }
+    process.executor().group_decided();
+    if (!status.is_ok()) return status;
+    return made;
+}
+
+}  // namespace weft
