@@ -1,0 +1,101 @@
+// The MPIs that the tests run on, as Python's packages bring them: below WEFT_TEST_MPI, or .cache/mpi
+// of the source, a folder each. `./dev test` installs them. What is not there is skipped by name.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "support/surroundings.h"
+#include "tools/process.h"
+
+namespace weft::test {
+
+struct Mpi {
+    const char* name;
+    const char* settings;  // of the environment, with %s for its folder
+    bool is_usual;         // tried outside of a run of all tests
+
+    std::string folder() const {
+        const char* set = std::getenv("WEFT_TEST_MPI");
+        return (set ? std::string(set) : std::string(WEFT_SOURCE_DIR "/.cache/mpi")) + "/" + name;
+    }
+
+    // Why it is not tried; empty: it is.
+    std::string absence() const {
+        if (!is_usual && !runs_all()) return std::string(name) + " is for a run of all tests";
+        if (std::filesystem::exists(folder() + "/bin/mpicc")) return "";
+        return "no " + std::string(name) + " in " + folder() + "; ./dev test installs it";
+    }
+
+    // A shell command with this MPI around it. More ranks than cores are fine, and running as root.
+    std::string around(const std::string& command) const {
+        std::string text = settings;
+        for (std::size_t at; (at = text.find("%s")) != std::string::npos;) {
+            text.replace(at, 2, folder());
+        }
+        return "export PATH=" + folder() + "/bin:$PATH " + text + "; " + command;
+    }
+
+    // Starts a job. It ends within a minute: mpiexec does not always.
+    std::string job(int ranks, const std::string& program, const std::string& env = "") const {
+        return around("exec timeout -k 2 55 mpiexec -n " + std::to_string(ranks) + " env " + env +
+                      " " + program);
+    }
+
+    // A C program of this folder, or a library to be loaded before a program ("lib....so"), compiled
+    // by the MPI's compiler and, as a user's, against the headers and libweft.so. The path of it.
+    std::string compiled(const std::string& source, const std::string& output) const {
+        const std::string folder_of_all = WEFT_BUILD_DIR "/tests/mpi/" + std::string(name);
+        std::filesystem::create_directories(folder_of_all);
+        const std::string path = folder_of_all + "/" + output;
+        // Tests run side by side: each compiles its own, and the last one stays.
+        const std::string own = path + "." + std::to_string(getpid());
+        const std::string kind = output.ends_with(".so") ? "-shared -fPIC " : "";
+        const std::string headers = WEFT_SOURCE_DIR "/include ";
+        const Finished done =
+            run(around("mpicc -std=c99 -pedantic -Wall -Wextra -Werror -I" + headers + kind +
+                       WEFT_SOURCE_DIR "/tests/mpi/" + source + " -o " + own +
+                       " -L" WEFT_BUILD_DIR " -lweft -ldl -Wl,-rpath," WEFT_BUILD_DIR));
+        EXPECT_EQ(done.status, 0) << done.out << done.err;
+        std::filesystem::rename(own, path);
+        return path;
+    }
+};
+
+inline void PrintTo(const Mpi& mpi, std::ostream* out) { *out << mpi.name; }
+
+inline std::vector<Mpi> mpis() {
+    return {
+        {"mpich", "", true},
+        {"openmpi",
+         "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+         "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe "
+         "PRTE_MCA_hwloc_default_binding_policy=none",
+         true},
+        {"impi", "I_MPI_ROOT=%s LD_LIBRARY_PATH=%s/lib FI_PROVIDER_PATH=%s/lib I_MPI_PIN=0", false},
+    };
+}
+
+// A suite of tests that hold on every MPI.
+class OnEveryMpi : public testing::TestWithParam<Mpi> {
+  protected:
+    void SetUp() override {
+        if (const std::string absence = mpi().absence(); !absence.empty()) GTEST_SKIP() << absence;
+    }
+    static const Mpi& mpi() { return GetParam(); }
+
+    // Ranks of this program begin with MPI_Init_thread and weft_comm_from_mpi where they call
+    // weft_init.
+    static std::string started_by_mpi(const std::string& program) {
+        return "LD_PRELOAD=" + mpi().compiled("start_by_mpi.c", "libstart_by_mpi.so") +
+               " " WEFT_BUILD_DIR "/" + program;
+    }
+};
+
+inline std::string name_of_mpi(const testing::TestParamInfo<Mpi>& test) { return test.param.name; }
+
+}  // namespace weft::test

@@ -1,0 +1,81 @@
+// Joining a job under the launchers of MPIs, and from an MPI communicator.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+
+#include "mpi/mpis.h"
+
+namespace weft::test {
+namespace {
+
+const std::string startup_rank = WEFT_BUILD_DIR "/tests/tools/startup_test --rank ";
+const std::string comms = WEFT_BUILD_DIR "/tests/conformance/comms_program ";
+
+class MpiLaunched : public OnEveryMpi {};
+INSTANTIATE_TEST_SUITE_P(On, MpiLaunched, testing::ValuesIn(mpis()), name_of_mpi);
+
+// Three exchanges with cards of many sizes; the ranks agree on the key, which nobody else sees.
+TEST_P(MpiLaunched, RanksSwapCardsAndShareAKey) {
+    std::set<std::string> all;
+    for (int ranks : {1, 2, 4}) {
+        const Finished done = run(mpi().job(ranks, startup_rank + "key"));
+        ASSERT_EQ(done.status, 0) << done.out << done.err;
+        std::istringstream lines(done.out);
+        std::set<std::string> keys;
+        int told = 0;
+        for (std::string key; std::getline(lines, key); ++told) keys.insert(key);
+        EXPECT_EQ(told, ranks);
+        EXPECT_EQ(keys.size(), 1u) << done.out;
+        all.merge(keys);
+    }
+    EXPECT_EQ(all.size(), 3u);
+}
+
+TEST_P(MpiLaunched, ProgramsWithoutMpiRun) {
+    expect_success(mpi().job(3, comms + "thread all_collectives"));
+}
+
+TEST_P(MpiLaunched, ARankThatNeverComesIsWaitedForSoLong) {
+    const Finished done =
+        run(mpi().job(2,
+                      "sh -c 'if [ ${PMI_RANK:-$PMIX_RANK} = 1 ]; then sleep 1; else " +
+                          startup_rank + "exchange; fi'",
+                      "WEFT_STARTUP_TIMEOUT=0.5"));
+    EXPECT_NE(done.status, 0);
+    EXPECT_TRUE(contains(done.err + done.out, "not all ranks had started after 0.5 s"));
+}
+
+// WEFT_* says more than what a launcher further up has left.
+TEST_P(MpiLaunched, ALauncherBelowAnMpisIsTheOneThatCounts) {
+    expect_success(mpi().job(2, WEFT_BUILD_DIR "/weft run -n 3 " + startup_rank + "exchange"));
+}
+
+class FromMpi : public OnEveryMpi {
+  protected:
+    static void expect(const std::string& name, int ranks, const std::string& settings = "") {
+        expect_success(
+            mpi().job(ranks, mpi().compiled("from_mpi.c", "from_mpi") + " " + name, settings));
+    }
+};
+INSTANTIATE_TEST_SUITE_P(On, FromMpi, testing::ValuesIn(mpis()), name_of_mpi);
+
+TEST_P(FromMpi, TheFirstCommunicatorIsTheJob) {
+    expect("job_is_the_group", 1);
+    expect("job_is_the_group", 3);
+}
+TEST_P(FromMpi, LaterCommunicatorsAreOfRanksOfTheJob) { expect("later_ones", 4); }
+TEST_P(FromMpi, CommunicatorsAcrossJobsAreRefused) {
+    expect("jobs_of_halves", 4);
+    expect("some_are_initialized", 3);
+}
+TEST_P(FromMpi, IsPossibleAfterWeftInit) { expect("after_weft_init", 3); }
+TEST_P(FromMpi, RefusesBadArguments) { expect("refused", 1); }
+
+TEST_P(FromMpi, AllCollectivesRun) {
+    expect_success(mpi().job(
+        4, "env " + started_by_mpi("tests/conformance/comms_program") + " thread all_collectives"));
+}
+
+}  // namespace
+}  // namespace weft::test
