@@ -217,6 +217,7 @@ weft_status weft_set_engine(weft_engine engine) {
             return failure(WEFT_REFUSED_UNSUPPORTED, "no engine %s: %s", engine_name(kind),
                            kernel_engine_absence().c_str());
         }
+        WEFT_RETURN_IF_NOT_OK(process->check_engine(kind));
         process->engine().set_kind(kind);
         return ok;
     });

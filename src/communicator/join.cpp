@@ -114,7 +114,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_carri
     parts.routes.resize(static_cast<std::size_t>(parts.ranks));
     if (parts.ranks == 1) return make_process(std::move(parts));
 
-    Result<Transports> transports = Transports::prepare();
+    Result<Transports> transports = Transports::prepare(carrier);
     if (!transports.is_ok()) return transports.status();
     Card mine = Card::mine();
     mine.job = parts.job;
@@ -133,7 +133,15 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_carri
     parts.lending = mine.lending;
     parts.world_lent = agreed_streams(lending);
     parts.engine.may_spin = has_core_of_its_own(cards, parts.rank);
-    return make_process(std::move(parts));
+    const bool is_engine_free = !std::getenv("WEFT_ENGINE");
+    Result<std::unique_ptr<Process>> process = make_process(std::move(parts));
+    if (!process.is_ok()) return process;
+    Engine& made = (*process)->engine();
+    if (const Status status = (*process)->check_engine(made.kind()); !status.is_ok()) {
+        if (!is_engine_free) return status;
+        made.set_kind(EngineKind::manual);
+    }
+    return process;
 }
 
 }  // namespace

@@ -112,6 +112,17 @@ void Process::end(Communicator& communicator) {
     std::erase_if(made_, [&](const auto& made) { return made.get() == &communicator; });
 }
 
+Status Process::check_engine(EngineKind kind) const {
+    for (const auto& transport : transports_) {
+        if (kind == EngineKind::manual || transport->abilities().any_thread) continue;
+        return failure(
+            WEFT_REFUSED_UNSUPPORTED,
+            "the progress thread cannot call this MPI: it was started with a thread level "
+            "below MPI_THREAD_MULTIPLE; expected that, or engine manual");
+    }
+    return ok;
+}
+
 Status Process::refuse_outstanding() {
     if (executor_.active() == 0) return ok;
     std::string list;

@@ -78,6 +78,8 @@ class Process {
     // For Communicator::let_go().
     void end(Communicator& communicator);
 
+    // Refuses the progress thread where a transport is only for the program's own.
+    Status check_engine(EngineKind kind) const;
     // Fails with a sentence that lists them when operations are pending.
     Status refuse_outstanding();
 

@@ -4,9 +4,11 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "transport/mpi/mpi.h"
+
 namespace weft {
 
-Result<Transports> Transports::prepare() {
+Result<Transports> Transports::prepare(const weft_carrier* carrier) {
     Transports transports;
     const char* text = std::getenv("WEFT_TRANSPORT");
     const std::string_view name = text != nullptr ? text : "";
@@ -14,10 +16,23 @@ Result<Transports> Transports::prepare() {
         transports.wanted_ = Wanted::shm;
     else if (name == "tcp")
         transports.wanted_ = Wanted::tcp;
+    else if (name == "mpi")
+        transports.wanted_ = Wanted::mpi;
     else if (!name.empty() && name != "auto")
         return failure(WEFT_REFUSED_SETTING, "WEFT_TRANSPORT = '%s'; expected %s", text,
-                       WEFT_HAS_TCP ? "auto, shm or tcp" : "auto or shm");
+                       WEFT_HAS_TCP ? "auto, shm, tcp or mpi" : "auto, shm or mpi");
 
+    if (transports.wanted_ == Wanted::mpi) {
+        if (carrier == nullptr || carrier->open == nullptr)
+            return failure(WEFT_REFUSED_UNSUPPORTED,
+                           "WEFT_TRANSPORT = 'mpi', but the program has not given its MPI to Weft; "
+                           "expected weft_comm_from_mpi instead of weft_init");
+        Result<mpi::Settings> settings = mpi::Settings::from_environment();
+        if (!settings.is_ok()) return settings.status();
+        transports.mpi_settings_ = *settings;
+        transports.carrier_ = carrier;
+        return transports;
+    }
     if (transports.wanted_ != Wanted::tcp) {
         Result<std::unique_ptr<ShmNode>> shm = ShmNode::prepare();
         if (!shm.is_ok()) return shm.status();
@@ -59,8 +74,19 @@ void Transports::write_on(Card& card) const {
 
 Status Transports::connect(const std::vector<Card>& cards, const JobKey& key,
                            Process::Parts& parts) {
+    if (carrier_) return connect_mpi(parts);
     if (shm_) WEFT_RETURN_IF_NOT_OK(connect_shm(cards, parts));
     return connect_tcp(cards, key, parts);
+}
+
+Status Transports::connect_mpi(Process::Parts& parts) {
+    Result<std::unique_ptr<MpiTransport>> mpi = MpiTransport::create(*carrier_, mpi_settings_);
+    if (!mpi.is_ok()) return mpi.status();
+    for (Rank rank = 0; rank < parts.ranks; ++rank) {
+        if (rank != parts.rank) parts.routes[static_cast<std::size_t>(rank)] = mpi->get();
+    }
+    parts.transports.push_back(std::move(*mpi));
+    return ok;
 }
 
 Status Transports::connect_shm(const std::vector<Card>& cards, Process::Parts& parts) {

@@ -1,6 +1,7 @@
 // The transports of a process: made ready before the ranks swap cards, connected afterwards.
 //
-// WEFT_TRANSPORT: auto (the default): ranks of one node over shm, others over tcp; shm; tcp.
+// WEFT_TRANSPORT: auto (the default): ranks of one node over shm, others over tcp; shm; tcp; mpi: all
+// over the carrier that has brought the ranks together.
 //
 // Thread safety: none; used once, while the process joins its job.
 #pragma once
@@ -12,16 +13,19 @@
 #include "base/job_key.h"
 #include "communicator/card.h"
 #include "communicator/process.h"
+#include "transport/mpi/settings.h"
 #include "transport/shm/connect.h"
 #if WEFT_HAS_TCP
 #include "transport/tcp/connect.h"
 #endif
+#include "weft/carrier.h"
 
 namespace weft {
 
 class Transports {
   public:
-    static Result<Transports> prepare();
+    // `carrier`: null where there is none.
+    static Result<Transports> prepare(const weft_carrier* carrier);
 
     // How this rank is reached.
     void write_on(Card& card) const;
@@ -31,12 +35,15 @@ class Transports {
     Status connect(const std::vector<Card>& cards, const JobKey& key, Process::Parts& parts);
 
   private:
-    enum class Wanted : std::uint8_t { any, shm, tcp };
+    enum class Wanted : std::uint8_t { any, shm, tcp, mpi };
 
     Status connect_shm(const std::vector<Card>& cards, Process::Parts& parts);
+    Status connect_mpi(Process::Parts& parts);
     Status connect_tcp(const std::vector<Card>& cards, const JobKey& key, Process::Parts& parts);
 
     Wanted wanted_ = Wanted::any;
+    const weft_carrier* carrier_ = nullptr;  // for wanted_ mpi
+    mpi::Settings mpi_settings_;
     std::unique_ptr<ShmNode> shm_;
 #if WEFT_HAS_TCP
     std::unique_ptr<TcpNode> tcp_;

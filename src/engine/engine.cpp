@@ -50,6 +50,10 @@ constexpr std::int64_t look_at_lists_every_ns = 100'000'000;
 bool has_sleeper(EngineKind kind) {
     return kind != EngineKind::manual && kind != EngineKind::thread_poll;
 }
+// Of transports that can only be polled: the naps between two looks grow by an eighth, so that a
+// message waits at most about an eighth as long as it was waited for.
+constexpr std::int64_t nap_min_ns = 50'000;
+constexpr std::int64_t nap_max_ns = 5'000'000;
 
 bool is_past(std::int64_t deadline_ns) {
     return deadline_ns != Engine::no_deadline && now_ns() >= deadline_ns;
@@ -64,6 +68,7 @@ Engine::Engine(Executor& executor, Options options)
       may_spin_(options.may_spin),
       timeout_ns_(options.timeout_ns),
       offers_all_(options.offers_all),
+      naps_(std::ranges::any_of(sources_, [](auto* s) { return !s->abilities().can_sleep; })),
       spin_ns_(spin_max_ns / 4) {
     if (Offload* offload = executor_.offload()) offload->set_own(kind_ == EngineKind::kernel_own);
 }
@@ -166,7 +171,8 @@ void Engine::linger() {
 void Engine::leave() {
     tell_waiters();
     EngineKind engine = kind();
-    if (has_sleeper(engine) && started_ != executor_.started()) {
+    const bool started_here = started_ != executor_.started();
+    if (has_sleeper(engine) && started_here) {
         started_ = executor_.started();
         if (is_hasty_ && !leader_) linger();
         left_ticks_ = ticks();
@@ -177,6 +183,8 @@ void Engine::leave() {
                                   : false;
     if (needs_thread) ensure_thread();
     const bool calls_owner = (!leader_ || leader_sleeps_) && must_call_owner();
+    bool naps_too_long = false;
+    if (naps_ && started_here) naps_too_long = std::exchange(nap_ns_, 0) > 4 * nap_min_ns;
     for (int rounds = 0;; ++rounds) {
         Sleeper sleeper = Sleeper::none;
         if (leader_sleeps_) {
@@ -194,6 +202,11 @@ void Engine::leave() {
         }
         executor_.progress();
         tell_waiters();
+    }
+    // Who naps hears of what was started in the midst of a long nap; no arrival begins the first.
+    if (naps_ && armed_ != Sleeper::none &&
+        (naps_too_long || (armed_ == Sleeper::thread && !thread_naps_))) {
+        (armed_ == Sleeper::waiter ? waiter_wake_ : thread_wake_).signal();
     }
     executor_.wake_peers();
     unlock();
@@ -275,6 +288,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
             break;
         }
         bool yielded = yield_to_contenders();
+        if (moved) nap_ns_ = 0;
         if (moved || yielded) {
             polls = yields = 0;
             spin_begin_ns = 0;
@@ -335,23 +349,30 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
         }
     }
     executor_.wake_peers();
-    timespec left{};
+    std::int64_t left_ns = no_deadline;
+    if (deadline_ns != no_deadline) left_ns = std::max<std::int64_t>(deadline_ns - now_ns(), 0);
+    const bool naps = naps_ && sleeper != Sleeper::none && armed_ == sleeper;
+    if (naps) left_ns = std::min(left_ns, next_nap_ns());
+    if (sleeper == Sleeper::thread) thread_naps_ = naps;
     const Offload* offload = executor_.offload();
     if (sleeper == Sleeper::waiter && offload != nullptr && offload->awaits_messages())
-        deadline_ns = std::min(deadline_ns, now_ns() + look_at_lists_every_ns);
-    if (deadline_ns != no_deadline) {
-        std::int64_t left_ns = std::max<std::int64_t>(deadline_ns - now_ns(), 0);
-        left = {left_ns / 1'000'000'000, left_ns % 1'000'000'000};
-    }
+        left_ns = std::min(left_ns, look_at_lists_every_ns);
+    const timespec left{left_ns / 1'000'000'000, left_ns % 1'000'000'000};
     unlock();
-    int woken = ppoll(descriptors, n, deadline_ns == no_deadline ? nullptr : &left, nullptr);
+    int woken = ppoll(descriptors, n, left_ns == no_deadline ? nullptr : &left, nullptr);
     lock();
+    if (sleeper == Sleeper::thread) thread_naps_ = false;
     if (woken <= 0) return;  // a signal or the deadline: the caller looks
     // Who rings a doorbell takes the mark that says whom to ring; sockets have no such mark, and
     // go on to wake whom they are armed for.
     is_rung_ |= armed_ == sleeper && (woken > 1 || descriptors[0].revents == 0);
     if (descriptors[0].revents != 0) wake.clear();
     for (CompletionSource* source : sources_) source->acknowledge(sleeper);
+}
+
+std::int64_t Engine::next_nap_ns() {
+    nap_ns_ = std::clamp(nap_ns_ + nap_ns_ / 8, nap_min_ns, nap_max_ns);
+    return nap_ns_;
 }
 
 void Engine::interrupt() {
@@ -437,6 +458,7 @@ void Engine::thread_main() {
         // sleepers, but only one of them gets to see it.
         bool drives = !leader_ || leader_sleeps_;
         bool moved = drives && executor_.is_pending() && executor_.progress();
+        if (moved) nap_ns_ = 0;
         tell_waiters();
         bool pending = executor_.needs_attention();
         if (pending && !leader_) {

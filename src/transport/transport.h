@@ -71,6 +71,7 @@ struct Abilities {
     bool can_sleep = false;  // has wait_fd(); otherwise it can only be polled
     bool kernel_chain = false;
     bool single_copy = false;
+    bool any_thread = true;  // otherwise only the program's own may call it
 };
 
 // What a transport holds in this process, for people who ask.

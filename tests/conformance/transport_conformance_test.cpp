@@ -29,7 +29,7 @@ class TransportConformance : public testing::TestWithParam<WorldFactory> {
     template <class Body>
     void for_seeds(std::uint64_t seeds, const Body& body) {
         if (GetParam().is_slow && !runs_all()) seeds = std::max<std::uint64_t>(seeds / 6, 2);
-        for (std::uint64_t seed = 1; seed <= seeds && !HasFailure(); ++seed) {
+        for (std::uint64_t seed = 1; seed <= seeds && !HasFailure() && !IsSkipped(); ++seed) {
             SCOPED_TRACE("transport " + std::string(GetParam().name) + ", seed " +
                          std::to_string(seed));
             body(seed);

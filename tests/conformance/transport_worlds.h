@@ -7,6 +7,7 @@
 #include <ostream>
 #include <vector>
 
+#include "conformance/mpi_world.h"
 #include "conformance/shm_world.h"
 #if WEFT_HAS_TCP
 #include "conformance/tcp_world.h"
@@ -121,6 +122,31 @@ std::unique_ptr<TransportWorld> make_shm_world(Rank ranks, std::uint64_t) {
     return std::make_unique<ShmWorld>(ranks, large);
 }
 
+// The messages of an MPI, in this process.
+class MpiWorld final : public TransportWorld {
+  public:
+    MpiWorld(Rank ranks, std::uint64_t seed, mpi::Settings settings) : mpi_(ranks, seed) {
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            ends_.push_back(std::move(*mpi_.end(rank, settings)));
+        }
+    }
+
+    Transport& at(Rank rank) override { return *ends_[static_cast<std::size_t>(rank)]; }
+    bool step() override { return true; }
+
+  private:
+    FakeMpi mpi_;
+    std::vector<std::unique_ptr<MpiTransport>> ends_;
+};
+
+inline std::unique_ptr<TransportWorld> make_mpi_world(Rank ranks, std::uint64_t seed) {
+    return std::make_unique<MpiWorld>(ranks, seed, mpi::Settings{});
+}
+// Nearly everything waits for its receive.
+inline std::unique_ptr<TransportWorld> make_mpi_announcing_world(Rank ranks, std::uint64_t seed) {
+    return std::make_unique<MpiWorld>(ranks, seed, mpi::Settings{.whole_below = 16});
+}
+
 #if WEFT_HAS_TCP
 // Connections over loopback.
 class TcpWorld final : public TransportWorld {
@@ -177,7 +203,8 @@ inline std::vector<WorldFactory> transport_worlds() {
             {"sim_unbuffered", make_sim_world<Buffering::never, 0>},
             {"sim_busy", make_sim_world<Buffering::random, 3>}, {"sim_faulty", make_faulty_world},
             {"shm_ring", make_shm_world<shm::LargeMethod::ring>},
-            {"shm_vm_readv", make_shm_world<shm::LargeMethod::vm_readv>},
+            {"shm_vm_readv", make_shm_world<shm::LargeMethod::vm_readv>}, {"mpi", make_mpi_world},
+            {"mpi_announcing", make_mpi_announcing_world},
 #if WEFT_HAS_TCP
             {"tcp", make_tcp_world, true}, {"tcp_ipv6", make_tcp_ipv6_world, true},
             {"tcp_lanes", make_tcp_lanes_world, true}, {"tcp_lent", make_tcp_lent_world, true},

@@ -27,6 +27,9 @@ struct Mpi {
     // Why it is not tried; empty: it is.
     std::string absence() const {
         if (!is_usual && !runs_all()) return std::string(name) + " is for a run of all tests";
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        return "programs of an MPI's compiler cannot load a library with a sanitizer";
+#endif
         if (std::filesystem::exists(folder() + "/bin/mpicc")) return "";
         return "no " + std::string(name) + " in " + folder() + "; ./dev test installs it";
     }
@@ -64,6 +67,10 @@ struct Mpi {
         std::filesystem::rename(own, path);
         return path;
     }
+
+    // Loaded before a program: where that calls weft_init it begins with MPI_Init_thread and
+    // weft_comm_from_mpi.
+    std::string preloaded() const { return compiled("start_by_mpi.c", "libstart_by_mpi.so"); }
 };
 
 inline void PrintTo(const Mpi& mpi, std::ostream* out) { *out << mpi.name; }
@@ -87,13 +94,6 @@ class OnEveryMpi : public testing::TestWithParam<Mpi> {
         if (const std::string absence = mpi().absence(); !absence.empty()) GTEST_SKIP() << absence;
     }
     static const Mpi& mpi() { return GetParam(); }
-
-    // Ranks of this program begin with MPI_Init_thread and weft_comm_from_mpi where they call
-    // weft_init.
-    static std::string started_by_mpi(const std::string& program) {
-        return "LD_PRELOAD=" + mpi().compiled("start_by_mpi.c", "libstart_by_mpi.so") +
-               " " WEFT_BUILD_DIR "/" + program;
-    }
 };
 
 inline std::string name_of_mpi(const testing::TestParamInfo<Mpi>& test) { return test.param.name; }

@@ -72,9 +72,14 @@ TEST_P(FromMpi, CommunicatorsAcrossJobsAreRefused) {
 TEST_P(FromMpi, IsPossibleAfterWeftInit) { expect("after_weft_init", 3); }
 TEST_P(FromMpi, RefusesBadArguments) { expect("refused", 1); }
 
+TEST_P(FromMpi, TheProgressThreadNeedsAnMpiForManyThreads) {
+    expect("one_thread", 2, "WEFT_TRANSPORT=mpi");
+    expect("one_thread", 2, "WEFT_TRANSPORT=mpi WEFT_ENGINE=thread");
+}
+
 TEST_P(FromMpi, AllCollectivesRun) {
-    expect_success(mpi().job(
-        4, "env " + started_by_mpi("tests/conformance/comms_program") + " thread all_collectives"));
+    expect_success(
+        mpi().job(4, "LD_PRELOAD=" + mpi().preloaded() + " " + comms + "thread all_collectives"));
 }
 
 }  // namespace

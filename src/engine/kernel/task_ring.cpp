@@ -367,6 +367,7 @@ void TaskRing::forget(RunLists& lists) {
 }
 
 int TaskRing::wait_fd(Sleeper sleeper) const {
+    if (!ring_.is_open()) return -1;
     return sleeper == Sleeper::thread ? thread_sleep_.get() : ring_.fd();
 }
 

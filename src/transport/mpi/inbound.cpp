@@ -1,0 +1,224 @@
+// Receiving: from the carrier's messages into the user's buffers, and what comes before its receive.
+#include <algorithm>
+#include <cstring>
+
+#include "transport/mpi/mpi.h"
+
+namespace weft {
+
+using mpi::Arrival;
+using mpi::Frame;
+using mpi::FrameKind;
+using mpi::Post;
+
+namespace {
+
+std::uint32_t context_of(std::uint64_t stream) { return StreamId::unpack(stream).context; }
+
+}  // namespace
+
+Posted MpiTransport::post_recv(const Lane& from, MutBytes data, Token token) {
+    Peer& peer = peer_of(from.peer);
+    mpi::Lane& lane = peer.receives.find(from.stream.packed());
+    if (!lane.arrivals.empty()) return meet_arrival(peer, lane, data, token);
+    if (peer.lost) return refuse(peer, lane.stream, token);
+    Post* post = posts_.take();
+    *post = {.stream = lane.stream,
+             .data = data.data(),
+             .bytes = data.size(),
+             .result = {.token = token}};
+    lane.posts.append(post);
+    if (lane.unmatched == nullptr) lane.unmatched = post;
+    return Posted::pending;
+}
+
+// The lane's next message is here, or announced.
+Posted MpiTransport::meet_arrival(Peer& peer, mpi::Lane& lane, MutBytes data, Token token) {
+    Arrival* arrival = lane.arrivals.take_first();
+    const bool is_here = !arrival->is_announced && arrival->bytes == data.size();
+    if (is_here && !data.empty()) std::memcpy(data.data(), arrival->data, data.size());
+    if (is_here && lane.posts.empty() && backlog_.empty()) {
+        release(peer, arrival);
+        return Posted::done;
+    }
+    Post* post = posts_.take();
+    *post = {.stream = lane.stream,
+             .data = data.data(),
+             .bytes = data.size(),
+             .result = {.token = token}};
+    lane.posts.append(post);
+    if (arrival->is_announced) {
+        begin(peer, lane, *post, arrival->bytes, arrival->ticket);
+    } else {
+        finish(peer, lane, *post, is_here ? WEFT_OK : WEFT_BROKEN_MESSAGE, arrival->bytes);
+    }
+    release(peer, arrival);
+    return Posted::pending;
+}
+
+// The lane's first post whose message has not come: now it has.
+Post& MpiTransport::match(mpi::Lane& lane) {
+    Post& post = *lane.unmatched;
+    lane.unmatched = post.next;
+    return post;
+}
+
+// An announced message meets its receive.
+void MpiTransport::begin(Peer& peer, mpi::Lane& lane, Post& post, std::uint64_t bytes,
+                         std::uint64_t ticket) {
+    if (peer.lost) {
+        finish(peer, lane, post, peer.loss);
+    } else if (bytes != post.bytes) {
+        finish(peer, lane, post, WEFT_BROKEN_MESSAGE, bytes);
+        drop(peer, ticket);
+    } else {
+        post.ticket = ++peer.tickets;
+        peer.incoming.push_back(&post);
+        send_frame(peer, {.kind = FrameKind::go, .ticket = ticket, .place = post.ticket}, {});
+    }
+}
+
+void MpiTransport::drop(Peer& peer, std::uint64_t ticket) {
+    send_frame(peer, {.kind = FrameKind::drop, .ticket = ticket}, {});
+}
+
+void MpiTransport::post_receive(std::size_t index) {
+    if (carrier_.receive(channel_, receive_bytes_.data() + index * large_bytes,
+                         static_cast<int>(large_bytes), request(receive_requests_, index)) != 0)
+        fail_all();
+}
+
+// Messages of one sender may be seen to end in another order than they were sent in.
+void MpiTransport::take_arrived() {
+    indices_.resize(std::max(sending_.size(), receives_));
+    int ended = 0;
+    if (carrier_.test_some(channel_, static_cast<int>(receives_), receive_requests_.data(), &ended,
+                           indices_.data()) != 0)
+        return fail_all();
+    if (ended == 0) return;
+    for (int i = 0; i < ended; ++i) {
+        arrived_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])] = true;
+    }
+    for (bool is_moving = true; is_moving;) {
+        is_moving = false;
+        for (std::size_t i = 0; i < receives_; ++i) {
+            if (!arrived_[i]) continue;
+            const std::byte* bytes = receive_bytes_.data() + i * large_bytes;
+            Frame frame;
+            std::memcpy(&frame, bytes, sizeof frame);
+            if (!is_good(frame)) return fail_all();
+            Peer& peer = peer_of(frame.from);
+            if (frame.sequence != peer.next_taken) continue;
+            ++peer.next_taken;
+            if (!peer.lost) take_frame(frame, {bytes + sizeof frame, frame.payload});
+            arrived_[i] = false;
+            is_moving = true;
+            post_receive(i);
+        }
+    }
+}
+
+bool MpiTransport::is_good(const Frame& frame) const {
+    return frame.from >= 0 && frame.from < carrier_.ranks && frame.from != carrier_.rank &&
+           frame.payload <= mpi::payload_max;
+}
+
+void MpiTransport::take_frame(const Frame& frame, Bytes payload) {
+    Peer& peer = peer_of(frame.from);
+    switch (frame.kind) {
+        case FrameKind::whole: return take_whole(peer, frame, payload);
+        case FrameKind::announce: return take_announcement(peer, frame);
+        case FrameKind::go: return take_go(peer, frame);
+        case FrameKind::drop: return take_drop(peer, frame);
+        case FrameKind::part: return take_part(peer, frame, payload);
+        case FrameKind::credit: peer.credit_used -= std::min(peer.credit_used, frame.bytes); return;
+    }
+    lose(peer);
+}
+
+void MpiTransport::take_whole(Peer& peer, const Frame& frame, Bytes payload) {
+    const bool is_wanted = contexts_.wants(context_of(frame.stream));
+    mpi::Lane* lane =
+        is_wanted ? &peer.receives.find(frame.stream) : peer.receives.find_existing(frame.stream);
+    const std::uint64_t credit = context_of(frame.stream) == 0 ? 0 : credit_of(payload.size());
+    if (lane != nullptr && lane->unmatched != nullptr) {
+        Post& post = match(*lane);
+        const bool fits = post.bytes == payload.size();
+        if (fits && !payload.empty()) std::memcpy(post.data, payload.data(), payload.size());
+        finish(peer, *lane, post, fits ? WEFT_OK : WEFT_BROKEN_MESSAGE, payload.size());
+    } else if (is_wanted) {
+        Arrival* arrival = arrivals_.take();
+        *arrival = {.bytes = payload.size(), .credit = credit};
+        if (!payload.empty()) {
+            arrival->data = blocks_.take(payload.size());
+            std::memcpy(arrival->data, payload.data(), payload.size());
+        }
+        lane->arrivals.append(arrival);
+        return;
+    }
+    pay_credit(peer, credit);
+}
+
+void MpiTransport::take_announcement(Peer& peer, const Frame& frame) {
+    const bool is_wanted = contexts_.wants(context_of(frame.stream));
+    mpi::Lane* lane =
+        is_wanted ? &peer.receives.find(frame.stream) : peer.receives.find_existing(frame.stream);
+    if (lane != nullptr && lane->unmatched != nullptr) {
+        begin(peer, *lane, match(*lane), frame.bytes, frame.ticket);
+    } else if (is_wanted) {
+        Arrival* arrival = arrivals_.take();
+        *arrival = {.bytes = frame.bytes, .ticket = frame.ticket, .is_announced = true};
+        lane->arrivals.append(arrival);
+    } else {
+        drop(peer, frame.ticket);  // its sender must not wait for ever
+    }
+}
+
+void MpiTransport::take_part(Peer& peer, const Frame& frame, Bytes payload) {
+    const auto place = std::ranges::find(peer.incoming, frame.place, &Post::ticket);
+    if (place == peer.incoming.end()) return;  // abandoned
+    Post& post = **place;
+    if (payload.size() > post.bytes - post.moved) return lose(peer);
+    if (!payload.empty()) std::memcpy(post.data + post.moved, payload.data(), payload.size());
+    post.moved += payload.size();
+    ++pieces_moved_;
+    if (post.moved < post.bytes) return;
+    peer.incoming.erase(place);
+    finish(peer, peer.receives.find(post.stream), post);
+}
+
+void MpiTransport::pay_credit(Peer& peer, std::uint64_t credit) {
+    peer.credit_owed += credit;
+    if (peer.credit_owed < credit_max_ / 4 || peer.lost) return;
+    send_frame(peer, {.kind = FrameKind::credit, .bytes = std::exchange(peer.credit_owed, 0)}, {});
+}
+
+void MpiTransport::release(Peer& peer, Arrival* arrival) {
+    if (arrival->data != nullptr) blocks_.give_back(arrival->data, arrival->bytes);
+    pay_credit(peer, arrival->credit);
+    arrivals_.give_back(arrival);
+}
+
+void MpiTransport::abandon_receives(Peer& peer, std::uint32_t context) {
+    std::erase_if(peer.incoming,
+                  [&](const Post* post) { return context_of(post->stream) == context; });
+    peer.receives.for_each([&](mpi::Lane& lane) {
+        if (context_of(lane.stream) != context) return;
+        lane.unmatched = nullptr;
+        while (!lane.posts.empty()) posts_.give_back(lane.posts.take_first());
+    });
+    drop_unwanted_arrivals(peer);
+}
+
+void MpiTransport::drop_unwanted_arrivals(Peer& peer) {
+    peer.receives.for_each([&](mpi::Lane& lane) {
+        if (contexts_.wants(context_of(lane.stream))) return;
+        while (!lane.arrivals.empty()) {
+            Arrival* arrival = lane.arrivals.take_first();
+            if (arrival->is_announced && !peer.lost) drop(peer, arrival->ticket);
+            release(peer, arrival);
+        }
+    });
+}
+
+}  // namespace weft

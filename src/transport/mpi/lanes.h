@@ -1,0 +1,67 @@
+// The lanes to and from one peer: posts in their order, and messages that came before their receives.
+//
+// Thread safety: none. Invariant: a receive lane has arrivals only when all its posts are matched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "transport/transport.h"
+
+namespace weft::mpi {
+
+// A send or receive that has not been told yet.
+struct Post {
+    Post* next = nullptr;
+    std::uint64_t stream = 0;
+    std::byte* data = nullptr;  // of a send: only read
+    std::uint64_t bytes = 0;
+    std::uint64_t moved = 0;
+    std::uint64_t ticket = 0;  // of a message that moves in parts: what this end calls it,
+    std::uint64_t place = 0;   // and the other end
+    Completion result{};
+    bool is_over = false;  // to be told when those before it have been
+};
+
+// A message that came before its receive.
+struct Arrival {
+    Arrival* next = nullptr;
+    std::byte* data = nullptr;
+    std::uint64_t bytes = 0;
+    std::uint64_t credit = 0;  // to be given back when it is taken
+    std::uint64_t ticket = 0;
+    bool is_announced = false;  // waits at its sender
+};
+
+// Objects in order, linked by themselves.
+template <class T>
+struct Chain {
+    T* first = nullptr;
+    T* last = nullptr;
+
+    bool empty() const { return first == nullptr; }
+    void append(T* object) {
+        object->next = nullptr;
+        (first == nullptr ? first : last->next) = object;
+        last = object;
+    }
+    T* take_first() {
+        T* object = first;
+        first = object->next;
+        return object;
+    }
+};
+
+struct Lane {
+    std::uint64_t stream = 0;
+    bool used = false;
+    Chain<Post> posts;
+    // Of receives only.
+    Post* unmatched = nullptr;  // the first whose message has not come
+    Chain<Arrival> arrivals;
+
+    bool idle() const { return posts.empty() && arrivals.empty(); }
+};
+
+}  // namespace weft::mpi

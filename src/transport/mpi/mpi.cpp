@@ -1,0 +1,171 @@
+// The transport as a whole: making it, polling, losing peers, forgetting contexts.
+#include "transport/mpi/mpi.h"
+
+#include <algorithm>
+
+namespace weft {
+
+using mpi::Post;
+
+Result<std::unique_ptr<MpiTransport>> MpiTransport::create(const weft_carrier& carrier,
+                                                           mpi::Settings settings) {
+    std::unique_ptr<MpiTransport> transport(new MpiTransport(carrier, settings));
+    if (Status status = transport->open(); !status.is_ok()) return status;
+    return transport;
+}
+
+MpiTransport::MpiTransport(const weft_carrier& carrier, mpi::Settings settings)
+    : carrier_(carrier), settings_(settings), peers_(static_cast<std::size_t>(carrier.ranks)) {
+    settings_.whole_below = std::min(settings_.whole_below, mpi::payload_max + 1);
+    for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+        peers_[rank].rank = static_cast<Rank>(rank);
+    }
+    // As over TCP: so much of all peers, but at least and at most so much of each.
+    constexpr std::uint64_t of_all = 64 << 20;
+    credit_max_ = std::clamp<std::uint64_t>(of_all / peers_.size(), 64 << 10, 1 << 20);
+}
+
+Status MpiTransport::open() {
+    const int error = carrier_.open(carrier_.context, &channel_);
+    carrier_.context = nullptr;  // was for this call
+    if (error != 0) {
+        return failure(WEFT_REFUSED_UNSUPPORTED, "the carrier's open failed with error %d", error);
+    }
+    // One for each message that may come while the last ones are looked at; more wait in the MPI.
+    receives_ = std::clamp<std::size_t>(2 * peers_.size(), 8, 64);
+    receive_bytes_.resize(receives_ * large_bytes);
+    receive_requests_.resize(receives_ * carrier_.request_bytes);
+    arrived_.resize(receives_);
+    for (std::size_t i = 0; i < receives_; ++i) post_receive(i);
+    return ok;
+}
+
+MpiTransport::~MpiTransport() {
+    if (channel_ == nullptr) return;
+    carrier_.close(channel_, static_cast<int>(receives_), receive_requests_.data());
+    // What the carrier still sends stays where it is: somebody ends without taking it.
+    for (Slot& slot : sending_) static_cast<void>(slot.bytes.release());
+}
+
+Usage MpiTransport::usage() const {
+    Usage usage;
+    usage.bytes = receive_bytes_.size() + slots_ * large_bytes + posts_.held_bytes() +
+                  arrivals_.held_bytes() + blocks_.held_bytes();
+    for (const Peer& peer : peers_) {
+        usage.bytes += sizeof peer + peer.sends.held_bytes() + peer.receives.held_bytes();
+    }
+    return usage;
+}
+
+std::size_t MpiTransport::poll(std::span<Completion> done) {
+    done_ = done;
+    told_ = 0;
+    while (told_ < done_.size() && !backlog_.empty()) {
+        done_[told_++] = backlog_.front().completion;
+        backlog_.pop();
+    }
+    take_back_slots();
+    take_arrived();
+    if (owing_ > 0) {
+        for (Peer& peer : peers_) {
+            if (peer.owes()) go_on(peer);
+        }
+    }
+    done_ = {};
+    return told_;
+}
+
+void MpiTransport::tell(const Completion& completion, std::uint64_t stream) {
+    if (told_ < done_.size())
+        done_[told_++] = completion;
+    else
+        backlog_.push({completion, stream});
+}
+
+// Completions come in the order of the posts.
+void MpiTransport::tell_finished(mpi::Lane& lane) {
+    while (!lane.posts.empty() && lane.posts.first->is_over) {
+        Post* post = lane.posts.take_first();
+        tell(post->result, post->stream);
+        posts_.give_back(post);
+    }
+}
+
+void MpiTransport::finish(Peer& peer, mpi::Lane& lane, Post& post, weft_status code,
+                          std::uint64_t sent_bytes) {
+    post.result.code = code;
+    post.result.peer = peer.rank;
+    if (code == WEFT_BROKEN_MESSAGE) {
+        post.result.sent_bytes = static_cast<std::int64_t>(sent_bytes);
+        post.result.expected_bytes = static_cast<std::int64_t>(post.bytes);
+    }
+    post.is_over = true;
+    tell_finished(lane);
+}
+
+// The carrier fails: it does not say for whom.
+void MpiTransport::fail_all() {
+    for (Peer& peer : peers_) {
+        if (peer.rank != carrier_.rank) lose(peer);
+    }
+}
+
+void MpiTransport::lose(Peer& peer) {
+    if (peer.lost) return;
+    peer.lost = true;
+    const bool owed = peer.owes();
+    peer.waiting.clear();
+    peer.announced.clear();
+    peer.granted.clear();
+    peer.incoming.clear();
+    note_owing(peer, owed);
+    for (LaneTable<mpi::Lane>* lanes : {&peer.sends, &peer.receives}) {
+        lanes->for_each([&](mpi::Lane& lane) {
+            lane.unmatched = nullptr;
+            for (Post* post = lane.posts.first; post != nullptr; post = post->next) {
+                if (post->is_over) continue;
+                post->result.code = peer.loss;
+                post->result.peer = peer.rank;
+                post->is_over = true;
+            }
+            tell_finished(lane);
+        });
+    }
+    tell({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
+}
+
+Posted MpiTransport::refuse(Peer& peer, std::uint64_t stream, Token token) {
+    tell({.token = token, .code = peer.loss, .peer = peer.rank}, stream);
+    return Posted::pending;
+}
+
+void MpiTransport::list_owed(std::vector<Rank>& peers) const {
+    for (const Peer& peer : peers_) {
+        if (peer.owes() || peer.slots > 0) peers.push_back(peer.rank);
+    }
+}
+
+void MpiTransport::abandon(std::uint32_t context) {
+    contexts_.remove(context);
+    backlog_.remove_if([&](const Told& told) {
+        return told.completion.token.run != nullptr &&
+               StreamId::unpack(told.stream).context == context;
+    });
+    for (Peer& peer : peers_) {
+        abandon_sends(peer, context);
+        abandon_receives(peer, context);
+    }
+}
+
+void MpiTransport::retire(std::uint32_t context) {
+    contexts_.remove(context);
+    for (Peer& peer : peers_) drop_unwanted_arrivals(peer);
+}
+
+void MpiTransport::keep_early(bool keep) {
+    contexts_.keep_early(keep);
+    if (keep) return;
+    for (Peer& peer : peers_) drop_unwanted_arrivals(peer);
+}
+
+}  // namespace weft

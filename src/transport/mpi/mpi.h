@@ -1,0 +1,147 @@
+// The transport over the messages of a carrier, which is an MPI: the one that works wherever that does.
+//
+// All lanes to a peer share the carrier's order between two processes. A small message is sent at once,
+// with a bound on what the receiver may have to put aside; a larger one is announced, and moves in parts
+// when its receive is posted. The carrier only ever has buffers of this transport, never a user's:
+// what it was given cannot be taken back from it, and an abandoned message must not touch its buffer.
+// The price is one copy on either side (docs/decisions/0005-mpi.md).
+//
+// It can only be polled, and where the carrier is for one thread, only by the program's.
+//
+// Thread safety: none; the progress engine's lock covers every call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/pool.h"
+#include "transport/contexts.h"
+#include "transport/mpi/frame.h"
+#include "transport/mpi/peer.h"
+#include "transport/mpi/settings.h"
+#include "transport/transport.h"
+#include "weft/carrier.h"
+
+namespace weft {
+
+class MpiTransport final : public Transport {
+  public:
+    // Collective over the carrier, whose ranks are those of the job.
+    static Result<std::unique_ptr<MpiTransport>> create(const weft_carrier& carrier,
+                                                        mpi::Settings settings);
+    ~MpiTransport() override;
+
+    const char* name() const override { return "mpi"; }
+    Usage usage() const override;
+    Abilities abilities() const override { return {.any_thread = carrier_.any_thread != 0}; }
+    Posted post_send(const Lane& lane, Bytes data, Token token) override;
+    Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
+    std::size_t poll(std::span<Completion> done) override;
+    std::uint64_t pieces_moved() const override { return pieces_moved_; }
+    bool has_work() const override { return !sending_.empty() || owing_ > 0 || !backlog_.empty(); }
+    void list_owed(std::vector<Rank>& peers) const override;
+    void abandon(std::uint32_t context) override;
+    void admit(std::uint32_t context) override { contexts_.admit(context); }
+    void retire(std::uint32_t context) override;
+    void keep_early(bool keep) override;
+
+  private:
+    using Peer = mpi::Peer;
+    using Post = mpi::Post;
+
+    struct Told {
+        Completion completion;
+        std::uint64_t stream;
+    };
+
+    // Bytes that the carrier sends from: a frame and what is behind it.
+    struct Slot {
+        std::unique_ptr<std::byte[]> bytes;
+        bool is_large = false;
+        Peer* peer = nullptr;
+    };
+    static constexpr std::size_t small_bytes = 512;
+    static constexpr std::size_t large_bytes = sizeof(mpi::Frame) + mpi::payload_max;
+    static constexpr std::uint32_t large_slots_max = 4;  // of each peer, at a time
+
+    MpiTransport(const weft_carrier& carrier, mpi::Settings settings);
+    Status open();
+
+    // mpi.cpp
+    Peer& peer_of(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
+    void* request(std::vector<std::byte>& requests, std::size_t index) const {
+        return requests.data() + index * carrier_.request_bytes;
+    }
+    void tell(const Completion& completion, std::uint64_t stream);
+    void tell_finished(mpi::Lane& lane);
+    // sent_bytes: of the message, for WEFT_BROKEN_MESSAGE.
+    void finish(Peer& peer, mpi::Lane& lane, Post& post, weft_status code = WEFT_OK,
+                std::uint64_t sent_bytes = 0);
+    void fail_all();
+    void lose(Peer& peer);
+    Posted refuse(Peer& peer, std::uint64_t stream, Token token);
+
+    // outbound.cpp
+    // What a whole message may cost its receiver, until its receive is posted.
+    static std::uint64_t credit_of(std::uint64_t bytes) { return bytes + 64; }
+    bool goes_whole(const Peer& peer, const Post& post) const;
+    bool send_frame(Peer& peer, mpi::Frame frame, Bytes payload);
+    bool has_slot(const Peer& peer, std::size_t payload) const;
+    bool say(Peer& peer, Post& post);
+    void go_on(Peer& peer);
+    void note_owing(Peer& peer, bool owed_before);
+    void take_back_slots();
+    void take_go(Peer& peer, const mpi::Frame& frame);
+    void take_drop(Peer& peer, const mpi::Frame& frame);
+    void abandon_sends(Peer& peer, std::uint32_t context);
+
+    // inbound.cpp
+    void post_receive(std::size_t index);
+    void take_arrived();
+    bool is_good(const mpi::Frame& frame) const;
+    void take_frame(const mpi::Frame& frame, Bytes payload);
+    void take_whole(Peer& peer, const mpi::Frame& frame, Bytes payload);
+    void take_announcement(Peer& peer, const mpi::Frame& frame);
+    void take_part(Peer& peer, const mpi::Frame& frame, Bytes payload);
+    Posted meet_arrival(Peer& peer, mpi::Lane& lane, MutBytes data, Token token);
+    Post& match(mpi::Lane& lane);
+    void begin(Peer& peer, mpi::Lane& lane, Post& post, std::uint64_t bytes, std::uint64_t ticket);
+    void pay_credit(Peer& peer, std::uint64_t credit);
+    void drop(Peer& peer, std::uint64_t ticket);
+    void release(Peer& peer, mpi::Arrival* arrival);
+    void abandon_receives(Peer& peer, std::uint32_t context);
+    void drop_unwanted_arrivals(Peer& peer);
+
+    weft_carrier carrier_;
+    mpi::Settings settings_;
+    void* channel_ = nullptr;
+    std::vector<Peer> peers_;
+    std::uint64_t credit_max_;
+
+    std::span<Completion> done_;  // of the poll() that runs, else empty
+    std::size_t told_ = 0;        // entries of done_ that are filled
+    Fifo<Told> backlog_;          // completions there was no room for
+    std::vector<int> indices_;    // of requests that have ended
+
+    std::vector<Slot> sending_;  // with requests of the same index
+    std::vector<std::byte> send_requests_;
+    std::vector<Slot> free_small_;
+    std::vector<Slot> free_large_;
+    std::size_t slots_ = 0;  // all there are
+
+    std::size_t receives_ = 0;
+    std::vector<std::byte> receive_bytes_;
+    std::vector<std::byte> receive_requests_;
+    std::vector<bool> arrived_;  // and not taken: an earlier frame of its sender is missing
+
+    int owing_ = 0;  // peers that something is to be sent to
+    std::uint64_t pieces_moved_ = 0;
+    Pool<Post> posts_;
+    Pool<mpi::Arrival> arrivals_;
+    BlockPool blocks_;
+    Contexts contexts_;
+};
+
+}  // namespace weft

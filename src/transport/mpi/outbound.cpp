@@ -1,0 +1,209 @@
+// Sending: from the user's buffers into slots, and those to the carrier.
+#include <algorithm>
+#include <cstring>
+
+#include "transport/mpi/mpi.h"
+
+namespace weft {
+
+using mpi::Frame;
+using mpi::FrameKind;
+using mpi::Post;
+
+namespace {
+
+std::uint32_t context_of(std::uint64_t stream) { return StreamId::unpack(stream).context; }
+
+// Takes the post with this ticket out; null: it is not there any more.
+Post* take(std::vector<Post*>& posts, std::uint64_t ticket) {
+    const auto place = std::ranges::find(posts, ticket, &Post::ticket);
+    if (place == posts.end()) return nullptr;
+    Post* post = *place;
+    posts.erase(place);
+    return post;
+}
+
+}  // namespace
+
+Posted MpiTransport::post_send(const Lane& to, Bytes data, Token token) {
+    Peer& peer = peer_of(to.peer);
+    if (peer.lost) return refuse(peer, to.stream.packed(), token);
+    Post post{.stream = to.stream.packed(),
+              .data = const_cast<std::byte*>(data.data()),
+              .bytes = data.size(),
+              .result = {.token = token}};
+    // Nothing before it, and gone when this returns.
+    if (peer.waiting.empty() && goes_whole(peer, post) && has_slot(peer, data.size())) {
+        mpi::Lane* lane = peer.sends.find_existing(post.stream);
+        if (lane == nullptr || lane->posts.empty()) {
+            if (say(peer, post)) return Posted::done;
+            return refuse(peer, to.stream.packed(), token);
+        }
+    }
+    Post* kept = posts_.take();
+    *kept = post;
+    peer.sends.find(post.stream).posts.append(kept);
+    const bool owed = peer.owes();
+    peer.waiting.push(kept);
+    note_owing(peer, owed);
+    go_on(peer);
+    return Posted::pending;
+}
+
+bool MpiTransport::goes_whole(const Peer& peer, const Post& post) const {
+    // News go at once: their receives are posted.
+    if (context_of(post.stream) == 0) return post.bytes <= mpi::payload_max;
+    return post.bytes < settings_.whole_below &&
+           peer.credit_used + credit_of(post.bytes) <= credit_max_;
+}
+
+// Small ones there are as many as are needed: credit bounds them.
+bool MpiTransport::has_slot(const Peer& peer, std::size_t payload) const {
+    return sizeof(Frame) + payload <= small_bytes || peer.large_slots < large_slots_max;
+}
+
+// REQUIRES: has_slot(). False: the peer is lost.
+bool MpiTransport::send_frame(Peer& peer, Frame frame, Bytes payload) {
+    if (peer.lost) return false;
+    const std::size_t bytes = sizeof frame + payload.size();
+    WEFT_ASSERT(bytes <= large_bytes);
+    const bool is_large = bytes > small_bytes;
+    std::vector<Slot>& free = is_large ? free_large_ : free_small_;
+    if (free.empty()) {
+        free.push_back(
+            {std::make_unique<std::byte[]>(is_large ? large_bytes : small_bytes), is_large});
+        ++slots_;
+    }
+    Slot slot = std::move(free.back());
+    free.pop_back();
+    slot.peer = &peer;
+    frame.from = carrier_.rank;
+    frame.sequence = peer.next_sent++;
+    frame.payload = static_cast<std::uint32_t>(payload.size());
+    std::memcpy(slot.bytes.get(), &frame, sizeof frame);
+    if (!payload.empty()) {
+        std::memcpy(slot.bytes.get() + sizeof frame, payload.data(), payload.size());
+    }
+    const std::byte* data = slot.bytes.get();
+    const std::size_t index = sending_.size();
+    sending_.push_back(std::move(slot));
+    send_requests_.resize(sending_.size() * carrier_.request_bytes);
+    peer.large_slots += is_large ? 1 : 0;
+    ++peer.slots;
+    if (carrier_.send(channel_, data, static_cast<int>(bytes), peer.rank,
+                      request(send_requests_, index)) == 0)
+        return true;
+    sending_.pop_back();
+    send_requests_.resize(sending_.size() * carrier_.request_bytes);
+    lose(peer);
+    return false;
+}
+
+// The slots of sends that have ended.
+void MpiTransport::take_back_slots() {
+    if (sending_.empty()) return;
+    indices_.resize(std::max(sending_.size(), receives_));
+    int ended = 0;
+    if (carrier_.test_some(channel_, static_cast<int>(sending_.size()), send_requests_.data(),
+                           &ended, indices_.data()) != 0)
+        return fail_all();
+    const std::span<int> all(indices_.data(), static_cast<std::size_t>(ended));
+    // From the last, so that what takes its place has not ended.
+    std::ranges::sort(all, std::greater<>());
+    for (const int at : all) {
+        const auto index = static_cast<std::size_t>(at);
+        Slot slot = std::move(sending_[index]);
+        slot.peer->large_slots -= slot.is_large ? 1 : 0;
+        --slot.peer->slots;
+        (slot.is_large ? free_large_ : free_small_).push_back(std::move(slot));
+        if (index + 1 < sending_.size()) {
+            sending_[index] = std::move(sending_.back());
+            std::memcpy(request(send_requests_, index),
+                        request(send_requests_, sending_.size() - 1), carrier_.request_bytes);
+        }
+        sending_.pop_back();
+    }
+    send_requests_.resize(sending_.size() * carrier_.request_bytes);
+}
+
+// The message itself, or its announcement. False: the peer is lost.
+// REQUIRES: has_slot() if it goes whole.
+bool MpiTransport::say(Peer& peer, Post& post) {
+    if (goes_whole(peer, post)) {
+        if (context_of(post.stream) != 0) peer.credit_used += credit_of(post.bytes);
+        return send_frame(peer,
+                          {.kind = FrameKind::whole, .stream = post.stream, .bytes = post.bytes},
+                          {post.data, post.bytes});
+    }
+    post.ticket = ++peer.tickets;
+    peer.announced.push_back(&post);
+    return send_frame(peer,
+                      {.kind = FrameKind::announce,
+                       .stream = post.stream,
+                       .bytes = post.bytes,
+                       .ticket = post.ticket},
+                      {});
+}
+
+// Says and sends what there are slots for.
+void MpiTransport::go_on(Peer& peer) {
+    const bool owed = peer.owes();
+    while (!peer.waiting.empty()) {
+        Post& post = *peer.waiting.front();
+        const bool is_whole = goes_whole(peer, post);
+        if (is_whole && !has_slot(peer, post.bytes)) break;
+        if (!say(peer, post)) return;
+        peer.waiting.pop();
+        if (is_whole) finish(peer, peer.sends.find(post.stream), post);
+    }
+    while (!peer.granted.empty() && peer.large_slots < large_slots_max) {
+        Post& post = *peer.granted.front();
+        const std::uint64_t bytes =
+            std::min<std::uint64_t>(post.bytes - post.moved, mpi::payload_max);
+        if (!send_frame(peer, {.kind = FrameKind::part, .place = post.place},
+                        {post.data + post.moved, bytes}))
+            return;
+        post.moved += bytes;
+        ++pieces_moved_;
+        peer.granted.pop();
+        if (post.moved < post.bytes)
+            peer.granted.push(&post);
+        else
+            finish(peer, peer.sends.find(post.stream), post);
+    }
+    note_owing(peer, owed);
+}
+
+void MpiTransport::note_owing(Peer& peer, bool owed_before) {
+    owing_ += static_cast<int>(peer.owes()) - static_cast<int>(owed_before);
+}
+
+void MpiTransport::take_go(Peer& peer, const Frame& frame) {
+    Post* post = take(peer.announced, frame.ticket);
+    if (post == nullptr) return;  // abandoned
+    post->place = frame.place;
+    const bool owed = peer.owes();
+    peer.granted.push(post);
+    note_owing(peer, owed);
+    go_on(peer);
+}
+
+void MpiTransport::take_drop(Peer& peer, const Frame& frame) {
+    Post* post = take(peer.announced, frame.ticket);
+    if (post != nullptr) finish(peer, peer.sends.find(post->stream), *post);
+}
+
+void MpiTransport::abandon_sends(Peer& peer, std::uint32_t context) {
+    const bool owed = peer.owes();
+    auto is_of_context = [&](const Post* post) { return context_of(post->stream) == context; };
+    peer.waiting.remove_if(is_of_context);
+    peer.granted.remove_if(is_of_context);
+    std::erase_if(peer.announced, is_of_context);
+    peer.sends.for_each([&](mpi::Lane& lane) {
+        if (context_of(lane.stream) != context) return;
+        while (!lane.posts.empty()) posts_.give_back(lane.posts.take_first());
+    });
+    note_owing(peer, owed);
+}
+
+}  // namespace weft

@@ -1,0 +1,102 @@
+// The mpi transport on real MPIs: what the conformance tests ask of every transport, all messages over
+// the MPI's. Ranks of one thread (engine manual) ask for MPI_THREAD_FUNNELED, others for MULTIPLE.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "algorithm/catalogue.h"
+#include "mpi/mpis.h"
+#include "select/select.h"
+#include "support/random/program.h"
+#include "support/random/settings.h"
+
+namespace weft::test {
+namespace {
+
+class OverMpi : public testing::TestWithParam<std::tuple<Mpi, const char*>> {
+  protected:
+    void SetUp() override {
+        if (const std::string absence = mpi().absence(); !absence.empty()) GTEST_SKIP() << absence;
+    }
+    static const Mpi& mpi() { return std::get<0>(GetParam()); }
+    static std::string engine() { return std::get<1>(GetParam()); }
+
+    static void expect(int ranks, const std::string& program, const std::string& settings = "") {
+        const std::string level = engine() == "manual" ? "funneled" : "multiple";
+        expect_success(mpi().job(
+            ranks,
+            "LD_PRELOAD=" + mpi().preloaded() + " " WEFT_BUILD_DIR "/tests/conformance/" + program,
+            "WEFT_TRANSPORT=mpi MPI_LEVEL=" + level + " " + settings));
+    }
+    // Outside of a run of all tests with 3 ranks only.
+    static std::vector<int> some_ranks() {
+        return runs_all() ? std::vector<int>{2, 3, 4} : std::vector<int>{3};
+    }
+    static void expect_comms(const std::string& name, const std::string& settings = "") {
+        for (int ranks : some_ranks()) {
+            expect(ranks, "comms_program " + engine() + " " + name, settings);
+        }
+    }
+};
+INSTANTIATE_TEST_SUITE_P(
+    On, OverMpi, testing::Combine(testing::ValuesIn(mpis()), testing::Values("manual", "thread")),
+    [](const auto& test) {
+        return std::string(std::get<0>(test.param).name) + "_" + std::get<1>(test.param);
+    });
+
+TEST_P(OverMpi, AllCollectivesOfAllCommunicatorsRun) {
+    for (int ranks : {2, 3, 4}) expect(ranks, "comms_program " + engine() + " all_collectives");
+}
+TEST_P(OverMpi, CommunicatorsAreMadeAndFreed) {
+    for (const char* name : {"splits", "frees", "interleaved", "ahead", "refused"}) {
+        expect_comms(name);
+    }
+}
+TEST_P(OverMpi, EitherProtocolCarriesAllCollectives) {
+    for (const char* bytes : {"0", "1G"}) {
+        expect_comms("all_collectives", std::string("WEFT_RENDEZVOUS=") + bytes);
+    }
+}
+
+// The k-th algorithm of every collective in one job, until all have been.
+TEST_P(OverMpi, AllAlgorithmsGiveTheirResults) {
+    for (int ranks : some_ranks()) {
+        std::size_t most = 1;
+        for (std::size_t k = 0; k < most; ++k) {
+            std::string settings;
+            for (const algorithm::Family& family : algorithm::catalogue()) {
+                std::vector<std::string> known;
+                for (const algorithm::Algorithm* one : family.algorithms) {
+                    algorithm::Size size;
+                    size.ranks = ranks;
+                    if (one->unmet_need(size).empty()) known.emplace_back(one->name);
+                }
+                ASSERT_FALSE(known.empty()) << family.name;
+                most = std::max(most, known.size());
+                settings += setting_of(family) + "=" + known[k % known.size()] + " ";
+            }
+            expect(ranks, "comms_program " + engine() + " all_collectives", settings);
+        }
+    }
+}
+
+TEST_P(OverMpi, RandomProgramsGiveWhatTheyMust) {
+    const int programs = runs_all() ? 12 : 1;
+    for (int ranks : {2, 3, 4}) {
+        for (int i = 0; i < programs; ++i) {
+            random::Case c;
+            c.transport = "mpi";
+            c.ranks = ranks;
+            c.seed = static_cast<std::uint64_t>(1 + i) * 16 + static_cast<std::uint64_t>(ranks);
+            c.operations = 120;
+            // Its own settings, but for the engine: the program changes that itself, where it may.
+            expect(ranks, "random_program '" + c.text() + "' 25",
+                   random::Settings::of(c).environment() + " WEFT_ENGINE=" + engine());
+        }
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
