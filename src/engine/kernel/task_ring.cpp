@@ -123,7 +123,7 @@ void TaskRing::begin(Lists& lists, const Stream& stream, const Binding& binding,
         std::ranges::fill(list->awaited, Token{});
     }
     for (const auto& list : run.lists) take_place(*list);
-    hand_over();
+    hand_over();  // all at once
 }
 
 void TaskRing::take_place(List& list) {
@@ -133,7 +133,7 @@ void TaskRing::take_place(List& list) {
     const auto messages = static_cast<std::uint32_t>(list.messages.size());
     const Posted posted =
         strands_of(list.peer)->hold(lane, list.tasks.sends, messages, list.hold, {this, list.id});
-    if (posted == Posted::done) granted(list.id);
+    if (posted == Posted::done) has_place(list);
 }
 
 Direction& TaskRing::direction_of(const List& list) {
@@ -145,21 +145,26 @@ Direction& TaskRing::direction_of(const List& list) {
     return direction;
 }
 
-void TaskRing::granted(std::uint32_t id) {
-    List& list = *lists_[id];
-    if (list.state != List::State::waiting) return;  // abandoned earlier in this batch
+void TaskRing::has_place(List& list) {
     set_state(list, List::State::granted);
     list.bind(list.home.binding, list.home.scratch, list.home.stream.packed());
     to_hand_over_.push(&list);
     ++unfinished_;
+}
+
+void TaskRing::granted(std::uint32_t id) {
+    List* list = lists_[id];
+    if (list == nullptr || list->state != List::State::waiting) return;  // abandoned in this batch
+    has_place(*list);
     if (may_own()) hand_over();
 }
 
 // What is under way of the run is called off when its group is abandoned, which follows.
 std::uint32_t TaskRing::broken(std::uint32_t id) {
-    List& list = *lists_[id];
-    if (list.state == List::State::waiting) set_state(list, List::State::idle);
-    return list.home.stream.context;
+    List* list = lists_[id];
+    if (list == nullptr) return 0;
+    if (list->state == List::State::waiting) set_state(*list, List::State::idle);
+    return list->home.stream.context;
 }
 
 bool TaskRing::may_own() const {

@@ -74,6 +74,7 @@ class TaskRing final : public Offload {
     Strands* strands_of(Rank peer) const { return strands_[static_cast<std::size_t>(peer)]; }
     Direction& direction_of(const List& list);
     void take_place(List& list);
+    void has_place(List& list);
     void hand_over(List& list);
     void reap();
     void on_told(List& list, Told told, int result);
