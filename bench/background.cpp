@@ -158,7 +158,7 @@ int run_rank(const BackgroundOptions& options, const Plan& plan) {
                     over.c_str());
         table.print(stdout);
     }
-    print_workers(job, engines);
+    print_offload(job, engines);
     leave_job();
     return 0;
 }

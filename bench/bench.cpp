@@ -55,7 +55,7 @@ void add_overlap_options(CLI::App& command, OverlapOptions& options) {
         ->capture_default_str();
     command
         .add_option("--engine", options.engines,
-                    "Progress engines: manual, thread, thread:poll, kernel, kernel:own")
+                    "Progress engines: manual, thread, thread:poll, kernel, kernel:own, auto")
         ->delimiter(',')
         ->capture_default_str();
     command.add_option("--sizes", options.sizes, "Bytes: a range as 8:4M, or a list as 8,512,16K")

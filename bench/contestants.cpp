@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "bench/threads.h"
+#include "c_api/guard.h"
 
 namespace weft::bench {
 namespace {
@@ -36,16 +37,21 @@ void look_for_workers() {
 
 }  // namespace
 
-void print_workers(const Job& job, std::span<const Contestant> chosen) {
+void print_offload(const Job& job, std::span<const Contestant> chosen) {
+    look_for_workers();
+    const std::string handed = c_api::current_process()->executor().offload_summary();
+    Sentence mine{};
+    std::snprintf(mine.data(), mine.size(), "%s; %d threads of io_uring (iou-wrk)",
+                  handed.empty() ? "no operation as task lists" : handed.c_str(), workers_seen);
+    const std::vector<Sentence> all = gather(job, std::vector<Sentence>{mine});
+    if (job.rank != 0) return;
     const bool is_of_interest =
         std::any_of(chosen.begin(), chosen.end(), [](const Contestant& contestant) {
             return std::string_view(contestant.engine.name).starts_with("kernel");
         });
-    look_for_workers();
-    const double most = slowest(job, workers_seen);
-    if (job.rank != 0 || !is_of_interest) return;
-    std::printf("io_uring started %.0f worker threads (iou-wrk) in the rank with most of them.\n",
-                most);
+    for (std::size_t rank = 0; rank < all.size() && is_of_interest; ++rank) {
+        std::printf("rank %zu: %s\n", rank, all[rank].data());
+    }
 }
 
 void switch_engine(const Job& job, weft_engine engine) {

@@ -24,9 +24,10 @@ std::optional<Contestant> contestant(const Job& job, const Engine& engine);
 // All of `wanted` that there are. Fails when there is none.
 std::vector<Contestant> contestants(const Job& job, std::span<const Engine> wanted);
 
-// Rank 0 prints how many threads io_uring has started for itself beside the program (iou-wrk), if a
-// contestant uses it. Seen when engines were switched. Collective.
-void print_workers(const Job& job, std::span<const Contestant> chosen);
+// Where a contestant is a kernel engine, rank 0 prints of every rank which operations were handed to
+// the operating system and which not, and how many threads io_uring has started beside the program,
+// as seen when engines were switched. Collective.
+void print_offload(const Job& job, std::span<const Contestant> chosen);
 
 // Puts an engine in force when all ranks have left the operations before, so that none sees its
 // peers change engines within one. Collective.

@@ -147,7 +147,7 @@ int run_rank(const CpuOptions& options, const Plan& plan) {
             over.c_str(), description(options.testbed).c_str(), options.repetitions);
         table.print(stdout);
     }
-    print_workers(job, engines);
+    print_offload(job, engines);
     leave_job();
     return 0;
 }

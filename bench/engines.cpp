@@ -7,12 +7,9 @@ namespace weft::bench {
 namespace {
 
 constexpr std::array list = {
-    Engine{"manual", WEFT_ENGINE_MANUAL},
-    Engine{"thread", WEFT_ENGINE_THREAD},
-    Engine{"thread:poll", WEFT_ENGINE_THREAD_POLL},
-    // A library that lacks these refuses them, and they are left out.
-    Engine{"kernel", static_cast<weft_engine>(3)},
-    Engine{"kernel:own", static_cast<weft_engine>(4)},
+    Engine{"manual", WEFT_ENGINE_MANUAL},           Engine{"thread", WEFT_ENGINE_THREAD},
+    Engine{"thread:poll", WEFT_ENGINE_THREAD_POLL}, Engine{"kernel", WEFT_ENGINE_KERNEL},
+    Engine{"kernel:own", WEFT_ENGINE_KERNEL_OWN},   Engine{"auto", WEFT_ENGINE_AUTO},
 };
 
 }  // namespace

@@ -89,7 +89,7 @@ int run_rank(const LatencyOptions& options, const std::vector<Engine>& engines) 
             trips, header_bytes);
         table.print(stdout);
     }
-    print_workers(job, chosen);
+    print_offload(job, chosen);
     leave_job();
     return 0;
 }

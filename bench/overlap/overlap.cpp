@@ -110,7 +110,7 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
     }
     json.close();
     if (job.rank == 0) std::printf("\n%s\n", conclusion(all_cells, options).c_str());
-    print_workers(job, engines);
+    print_offload(job, engines);
     leave_job();
     return 0;
 }

@@ -95,7 +95,7 @@ int run_rank(const RelayOptions& options, const Plan& plan) {
     }
     std::vector<Contestant> chosen;
     for (const RelayContestant& one : engines) chosen.push_back(one.in);
-    print_workers(job, chosen);
+    print_offload(job, chosen);
     leave_job();
     return 0;
 }

@@ -367,6 +367,19 @@ TEST(BenchRelay, PrintsARowForEachEngine) {
     }
 }
 
+TEST(BenchRelay, HandsEveryRelayToTheOperatingSystem) {
+    if (!contains(run(WEFT_BUILD_DIR "/weft info").out, "\nio_uring      works")) {
+        GTEST_SKIP() << "io_uring cannot be used here";
+    }
+    if (!has_two_cores()) GTEST_SKIP() << "there is only one core";
+    const Finished job = run(bench +
+                             "relay --sizes 8,64K --engine thread,kernel,kernel:own "
+                             "--repetitions 2 --relays 3");
+    EXPECT_EQ(job.status, 0) << job.err;
+    EXPECT_TRUE(contains(job.out, " operations as task lists, 0 not; 0 threads of io_uring"));
+    EXPECT_EQ(count(squeezed(job.out), "\n64K kernel"), 2u) << job.out;
+}
+
 TEST(BenchRelay, RefusesWhatItDoesNotKnow) {
     const Finished engine = run(bench + "relay --engine thread:short");
     EXPECT_EQ(engine.status, 2);
