@@ -1,15 +1,105 @@
 #include "engine/kernel/ring.h"
 
+#include <signal.h>
 #include <sys/eventfd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/clock.h"
 #include "engine/kernel/run_lists.h"
 
 namespace weft::kernel {
+namespace {
+
+// In a thread that then ends: a ring's own end interrupts the threads that made or used it once more,
+// a little later. False: there can be no more threads.
+template <class Action>
+bool in_passing(Action action) {
+    // Signals belong to the program's threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool is_done = true;
+    try {
+        std::thread(action).join();
+    } catch (const std::system_error&) {
+        is_done = false;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return is_done;
+}
+
+std::string try_chains() {
+    const auto sentence = [](const char* what, int error) {
+        return std::string(what) + ": " + std::strerror(error);
+    };
+    io_uring uring{};
+    io_uring_params params{};
+    if (const int error = -io_uring_queue_init_params(8, &uring, &params); error != 0)
+        return sentence("io_uring cannot be set up", error);
+    struct Closer {
+        io_uring& uring;
+        ~Closer() { io_uring_queue_exit(&uring); }
+    } closer{uring};
+    if ((params.features & IORING_FEAT_CQE_SKIP) == 0)
+        return "the operating system's io_uring is too old (needs Linux 5.19)";
+    const Fd here(eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC));
+    const Fd there(eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC));
+    if (!here || !there) return sentence("no descriptor for an eventfd", errno);
+
+    // A chain that waits for a token and passes it on; and one that is called off.
+    std::uint64_t token = 1;
+    std::uint64_t taken[2] = {};
+    for (std::uint64_t chain = 0; chain < 2; ++chain) {
+        io_uring_sqe* sqe = io_uring_get_sqe(&uring);
+        io_uring_prep_read(sqe, here.get(), &taken[chain], sizeof token, 0);
+        sqe->flags = IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS;
+        io_uring_sqe_set_data64(sqe, chain);
+        sqe = io_uring_get_sqe(&uring);
+        io_uring_prep_write(sqe, there.get(), &token, sizeof token, 0);
+        sqe->flags = IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS;
+        io_uring_sqe_set_data64(sqe, chain);
+        sqe = io_uring_get_sqe(&uring);
+        io_uring_prep_nop(sqe);
+        io_uring_sqe_set_data64(sqe, chain);
+    }
+    int submitted = io_uring_submit(&uring);
+    if (submitted != 6)
+        return sentence("io_uring takes no chain", submitted < 0 ? -submitted : EIO);
+    const auto outcome = [&]() -> int {
+        __kernel_timespec second{1, 0};
+        io_uring_cqe* cqe = nullptr;
+        if (const int error = io_uring_wait_cqe_timeout(&uring, &cqe, &second); error != 0)
+            return error;
+        const int result = cqe->res;
+        io_uring_cqe_seen(&uring, cqe);
+        return result;
+    };
+    if (write(here.get(), &token, sizeof token) != sizeof token)
+        return sentence("an eventfd cannot be written", errno);
+    if (const int result = outcome(); result != 0)
+        return sentence("a chain of io_uring does not run", -result);
+    std::uint64_t passed = 0;
+    if (read(there.get(), &passed, sizeof passed) != sizeof passed)
+        return "a chain of io_uring does not run in order";
+    io_uring_sqe* sqe = io_uring_get_sqe(&uring);
+    const std::uint64_t left = taken[0] != 0 ? 1 : 0;
+    io_uring_prep_cancel64(sqe, left, IORING_ASYNC_CANCEL_ALL);
+    io_uring_sqe_set_data64(sqe, 2);
+    (void)io_uring_submit(&uring);
+    const int first = outcome();
+    const int second = outcome();
+    if (first != -ECANCELED && second != -ECANCELED)
+        return "io_uring cannot call a chain off (needs Linux 5.19)";
+    return {};
+}
+
+}  // namespace
 
 Ring::~Ring() { close(); }
 
@@ -19,7 +109,9 @@ void Ring::close() {
 
 Status Ring::open(unsigned depth) {
     io_uring_params params{};
-    const int error = -io_uring_queue_init_params(depth, &ring_, &params);
+    int error = 0;
+    if (!in_passing([&] { error = -io_uring_queue_init_params(depth, &ring_, &params); }))
+        return failure(WEFT_REFUSED_MEMORY, "no thread to set io_uring up in");
     if (error != 0)
         return failure(WEFT_REFUSED_UNSUPPORTED, "io_uring_setup: %s", std::strerror(error));
     is_open_ = true;
@@ -124,68 +216,9 @@ bool Ring::is_empty() {
 }
 
 std::string why_not() {
-    const auto sentence = [](const char* what, int error) {
-        return std::string(what) + ": " + std::strerror(error);
-    };
-    io_uring uring{};
-    io_uring_params params{};
-    if (const int error = -io_uring_queue_init_params(8, &uring, &params); error != 0)
-        return sentence("io_uring cannot be set up", error);
-    struct Closer {
-        io_uring& uring;
-        ~Closer() { io_uring_queue_exit(&uring); }
-    } closer{uring};
-    if ((params.features & IORING_FEAT_CQE_SKIP) == 0)
-        return "the operating system's io_uring is too old (needs Linux 5.19)";
-    const Fd here(eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC));
-    const Fd there(eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC));
-    if (!here || !there) return sentence("no descriptor for an eventfd", errno);
-
-    // A chain that waits for a token and passes it on; and one that is called off.
-    std::uint64_t token = 1;
-    std::uint64_t taken[2] = {};
-    for (std::uint64_t chain = 0; chain < 2; ++chain) {
-        io_uring_sqe* sqe = io_uring_get_sqe(&uring);
-        io_uring_prep_read(sqe, here.get(), &taken[chain], sizeof token, 0);
-        sqe->flags = IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS;
-        io_uring_sqe_set_data64(sqe, chain);
-        sqe = io_uring_get_sqe(&uring);
-        io_uring_prep_write(sqe, there.get(), &token, sizeof token, 0);
-        sqe->flags = IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS;
-        io_uring_sqe_set_data64(sqe, chain);
-        sqe = io_uring_get_sqe(&uring);
-        io_uring_prep_nop(sqe);
-        io_uring_sqe_set_data64(sqe, chain);
-    }
-    int submitted = io_uring_submit(&uring);
-    if (submitted != 6)
-        return sentence("io_uring takes no chain", submitted < 0 ? -submitted : EIO);
-    const auto outcome = [&]() -> int {
-        __kernel_timespec second{1, 0};
-        io_uring_cqe* cqe = nullptr;
-        if (const int error = io_uring_wait_cqe_timeout(&uring, &cqe, &second); error != 0)
-            return error;
-        const int result = cqe->res;
-        io_uring_cqe_seen(&uring, cqe);
-        return result;
-    };
-    if (write(here.get(), &token, sizeof token) != sizeof token)
-        return sentence("an eventfd cannot be written", errno);
-    if (const int result = outcome(); result != 0)
-        return sentence("a chain of io_uring does not run", -result);
-    std::uint64_t passed = 0;
-    if (read(there.get(), &passed, sizeof passed) != sizeof passed)
-        return "a chain of io_uring does not run in order";
-    io_uring_sqe* sqe = io_uring_get_sqe(&uring);
-    const std::uint64_t left = taken[0] != 0 ? 1 : 0;
-    io_uring_prep_cancel64(sqe, left, IORING_ASYNC_CANCEL_ALL);
-    io_uring_sqe_set_data64(sqe, 2);
-    (void)io_uring_submit(&uring);
-    const int first = outcome();
-    const int second = outcome();
-    if (first != -ECANCELED && second != -ECANCELED)
-        return "io_uring cannot call a chain off (needs Linux 5.19)";
-    return {};
+    std::string why;
+    if (!in_passing([&] { why = try_chains(); })) return "no thread to try io_uring in";
+    return why;
 }
 
 }  // namespace weft::kernel
