@@ -138,8 +138,9 @@ class Strand : public testing::Test {
     void list_sends(const Mine& list, std::uint16_t number, Bytes data,
                     std::uint32_t of = context) {
         const Frame::Header header = header_of(list.hold, number, data.size(), of).encoded();
-        std::vector<std::byte> bytes(header.begin(), header.end());
-        bytes.insert(bytes.end(), data.begin(), data.end());
+        std::vector<std::byte> bytes(header.size() + data.size());
+        std::ranges::copy(header, bytes.begin());
+        std::ranges::copy(data, bytes.begin() + header.size());
         std::size_t sent = 0;
         EXPECT_TRUE(until([&] {
             const ssize_t n = ::send(list.hold.socket, bytes.data() + sent, bytes.size() - sent,

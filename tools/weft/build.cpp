@@ -25,9 +25,9 @@ Build this_build() {
 
 std::span<const char* const> transports() {
 #if WEFT_HAS_TCP
-    static constexpr const char* names[] = {"auto", "shm", "tcp"};
+    static constexpr const char* names[] = {"auto", "shm", "tcp", "mpi"};
 #else
-    static constexpr const char* names[] = {"auto", "shm"};
+    static constexpr const char* names[] = {"auto", "shm", "mpi"};
 #endif
     return names;
 }
