@@ -88,8 +88,16 @@ bool Executor::may_begin_as_lists(Run& run) {
     const bool is_clear = std::ranges::all_of(run.lists_->tasks.lists, [&](const TaskList& list) {
         return run.stream_->last_on_lane(list.peer, list.sends).run == nullptr;
     });
-    ++(is_clear ? begun_as_lists_ : fallbacks_.behind_others);
-    return is_clear;
+    if (!is_clear) {
+        ++fallbacks_.behind_others;
+        return false;
+    }
+    if (!offload_->reserve(run.lists_->tasks, *run.stream_)) {
+        ++fallbacks_.without_descriptors;
+        return false;
+    }
+    ++begun_as_lists_;
+    return true;
 }
 
 std::string Executor::offload_summary() const {

@@ -38,7 +38,10 @@ class Offload : public CompletionSource {
     // Whether every list of `tasks` has a connection of its own on this stream.
     virtual bool carries(const Tasks& tasks, const Stream& stream) const = 0;
 
-    // REQUIRES: carries(); the lists are not under way; the calling thread may own them.
+    // Sees to it, once, that they can run there. False: there are no descriptors left.
+    virtual bool reserve(const Tasks& tasks, const Stream& stream) = 0;
+
+    // REQUIRES: carries(); reserve(); the lists are not under way; the calling thread may own them.
     virtual void begin(Lists& lists, const Stream& stream, const Binding& binding,
                        std::byte* scratch) = 0;
 

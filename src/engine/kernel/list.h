@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/fifo.h"
 #include "run/run.h"
 #include "schedule/tasks.h"
 #include "transport/strand.h"
@@ -49,16 +50,25 @@ struct Message {
     std::uint64_t bytes = 0;
 };
 
-// How lists of one direction of a lent connection follow one another: each that ends gives a token,
-// and each but the first takes one before it begins.
+class RunLists;
+struct List;
+
+// How chains of one direction of a lent connection follow one another: each gives a token of its own
+// when it ends, which the next one takes before it begins. (Of several that wait for one semaphore the
+// operating system wakes any.)
 struct Direction {
-    Fd token;
-    bool was_used = false;
+    static constexpr std::uint32_t nothing = ~std::uint32_t{0};
+
+    Fifo<List*> lists;                  // that have entries to be handed over, by their places
+    std::vector<Fd> tokens;             // two at least
+    std::vector<std::uint32_t> unused;  // of them
+    std::uint32_t last = nothing;       // what the chain gives that was handed over last
 };
 
-class RunLists;
-
 struct List {
+    // Of chains under way; with two, the next one begins without anybody's help when one ends.
+    static constexpr std::uint32_t batches_max = 2;
+
     enum class State : std::uint8_t {
         idle,
         waiting,  // for its place on the connection
@@ -83,10 +93,12 @@ struct List {
     Direction* direction = nullptr;
     Rank peer = -1;                 // rank of the job
     std::uint32_t handed_over = 0;  // entries
-    std::uint32_t batches = 0;      // of them under way
-    std::uint32_t checked = 0;      // messages whose header has been found right
-    std::uint32_t reached = 0;      // reports
-    std::vector<Token> awaited;     // by report; run == null: not asked for
+    std::uint32_t batches = 0;      // chains of them under way
+    std::uint32_t batches_ended = 0;
+    std::uint32_t taken[batches_max] = {};  // tokens of the direction, by chain
+    std::uint32_t checked = 0;              // messages whose header has been found right
+    std::uint32_t reached = 0;              // reports
+    std::vector<Token> awaited;             // by report; run == null: not asked for
 
     bool is_busy() const {
         return state == State::waiting || state == State::granted || state == State::going;

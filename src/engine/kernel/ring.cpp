@@ -135,12 +135,12 @@ void Ring::finish(io_uring_sqe* sqe, const List& list, Told told, bool is_last) 
     sqe->flags = static_cast<std::uint8_t>(flags);
 }
 
-void Ring::add(List& list, std::uint32_t from, std::uint32_t to, bool takes) {
+void Ring::add(List& list, std::uint32_t from, std::uint32_t to, int takes, int gives) {
     if (io_uring_sq_space_left(&ring_) < to - from + 2) submit();
     const int socket = list.hold.socket;
-    if (takes) {
+    if (takes >= 0) {
         io_uring_sqe* sqe = next();
-        io_uring_prep_read(sqe, list.direction->token.get(), &taken_, token_bytes, 0);
+        io_uring_prep_read(sqe, takes, &taken_, token_bytes, 0);
         finish(sqe, list, Told::failure, false);
     }
     for (std::uint32_t i = from; i < to; ++i) {
@@ -181,7 +181,7 @@ void Ring::add(List& list, std::uint32_t from, std::uint32_t to, bool takes) {
         finish(sqe, list, told, false);
     }
     io_uring_sqe* sqe = next();
-    io_uring_prep_write(sqe, list.direction->token.get(), &one_, token_bytes, 0);
+    io_uring_prep_write(sqe, gives, &one_, token_bytes, 0);
     finish(sqe, list, Told::end, true);
 }
 

@@ -42,9 +42,9 @@ class Ring {
     unsigned depth() const { return depth_; }
     int fd() const { return ring_.ring_fd; }
 
-    // Adds entries [from, to) of the list as a chain: `takes` the token of its direction first, and
-    // gives it at the end.
-    void add(List& list, std::uint32_t from, std::uint32_t to, bool takes);
+    // Adds entries [from, to) of the list as a chain that first takes a token, if there is one to be
+    // taken (-1: none), and gives one at its end.
+    void add(List& list, std::uint32_t from, std::uint32_t to, int takes, int gives);
     // Asks for the end of all chains of the list.
     void add_cancel(const List& list);
     // Hands over what was added. The calling thread owns it from now on.

@@ -15,9 +15,7 @@
 namespace weft::kernel {
 namespace {
 
-// Of a list under way; with two, the next one begins without anybody's help when one ends.
-constexpr std::uint32_t batches_max = 2;
-// What a chain has besides: it takes and gives the token of its direction.
+// What a chain has besides: it takes and gives a token of its direction.
 constexpr std::uint32_t token_entries = 2;
 // Calling chains off takes microseconds. Longer than this it cannot, and somebody must know.
 constexpr std::int64_t call_off_max_ns = 10'000'000'000;
@@ -25,6 +23,16 @@ constexpr std::int64_t call_off_max_ns = 10'000'000'000;
 // Not blocking, and counted: a token that is given wakes one who waits for it, without a thread of
 // the operating system's own.
 Fd semaphore() { return Fd(eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC)); }
+
+// False: there are no descriptors left.
+bool add_token(Direction& direction) {
+    Fd token = semaphore();
+    if (!token) return false;
+    direction.tokens.push_back(std::move(token));
+    direction.unused.reserve(direction.tokens.size());
+    direction.unused.push_back(static_cast<std::uint32_t>(direction.tokens.size() - 1));
+    return true;
+}
 
 }  // namespace
 
@@ -110,6 +118,16 @@ void TaskRing::set_state(List& list, List::State state) {
     receiving_ += list.is_receiving();
 }
 
+bool TaskRing::reserve(const Tasks& tasks, const Stream& stream) {
+    return std::ranges::all_of(tasks.lists, [&](const TaskList& list) {
+        Direction& direction = directions_[{stream.id(), stream.member(list.peer), list.sends}];
+        while (direction.tokens.size() < 2) {
+            if (!add_token(direction)) return false;
+        }
+        return true;
+    });
+}
+
 void TaskRing::begin(Lists& lists, const Stream& stream, const Binding& binding,
                      std::byte* scratch) {
     auto& run = static_cast<RunLists&>(lists);
@@ -119,7 +137,8 @@ void TaskRing::begin(Lists& lists, const Stream& stream, const Binding& binding,
     for (const auto& list : run.lists) {
         WEFT_ASSERT(!list->is_busy());
         list->peer = stream.member(list->tasks.peer);
-        list->handed_over = list->batches = list->checked = list->reached = 0;
+        list->handed_over = list->batches = list->batches_ended = 0;
+        list->checked = list->reached = 0;
         std::ranges::fill(list->awaited, Token{});
     }
     for (const auto& list : run.lists) take_place(*list);
@@ -127,22 +146,14 @@ void TaskRing::begin(Lists& lists, const Stream& stream, const Binding& binding,
 }
 
 void TaskRing::take_place(List& list) {
-    list.direction = &direction_of(list);
+    list.direction = &directions_.at({list.home.stream, list.peer, list.tasks.sends});
+    list.direction->lists.push(&list);
     set_state(list, List::State::waiting);
     const Lane lane(list.peer, list.home.stream);
     const auto messages = static_cast<std::uint32_t>(list.messages.size());
     const Posted posted =
         strands_of(list.peer)->hold(lane, list.tasks.sends, messages, list.hold, {this, list.id});
     if (posted == Posted::done) has_place(list);
-}
-
-Direction& TaskRing::direction_of(const List& list) {
-    Direction& direction = directions_[{list.home.stream, list.peer, list.tasks.sends}];
-    if (!direction.token) {
-        direction.token = semaphore();
-        WEFT_ASSERT(direction.token);
-    }
-    return direction;
 }
 
 void TaskRing::has_place(List& list) {
@@ -174,27 +185,40 @@ bool TaskRing::may_own() const {
 void TaskRing::hand_over() {
     bool any = false;
     while (!to_hand_over_.empty()) {
-        List& list = *to_hand_over_.front();
+        Direction& direction = *to_hand_over_.front()->direction;
         to_hand_over_.pop();
-        hand_over(list);
+        hand_over(direction);
         any = true;
     }
     if (any) ring_.submit();
 }
 
-void TaskRing::hand_over(List& list) {
-    if (list.state == List::State::granted) {
-        set_state(list, List::State::going);
-        if (list.is_receiving()) going_.push_back(&list);
-    }
-    const auto all = static_cast<std::uint32_t>(list.entries.size());
+// One list after the other, in the order of their places; a later one may have been granted its own
+// earlier, or be shorter.
+void TaskRing::hand_over(Direction& direction) {
     const std::uint32_t batch = ring_.depth() - token_entries;
-    while (list.batches < batches_max && list.handed_over < all) {
-        const std::uint32_t to = std::min(all, list.handed_over + batch);
-        ring_.add(list, list.handed_over, to, std::exchange(list.direction->was_used, true));
-        list.handed_over = to;
-        ++list.batches;
-        if (to == all) --unfinished_;
+    for (; !direction.lists.empty(); direction.lists.pop(), --unfinished_) {
+        List& list = *direction.lists.front();
+        if (list.state == List::State::granted) {
+            set_state(list, List::State::going);
+            if (list.is_receiving()) going_.push_back(&list);
+        }
+        if (list.state != List::State::going) return;
+        const auto all = static_cast<std::uint32_t>(list.entries.size());
+        while (list.handed_over < all) {
+            if (list.batches == List::batches_max) return;
+            // Without another token it goes on when a chain has ended.
+            if (direction.unused.empty() && !add_token(direction)) return;
+            const std::uint32_t gives = direction.unused.back();
+            direction.unused.pop_back();
+            const std::uint32_t takes = std::exchange(direction.last, gives);
+            const std::uint32_t to = std::min(all, list.handed_over + batch);
+            ring_.add(list, list.handed_over, to,
+                      takes == Direction::nothing ? -1 : direction.tokens[takes].get(),
+                      direction.tokens[gives].get());
+            list.taken[(list.batches_ended + list.batches++) % List::batches_max] = takes;
+            list.handed_over = to;
+        }
     }
 }
 
@@ -244,14 +268,15 @@ void TaskRing::on_told(List& list, Told told, int result) {
 // A chain has ended well.
 void TaskRing::end_batch(List& list) {
     --list.batches;
-    if (list.state != List::State::going) return;
-    if (list.handed_over < list.entries.size()) {
-        if (list.is_called_off) return;
-        to_hand_over_.push(&list);
+    if (list.state != List::State::going || list.is_called_off) return;
+    Direction& direction = *list.direction;
+    const std::uint32_t taken = list.taken[list.batches_ended++ % List::batches_max];
+    if (taken != Direction::nothing) direction.unused.push_back(taken);
+    if (!direction.lists.empty()) {
+        to_hand_over_.push(direction.lists.front());
         if (may_own()) hand_over();
-        return;
     }
-    if (list.batches > 0) return;
+    if (list.batches > 0 || list.handed_over < list.entries.size()) return;
     const auto messages = static_cast<std::uint32_t>(list.messages.size());
     if (!list.tasks.sends) {
         std::erase(going_, &list);
@@ -350,6 +375,8 @@ void TaskRing::call_off(Wanted wanted) {
         const bool is_due = list->state == List::State::granted ||
                             list->state == List::State::going || list->state == List::State::failed;
         unfinished_ -= is_due && list->handed_over < list->entries.size();
+        if (is_due || list->state == List::State::waiting)
+            list->direction->lists.remove_if([&](const List* other) { return other == list; });
         set_state(*list, List::State::idle);
     }
 }

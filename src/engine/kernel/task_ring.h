@@ -37,6 +37,7 @@ class TaskRing final : public Offload {
 
     Result<std::unique_ptr<Lists>> make(const Tasks& tasks) override;
     bool carries(const Tasks& tasks, const Stream& stream) const override;
+    bool reserve(const Tasks& tasks, const Stream& stream) override;
     void begin(Lists& lists, const Stream& stream, const Binding& binding,
                std::byte* scratch) override;
     Posted await(Lists& lists, std::uint32_t list, std::uint32_t report, Token token) override;
@@ -72,10 +73,9 @@ class TaskRing final : public Offload {
 
     Status open();
     Strands* strands_of(Rank peer) const { return strands_[static_cast<std::size_t>(peer)]; }
-    Direction& direction_of(const List& list);
     void take_place(List& list);
     void has_place(List& list);
-    void hand_over(List& list);
+    void hand_over(Direction& direction);
     void reap();
     void on_told(List& list, Told told, int result);
     void end_batch(List& list);
@@ -98,7 +98,7 @@ class TaskRing final : public Offload {
     std::vector<List*> lists_;  // by id; null: free
     std::vector<List*> going_;  // receiving ones, whose headers are looked at
     std::unordered_map<DirectionKey, Direction, DirectionHash> directions_;
-    Fifo<List*> to_hand_over_;
+    Fifo<List*> to_hand_over_;  // or what is before them in their directions
     struct ToldOf {
         Completion completion;
         std::uint32_t context;
