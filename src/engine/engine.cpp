@@ -367,6 +367,7 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     // go on to wake whom they are armed for.
     is_rung_ |= armed_ == sleeper && (woken > 1 || descriptors[0].revents == 0);
     if (descriptors[0].revents != 0) wake.clear();
+    if (sleeper == Sleeper::none) return;
     for (CompletionSource* source : sources_) source->acknowledge(sleeper);
 }
 
