@@ -55,9 +55,9 @@ TEST_P(Algorithms, GiveTheResultsOfTheirCollective) {
                 const std::vector<std::string> known = choices(family, ranks);
                 settings += " " + setting_of(family) + "=" + known[k % known.size()];
             }
-            expect_success(where().command(
-                {ranks, "tests/conformance/comms_program " + engine() + " all_collectives",
-                 settings}));
+            expect_success(
+                command({ranks, "tests/conformance/comms_program " + engine() + " all_collectives",
+                         settings}));
         }
     }
 }

@@ -12,7 +12,7 @@ class Comms : public Everywhere {
   protected:
     static void expect_program(int ranks, const std::string& program,
                                const std::string& settings = "") {
-        expect_success(where().command({ranks, "tests/conformance/" + program, settings}));
+        expect_success(command({ranks, "tests/conformance/" + program, settings}));
     }
     static void expect(const std::string& name, const std::string& settings = "") {
         for (int ranks : where().some_of({1, 2, 3, 4, 7})) {
@@ -44,10 +44,11 @@ TEST_P(Comms, CarryAllCollectivesWithEitherProtocol) {
 
 #if WEFT_HAS_TCP
 TEST(CommsOverTcp, NeedFewDescriptors) {
-    for (const char* engine : {"manual", "thread"}) {
-        expect_success("ulimit -n 256; " + surroundings("tcp").command(
-                                               {8, std::string("tests/conformance/comms_program ") +
-                                                       engine + " many"}));
+    for (const char* engine : {"manual", "thread", "kernel"}) {
+        expect_success("ulimit -n 256; " +
+                       surroundings("tcp").command(
+                           {8, std::string("tests/conformance/comms_program ") + engine + " many",
+                            absence_of(engine).empty() ? settings_of(engine) : ""}));
     }
 }
 #endif

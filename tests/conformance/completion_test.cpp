@@ -83,7 +83,8 @@ struct Mixture {
 
 class Complete : public EveryThreadJob {};
 INSTANTIATE_TEST_SUITE_P(Jobs, Complete,
-                         EveryThreadJob::with_engines(EngineKind::manual, EngineKind::thread),
+                         EveryThreadJob::with_engines({EngineKind::manual, EngineKind::thread,
+                                                       EngineKind::kernel}),
                          EveryThreadJob::name);
 
 TEST_P(Complete, NothingWhereNoneIsActive) {

@@ -13,7 +13,7 @@ class CppRanks : public Everywhere {
     static void expect(const std::string& name) {
         for (int ranks : where().some_of({2, 3, 4})) {
             expect_success(
-                where().command({ranks, "tests/conformance/cpp_program " + engine() + " " + name}));
+                command({ranks, "tests/conformance/cpp_program " + engine() + " " + name}));
         }
     }
 };

@@ -14,8 +14,9 @@ namespace {
 
 class Engines : public EveryThreadJob {};
 INSTANTIATE_TEST_SUITE_P(Jobs, Engines,
-                         EveryThreadJob::with_engines(EngineKind::manual, EngineKind::thread,
-                                                      EngineKind::thread_poll),
+                         EveryThreadJob::with_engines({EngineKind::manual, EngineKind::thread,
+                                                       EngineKind::thread_poll,
+                                                       EngineKind::kernel}),
                          EveryThreadJob::name);
 
 // Several threads of one rank start and wait, each for its own operations on the other's messages.
@@ -50,14 +51,20 @@ INSTANTIATE_TEST_SUITE_P(Over, ThreadJobs, testing::ValuesIn(ways_between_thread
                          [](const auto& over) { return name_of(over.param); });
 
 TEST_P(ThreadJobs, ChangeTheirEnginesWhileOperationsAreOutstanding) {
-    ThreadJob job(2, {.may_spin = false, .over = GetParam()});
+    ThreadJob job(2, {.may_spin = false,
+                      .over = GetParam(),
+                      .lends = GetParam() != Over::shm,
+                      .offers_all = true});
+    // (kernel:own belongs to the thread that made the job.)
+    constexpr EngineKind kinds[] = {EngineKind::manual, EngineKind::kernel, EngineKind::thread,
+                                    EngineKind::thread_poll, EngineKind::automatic};
     job.run([&](ThreadRank& rank) {
         std::uint64_t values[30];
         weft_request requests[30];
         for (std::size_t i = 0; i < 30; ++i) {
             values[i] = rank.rank() == 0 ? i : 0;
             ASSERT_EQ(rank.ibcast(&values[i], 1, WEFT_UINT64, 0, &requests[i]), WEFT_OK);
-            if (i % 3 == 0) rank.process().engine().set_kind(static_cast<EngineKind>(i / 3 % 3));
+            if (i % 3 == 0) rank.process().engine().set_kind(kinds[i / 3 % 5]);
         }
         for (std::size_t i = 0; i < 30; ++i) {
             ASSERT_EQ(rank.wait(&requests[i]), WEFT_OK);

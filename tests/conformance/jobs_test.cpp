@@ -12,10 +12,8 @@ namespace {
 class Jobs : public Everywhere {
   protected:
     static void expect(const std::string& program) {
-        expect_success(where().command({.ranks = 2,
-                                        .program = "tests/conformance/" + program,
-                                        .settings = "WEFT_ENGINE=" + engine(),
-                                        .options = "--timeout 90"}));
+        expect_success(command(
+            {.ranks = 2, .program = "tests/conformance/" + program, .options = "--timeout 90"}));
     }
 };
 INSTANTIATE_TEST_SUITE_P(Jobs, Jobs, Everywhere::all(), Everywhere::name_of);

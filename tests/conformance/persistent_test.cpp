@@ -119,7 +119,8 @@ weft_status wait_all(ThreadRank& rank, std::vector<weft_request>& requests) {
 
 class Persistent : public EveryThreadJob {};
 INSTANTIATE_TEST_SUITE_P(Jobs, Persistent,
-                         EveryThreadJob::with_engines(EngineKind::manual, EngineKind::thread),
+                         EveryThreadJob::with_engines({EngineKind::manual, EngineKind::thread,
+                                                       EngineKind::kernel}),
                          EveryThreadJob::name);
 
 TEST_P(Persistent, RerunEqualsTheFirstRun) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "support/surroundings.h"
 #include "tools/process.h"
 
 namespace weft::test {
@@ -22,16 +23,18 @@ std::string between_marks(const std::string& trace) {
 }
 
 class Quiet : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Engine, Quiet, testing::Values("manual", "thread"));
+INSTANTIATE_TEST_SUITE_P(Engine, Quiet, testing::Values("manual", "thread", "kernel"));
 
 TEST_P(Quiet, ProcessMakesNoSystemCallOverTcp) {
     if (!WEFT_HAS_TCP) GTEST_SKIP() << "this build has no tcp";
     if (run("strace -o /dev/null true").status != 0)
         GTEST_SKIP() << "strace is not installed, or may not trace here";
+    if (const std::string absence = absence_of(GetParam()); !absence.empty())
+        GTEST_SKIP() << absence;
     Folder folder;
     // (A sanitizer looks for leaks by means that do not work below a tracer.)
-    Process job("ASAN_OPTIONS=detect_leaks=0 WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_ENGINE=" +
-                std::string(GetParam()) +
+    Process job("ASAN_OPTIONS=detect_leaks=0 WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo " +
+                settings_of(GetParam()) +
                 " " WEFT_BUILD_DIR "/weft run --timeout 60 -n 2 sh -c 'exec strace -f -o " +
                 (folder / "trace.") +
                 "$WEFT_RANK " WEFT_BUILD_DIR "/tests/conformance/quiet_program'");

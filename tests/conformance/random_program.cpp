@@ -150,9 +150,11 @@ int main(int argc, char** argv) {
     if (weft_init() != WEFT_OK) return fail("weft_init", weft_last_detail());
     const Program program = generate(c);
     PublicCalls calls;
-    RankRun run(
-        calls, c, program,
-        {.algorithms_forced = has_forced_algorithm(), .may_poll = c.ranks <= 2, .plant = argc > 3});
+    RankRun run(calls, c, program,
+                {.algorithms_forced = has_forced_algorithm(),
+                 .may_poll = c.ranks <= 2,
+                 .may_own = true,
+                 .plant = argc > 3});
     {
         Watchdog watchdog({&run}, std::atoi(argv[2]), c.text());
         run.run();

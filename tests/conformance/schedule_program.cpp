@@ -510,12 +510,11 @@ void mismatch() {
 
 int main(int argc, char** argv) {
     EXPECT(argc == 3);
+    setenv("WEFT_ENGINE", argv[1], 1);
     EXPECT(weft_init() == WEFT_OK);
     world = weft_comm_world();
     EXPECT(weft_comm_rank(world, &rank) == WEFT_OK);
     EXPECT(weft_comm_size(world, &ranks) == WEFT_OK);
-    EXPECT(weft_set_engine(std::string_view(argv[1]) == "manual" ? WEFT_ENGINE_MANUAL
-                                                                 : WEFT_ENGINE_THREAD) == WEFT_OK);
     const std::string_view name = argv[2];
     if (name == "ring_shift") {
         ring_shift();

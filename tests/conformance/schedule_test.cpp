@@ -13,8 +13,8 @@ class OwnSchedule : public Everywhere {
     static void expect(const std::string& name, int ranks_min = 1) {
         for (int ranks : where().some_of({1, 2, 3, 4, 7})) {
             if (ranks < ranks_min) continue;
-            expect_success(where().command(
-                {ranks, "tests/conformance/schedule_program " + engine() + " " + name}));
+            expect_success(
+                command({ranks, "tests/conformance/schedule_program " + engine() + " " + name}));
         }
     }
 };

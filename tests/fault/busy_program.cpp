@@ -1,5 +1,5 @@
 // A rank computes for longer than WEFT_PEER_TIMEOUT while much is sent to it, without any call of the
-// library and with the manual engine: SECONDS. It is alive: everything must arrive.
+// library: SECONDS. It is alive: everything must arrive.
 #include <weft/weft.h>
 
 #include <algorithm>
@@ -14,7 +14,6 @@ using weft::test::now_s;
 
 int main(int argc, char** argv) {
     if (argc != 2) return 1;
-    setenv("WEFT_ENGINE", "manual", 1);
     if (weft_init() != WEFT_OK) return fail(-1, "weft_init");
     const weft_comm world = weft_comm_world();
     int rank = -1;

@@ -6,14 +6,12 @@
 namespace weft::test {
 namespace {
 
-class Busy : public testing::TestWithParam<Surroundings> {};
-INSTANTIATE_TEST_SUITE_P(Jobs, Busy, testing::ValuesIn(surroundings()),
-                         [](const auto& where) { return where.param.name; });
+class Busy : public Everywhere {};
+INSTANTIATE_TEST_SUITE_P(Jobs, Busy, testing::ValuesIn(driven_by({"manual", "kernel"})),
+                         Everywhere::name_of);
 
 TEST_P(Busy, RankIsNotTakenForDead) {
-    const Surroundings& where = GetParam();
-    if (!where.absence().empty()) GTEST_SKIP() << where.absence();
-    expect_success(where.command({2, "tests/fault/busy_program 2.5", "WEFT_PEER_TIMEOUT=1"}));
+    expect_success(command({2, "tests/fault/busy_program 2.5", "WEFT_PEER_TIMEOUT=1"}));
 }
 
 }  // namespace

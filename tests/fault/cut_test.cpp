@@ -10,15 +10,17 @@ namespace weft::test {
 namespace {
 
 class Cut : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Engine, Cut, testing::Values("manual", "thread"));
+INSTANTIATE_TEST_SUITE_P(Engine, Cut, testing::Values("manual", "thread", "kernel"));
 
 TEST_P(Cut, LinkIsToldOnBothSides) {
     const Surroundings& where = surroundings("mixed");
-    if (!where.absence().empty()) GTEST_SKIP() << where.absence();
+    for (const std::string& absence : {where.absence(), absence_of(GetParam())}) {
+        if (!absence.empty()) GTEST_SKIP() << absence;
+    }
     for (int ranks : where.some_of({2, 3, 4})) {
         expect_success(
             where.command({ranks, std::string("tests/fault/cut_program ") + GetParam() + " 12",
-                           "WEFT_PEER_TIMEOUT=2"}));
+                           "WEFT_PEER_TIMEOUT=2 " + settings_of(GetParam())}));
     }
 }
 

@@ -15,9 +15,8 @@ class Frozen : public Everywhere {
   protected:
     static void expect(const std::string& mode, std::initializer_list<int> ranks) {
         for (int n : ranks) {
-            expect_success(
-                where().command({n, "tests/fault/frozen_program " + mode + " " + engine(),
-                                 "WEFT_TIMEOUT=0.5 WEFT_PEER_TIMEOUT=2"}));
+            expect_success(command({n, "tests/fault/frozen_program " + mode + " " + engine(),
+                                    "WEFT_TIMEOUT=0.5 WEFT_PEER_TIMEOUT=2"}));
         }
     }
 };

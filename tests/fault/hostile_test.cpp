@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/prng.h"
+#include "support/surroundings.h"
 #include "tools/process.h"
 #if WEFT_HAS_TCP
 #include "transport/tcp/handshake.h"
@@ -109,16 +110,18 @@ class Stranger {
 };
 
 class Hostile : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Engine, Hostile, testing::Values("manual", "thread"));
+INSTANTIATE_TEST_SUITE_P(Engine, Hostile, testing::Values("manual", "thread", "kernel"));
 
 TEST_P(Hostile, ConnectionsChangeNothing) {
-    constexpr int connections = 5000;   // of each of the two engines' jobs
+    if (const std::string absence = absence_of(GetParam()); !absence.empty())
+        GTEST_SKIP() << absence;
+    constexpr int connections = 5000;   // of each engine's job
     constexpr int before_start = 1000;  // of these
     constexpr std::size_t at_once = 400;
     Folder folder;
     const std::string build = WEFT_BUILD_DIR;
-    Process job("WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_ENGINE=" + std::string(GetParam()) +
-                " " + build + "/weft run --timeout 100 -n " + std::to_string(ranks) + " " + build +
+    Process job("WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo " + settings_of(GetParam()) + " " + build +
+                "/weft run --timeout 100 -n " + std::to_string(ranks) + " " + build +
                 "/tests/fault/hostile_program " + (folder / ""));
     std::vector<int> ports;
     for (Rank rank = 0; rank < ranks; ++rank) {

@@ -21,7 +21,6 @@ int main(int argc, char** argv) {
     if (argc != 5) return fail(-1, "usage: kill VICTIM ENGINE SEED FILE");
     int victim = std::atoi(argv[1]);
     bool only_tests = std::strcmp(argv[2], "tests") == 0;  // engine manual, and never a wait
-    setenv("WEFT_ENGINE", only_tests ? "manual" : argv[2], 1);
     unsigned seed = static_cast<unsigned>(std::atoi(argv[3]));
     if (weft_init() != WEFT_OK) return fail(-1, "weft_init");
     weft_comm world = weft_comm_world();

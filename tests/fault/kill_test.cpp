@@ -12,15 +12,16 @@ namespace weft::test {
 namespace {
 
 // How the ranks wait: with either engine, or with calls of weft_test alone.
-class Killed : public testing::TestWithParam<std::tuple<Surroundings, const char*>> {};
+class Killed : public testing::TestWithParam<Driven> {};
 INSTANTIATE_TEST_SUITE_P(Jobs, Killed,
-                         testing::Combine(testing::ValuesIn(surroundings()),
-                                          testing::Values("manual", "thread", "tests")),
+                         testing::ValuesIn(driven_by({"manual", "thread", "tests", "kernel"})),
                          Everywhere::name_of);
 
 TEST_P(Killed, RankIsNamedByAllOthers) {
     const auto& [where, way] = GetParam();
-    if (!where.absence().empty()) GTEST_SKIP() << where.absence();
+    for (const std::string& absence : {where.absence(), absence_of(way)}) {
+        if (!absence.empty()) GTEST_SKIP() << absence;
+    }
     const std::string file = testing::TempDir() + "weft_killed_" + std::to_string(getpid());
     const int seeds = runs_all() ? 200 : where.usual_ranks == 0 ? 24 : 6;
     for (int seed = 0; seed < seeds; ++seed) {
@@ -30,6 +31,7 @@ TEST_P(Killed, RankIsNamedByAllOthers) {
             where.command({.ranks = ranks,
                            .program = "tests/fault/kill_program " + std::to_string(victim) + " " +
                                       way + " " + std::to_string(seed) + " " + file,
+                           .settings = settings_of(way == std::string("tests") ? "manual" : way),
                            .options = "--timeout 30"});
         Process job(command);
         job.finish();

@@ -15,10 +15,9 @@ TEST_P(Mismatch, IsToldToEveryRank) {
     for (int ranks : where().some_of({2, 3, 4, 5})) {
         for (const char* counts : {"2 3", "3 2", "10000 2", "2 10000", "100000 100001"}) {
             expect_success(
-                where().command({.ranks = ranks,
-                                 .program = std::string("tests/fault/mismatch_program ") + counts,
-                                 .settings = "WEFT_ENGINE=" + engine(),
-                                 .options = "--timeout 30"}));
+                command({.ranks = ranks,
+                         .program = std::string("tests/fault/mismatch_program ") + counts,
+                         .options = "--timeout 30"}));
         }
     }
 }

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "base/assert.h"
+#include "communicator/kernel_engine.h"
+#include "engine/engine.h"
 #include "tools/process.h"
 
 namespace weft::test {
@@ -17,12 +20,12 @@ const std::string sbin = "PATH=$PATH:/usr/sbin:/sbin ";
 
 const std::vector<Surroundings>& surroundings() {
     static const std::vector<Surroundings> table = {
-        {"shm", "WEFT_TRANSPORT=shm", false, 0},
+        {"shm", "WEFT_TRANSPORT=shm", false, 0, false},
 #if WEFT_HAS_TCP
-        {"tcp", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo", false, 3},
-        {"tcp_lent", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_LEND=1", false, 3},
-        {"tcp_ipv6", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=::1", false, 2},
-        {"mixed", "WEFT_TRANSPORT=auto", true, 4},
+        {"tcp", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo", false, 3, true},
+        {"tcp_lent", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_LEND=1", false, 3, false},
+        {"tcp_ipv6", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=::1", false, 2, false},
+        {"mixed", "WEFT_TRANSPORT=auto", true, 4, true},
 #endif
     };
     return table;
@@ -56,6 +59,29 @@ std::string Surroundings::absence() const {
     static const std::string nodes =
         absence_of_nodes(geteuid() == 0 ? "unshare " : "unshare --user --map-root-user ");
     return nodes;
+}
+
+std::vector<Driven> driven_by(std::initializer_list<const char*> engines) {
+    std::vector<Driven> all;
+    for (const Surroundings& where : surroundings()) {
+        for (const char* engine : engines) {
+            const std::optional<EngineKind> kind = engine_named(engine);
+            const bool is_kernel = kind && uses_kernel(*kind);
+            if (where.suits_kernel || !is_kernel) all.emplace_back(where, engine);
+        }
+    }
+    return all;
+}
+
+std::string settings_of(const std::string& engine) {
+    const std::optional<EngineKind> kind = engine_named(engine);
+    WEFT_ASSERT(kind);
+    return "WEFT_ENGINE=" + engine + (uses_kernel(*kind) ? " WEFT_OFFER_ALL=1" : "");
+}
+
+std::string absence_of(const std::string& engine) {
+    const std::optional<EngineKind> kind = engine_named(engine);
+    return kind && uses_kernel(*kind) ? kernel_engine_absence() : "";
 }
 
 bool runs_all() { return std::getenv("WEFT_TEST_ALL") != nullptr; }

@@ -20,6 +20,7 @@ struct Surroundings {
     const char* settings;  // of the environment
     bool has_nodes;        // two, emulated: shm within a node, tcp between them
     int usual_ranks;       // tried outside of a run of all tests; 0: all
+    bool suits_kernel;     // task lists are tried here too
 
     // Runs `program`, a path in the build with its arguments.
     struct Job {
@@ -46,6 +47,16 @@ const Surroundings& surroundings(const std::string& name);
 
 inline void PrintTo(const Surroundings& where, std::ostream* out) { *out << where.name; }
 
+// Each of the engines in all surroundings; the kernel engines where there are task lists.
+using Driven = std::tuple<Surroundings, const char*>;
+std::vector<Driven> driven_by(std::initializer_list<const char*> engines);
+
+// Of the environment, so that a job has this engine. A kernel engine is offered everything.
+std::string settings_of(const std::string& engine);
+
+// Why this machine cannot have it; empty: it can.
+std::string absence_of(const std::string& engine);
+
 // In a run of all tests what takes long is tried as well.
 bool runs_all();
 
@@ -56,23 +67,25 @@ void expect_success(const std::string& command);
 // weft. `unshare`: that program with its options, but --net.
 std::string absence_of_nodes(const std::string& unshare);
 
-// A suite of tests that hold in all surroundings and with both engines:
+// A suite of tests that hold in all surroundings and with every engine:
 //   INSTANTIATE_TEST_SUITE_P(Jobs, Suite, Everywhere::all(), Everywhere::name_of);
-class Everywhere : public testing::TestWithParam<std::tuple<Surroundings, const char*>> {
+class Everywhere : public testing::TestWithParam<Driven> {
   public:
-    static auto all() {
-        return testing::Combine(testing::ValuesIn(surroundings()),
-                                testing::Values("manual", "thread"));
-    }
+    static auto all() { return testing::ValuesIn(driven_by({"manual", "thread", "kernel"})); }
     static std::string name_of(const testing::TestParamInfo<ParamType>& test) {
         return std::string(std::get<0>(test.param).name) + "_" + std::get<1>(test.param);
     }
 
   protected:
     void SetUp() override {
-        if (const std::string absence = where().absence(); !absence.empty()) {
-            GTEST_SKIP() << absence;
+        for (const std::string& absence : {where().absence(), absence_of(engine())}) {
+            if (!absence.empty()) GTEST_SKIP() << absence;
         }
+    }
+    // Runs the program with the engine.
+    static std::string command(Surroundings::Job job) {
+        job.settings += " " + settings_of(engine());
+        return where().command(job);
     }
     static const Surroundings& where() { return std::get<0>(GetParam()); }
     static std::string engine() { return std::get<1>(GetParam()); }

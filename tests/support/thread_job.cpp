@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "communicator/kernel_engine.h"
 
 namespace weft::test {
 
@@ -132,11 +133,16 @@ ThreadJob::ThreadJob(Rank ranks, Options options) {
 #endif
         parts.selector = options.selector;
         parts.checks_calls = options.checks_calls;
-        if (options.lends && ranks > 1) {
-            parts.lending = {.streams_left = 16, .is_wanted = 1};
-            parts.world_lent = Strands::streams_max;
+        parts.engine = {
+            .kind = options.engine, .may_spin = options.may_spin, .offers_all = options.offers_all};
+#if WEFT_HAS_TCP
+        if (tcp && options.lends) {
+            parts.lending = {.streams_left = options.tcp.lent_max, .is_wanted = 1};
+            const std::vector<Lending> all(static_cast<std::size_t>(ranks), parts.lending);
+            parts.world_lent = agreed_streams(all);
+            parts.offload = make_offload(parts.routes, options.queue_depth);
         }
-        parts.engine = {.kind = options.engine, .may_spin = options.may_spin};
+#endif
         processes_.push_back(std::make_unique<Process>(std::move(parts)));
     }
     for (const auto& process : processes_) ranks_.emplace_back(*process);

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -75,6 +77,8 @@ class ThreadJob {
         bool lends = false;  // connections to streams
         shm::Settings settings = shm::Settings::defaults(4);
         Over over = Over::shm;
+        bool offers_all = false;  // as WEFT_OFFER_ALL
+        unsigned queue_depth = 1024;
 #if WEFT_HAS_TCP
         tcp::Settings tcp{.interfaces = "127.0.0.1"};
 #endif
@@ -106,22 +110,36 @@ class ThreadJob {
 // A suite of tests that hold over every way between threads and with some engines.
 class EveryThreadJob : public testing::TestWithParam<std::tuple<Over, EngineKind>> {
   public:
-    template <class... Engines>
-    static auto with_engines(Engines... engines) {
-        return testing::Combine(testing::ValuesIn(ways_between_threads()),
-                                testing::Values(engines...));
+    // (A kernel engine: where there are connections to be lent.)
+    static auto with_engines(std::initializer_list<EngineKind> engines) {
+        std::vector<ParamType> all;
+        for (Over over : ways_between_threads()) {
+            for (EngineKind engine : engines) {
+                if (over != Over::shm || !uses_kernel(engine)) all.emplace_back(over, engine);
+            }
+        }
+        return testing::ValuesIn(all);
     }
     static std::string name(const testing::TestParamInfo<ParamType>& test) {
         const auto [over, engine] = test.param;
-        return std::string(name_of(over)) + (engine == EngineKind::manual   ? "_manual"
-                                             : engine == EngineKind::thread ? "_thread"
-                                                                            : "_thread_poll");
+        std::string engine_text = engine_name(engine);
+        std::ranges::replace(engine_text, ':', '_');
+        return std::string(name_of(over)) + "_" + engine_text;
     }
 
   protected:
+    void SetUp() override {
+        const std::string absence = absence_of(engine_name(std::get<1>(GetParam())));
+        if (!absence.empty()) GTEST_SKIP() << absence;
+    }
+    // A kernel engine is offered everything.
     static ThreadJob::Options job_options(bool may_spin = true) {
         const auto [over, engine] = GetParam();
-        return {.engine = engine, .may_spin = may_spin, .over = over};
+        return {.engine = engine,
+                .may_spin = may_spin,
+                .over = over,
+                .lends = uses_kernel(engine),
+                .offers_all = uses_kernel(engine)};
     }
 };
 

@@ -37,9 +37,11 @@ Outcome run_threads(const Case& c, Plant plant, Over way) {
                                    .checks_calls = settings.checks_calls,
                                    .lends = settings.lends,
                                    .settings = settings.of_shm(c.ranks),
-                                   .over = way};
+                                   .over = way,
+                                   .offers_all = settings.offers_all};
 #if WEFT_HAS_TCP
     job_options.tcp = settings.of_tcp();
+    job_options.queue_depth = settings.queue_depth.value_or(job_options.queue_depth);
 #endif
     ThreadJob job(c.ranks, std::move(job_options));
     std::map<BarrierName, std::atomic<int>> entered = barriers_of(program, c.ranks);

@@ -153,9 +153,7 @@ weft_status ProcessCalls::waitsome(size_t count, weft_request* requests, size_t*
 // --- The rest ------------------------------------------------------------------------------------
 
 weft_status ProcessCalls::set_engine(weft_engine engine) {
-    process_.engine().set_kind(engine == WEFT_ENGINE_MANUAL   ? EngineKind::manual
-                               : engine == WEFT_ENGINE_THREAD ? EngineKind::thread
-                                                              : EngineKind::thread_poll);
+    process_.engine().set_kind(static_cast<EngineKind>(engine));
     return WEFT_OK;
 }
 

@@ -27,6 +27,7 @@ using BarrierName = std::pair<int, int>;
 struct RunOptions {
     bool algorithms_forced = false;  // calls that lack what they need are refused
     bool may_poll = true;            // the engine that spins may be chosen
+    bool may_own = false;            // kernel:own may: the rank runs in the thread that joined
     bool plant = false;              // a wrong operation on the last rank: a test of the tests
     // Where ranks share memory: how often members have entered each barrier.
     std::map<BarrierName, std::atomic<int>>* entered = nullptr;
@@ -505,11 +506,17 @@ class RankRun {
     }
 
     bool set_engine(const Step& step) {
+        // (kernel:own belongs to the thread that joined the job.)
         static constexpr weft_engine engines[] = {WEFT_ENGINE_MANUAL, WEFT_ENGINE_THREAD,
-                                                  WEFT_ENGINE_THREAD_POLL};
+                                                  WEFT_ENGINE_KERNEL, WEFT_ENGINE_AUTO,
+                                                  WEFT_ENGINE_KERNEL_OWN};
         Prng draws = step.draws(calls_.rank());
         const bool polls = options_.may_poll && draws.one_in(4);
-        return expect_ok(calls_.set_engine(engines[polls ? 2 : draws.below(2)]), "set_engine");
+        const weft_engine engine =
+            polls ? WEFT_ENGINE_THREAD_POLL : engines[draws.below(options_.may_own ? 5 : 4)];
+        const weft_status status = calls_.set_engine(engine);
+        const bool is_absent = status == WEFT_REFUSED_UNSUPPORTED && engine >= WEFT_ENGINE_KERNEL;
+        return is_absent || expect_ok(status, "set_engine");
     }
 
     // --- Completion ------------------------------------------------------------------------------

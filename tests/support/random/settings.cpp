@@ -1,6 +1,7 @@
 #include "support/random/settings.h"
 
 #include "algorithm/catalogue.h"
+#include "communicator/kernel_engine.h"
 
 namespace weft::test::random {
 
@@ -37,7 +38,13 @@ Settings Settings::of(const Case& c) {
     if (random.one_in(3)) settings.rendezvous_bytes = random.one_in(2) ? 0 : 1 << 30;
     settings.checks_calls = random.one_in(4);
     if (random.one_in(3)) settings.connections = static_cast<std::uint32_t>(2 + random.below(2));
-    settings.lends = random.one_in(3);
+    const bool suits_kernel = c.transport.find("tcp") != std::string::npos ||
+                              c.transport.find("mixed") != std::string::npos;
+    if (random.one_in(2) && suits_kernel && kernel_engine_absence().empty())
+        settings.engine = EngineKind::kernel;
+    settings.lends = settings.engine == EngineKind::kernel || random.one_in(3);
+    settings.offers_all = random.one_in(2);
+    if (random.one_in(3)) settings.queue_depth = 8;
     return settings;
 }
 
@@ -67,12 +74,14 @@ tcp::Settings Settings::of_tcp() const {
 #endif
 
 std::string Settings::environment() const {
-    std::string text = engine == EngineKind::manual ? "WEFT_ENGINE=manual" : "WEFT_ENGINE=thread";
+    std::string text = std::string("WEFT_ENGINE=") + engine_name(engine);
     for (const auto& [collective, name] : forced) {
         text += " " + setting_of(algorithm::family_of(collective)) + "=" + name;
     }
     if (ring_bytes) text += " WEFT_SHM_RING=" + std::to_string(*ring_bytes);
     if (connections > 1) text += " WEFT_CONNECTIONS=" + std::to_string(connections);
+    if (offers_all) text += " WEFT_OFFER_ALL=1";
+    if (queue_depth) text += " WEFT_QUEUE_DEPTH=" + std::to_string(*queue_depth);
     if (checks_calls) text += " WEFT_CHECK=1";
     if (lends) text += " WEFT_LEND=1";
     if (rendezvous_bytes) text += " WEFT_RENDEZVOUS=" + std::to_string(*rendezvous_bytes);

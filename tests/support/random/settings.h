@@ -23,6 +23,8 @@ struct Settings {
     std::optional<std::size_t> ring_bytes;
     std::optional<std::size_t> rendezvous_bytes;
     std::uint32_t connections = 1;  // of each pair
+    bool offers_all = false;        // to a kernel engine
+    std::optional<unsigned> queue_depth;
     bool checks_calls = false;
     bool lends = false;  // connections to streams
     shm::LargeMethod large = shm::LargeMethod::by_table;
