@@ -20,7 +20,8 @@ namespace weft {
 // A list's place. It belongs to the caller, who keeps it where it is from hold() until release(),
 // a completion that says that it is broken, or the end of the context.
 struct Hold {
-    // Good from the moment the place is granted.
+    // Good from the moment the place is granted. The socket is in blocking mode: an operation that waits
+    // in the kernel waits there for what it needs.
     int socket = -1;
     std::uint16_t sequence = 0;  // of the list's first message
     // Another list, granted earlier and not released yet, has its place before this one: they share

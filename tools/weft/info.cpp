@@ -161,13 +161,16 @@ struct JobSize {
     std::size_t ranks = 0;
     std::size_t communicators = 1;
     std::size_t connections = 1;
+    std::size_t lent = 0;
 };
 
 // What a rank of such a job holds at most.
 void print_bound([[maybe_unused]] const JobSize& job) {
 #if WEFT_HAS_TCP
-    print("tcp", "at most " + usage_text(TcpTransport::usage_max(job.ranks, job.connections,
-                                                                 job.communicators)));
+    print("tcp", "at most " + usage_text(TcpTransport::usage_max({.ranks = job.ranks,
+                                                                  .connections = job.connections,
+                                                                  .lent = job.lent,
+                                                                  .streams = job.communicators})));
 #else
     print("tcp", std::string("not in this build: ") + tcp_absence());
 #endif
@@ -190,6 +193,9 @@ void add_info(CLI::App& app) {
         ->needs(ranks);
     info->add_option("--connections", job->connections, "... with WEFT_CONNECTIONS of so many")
         ->check(CLI::Range(1, 64))
+        ->needs(ranks);
+    info->add_option("--lent", job->lent, "... and so many more that are lent to one stream each")
+        ->check(CLI::Range(0, 64))
         ->needs(ranks);
     info->callback([job] {
         if (job->ranks > 0)

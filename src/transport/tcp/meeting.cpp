@@ -10,6 +10,7 @@
 // when there are many or descriptors run short: a crowd of strangers does not keep peers out for
 // long. Nothing that a caller says changes anything before it has proven itself.
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -84,6 +85,9 @@ bool has_connected(const tcp::Wire& wire) {
 void TcpTransport::need(Link& link) {
     if (link.out != nullptr || link.calling != nullptr || link.call_at_ns != 0 || link.peer.lost)
         return;
+    // When one that is lent ends, the reason must have come by another.
+    Channel& first = channel_at(link.peer, 0);
+    if (link.is_lent() && first.out == nullptr) return need(first);
     call(link);
 }
 
@@ -307,8 +311,14 @@ void TcpTransport::proven(Wire& wire) {
     keep_alive(wire.fd.get(), settings_.peer_timeout_ns);
     // Our own call, if there is one, has lost; should the peer have taken it already, both are used.
     if (stream.context != 0) {
-        wire.link = &strand_at(peer, stream);
-        if (!welcome(wire)) return fail(wire, ENOBUFS);
+        Strand& strand = strand_at(peer, stream);
+        wire.link = &strand;
+        if (!welcome(wire)) {
+            // The caller has ended already.
+            close(wire);
+            if (is_needed(strand)) need(strand);
+            return;
+        }
     } else {
         Channel& channel = channel_at(peer, stream.stream);
         wire.link = &channel;
@@ -330,9 +340,14 @@ void TcpTransport::take_up(Wire& wire, Link& link) {
     if (link.is_lent()) {
         auto& strand = static_cast<Strand&>(link);
         strand.unexplained_ns = 0;
+        // Who waits in the kernel waits for the socket, not for another try.
+        (void)fcntl(wire.fd.get(), F_SETFL, fcntl(wire.fd.get(), F_GETFL) & ~O_NONBLOCK);
         return go_on(strand);
     }
     if (is_first) write(static_cast<Channel&>(link));
+    for (const auto& strand : link.peer.strands) {
+        if (is_needed(*strand)) need(*strand);
+    }
 }
 
 // Null: for want of memory the operating system does not watch it.

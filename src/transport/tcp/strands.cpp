@@ -6,8 +6,9 @@
 // still comes until the other end has done the same; who abandons it closes at once.
 //
 // A lent connection that ends is not by itself the death of its peer, which may have given the
-// context up: the reason comes on the connection for all streams, as news, or as the end of the peer.
-// While it does not, whoever needs the lent connection waits, at most for WEFT_PEER_TIMEOUT.
+// context up: the reason comes on the connection for all streams, which comes up first, as news or as
+// the end of the peer. While it does not, whoever needs the lent connection waits, at most for
+// WEFT_PEER_TIMEOUT.
 //
 // Only the message at the front of a direction is read or written, and no byte behind it that might
 // belong to a list.
@@ -382,8 +383,8 @@ bool TcpTransport::take_header(Strand& strand, Wire& wire) {
 
 // A direction is over because of this error of the operating system; 0: the other end has closed.
 void TcpTransport::end(Strand& strand, int error) {
-    if (error != 0 && error != ECONNRESET && error != EPIPE)
-        return lose(strand.peer, WEFT_BROKEN_TRANSPORT);
+    const bool is_gone = error == 0 || error == ECONNRESET || error == EPIPE;
+    if (!is_gone && !strand.peer.lost) return lose(strand.peer, WEFT_BROKEN_TRANSPORT);
     await_reason(strand);
 }
 
@@ -392,7 +393,6 @@ void TcpTransport::await_reason(Strand& strand) {
     if (strand.unexplained_ns != 0 || !is_needed(strand)) return;
     strand.unexplained_ns = now_ns();
     plan_timer(strand.unexplained_ns + settings_.peer_timeout_ns);
-    need(channel_at(strand.peer, 0));
 }
 
 void TcpTransport::give_up_unexplained(std::int64_t now) {

@@ -66,9 +66,14 @@ class TcpTransport final : public Transport, private Strands {
     // Of this process: sockets and what else the transport holds open.
     std::size_t descriptors() const;
 
-    // The most that usage() tells in a job of so many ranks that all are connected, with so many
-    // connections a pair and operations on so many streams at once; no strangers.
-    static Usage usage_max(std::size_t ranks, std::size_t connections, std::size_t streams);
+    struct Extent {
+        std::size_t ranks;        // that all are connected
+        std::size_t connections;  // of a pair, for all streams
+        std::size_t lent;         // of a pair, at most
+        std::size_t streams;      // with operations at once
+    };
+    // The most that usage() tells in such a job; no strangers.
+    static Usage usage_max(const Extent& job);
 
     const char* name() const override { return "tcp"; }
     Usage usage() const override;

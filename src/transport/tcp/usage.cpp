@@ -10,11 +10,12 @@ using tcp::Refusal;
 Usage TcpTransport::usage() const {
     Usage usage{.connections = counters_.connections, .descriptors = descriptors()};
     usage.bytes = sizeof *this + staging_.capacity() + posts_.held_bytes() +
-                  arrivals_.held_bytes() + blocks_.held_bytes() + backlog_.held_bytes() +
-                  wires_.size() * sizeof(Wire);
+                  arrivals_.held_bytes() + places_.held_bytes() + blocks_.held_bytes() +
+                  backlog_.held_bytes() + wires_.size() * sizeof(Wire);
     for (const Peer& peer : peers_) {
         usage.bytes += sizeof peer + peer.addresses.capacity() * sizeof(tcp::Address) +
-                       peer.channels.capacity() * sizeof(void*);
+                       (peer.channels.capacity() + peer.strands.capacity()) * sizeof(void*) +
+                       peer.strands.size() * sizeof(Strand);
         for (const auto& channel : peer.channels) {
             if (!channel) continue;
             usage.bytes += sizeof *channel + channel->sends.held_bytes() +
@@ -32,28 +33,35 @@ Usage TcpTransport::usage() const {
     return usage;
 }
 
-Usage TcpTransport::usage_max(std::size_t ranks, std::size_t connections, std::size_t streams) {
+Usage TcpTransport::usage_max(const Extent& job) {
+    const std::size_t ranks = job.ranks;
+    const std::size_t streams = job.streams;
     const std::size_t peers = ranks - 1;
-    const std::size_t channels = peers * connections;
-    // Of two calls that cross both may be used.
-    Usage usage{.connections = 2 * channels, .descriptors = 2 * channels + connections + 3};
+    const std::size_t channels = peers * job.connections;
+    const std::size_t strands = peers * job.lent;
+    // Of two calls that cross both may be used. And what this rank has parted from the peer may still
+    // have, while others are lent already.
+    const std::size_t wires = 2 * channels + 2 * 2 * strands;
+    Usage usage{.connections = wires, .descriptors = wires + job.connections + 3};
     // A table is rebuilt to four times what it holds, and the one before is kept.
     using Sends = LaneTable<tcp::SendLane>;
     const std::size_t lanes = streams + 1 <= Sends::size_min / 4 * 3
                                   ? Sends::size_min
                                   : 2 * std::bit_ceil(4 * streams + 8);
     constexpr std::size_t fifo_slots_min = 8;
-    const std::size_t of_channel = sizeof(void*) + sizeof(Channel) + 2 * sizeof(Wire) +
+    const std::size_t of_channel = sizeof(void*) + sizeof(Channel) +
                                    lanes * (sizeof(tcp::SendLane) + sizeof(tcp::ReceiveLane)) +
                                    std::bit_ceil(std::max(streams, fifo_slots_min)) *
                                        (sizeof(tcp::Frame) + sizeof(std::uint64_t));
     // The posts of all streams, and the one for a peer's news.
     const std::size_t posts = (peers * (2 * streams + 1) + 64) * sizeof(tcp::Post);
+    const std::size_t places = job.lent > 0 ? (2 * strands + 64) * sizeof(Place) : 0;
     // Blocks are powers of two.
     const std::size_t put_aside = 2 * peers * credit_of_each(ranks);
     usage.bytes = sizeof(TcpTransport) + staging_bytes +
-                  ranks * (sizeof(Peer) + connections * sizeof(tcp::Address)) +
-                  channels * of_channel + posts + put_aside;
+                  ranks * (sizeof(Peer) + job.connections * sizeof(tcp::Address)) +
+                  channels * of_channel + strands * (2 * sizeof(void*) + sizeof(Strand)) +
+                  wires * sizeof(Wire) + posts + places + put_aside;
     return usage;
 }
 
