@@ -3,6 +3,7 @@
 // itself plays the lists: it writes and reads the sockets that it has been granted.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -11,6 +12,8 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -475,37 +478,61 @@ TEST_F(Strand, WhatAPeerHasSentBeforeItLeavesArrives) {
 
 // --- Foreign bytes -------------------------------------------------------------------------------
 
-// One that holds the key and calls as rank 1, for stream 0.
+// A connection with a rank of somebody who holds the key: one that it calls with, or was called with.
 class Impostor {
   public:
-    Impostor(const tcp::Address& address, const std::function<void()>& poll)
-        : fd_(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    // Calls, and awaits its welcome.
+    Impostor(const tcp::Address& address, const tcp::Hello& hello, std::function<void()> poll)
+        : fd_(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)), poll_(std::move(poll)) {
         EXPECT_EQ(connect(fd_.get(), address.get(), address.length), 0);
-        auto talk = Handshake::caller(TcpRanks::key, {1, 0, StreamId{5, 0}.packed()});
-        std::array<std::byte, Frame::header_bytes> welcome;
-        std::size_t welcomed = 0;
-        for (const std::int64_t end_ns = now_ns() + patience_ns;
-             welcomed < welcome.size() && now_ns() < end_ns; poll()) {
-            if (const Bytes out = talk.to_send(); !out.empty()) {
-                talk.sent(static_cast<std::size_t>(send(out)));
-            } else if (const MutBytes in = talk.wanted(); !in.empty()) {
-                const ssize_t n = recv(fd_.get(), in.data(), in.size(), MSG_DONTWAIT);
-                if (n > 0) talk.received(static_cast<std::size_t>(n));
-            } else {
-                const ssize_t n = recv(fd_.get(), welcome.data() + welcomed,
-                                       welcome.size() - welcomed, MSG_DONTWAIT);
-                if (n > 0) welcomed += static_cast<std::size_t>(n);
-            }
-        }
-        EXPECT_EQ(welcome, (Frame{FrameKind::welcome, 0, 0, StreamId{5, 0}.packed()}.encoded()));
+        talk(Handshake::caller(TcpRanks::key, hello));
+        Frame::Header welcome{};
+        receive(welcome);
+        EXPECT_EQ(welcome, (Frame{FrameKind::welcome, 0, 0, hello.connection}.encoded()));
+    }
+    // Answers a call, and tells what it is for; it has not welcomed it.
+    Impostor(const Fd& listener, Rank own, std::uint64_t& connection, std::function<void()> poll)
+        : poll_(std::move(poll)) {
+        until([&] {
+            fd_ = Fd(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+            return static_cast<bool>(fd_);
+        });
+        connection = talk(Handshake::listener(TcpRanks::key, own, 2)).connection;
     }
 
-    ssize_t send(Bytes bytes) {
-        return ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    void send(Bytes bytes) {
+        EXPECT_EQ(::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(bytes.size()));
     }
 
   private:
+    void until(const std::function<bool()>& what) {
+        const std::int64_t end_ns = now_ns() + patience_ns;
+        for (; !what(); poll_()) ASSERT_LT(now_ns(), end_ns);
+    }
+    void receive(MutBytes into) {
+        until([&] {
+            const ssize_t n = recv(fd_.get(), into.data(), into.size(), MSG_DONTWAIT);
+            if (n > 0) into = into.subspan(static_cast<std::size_t>(n));
+            return into.empty();
+        });
+    }
+    tcp::Hello talk(Handshake handshake) {
+        until([&] {
+            if (const Bytes out = handshake.to_send(); !out.empty()) {
+                send(out);
+                handshake.sent(out.size());
+            } else if (const MutBytes in = handshake.wanted(); !in.empty()) {
+                const ssize_t n = recv(fd_.get(), in.data(), in.size(), MSG_DONTWAIT);
+                if (n > 0) handshake.received(static_cast<std::size_t>(n));
+            }
+            return handshake.state() == Handshake::State::proven;
+        });
+        return *handshake.hello();
+    }
+
     Fd fd_;
+    std::function<void()> poll_;
 };
 
 TEST_F(Strand, ForeignHeaderIsTheLossOfThePeerOnceItIsRead) {
@@ -521,7 +548,7 @@ TEST_F(Strand, ForeignHeaderIsTheLossOfThePeerOnceItIsRead) {
         {FrameKind::whole, 0, 8, own + (std::uint64_t{1} << 32)},
     };
     gone.insert(1);
-    Impostor honest(ranks.address(0), [this] { poll(); });
+    Impostor honest(ranks.address(0), {1, 0, own}, [this] { poll(); });
     Mine& met = receive(0, 8);
     honest.send(good.encoded());
     honest.send(bytes_of(8, 1));
@@ -532,7 +559,7 @@ TEST_F(Strand, ForeignHeaderIsTheLossOfThePeerOnceItIsRead) {
         ranks = TcpRanks(2, {.interfaces = "127.0.0.1", .peer_timeout_ns = peer_timeout_ns});
         lend(context);
         lost[0].clear();
-        Impostor impostor(ranks.address(0), [this] { poll(); });
+        Impostor impostor(ranks.address(0), {1, 0, own}, [this] { poll(); });
         impostor.send(frame.encoded());
         impostor.send(bytes_of(8, 1));
         poll_for(2'000'000);
@@ -544,6 +571,63 @@ TEST_F(Strand, ForeignHeaderIsTheLossOfThePeerOnceItIsRead) {
         EXPECT_EQ(received.told.peer, 1);
         EXPECT_EQ(received.data, std::vector<std::byte>(8, std::byte{0x5c}));
         EXPECT_EQ(lost[0], std::vector<weft_status>{WEFT_BROKEN_TRANSPORT});
+    }
+}
+
+// Two calls cross, and the peer sends on its own without ever having looked at ours: it has what it
+// needs, and computes. Or it takes ours as well, and sends on that.
+TEST(CrossedCalls, AreReadWhereThePeerSends) {
+    enum class Sends { on_its_own, on_its_own_before_it_looks, on_ours };
+    for (Sends sends : {Sends::on_its_own, Sends::on_its_own_before_it_looks, Sends::on_ours}) {
+        SCOPED_TRACE(static_cast<int>(sends));
+        tcp::Address address = *tcp::Address::parse("127.0.0.1:1");
+        address.set_port(0);
+        Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        ASSERT_EQ(bind(listener.get(), address.get(), address.length), 0);
+        ASSERT_EQ(listen(listener.get(), 8), 0);
+        ASSERT_EQ(getsockname(listener.get(), address.get(), &address.length), 0);
+        auto node = TcpNode::prepare({.interfaces = "127.0.0.1"});
+        ASSERT_TRUE(node.is_ok());
+        const std::string cards[] = {tcp::Card{{address}}.text(), (*node)->card()};
+        auto made = (*node)->connect(1, cards, TcpRanks::key);
+        ASSERT_TRUE(made.is_ok());
+        TcpTransport& rank = **made;
+        rank.lend(5, 1);
+        rank.admit(5);
+
+        const StreamId stream{5, 0};
+        std::vector<std::byte> into(100);
+        std::vector<Completion> told;
+        auto poll = [&] {
+            Completion done;
+            rank.acknowledge(Sleeper::waiter);
+            if (rank.poll({&done, 1}) > 0) told.push_back(done);
+        };
+        ASSERT_EQ(rank.post_recv({0, stream}, into, {&into, 0}), Posted::pending);
+        std::uint64_t name = 1;
+        Impostor for_all(listener, 0, name, poll);
+        EXPECT_EQ(name, 0u) << "the connection for all streams comes up first";
+        for_all.send(Frame{FrameKind::welcome, 0, 0, 0}.encoded());
+        std::optional<Impostor> answered;
+        if (sends != Sends::on_its_own_before_it_looks) {
+            answered.emplace(listener, 0, name, poll);
+            EXPECT_EQ(name, stream.packed());
+        }
+        for (int i = 0; i < 1000; ++i) poll();
+
+        Impostor calls((*tcp::Card::parse(cards[1])).addresses.front(), {0, 1, stream.packed()},
+                       poll);
+        for (int i = 0; i < 1000; ++i) poll();
+        Impostor& used = sends == Sends::on_ours ? *answered : calls;
+        if (sends == Sends::on_ours)
+            used.send(Frame{FrameKind::welcome, 0, 0, stream.packed()}.encoded());
+        used.send(Frame{FrameKind::whole, 0, into.size(), stream.packed()}.encoded());
+        used.send(bytes_of(into.size(), 1));
+        for (const std::int64_t end_ns = now_ns() + patience_ns; told.empty(); poll())
+            ASSERT_LT(now_ns(), end_ns);
+        EXPECT_EQ(told.front().code, WEFT_OK);
+        EXPECT_EQ(into, bytes_of(into.size(), 1));
+        rank.hang_up();
     }
 }
 

@@ -340,6 +340,9 @@ void TcpTransport::take_up(Wire& wire, Link& link) {
     if (link.is_lent()) {
         auto& strand = static_cast<Strand&>(link);
         strand.unexplained_ns = 0;
+        // What has not proven us cannot have been taken.
+        if (strand.calling != nullptr && strand.calling->state != Wire::State::unanswered)
+            close(*strand.calling);
         // Who waits in the kernel waits for the socket, not for another try.
         (void)fcntl(wire.fd.get(), F_SETFL, fcntl(wire.fd.get(), F_GETFL) & ~O_NONBLOCK);
         return go_on(strand);

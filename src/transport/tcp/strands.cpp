@@ -169,8 +169,8 @@ void TcpTransport::fail(Hold& hold, int error) {
 // Gives the lists at the front of the direction their places.
 void TcpTransport::grant(Strand& strand, bool sends, const Place* quietly) {
     Wire* wire = sends ? strand.out : strand.in;
-    const bool is_settled = sends || (strand.calling == nullptr && !strand.is_dropping);
-    if (wire == nullptr || !is_settled || strand.direction(sends).is_over) return;
+    const bool is_free = sends || (!is_unsettled(strand) && !strand.is_dropping);
+    if (wire == nullptr || !is_free || strand.direction(sends).is_over) return;
     bool is_behind = false;
     Place* place = strand.direction(sends).places.first;
     for (; place != nullptr && place->list != nullptr; place = place->next) {
@@ -201,6 +201,19 @@ void TcpTransport::end_place(Strand& strand, bool sends) {
     expect_less(strand);
 }
 
+// Two calls have crossed. The peer has taken ours, and says so, or it sends on its own: it may have
+// finished with that long before it looks at ours.
+bool TcpTransport::is_unsettled(const Strand& strand) {
+    return strand.in != nullptr && strand.calling != nullptr;
+}
+
+void TcpTransport::settle(Strand& strand) {
+    std::byte first;
+    if (recv(strand.in->fd.get(), &first, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) return;
+    close(*strand.calling);
+    go_on(strand);
+}
+
 // A connection that nobody reads stays watched until something comes on it; one that a list reads
 // does not.
 void TcpTransport::watch_places(Strand& strand) {
@@ -208,7 +221,9 @@ void TcpTransport::watch_places(Strand& strand) {
     auto events_of = [&](const Wire& wire) {
         std::uint32_t events = 0;
         if (strand.in == &wire) {
-            if (is_readable(strand))
+            if (is_unsettled(strand))
+                events |= strand.receives.places.empty() ? 0 : EPOLLIN | EPOLLET;
+            else if (is_readable(strand))
                 events |= EPOLLIN;
             else if (strand.receives.places.empty() && !strand.receives.is_over)
                 events |= wire.watched & EPOLLIN;
@@ -225,6 +240,7 @@ void TcpTransport::on_strand_event(Wire& wire, std::uint32_t events) {
     auto& strand = static_cast<Strand&>(*wire.link);
     if ((events & ~std::uint32_t{EPOLLIN}) != 0 && strand.out == &wire) go_on(strand);
     if ((events & ~std::uint32_t{EPOLLOUT}) == 0) return;
+    if (strand.in == &wire && is_unsettled(strand)) return settle(strand);
     if (is_readable(strand))
         read(wire);
     else
@@ -277,7 +293,7 @@ bool TcpTransport::write(Strand& strand, Place& place) {
 
 // Whether what comes next belongs to a message of the user's.
 bool TcpTransport::is_readable(const Strand& strand) {
-    if (strand.in == nullptr || strand.calling != nullptr || strand.receives.is_over) return false;
+    if (strand.in == nullptr || is_unsettled(strand) || strand.receives.is_over) return false;
     const Place* first = strand.receives.places.first;
     return strand.is_dropping || (first != nullptr && first->list == nullptr);
 }

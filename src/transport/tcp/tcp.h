@@ -255,6 +255,8 @@ class TcpTransport final : public Transport, private Strands {
     void write_places(Strand& strand);
     void grant(Strand& strand, bool sends, const Place* quietly);
     void watch_places(Strand& strand);
+    static bool is_unsettled(const Strand& strand);
+    void settle(Strand& strand);
     static bool is_readable(const Strand& strand);
     static bool welcome(Wire& wire);
     void read_welcome(Wire& wire);
