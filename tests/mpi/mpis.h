@@ -40,6 +40,8 @@ struct Mpi {
         for (std::size_t at; (at = text.find("%s")) != std::string::npos;) {
             text.replace(at, 2, folder());
         }
+        // Open MPI takes a second to look for networks.
+        if (!runs_all()) text += " OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,sm";
         return "export PATH=" + folder() + "/bin:$PATH " + text + "; " + command;
     }
 

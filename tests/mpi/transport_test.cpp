@@ -24,7 +24,10 @@ class OverMpi : public testing::TestWithParam<std::tuple<Mpi, const char*>> {
     static std::string engine() { return std::get<1>(GetParam()); }
 
     static void expect(int ranks, const std::string& program, const std::string& settings = "") {
-        const std::string level = engine() == "manual" ? "funneled" : "multiple";
+        expect_at(engine() == "manual" ? "funneled" : "multiple", ranks, program, settings);
+    }
+    static void expect_at(const std::string& level, int ranks, const std::string& program,
+                          const std::string& settings) {
         expect_success(mpi().job(
             ranks,
             "LD_PRELOAD=" + mpi().preloaded() + " " WEFT_BUILD_DIR "/tests/conformance/" + program,
@@ -91,9 +94,9 @@ TEST_P(OverMpi, RandomProgramsGiveWhatTheyMust) {
             c.ranks = ranks;
             c.seed = static_cast<std::uint64_t>(1 + i) * 16 + static_cast<std::uint64_t>(ranks);
             c.operations = 120;
-            // Its own settings, but for the engine: the program changes that itself, where it may.
-            expect(ranks, "random_program '" + c.text() + "' 25",
-                   random::Settings::of(c).environment() + " WEFT_ENGINE=" + engine());
+            // It begins with this engine, and changes it.
+            expect_at("multiple", ranks, "random_program '" + c.text() + "' 25",
+                      random::Settings::of(c).environment() + " WEFT_ENGINE=" + engine());
         }
     }
 }
