@@ -137,8 +137,8 @@ class EveryThreadJob : public testing::TestWithParam<std::tuple<Over, EngineKind
         const auto [over, engine] = GetParam();
         return {.engine = engine,
                 .may_spin = may_spin,
-                .over = over,
                 .lends = uses_kernel(engine),
+                .over = over,
                 .offers_all = uses_kernel(engine)};
     }
 };
