@@ -1,5 +1,5 @@
-// CPU time of a broadcast that moves while the program sleeps, and of the same bytes written and read
-// by blocking calls, in turn. Both ranks' processes, all their threads.
+// CPU time of a broadcast that moves while the program computes, besides that of the computation, and of
+// the same bytes written and read by blocking calls, in turn. Both ranks' processes, all their threads.
 #include "bench/cpu.h"
 
 #include <cstdio>
@@ -11,9 +11,9 @@
 #include "bench/launch.h"
 #include "bench/plain/sockets.h"
 #include "bench/sizes.h"
-#include "bench/sleep.h"
 #include "bench/statistics.h"
 #include "bench/table.h"
+#include "bench/work.h"
 
 namespace weft::bench {
 namespace {
@@ -48,22 +48,24 @@ class Meter {
           case_(make_case(job, ibcast_, bytes)),
           sockets_(sockets) {}
 
+    // What the operation takes besides the computation that it happens behind.
     double library_us(const Contestant& contestant) {
         case_.job = contestant.job;
         switch_engine(job_, contestant.engine.value);
         const std::int64_t begin = now_ns();
         operation(0);  // starts the engine's thread
-        const auto sleep_ns = static_cast<std::int64_t>(
-            4000 * slowest(job_, static_cast<double>(now_ns() - begin) / 1000));
-        const double cpu_us = mean_of_rounds([&] { return operation(sleep_ns); });
+        const double took_ns = slowest(job_, static_cast<double>(now_ns() - begin));
+        const auto iterations = static_cast<std::int64_t>(3 * took_ns / ns_per_iteration_);
+        const double all_us = mean_of_rounds([&] { return operation(iterations); });
+        const double work_us = mean_of_rounds([&] { return timed([&] { work(iterations); }); });
         switch_engine(job_, WEFT_ENGINE_MANUAL);
-        return cpu_us;
+        return all_us - work_us;
     }
 
     double plain_us() {
         return mean_of_rounds([&] {
             ibcast_.fill(case_, ++seed_);
-            return timed([&] {
+            const double us = timed([&] {
                 const std::span<std::byte> bytes = case_.recv.as<std::byte>();
                 if (job_.rank == 0) {
                     sockets_.send_blocking(bytes);
@@ -71,19 +73,23 @@ class Meter {
                     sockets_.recv_blocking(bytes);
                 }
             });
+            verify(ibcast_, case_);
+            return us;
         });
     }
 
   private:
-    // CPU time of this process for the operation, all of which the engine does.
-    double operation(std::int64_t sleep_ns) {
+    // CPU time of this process for the operation, all of which the engine does, and the computation.
+    double operation(std::int64_t iterations) {
         weft_request request = WEFT_REQUEST_NULL;
         ibcast_.fill(case_, ++seed_);
-        return timed([&] {
+        const double us = timed([&] {
             must(ibcast_.start(case_, &request), ibcast_.name);
-            if (sleep_ns > 0) sleep_until(now_ns() + sleep_ns);
+            work(iterations);
             must(weft_wait(&request), "weft_wait");
         });
+        verify(ibcast_, case_);
+        return us;
     }
 
     template <class Action>
@@ -91,9 +97,7 @@ class Meter {
         must(weft_barrier(job_.comm), "weft_barrier");
         const double begin = cpu_seconds();
         action();
-        const double us = (cpu_seconds() - begin) * 1e6;
-        verify(ibcast_, case_);
-        return us;
+        return (cpu_seconds() - begin) * 1e6;
     }
 
     // Of both ranks together.
@@ -109,6 +113,7 @@ class Meter {
     const Collective& ibcast_;
     Case case_;
     PlainSockets& sockets_;
+    const double ns_per_iteration_ = calibrate_ns_per_iteration();
     std::uint64_t seed_ = 0;
 };
 
@@ -141,7 +146,7 @@ int run_rank(const CpuOptions& options, const Plan& plan) {
     const std::string over = transports_in_use(job);
     if (job.rank == 0) {
         std::printf(
-            "CPU time (getrusage) of a broadcast while the program sleeps, over %s, and of the "
+            "CPU time (getrusage) of a broadcast behind a computation, over %s, and of the "
             "same "
             "bytes by blocking\nsend and recv: %s, both together, medians of %d pairs.\n\n",
             over.c_str(), description(options.testbed).c_str(), options.repetitions);
