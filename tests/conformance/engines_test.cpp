@@ -52,8 +52,8 @@ INSTANTIATE_TEST_SUITE_P(Over, ThreadJobs, testing::ValuesIn(ways_between_thread
 
 TEST_P(ThreadJobs, ChangeTheirEnginesWhileOperationsAreOutstanding) {
     ThreadJob job(2, {.may_spin = false,
-                      .over = GetParam(),
                       .lends = GetParam() != Over::shm,
+                      .over = GetParam(),
                       .offers_all = true});
     // (kernel:own belongs to the thread that made the job.)
     constexpr EngineKind kinds[] = {EngineKind::manual, EngineKind::kernel, EngineKind::thread,
