@@ -87,6 +87,13 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Complete,
                                                        EngineKind::kernel}),
                          EveryThreadJob::name);
 
+// What waits for whom is told exactly where messages wait for their receives. A kernel engine's are in
+// the sockets, or wait for a connection.
+class CompleteLate : public Complete {};
+INSTANTIATE_TEST_SUITE_P(Jobs, CompleteLate,
+                         EveryThreadJob::with_engines({EngineKind::manual, EngineKind::thread}),
+                         EveryThreadJob::name);
+
 TEST_P(Complete, NothingWhereNoneIsActive) {
     ThreadJob job(2, job_options());
     ThreadRank& rank = job.at(0);
@@ -194,7 +201,7 @@ TEST_P(Complete, SomeAtATime) {
 
 // --- Deadlines -----------------------------------------------------------------------------------
 
-TEST_P(Complete, ADeadlineEndsTheWaitAndNamesTheLateRanks) {
+TEST_P(CompleteLate, ADeadlineEndsTheWaitAndNamesTheLateRanks) {
     ThreadJob job(4, job_options());
     job.connect();
     weft_request requests[4];
@@ -222,7 +229,7 @@ TEST_P(Complete, ADeadlineEndsTheWaitAndNamesTheLateRanks) {
     for (std::thread& thread : waiting) thread.join();
 }
 
-TEST_P(Complete, ADeadlineNamesAHandfulOfWaits) {
+TEST_P(CompleteLate, ADeadlineNamesAHandfulOfWaits) {
     ThreadJob job(7, job_options());
     job.connect();
     std::vector<std::int64_t> values(7 * 100'000);
@@ -265,7 +272,7 @@ TEST_P(Complete, ADeadlineNamesTheLateRankOfAPipeline) {
 }
 
 // Who relays large segments to a rank that is late still awaits the segments that have no place yet.
-TEST_P(Complete, ADeadlineNamesBothNeighboursOfARelay) {
+TEST_P(CompleteLate, ADeadlineNamesBothNeighboursOfARelay) {
     ThreadJob::Options options = job_options();
     ASSERT_TRUE(options.selector.force(Collective::bcast, "chain:segment=100000,window=2").is_ok());
 #if WEFT_HAS_TCP
