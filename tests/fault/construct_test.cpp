@@ -19,7 +19,7 @@ TEST_P(KilledInConstructor, RankIsNamedByAllOthers) {
     for (int seed = 0; seed < seeds; ++seed) {
         int ranks = 2 + seed % 4;
         int victim = seed / 4 % ranks;
-        const std::string command = command(
+        const std::string command = Everywhere::command(
             {.ranks = ranks,
              .program = "tests/fault/construct_program " + std::to_string(victim) + " " + engine() +
                         " " + std::to_string(2000 + seed * 7919 % 3000) + " " + file,
