@@ -289,17 +289,17 @@ TEST_F(Strand, NobodyTouchesTheBytesOfAList) {
     Mine& list = hold(1, false);
     Mine& behind = receive(1, 50);
     ASSERT_TRUE(list.is_done);
-    send(0, bytes_of(40, 1));
-    send(0, bytes_of(50, 2));
     constexpr int all = 2 * static_cast<int>(Frame::header_bytes) + 90;
-    ASSERT_TRUE(until([&] { return waiting_bytes(list) == all; }));
-    poll_for(5'000'000);
     for (Sleeper sleeper : {Sleeper::thread, Sleeper::waiter}) {
         EXPECT_TRUE(at(1).arm(sleeper));
+        const bool is_first = sleeper == Sleeper::thread;
+        send(0, is_first ? bytes_of(40, 1) : bytes_of(50, 2));
         pollfd wake{at(1).wait_fd(sleeper), POLLIN, 0};
         EXPECT_EQ(::poll(&wake, 1, 20), 0) << "woken for what a list reads";
         at(1).arm(Sleeper::none);
     }
+    EXPECT_TRUE(until([&] { return waiting_bytes(list) == all; }));
+    poll_for(5'000'000);
     EXPECT_EQ(waiting_bytes(list), all);
     EXPECT_FALSE(behind.is_done);
     list_receives(list, 0, bytes_of(40, 1));
@@ -576,7 +576,7 @@ TEST_F(Strand, ForeignHeaderIsTheLossOfThePeerOnceItIsRead) {
 
 // Two calls cross, and the peer sends on its own without ever having looked at ours: it has what it
 // needs, and computes. Or it takes ours as well, and sends on that.
-TEST(CrossedCalls, AreReadWhereThePeerSends) {
+void expect_read_where_the_peer_sends(bool by_list) {
     enum class Sends { on_its_own, on_its_own_before_it_looks, on_ours };
     for (Sends sends : {Sends::on_its_own, Sends::on_its_own_before_it_looks, Sends::on_ours}) {
         SCOPED_TRACE(static_cast<int>(sends));
@@ -603,7 +603,11 @@ TEST(CrossedCalls, AreReadWhereThePeerSends) {
             rank.acknowledge(Sleeper::waiter);
             if (rank.poll({&done, 1}) > 0) told.push_back(done);
         };
-        ASSERT_EQ(rank.post_recv({0, stream}, into, {&into, 0}), Posted::pending);
+        Hold hold;
+        const Token token{&into, 0};
+        ASSERT_EQ(by_list ? rank.strands()->hold({0, stream}, false, 1, hold, token)
+                          : rank.post_recv({0, stream}, into, token),
+                  Posted::pending);
         std::uint64_t name = 1;
         Impostor for_all(listener, 0, name, poll);
         EXPECT_EQ(name, 0u) << "the connection for all streams comes up first";
@@ -626,10 +630,20 @@ TEST(CrossedCalls, AreReadWhereThePeerSends) {
         for (const std::int64_t end_ns = now_ns() + patience_ns; told.empty(); poll())
             ASSERT_LT(now_ns(), end_ns);
         EXPECT_EQ(told.front().code, WEFT_OK);
+        if (by_list) {
+            std::array<std::byte, Frame::header_bytes> header;
+            const timeval patience{5, 0};
+            setsockopt(hold.socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+            EXPECT_EQ(recv(hold.socket, header.data(), header.size(), MSG_WAITALL), 16);
+            EXPECT_EQ(recv(hold.socket, into.data(), into.size(), MSG_WAITALL), 100);
+        }
         EXPECT_EQ(into, bytes_of(into.size(), 1));
         rank.hang_up();
     }
 }
+
+TEST(CrossedCalls, AreReadWhereThePeerSends) { expect_read_where_the_peer_sends(false); }
+TEST(CrossedCalls, AreReadByAListWhereThePeerSends) { expect_read_where_the_peer_sends(true); }
 
 TEST_F(Strand, HeaderThatAListFindsForeignIsTheLossOfThePeer) {
     ASSERT_TRUE(until_up());
