@@ -285,7 +285,11 @@ TEST_F(Strand, ListsBehindOneAnotherKnowIt) {
 }
 
 TEST_F(Strand, NobodyTouchesTheBytesOfAList) {
+    // No timer wakes anybody meanwhile.
+    ranks = TcpRanks(2, {.interfaces = "127.0.0.1", .peer_timeout_ns = patience_ns});
+    lend(context);
     ASSERT_TRUE(until_up());
+    poll_for(20'000'000);
     Mine& list = hold(1, false);
     Mine& behind = receive(1, 50);
     ASSERT_TRUE(list.is_done);
