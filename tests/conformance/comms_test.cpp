@@ -53,7 +53,11 @@ TEST(CommsOverTcp, NeedFewDescriptors) {
 }
 #endif
 
-TEST_P(Comms, DoNotGrowInMemory) { expect_program(3, "comms_program " + engine() + " growth"); }
+TEST_P(Comms, DoNotGrowInMemory) {
+    if (std::string(where().name) == "tcp_lent" && !runs_all())
+        GTEST_SKIP() << "44,000 connections";
+    expect_program(3, "comms_program " + engine() + " growth");
+}
 
 TEST_P(Comms, AreMadeAndUsedByThreadsAtTheSameTime) {
     for (int ranks : where().some_of({1, 2, 4})) {
