@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "communicator/kernel_engine.h"
+#include "transport/strand.h"
 
 namespace weft::test {
 
