@@ -1,4 +1,4 @@
-// Communicators made from others: ENGINE CASE. Every rank runs the same case and ends with status 1
+// Communicators made from others: ENGINE CASE [CYCLES]. Every rank runs the same case and ends with status 1
 // and a sentence when something does not hold.
 #include <malloc.h>
 #include <unistd.h>
@@ -289,19 +289,19 @@ constexpr bool counts_memory = false;
 constexpr bool counts_memory = true;
 #endif
 
-void growth() {
-    auto cycle = [](int cycles) {
-        for (int i = 0; i < cycles; ++i) {
+void growth(int cycles) {
+    auto cycle = [](int times) {
+        for (int i = 0; i < times; ++i) {
             weft_comm comm = i % 4 == 3 ? split_of(weft_comm_world(), i % 3, world_rank)
                                         : dup_of(weft_comm_world());
             EXPECT(weft_barrier(comm) == WEFT_OK);
             free_comm(comm);
         }
     };
-    cycle(1000);
+    cycle(cycles / 10);
     std::size_t used = mallinfo2().uordblks;
     std::size_t resident = resident_bytes();
-    cycle(10'000);
+    cycle(cycles);
     std::size_t used_after = mallinfo2().uordblks;
     std::size_t resident_after = resident_bytes();
     if (!counts_memory) return;
@@ -369,7 +369,7 @@ int main(int argc, char** argv) {
     else if (name == "ahead")
         ahead();
     else if (name == "growth")
-        growth();
+        growth(argc > 3 ? std::atoi(argv[3]) : 10'000);
     else if (name == "refused")
         refused();
     else

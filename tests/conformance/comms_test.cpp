@@ -54,9 +54,9 @@ TEST(CommsOverTcp, NeedFewDescriptors) {
 #endif
 
 TEST_P(Comms, DoNotGrowInMemory) {
-    if ((std::string(where().name) == "tcp_lent" || engine() == "kernel") && !runs_all())
-        GTEST_SKIP() << "44,000 connections";
-    expect_program(3, "comms_program " + engine() + " growth");
+    // Where each of them has connections of its own, fewer.
+    const bool lends = engine() == "kernel" || where().name == std::string("tcp_lent");
+    expect_program(3, "comms_program " + engine() + " growth" + (lends && !runs_all() ? " 2000" : ""));
 }
 
 TEST_P(Comms, AreMadeAndUsedByThreadsAtTheSameTime) {

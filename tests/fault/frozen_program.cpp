@@ -72,7 +72,7 @@ weft_status wait_patiently(weft_request* request) {
 weft_status block(const std::string& mode) {
     weft_comm world = weft_comm_world();
     weft_comm made = WEFT_COMM_NULL;
-    char data = 0;
+    char data[1000] = {};
     if (mode == "constructor") {
         weft_status status = weft_comm_dup(world, &made);
         return made == WEFT_COMM_NULL ? status : WEFT_OK;
@@ -80,7 +80,7 @@ weft_status block(const std::string& mode) {
     // What the frozen rank does not take fills its ring to the last; only then does the root wait.
     weft_status status = mode == "collective" ? weft_barrier(world) : WEFT_OK;
     while (mode == "finalize" && status == WEFT_OK) {
-        status = weft_bcast(&data, 1, WEFT_BYTE, 0, world);
+        status = weft_bcast(data, sizeof data, WEFT_BYTE, 0, world);
     }
     return status;
 }

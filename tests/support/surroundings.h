@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <ostream>
@@ -73,7 +74,9 @@ class Everywhere : public testing::TestWithParam<Driven> {
   public:
     static auto all() { return testing::ValuesIn(driven_by({"manual", "thread", "kernel"})); }
     static std::string name_of(const testing::TestParamInfo<ParamType>& test) {
-        return std::string(std::get<0>(test.param).name) + "_" + std::get<1>(test.param);
+        std::string engine_text = std::get<1>(test.param);
+        std::ranges::replace(engine_text, ':', '_');
+        return std::string(std::get<0>(test.param).name) + "_" + engine_text;
     }
 
   protected:

@@ -1,0 +1,207 @@
+// What the kernel engines promise beyond what all engines do: kernel_program.cpp says what must hold.
+// And what becomes of a job where the operating system has no io_uring for it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "support/surroundings.h"
+#include "support/thread_job.h"
+#include "tools/process.h"
+#include "weft/collective.h"
+
+namespace weft::test {
+namespace {
+
+const std::string program = "tests/conformance/kernel_program ";
+
+class Kernel : public Everywhere {
+  protected:
+    static void expect(const std::string& name) {
+        for (int ranks : where().some_of({2, 3, 4}))
+            expect_success(command({ranks, program + name}));
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Jobs, Kernel, testing::ValuesIn(driven_by({"kernel", "kernel:own"})),
+                         Everywhere::name_of);
+
+// Messages of operations under way side by side keep their order, each in its place.
+TEST_P(Kernel, OperationsSideBySideDoNotMix) {
+    for (const char* operations : {"2", "8"}) {
+        expect(std::string("outstanding ") + operations + " 64 " + (runs_all() ? "1000" : "50"));
+        expect(std::string("outstanding ") + operations + " 4194304 " + (runs_all() ? "20" : "1"));
+    }
+}
+TEST_P(Kernel, IsNotDisturbedByForksInTheMidstOfIt) { expect("forks"); }
+TEST_P(Kernel, EndsWithAProcessThatExecutesAnotherProgram) {
+    for (int ranks : where().some_of({2, 3, 4})) {
+        // The other program ends well.
+        Process job(command({ranks, program + "becomes_another"}));
+        job.finish();
+        EXPECT_EQ(job.status, 0) << job.out << job.err;
+    }
+}
+TEST_P(Kernel, CompletesWhatThreadsStartThatExit) {
+    if (engine() == "kernel:own") GTEST_SKIP() << "only one thread starts";
+    expect("threads_that_exit");
+}
+TEST_P(Kernel, DoesNotInterruptTheProgram) {
+    if (engine() == "kernel:own") GTEST_SKIP() << "this engine does, and says so";
+    expect("sleeps_undisturbed");
+}
+TEST_P(Kernel, StartsNoThreadOfTheOperatingSystem) { expect("starts_no_threads"); }
+
+// Over slow links, and ones that take small packets, a receive is woken most often.
+TEST(KernelOnNodes, StartsNoThreadOfTheOperatingSystem) {
+    const Surroundings& where = surroundings("mixed");
+    for (const std::string& absence : {where.absence(), absence_of("kernel")}) {
+        if (!absence.empty()) GTEST_SKIP() << absence;
+    }
+    for (const char* links : {"", " --gso 1500"}) {
+        for (const char* engine : {"kernel", "kernel:own"}) {
+            expect_success(
+                where.command({.ranks = 2,
+                               .program = program + "starts_no_threads",
+                               .settings = settings_of(engine),
+                               .options = std::string("--timeout 60 --rate 1gbit") + links}));
+        }
+    }
+}
+
+class KernelOwn : public Everywhere {
+  protected:
+    static void expect(const std::string& name) {
+        for (int ranks : where().some_of({2, 3, 4})) expect_success(command({ranks, name}));
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Jobs, KernelOwn, testing::ValuesIn(driven_by({"kernel:own"})),
+                         Everywhere::name_of);
+
+TEST_P(KernelOwn, CarriesAllCollectives) {
+    for (const char* name : {"all_collectives", "splits", "frees", "interleaved", "ahead"})
+        expect(std::string("tests/conformance/comms_program kernel:own ") + name);
+}
+TEST_P(KernelOwn, RefusesTheStartsOfOtherThreads) { expect(program + "starts_of_other_threads"); }
+TEST_P(KernelOwn, EndsWithTheThreadThatOwnsIt) { expect(program + "owner_ends"); }
+
+// --- Where it cannot be --------------------------------------------------------------------------
+
+struct Absent {
+    const char* call;
+    int error;
+    const char* what;
+};
+
+class WithoutKernel : public testing::TestWithParam<Absent> {
+  protected:
+    // What the job says beside its success. `rank`: who must do without; -1: all.
+    static std::string said(const char* engine, int rank) {
+        const auto& [call, error, what] = GetParam();
+        Process job(surroundings("tcp").command(
+            {.ranks = 2,
+             .program = program + "goes_without " + call + " " + std::to_string(error) + " " +
+                        std::to_string(rank) + " '" + sentence() + "'",
+             .settings = std::string("WEFT_ENGINE=") + engine,
+             .options = "--timeout 60"}));
+        job.finish();
+        EXPECT_EQ(job.status, 0) << job.out << job.err;
+        return job.err;
+    }
+    static std::string sentence() {
+        return GetParam().what + std::string(": ") + std::strerror(GetParam().error);
+    }
+    void SetUp() override {
+        if (!WEFT_HAS_TCP) GTEST_SKIP() << "this build has no tcp";
+        if (const std::string absence = absence_of("kernel"); !absence.empty())
+            GTEST_SKIP() << absence;
+    }
+};
+// As containers do it by seccomp; EPERM is kernel.io_uring_disabled's answer as well.
+INSTANTIATE_TEST_SUITE_P(Seccomp, WithoutKernel,
+                         testing::Values(Absent{"setup", EPERM, "io_uring cannot be set up"},
+                                         Absent{"setup", ENOSYS, "io_uring cannot be set up"},
+                                         Absent{"setup", EACCES, "io_uring cannot be set up"},
+                                         Absent{"enter", EPERM, "io_uring takes no chain"}),
+                         [](const auto& test) {
+                             return std::string(test.param.call) + std::to_string(test.param.error);
+                         });
+
+TEST_P(WithoutKernel, TheThreadCarriesOnAndThatIsSaid) {
+    for (const char* engine : {"kernel", "kernel:own"}) {
+        const std::string line = std::string("weft: no engine ") + engine +
+                                 ", thread is used instead: " + sentence() + "\n";
+        EXPECT_EQ(said(engine, -1), line + line);
+        EXPECT_EQ(said(engine, 1), line);
+    }
+}
+
+TEST_P(WithoutKernel, AutoUsesTheThread) {
+    EXPECT_EQ(said("auto", -1), "");
+    EXPECT_EQ(said("auto", 0), "");
+}
+
+// --- What is handed over -------------------------------------------------------------------------
+
+#if WEFT_HAS_TCP
+class HandedOver : public testing::TestWithParam<Over> {};
+INSTANTIATE_TEST_SUITE_P(Over, HandedOver, testing::Values(Over::tcp, Over::mixed),
+                         [](const auto& over) { return name_of(over.param); });
+
+// Every collective, small and large, one after the other and side by side.
+TEST_P(HandedOver, IsEveryCollectiveOnAStreamThatHasConnections) {
+    if (const std::string absence = absence_of("kernel"); !absence.empty()) GTEST_SKIP() << absence;
+    constexpr Rank ranks = 4;
+    ThreadJob job(ranks, {.engine = EngineKind::kernel,
+                          .may_spin = false,
+                          .lends = true,
+                          .over = GetParam(),
+                          .offers_all = true,
+                          .queue_depth = 16});
+    job.run([&](ThreadRank& rank) {
+        constexpr std::size_t most = 100'000;
+        std::vector<std::int64_t> send(most * ranks, 1);
+        std::vector<std::vector<std::int64_t>> recv(8, std::vector<std::int64_t>(most * ranks));
+        for (const std::size_t count : {std::size_t{1}, std::size_t{1000}, most}) {
+            for (const bool side_by_side : {false, true}) {
+                std::vector<weft_request> requests;
+                for (int c = 0; c < 8; ++c) {
+                    const auto collective = static_cast<Collective>(c);
+                    auto* into = recv[static_cast<std::size_t>(c)].data();
+                    const Call call{.collective = collective,
+                                    .send_buf = send.data(),
+                                    .recv_buf = into,
+                                    .count = count,
+                                    .type = WEFT_INT64,
+                                    .op = WEFT_SUM,
+                                    .root = c % ranks};
+                    weft_request request = WEFT_REQUEST_NULL;
+                    ASSERT_EQ(rank.start(call, &request), WEFT_OK) << rank.detail();
+                    requests.push_back(request);
+                    if (side_by_side) continue;
+                    ASSERT_EQ(rank.wait(&requests.back()), WEFT_OK);
+                }
+                // (Those that were waited for are null.)
+                for (weft_request& request : requests) ASSERT_EQ(rank.wait(&request), WEFT_OK);
+            }
+        }
+        const auto& sum = recv[static_cast<std::size_t>(Collective::allreduce)];
+        EXPECT_TRUE(std::all_of(sum.begin(), sum.begin() + most,
+                                [=](std::int64_t value) { return value == ranks; }));
+    });
+    for (Rank rank = 0; rank < ranks; ++rank) {
+        Engine::Hold hold(job.at(rank).process().engine());
+        Executor& executor = job.at(rank).process().executor();
+        EXPECT_EQ(executor.fallbacks().without_connection, 0u);
+        EXPECT_EQ(executor.fallbacks().without_descriptors, 0u);
+        EXPECT_EQ(executor.fallbacks().behind_others, 0u);
+        // (Between ranks that share memory there may be nothing to be handed over.)
+        EXPECT_GT(executor.begun_as_lists(), GetParam() == Over::tcp ? 40u : 20u)
+            << executor.offload_summary();
+    }
+}
+#endif
+
+}  // namespace
+}  // namespace weft::test
