@@ -1,14 +1,16 @@
 // The ends of a few ranks' mpi transports in one process, over a carrier that does what an MPI may: it
 // reads what it sends when the message is received, or before; tells of ends in any order and late; and
-// receives from several senders in any order.
+// receives from several senders in any order. Its ranks may be threads.
 #pragma once
 
 #include <cstring>
-#include <deque>
 #include <memory>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "base/assert.h"
+#include "base/fifo.h"
 #include "base/prng.h"
 #include "transport/mpi/mpi.h"
 
@@ -31,6 +33,7 @@ class FakeMpi {
         carrier.context = channels_[static_cast<std::size_t>(rank)].get();
         carrier.rank = rank;
         carrier.ranks = static_cast<int>(from_.size());
+        carrier.any_thread = 1;
         carrier.request_bytes = sizeof(Request);
         carrier.open = [](void* context, void** channel) {
             *channel = context;
@@ -49,6 +52,7 @@ class FakeMpi {
         };
         carrier.close = [](void* channel, int, void*) {
             const Channel& own = *static_cast<Channel*>(channel);
+            std::lock_guard<std::mutex> lock(own.mpi->mutex_);
             own.mpi->posted_[static_cast<std::size_t>(own.rank)].clear();
             return 0;
         };
@@ -63,41 +67,53 @@ class FakeMpi {
         Rank rank;
     };
     struct Sent {
-        std::vector<std::byte> copy;  // or, when empty,
+        std::vector<std::byte> copy;  // or else
         const void* data = nullptr;   // where it still is
         std::size_t bytes = 0;
         Request request = 0;
     };
     struct Posted {
-        void* data;
-        std::size_t bytes;
-        Request request;
+        void* data = nullptr;
+        std::size_t bytes = 0;
+        Request request = 0;
     };
 
+    // Nothing is given back to the heap, as tests count what is taken from it.
     Request make_request(void* place) {
-        states_.push_back(false);
-        const auto request = static_cast<Request>(states_.size());
+        if (free_.empty()) {
+            ended_.push_back(0);
+            free_.push_back(static_cast<Request>(ended_.size()));
+        }
+        const Request request = free_.back();
+        free_.pop_back();
+        ended_[request - 1] = 0;
         std::memcpy(place, &request, sizeof request);
         return request;
     }
-    void end_request(Request request) { states_[request - 1] = true; }
+    void end_request(Request request) { ended_[request - 1] = 1; }
 
     int send(Rank from, const void* data, int bytes, int to, void* request) {
+        std::lock_guard<std::mutex> lock(mutex_);
         Sent sent{{}, data, static_cast<std::size_t>(bytes), 0};
         sent.request = make_request(request);
         if (random_.one_in(2)) {
+            if (!spare_.empty()) {
+                sent.copy = std::move(spare_.back());
+                spare_.pop_back();
+            }
+            sent.copy.reserve(sizeof(mpi::Frame) + mpi::payload_max);
             sent.copy.resize(sent.bytes);
             std::memcpy(sent.copy.data(), data, sent.bytes);
             sent.data = nullptr;
-            end_request(sent.request);
+            end_request(std::exchange(sent.request, 0));
         }
-        from_[static_cast<std::size_t>(to)][static_cast<std::size_t>(from)].push_back(
-            std::move(sent));
+        from_[static_cast<std::size_t>(to)][static_cast<std::size_t>(from)].push(std::move(sent));
         return 0;
     }
 
     int receive(Rank rank, void* data, int bytes, void* request) {
-        posted_[static_cast<std::size_t>(rank)].push_back(
+        std::lock_guard<std::mutex> lock(mutex_);
+        posted_[static_cast<std::size_t>(rank)].push(
             {data, static_cast<std::size_t>(bytes), make_request(request)});
         return 0;
     }
@@ -110,17 +126,19 @@ class FakeMpi {
                 if (messages.empty()) continue;
                 Sent& sent = messages.front();
                 const Posted posted = posted_[to].front();
-                posted_[to].pop_front();
+                posted_[to].pop();
                 WEFT_ASSERT(sent.bytes <= posted.bytes);
                 std::memcpy(posted.data, sent.data ? sent.data : sent.copy.data(), sent.bytes);
-                end_request(sent.request);
+                if (sent.request != 0) end_request(sent.request);
                 end_request(posted.request);
-                messages.pop_front();
+                if (!sent.data) spare_.push_back(std::move(sent.copy));
+                messages.pop();
             }
         }
     }
 
     int test_some(int count, void* requests, int* ended, int* indices) {
+        std::lock_guard<std::mutex> lock(mutex_);
         deliver();
         *ended = 0;
         for (int i = 0; i < count; ++i) {
@@ -128,7 +146,8 @@ class FakeMpi {
                 static_cast<std::byte*>(requests) + sizeof(Request) * static_cast<std::size_t>(i);
             Request request;
             std::memcpy(&request, place, sizeof request);
-            if (request == 0 || !states_[request - 1] || random_.one_in(3)) continue;
+            if (request == 0 || ended_[request - 1] == 0 || random_.one_in(3)) continue;
+            free_.push_back(request);
             request = 0;
             std::memcpy(place, &request, sizeof request);
             indices[(*ended)++] = i;
@@ -136,10 +155,13 @@ class FakeMpi {
         return 0;
     }
 
+    std::mutex mutex_;
     Prng random_;
-    std::vector<bool> states_;                         // of requests: ended
-    std::vector<std::vector<std::deque<Sent>>> from_;  // by receiver, by sender
-    std::vector<std::deque<Posted>> posted_;           // by receiver
+    std::vector<std::uint8_t> ended_;  // by request
+    std::vector<Request> free_;
+    std::vector<std::vector<std::byte>> spare_;
+    std::vector<std::vector<Fifo<Sent>>> from_;  // by receiver, by sender
+    std::vector<Fifo<Posted>> posted_;           // by receiver
     std::vector<std::unique_ptr<Channel>> channels_;
 };
 

@@ -58,6 +58,9 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Random, testing::Values(2, 3, 4, 7));
 TEST_P(Random, OnSimulatedRanks) { run_programs("sim", GetParam(), operations(5'000, 50'000)); }
 TEST_P(Random, OnThreads) { run_programs("threads", GetParam(), operations(500, 20'000)); }
 TEST_P(Random, OnProcesses) { run_programs("shm", GetParam(), operations(1'000, 20'000)); }
+TEST_P(Random, OnThreadsOverMpi) {
+    run_programs("threads_mpi", GetParam(), operations(250, 20'000));
+}
 #if WEFT_HAS_TCP
 TEST_P(Random, OnThreadsOverTcp) {
     run_programs("threads_tcp", GetParam(), operations(250, 20'000));

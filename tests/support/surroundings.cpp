@@ -102,14 +102,20 @@ std::string absence_of_nodes(const std::string& unshare) {
 
 std::vector<Over> ways_between_threads() {
 #if WEFT_HAS_TCP
-    return {Over::shm, Over::tcp, Over::mixed};
+    return {Over::shm, Over::tcp, Over::mixed, Over::mpi};
 #else
-    return {Over::shm};
+    return {Over::shm, Over::mpi};
 #endif
 }
 
 const char* name_of(Over over) {
-    return over == Over::shm ? "shm" : over == Over::tcp ? "tcp" : "mixed";
+    switch (over) {
+        case Over::shm: return "shm";
+        case Over::tcp: return "tcp";
+        case Over::mixed: return "mixed";
+        case Over::mpi: return "mpi";
+    }
+    return "";
 }
 
 }  // namespace weft::test

@@ -97,7 +97,7 @@ class Everywhere : public testing::TestWithParam<Driven> {
 // --- Threads -------------------------------------------------------------------------------------
 
 // mixed: shm between even ranks and between odd ones, else tcp
-enum class Over : std::uint8_t { shm, tcp, mixed };
+enum class Over : std::uint8_t { shm, tcp, mixed, mpi };
 
 std::vector<Over> ways_between_threads();
 

@@ -108,10 +108,13 @@ weft_status ThreadRank::wait(weft_request* request) {
 }
 
 ThreadJob::ThreadJob(Rank ranks, Options options) {
-    if (options.over != Over::tcp) shm_.emplace(ranks, options.settings);
+    if (options.over == Over::shm || options.over == Over::mixed) {
+        shm_.emplace(ranks, options.settings);
+    }
+    if (options.over == Over::mpi) mpi_.emplace(ranks, 1);
 #if WEFT_HAS_TCP
     std::optional<TcpRanks> tcp;
-    if (options.over != Over::shm) tcp.emplace(ranks, options.tcp);
+    if (options.over == Over::tcp || options.over == Over::mixed) tcp.emplace(ranks, options.tcp);
 #endif
     for (Rank rank = 0; rank < ranks; ++rank) {
         Process::Parts parts;
@@ -120,6 +123,10 @@ ThreadJob::ThreadJob(Rank ranks, Options options) {
         parts.routes.resize(static_cast<std::size_t>(ranks));
         if (shm_) {
             parts.transports.push_back(shm_->take(rank));
+            std::ranges::fill(parts.routes, parts.transports.back().get());
+        }
+        if (mpi_) {
+            parts.transports.push_back(std::move(*mpi_->end(rank, options.mpi)));
             std::ranges::fill(parts.routes, parts.transports.back().get());
         }
 #if WEFT_HAS_TCP

@@ -1,5 +1,5 @@
-// A job whose ranks are threads of this process, over one shared mapping and over loopback, each with
-// a process object and a progress engine of its own: ThreadSanitizer sees everything between them.
+// A job whose ranks are threads of this process, over one shared mapping, over loopback, and over the
+// messages of something like an MPI, each with a process object and a progress engine of its own: ThreadSanitizer sees everything between them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,6 +16,7 @@
 
 #include "communicator/process.h"
 #include "communicator/request_list.h"
+#include "conformance/mpi_world.h"
 #include "conformance/shm_world.h"
 #if WEFT_HAS_TCP
 #include "conformance/tcp_world.h"
@@ -82,6 +83,7 @@ class ThreadJob {
 #if WEFT_HAS_TCP
         tcp::Settings tcp{.interfaces = "127.0.0.1"};
 #endif
+        mpi::Settings mpi{};
     };
 
     ThreadJob(Rank ranks, Options options);
@@ -100,6 +102,7 @@ class ThreadJob {
 
   private:
     std::optional<ShmRanks> shm_;
+    std::optional<FakeMpi> mpi_;  // before what uses it to its end
 #if WEFT_HAS_TCP
     std::vector<TcpTransport*> tcp_;  // by rank; empty: none
 #endif

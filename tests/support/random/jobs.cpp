@@ -39,6 +39,7 @@ Outcome run_threads(const Case& c, Plant plant, Over way) {
                                    .settings = settings.of_shm(c.ranks),
                                    .over = way,
                                    .offers_all = settings.offers_all};
+    job_options.mpi = settings.of_mpi();
 #if WEFT_HAS_TCP
     job_options.tcp = settings.of_tcp();
     job_options.queue_depth = settings.queue_depth.value_or(job_options.queue_depth);

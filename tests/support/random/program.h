@@ -24,7 +24,7 @@ namespace weft::test::random {
 // What a failure prints and WEFT_CASE repeats: "sim p=3 seed=0x2a operations=60 bytes_max=300000
 // keep=1,5-7" (of the steps only these; without it all).
 struct Case {
-    // sim; threads, threads_tcp or threads_mixed (support/thread_job.h); or where processes run
+    // sim; threads, threads_tcp, threads_mixed or threads_mpi (support/thread_job.h); or where processes run
     // (support/surroundings.h): shm, tcp, ...
     std::string transport = "sim";
     int ranks = 2;

@@ -57,6 +57,12 @@ Selector Settings::selector() const {
     return selector;
 }
 
+mpi::Settings Settings::of_mpi() const {
+    mpi::Settings result;
+    result.whole_below = rendezvous_bytes.value_or(result.whole_below);
+    return result;
+}
+
 shm::Settings Settings::of_shm(int ranks) const {
     shm::Settings result = shm::Settings::defaults(static_cast<std::size_t>(ranks));
     result.ring_bytes = ring_bytes.value_or(result.ring_bytes);

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "select/select.h"
 #include "support/random/program.h"
+#include "transport/mpi/settings.h"
 #include "transport/shm/settings.h"
 #if WEFT_HAS_TCP
 #include "transport/tcp/settings.h"
@@ -33,6 +34,7 @@ struct Settings {
 
     Selector selector() const;
     shm::Settings of_shm(int ranks) const;
+    mpi::Settings of_mpi() const;
 #if WEFT_HAS_TCP
     tcp::Settings of_tcp() const;
 #endif
