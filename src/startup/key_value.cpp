@@ -76,19 +76,18 @@ Status KeyValueStartup::put_all(const std::string& name, const std::string& byte
 
 Result<std::string> KeyValueStartup::get_all(Rank owner, const std::string& name) {
     std::string all;
-    std::size_t length = length_digits;
-    for (std::size_t piece = 0; all.size() < length; ++piece) {
+    std::optional<std::size_t> length;  // of all digits
+    for (std::size_t piece = 0; !length || all.size() < length_digits + *length; ++piece) {
         Result<std::string> value = get(owner, piece_name(name, owner, piece));
         if (!value.is_ok()) return value.status();
         all += *value;
-        if (piece == 0) {
-            std::optional<std::size_t> told = parse_length(all);
-            length += told && *told <= 2 * wire_card_bytes_max ? *told : wire_card_bytes_max * 3;
-        }
-        if (value->empty()) break;
+        if (piece == 0) length = parse_length(all);
+        if (!length || *length > 2 * wire_card_bytes_max || value->empty()) break;
     }
     std::optional<std::string> bytes;
-    if (all.size() == length) bytes = from_hexadecimal(std::string_view(all).substr(length_digits));
+    if (length && all.size() == length_digits + *length) {
+        bytes = from_hexadecimal(std::string_view(all).substr(length_digits));
+    }
     if (bytes) return *bytes;
     return failure_of_rank(WEFT_REFUSED_STATE, owner,
                            "what the launcher keeps of rank %d under '%s' is not what Weft puts "
