@@ -2,6 +2,7 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -20,18 +21,14 @@ constexpr std::uint32_t token_entries = 2;
 // Calling chains off takes microseconds. Longer than this it cannot, and somebody must know.
 constexpr std::int64_t call_off_max_ns = 10'000'000'000;
 
-// Not blocking, and counted: a token that is given wakes one who waits for it, without a thread of
-// the operating system's own.
-Fd semaphore() { return Fd(eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC)); }
+// Of the descriptors that the process may have, eventfds take this part at most: connections need
+// theirs.
+constexpr std::size_t part_of_descriptors = 4;
 
-// False: there are no descriptors left.
-bool add_token(Direction& direction) {
-    Fd token = semaphore();
-    if (!token) return false;
-    direction.tokens.push_back(std::move(token));
-    direction.unused.reserve(direction.tokens.size());
-    direction.unused.push_back(static_cast<std::uint32_t>(direction.tokens.size() - 1));
-    return true;
+std::size_t descriptors_max() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+    return static_cast<std::size_t>(limit.rlim_cur) / part_of_descriptors;
 }
 
 }  // namespace
@@ -53,7 +50,7 @@ void RunLists::add_late(bool sends, std::vector<Rank>& ranks) const {
 }
 
 TaskRing::TaskRing(const std::vector<Transport*>& routes, unsigned depth)
-    : maker_(pthread_self()), depth_(depth) {
+    : maker_(pthread_self()), depth_(depth), descriptors_max_(descriptors_max()) {
     for (Transport* route : routes)
         strands_.push_back(route != nullptr ? route->strands() : nullptr);
 }
@@ -106,6 +103,28 @@ bool TaskRing::carries(const Tasks& tasks, const Stream& stream) const {
         const Strands* strands = strands_of(peer);
         return strands != nullptr && strands->carries({peer, stream.id()});
     });
+}
+
+// Not blocking, and counted: a token that is given wakes one who waits for it, without a thread of
+// the operating system's own. None: there are too many descriptors already.
+Fd TaskRing::semaphore() {
+    if (descriptors_ >= descriptors_max_) {
+        errno = EMFILE;
+        return {};
+    }
+    Fd made(eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC));
+    descriptors_ += static_cast<bool>(made);
+    return made;
+}
+
+// False: there are no descriptors left.
+bool TaskRing::add_token(Direction& direction) {
+    Fd token = semaphore();
+    if (!token) return false;
+    direction.tokens.push_back(std::move(token));
+    direction.unused.reserve(direction.tokens.size());
+    direction.unused.push_back(static_cast<std::uint32_t>(direction.tokens.size() - 1));
+    return true;
 }
 
 void TaskRing::set_state(List& list, List::State state) {
@@ -389,13 +408,20 @@ void TaskRing::abandon(std::uint32_t context) {
 
 // The group is gone or broken: its directions are not used again.
 void TaskRing::retire(std::uint32_t context) {
-    std::erase_if(directions_,
-                  [&](const auto& entry) { return entry.first.stream.context == context; });
+    std::erase_if(directions_, [&](const auto& entry) {
+        if (entry.first.stream.context != context) return false;
+        descriptors_ -= entry.second.tokens.size();
+        return true;
+    });
 }
 
 void TaskRing::forget(RunLists& lists) {
     call_off([&](const List& list) { return &list.home == &lists; });
-    for (const auto& list : lists.lists) lists_[list->id] = nullptr;
+    for (const Fd& semaphore : lists.semaphores) descriptors_ -= static_cast<bool>(semaphore);
+    for (const auto& list : lists.lists) {
+        lists_[list->id] = nullptr;
+        descriptors_ -= static_cast<bool>(list->go);
+    }
 }
 
 int TaskRing::wait_fd(Sleeper sleeper) const {

@@ -73,6 +73,8 @@ class TaskRing final : public Offload {
 
     Status open();
     Strands* strands_of(Rank peer) const { return strands_[static_cast<std::size_t>(peer)]; }
+    Fd semaphore();
+    bool add_token(Direction& direction);
     void take_place(List& list);
     void has_place(List& list);
     void hand_over(Direction& direction);
@@ -104,6 +106,8 @@ class TaskRing final : public Offload {
         std::uint32_t context;
     };
     Fifo<ToldOf> told_;
+    const std::size_t descriptors_max_;
+    std::size_t descriptors_ = 0;  // eventfds
     std::size_t busy_ = 0;
     std::size_t waiting_ = 0;
     std::size_t receiving_ = 0;
