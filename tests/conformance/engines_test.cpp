@@ -153,6 +153,28 @@ TEST_P(Engines, KeepOthersGoingBesideAWait) {
     });
 }
 
+// The thread has slept while the program waited, and nothing was pending since.
+TEST_P(ThreadJobs, AdvanceWhatIsStartedAfterAWait) {
+    ThreadJob job(2, {.may_spin = false, .over = GetParam()});
+    job.run([&](ThreadRank& rank) {
+        std::vector<std::uint64_t> values(100'000);
+        for (int round = 0; round < 10; ++round) {
+            weft_request request;
+            ASSERT_EQ(rank.ibcast(values.data(), values.size(), WEFT_UINT64, 0, &request), WEFT_OK);
+            ASSERT_EQ(rank.wait(&request), WEFT_OK);
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            const std::uint64_t before = rank.process().engine().finished();
+            ASSERT_EQ(rank.ibcast(values.data(), values.size(), WEFT_UINT64, 1, &request), WEFT_OK);
+            const std::int64_t deadline_ns = now_ns() + 20'000'000'000;
+            while (rank.process().engine().finished() == before) {
+                ASSERT_LT(now_ns(), deadline_ns) << "nobody advances it";
+                std::this_thread::sleep_for(std::chrono::microseconds(200));
+            }
+            ASSERT_EQ(rank.wait(&request), WEFT_OK);
+        }
+    });
+}
+
 TEST_P(ThreadJobs, ReturnFromAWaitThatIsInterrupted) {
     for (EngineKind kind : {EngineKind::manual, EngineKind::thread}) {
         ThreadJob job(2, {.engine = kind, .over = GetParam()});

@@ -2,6 +2,7 @@
 #include "transport/mpi/mpi.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace weft {
 
@@ -43,8 +44,9 @@ Status MpiTransport::open() {
 MpiTransport::~MpiTransport() {
     if (channel_ == nullptr) return;
     carrier_.close(channel_, static_cast<int>(receives_), receive_requests_.data());
-    // What the carrier still sends stays where it is: somebody ends without taking it.
-    for (Slot& slot : sending_) static_cast<void>(slot.bytes.release());
+    // What the carrier still sends stays where it is, until the process ends: nobody has taken it.
+    static auto* const kept = new std::vector<Slot>;
+    std::ranges::move(sending_, std::back_inserter(*kept));
 }
 
 Usage MpiTransport::usage() const {

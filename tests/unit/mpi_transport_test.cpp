@@ -1,0 +1,133 @@
+// What the mpi transport holds and gives away, and what it makes of a carrier that fails; what every
+// transport promises is in tests/conformance.
+#include "transport/mpi/mpi.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+
+#include "conformance/mpi_world.h"
+
+namespace weft::test {
+namespace {
+
+constexpr std::size_t MiB = 1024 * 1024;
+
+std::unique_ptr<MpiTransport> end_of(FakeMpi& mpi, Rank rank) {
+    return std::move(*mpi.end(rank, mpi::Settings{}));
+}
+
+void poll_both(MpiTransport& one, MpiTransport& other) {
+    std::array<Completion, 64> done;
+    for (int i = 0; i < 20'000; ++i) {
+        one.poll(done);
+        other.poll(done);
+    }
+}
+
+TEST(MpiTransport, PutsABoundedAmountAside) {
+    FakeMpi mpi(2, 1);
+    const auto sender = end_of(mpi, 0);
+    const auto receiver = end_of(mpi, 1);
+    const std::vector<std::byte> message(8 * 1024);
+    const std::size_t before = receiver->usage().bytes;
+    std::uint32_t posts = 0;
+    for (std::size_t sent = 0; sent < 16 * MiB; sent += message.size()) {
+        EXPECT_NE(sender->post_send({1, {1, 0}}, message, {&mpi, ++posts}), Posted::busy);
+    }
+    poll_both(*sender, *receiver);
+    EXPECT_LE(receiver->usage().bytes - before, 4 * MiB);
+}
+
+// What a carrier was given to send stays its own: users' buffers never reach it.
+TEST(MpiTransport, LendsTheCarrierNoBufferOfTheUser) {
+    struct Spy {
+        static std::set<const void*>& lent() {
+            static std::set<const void*> all;
+            return all;
+        }
+    };
+    weft_carrier carrier{};
+    carrier.rank = 0;
+    carrier.ranks = 2;
+    carrier.request_bytes = 4;
+    carrier.open = [](void*, void**) { return 0; };
+    carrier.send = [](void*, const void* data, int bytes, int, void*) {
+        for (int i = 0; i < bytes; i += 8) Spy::lent().insert(static_cast<const char*>(data) + i);
+        return 0;
+    };
+    carrier.receive = [](void*, void*, int, void*) { return 0; };
+    carrier.test_some = [](void*, int, void*, int* ended, int*) {
+        *ended = 0;
+        return 0;
+    };
+    carrier.close = [](void*, int, void*) { return 0; };
+    auto transport = std::move(*MpiTransport::create(carrier, {}));
+    alignas(8) static std::byte data[8192];
+    EXPECT_EQ(transport->post_send({1, {1, 0}}, data, {data, 1}), Posted::done);
+    EXPECT_FALSE(Spy::lent().empty());
+    for (std::size_t i = 0; i < sizeof data; ++i) EXPECT_FALSE(Spy::lent().contains(data + i));
+}
+
+struct Failing {
+    bool sends = true, tests = true;
+};
+
+std::unique_ptr<MpiTransport> over(Failing& failing) {
+    weft_carrier carrier{};
+    carrier.context = &failing;
+    carrier.rank = 0;
+    carrier.ranks = 3;
+    carrier.request_bytes = 4;
+    carrier.open = [](void* context, void** channel) {
+        *channel = context;
+        return 0;
+    };
+    carrier.send = [](void* channel, const void*, int, int, void*) {
+        return static_cast<Failing*>(channel)->sends ? 0 : 7;
+    };
+    carrier.receive = [](void*, void*, int, void*) { return 0; };
+    carrier.test_some = [](void* channel, int, void*, int* ended, int*) {
+        *ended = 0;
+        return static_cast<Failing*>(channel)->tests ? 0 : 7;
+    };
+    carrier.close = [](void*, int, void*) { return 0; };
+    return std::move(*MpiTransport::create(carrier, {}));
+}
+
+TEST(MpiTransport, LosesThePeerThatItCannotSendTo) {
+    Failing carrier;
+    const auto transport = over(carrier);
+    std::array<std::byte, 8> data{};
+    ASSERT_EQ(transport->post_recv({1, {1, 0}}, data, {&carrier, 1}), Posted::pending);
+    ASSERT_EQ(transport->post_recv({2, {1, 0}}, data, {&carrier, 2}), Posted::pending);
+    carrier.sends = false;
+    ASSERT_EQ(transport->post_send({1, {1, 0}}, data, {&carrier, 3}), Posted::pending);
+    std::array<Completion, 8> done;
+    ASSERT_EQ(transport->poll(done), 3u);
+    int news = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(done[i].code, WEFT_BROKEN_TRANSPORT);
+        EXPECT_EQ(done[i].peer, 1);
+        news += done[i].token.run == nullptr;
+        EXPECT_NE(done[i].token.op, 2u);
+    }
+    EXPECT_EQ(news, 1);
+    EXPECT_EQ(transport->poll(done), 0u);
+}
+
+TEST(MpiTransport, LosesAllPeersWhenTheCarrierFails) {
+    Failing carrier;
+    const auto transport = over(carrier);
+    std::array<std::byte, 8> data{};
+    ASSERT_EQ(transport->post_recv({2, {1, 0}}, data, {&carrier, 2}), Posted::pending);
+    carrier.tests = false;
+    std::array<Completion, 8> done;
+    ASSERT_EQ(transport->poll(done), 3u);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(done[i].code, WEFT_BROKEN_TRANSPORT);
+    EXPECT_EQ(transport->poll(done), 0u);
+}
+
+}  // namespace
+}  // namespace weft::test
