@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "weft/carrier.h"
 
@@ -77,9 +78,10 @@ static inline int weft_mpi_close(void* channel, int count, void* requests) {
  * Undefined an intercommunicator; WEFT_TRANSPORT=mpi and MPI_Finalize before weft_finalize.
  */
 static inline weft_status weft_comm_from_mpi(MPI_Comm comm, weft_comm* new_comm) {
-    weft_carrier carrier = {0};
+    weft_carrier carrier;
     int level = MPI_THREAD_SINGLE;
     if (comm == MPI_COMM_NULL) return weft_comm_from_carrier(NULL, new_comm);
+    memset(&carrier, 0, sizeof carrier);
     MPI_Query_thread(&level);
     MPI_Comm_rank(comm, &carrier.rank);
     MPI_Comm_size(comm, &carrier.ranks);

@@ -53,7 +53,8 @@ struct Mpi {
 
     // A C program of this folder, or a library to be loaded before a program ("lib....so"), compiled
     // by the MPI's compiler and, as a user's, against the headers and libweft.so. The path of it.
-    std::string compiled(const std::string& source, const std::string& output) const {
+    std::string compiled(const std::string& source, const std::string& output,
+                         const std::string& compiler = "mpicc") const {
         const std::string folder_of_all = WEFT_BUILD_DIR "/tests/mpi/" + std::string(name);
         std::filesystem::create_directories(folder_of_all);
         const std::string path = folder_of_all + "/" + output;
@@ -62,7 +63,7 @@ struct Mpi {
         const std::string kind = output.ends_with(".so") ? "-shared -fPIC " : "";
         const std::string headers = WEFT_SOURCE_DIR "/include ";
         const Finished done =
-            run(around("mpicc -std=c99 -pedantic -Wall -Wextra -Werror -I" + headers + kind +
+            run(around(compiler + " -std=c99 -pedantic -Wall -Wextra -Werror -I" + headers + kind +
                        WEFT_SOURCE_DIR "/tests/mpi/" + source + " -o " + own +
                        " -L" WEFT_BUILD_DIR " -lweft -ldl -Wl,-rpath," WEFT_BUILD_DIR));
         EXPECT_EQ(done.status, 0) << done.out << done.err;

@@ -1,6 +1,8 @@
 // Joining a job under the launchers of MPIs, and from an MPI communicator.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -75,6 +77,27 @@ TEST_P(FromMpi, RefusesBadArguments) { expect("refused", 1); }
 TEST_P(FromMpi, TheProgressThreadNeedsAnMpiForManyThreads) {
     expect("one_thread", 2, "WEFT_TRANSPORT=mpi");
     expect("one_thread", 2, "WEFT_TRANSPORT=mpi WEFT_ENGINE=thread");
+}
+
+// The header's functions are compiled with programs that have warnings of their own.
+TEST_P(FromMpi, TheHeaderCompilesAsCxx) {
+    const Folder folder;
+    const std::string file = folder / "program.cpp";
+    std::ofstream(file)
+        << "#include <weft/mpi.h>\n"
+           "int main() { weft_comm c; return weft_comm_from_mpi(MPI_COMM_SELF, &c); }\n";
+    expect_success(
+        mpi().around("mpicxx -std=c++11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow "
+                     "-Werror -fsyntax-only -I" WEFT_SOURCE_DIR "/include " +
+                     file));
+}
+
+TEST_P(FromMpi, TheStandardsBinaryInterfaceIsOneMore) {
+    if (!std::filesystem::exists(mpi().folder() + "/bin/mpicc_abi")) {
+        GTEST_SKIP() << mpi().name << " has no compiler for it";
+    }
+    const std::string program = mpi().compiled("from_mpi.c", "from_mpi_abi", "mpicc_abi");
+    expect_success(mpi().job(3, program + " later_ones", "WEFT_TRANSPORT=mpi WEFT_ENGINE=manual"));
 }
 
 TEST_P(FromMpi, AllCollectivesRun) {
