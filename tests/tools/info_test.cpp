@@ -66,6 +66,12 @@ TEST(Info, ListsTheTransportsThatTheLibraryTakes) {
     EXPECT_EQ(words(lines.at("transports")), expected_by_refusal("WEFT_TRANSPORT"));
 }
 
+TEST(Info, IsRefusedATransportThatNeedsTheProgramsMpi) {
+    const Finished done = run("WEFT_TRANSPORT=mpi " + job);
+    EXPECT_NE(done.status, 0);
+    EXPECT_TRUE(contains(done.err, "expected weft_comm_from_mpi instead of weft_init"));
+}
+
 TEST(Info, SaysWhyABuildHasNoTcp) {
     std::map<std::string, std::string> lines = info();
     if (WEFT_HAS_TCP) {
