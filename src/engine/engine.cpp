@@ -176,6 +176,7 @@ void Engine::leave() {
         started_ = executor_.started();
         if (is_hasty_ && !leader_) linger();
         left_ticks_ = ticks();
+        wake_for_offload();
     }
     const bool needs_thread = engine == EngineKind::thread_poll ? executor_.is_pending()
                               : has_sleeper(engine)
@@ -213,6 +214,15 @@ void Engine::leave() {
     // Woken into the lock that is held it would stop at once, and the scheduler let it wait for its
     // next turn.
     if (calls_owner) thread_wake_.signal();
+}
+
+// What lists are handed to is opened at their first start. Who fell asleep before does not hear it.
+void Engine::wake_for_offload() {
+    const Offload* offload = executor_.offload();
+    const int descriptor = offload != nullptr ? offload->wait_fd(Sleeper::waiter) : -1;
+    if (std::exchange(offload_descriptor_, descriptor) == descriptor) return;
+    if (leader_sleeps_) waiter_wake_.signal();
+    thread_wake_.signal();
 }
 
 // Lists are to be handed over by a thread that stays. True: it is another one, to be woken.
@@ -489,6 +499,8 @@ void Engine::thread_poll_main() {
             executor_.progress();
             tell_waiters();
         }
+        // Of an engine before this one.
+        if (must_call_owner()) thread_wake_.signal();
         if (executor_.active() == 0) executor_.wake_peers();
         unlock();
         if (!may_spin_ || contenders_.load(std::memory_order_relaxed) > 0) sched_yield();

@@ -126,6 +126,7 @@ class Engine {
     void unlock() { lock_.unlock(); }
     void leave();
     void linger();
+    void wake_for_offload();
     weft_status wait(DonePointer done, void* context, Patience patience);
     weft_status lead(DonePointer done, void* context, Patience patience);
     void follow(std::int64_t deadline_ns);
@@ -143,6 +144,7 @@ class Engine {
 
     Executor& executor_;
     std::vector<CompletionSource*> sources_;
+    int offload_descriptor_ = -1;  // what sleeps on the offload since the last start
     std::atomic<EngineKind> kind_;
     bool may_spin_;
     const std::int64_t timeout_ns_;

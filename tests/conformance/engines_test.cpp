@@ -73,6 +73,48 @@ TEST_P(ThreadJobs, ChangeTheirEnginesWhileOperationsAreOutstanding) {
     });
 }
 
+#if WEFT_HAS_TCP
+// What a kernel engine waits for exists from its first start on. A thread that fell asleep before is
+// the only one that listens.
+TEST(KernelEngines, WakeThreadsThatFellAsleepBeforeTheirFirstStart) {
+    if (const std::string absence = absence_of("kernel"); !absence.empty()) GTEST_SKIP() << absence;
+    ThreadJob::Options options{
+        .may_spin = false, .lends = true, .over = Over::tcp, .offers_all = true};
+    ThreadJob job(2, std::move(options));
+    job.connect();
+    weft_request first[2];
+    weft_request second[2];
+    for (Rank rank : {0, 1}) {
+        ASSERT_EQ(job.at(rank).init({.collective = Collective::barrier}, &second[rank]), WEFT_OK);
+    }
+    const auto start = [](RequestList& list) { return list.start(); };
+    job.run([&](ThreadRank& rank) {  // The connections are up.
+        const int at = rank.rank();
+        ASSERT_EQ(rank.ibarrier(&first[at]), WEFT_OK);
+        ASSERT_EQ(rank.with({&second[at], 1}, start), WEFT_OK);
+        ASSERT_EQ(rank.wait(&first[at]), WEFT_OK);
+        ASSERT_EQ(rank.wait(&second[at]), WEFT_OK);
+    });
+    ASSERT_EQ(job.at(0).ibarrier(&first[0]), WEFT_OK);
+    std::thread sleeper([&] { EXPECT_EQ(job.at(0).wait(&first[0]), WEFT_OK); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    for (Rank rank : {0, 1}) job.at(rank).process().engine().set_kind(EngineKind::kernel);
+    for (Rank rank : {0, 1}) ASSERT_EQ(job.at(rank).with({&second[rank], 1}, start), WEFT_OK);
+    // (A timer of the transport wakes it after 3 s.)
+    const std::int64_t deadline_ns = now_ns() + 2'000'000'000;
+    for (Rank rank : {0, 1}) {
+        EXPECT_EQ(job.at(rank).with({&second[rank], 1},
+                                    [&](RequestList& list) {
+                                        return list.wait(Enough::all, {.deadline_ns = deadline_ns});
+                                    }),
+                  WEFT_OK);
+    }
+    ASSERT_EQ(job.at(1).ibarrier(&first[1]), WEFT_OK);
+    EXPECT_EQ(job.at(1).wait(&first[1]), WEFT_OK);
+    sleeper.join();
+}
+#endif
+
 // The program's thread makes no call between start and the end of the operation.
 TEST_P(ThreadJobs, AreCompletedByTheThreadWithoutAnyCall) {
     ThreadJob job(3, {.may_spin = false, .over = GetParam()});
