@@ -1,24 +1,24 @@
-// CPU time of a broadcast that moves while the program computes, besides that of the computation, and of
-// the same bytes written and read by blocking calls, in turn. Both ranks' processes, all their threads.
+// What a broadcast that moves while the program sleeps takes from the cores of both ranks, and what the
+// same bytes take that are written and read by blocking calls, in turn.
 #include "bench/cpu.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <string_view>
 
 #include "base/clock.h"
 #include "bench/collective/collective.h"
 #include "bench/contestants.h"
+#include "bench/core_time.h"
 #include "bench/launch.h"
 #include "bench/plain/sockets.h"
 #include "bench/sizes.h"
+#include "bench/sleep.h"
 #include "bench/statistics.h"
 #include "bench/table.h"
-#include "bench/work.h"
 
 namespace weft::bench {
 namespace {
-
-constexpr int rounds = 4;  // of a measurement: getrusage counts in whole microseconds
 
 struct Plan {
     std::vector<Engine> engines;
@@ -42,88 +42,84 @@ const char* verdict(const Engine& engine, std::int64_t bytes, double ratio) {
 
 class Meter {
   public:
-    Meter(const Job& job, std::int64_t bytes, PlainSockets& sockets)
+    Meter(const Job& job, std::int64_t bytes, PlainSockets& sockets, Spinner& spinner)
         : job_(job),
           ibcast_(**find_collective("ibcast")),
           case_(make_case(job, ibcast_, bytes)),
-          sockets_(sockets) {}
+          sockets_(sockets),
+          spinner_(spinner) {
+        // Both are counted for as long: half as long again as the slower one takes.
+        ibcast_.fill(case_, ++seed_);
+        std::int64_t begin = now_ns();
+        operation(0);
+        double took_us = static_cast<double>(now_ns() - begin) / 1000;
+        begin = now_ns();
+        blocking();
+        took_us = std::max(took_us, static_cast<double>(now_ns() - begin) / 1000);
+        window_us_ = 1.5 * slowest(job_, took_us) + 1000;
+    }
 
-    // What the operation takes besides the computation that it happens behind.
     double library_us(const Contestant& contestant) {
         case_.job = contestant.job;
         switch_engine(job_, contestant.engine.value);
-        const std::int64_t begin = now_ns();
-        operation(0);  // starts the engine's thread
-        const double took_ns = slowest(job_, static_cast<double>(now_ns() - begin));
-        const auto iterations = static_cast<std::int64_t>(3 * took_ns / ns_per_iteration_);
-        const double all_us = mean_of_rounds([&] { return operation(iterations); });
-        const double work_us = mean_of_rounds([&] { return timed([&] { work(iterations); }); });
-        switch_engine(job_, WEFT_ENGINE_MANUAL);
-        return all_us - work_us;
-    }
-
-    double plain_us() {
-        return mean_of_rounds([&] {
-            ibcast_.fill(case_, ++seed_);
-            const double us = timed([&] {
-                const std::span<std::byte> bytes = case_.recv.as<std::byte>();
-                if (job_.rank == 0) {
-                    sockets_.send_blocking(bytes);
-                } else {
-                    sockets_.recv_blocking(bytes);
-                }
-            });
-            verify(ibcast_, case_);
-            return us;
-        });
-    }
-
-  private:
-    // CPU time of this process for the operation, all of which the engine does, and the computation.
-    double operation(std::int64_t iterations) {
-        weft_request request = WEFT_REQUEST_NULL;
         ibcast_.fill(case_, ++seed_);
-        const double us = timed([&] {
-            must(ibcast_.start(case_, &request), ibcast_.name);
-            work(iterations);
-            must(weft_wait(&request), "weft_wait");
-        });
-        verify(ibcast_, case_);
+        operation(0);  // starts the engine's thread
+        const double us =
+            lost_us([&] { operation(static_cast<std::int64_t>(window_us_ * 1000) - 200'000); });
+        switch_engine(job_, WEFT_ENGINE_MANUAL);
         return us;
     }
 
-    template <class Action>
-    double timed(Action action) {
-        must(weft_barrier(job_.comm), "weft_barrier");
-        const double begin = cpu_seconds();
-        action();
-        return (cpu_seconds() - begin) * 1e6;
+    double plain_us() {
+        return lost_us([&] { blocking(); });
     }
 
-    // Of both ranks together.
-    template <class Round>
-    double mean_of_rounds(Round round) {
-        double mine = 0;
-        for (int i = 0; i < rounds; ++i) mine += round();
-        const std::vector<double> all = gather(job_, std::vector<double>{mine});
-        return (all[0] + all[1]) / rounds;
+  private:
+    void operation(std::int64_t sleep_ns) {
+        weft_request request = WEFT_REQUEST_NULL;
+        const std::int64_t begin = now_ns();
+        must(ibcast_.start(case_, &request), ibcast_.name);
+        if (sleep_ns > 0) sleep_until(begin + sleep_ns);
+        must(weft_wait(&request), "weft_wait");
+    }
+
+    void blocking() {
+        const std::span<std::byte> bytes = case_.recv.as<std::byte>();
+        if (job_.rank == 0) {
+            sockets_.send_blocking(bytes);
+        } else {
+            sockets_.recv_blocking(bytes);
+        }
+    }
+
+    // Of the cores of both ranks together.
+    template <class Action>
+    double lost_us(Action action) {
+        ibcast_.fill(case_, ++seed_);
+        const CoreTime time = measure_core_time(
+            job_, spinner_, window_us_, [] {}, action);
+        verify(ibcast_, case_);
+        const std::vector<double> all = gather(job_, std::vector<double>{time.lost});
+        return all[0] + all[1];
     }
 
     const Job job_;
     const Collective& ibcast_;
     Case case_;
     PlainSockets& sockets_;
-    const double ns_per_iteration_ = calibrate_ns_per_iteration();
+    Spinner& spinner_;
+    double window_us_ = 0;
     std::uint64_t seed_ = 0;
 };
 
 int run_rank(const CpuOptions& options, const Plan& plan) {
+    Spinner spinner;
     const Job job = join_job(options.testbed.ranks);
     PlainSockets sockets(job);
     const std::vector<Contestant> engines = contestants(job, plan.engines);
     Table table({"size", "engine", "library us", "sockets us", "ratio", ""});
     for (const std::int64_t bytes : plan.sizes) {
-        Meter meter(job, bytes, sockets);
+        Meter meter(job, bytes, sockets, spinner);
         std::vector<std::vector<double>> library(engines.size()), plain(engines.size()),
             ratio(engines.size());
         for (int repetition = -1; repetition < options.repetitions; ++repetition) {
@@ -146,9 +142,9 @@ int run_rank(const CpuOptions& options, const Plan& plan) {
     const std::string over = transports_in_use(job);
     if (job.rank == 0) {
         std::printf(
-            "CPU time (getrusage) of a broadcast behind a computation, over %s, and of the "
+            "CPU time of both cores for a broadcast while the program sleeps, over %s, and for the "
             "same "
-            "bytes by blocking\nsend and recv: %s, both together, medians of %d pairs.\n\n",
+            "bytes by\nblocking send and recv, interrupts included: %s, medians of %d pairs.\n\n",
             over.c_str(), description(options.testbed).c_str(), options.repetitions);
         table.print(stdout);
     }

@@ -1,32 +1,14 @@
-// The exchange, and counting what it takes from the spinner.
+// The exchange.
 #include "bench/overlap/plain_exchange.h"
 
 #include <algorithm>
 
-#include "base/clock.h"
-#include "bench/sleep.h"
+#include "bench/core_time.h"
 
 namespace weft::bench {
 namespace {
 
-constexpr std::int64_t patience_ns = 10'000'000'000;
 constexpr std::size_t burst_bytes = 256 << 10;  // twice what an emulated link lets through
-
-// Sleeps while the spinner works alone. Returns what it does in a nanosecond.
-double speed_alone(const Spinner& spinner, std::int64_t duration_ns) {
-    const std::uint64_t before = spinner.done();
-    const std::int64_t begin = now_ns();
-    std::int64_t end = begin;
-    std::uint64_t done = 0;
-    // Beside other work it may have to wait for its turn.
-    while (done == 0 && end - begin < patience_ns) {
-        sleep_until(end + duration_ns);
-        end = now_ns();
-        done = spinner.done() - before;
-    }
-    if (done == 0) fail("a process of policy SCHED_IDLE gets no CPU time on this core");
-    return static_cast<double>(done) / static_cast<double>(end - begin);
-}
 
 }  // namespace
 
@@ -64,35 +46,9 @@ void PlainExchange::exchange() {
 }
 
 PlainTimes PlainExchange::measure(double window_us) {
-    constexpr std::int64_t settle_ns = 200'000;
-    constexpr std::int64_t alone_min_ns = 2'000'000;
-    constexpr std::int64_t alone_max_ns = 10'000'000;
-    constexpr std::int64_t margin_ns = 50'000;  // waking up must not disturb what is counted
-    const auto window_ns = static_cast<std::int64_t>(window_us * 1000);
-    must(weft_barrier(job_.comm), "weft_barrier");  // nobody's messages are under way
-    spinner_.resume();
-    sleep_until(now_ns() + settle_ns);
-    const double speed = speed_alone(spinner_, std::clamp(window_ns, alone_min_ns, alone_max_ns));
-    use_up_burst();
-    must(weft_barrier(job_.comm), "weft_barrier");
-
-    const std::uint64_t before = spinner_.done();
-    const std::int64_t begin = now_ns();
-    const std::int64_t window_end = begin + window_ns;
-    spinner_.mark_at(window_end);
-    exchange();
-    const std::int64_t end = now_ns();
-    std::uint64_t after = spinner_.done();
-    if (end < window_end) {
-        // What is still in the sockets' buffers or under way costs this core as well.
-        sleep_until(window_end + margin_ns);
-        after = spinner_.marked();
-    }
-    spinner_.pause();
-
-    const auto counted_ns = static_cast<double>(std::max(end, window_end) - begin);
-    const double alone_ns = static_cast<double>(after - before) / speed;
-    return {static_cast<double>(end - begin) / 1000, (counted_ns - alone_ns) / 1000};
+    const CoreTime time = measure_core_time(
+        job_, spinner_, window_us, [&] { use_up_burst(); }, [&] { exchange(); });
+    return {time.took, time.lost};
 }
 
 }  // namespace weft::bench

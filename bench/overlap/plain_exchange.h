@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/collective/collective.h"
-#include "bench/overlap/spinner.h"
+#include "bench/spinner.h"
 #include "bench/plain/sockets.h"
 
 namespace weft::bench {

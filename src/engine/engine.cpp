@@ -87,6 +87,7 @@ Executor::Way Engine::way_to_start(bool waits) const {
             return waits && !offers_all_ ? Executor::Way::here : Executor::Way::lists;
         case EngineKind::kernel:
         case EngineKind::automatic:
+            if (thread_refused_) return Executor::Way::here;
             if (offers_all_) return Executor::Way::offered;
             // Who waits drives it as well himself.
             return waits || is_hasty_ || (leader_ && !leader_sleeps_) ? Executor::Way::here

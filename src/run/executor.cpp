@@ -36,6 +36,7 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding, Way way) 
     run.binding_ = binding;
     run.failure_.code = WEFT_OK;
     run.active_ = true;
+    run.may_run_as_lists_ = way != Way::here && run.has_lists();
     run.runs_as_lists_ = false;
     run.unfinished_ = run.outer_ops_;
     run.urgent_left_ = 0;
@@ -46,7 +47,7 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding, Way way) 
     ++active_;
     ++started_;
     // Runs begin in the order in which they were started.
-    if (has_offered() || (way == Way::offered && run.has_lists())) {
+    if (has_offered() || (way == Way::offered && run.may_run_as_lists_)) {
         offered_.push(&run);
         return;
     }
@@ -78,7 +79,7 @@ void Executor::begin(Run& run, Way way) {
 }
 
 bool Executor::may_begin_as_lists(Run& run) {
-    if (!run.has_lists()) return false;
+    if (!run.may_run_as_lists_) return false;
     if (!offload_->carries(run.lists_->tasks, *run.stream_)) {
         ++fallbacks_.without_connection;
         return false;

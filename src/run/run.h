@@ -96,7 +96,8 @@ class Run {
 
     Run* whole_ = nullptr;  // what this is the rest of
     std::unique_ptr<AsLists> lists_;
-    bool runs_as_lists_ = false;  // since its last start
+    bool may_run_as_lists_ = false;  // by its last start
+    bool runs_as_lists_ = false;     // since then
 
     std::uint32_t unfinished_ = 0;  // operations outside repeats
     std::uint32_t outer_ops_ = 0;

@@ -24,9 +24,6 @@ struct Hold {
     // in the kernel waits there for what it needs.
     int socket = -1;
     std::uint16_t sequence = 0;  // of the list's first message
-    // Another list, granted earlier and not released yet, has its place before this one: they share
-    // the direction by a token that the earlier one passes on.
-    bool is_behind = false;
 
     void* place = nullptr;  // the transport's
 };

@@ -80,7 +80,7 @@ class Lender final : public Transport, public Strands {
         const std::size_t at = 2 * static_cast<std::size_t>(lane.peer) + (sends ? 1 : 0);
         place.socket = sockets_[static_cast<std::size_t>(lane.peer)];
         place.sequence = static_cast<std::uint16_t>(std::exchange(next_[at], next_[at] + messages));
-        place.is_behind = held_[at]++ > 0;
+        ++held_[at];
         place.place = &held_[at];
         if (!grants_later) return Posted::done;
         waiting_.push_back(token);

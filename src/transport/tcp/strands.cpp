@@ -171,17 +171,12 @@ void TcpTransport::grant(Strand& strand, bool sends, const Place* quietly) {
     Wire* wire = sends ? strand.out : strand.in;
     const bool is_free = sends || (!is_unsettled(strand) && !strand.is_dropping);
     if (wire == nullptr || !is_free || strand.direction(sends).is_over) return;
-    bool is_behind = false;
     Place* place = strand.direction(sends).places.first;
     for (; place != nullptr && place->list != nullptr; place = place->next) {
-        if (!std::exchange(place->is_granted, true)) {
-            place->list->socket = wire->fd.get();
-            place->list->is_behind = is_behind;
-            if (place != quietly)
-                tell({.token = place->token, .code = WEFT_OK, .peer = strand.peer.rank},
-                     strand.name);
-        }
-        is_behind |= !place->is_given_back;
+        if (std::exchange(place->is_granted, true)) continue;
+        place->list->socket = wire->fd.get();
+        if (place != quietly)
+            tell({.token = place->token, .code = WEFT_OK, .peer = strand.peer.rank}, strand.name);
     }
 }
 

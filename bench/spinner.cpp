@@ -1,5 +1,5 @@
 // The spinning process, and the page it shares with the one that made it.
-#include "bench/overlap/spinner.h"
+#include "bench/spinner.h"
 
 #include <linux/close_range.h>
 #include <linux/futex.h>
