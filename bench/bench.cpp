@@ -49,6 +49,13 @@ void add_testbed_options(CLI::App& command, Testbed& testbed) {
                        "Rank r stays on the r-th of these cores, as 0,1; instead of --bind");
 }
 
+void add_against_option(CLI::App& command, Against& against) {
+    command
+        .add_option("--against", against.mpis,
+                    "Beside these MPIs, in a job of each: mpich, openmpi, impi, or all")
+        ->delimiter(',');
+}
+
 void add_overlap_options(CLI::App& command, OverlapOptions& options) {
     command.add_option("--collective", options.collectives, "Which, as ibcast,iallreduce")
         ->delimiter(',')
@@ -82,6 +89,9 @@ void add_overlap(CLI::App& bench) {
     CLI::App* command = bench.add_subcommand(
         "overlap", "How much of each collective hides behind computation, per engine");
     add_overlap_options(*command, *options);
+    add_against_option(*command, options->against);
+    command->add_flag("--async", options->against.async,
+                      "With the asynchronous progress of the MPIs; then without Weft beside them");
     command->callback([options] { end_with(bench_overlap(*options)); });
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "bench/rivals/rival.h"
+#include "bench/shell_word.h"
 #include "weft/build.h"
 #include "weft/machine.h"
 
@@ -22,6 +24,7 @@ JsonLine settings() {
         const std::size_t equals = text.find('=');
         const std::string_view name = text.substr(0, equals);
         if (!name.starts_with("WEFT_") || equals == text.npos) continue;
+        if (name.starts_with("WEFT_BENCH_") || name.starts_with("WEFT_CLUSTER_")) continue;
         if (name.find("KEY") != name.npos) continue;  // secrets stay where they are
         if (std::find(std::begin(launcher), std::end(launcher), name) != std::end(launcher)) {
             continue;
@@ -29,16 +32,6 @@ JsonLine settings() {
         line.add(name, text.substr(equals + 1));
     }
     return line;
-}
-
-// A word that a shell reads as it is.
-std::string shell_word(const std::string& word) {
-    constexpr std::string_view plain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=:,./@%+";
-    if (!word.empty() && word.find_first_not_of(plain) == word.npos) return word;
-    std::string text = "'";
-    for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-    return text + "'";
 }
 
 std::string command(const std::vector<std::string>& arguments) {
@@ -57,6 +50,7 @@ JsonLine circumstances(const Job& job, const Testbed& testbed,
     }
     const Build build = this_build();
     JsonLine line;
+    if (const Rival* rival = Rival::of_this_job()) line.add("mpi", rival->version());
     return line.add("command", command(arguments))
         .add("version", build.version)
         .add("commit", build.commit)

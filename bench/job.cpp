@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <set>
 
+#include "bench/rivals/rival.h"
 #include "c_api/guard.h"
 
 namespace weft::bench {
@@ -33,7 +34,8 @@ void must(weft_status status, const char* call) {
 
 Job join_job(int ranks) {
     Job job;
-    must(weft_init(), "weft_init");
+    // An MPI that is measured here has brought the ranks together.
+    if (Rival::of_this_job() == nullptr) must(weft_init(), "weft_init");
     job.comm = weft_comm_world();
     must(weft_comm_rank(job.comm, &job.rank), "weft_comm_rank");
     must(weft_comm_size(job.comm, &job.ranks), "weft_comm_size");
@@ -44,6 +46,7 @@ Job join_job(int ranks) {
 void leave_job() {
     must(weft_barrier(weft_comm_world()), "weft_barrier");
     must(weft_finalize(), "weft_finalize");
+    if (const Rival* rival = Rival::of_this_job()) rival->finalize();
 }
 
 double cpu_seconds() {

@@ -4,11 +4,14 @@
 #include <cerrno>
 #include <cstring>
 
+#include "bench/rivals/rival.h"
+
 namespace weft::bench {
 
 JsonFile::JsonFile(const Job& job, const std::string& path) : path_(path) {
     if (job.rank != 0 || path.empty()) return;
-    file_.reset(std::fopen(path.c_str(), "w"));
+    // Beside MPIs there is one job after the other.
+    file_.reset(std::fopen(path.c_str(), Rival::of_this_job() ? "a" : "w"));
     if (!file_) fail("%s: %s", path.c_str(), std::strerror(errno));
 }
 

@@ -14,18 +14,16 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "bench/rivals/rival.h"
+
 namespace weft::bench {
 namespace {
 
-std::string this_program() {
-    std::array<char, PATH_MAX> path{};
-    const ssize_t length = readlink("/proc/self/exe", path.data(), path.size() - 1);
-    return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "weft";
-}
-
-// The command line of `weft run` up to the program.
+// The command line of `weft run` up to the program. Without ranks: what is started beside the nodes.
 std::vector<std::string> run_on(const Testbed& testbed, int ranks) {
-    std::vector<std::string> words = {this_program(), "run", "-n", std::to_string(ranks)};
+    std::vector<std::string> words = {this_program(), "run"};
+    if (ranks > 0) words.insert(words.end(), {"-n", std::to_string(ranks)});
+    if (ranks == 0) words.emplace_back("--exec-per-node");
     if (testbed.cores.empty()) {
         words.insert(words.end(), {"--bind", testbed.bind});
     } else {
@@ -41,26 +39,28 @@ std::vector<std::string> run_on(const Testbed& testbed, int ranks) {
     return words;
 }
 
-[[noreturn]] void become(std::vector<std::string> words, std::vector<std::string> settings) {
+[[noreturn]] void become(const char* program, std::vector<std::string> words,
+                         std::vector<std::string> settings) {
     for (std::string& setting : settings) putenv(setting.data());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
     prctl(PR_SET_PDEATHSIG, SIGTERM);  // nothing runs on when this program is killed
-    execv("/proc/self/exe", argv.data());
-    std::fprintf(stderr, "weft bench: cannot start weft run: %s\n", std::strerror(errno));
+    execv(program, argv.data());
+    std::fprintf(stderr, "weft bench: cannot start %s: %s\n", argv[0], std::strerror(errno));
     _exit(127);
 }
 
 // Its exit status.
-int finish(std::vector<std::string> words, const std::vector<std::string>& settings) {
+int finish(const char* program, std::vector<std::string> words,
+           const std::vector<std::string>& settings) {
     std::fflush(stdout);
     const pid_t child = fork();
     if (child < 0) {
         std::fprintf(stderr, "weft bench: fork: %s\n", std::strerror(errno));
         return 1;
     }
-    if (child == 0) become(std::move(words), settings);
+    if (child == 0) become(program, std::move(words), settings);
     // Ctrl-C reaches the job as well: it ends, and this program then ends with its status.
     const auto old_handler = signal(SIGINT, SIG_IGN);
     int status = 0;
@@ -70,26 +70,48 @@ int finish(std::vector<std::string> words, const std::vector<std::string>& setti
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+constexpr const char* self = "/proc/self/exe";
+
 }  // namespace
 
-bool is_rank() { return std::getenv("WEFT_RANK") != nullptr; }
+std::string this_program() {
+    std::array<char, PATH_MAX> path{};
+    const ssize_t length = readlink(self, path.data(), path.size() - 1);
+    return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "weft";
+}
+
+bool is_rank() {
+    return std::getenv("WEFT_RANK") != nullptr || std::getenv(rival_name_setting) != nullptr;
+}
+
+std::vector<std::string> settings_of(const Launch& job) {
+    std::vector<std::string> settings = job.settings;
+    if (job.testbed.transport != "auto") {
+        settings.push_back("WEFT_TRANSPORT=" + job.testbed.transport);
+    }
+    return settings;
+}
+
+int run_shell(const std::string& command) { return finish("/bin/sh", {"sh", "-c", command}, {}); }
+
+int run_beside_nodes(const Testbed& testbed, const std::string& command) {
+    std::vector<std::string> words = run_on(testbed, 0);
+    words.insert(words.end(), {"sh", "-c", command});
+    return finish(self, std::move(words), {});
+}
 
 int launch(const Launch& job) {
     std::vector<std::string> words = run_on(job.testbed, job.testbed.ranks);
     words.push_back(this_program());
     words.insert(words.end(), job.arguments.begin(), job.arguments.end());
-    std::vector<std::string> settings = job.settings;
-    if (job.testbed.transport != "auto") {
-        settings.push_back("WEFT_TRANSPORT=" + job.testbed.transport);
-    }
-    return finish(std::move(words), settings);
+    return finish(self, std::move(words), settings_of(job));
 }
 
 bool is_available(const Testbed& testbed) {
     // A job that does nothing.
     std::vector<std::string> words = run_on(testbed, testbed.nodes);
     words.emplace_back("true");
-    return finish(std::move(words), {}) == 0;
+    return finish(self, std::move(words), {}) == 0;
 }
 
 int usable_cores() {

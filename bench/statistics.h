@@ -30,23 +30,42 @@ inline double mean(const std::vector<double>& samples) {
 
 inline double median(std::vector<double> samples) { return quantile(std::move(samples), 0.5); }
 
-// The one-sided lower 95 % confidence bound of the median, whatever the distribution (the sign
-// test): the greatest order statistic that a median lies below in at most 5 % of all cases. The
-// 11th smallest of 30 samples; minus infinity of fewer than 5.
-inline double median_lower_bound(std::vector<double> samples) {
-    constexpr double risk = 0.05;
-    const double size = static_cast<double>(samples.size());
+// The greatest order statistic (counted from 1; 0: none) of so many samples that their median lies
+// below with at most this probability, whatever the distribution (the sign test).
+inline std::size_t order_below_median(std::size_t samples, double risk) {
+    const double size = static_cast<double>(samples);
     // That just k of the samples lie below the median has the probability binomial(n, k) / 2^n.
     const auto chance = [&](std::size_t k) {
         const double below = static_cast<double>(k);
         return std::exp(std::lgamma(size + 1) - std::lgamma(below + 1) -
                         std::lgamma(size - below + 1) - size * std::log(2.0));
     };
-    std::size_t order = 0;  // counted from 1
+    std::size_t order = 0;
     for (double sum = chance(0); sum <= risk; sum += chance(order)) ++order;
+    return order;
+}
+
+// The one-sided lower 95 % confidence bound of the median: the 11th smallest of 30 samples; minus
+// infinity of fewer than 5.
+inline double median_lower_bound(std::vector<double> samples) {
+    const std::size_t order = order_below_median(samples.size(), 0.05);
     if (order == 0) return -std::numeric_limits<double>::infinity();
     std::sort(samples.begin(), samples.end());
     return samples[order - 1];
+}
+
+struct Interval {
+    double low = -std::numeric_limits<double>::infinity();
+    double high = std::numeric_limits<double>::infinity();
+};
+
+// The two-sided 95 % confidence interval of the median: from the 10th smallest to the 10th greatest
+// of 30 samples, from the 2nd to the 9th of 10; unbounded of fewer than 6.
+inline Interval median_interval(std::vector<double> samples) {
+    const std::size_t order = order_below_median(samples.size(), 0.025);
+    if (order == 0) return {};
+    std::sort(samples.begin(), samples.end());
+    return {samples[order - 1], samples[samples.size() - order]};
 }
 
 }  // namespace weft::bench

@@ -13,10 +13,11 @@ extern const Collective igather;
 extern const Collective iscatter;
 extern const Collective ialltoall;
 extern const Collective ireduce;
+extern const Collective isend;
 
 std::span<const Collective* const> collectives() {
     static constexpr std::array list = {
-        &ibarrier, &ibcast, &iallgather, &iallreduce, &igather, &iscatter, &ialltoall, &ireduce,
+        &ibarrier, &ibcast, &iallgather, &iallreduce, &igather, &iscatter, &ialltoall, &ireduce, &isend,
     };
     return list;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "bench/overlap/meter.h"
 #include "bench/statistics.h"
 #include "bench/work.h"
 
@@ -13,96 +14,21 @@ namespace {
 constexpr int repetitions_min = 5;
 constexpr double work_min_us = 1;
 
-double us(std::int64_t ns) { return static_cast<double>(ns) / 1000; }
-
-// Measures on this rank alone; what the ranks saw is put together afterwards.
-class Meter {
-  public:
-    Meter(const Job& job, const Collective& collective, std::int64_t bytes, PlainExchange* plain)
-        : collective_(collective), case_(make_case(job, collective, bytes)), plain_(plain) {}
-
-    // What is measured next runs on this communicator.
-    void use(const Job& job) { case_.job = job; }
-
-    // The operation, started and at once waited for.
-    double blocking_us() {
-        prepare();
-        const std::int64_t begin = now_ns();
-        start();
-        must(weft_wait(&request_), "weft_wait");
-        const std::int64_t end = now_ns();
-        verify(collective_, case_);
-        return us(end - begin);
-    }
-
-    double work_us(std::int64_t iterations) {
-        must(weft_barrier(case_.job.comm), "weft_barrier");
-        const std::int64_t begin = now_ns();
-        work(iterations);
-        return us(now_ns() - begin);
-    }
-
-    void overlapped(std::int64_t iterations, int tests, Times& times) {
-        prepare();
-        const double cpu_begin = cpu_seconds();
-        const std::int64_t begin = now_ns();
-        start();
-        const std::int64_t started = now_ns();
-        std::int64_t tests_ns = 0;
-        for (int i = 0; i <= tests; ++i) {
-            // The pieces differ by at most one iteration, and add up to all of them.
-            work(iterations * (i + 1) / (tests + 1) - iterations * i / (tests + 1));
-            if (i < tests && request_ != WEFT_REQUEST_NULL) tests_ns += test_ns();
-        }
-        const std::int64_t waiting = now_ns();
-        must(weft_wait(&request_), "weft_wait");
-        const std::int64_t end = now_ns();
-        const double cpu_end = cpu_seconds();
-        verify(collective_, case_);
-
-        times.start = us(started - begin);
-        times.tests = us(tests_ns);
-        times.wait = us(end - waiting);
-        times.total = us(end - begin);
-        times.cpu = (cpu_end - cpu_begin) * 1e6;
-    }
-
-  private:
-    void prepare() {
-        collective_.fill(case_, ++seed_);
-        if (plain_ != nullptr) plain_->use_up_burst();
-        must(weft_barrier(case_.job.comm), "weft_barrier");
-    }
-
-    void start() { must(collective_.start(case_, &request_), collective_.name); }
-
-    std::int64_t test_ns() {
-        const std::int64_t begin = now_ns();
-        const weft_status status = weft_test(&request_);
-        const std::int64_t end = now_ns();
-        if (status != WEFT_PENDING) must(status, "weft_test");
-        return end - begin;
-    }
-
-    const Collective& collective_;
-    Case case_;
-    PlainExchange* const plain_;
-    weft_request request_ = WEFT_REQUEST_NULL;
-    std::uint64_t seed_ = 0;
-};
-
 // How long the operation takes under this engine, and as many iterations; on every rank the same.
 struct Calibration {
     double blocking_us;
     std::int64_t iterations;
 };
 
-Calibration calibrate(const Job& job, Meter& meter, const Contestant& contestant) {
+Calibration calibrate(const Job& job, Meter& meter, const Contestant& contestant,
+                      double known_ns_per_iteration) {
     constexpr int pilots = 11;
     switch_engine(job, WEFT_ENGINE_MANUAL);
-    const double ns_per_iteration = slowest(job, calibrate_ns_per_iteration());
+    const double ns_per_iteration = known_ns_per_iteration > 0
+                                        ? known_ns_per_iteration
+                                        : slowest(job, calibrate_ns_per_iteration());
     switch_engine(job, contestant.engine.value);
-    meter.use(contestant.job);
+    meter.use(contestant);
     meter.blocking_us();  // builds schedules and touches pages
     std::vector<double> samples;
     for (int i = 0; i < pilots; ++i) samples.push_back(meter.blocking_us());
@@ -118,6 +44,7 @@ Times slowest_rank(std::span<const Times> ranks) {
     });
     times.cpu = 0;
     for (const Times& rank : ranks) {
+        times.call = std::max(times.call, rank.call);
         times.blocking = std::max(times.blocking, rank.blocking);
         times.work = std::max(times.work, rank.work);
         times.plain = std::max(times.plain, rank.plain);
@@ -196,13 +123,20 @@ std::vector<Cell> measure(const Job& job, const Collective& collective, std::int
                           std::span<const Contestant> contestants, const Effort& effort) {
     const std::int64_t begin = now_ns();
     if (effort.plain != nullptr) effort.plain->prepare(collective, bytes);
-    Meter meter(job, collective, bytes, effort.plain);
+    Meter meter(job, collective, bytes, effort.burst);
     std::vector<Cell> cells;
     double blocking_us = 0;
     for (const Contestant& contestant : contestants) {
-        const Calibration calibration = calibrate(job, meter, contestant);
+        const Calibration calibration = calibrate(job, meter, contestant, effort.ns_per_iteration);
         blocking_us = std::max(blocking_us, calibration.blocking_us);
-        cells.push_back({&collective, bytes, contestant.engine, calibration.iterations, {}, {}});
+        // What is compared with an MPI does the same work.
+        const bool is_given = contestants[0].rival != nullptr && !cells.empty();
+        cells.push_back({&collective,
+                         bytes,
+                         contestant.engine,
+                         is_given ? cells[0].work_iterations : calibration.iterations,
+                         {},
+                         {}});
     }
     for (int repetition = 0; repetition < effort.repetitions; ++repetition) {
         PlainTimes plain;
@@ -217,11 +151,15 @@ std::vector<Cell> measure(const Job& job, const Collective& collective, std::int
             times.lost = plain.lost;
             // A thread that spins would slow the work alone as well, and its theft be excused.
             switch_engine(job, WEFT_ENGINE_MANUAL);
-            times.work = meter.work_us(cell.work_iterations);
+            times.work =
+                effort.ns_per_iteration > 0
+                    ? effort.ns_per_iteration * static_cast<double>(cell.work_iterations) / 1000
+                    : meter.work_us(cell.work_iterations);
             switch_engine(job, cell.engine.value);
-            meter.use(contestants[i].job);
+            meter.use(contestants[i]);
             meter.blocking_us();  // starts the engine's thread
             times.blocking = meter.blocking_us();
+            times.call = contestants[i].rival ? meter.call_us() : times.blocking;
             meter.overlapped(cell.work_iterations, effort.tests, times);
             cell.repetitions.push_back(times);
         }

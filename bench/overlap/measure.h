@@ -3,7 +3,7 @@
 // In every repetition and for every engine, each after a barrier:
 //   plain     (if wanted, once for all engines) a plain exchange of the same bytes over sockets
 //   work      the fixed work alone, with no engine's thread in the process
-//   blocking  the operation, waited for at once
+//   blocking  the operation, waited for at once; beside an MPI also its blocking call
 //   the overlapped run: start, the work (with calls of weft_test evenly within), wait
 // A repetition counts as its slowest rank. The engines take turns within a repetition, because the
 // machine's speed may change from one second to the next.
@@ -25,9 +25,10 @@ namespace weft::bench {
 
 // One repetition, in microseconds.
 struct Times {
-    double blocking = 0;
-    double work = 0;   // alone
-    double start = 0;  // start, tests, wait and total: of the rank whose total was longest
+    double call = 0;      // the blocking call; Weft's is start and wait
+    double blocking = 0;  // started and at once waited for
+    double work = 0;      // alone
+    double start = 0;     // start, tests, wait and total: of the rank whose total was longest
     double tests = 0;
     double wait = 0;
     double total = 0;
@@ -72,6 +73,8 @@ struct Effort {
     int tests = 0;
     double budget_s = 0;             // 0: no limit
     PlainExchange* plain = nullptr;  // null: not measured
+    Burst* burst = nullptr;          // null: no link has a rate limit, or it may let bursts through
+    double ns_per_iteration = 0;     // of the work; 0: to be measured, with the work alone
     std::function<void(int repetition)> progress;
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/rivals/launch.h"
 #include "bench/testbed.h"
 
 namespace weft::bench {
@@ -17,6 +18,7 @@ struct OverlapOptions {
     int tests = 0;            // calls of weft_test within the computation
     std::string json = "";    // file; "": none
     double budget_s = 0;      // repetitions are left out rather than exceed it; 0: no limit
+    Against against = {};     // MPIs beside which Weft is measured
     bool attainable = false;  // also measure what overlap plain sockets leave room for
 };
 

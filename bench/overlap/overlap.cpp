@@ -11,6 +11,7 @@
 #include "bench/overlap/plain_exchange.h"
 #include "bench/overlap/report.h"
 #include "bench/progress.h"
+#include "bench/rivals/report.h"
 #include "bench/sizes.h"
 
 namespace weft::bench {
@@ -58,8 +59,8 @@ class Attainable {
     explicit Attainable(bool wanted) {
         if (wanted) spinner_.emplace();
     }
-    void join(const Job& job, const Testbed& testbed) {
-        if (spinner_) exchange_.emplace(job, *spinner_, testbed.nodes > 0);
+    void join(const Job& job, Burst* burst) {
+        if (spinner_) exchange_.emplace(job, *spinner_, burst);
     }
     PlainExchange* exchange() { return exchange_ ? &*exchange_ : nullptr; }
 
@@ -68,17 +69,44 @@ class Attainable {
     std::optional<PlainExchange> exchange_;
 };
 
+// Beside an MPI it comes first, and alone when its own thread takes part of every core.
+std::vector<Contestant> all_contestants(const Job& job, const Plan& plan) {
+    const Rival* const rival = Rival::of_this_job();
+    if (rival == nullptr) return contestants(job, plan.engines);
+    std::vector<Contestant> all = {contestant(job, *rival)};
+    if (rival->is_async()) return all;
+    for (const Contestant& one : contestants(job, plan.engines)) all.push_back(one);
+    return all;
+}
+
+void print_heading(const OverlapOptions& options) {
+    print_legend(stdout, options);
+    const Rival* const rival = Rival::of_this_job();
+    if (rival == nullptr) return;
+    print_rival_legend(stdout);
+    std::printf("\nBeside %s: %s.\n", rival->name(), rival->version().c_str());
+    if (!rival->is_async()) return;
+    std::printf(
+        "Alone, because a thread of it takes CPU time while nothing is pending as well. work: as "
+        "calibrated before it began.\n");
+}
+
 int run_rank(const OverlapOptions& options, const Plan& plan) {
+    bind_rank(options.testbed);
     if (options.attainable && usable_cores() != 1) {
         fail("--attainable needs each rank on a core of its own; this one may use %d",
              usable_cores());
     }
     Attainable attainable(options.attainable);
     const Job job = join_job(options.testbed.ranks);
-    if (job.rank == 0) print_legend(stdout, options);
-    attainable.join(job, options.testbed);
+    const Rival* const rival = Rival::of_this_job();
+    if (job.rank == 0) print_heading(options);
+    std::optional<Burst> burst;
+    const bool is_limited = options.testbed.nodes > 0 && job.ranks == 2;
+    if (is_limited && (options.attainable || rival != nullptr)) burst.emplace(job);
+    attainable.join(job, burst ? &*burst : nullptr);
     JsonFile json(job, options.json);
-    const std::vector<Contestant> engines = contestants(job, plan.engines);
+    const std::vector<Contestant> engines = all_contestants(job, plan);
     const JsonLine origin = circumstances(job, options.testbed, arguments(options));
     Progress progress(job.rank == 0);
     std::vector<Cell> cells;
@@ -86,7 +114,14 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
     const std::int64_t begin = now_ns();
     for (std::size_t i = 0; i < plan.points.size(); ++i) {
         const Point& point = plan.points[i];
-        Effort effort{options.repetitions, options.tests, 0, attainable.exchange(), {}};
+        Effort effort;
+        effort.repetitions = options.repetitions;
+        effort.tests = options.tests;
+        effort.plain = attainable.exchange();
+        effort.burst = burst ? &*burst : nullptr;
+        if (rival != nullptr && rival->is_async()) {
+            effort.ns_per_iteration = slowest(job, rival->ns_per_iteration());
+        }
         if (options.budget_s > 0) {
             // An equal share for each point that is left; what one saves the others may use.
             const double left = options.budget_s - static_cast<double>(now_ns() - begin) * 1e-9;
@@ -101,15 +136,31 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
         if (job.rank != 0) continue;
         cells.insert(cells.end(), measured.begin(), measured.end());
         all_cells.insert(all_cells.end(), measured.begin(), measured.end());
-        for (const Cell& cell : measured) json.write(json_row(cell, options, origin));
+        for (const Cell& cell : measured) {
+            JsonLine row = json_row(cell, options, origin);
+            if (rival != nullptr) row.add("mpi", rival->name());
+            if (rival != nullptr && &cell != &measured[0]) {
+                row.add("ratios", Comparison(cell, measured[0]).json());
+            }
+            json.write(row);
+        }
         if (i + 1 == plan.points.size() || plan.points[i + 1].collective != point.collective) {
             progress.clear();
-            print_table(stdout, cells, options);
+            if (rival != nullptr) {
+                print_rival_table(stdout, cells, engines.size() - 1);
+            } else {
+                print_table(stdout, cells, options);
+            }
             cells.clear();
         }
     }
     json.close();
-    if (job.rank == 0) std::printf("\n%s\n", conclusion(all_cells, options).c_str());
+    if (job.rank == 0 && rival == nullptr) {
+        std::printf("\n%s\n", conclusion(all_cells, options).c_str());
+    }
+    if (job.rank == 0 && rival != nullptr) {
+        std::printf("%s\n", rival_conclusion(all_cells, engines.size() - 1).c_str());
+    }
     print_offload(job, engines);
     leave_job();
     return 0;
@@ -127,6 +178,7 @@ std::vector<std::string> arguments(const OverlapOptions& options) {
                                       "--budget",      std::to_string(options.budget_s)};
     for (const std::string& word : arguments(options.testbed)) words.push_back(word);
     if (options.attainable) words.emplace_back("--attainable");
+    for (const std::string& word : arguments(options.against)) words.push_back(word);
     if (!options.json.empty()) words.insert(words.end(), {"--json", options.json});
     return words;
 }
@@ -146,6 +198,10 @@ int bench_overlap(const OverlapOptions& options) {
             options.testbed.ranks, options.testbed.bind.c_str());
         return 2;
     }
+    if (!check(options.against, options.testbed).is_ok()) {
+        std::fprintf(stderr, "weft bench overlap: %s\n", last_detail());
+        return 2;
+    }
     if (is_rank()) return run_rank(options, *plan);
     if (usable_cores() < options.testbed.ranks) {
         std::printf(
@@ -153,7 +209,10 @@ int bench_overlap(const OverlapOptions& options) {
             "from communicating; expect little overlap.\n",
             options.testbed.ranks, usable_cores(), usable_cores() == 1 ? "" : "s");
     }
-    return launch({options.testbed, arguments(options)});
+    const Launch job{options.testbed, arguments(options)};
+    if (!options.against.is_wanted()) return launch(job);
+    if (!options.json.empty()) std::remove(options.json.c_str());  // each job adds to it
+    return launch_against(options.against, job);
 }
 
 }  // namespace weft::bench

@@ -6,26 +6,8 @@
 #include "bench/core_time.h"
 
 namespace weft::bench {
-namespace {
-
-constexpr std::size_t burst_bytes = 256 << 10;  // twice what an emulated link lets through
-
-}  // namespace
-
-PlainExchange::PlainExchange(const Job& job, Spinner& spinner, bool is_limited)
-    : job_(job),
-      spinner_(spinner),
-      is_limited_(is_limited),
-      sockets_(job),
-      burst_(2 * burst_bytes) {}
-
-void PlainExchange::use_up_burst() {
-    constexpr std::size_t small = 4096;  // has no burst to profit from
-    if (!is_limited_ || bytes_ <= small) return;
-    must(weft_barrier(job_.comm),
-         "weft_barrier");  // this must not get in the way of other messages
-    sockets_.exchange(std::span(burst_).first(burst_bytes), std::span(burst_).last(burst_bytes));
-}
+PlainExchange::PlainExchange(const Job& job, Spinner& spinner, Burst* burst)
+    : job_(job), spinner_(spinner), burst_(burst), sockets_(job) {}
 
 void PlainExchange::prepare(const Collective& collective, std::int64_t bytes) {
     const bool is_root = job_.rank == 0;
@@ -47,7 +29,11 @@ void PlainExchange::exchange() {
 
 PlainTimes PlainExchange::measure(double window_us) {
     const CoreTime time = measure_core_time(
-        job_, spinner_, window_us, [&] { use_up_burst(); }, [&] { exchange(); });
+        job_, spinner_, window_us,
+        [&] {
+            if (burst_ != nullptr) burst_->use_up_before(static_cast<std::int64_t>(bytes_));
+        },
+        [&] { exchange(); });
     return {time.took, time.lost};
 }
 

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "bench/collective/collective.h"
-#include "bench/spinner.h"
+#include "bench/plain/burst.h"
 #include "bench/plain/sockets.h"
+#include "bench/spinner.h"
 
 namespace weft::bench {
 
@@ -24,12 +25,8 @@ struct PlainTimes {
 class PlainExchange {
   public:
     // Collective over a job of two ranks, each of which has one core. `spinner` runs there.
-    // The links between them have a rate limit, or not.
-    PlainExchange(const Job& job, Spinner& spinner, bool is_limited);
-
-    // A rate limit lets a burst through at once after a pause. After this the pause is over: what
-    // is measured next meets a link at its rate, whatever came before. Collective.
-    void use_up_burst();
+    // `burst` where the link between them has a rate limit, else null.
+    PlainExchange(const Job& job, Spinner& spinner, Burst* burst);
 
     // What the next calls of measure() move.
     void prepare(const Collective& collective, std::int64_t bytes);
@@ -41,7 +38,7 @@ class PlainExchange {
 
     const Job job_;
     Spinner& spinner_;
-    const bool is_limited_;
+    Burst* const burst_;
     PlainSockets sockets_;
     bool sends_ = false;
     bool receives_ = false;
@@ -49,7 +46,6 @@ class PlainExchange {
     std::vector<double> send_;
     std::vector<double> recv_;
     std::size_t bytes_ = 0;
-    std::vector<std::byte> burst_;
 };
 
 }  // namespace weft::bench

@@ -42,6 +42,7 @@ std::vector<Column> fields(const OverlapOptions& options) {
     if (options.attainable) {
         all.insert(all.end(), {{"plain us", &Times::plain}, {"lost us", &Times::lost}});
     }
+    if (options.against.is_wanted()) all.push_back({"call us", &Times::call});
     return all;
 }
 
@@ -117,9 +118,13 @@ void print_table(std::FILE* file, std::span<const Cell> cells, const OverlapOpti
 void print_legend(std::FILE* file, const OverlapOptions& options) {
     std::fprintf(file,
                  "Overlap of nonblocking collectives with computation: %s, median of %d "
-                 "repetitions, %d test calls.\nwork: fixed, as long as the operation alone; "
-                 "overlap = 1 - (total - work) / blocking; gain = (blocking + work) / total.\n",
+                 "repetitions, %d test calls.\n",
                  description(options.testbed).c_str(), options.repetitions, options.tests);
+    if (options.against.is_wanted()) return;
+    std::fputs(
+        "work: fixed, as long as the operation alone; overlap = 1 - (total - work) / blocking; "
+        "gain = (blocking + work) / total.\n",
+        file);
     std::fputs(
         options.attainable
             ? "plain: the same bytes over sockets of the bench's own, sleeping when they cannot go "

@@ -1,0 +1,47 @@
+// Runs one collective of one size, once, and says how long it took on this rank alone; what the ranks
+// saw is put together afterwards.
+#pragma once
+
+#include "bench/collective/collective.h"
+#include "bench/contestants.h"
+#include "bench/overlap/measure.h"
+
+namespace weft::bench {
+
+// Every function is collective and begins with a barrier; every result is verified.
+class Meter {
+  public:
+    // `burst`: what lets no operation profit from a pause of the link; null: nothing.
+    Meter(const Job& job, const Collective& collective, std::int64_t bytes, Burst* burst);
+
+    // Who is measured next. The MPI of a job is used once in a repetition.
+    void use(const Contestant& contestant);
+
+    // The operation, started and at once waited for.
+    double blocking_us();
+    // The MPI's blocking call.
+    double call_us();
+    double work_us(std::int64_t iterations);
+    // Start, the work with so many test calls evenly within, wait.
+    void overlapped(std::int64_t iterations, int tests, Times& times);
+
+  private:
+    void prepare();
+    void barrier();
+    void start();
+    bool test();
+    void wait();
+
+    const Collective& collective_;
+    Case case_;
+    std::int64_t bytes_;
+    Burst* const burst_;
+    const Rival* const rival_in_job_;
+    const Rival* rival_ = nullptr;  // that is measured; null: Weft is
+    std::optional<Rival::Call> call_;
+    bool is_rival_last_ = false;  // of the two barriers
+    weft_request request_ = WEFT_REQUEST_NULL;
+    std::uint64_t seed_ = 0;
+};
+
+}  // namespace weft::bench

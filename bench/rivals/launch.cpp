@@ -1,0 +1,255 @@
+// The MPIs that the bench knows: how each is set up and how its launcher is called.
+#include "bench/rivals/launch.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "bench/rivals/rival.h"
+#include "bench/shell_word.h"
+#include "weft/machine.h"
+
+namespace weft::bench {
+namespace {
+
+// %s: the folder of the MPI. What $WEFT_CLUSTER_... are is said in docs/cluster.md.
+struct Mpi {
+    const char* name;
+    const char* settings;  // of the environment
+    struct Place {
+        const char* settings;
+        const char* options;  // of mpiexec
+    };
+    Place loopback;  // ranks on this machine that shall use TCP
+    Place cluster;
+    // Asynchronous progress: in shared memory, over TCP; null: it has none.
+    Place async_shm;
+    Place async_tcp;
+};
+
+constexpr const char* none = nullptr;
+
+constexpr std::array mpis = {
+    Mpi{.name = "mpich",
+        .settings = "",
+        .loopback = {"MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_CH4_NETMOD=ofi FI_PROVIDER=tcp", ""},
+        .cluster = {"UCX_TLS=tcp,self UCX_NET_DEVICES=eth0",
+                    "-launcher ssh -launcher-exec $WEFT_CLUSTER_AGENT -localhost "
+                    "$WEFT_CLUSTER_ADDRESS -hosts $WEFT_CLUSTER_NODES -ppn 1"},
+        .async_shm = {"MPIR_CVAR_ASYNC_PROGRESS=1", ""},
+        .async_tcp = {"MPIR_CVAR_ASYNC_PROGRESS=1", ""}},
+    Mpi{.name = "openmpi",
+        .settings = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+                    "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe "
+                    "PRTE_MCA_hwloc_default_binding_policy=none",
+        .loopback = {"", "--mca pml ob1 --mca btl tcp,self"},
+        .cluster = {"",
+                    "--prtemca plm_ssh_agent $WEFT_CLUSTER_AGENT --prtemca plm_ssh_no_tree_spawn 1 "
+                    "--prtemca prte_if_include $WEFT_CLUSTER_INTERFACE,eth0 "
+                    "--host $WEFT_CLUSTER_NODES --map-by node --mca pml ob1 --mca btl tcp,self "
+                    "--mca btl_tcp_if_include eth0"},
+        .async_shm = {none, none},
+        // The nearest it has: a thread that moves the messages of TCP, but not a collective's steps.
+        .async_tcp = {"", "--mca btl_tcp_progress_thread 1"}},
+    Mpi{.name = "impi",
+        .settings = "I_MPI_ROOT=%s LD_LIBRARY_PATH=%s/lib FI_PROVIDER_PATH=%s/lib I_MPI_PIN=0",
+        .loopback = {"I_MPI_FABRICS=ofi FI_PROVIDER=tcp I_MPI_COLL_INTRANODE=pt2pt", ""},
+        .cluster = {"I_MPI_HYDRA_BOOTSTRAP=ssh I_MPI_HYDRA_BOOTSTRAP_EXEC=$WEFT_CLUSTER_AGENT "
+                    "I_MPI_HYDRA_IFACE=$WEFT_CLUSTER_INTERFACE I_MPI_FABRICS=ofi FI_PROVIDER=tcp "
+                    "FI_TCP_IFACE=eth0",
+                    "-hosts $WEFT_CLUSTER_NODES -ppn 1"},
+        // Without this yielding its thread takes most of a core that it shares.
+        .async_shm = {"I_MPI_ASYNC_PROGRESS=1 I_MPI_THREAD_YIELD=3", ""},
+        .async_tcp = {"I_MPI_ASYNC_PROGRESS=1 I_MPI_THREAD_YIELD=3", ""}},
+};
+
+// Of a name, or "all"; none for a name that is not known.
+std::vector<const Mpi*> find_mpis(const std::string& name) {
+    std::vector<const Mpi*> found;
+    for (const Mpi& mpi : mpis) {
+        if (name == "all" || name == mpi.name) found.push_back(&mpi);
+    }
+    return found;
+}
+
+// "WEFT_BENCH_MPI_MPICH"
+std::string folder_setting(const Mpi& mpi) {
+    std::string text = "WEFT_BENCH_MPI_";
+    for (const char* c = mpi.name; *c != '\0'; ++c) {
+        text += static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
+    }
+    return text;
+}
+
+std::string replaced(std::string text, const std::string& part, const std::string& by) {
+    for (std::size_t at = 0; (at = text.find(part, at)) != text.npos; at += by.size()) {
+        text.replace(at, part.size(), by);
+    }
+    return text;
+}
+
+// Sets the environment of a shell so that it finds this MPI.
+std::string around(const Mpi& mpi, const std::string& folder) {
+    const std::string word = shell_word(folder);
+    return "export PATH=" + word + "/bin:$PATH " + replaced(mpi.settings, "%s", word) + "; ";
+}
+
+// A folder that is gone in the end.
+class TemporaryFolder {
+  public:
+    TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "weft-XXXXXX").string()) {
+        if (mkdtemp(path_.data()) == nullptr) fail("%s: cannot be made", path_.c_str());
+    }
+    ~TemporaryFolder() {
+        std::error_code error;
+        std::filesystem::remove_all(path_, error);
+    }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+    const std::string& path() const { return path_; }
+
+  private:
+    std::string path_;
+};
+
+// Where this MPI is, and the part of the bench for it.
+struct Found {
+    const Mpi* mpi;
+    std::string folder;
+    std::string part;
+};
+
+// Why it is not measured; "": `found` is complete.
+std::string find(Found& found, const std::string& temporary) {
+    const std::string setting = folder_setting(*found.mpi);
+    const char* const folder = std::getenv(setting.c_str());
+    if (folder == nullptr) {
+        return setting +
+               " is not set; it names the folder with bin/mpicc and bin/mpiexec (./dev "
+               "bench --against " +
+               found.mpi->name + " installs one and sets it)";
+    }
+    found.folder = folder;
+    for (const char* program : {"/bin/mpicc", "/bin/mpiexec"}) {
+        if (!std::filesystem::exists(found.folder + program)) {
+            return setting + " = '" + found.folder + "' has no " + (program + 1);
+        }
+    }
+    const std::string source = WEFT_BENCH_SOURCE_DIR "/bench/rivals/part.c";
+    if (!std::filesystem::exists(source)) {
+        return "its part of the bench is compiled from " + source + ", which is not there";
+    }
+    found.part = temporary + "/" + found.mpi->name + ".so";
+    if (run_shell(around(*found.mpi, found.folder) + "exec mpicc -std=c99 -O2 -shared -fPIC -I" +
+                  shell_word(WEFT_BENCH_SOURCE_DIR "/include") + " " + shell_word(source) + " -o " +
+                  shell_word(found.part)) != 0) {
+        return "its mpicc cannot compile " + source + " (the reason is above)";
+    }
+    return "";
+}
+
+// Starts all ranks; on a cluster from beside the nodes.
+std::string script(const Found& found, const Against& against, const Launch& job) {
+    const Mpi& mpi = *found.mpi;
+    const Testbed& testbed = job.testbed;
+    std::vector<Mpi::Place> places;
+    if (testbed.nodes > 0) places.push_back(mpi.cluster);
+    if (testbed.nodes == 0 && testbed.transport == "tcp") places.push_back(mpi.loopback);
+    const bool is_tcp = !places.empty();
+    if (against.async) places.push_back(is_tcp ? mpi.async_tcp : mpi.async_shm);
+    std::string settings, options;
+    for (const Mpi::Place& place : places) {
+        if (place.settings == none) return "";
+        settings += std::string(" ") + place.settings;
+        options += std::string(place.options) + " ";
+    }
+    std::string text = around(mpi, found.folder);
+    if (settings.find('=') != settings.npos) text += "export" + settings + "; ";
+    text += "exec mpiexec " + options + "-n " + std::to_string(testbed.ranks) + " env ";
+    text += std::string(rival_name_setting) + "=" + mpi.name + (against.async ? ":async " : " ");
+    text += std::string(rival_part_setting) + "=" + shell_word(found.part) + " ";
+    for (const std::string& setting : settings_of(job)) text += shell_word(setting) + " ";
+    text += shell_word(this_program());
+    for (const std::string& word : job.arguments) text += " " + shell_word(word);
+    return text + " < /dev/null";
+}
+
+}  // namespace
+
+std::vector<std::string> arguments(const Against& against) {
+    std::vector<std::string> words;
+    for (const std::string& name : against.mpis) words.insert(words.end(), {"--against", name});
+    if (against.async) words.emplace_back("--async");
+    return words;
+}
+
+Status check(const Against& against, const Testbed& testbed) {
+    for (const std::string& name : against.mpis) {
+        if (find_mpis(name).empty()) {
+            return failure(WEFT_REFUSED_ARGUMENT,
+                           "against = \"%s\"; expected some of mpich, openmpi, impi, or all",
+                           name.c_str());
+        }
+    }
+    if (!against.is_wanted() && against.async) {
+        return failure(WEFT_REFUSED_ARGUMENT, "--async is of the MPIs that --against names");
+    }
+    if (against.is_wanted() && testbed.nodes > 0 && testbed.nodes != testbed.ranks) {
+        return failure(WEFT_REFUSED_ARGUMENT,
+                       "%d ranks on %d nodes; expected one rank on each node beside an MPI",
+                       testbed.ranks, testbed.nodes);
+    }
+    return ok;
+}
+
+int launch_against(const Against& against, const Launch& job) {
+    const TemporaryFolder temporary;
+    int status = 0;
+    bool any = false;
+    std::vector<const Mpi*> chosen;
+    for (const std::string& name : against.mpis) {
+        for (const Mpi* mpi : find_mpis(name)) chosen.push_back(mpi);
+    }
+    for (const Mpi* mpi : chosen) {
+        Found found{mpi, "", ""};
+        std::string absence = find(found, temporary.path());
+        const std::string command = absence.empty() ? script(found, against, job) : "";
+        if (absence.empty() && command.empty()) {
+            absence = "it has no asynchronous progress over shared memory";
+        }
+        if (!absence.empty()) {
+            std::printf("Left out: %s: %s.\n", mpi->name, absence.c_str());
+            continue;
+        }
+        any = true;
+        const int ended =
+            job.testbed.nodes > 0 ? run_beside_nodes(job.testbed, command) : run_shell(command);
+        if (ended != 0) {
+            std::printf("The job beside %s has failed: status %d.\n", mpi->name, ended);
+        }
+        if (status == 0) status = ended;
+    }
+    return any ? status : 1;
+}
+
+void bind_rank(const Testbed& testbed) {
+    if (testbed.nodes > 0 || !testbed.gives_each_rank_a_core()) return;
+    std::vector<int> cores = own_core_list();
+    if (!testbed.cores.empty()) {
+        cores.clear();
+        for (std::size_t at = 0; at < testbed.cores.size();) {
+            cores.push_back(std::atoi(testbed.cores.c_str() + at));
+            at = std::min(testbed.cores.find(',', at), testbed.cores.size() - 1) + 1;
+        }
+    }
+    const int rank = launched_rank();
+    if (rank < 0) fail("the launcher does not say which rank this is");
+    const int core = cores[static_cast<std::size_t>(rank) % cores.size()];
+    if (!bind_to({core})) fail("rank %d cannot be bound to core %d", rank, core);
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,144 @@
+/* An MPI's own operations, for the bench; compiled by that MPI's mpicc when it is measured. */
+#include "part.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "weft/mpi.h"
+
+enum { root = 0 };
+
+static MPI_Request request = MPI_REQUEST_NULL;
+static int rank;
+
+/* --- Collectives ------------------------------------------------------------------------------ */
+
+#define BYTES (int)data->bytes, MPI_BYTE
+#define WORLD MPI_COMM_WORLD
+
+static void start_barrier(const weft_rival_data* data) {
+    (void)data;
+    MPI_Ibarrier(WORLD, &request);
+}
+static void call_barrier(const weft_rival_data* data) {
+    (void)data;
+    MPI_Barrier(WORLD);
+}
+
+static void start_bcast(const weft_rival_data* data) {
+    MPI_Ibcast(data->recv, BYTES, root, WORLD, &request);
+}
+static void call_bcast(const weft_rival_data* data) { MPI_Bcast(data->recv, BYTES, root, WORLD); }
+
+static void start_gather(const weft_rival_data* data) {
+    MPI_Igather(data->send, BYTES, data->recv, BYTES, root, WORLD, &request);
+}
+static void call_gather(const weft_rival_data* data) {
+    MPI_Gather(data->send, BYTES, data->recv, BYTES, root, WORLD);
+}
+
+static void start_scatter(const weft_rival_data* data) {
+    MPI_Iscatter(data->send, BYTES, data->recv, BYTES, root, WORLD, &request);
+}
+static void call_scatter(const weft_rival_data* data) {
+    MPI_Scatter(data->send, BYTES, data->recv, BYTES, root, WORLD);
+}
+
+static void start_allgather(const weft_rival_data* data) {
+    MPI_Iallgather(data->send, BYTES, data->recv, BYTES, WORLD, &request);
+}
+static void call_allgather(const weft_rival_data* data) {
+    MPI_Allgather(data->send, BYTES, data->recv, BYTES, WORLD);
+}
+
+static void start_alltoall(const weft_rival_data* data) {
+    MPI_Ialltoall(data->send, BYTES, data->recv, BYTES, WORLD, &request);
+}
+static void call_alltoall(const weft_rival_data* data) {
+    MPI_Alltoall(data->send, BYTES, data->recv, BYTES, WORLD);
+}
+
+#define ELEMENTS (int)data->elements, MPI_DOUBLE, MPI_SUM
+
+static void start_reduce(const weft_rival_data* data) {
+    MPI_Ireduce(data->send, data->recv, ELEMENTS, root, WORLD, &request);
+}
+static void call_reduce(const weft_rival_data* data) {
+    MPI_Reduce(data->send, data->recv, ELEMENTS, root, WORLD);
+}
+
+static void start_allreduce(const weft_rival_data* data) {
+    MPI_Iallreduce(data->send, data->recv, ELEMENTS, WORLD, &request);
+}
+static void call_allreduce(const weft_rival_data* data) {
+    MPI_Allreduce(data->send, data->recv, ELEMENTS, WORLD);
+}
+
+/* A message from rank 0 to rank 1. */
+static void start_send(const weft_rival_data* data) {
+    if (rank == 0) MPI_Isend(data->recv, BYTES, 1, 0, WORLD, &request);
+    if (rank == 1) MPI_Irecv(data->recv, BYTES, 0, 0, WORLD, &request);
+}
+static void call_send(const weft_rival_data* data) {
+    if (rank == 0) MPI_Send(data->recv, BYTES, 1, 0, WORLD);
+    if (rank == 1) MPI_Recv(data->recv, BYTES, 0, 0, WORLD, MPI_STATUS_IGNORE);
+}
+
+static const weft_rival_collective collectives[] = {
+    {"ibarrier", start_barrier, call_barrier},
+    {"ibcast", start_bcast, call_bcast},
+    {"igather", start_gather, call_gather},
+    {"iscatter", start_scatter, call_scatter},
+    {"iallgather", start_allgather, call_allgather},
+    {"ialltoall", start_alltoall, call_alltoall},
+    {"ireduce", start_reduce, call_reduce},
+    {"iallreduce", start_allreduce, call_allreduce},
+    {"isend", start_send, call_send},
+};
+
+static const weft_rival_collective* find(const char* name) {
+    size_t i;
+    for (i = 0; i < sizeof collectives / sizeof collectives[0]; ++i) {
+        if (strcmp(collectives[i].name, name) == 0) return &collectives[i];
+    }
+    return NULL;
+}
+
+/* --- The rest --------------------------------------------------------------------------------- */
+
+static int test(void) {
+    int has_completed = 0;
+    MPI_Test(&request, &has_completed, MPI_STATUS_IGNORE);
+    return has_completed;
+}
+
+static void wait_for_it(void) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
+
+static void barrier(void) { MPI_Barrier(WORLD); }
+
+static void open_mpi(int threads, char* version, size_t length) {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int characters = 0, provided = 0;
+    MPI_Init_thread(NULL, NULL, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(WORLD, &rank);
+    MPI_Get_library_version(text, &characters);
+    snprintf(version, length, "%s", text);
+}
+
+static void close_mpi(void) { MPI_Finalize(); }
+
+/* What weft/mpi.h calls. The program that has loaded this library brings Weft along, and hands over
+   the way to it. */
+static weft_rival_from_carrier program;
+
+weft_status weft_comm_from_carrier(const weft_carrier* carrier, weft_comm* comm) {
+    return program(carrier, comm);
+}
+
+static weft_status join(weft_rival_from_carrier from_carrier, weft_comm* comm) {
+    program = from_carrier;
+    return weft_comm_from_mpi(WORLD, comm);
+}
+
+const weft_rival_part weft_rival = {open_mpi, join, find, test, wait_for_it, barrier, close_mpi};

@@ -1,0 +1,172 @@
+// The table and the sentences of a comparison with an MPI.
+#include "bench/rivals/report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/sizes.h"
+#include "bench/table.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr std::int64_t large = 64 << 10;  // from here on there is something to hide
+constexpr double bar = 1.05;              // of one cell's overlapped time, beyond its interval
+
+std::vector<double> ratios(const Cell& weft, double Times::*ours, const Cell& mpi,
+                           double Times::*theirs) {
+    std::vector<double> pairs;
+    for (std::size_t i = 0; i < weft.repetitions.size(); ++i) {
+        pairs.push_back(weft.repetitions[i].*ours / mpi.repetitions[i].*theirs);
+    }
+    return pairs;
+}
+
+// "iallreduce 1M"
+std::string name_of(const Cell& cell) {
+    const std::string name = cell.collective->name;
+    return cell.collective->has_size ? name + " " + size_text(cell.bytes) : name;
+}
+
+// The saved part of what both take one after the other, by the blocking call.
+double gain_over_call(const Cell& cell) {
+    return (cell.median_of(&Times::call) + cell.median_of(&Times::work)) /
+           cell.median_of(&Times::total);
+}
+
+std::vector<Comparison> comparisons(std::span<const Cell> cells, std::size_t engines,
+                                    std::size_t engine) {
+    std::vector<Comparison> all;
+    for (std::size_t i = 0; i < cells.size(); i += engines + 1) {
+        all.emplace_back(cells[i + 1 + engine], cells[i]);
+    }
+    return all;
+}
+
+// "geometric mean of 8 ratios 0.93, worst 1.02 [0.99-1.04] (ialltoall 64K)"
+std::string summary(const std::vector<Comparison>& all, Ratio Comparison::*ratio) {
+    double sum = 0;
+    const Comparison* worst = &all.front();
+    for (const Comparison& one : all) {
+        sum += std::log((one.*ratio).middle);
+        if ((one.*ratio).middle > (worst->*ratio).middle) worst = &one;
+    }
+    return "geometric mean of " + std::to_string(all.size()) + " ratios " +
+           fixed(std::exp(sum / static_cast<double>(all.size())), 3) + ", worst " +
+           (worst->*ratio).text() + " [" + (worst->*ratio).interval_text() + "] (" +
+           name_of(*worst->weft) + ")";
+}
+
+// "1.62 to 1.85"
+std::string range(const std::vector<double>& values) {
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    return fixed(*least, 2) + (values.size() > 1 ? " to " + fixed(*most, 2) : "");
+}
+
+std::string gains_of_large_reductions(const std::vector<Comparison>& all) {
+    std::vector<double> ours, theirs;
+    for (const Comparison& one : all) {
+        if (one.weft->collective->name != std::string("iallreduce")) continue;
+        if (one.weft->bytes < 1 << 20) continue;
+        ours.push_back(gain_over_call(*one.weft));
+        theirs.push_back(gain_over_call(*one.mpi));
+    }
+    if (ours.empty()) return "";
+    return "Gain of iallreduce from 1 MiB up: " + range(ours) + " with Weft, " + range(theirs) +
+           " with " + all.front().mpi->engine.name + ".\n";
+}
+
+}  // namespace
+
+std::string Ratio::text() const { return fixed(middle, 3); }
+
+std::string Ratio::interval_text() const {
+    if (!std::isfinite(interval.low)) return "-";
+    return fixed(interval.low, 3) + "-" + fixed(interval.high, 3);
+}
+
+JsonLine Ratio::json() const {
+    JsonLine line;
+    return line.add("median", middle).add("low", interval.low).add("high", interval.high);
+}
+
+Comparison::Comparison(const Cell& weft_cell, const Cell& mpi_cell)
+    : weft(&weft_cell),
+      mpi(&mpi_cell),
+      total(ratios(weft_cell, &Times::total, mpi_cell, &Times::total)),
+      blocking(ratios(weft_cell, &Times::blocking, mpi_cell, &Times::blocking)),
+      call(ratios(weft_cell, &Times::blocking, mpi_cell, &Times::call)) {}
+
+JsonLine Comparison::json() const {
+    JsonLine line;
+    return line.add("total", total.json())
+        .add("blocking", blocking.json())
+        .add("blocking_by_call", call.json());
+}
+
+void print_rival_table(std::FILE* file, std::span<const Cell> cells, std::size_t engines) {
+    Table table({"size", "of", "call us", "blocking us", "work us", "start us", "wait us",
+                 "total us", "overlap %", "gain", "total ratio", "95 %", "blocking ratio", "95 %",
+                 "by call"});
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        const Cell& cell = cells[i];
+        const std::size_t place = i % (engines + 1);
+        if (i > 0 && place == 0) table.add({});
+        std::vector<std::string> row = {cell.collective->has_size ? size_text(cell.bytes) : "-",
+                                        cell.engine.name};
+        for (double Times::*const value : {&Times::call, &Times::blocking, &Times::work,
+                                           &Times::start, &Times::wait, &Times::total}) {
+            row.push_back(fixed(cell.median_of(value), 2));
+        }
+        row.push_back(fixed(cell.overlap_percent(), 0));
+        row.push_back(fixed(gain_over_call(cell), 2));
+        if (place == 0) {
+            row.insert(row.end(), 5, "");
+        } else {
+            const Comparison one(cell, cells[i - place]);
+            row.insert(row.end(), {one.total.text(), one.total.interval_text(), one.blocking.text(),
+                                   one.blocking.interval_text(), one.call.text()});
+        }
+        table.add(row);
+    }
+    std::fprintf(file, "\n%s\n", cells.empty() ? "" : cells[0].collective->name);
+    table.print(file);
+    std::fflush(file);
+}
+
+void print_rival_legend(std::FILE* file) {
+    std::fputs(
+        "call: the blocking call (Weft's is start + wait); blocking: started and at once waited "
+        "for. The work is the same for all,\nas long as the MPI's blocking. overlap = 1 - (total - "
+        "work) / blocking; gain = (call + work) / total.\nratios: Weft by the MPI, of each "
+        "repetition (median, its 95 % interval by order statistics); by call: Weft's blocking by "
+        "the MPI's call.\n",
+        file);
+}
+
+std::string rival_conclusion(std::span<const Cell> cells, std::size_t engines) {
+    std::string text;
+    for (std::size_t engine = 0; engine < engines; ++engine) {
+        const std::vector<Comparison> all = comparisons(cells, engines, engine);
+        std::vector<Comparison> of_large;
+        std::string beyond;
+        for (const Comparison& one : all) {
+            if (one.weft->bytes < large) continue;
+            of_large.push_back(one);
+            if (one.total.interval.low <= bar) continue;
+            beyond += (beyond.empty() ? "" : ", ") + name_of(*one.weft);
+        }
+        text += std::string("\nWeft (") + all.front().weft->engine.name + ") by " +
+                all.front().mpi->engine.name + ":\n";
+        if (!of_large.empty()) {
+            text += "Overlapped, from 64 KiB up: " + summary(of_large, &Comparison::total) +
+                    "; above 1.05 beyond the interval: " + (beyond.empty() ? "none" : beyond) +
+                    ".\n";
+        }
+        text += "Start + wait: " + summary(all, &Comparison::blocking) + ".\n";
+        text += gains_of_large_reductions(all);
+    }
+    return text;
+}
+
+}  // namespace weft::bench

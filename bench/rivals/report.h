@@ -1,0 +1,49 @@
+// What becomes of cells that were measured beside an MPI: a table, rows of JSON and a sentence.
+#pragma once
+
+#include <cstdio>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/json.h"
+#include "bench/overlap/measure.h"
+#include "bench/statistics.h"
+
+namespace weft::bench {
+
+// How many times as long as the MPI Weft took, repetition by repetition; and what becomes of that.
+struct Ratio {
+    explicit Ratio(const std::vector<double>& pairs)
+        : middle(median(pairs)), interval(median_interval(pairs)) {}
+
+    double middle;
+    Interval interval;  // 95 %, of the median
+
+    std::string text() const;           // "0.93"
+    std::string interval_text() const;  // "0.91-0.96"
+    JsonLine json() const;
+};
+
+// A row of Weft beside the row of the MPI that took turns with it.
+struct Comparison {
+    Comparison(const Cell& weft, const Cell& mpi);
+
+    const Cell* weft;
+    const Cell* mpi;
+    Ratio total;     // overlapped runs
+    Ratio blocking;  // start + wait
+    Ratio call;      // start + wait by the MPI's blocking call
+
+    JsonLine json() const;
+};
+
+// All cells of one collective; of each size first the MPI's, then those of `engines` engines.
+void print_rival_table(std::FILE* file, std::span<const Cell> cells, std::size_t engines);
+
+void print_rival_legend(std::FILE* file);
+
+// What the ratios of all cells come to, good or bad.
+std::string rival_conclusion(std::span<const Cell> cells, std::size_t engines);
+
+}  // namespace weft::bench

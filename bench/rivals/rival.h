@@ -1,0 +1,65 @@
+// The MPI that this rank measures beside Weft, when it is a rank of an MPI job.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "bench/collective/collective.h"
+#include "bench/rivals/part.h"
+
+namespace weft::bench {
+
+// One operation at a time; not thread safe.
+class Rival {
+  public:
+    // Null unless launch_against() started this rank. The first call loads the MPI, joins its job,
+    // and makes that Weft's: collective.
+    static const Rival* of_this_job();
+
+    // "mpich"; with asynchronous progress of its own "mpich:async".
+    const char* name() const { return name_.c_str(); }
+    // As it calls itself, and its version.
+    const std::string& version() const { return version_; }
+    // A thread of the MPI takes CPU time also while nothing is pending.
+    bool is_async() const { return is_async_; }
+    // Of the work, from before there was such a thread.
+    double ns_per_iteration() const { return ns_per_iteration_; }
+
+    // Whether the MPI has it as the bench measures it.
+    bool has(const Collective& collective) const { return part_->find(collective.name) != nullptr; }
+
+    void barrier() const { part_->barrier(); }
+    bool test() const { return part_->test() != 0; }
+    void wait() const { part_->wait(); }
+    void finalize() const { part_->close(); }
+
+    // The two calls of one collective, on the buffers of a case.
+    class Call {
+      public:
+        Call(const Rival& rival, const Collective& collective, Case& c);
+        void start() const { functions_->start(&data_); }
+        void block() const { functions_->call(&data_); }
+
+      private:
+        const weft_rival_collective* functions_;
+        weft_rival_data data_;
+    };
+
+  private:
+    Rival(const std::string& name, const std::string& library);
+
+    std::string name_;
+    std::string version_;
+    bool is_async_;
+    double ns_per_iteration_;
+    const weft_rival_part* part_;
+};
+
+// What launch_against() tells the ranks: the name, and the part compiled for this MPI.
+inline constexpr const char* rival_name_setting = "WEFT_BENCH_RIVAL";
+inline constexpr const char* rival_part_setting = "WEFT_BENCH_RIVAL_PART";
+
+// The rank in an MPI job, from what its launcher has set; -1: none of the known ones has.
+int launched_rank();
+
+}  // namespace weft::bench
