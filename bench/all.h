@@ -1,12 +1,30 @@
-// `weft bench all`: the short tour, in about two minutes.
+// `weft bench all`: the short tour, in about two minutes; or the whole comparison with MPIs.
 #pragma once
 
+#include "bench/idle.h"
+#include "bench/latency.h"
 #include "bench/overlap/options.h"
 #include "bench/relay/options.h"
 
 namespace weft::bench {
 
+// Weft beside MPIs, in some twenty minutes: here and on an emulated cluster.
+struct AgainstOptions {
+    Against mpis = {};
+    OverlapOptions overlap = {.collectives = {"ibarrier", "ibcast", "igather", "iallgather",
+                                              "ialltoall", "iallreduce", "isend"},
+                              .engines = {"auto"},
+                              .sizes = "8,512,4K,64K,256K,1M,4M,16M",
+                              .budget_s = 240};
+    std::string async_sizes = "64K,1M,4M";
+    double async_budget_s = 45;
+    LatencyOptions latency = {.engines = {"auto"}, .repetitions = 30};
+    IdleOptions idle = {.engines = {"auto"}};
+    Testbed cluster = {.nodes = 2};
+};
+
 struct AllOptions {
+    AgainstOptions against = {};  // in the place of the others, if MPIs are named
     int micro_repetitions = 400;
     OverlapOptions overlap = {.sizes = "8,512,16K,256K,1M,4M", .repetitions = 50, .budget_s = 60};
     OverlapOptions cluster = {.collectives = {"ibcast", "iallgather", "iallreduce"},
@@ -20,8 +38,8 @@ struct AllOptions {
                           .repetitions = 10};
 };
 
-// Leaves out, with a sentence, what this machine has no cluster or too few cores for. Returns the first exit status that
-// is not 0.
+// Leaves out, with a sentence, what this machine has no cluster or too few cores for. Returns the
+// first exit status that is not 0.
 int bench_all(const AllOptions& options);
 
 }  // namespace weft::bench

@@ -51,8 +51,10 @@ void add_testbed_options(CLI::App& command, Testbed& testbed) {
 
 void add_against_option(CLI::App& command, Against& against) {
     command
-        .add_option("--against", against.mpis,
-                    "Beside these MPIs, in a job of each: mpich, openmpi, impi, or all")
+        .add_option(
+            "--against", against.mpis,
+            "Beside these MPIs, in a job of each: mpich, openmpi, impi, or all; JSON is added to "
+            "the file")
         ->delimiter(',');
 }
 
@@ -109,6 +111,7 @@ void add_idle(CLI::App& bench) {
     command->add_option("--ranks", options->ranks, "How many ranks")
         ->check(CLI::Range(2, ranks_max))
         ->capture_default_str();
+    add_against_option(*command, options->against);
     command->callback([options] { end_with(bench_idle(*options)); });
 }
 
@@ -152,6 +155,7 @@ void add_latency(CLI::App& bench) {
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     add_testbed_options(*command, options->testbed);
+    add_against_option(*command, options->against);
     command->callback([options] { end_with(bench_latency(*options)); });
 }
 
@@ -202,6 +206,7 @@ void add_all(CLI::App& bench) {
     CLI::App* command = bench.add_subcommand(
         "all", "micro, overlap, here and on an emulated cluster, and relay, in about two minutes");
     add_overlap_options(*command, options->overlap);
+    add_against_option(*command, options->against.mpis);
     command->callback([options] { end_with(bench_all(*options)); });
 }
 

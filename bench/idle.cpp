@@ -5,8 +5,7 @@
 #include <cstdio>
 
 #include "base/clock.h"
-#include "bench/engines.h"
-#include "bench/job.h"
+#include "bench/contestants.h"
 #include "bench/launch.h"
 #include "bench/sleep.h"
 #include "bench/table.h"
@@ -23,17 +22,29 @@ struct Burned {
     double nothing = 0;  // as long again, with nothing pending
 };
 
-Burned measure(const Job& job, const Engine& engine, double late_s) {
-    const bool late = job.rank == job.ranks - 1;
+void barrier_once(const Contestant& contestant) {
+    const Collective& ibarrier = **find_collective("ibarrier");
+    Case nothing = make_case(contestant.job, ibarrier, 0);
+    if (contestant.rival != nullptr) {
+        Rival::Call(*contestant.rival, ibarrier, nothing).start();
+        contestant.rival->wait();
+        return;
+    }
     weft_request request = WEFT_REQUEST_NULL;
-    must(weft_set_engine(engine.value), "weft_set_engine");
+    must(ibarrier.start(nothing, &request), "weft_ibarrier");
+    must(weft_wait(&request), "weft_wait");
+}
+
+Burned measure(const Contestant& contestant, double late_s) {
+    const Job& job = contestant.job;
+    const bool late = job.rank == job.ranks - 1;
+    must(weft_set_engine(contestant.engine.value), "weft_set_engine");
     must(weft_barrier(job.comm), "weft_barrier");
 
     Burned burned;
     double begin = cpu_seconds();
     if (late) sleep_s(late_s);
-    must(weft_ibarrier(job.comm, &request), "weft_ibarrier");
-    must(weft_wait(&request), "weft_wait");
+    barrier_once(contestant);
     burned.waiting = cpu_seconds() - begin;
 
     begin = cpu_seconds();
@@ -44,14 +55,21 @@ Burned measure(const Job& job, const Engine& engine, double late_s) {
 
 int run_rank(const IdleOptions& options, const std::vector<Engine>& chosen) {
     const Job job = join_job(options.ranks);
+    std::vector<Contestant> contestants;
+    if (const Rival* rival = Rival::of_this_job()) {
+        contestants.push_back(contestant(job, *rival));
+        if (job.rank == 0) std::printf("Beside %s: %s.\n", rival->name(), rival->version().c_str());
+    }
+    for (const Engine& engine : chosen) contestants.push_back({engine, job, nullptr});
     Table table({"engine", "rank", "does", "CPU s", "CPU s, nothing pending"});
     Burned worst;
-    for (const Engine& engine : chosen) {
-        const auto all = gather(job, std::vector<Burned>{measure(job, engine, options.late_s)});
+    for (const Contestant& one : contestants) {
+        const auto all = gather(job, std::vector<Burned>{measure(one, options.late_s)});
         for (std::size_t rank = 0; rank < all.size(); ++rank) {
             const bool late = rank + 1 == all.size();
-            table.add({engine.name, std::to_string(rank), late ? "comes late" : "waits",
+            table.add({one.engine.name, std::to_string(rank), late ? "comes late" : "waits",
                        fixed(all[rank].waiting, 4), fixed(all[rank].nothing, 4)});
+            if (one.rival != nullptr) continue;  // the bar is Weft's
             if (!late) worst.waiting = std::max(worst.waiting, all[rank].waiting);
             worst.nothing = std::max(worst.nothing, all[rank].nothing);
         }
@@ -76,8 +94,9 @@ int run_rank(const IdleOptions& options, const std::vector<Engine>& chosen) {
 }  // namespace
 
 int bench_idle(const IdleOptions& options) {
+    const Testbed testbed{.ranks = options.ranks, .bind = "none"};
     const Result<std::vector<Engine>> chosen = find_engines(options.engines);
-    if (!chosen.is_ok()) {
+    if (!chosen.is_ok() || !check(options.against, testbed).is_ok()) {
         std::fprintf(stderr, "weft bench idle: %s\n", last_detail());
         return 2;
     }
@@ -85,7 +104,9 @@ int bench_idle(const IdleOptions& options) {
     std::vector<std::string> words = {"bench", "idle", "--late", std::to_string(options.late_s)};
     words.insert(words.end(), {"--ranks", std::to_string(options.ranks)});
     for (const std::string& name : options.engines) words.insert(words.end(), {"--engine", name});
-    return launch({{.ranks = options.ranks, .bind = "none"}, words});
+    for (const std::string& word : arguments(options.against)) words.push_back(word);
+    const Launch job{testbed, words};
+    return options.against.is_wanted() ? launch_against(options.against, job) : launch(job);
 }
 
 }  // namespace weft::bench

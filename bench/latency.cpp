@@ -12,6 +12,7 @@
 #include "bench/contestants.h"
 #include "bench/launch.h"
 #include "bench/plain/sockets.h"
+#include "bench/rivals/latency.h"
 #include "bench/statistics.h"
 #include "bench/table.h"
 
@@ -60,7 +61,13 @@ double plain_us(const Job& job, PlainSockets& sockets) {
 }
 
 int run_rank(const LatencyOptions& options, const std::vector<Engine>& engines) {
+    bind_rank(options.testbed);
     const Job job = join_job(options.testbed.ranks);
+    if (Rival::of_this_job() != nullptr) {
+        measure_rival_latency(job, engines, options.testbed, options.repetitions);
+        leave_job();
+        return 0;
+    }
     PlainSockets sockets(job);
     Table table({"engine", "library us", "sockets us", "ratio", "bar", ""});
     const std::vector<Contestant> chosen = contestants(job, engines);
@@ -102,7 +109,7 @@ int bench_latency(const LatencyOptions& options) {
         return 2;
     }
     const Result<std::vector<Engine>> engines = find_engines(options.engines);
-    if (!engines.is_ok()) {
+    if (!engines.is_ok() || !check(options.against, options.testbed).is_ok()) {
         std::fprintf(stderr, "weft bench latency: %s\n", last_detail());
         return 2;
     }
@@ -111,7 +118,9 @@ int bench_latency(const LatencyOptions& options) {
                                       std::to_string(options.repetitions)};
     for (const std::string& name : options.engines) words.insert(words.end(), {"--engine", name});
     for (const std::string& word : arguments(options.testbed)) words.push_back(word);
-    return launch({options.testbed, words});
+    for (const std::string& word : arguments(options.against)) words.push_back(word);
+    const Launch job{options.testbed, words};
+    return options.against.is_wanted() ? launch_against(options.against, job) : launch(job);
 }
 
 }  // namespace weft::bench

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/rivals/launch.h"
 #include "bench/testbed.h"
 
 namespace weft::bench {
@@ -12,6 +13,7 @@ struct LatencyOptions {
     std::vector<std::string> engines = {"manual", "thread"};
     int repetitions = 100;
     Testbed testbed = {.transport = "tcp"};
+    Against against = {};  // MPIs in the place of the sockets
 };
 
 // Starts two ranks, or, in a rank, measures; rank 0 prints. Returns the exit status.

@@ -109,7 +109,7 @@ double Cell::over_us() const {
 }
 
 double Cell::gain() const {
-    return (median_of(&Times::blocking) + median_of(&Times::work)) / median_of(&Times::total);
+    return (median_of(&Times::call) + median_of(&Times::work)) / median_of(&Times::total);
 }
 
 double Cell::cpu_ms() const {

@@ -51,7 +51,7 @@ struct Cell {
     // The share of the blocking time that the overlapped run saved, in per cent: 100 is perfect.
     // Noise, or an engine that slows the work, takes it out of 0 ... 100; it is shown as it is.
     double overlap_percent() const;
-    // (blocking + work) / total: 2 is perfect, 1 is nothing, below 1 is a loss.
+    // (call + work) / total: 2 is perfect, 1 is nothing, below 1 is a loss.
     double gain() const;
     // The same for a plain exchange: the share of the blocking time that its loss leaves. Median.
     double attainable_percent() const;

@@ -211,7 +211,6 @@ int bench_overlap(const OverlapOptions& options) {
     }
     const Launch job{options.testbed, arguments(options)};
     if (!options.against.is_wanted()) return launch(job);
-    if (!options.json.empty()) std::remove(options.json.c_str());  // each job adds to it
     return launch_against(options.against, job);
 }
 

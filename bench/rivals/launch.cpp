@@ -48,7 +48,6 @@ constexpr std::array mpis = {
         .loopback = {"", "--mca pml ob1 --mca btl tcp,self"},
         .cluster = {"",
                     "--prtemca plm_ssh_agent $WEFT_CLUSTER_AGENT --prtemca plm_ssh_no_tree_spawn 1 "
-                    "--prtemca prte_if_include $WEFT_CLUSTER_INTERFACE,eth0 "
                     "--host $WEFT_CLUSTER_NODES --map-by node --mca pml ob1 --mca btl tcp,self "
                     "--mca btl_tcp_if_include eth0"},
         .async_shm = {none, none},
@@ -152,7 +151,8 @@ std::string find(Found& found, const std::string& temporary) {
     return "";
 }
 
-// Starts all ranks; on a cluster from beside the nodes.
+// Starts all ranks; on a cluster from beside the nodes. "": asynchronous progress is wanted, and it
+// has none here.
 std::string script(const Found& found, const Against& against, const Launch& job) {
     const Mpi& mpi = *found.mpi;
     const Testbed& testbed = job.testbed;
@@ -216,16 +216,18 @@ int launch_against(const Against& against, const Launch& job) {
     }
     for (const Mpi* mpi : chosen) {
         Found found{mpi, "", ""};
-        std::string absence = find(found, temporary.path());
-        const std::string command = absence.empty() ? script(found, against, job) : "";
-        if (absence.empty() && command.empty()) {
-            absence = "it has no asynchronous progress over shared memory";
-        }
+        const std::string absence = find(found, temporary.path());
         if (!absence.empty()) {
             std::printf("Left out: %s: %s.\n", mpi->name, absence.c_str());
             continue;
         }
         any = true;
+        const std::string command = script(found, against, job);
+        if (command.empty()) {
+            std::printf("Left out: %s has no asynchronous progress over shared memory.\n",
+                        mpi->name);
+            continue;
+        }
         const int ended =
             job.testbed.nodes > 0 ? run_beside_nodes(job.testbed, command) : run_shell(command);
         if (ended != 0) {
@@ -237,6 +239,7 @@ int launch_against(const Against& against, const Launch& job) {
 }
 
 void bind_rank(const Testbed& testbed) {
+    if (std::getenv(rival_name_setting) == nullptr) return;  // `weft run` has done it
     if (testbed.nodes > 0 || !testbed.gives_each_rank_a_core()) return;
     std::vector<int> cores = own_core_list();
     if (!testbed.cores.empty()) {

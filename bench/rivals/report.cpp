@@ -28,12 +28,6 @@ std::string name_of(const Cell& cell) {
     return cell.collective->has_size ? name + " " + size_text(cell.bytes) : name;
 }
 
-// The saved part of what both take one after the other, by the blocking call.
-double gain_over_call(const Cell& cell) {
-    return (cell.median_of(&Times::call) + cell.median_of(&Times::work)) /
-           cell.median_of(&Times::total);
-}
-
 std::vector<Comparison> comparisons(std::span<const Cell> cells, std::size_t engines,
                                     std::size_t engine) {
     std::vector<Comparison> all;
@@ -68,8 +62,8 @@ std::string gains_of_large_reductions(const std::vector<Comparison>& all) {
     for (const Comparison& one : all) {
         if (one.weft->collective->name != std::string("iallreduce")) continue;
         if (one.weft->bytes < 1 << 20) continue;
-        ours.push_back(gain_over_call(*one.weft));
-        theirs.push_back(gain_over_call(*one.mpi));
+        ours.push_back(one.weft->gain());
+        theirs.push_back(one.mpi->gain());
     }
     if (ours.empty()) return "";
     return "Gain of iallreduce from 1 MiB up: " + range(ours) + " with Weft, " + range(theirs) +
@@ -119,7 +113,7 @@ void print_rival_table(std::FILE* file, std::span<const Cell> cells, std::size_t
             row.push_back(fixed(cell.median_of(value), 2));
         }
         row.push_back(fixed(cell.overlap_percent(), 0));
-        row.push_back(fixed(gain_over_call(cell), 2));
+        row.push_back(fixed(cell.gain(), 2));
         if (place == 0) {
             row.insert(row.end(), 5, "");
         } else {

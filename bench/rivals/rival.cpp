@@ -23,7 +23,15 @@ const weft_rival_part* load(const std::string& library) {
     return static_cast<const weft_rival_part*>(symbol);
 }
 
-std::string first_line(std::string text) { return text.substr(0, text.find_first_of("\r\n")); }
+// Its name and number: what is before the first comma or line end, with one blank for several.
+std::string shortened(std::string_view text) {
+    std::string out;
+    for (const char c : text.substr(0, text.find_first_of(",\r\n"))) {
+        const bool is_blank = c == ' ' || c == '\t';
+        if (!is_blank || (!out.empty() && out.back() != ' ')) out += is_blank ? ' ' : c;
+    }
+    return out;
+}
 
 }  // namespace
 
@@ -50,7 +58,7 @@ Rival::Rival(const std::string& name, const std::string& library)
       part_(load(library)) {
     std::array<char, 256> version{};
     part_->open(is_async_, version.data(), version.size());
-    version_ = first_line(version.data());
+    version_ = shortened(version.data());
     weft_comm comm = WEFT_COMM_NULL;
     must(part_->join(weft_comm_from_carrier, &comm), "weft_comm_from_mpi");
     must(weft_comm_free(&comm), "weft_comm_free");  // it has the ranks of weft_comm_world

@@ -455,6 +455,46 @@ TEST(BenchIdle, PrintsWhatEachRankBurned) {
     EXPECT_TRUE(contains(job.out, "A waiting rank burned at most "));
 }
 
+TEST(BenchAgainst, LeavesOutWhatIsNotThereAndSaysHowToGetIt) {
+    const Finished unset = run("unset WEFT_BENCH_MPI_MPICH; " + bench +
+                               "overlap --against mpich --engine auto --sizes 8");
+    EXPECT_EQ(unset.status, 1);
+    EXPECT_TRUE(contains(unset.out, "Left out: mpich: WEFT_BENCH_MPI_MPICH is not set; "));
+    EXPECT_TRUE(contains(unset.out, "./dev bench --against mpich installs one"));
+    const Folder empty;
+    for (const char* command : {"overlap", "latency", "idle"}) {
+        const Finished missing = run("export WEFT_BENCH_MPI_OPENMPI=" + (empty / "") + "; " +
+                                     bench + command + " --against openmpi");
+        EXPECT_EQ(missing.status, 1);
+        EXPECT_TRUE(contains(missing.out, "Left out: openmpi: WEFT_BENCH_MPI_OPENMPI = '"));
+        EXPECT_TRUE(contains(missing.out, "' has no bin/mpicc.\n"));
+    }
+}
+
+TEST(BenchAgainst, SaysWhyAPartCannotBeCompiled) {
+    const Folder folder;
+    const Finished job = run("mkdir " + (folder / "bin") + "; cd " + (folder / "bin") +
+                             "; echo 'echo no compiler here; exit 1' > mpicc; cp mpicc mpiexec; "
+                             "chmod +x *; WEFT_BENCH_MPI_IMPI=" +
+                             (folder / "") + " " + bench + "idle --against impi --late 0.1");
+    EXPECT_EQ(job.status, 1);
+    EXPECT_TRUE(contains(job.out, "no compiler here\nLeft out: impi: its mpicc cannot compile "));
+}
+
+TEST(BenchAgainst, RefusesWhatItDoesNotKnow) {
+    for (const char* command : {"overlap", "latency", "idle"}) {
+        const Finished mpi = run(bench + command + " --against lam");
+        EXPECT_EQ(mpi.status, 2) << command;
+        EXPECT_TRUE(contains(mpi.err, "against = \"lam\"; expected some of mpich, openmpi, impi"));
+    }
+    const Finished ranks = run(bench + "overlap --against mpich --nodes 2 --ranks 4");
+    EXPECT_EQ(ranks.status, 2);
+    EXPECT_TRUE(contains(ranks.err, "4 ranks on 2 nodes; expected one rank on each node"));
+    const Finished async = run(bench + "overlap --async");
+    EXPECT_EQ(async.status, 2);
+    EXPECT_TRUE(contains(async.err, "--async is of the MPIs that --against names"));
+}
+
 TEST(BenchMicro, PrintsEveryPart) {
     const Finished job = run(bench + "micro --repetitions 3");
     EXPECT_EQ(job.status, 0) << job.err;

@@ -32,9 +32,22 @@ TEST(Statistics, TheLowerBoundOfTheMedianIsAnOrderStatistic) {
     }
 }
 
+TEST(Statistics, TheIntervalOfTheMedianHasOrderStatisticsAsEnds) {
+    const std::map<int, int> orders = {{6, 1},   {9, 2},   {10, 2},  {20, 6},
+                                       {30, 10}, {50, 18}, {100, 40}};
+    for (const auto& [size, order] : orders) {
+        std::vector<double> samples;
+        for (int i = size; i > 0; --i) samples.push_back(i);
+        EXPECT_EQ(median_interval(samples).low, order) << "of " << size;
+        EXPECT_EQ(median_interval(samples).high, size + 1 - order) << "of " << size;
+    }
+}
+
 TEST(Statistics, AFewSamplesBoundNothing) {
     EXPECT_EQ(median_lower_bound({}), -std::numeric_limits<double>::infinity());
     EXPECT_EQ(median_lower_bound({1, 2, 3, 4}), -std::numeric_limits<double>::infinity());
+    EXPECT_EQ(median_interval({1, 2, 3, 4, 5}).low, -std::numeric_limits<double>::infinity());
+    EXPECT_EQ(median_interval({1, 2, 3, 4, 5}).high, std::numeric_limits<double>::infinity());
 }
 
 }  // namespace

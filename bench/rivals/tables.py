@@ -1,0 +1,128 @@
+"""Markdown tables of what `weft bench overlap --against ... --json FILE` has measured.
+
+usage: tables.py FILE...
+"""
+
+import json
+import math
+import statistics
+import sys
+
+LARGE = 64 << 10  # from here on there is something to hide
+
+
+def size_text(count):
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if count and count % unit == 0:
+            return "%d %s" % (count // unit, name)
+    return "%d B" % count if count else ""
+
+
+def place(row):
+    about = row["circumstances"]
+    if about["nodes"]:
+        return "%d emulated nodes, links of %s" % (about["nodes"], about["rate"])
+    return "One machine, " + ("TCP over loopback" if about["transport"] == "tcp" else "shared memory")
+
+
+def print_table(heading, rows):
+    print("| " + " | ".join(heading) + " |")
+    print("|---" * len(heading) + "|")
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+    print()
+
+
+def points(rows):
+    """Collectives and sizes, in the order in which they were measured."""
+    return list(dict.fromkeys((row["collective"], row["bytes"]) for row in rows))
+
+
+def name_of(point):
+    return " ".join(filter(None, (point[0], size_text(point[1]))))
+
+
+def geometric_mean(values):
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def ratio_table(rows, mpis, what, least):
+    """Weft by each MPI, with the interval; a row for each collective and size."""
+    found = {(row["collective"], row["bytes"], row["mpi"]): row["ratios"][what]
+             for row in rows if row.get("ratios") and row["bytes"] >= least}
+    if not found:
+        return
+    lines = []
+    for point in points(rows):
+        cells = [found.get(point + (mpi,)) for mpi in mpis]
+        if not any(cells):
+            continue
+        lines.append([name_of(point)] + [
+            "%.2f (%s)" % (cell["median"], "-" if cell["low"] is None else
+                           "%.2f-%.2f" % (cell["low"], cell["high"])) if cell else ""
+            for cell in cells])
+    of_mpi = [[cell["median"] for key, cell in found.items() if key[2] == mpi] for mpi in mpis]
+    lines.append(["geometric mean"] + ["%.3f" % geometric_mean(v) if v else "" for v in of_mpi])
+    lines.append(["worst"] + ["%.2f" % max(v) if v else "" for v in of_mpi])
+    print_table([""] + mpis, lines)
+
+
+def hidden(rows):
+    """"92 %, 1.81, 8.9 ms" of rows of one point and contestant: there is one row for each job."""
+    overlap = statistics.median(row["overlap_percent"] for row in rows)
+    gain = statistics.median(row["gain"] for row in rows)
+    total = statistics.median(row["medians"]["total_us"] for row in rows)
+    time = "%.3g us" % total if total < 1000 else "%.3g ms" % (total / 1000)
+    return "%.0f %%, %.2f, %s" % (overlap, gain, time)
+
+
+def overlap_table(rows, mpis):
+    """What each hides; Weft in the job of the MPI, which decides how much work there is."""
+    engines = list(dict.fromkeys(row["engine"] for row in rows if row["engine"] != row["mpi"]))
+    lines = []
+    for point in points(rows):
+        line = [name_of(point)]
+        for mpi in mpis:
+            for name in [mpi] + engines:
+                of_cell = [row for row in rows if (row["collective"], row["bytes"]) == point and
+                           row["mpi"] == mpi and row["engine"] == name]
+                line.append(hidden(of_cell) if of_cell else "")
+        lines.append(line)
+    heading = [""]
+    for mpi in mpis:
+        heading += [mpi] + ["Weft (%s)" % engine for engine in engines]
+    print_table(heading, lines)
+
+
+def main(files):
+    rows = []
+    for name in files:
+        with open(name) as file:
+            rows += [json.loads(line) for line in file]
+    rows = [row for row in rows if "mpi" in row]
+    if not rows:
+        sys.exit("no row of a measurement beside an MPI in " + " ".join(files))
+    for where in dict.fromkeys(place(row) for row in rows):
+        here = [row for row in rows if place(row) == where]
+        alone = [row for row in here if row["mpi"].endswith(":async")]
+        beside = [row for row in here if not row["mpi"].endswith(":async")]
+        print("### %s\n" % where)
+        if beside:
+            mpis = list(dict.fromkeys(row["mpi"] for row in beside))
+            print("Overlapped time, Weft by the MPI:\n")
+            ratio_table(beside, mpis, "total", LARGE)
+            print("Start + wait, Weft by the MPI:\n")
+            ratio_table(beside, mpis, "blocking", 0)
+            print("Start + wait of Weft by the MPI's blocking call:\n")
+            ratio_table(beside, mpis, "blocking_by_call", 0)
+            print("Overlap, gain and overlapped time:\n")
+            overlap_table(beside, mpis)
+        if alone:
+            print("The MPIs with their own asynchronous progress: overlap, gain and overlapped time:\n")
+            overlap_table(alone, list(dict.fromkeys(row["mpi"] for row in alone)))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    main(sys.argv[1:])
