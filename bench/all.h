@@ -11,8 +11,7 @@ namespace weft::bench {
 // Weft beside MPIs, in some twenty minutes: here and on an emulated cluster.
 struct AgainstOptions {
     Against mpis = {};
-    OverlapOptions overlap = {.collectives = {"ibarrier", "ibcast", "igather", "iallgather",
-                                              "ialltoall", "iallreduce", "isend"},
+    OverlapOptions overlap = {.collectives = collectives_beside_mpis,
                               .engines = {"auto"},
                               .sizes = "8,512,4K,64K,256K,1M,4M,16M",
                               .budget_s = 240};

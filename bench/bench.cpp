@@ -58,6 +58,11 @@ void add_against_option(CLI::App& command, Against& against) {
         ->delimiter(',');
 }
 
+template <class Value>
+void set_unless_given(const CLI::App& command, const char* option, Value& value, Value wanted) {
+    if (command.count(option) == 0) value = std::move(wanted);
+}
+
 void add_overlap_options(CLI::App& command, OverlapOptions& options) {
     command.add_option("--collective", options.collectives, "Which, as ibcast,iallreduce")
         ->delimiter(',')
@@ -94,7 +99,14 @@ void add_overlap(CLI::App& bench) {
     add_against_option(*command, options->against);
     command->add_flag("--async", options->against.async,
                       "With the asynchronous progress of the MPIs; then without Weft beside them");
-    command->callback([options] { end_with(bench_overlap(*options)); });
+    command->callback([command, options] {
+        if (options->against.is_wanted()) {
+            set_unless_given(*command, "--engine", options->engines, {"auto"});
+            set_unless_given(*command, "--collective", options->collectives,
+                             collectives_beside_mpis);
+        }
+        end_with(bench_overlap(*options));
+    });
 }
 
 void add_idle(CLI::App& bench) {
@@ -112,7 +124,12 @@ void add_idle(CLI::App& bench) {
         ->check(CLI::Range(2, ranks_max))
         ->capture_default_str();
     add_against_option(*command, options->against);
-    command->callback([options] { end_with(bench_idle(*options)); });
+    command->callback([command, options] {
+        if (options->against.is_wanted()) {
+            set_unless_given(*command, "--engine", options->engines, {"auto"});
+        }
+        end_with(bench_idle(*options));
+    });
 }
 
 void add_micro(CLI::App& bench) {
@@ -156,7 +173,13 @@ void add_latency(CLI::App& bench) {
         ->capture_default_str();
     add_testbed_options(*command, options->testbed);
     add_against_option(*command, options->against);
-    command->callback([options] { end_with(bench_latency(*options)); });
+    command->callback([command, options] {
+        if (options->against.is_wanted()) {
+            set_unless_given(*command, "--engine", options->engines, {"auto"});
+            set_unless_given(*command, "--transport", options->testbed.transport, {"auto"});
+        }
+        end_with(bench_latency(*options));
+    });
 }
 
 void add_cpu(CLI::App& bench) {

@@ -9,6 +9,10 @@
 
 namespace weft::bench {
 
+// What is measured beside MPIs unless something else is asked for.
+inline const std::vector<std::string> collectives_beside_mpis = {
+    "ibarrier", "ibcast", "igather", "iallgather", "ialltoall", "iallreduce", "isend"};
+
 struct OverlapOptions {
     std::vector<std::string> collectives = {"ibarrier", "ibcast", "iallgather", "iallreduce"};
     std::vector<std::string> engines = {"manual", "thread", "thread:poll"};

@@ -198,6 +198,10 @@ int bench_overlap(const OverlapOptions& options) {
             options.testbed.ranks, options.testbed.bind.c_str());
         return 2;
     }
+    if (options.attainable && options.against.is_wanted()) {
+        std::fprintf(stderr, "weft bench overlap: --attainable is not measured with --against\n");
+        return 2;
+    }
     if (!check(options.against, options.testbed).is_ok()) {
         std::fprintf(stderr, "weft bench overlap: %s\n", last_detail());
         return 2;

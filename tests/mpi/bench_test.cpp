@@ -69,11 +69,11 @@ TEST_P(Bench, MeasuresEveryCollectiveBesideIt) {
 }
 
 TEST_P(Bench, MeasuresLatencyAndWaiting) {
-    const Finished latency = bench("latency --engine auto --transport tcp --repetitions 1");
+    const Finished latency = bench("latency --transport tcp --repetitions 1");
     EXPECT_EQ(latency.status, 0) << latency.out << latency.err;
     EXPECT_TRUE(contains(latency.out, "\niallreduce"));
     EXPECT_TRUE(contains(latency.out, ", Weft over tcp: "));
-    const Finished idle = bench("idle --engine auto --ranks 2 --late 0.1");
+    const Finished idle = bench("idle --ranks 2 --late 0.1");
     EXPECT_EQ(idle.status, 0) << idle.out << idle.err;
     EXPECT_TRUE(contains(idle.out, std::string("\n") + mpi().name + " "));
 }
@@ -85,8 +85,8 @@ TEST_P(Bench, MeasuresBetweenNodes) {
     if (run(WEFT_BUILD_DIR "/weft run -n 2 --nodes 2 --rate 1gbit true").status != 0) {
         GTEST_SKIP() << "no emulated cluster here";
     }
-    const Finished job = bench(
-        "overlap --engine auto --nodes 2 --sizes 64K --repetitions 2 --collective iallreduce");
+    const Finished job =
+        bench("overlap --nodes 2 --sizes 64K --repetitions 2 --collective iallreduce");
     EXPECT_EQ(job.status, 0) << job.out << job.err;
     EXPECT_TRUE(contains(job.out, "2 ranks on 2 emulated nodes, links of 1gbit"));
     EXPECT_TRUE(contains(job.out, "\n64K "));

@@ -490,6 +490,9 @@ TEST(BenchAgainst, RefusesWhatItDoesNotKnow) {
     const Finished ranks = run(bench + "overlap --against mpich --nodes 2 --ranks 4");
     EXPECT_EQ(ranks.status, 2);
     EXPECT_TRUE(contains(ranks.err, "4 ranks on 2 nodes; expected one rank on each node"));
+    const Finished attainable = run(bench + "overlap --against mpich --attainable");
+    EXPECT_EQ(attainable.status, 2);
+    EXPECT_TRUE(contains(attainable.err, "--attainable is not measured with --against"));
     const Finished async = run(bench + "overlap --async");
     EXPECT_EQ(async.status, 2);
     EXPECT_TRUE(contains(async.err, "--async is of the MPIs that --against names"));
