@@ -119,6 +119,18 @@ double Cell::cpu_ms() const {
     return cpu / 1000 / static_cast<double>(repetitions.size());
 }
 
+void warm_up(const Job& job, const Collective& collective, std::int64_t bytes,
+             std::span<const Contestant> contestants) {
+    constexpr int times = 4;
+    Meter meter(job, collective, bytes, nullptr);
+    for (const Contestant& contestant : contestants) {
+        switch_engine(job, contestant.engine.value);
+        meter.use(contestant);
+        for (int i = 0; i < times; ++i) meter.blocking_us();
+    }
+    switch_engine(job, WEFT_ENGINE_MANUAL);
+}
+
 std::vector<Cell> measure(const Job& job, const Collective& collective, std::int64_t bytes,
                           std::span<const Contestant> contestants, const Effort& effort) {
     const std::int64_t begin = now_ns();

@@ -78,6 +78,11 @@ struct Effort {
     std::function<void(int repetition)> progress;
 };
 
+// The operation a few times with each contestant: the windows of a connection grow with what it has
+// carried, and a later measurement must not be at an advantage over an earlier one. Collective.
+void warm_up(const Job& job, const Collective& collective, std::int64_t bytes,
+             std::span<const Contestant> contestants);
+
 // One cell per engine. Collective; every rank gets the same cells.
 std::vector<Cell> measure(const Job& job, const Collective& collective, std::int64_t bytes,
                           std::span<const Contestant> contestants, const Effort& effort);

@@ -111,6 +111,11 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
     Progress progress(job.rank == 0);
     std::vector<Cell> cells;
     std::vector<Cell> all_cells;
+    if (rival != nullptr) {
+        for (const Point& point : plan.points) {
+            warm_up(job, *point.collective, point.bytes, engines);
+        }
+    }
     const std::int64_t begin = now_ns();
     for (std::size_t i = 0; i < plan.points.size(); ++i) {
         const Point& point = plan.points[i];
