@@ -17,7 +17,8 @@ extern const Collective isend;
 
 std::span<const Collective* const> collectives() {
     static constexpr std::array list = {
-        &ibarrier, &ibcast, &iallgather, &iallreduce, &igather, &iscatter, &ialltoall, &ireduce, &isend,
+        &ibarrier, &ibcast,    &iallgather, &iallreduce, &igather,
+        &iscatter, &ialltoall, &ireduce,    &isend,
     };
     return list;
 }
