@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <vector>
 
+#include "communicator/offer.h"
 #include "startup/carried.h"
 
 namespace weft {
@@ -16,6 +18,7 @@ struct Record {
     Rank rank = -1;
     // As that of a constructor's record (construct.cpp): of the carrier's rank 0, and never used.
     std::uint32_t context = 0;
+    Lending lending{};
 };
 
 Status check_records(const std::vector<Record>& records) {
@@ -68,11 +71,14 @@ Result<Communicator*> adopt(Process& process, const weft_carrier& carrier) {
     Record mine{.rank = process.rank()};
     WEFT_ASSERT(process.job().size() < sizeof mine.job);
     std::memcpy(mine.job, process.job().data(), process.job().size());
+    std::optional<Offer> offer;
     {
         Engine::Hold hold(process.engine());
         // Others may use the communicator before this rank has it.
         process.executor().expect_group();
         if (carrier.rank == 0) mine.context = process.take_context();
+        offer.emplace(process);
+        mine.lending = offer->lending();
     }
     std::vector<Record> records(static_cast<std::size_t>(carrier.ranks));
     Status status = Carried::allgather(carrier, std::as_bytes(std::span(&mine, 1)),
@@ -84,13 +90,20 @@ Result<Communicator*> adopt(Process& process, const weft_carrier& carrier) {
     if (status.is_ok()) {
         Group group;
         group.context = records.front().context;
-        for (const Record& record : records) group.members.push_back(record.rank);
+        std::vector<Lending> lending;
+        for (const Record& record : records) {
+            group.members.push_back(record.rank);
+            lending.push_back(record.lending);
+        }
+        group.lent = agreed_streams(lending);
+        offer->keep(group.lent);
         made = &process.add(std::move(group), carrier.rank, "communicator of a carrier");
         if (const Failure failed = made->group().broken; failed.code != WEFT_OK) {
             status = made->broken_status("comm_from_carrier", failed);
             process.free(*made);
         }
     }
+    offer.reset();
     process.executor().group_decided();
     if (!status.is_ok()) return status;
     return made;

@@ -64,9 +64,8 @@ Card Card::mine() {
 // One item a line: a key, a space, a value.
 std::string Card::text() const {
     std::string text = "version " + version + "\njob " + job + "\nmachine " + machine + "\nshm " +
-                       shm + "\ntcp " + tcp + "\nlends " +
-                       std::to_string(lending.streams_left) + " " +
-                       std::to_string(lending.is_wanted) + "\ncores";
+                       shm + "\ntcp " + tcp + "\nlends " + std::to_string(lending.streams_left) +
+                       " " + std::to_string(lending.is_wanted) + "\ncores";
     for (int core : cores) text += " " + std::to_string(core);
     text += "\n";
     for (const auto& [name, value] : settings) text += "setting " + name + "=" + value + "\n";

@@ -67,22 +67,21 @@ Result<Request*> Communicator::start(const Call& call, bool waits) {
     if (!ready.is_ok()) return ready.status();
     Request& request = take(*ready->prepared);
     bind_agreement(call, request, ready->binding);
-    request.active = true;
     launch(request, calls_, ready->binding, waits);
     return &request;
 }
 
 void Communicator::launch(Request& request, Stream& stream, const Binding& binding, bool waits) {
-    const Executor::Way way = process_.engine().way_to_start(waits);
-    const bool offers = way != Executor::Way::here && offloads_;
-    if (offers) prepare_lists(request);
-    process_.executor().start(request, stream, binding, offers ? way : Executor::Way::here);
+    Executor::Way way = process_.engine().way_to_start(waits);
+    if (way != Executor::Way::here && !is_offered(request)) way = Executor::Way::here;
+    request.active = true;
+    process_.executor().start(request, stream, binding, way);
 }
 
-// Sees to it, once, that the request can be carried out as task lists where that is of use.
-void Communicator::prepare_lists(Request& request) {
+// Whether the request is offered to a kernel engine, which it is made ready for.
+bool Communicator::is_offered(Request& request) {
     Offload* offload = process_.executor().offload();
-    if (offload == nullptr || request.has_lists()) return;
+    if (offload == nullptr || !offloads_) return false;
     Prepared& home = request.home;
     if (!home.was_compiled) {
         home.was_compiled = true;
@@ -92,13 +91,17 @@ void Communicator::prepare_lists(Request& request) {
                     process_.executor().route(group_.members[static_cast<std::size_t>(peer)]);
                 return route != nullptr && route->strands() != nullptr;
             });
+        home.pays = home.tasks && pays(home.schedule, *home.tasks);
     }
-    if (!home.tasks) return;
+    if (!home.tasks) return false;
     if (process_.engine().kind() == EngineKind::automatic &&
-        !(process_.has_core_of_its_own() && pays(home.schedule, *home.tasks)))
-        return;
-    if (!request.prepare_lists(*home.tasks, *offload).is_ok())
-        ++process_.executor().fallbacks().without_descriptors;
+        !(process_.has_core_of_its_own() && home.pays))
+        return false;
+    if (request.has_lists()) return true;
+    if (!home.was_refused && request.prepare_lists(*home.tasks, *offload).is_ok()) return true;
+    home.was_refused = true;
+    ++process_.executor().fallbacks().without_descriptors;
+    return false;
 }
 
 Result<Request*> Communicator::make_persistent(const Call& call) {
@@ -146,7 +149,6 @@ Status Communicator::check_start(const Request& request) const {
 }
 
 void Communicator::start(Request& request) {
-    request.active = true;
     launch(request, request.persistent->stream, request.persistent->binding, false);
 }
 

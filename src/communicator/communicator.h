@@ -77,7 +77,7 @@ class Communicator {
     Result<Ready> make_ready(const Call& call);
     Request& take(Prepared& prepared);
     void launch(Request& request, Stream& stream, const Binding& binding, bool waits);
-    void prepare_lists(Request& request);
+    bool is_offered(Request& request);
     Rank late_rank(const Request& request) const;
 
     Process& process_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "communicator/offer.h"
 #include "communicator/process.h"
 #include "communicator/tell_all.h"
 #include "weft/comm.h"
@@ -39,24 +40,6 @@ class Expecting {
 
   private:
     Executor& executor_;
-};
-
-// What this rank offers to lend to the new communicator, and takes back if it is not needed.
-class Offer {
-  public:
-    explicit Offer(Process& process) : process_(process), lending_(process.offer_lending()) {}
-    ~Offer() { process_.give_back(lending_.streams_left - kept_); }
-    Offer(const Offer&) = delete;
-    Offer& operator=(const Offer&) = delete;
-
-    const Lending& lending() const { return lending_; }
-    // So much of it is the communicator's, which gives it back.
-    void keep(std::uint32_t streams) { kept_ = streams; }
-
-  private:
-    Process& process_;
-    Lending lending_;
-    std::uint32_t kept_ = 0;
 };
 
 // By rank of the parent.

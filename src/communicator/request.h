@@ -82,6 +82,8 @@ struct Prepared {
     std::vector<UserCall> calls;
     std::unique_ptr<Tasks> tasks;  // null: not made, or nothing is worth it
     bool was_compiled = false;
+    bool pays = false;         // auto offers it
+    bool was_refused = false;  // there were no descriptors left for another request's lists
     HandleTable<Request>& table;
     std::vector<std::unique_ptr<Request>> requests;
     Request* free = nullptr;

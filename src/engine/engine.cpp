@@ -183,8 +183,8 @@ void Engine::leave() {
                               : has_sleeper(engine)
                                   ? executor_.needs_attention() || executor_.needs_owner()
                                   : false;
-    if (needs_thread) ensure_thread();
-    const bool calls_owner = (!leader_ || leader_sleeps_) && must_call_owner();
+    if (needs_thread) ensure_thread(/*polls=*/engine == EngineKind::thread_poll);
+    bool calls_owner = (!leader_ || leader_sleeps_) && must_call_owner();
     bool naps_too_long = false;
     if (naps_ && started_here) naps_too_long = std::exchange(nap_ns_, 0) > 4 * nap_min_ns;
     for (int rounds = 0;; ++rounds) {
@@ -210,6 +210,8 @@ void Engine::leave() {
         (naps_too_long || (armed_ == Sleeper::thread && !thread_naps_))) {
         (armed_ == Sleeper::waiter ? waiter_wake_ : thread_wake_).signal();
     }
+    // What was found here may be to hand over, too.
+    calls_owner |= (!leader_ || leader_sleeps_) && must_call_owner();
     executor_.wake_peers();
     unlock();
     // Woken into the lock that is held it would stop at once, and the scheduler let it wait for its
@@ -233,7 +235,8 @@ bool Engine::must_call_owner() {
         executor_.offload()->hand_over();
         return false;
     }
-    ensure_thread();
+    ensure_thread(/*polls=*/false);
+    if (thread_refused_ && executor_.has_offered()) executor_.settle_offered(Executor::Way::here);
     return !std::exchange(owner_called_, true);
 }
 
@@ -259,6 +262,8 @@ void Engine::follow(std::int64_t deadline_ns) {
     executor_.wake_peers();
     // What this thread has started may be to do for the leader, announced by no arrival.
     if (leader_sleeps_ && executor_.has_work()) waiter_wake_.signal();
+    wake_for_offload();
+    if (leader_sleeps_ && must_call_owner()) thread_wake_.signal();
     // Taken back like everybody takes it, so that a leader that always has something to do gives way.
     struct {
         Engine& engine;
@@ -367,8 +372,10 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     const bool naps = naps_ && sleeper != Sleeper::none && armed_ == sleeper;
     if (naps) left_ns = std::min(left_ns, next_nap_ns());
     if (sleeper == Sleeper::thread) thread_naps_ = naps;
+    // (Also of lists that begin meanwhile.)
     const Offload* offload = executor_.offload();
-    if (sleeper == Sleeper::waiter && offload != nullptr && offload->awaits_messages())
+    if (sleeper == Sleeper::waiter && offload != nullptr &&
+        (offload->is_busy() || executor_.needs_owner()))
         left_ns = std::min(left_ns, look_at_lists_every_ns);
     const timespec left{left_ns / 1'000'000'000, left_ns % 1'000'000'000};
     unlock();
@@ -422,8 +429,7 @@ void Engine::change_kind(EngineKind kind) {
 }
 
 // Starts the progress thread if it does not run; called with the lock held.
-void Engine::ensure_thread() {
-    const bool polls = kind() == EngineKind::thread_poll;
+void Engine::ensure_thread(bool polls) {
     std::thread& thread = polls ? poller_ : thread_;
     // Who changes the engine joins the thread without the lock: do not look at it meanwhile.
     if (stopping_ || thread_refused_ || thread.joinable()) return;

@@ -134,7 +134,7 @@ class Engine {
     bool arm(Sleeper sleeper);
     void sleep(Sleeper sleeper, std::int64_t deadline_ns);
     std::int64_t next_nap_ns();
-    void ensure_thread();
+    void ensure_thread(bool polls);
     void change_kind(EngineKind kind);
     bool must_call_owner();
     bool yield_to_contenders();

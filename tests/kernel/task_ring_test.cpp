@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "engine/engine.h"
 #include "run/executor.h"
 #include "support/execution.h"
 #include "support/problems.h"
@@ -56,7 +57,9 @@ class Lender final : public Transport, public Strands {
     void connect(Rank peer, int socket) { sockets_[static_cast<std::size_t>(peer)] = socket; }
 
     const char* name() const override { return "lender"; }
-    Abilities abilities() const override { return {.kernel_chain = true}; }
+    Abilities abilities() const override { return {.can_sleep = true, .kernel_chain = true}; }
+    // What is to be told is noticed by who arms, and by nobody who sleeps.
+    bool arm(Sleeper) override { return told_.empty(); }
     Strands* strands() override { return this; }
     // News of a broken group have nowhere to go here.
     Posted post_send(const Lane&, Bytes, Token) override { return Posted::pending; }
@@ -524,6 +527,60 @@ TEST_F(TaskRingTest, AMessagePassesARankThatNeverEntersTheLibrary) {
     ends.join();
     EXPECT_TRUE(job.drive_until([&] { return call.run(1).is_done(); }));
     EXPECT_EQ(place, data);
+}
+
+// What comes on a connection is nothing that a peer would send, whatever there is of it.
+TEST_F(TaskRingTest, BytesThatAreNoMessageEndARun) {
+    for (const std::byte fill : {std::byte{0}, std::byte{0x5a}, std::byte{0xff}}) {
+        for (const std::size_t bytes : {std::size_t{1000}, std::size_t{4112}}) {
+            if (fill == std::byte{0xff} && bytes < 4112) continue;  // looks like no header yet
+            SCOPED_TRACE(std::to_string(bytes) + " bytes of " + std::to_string(int(fill)));
+            Job job(2);
+            Call call(job, subject_of("bcast", "binomial"), problem_of(2, 4096));
+            std::vector<std::byte> place(4096);
+            const std::vector<Buffers> buffers = {{{}, {}}, {{}, place}};
+            call.start(1, buffers, {});
+            const std::vector<std::byte> garbage(bytes, fill);
+            ASSERT_EQ(write(job.pair(0).ends[0].get(), garbage.data(), bytes),
+                      static_cast<ssize_t>(bytes));
+            EXPECT_TRUE(job.drive_until([&] { return call.run(1).is_done(); }));
+            EXPECT_EQ(job.lender(1).errors, std::vector<int>{EPROTO});
+        }
+    }
+}
+
+// Rank 1 has an engine; rank 0 is driven by the test.
+TEST_F(TaskRingTest, AListWhoseTurnComesWhenTheProgramLeavesIsHandedOver) {
+    Job job(2);
+    job.lender(1).grants_later = true;
+    Call call(job, subject_of("allgather", "ring"), problem_of(2, 8));
+    std::vector<std::vector<std::byte>> send(2, std::vector<std::byte>(8));
+    std::vector<std::vector<std::byte>> recv(2, std::vector<std::byte>(16));
+    const std::vector<Buffers> buffers = {{send[0], recv[0]}, {send[1], recv[1]}};
+    job.ring(1).set_own(false);
+    Engine engine(job.executor(1), {.kind = EngineKind::kernel});
+    call.start(0, buffers, {});
+    {
+        Engine::Hold hold(engine);
+        job.executor(1).start(call.run(1), job.stream(1), {send[1].data(), recv[1].data(), {}},
+                              Executor::Way::offered);
+    }
+    const auto begun = [&] {
+        Engine::Hold hold(engine);
+        return !job.executor(1).has_offered() && job.ring(1).needs_attention();
+    };
+    while (!begun()) std::this_thread::yield();
+    {
+        Engine::Hold hold(engine);
+        engine.progress();
+        job.lender(1).grant_all();  // is found by what the end of this call does
+    }
+    const std::int64_t deadline_ns = now_ns() + 20 * second_ns;
+    while (!call.run(0).is_done() && now_ns() < deadline_ns) job.executor(0).progress();
+    EXPECT_TRUE(call.run(0).is_done());
+    Engine::Hold hold(engine);
+    (void)engine.wait_until([&] { return call.run(1).is_done(); },
+                            {.deadline_ns = now_ns() + 20 * second_ns});
 }
 
 }  // namespace

@@ -9,6 +9,13 @@ namespace weft::kernel {
 using tcp::Frame;
 using tcp::FrameKind;
 
+namespace {
+
+// In the last byte of a header that has not come: of no kind of frame.
+constexpr std::byte not_come{0xff};
+
+}  // namespace
+
 List::List(const TaskList& list, RunLists& run_lists, std::uint32_t number)
     : tasks(list), home(run_lists), id(number), awaited(list.reports) {
     messages.reserve(list.messages);
@@ -56,7 +63,7 @@ void List::bind(const Binding& binding, std::byte* scratch, std::uint64_t stream
     for (const Entry& entry : entries) {
         if (entry.kind != Entry::Kind::first) continue;
         Message& message = messages[entry.number];
-        message.header = {};
+        message.header.fill(not_come);
         if (tasks.sends)
             message.header =
                 Frame{.kind = FrameKind::whole,
@@ -74,10 +81,9 @@ void List::bind(const Binding& binding, std::byte* scratch, std::uint64_t stream
 }
 
 List::Verdict List::verdict_on(std::uint32_t number, std::uint64_t stream) const {
-    // The operating system fills it from front to back; its last byte is never zero.
+    // The operating system fills it from front to back.
     const std::byte& last = messages[number].header.back();
-    if (std::atomic_ref(const_cast<std::byte&>(last)).load(std::memory_order_acquire) ==
-        std::byte{0})
+    if (std::atomic_ref(const_cast<std::byte&>(last)).load(std::memory_order_acquire) == not_come)
         return Verdict::not_come;
     const Frame frame = Frame::decoded(messages[number].header);
     const auto sequence = static_cast<std::uint16_t>(hold.sequence + number);
