@@ -349,7 +349,7 @@ void refused() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    EXPECT(argc == 3);
+    EXPECT(argc == 3 || argc == 4);
     setenv("WEFT_ENGINE", argv[1], 1);
     EXPECT(weft_comm_self() == WEFT_COMM_NULL);
     EXPECT(weft_init() == WEFT_OK);
