@@ -201,6 +201,31 @@ TEST_P(HandedOver, IsEveryCollectiveOnAStreamThatHasConnections) {
             << executor.offload_summary();
     }
 }
+
+// A communicator may be kept out of it, and taken in again.
+TEST(KernelOptOut, IsOfOneCommunicator) {
+    if (const std::string absence = absence_of("kernel"); !absence.empty()) GTEST_SKIP() << absence;
+    ThreadJob::Options options{
+        .engine = EngineKind::kernel, .lends = true, .over = Over::tcp, .offers_all = true};
+    ThreadJob job(2, std::move(options));
+    job.connect();
+    std::uint64_t begun = 0;
+    for (const bool offload : {true, false, true}) {
+        job.run([&](ThreadRank& rank) {
+            {
+                Engine::Hold hold(rank.process().engine());
+                rank.process().world().set_offload(offload);
+            }
+            weft_request request = WEFT_REQUEST_NULL;
+            ASSERT_EQ(rank.ibarrier(&request), WEFT_OK);
+            ASSERT_EQ(rank.wait(&request), WEFT_OK);
+        });
+        Engine::Hold hold(job.at(0).process().engine());
+        const std::uint64_t now = job.at(0).process().executor().begun_as_lists();
+        EXPECT_EQ(now - begun, offload ? 1u : 0u);
+        begun = now;
+    }
+}
 #endif
 
 }  // namespace
