@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/bytes.h"
+#include "base/chain.h"
 #include "transport/transport.h"
 
 namespace weft::mpi {
@@ -34,24 +35,7 @@ struct Arrival {
     bool is_announced = false;  // waits at its sender
 };
 
-// Objects in order, linked by themselves.
-template <class T>
-struct Chain {
-    T* first = nullptr;
-    T* last = nullptr;
-
-    bool empty() const { return first == nullptr; }
-    void append(T* object) {
-        object->next = nullptr;
-        (first == nullptr ? first : last->next) = object;
-        last = object;
-    }
-    T* take_first() {
-        T* object = first;
-        first = object->next;
-        return object;
-    }
-};
+using weft::Chain;
 
 struct Lane {
     std::uint64_t stream = 0;
