@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "base/prng.h"
 #include "transport/shm/copy.h"
+#include "transport/shm/store_choice.h"
 
 namespace weft::shm {
 namespace {
@@ -205,6 +207,79 @@ TEST(ShmCopy, copies_exactly_what_it_should) {
         EXPECT_EQ(to.back(), std::byte{0xee});
         for (std::size_t i = 1; i <= bytes; ++i) EXPECT_EQ(to[i], from[i]) << bytes << ", " << i;
     }
+}
+
+TEST(ShmCopy, by_streaming_stores_copies_exactly_what_it_should) {
+    alignas(64) std::byte to[512];
+    for (std::size_t begin = 16; begin <= 80; begin += 16) {
+        for (std::size_t bytes = 0; bytes <= 400; ++bytes) {
+            std::vector<std::byte> from(bytes + 1);  // not on a multiple of anything
+            for (std::size_t i = 0; i < from.size(); ++i) from[i] = fill_of(bytes, i);
+            std::ranges::fill(to, std::byte{0xee});
+            copy_streaming(to + begin, from.data() + 1, bytes);
+            for (std::size_t i = 0; i < std::size(to); ++i) {
+                const bool inside = i >= begin && i < begin + bytes;
+                ASSERT_EQ(to[i], inside ? from[1 + i - begin] : std::byte{0xee})
+                    << bytes << " bytes to " << begin << ", at " << i;
+            }
+        }
+    }
+}
+
+// Pieces of 16 KiB that take so many ticks a KiB each way. Returns how many went the dearer one.
+struct Machine {
+    std::uint64_t ordinary;
+    std::uint64_t streaming;
+};
+
+std::size_t send_pieces(StoreChoice& choice, const Machine& machine, std::size_t pieces) {
+    std::size_t streamed = 0;
+    for (std::size_t i = 0; i < pieces; ++i) {
+        const StoreChoice::Turn turn = choice.next();
+        const bool streaming = turn.stores == Stores::streaming;
+        streamed += streaming;
+        if (turn.timed)
+            choice.took(turn.stores, 16 * (streaming ? machine.streaming : machine.ordinary),
+                        16384);
+    }
+    return machine.ordinary > machine.streaming ? pieces - streamed : streamed;
+}
+
+TEST(ShmStoreChoice, takes_what_is_faster_on_this_machine) {
+    StoreChoice common_cache, no_common_cache;
+    send_pieces(common_cache, {70, 120}, 512);
+    send_pieces(no_common_cache, {900, 110}, 512);
+    EXPECT_EQ(common_cache.best(), Stores::ordinary);
+    EXPECT_EQ(no_common_cache.best(), Stores::streaming);
+    // And tries the other hardly ever.
+    EXPECT_LE(send_pieces(common_cache, {70, 120}, 10'000), 50u);
+    EXPECT_LE(send_pieces(no_common_cache, {900, 110}, 10'000), 50u);
+}
+
+TEST(ShmStoreChoice, streaming_stores_must_be_better_by_a_factor) {
+    StoreChoice choice;
+    send_pieces(choice, {240, 100}, 10'000);
+    EXPECT_EQ(choice.best(), Stores::ordinary);
+}
+
+TEST(ShmStoreChoice, follows_a_machine_that_changes) {
+    StoreChoice choice;
+    send_pieces(choice, {70, 120}, 1000);
+    // Soon when what it does becomes slow: these are 4 MiB.
+    send_pieces(choice, {900, 110}, 256);
+    EXPECT_EQ(choice.best(), Stores::streaming);
+    // Later when what it does not do becomes fast.
+    send_pieces(choice, {70, 120}, 2000);
+    EXPECT_EQ(choice.best(), Stores::ordinary);
+}
+
+TEST(ShmStoreChoice, one_slow_piece_changes_nothing) {
+    StoreChoice choice;
+    send_pieces(choice, {70, 120}, 1000);
+    choice.took(Stores::ordinary, 1'000'000'000, 16384);  // another program had the processor
+    EXPECT_EQ(choice.best(), Stores::ordinary);
+    choice.took(Stores::streaming, 0, 16384);
+    EXPECT_EQ(choice.best(), Stores::ordinary);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "conformance/shm_traffic.h"
 #include "conformance/shm_world.h"
+#include "transport/shm/copy.h"
 
 namespace weft::test {
 namespace {
@@ -98,10 +99,12 @@ Settings with(LargeMethod method) {
 }
 
 class ShmMethods : public ShmTest, public ::testing::WithParamInterface<LargeMethod> {};
+constexpr const char* method_names[] = {"ring", "ordinary", "streaming", "vm_readv"};
 INSTANTIATE_TEST_SUITE_P(Methods, ShmMethods,
-                         ::testing::Values(LargeMethod::ring, LargeMethod::vm_readv),
+                         ::testing::Values(LargeMethod::ring, LargeMethod::ordinary,
+                                           LargeMethod::streaming, LargeMethod::vm_readv),
                          [](const auto& method) {
-                             return method.param == LargeMethod::ring ? "ring" : "vm_readv";
+                             return method_names[static_cast<std::size_t>(method.param)];
                          });
 
 TEST_P(ShmMethods, messages_of_every_size_in_both_orders) {
@@ -138,7 +141,7 @@ TEST_P(ShmMethods, messages_of_every_size_in_both_orders) {
         }
     }
     const auto& counters = world->at(1).counters();
-    EXPECT_EQ(counters.large_by_ring > 0, GetParam() == LargeMethod::ring);
+    EXPECT_EQ(counters.large_by_ring > 0, GetParam() != LargeMethod::vm_readv);
     EXPECT_EQ(counters.large_by_vm_readv > 0, GetParam() == LargeMethod::vm_readv);
 }
 
@@ -653,10 +656,26 @@ TEST(ShmSettings, are_read_and_refused) {
         EXPECT_NE(std::string(last_detail()).find(name), std::string::npos);
         setenv(name, before.c_str(), 1);
     }
+    for (auto [name, method] : {std::pair<const char*, LargeMethod>{"ring", LargeMethod::ring},
+                                {"ordinary", LargeMethod::ordinary},
+                                {"streaming", LargeMethod::streaming}}) {
+        setenv("WEFT_SHM_LARGE", name, 1);
+        settings = Settings::from_environment(2);
+        if (method == LargeMethod::streaming && !shm::has_streaming_stores) {
+            EXPECT_EQ(settings.status().code, WEFT_REFUSED_SETTING);
+            continue;
+        }
+        ASSERT_TRUE(settings.is_ok()) << name;
+        EXPECT_EQ(settings->large, method) << name;
+    }
     for (const char* name : {"WEFT_SHM_RING", "WEFT_RENDEZVOUS", "WEFT_SHM_LARGE"}) unsetenv(name);
-    for (std::size_t ranks : {1u, 2u, 8u, 9u, 64u, 128u}) {
+}
+
+TEST(ShmSettings, the_rings_of_a_rank_together_stay_within_16_MiB) {
+    EXPECT_GE(Settings::defaults(2).ring_bytes, std::size_t{1} << 20);
+    for (std::size_t ranks : {1u, 2u, 8u, 9u, 64u, 128u, 1024u}) {
         const Settings s = Settings::defaults(ranks);
-        EXPECT_LE(s.ring_bytes * ranks, std::size_t{2} << 20);
+        EXPECT_LE(s.ring_bytes * ranks, std::size_t{16} << 20) << ranks;
     }
 }
 

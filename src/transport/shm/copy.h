@@ -12,6 +12,11 @@ namespace weft::shm {
 // its record are; this loop does not care.
 void copy_long(std::byte* to, const std::byte* from, std::size_t n);
 
+// As copy_long(), with streaming stores where the processor has them: they go to memory without
+// fetching the lines first, from wherever they are. `to` lies on a multiple of 16 bytes.
+void copy_streaming(std::byte* to, const std::byte* from, std::size_t n);
+extern const bool has_streaming_stores;
+
 // Messages are mostly small, and a call would cost as much as their copy: of up to 64 bytes, the
 // first half and the last half are copied, which may overlap.
 inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t n) {

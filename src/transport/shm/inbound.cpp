@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "transport/shm/copy.h"
-#include "transport/shm/copy_table.h"
 #include "transport/shm/shm.h"
 
 namespace weft {
@@ -201,11 +200,9 @@ void ShmTransport::start_receive(Peer& peer, LaneQueue& lane, Post* post,
         settle(peer, lane, post, mismatch(from.bytes, post->bytes));
         return;
     }
-    LargeMethod method = settings_.large;
-    if (method == LargeMethod::by_table) method = shm::large_method(post->bytes);
     const SlotId id = receives_.add({.peer = &peer, .post = post, .from = from});
     ReceiveTransfer& transfer = *receives_.find(id);
-    if (method == LargeMethod::vm_readv && peer.can_pull && still_readable(transfer)) {
+    if (settings_.large == LargeMethod::vm_readv && peer.can_pull && still_readable(transfer)) {
         transfer.pulled = true;
         peer.pulls.push(id);
         peer.has_work = true;

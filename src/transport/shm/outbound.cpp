@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.h"
 #include "transport/shm/copy.h"
 #include "transport/shm/shm.h"
 
@@ -14,16 +15,22 @@ namespace weft {
 using shm::Announcement;
 using shm::Control;
 using shm::LaneQueue;
+using shm::LargeMethod;
 using shm::Post;
 using shm::Record;
 using shm::RecordKind;
 using shm::SlotId;
+using shm::StoreChoice;
+using shm::Stores;
 
 namespace {
 
 // A receiver that has put aside so much is far behind: it has messages announced to it, until half
 // of that is left.
 constexpr std::uint64_t stashed_bytes_max = 1 << 20;
+
+// What a shorter piece takes says little of a longer one.
+constexpr std::size_t timed_bytes_min = 4 * 1024;
 
 // Room for a record, or null after the reader was asked to tell when there is some.
 Record* reserve(shm::RingWriter& ring, std::size_t payload_bytes) {
@@ -129,6 +136,22 @@ void ShmTransport::send_control(Peer& peer, const Control& control) {
     peer.has_work = true;
 }
 
+void ShmTransport::copy_piece(Peer& peer, std::byte* to, Bytes piece) {
+    StoreChoice::Turn turn;
+    if (settings_.large == LargeMethod::streaming)
+        turn.stores = Stores::streaming;
+    else if (settings_.large == LargeMethod::ring && shm::has_streaming_stores &&
+             piece.size() >= timed_bytes_min)
+        turn = peer.stores.next();
+
+    const std::uint64_t begin = turn.timed ? ticks() : 0;
+    if (turn.stores == Stores::streaming)
+        shm::copy_streaming(to, piece.data(), piece.size());
+    else
+        shm::copy_bytes(to, piece.data(), piece.size());
+    if (turn.timed) peer.stores.took(turn.stores, ticks() - begin, piece.size());
+}
+
 // The next piece of the first stream; false when there is no room for it.
 bool ShmTransport::write_piece(Peer& peer) {
     const SlotId id = peer.streams.front();
@@ -141,7 +164,7 @@ bool ShmTransport::write_piece(Peer& peer) {
         return false;
     Record* record = reserve(peer.out, bytes);
     if (record == nullptr) return false;
-    shm::copy_bytes(record->payload(), post.data + transfer.offset, bytes);
+    copy_piece(peer, record->payload(), {post.data + transfer.offset, bytes});
     peer.out.publish(record, RecordKind::data, transfer.receiver.packed(), bytes);
     put_off_waking(peer);
     transfer.offset += bytes;

@@ -12,6 +12,7 @@
 #include "transport/shm/ring.h"
 #include "transport/shm/segment.h"
 #include "transport/shm/slots.h"
+#include "transport/shm/store_choice.h"
 
 namespace weft::shm {
 
@@ -42,9 +43,9 @@ struct Peer {
     std::size_t eager_below = 0;    // smaller messages are sent at once, the others announced
     std::size_t stashed_bytes = 0;  // its messages that came before their receives
     std::size_t piece_bytes = 0;    // of a large message, at most, in one record
-    std::size_t window_bytes =
-        0;  // of large messages under way; the rest of the ring is for others
+    std::size_t window_bytes = 0;   // of large messages under way; the rest is for others
     std::size_t sends_pending = 0;
+    StoreChoice stores;     // into its ring
     bool lost = false;      // dead or gone: nothing can be sent, nothing more will come
     bool has_work = false;  // one of the four queues below is not empty
     Lanes receives;

@@ -2,27 +2,52 @@
 #include "transport/shm/settings.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
 
 #include "base/setting.h"
 #include "transport/common/rendezvous.h"
+#include "transport/shm/copy.h"
 
 namespace weft::shm {
 namespace {
 
 constexpr std::size_t ring_bytes_min = 16 * 1024;
 constexpr std::size_t ring_bytes_max = std::size_t{64} << 20;
-constexpr std::size_t ring_bytes_of_all = std::size_t{2} << 20;  // a rank's rings together
+constexpr std::size_t ring_bytes_of_all = std::size_t{16} << 20;  // a rank's rings together
+
+struct LargeName {
+    std::string_view text;
+    LargeMethod method;
+};
+constexpr LargeName large_methods[] = {
+    {"ring", LargeMethod::ring},
+    {"ordinary", LargeMethod::ordinary},
+    {"streaming", LargeMethod::streaming},
+    {"vm_readv", LargeMethod::vm_readv},
+};
+
+// Twice the second-level cache. Of a smaller ring, each line that is written next is still in the
+// reader's cache, and fetching it back from there takes three times as long as from the cache that
+// the cores share, where a larger ring's lines have gone by then (1 MiB: 102 us with rings of up to
+// 256 KiB, 60 with 512 KiB, 35 from 1 MiB up).
+std::size_t best_ring_bytes() {
+    const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    constexpr std::size_t unknown = std::size_t{1} << 20;
+    const std::size_t bytes = cache > 0 ? static_cast<std::size_t>(cache) : unknown;
+    return std::clamp(2 * std::bit_ceil(bytes), std::size_t{1} << 20, std::size_t{4} << 20);
+}
 
 }  // namespace
 
 Settings Settings::defaults(std::size_t ranks_of_node) {
     Settings s;
-    if (ranks_of_node > 8)
-        s.ring_bytes = std::max(ring_bytes_min, std::bit_floor(ring_bytes_of_all / ranks_of_node));
+    s.ring_bytes =
+        std::clamp(std::bit_floor(ring_bytes_of_all / std::max(ranks_of_node, std::size_t{1})),
+                   ring_bytes_min, best_ring_bytes());
     return s;
 }
 
@@ -41,13 +66,15 @@ Result<Settings> Settings::from_environment(std::size_t ranks_of_node) {
     s.rendezvous_bytes = rendezvous->value_or(s.rendezvous_bytes);
 
     if (const char* large = getenv("WEFT_SHM_LARGE")) {
-        if (strcmp(large, "ring") == 0)
-            s.large = LargeMethod::ring;
-        else if (strcmp(large, "vm_readv") == 0)
-            s.large = LargeMethod::vm_readv;
-        else
+        const auto* name = std::ranges::find(large_methods, large, &LargeName::text);
+        if (name == std::end(large_methods))
+            return failure(
+                WEFT_REFUSED_SETTING,
+                "WEFT_SHM_LARGE = \"%s\"; expected ring, ordinary, streaming or vm_readv", large);
+        if (name->method == LargeMethod::streaming && !has_streaming_stores)
             return failure(WEFT_REFUSED_SETTING,
-                           "WEFT_SHM_LARGE = \"%s\"; expected ring or vm_readv", large);
+                           "WEFT_SHM_LARGE = \"streaming\"; this processor has no such stores");
+        s.large = name->method;
     }
     return s;
 }

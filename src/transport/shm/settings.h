@@ -2,20 +2,30 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "base/status.h"
-#include "transport/shm/copy_table.h"
 
 namespace weft::shm {
 
+// How the bytes of a large message get to its receiver.
+enum class LargeMethod : std::uint8_t {
+    ring,       // in pieces through the ring: two copies, on both cores at once; the stores into it
+                // are of whichever kind is measured to be faster
+    ordinary,   // through the ring, always by ordinary stores
+    streaming,  // through the ring, always by stores that go round the caches
+    vm_readv,   // by process_vm_readv: one copy, by the receiver alone
+};
+
 struct Settings {
-    std::size_t ring_bytes = 256 * 1024;  // WEFT_SHM_RING: of one pair's ring; a power of two
+    std::size_t ring_bytes = std::size_t{2}
+                             << 20;  // WEFT_SHM_RING: of one pair's ring; a power of two
     // WEFT_RENDEZVOUS: messages of so many bytes wait for their receive; larger ones than an eighth
     // of the ring always do, to leave room for others.
     std::size_t rendezvous_bytes = 8 * 1024 + 1;
-    LargeMethod large = LargeMethod::by_table;  // WEFT_SHM_LARGE: ring or vm_readv
+    LargeMethod large = LargeMethod::ring;  // WEFT_SHM_LARGE: one of the above, by its name
 
-    // As above, with smaller rings where there are many of them.
+    // As above, with rings that suit this machine's caches, smaller where there are many of them.
     static Settings defaults(std::size_t ranks_of_node);
     static Result<Settings> from_environment(std::size_t ranks_of_node);
 };

@@ -1,8 +1,9 @@
 // The transport between ranks of one node: rings in shared memory.
 //
 // A small message is copied into the receiver's ring and is sent with that. A large one is
-// announced, and so is every message to a receiver that is far behind; when its receive is there, its bytes come in pieces through the ring or are fetched
-// by the receiver with process_vm_readv (see copy_table.h).
+// announced, and so is every message to a receiver that is far behind; when its receive is there,
+// its bytes come in pieces through the ring, or are fetched by the receiver with process_vm_readv
+// if the settings say so.
 //
 // Thread safety: none; the progress engine's lock covers every call. Nothing here blocks. A steady
 // state allocates nothing.
@@ -151,6 +152,7 @@ class ShmTransport final : public Transport {
     bool write_post(Peer& peer, shm::Post* post);
     bool write_control(Peer& peer, const shm::Control& control);
     bool write_piece(Peer& peer);
+    void copy_piece(Peer& peer, std::byte* to, Bytes piece);
     void send_control(Peer& peer, const shm::Control& control);
     bool flush(Peer& peer);
     void finish_send(SendTransfer transfer, shm::SlotId id);

@@ -33,7 +33,7 @@ Settings Settings::of(const Case& c) {
     }
     if (random.one_in(2)) settings.engine = EngineKind::manual;
     if (random.one_in(3)) settings.ring_bytes = 16 * 1024;
-    settings.large = static_cast<shm::LargeMethod>(random.below(3));
+    settings.large = static_cast<shm::LargeMethod>(random.below(4));
     // Now and then no message is sent at once, or every one that can be.
     if (random.one_in(3)) settings.rendezvous_bytes = random.one_in(2) ? 0 : 1 << 30;
     settings.checks_calls = random.one_in(4);
@@ -91,7 +91,8 @@ std::string Settings::environment() const {
     if (checks_calls) text += " WEFT_CHECK=1";
     if (lends) text += " WEFT_LEND=1";
     if (rendezvous_bytes) text += " WEFT_RENDEZVOUS=" + std::to_string(*rendezvous_bytes);
-    if (large == shm::LargeMethod::ring) text += " WEFT_SHM_LARGE=ring";
+    if (large == shm::LargeMethod::ordinary) text += " WEFT_SHM_LARGE=ordinary";
+    if (large == shm::LargeMethod::streaming) text += " WEFT_SHM_LARGE=streaming";
     if (large == shm::LargeMethod::vm_readv) text += " WEFT_SHM_LARGE=vm_readv";
     return text;
 }

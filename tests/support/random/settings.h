@@ -28,7 +28,7 @@ struct Settings {
     std::optional<unsigned> queue_depth;
     bool checks_calls = false;
     bool lends = false;  // connections to streams
-    shm::LargeMethod large = shm::LargeMethod::by_table;
+    shm::LargeMethod large = shm::LargeMethod::ring;
 
     static Settings of(const Case& c);
 
