@@ -202,7 +202,7 @@ TEST(ShmProcess, a_killed_rank_is_told_to_sleepers_and_pollers) {
     for (bool sleeps : {true, false}) {
         SCOPED_TRACE(sleeps);
         Job job(3, [&](Rank rank, ShmTransport& transport) {
-            std::vector<std::byte> data(300'000), got(300'000);
+            std::vector<std::byte> data(5'000'000), got(data.size());  // more than a ring holds
             const Lane to_1{1, {1, 0}}, from_1{1, {1, 1}}, from_0{0, {1, 0}};
             if (rank == 1) {
                 // Die in the middle of a large message.
