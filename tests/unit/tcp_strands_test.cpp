@@ -7,6 +7,8 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -387,6 +389,32 @@ TEST_F(Strand, WhatWasSentArrivesAfterItsSenderHasRetired) {
         return at(0).descriptors() == in_use[0] - 1 && at(1).descriptors() == in_use[1] - 1;
     })) << "the connection stays open";
     EXPECT_EQ(at(0).counters().connections, 1u) << "the one for all streams";
+}
+
+// A child of the program's has its own hold on each socket, which stays open, and readable, when this
+// rank has closed it.
+TEST_F(Strand, NothingComesOfClosedOnesThatAChildHasInherited) {
+    ASSERT_TRUE(until_up());
+    int hangs[2];
+    ASSERT_EQ(pipe2(hangs, O_CLOEXEC), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        ::close(hangs[1]);
+        char end;
+        _exit(static_cast<int>(read(hangs[0], &end, 1)));  // with the parent, if not before
+    }
+    ASSERT_GT(child, 0);
+    for (Rank rank : {0, 1}) at(rank).retire(context);
+    ASSERT_TRUE(
+        until([&] { return at(0).usage().connections == 1 && at(1).usage().connections == 1; }));
+    poll_for(20'000'000);
+    for (Rank rank : {0, 1}) {
+        pollfd events{at(rank).wait_fd(Sleeper::waiter), POLLIN, 0};
+        EXPECT_EQ(::poll(&events, 1, 0), 0) << "rank " << rank << " would not sleep";
+    }
+    ::close(hangs[0]);
+    ::close(hangs[1]);
+    EXPECT_EQ(waitpid(child, nullptr, 0), child);
 }
 
 // Who abandons a context says why on the connection for all streams.

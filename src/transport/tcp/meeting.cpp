@@ -419,6 +419,8 @@ void TcpTransport::close(Wire& wire) {
     if (wire.state == Wire::State::up || wire.state == Wire::State::parting)
         --counters_.connections;
     wire.state = Wire::State::closed;
+    // Closing is not enough: a child of fork() may hold the socket too, and events of it would come.
+    (void)epoll_ctl(events_.get(), EPOLL_CTL_DEL, wire.fd.get(), nullptr);
     wire.fd = {};
     if (wire.deadline_ns != 0) {
         --unproven_;
