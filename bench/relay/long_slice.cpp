@@ -15,20 +15,6 @@
 namespace weft::bench {
 namespace {
 
-constexpr std::uint64_t short_slice_ns = 100'000;  // what src/engine/short_slice.cpp asks for
-
-// As in <linux/sched/types.h>, which C libraries of the time do not declare.
-struct SchedAttributes {
-    std::uint32_t size;
-    std::uint32_t policy;
-    std::uint64_t flags;
-    std::int32_t nice;
-    std::uint32_t priority;
-    std::uint64_t runtime;
-    std::uint64_t deadline;
-    std::uint64_t period;
-};
-
 // 0: not known, or no thread.
 std::uint64_t slice_ns(pid_t thread, SchedAttributes& attributes) {
     const bool is_known =

@@ -1,9 +1,25 @@
 // Asks the scheduler to let this thread run at once when it is woken, for a short while.
 #pragma once
 
+#include <cstdint>
+
 namespace weft {
 
-// Gives the calling thread a slice of 100 us within its ordinary policy (Linux 6.12 and later), so
+inline constexpr std::uint64_t short_slice_ns = 100'000;
+
+// As in <linux/sched/types.h>, which C libraries of the time do not declare.
+struct SchedAttributes {
+    std::uint32_t size;
+    std::uint32_t policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime;  // within the ordinary policy: the slice, in ns
+    std::uint64_t deadline;
+    std::uint64_t period;
+};
+
+// Gives the calling thread a slice of short_slice_ns within its ordinary policy (Linux 6.12 and later), so
 // that it preempts a computing thread instead of waiting for the end of that one's slice.
 // False: the kernel does not offer it, or forbids it.
 bool request_short_slice();
