@@ -187,6 +187,7 @@ void Engine::leave() {
     bool calls_owner = (!leader_ || leader_sleeps_) && must_call_owner();
     bool naps_too_long = false;
     if (naps_ && started_here) naps_too_long = std::exchange(nap_ns_, 0) > 4 * nap_min_ns;
+    bool moves = executor_.has_work();
     for (int rounds = 0;; ++rounds) {
         Sleeper sleeper = Sleeper::none;
         if (leader_sleeps_) {
@@ -197,12 +198,15 @@ void Engine::leave() {
         // What a start has made to do itself is announced by no arrival: arm() looks at that too.
         if (sleeper == armed_ && (sleeper == Sleeper::none || (!is_rung_ && !executor_.has_work())))
             break;
-        if (arm(sleeper)) break;
-        if (rounds == rounds_before_leaving) {
+        const bool is_last = rounds == rounds_before_leaving;
+        if ((is_last || !moves) && arm(sleeper)) break;
+        if (is_last) {
             (sleeper == Sleeper::waiter ? waiter_wake_ : thread_wake_).signal();
             break;
         }
-        executor_.progress();
+        // Nobody is woken for what is found here.
+        if (armed_ != Sleeper::none) arm(Sleeper::none);
+        moves = executor_.progress();
         tell_waiters();
     }
     // Who naps hears of what was started in the midst of a long nap; no arrival begins the first.

@@ -57,8 +57,8 @@ TEST_F(Select, FollowsTheTableWhenNothingIsForced) {
     EXPECT_EQ(choice(selector, Collective::allgather, 3, 8 * 1024 + 1), "ring");
     EXPECT_EQ(choice(selector, Collective::barrier, 1, 0), "dissemination");
     EXPECT_EQ(choice(selector, Collective::allreduce, 1, 0), "recursive_doubling");
-    EXPECT_EQ(choice(selector, Collective::allreduce, 2, 128 * 1024 - 1), "recursive_doubling");
-    EXPECT_EQ(choice(selector, Collective::allreduce, 2, 128 * 1024), "ring");
+    EXPECT_EQ(choice(selector, Collective::allreduce, 2, 512 * 1024 - 1), "recursive_doubling");
+    EXPECT_EQ(choice(selector, Collective::allreduce, 2, 512 * 1024), "ring");
     EXPECT_EQ(choice(selector, Collective::allreduce, 3, 256 * 1024 - 1), "recursive_doubling");
     EXPECT_EQ(choice(selector, Collective::allreduce, 3, 256 * 1024), "ring");
 }

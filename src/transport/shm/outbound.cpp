@@ -47,7 +47,10 @@ inline bool ShmTransport::write_eager(Peer& peer, std::uint64_t stream, Bytes da
         record = reserve(peer.out, data.size());
         if (record == nullptr) return false;
     }
-    shm::copy_bytes(record->payload(), data.data(), data.size());
+    if (data.size() < timed_bytes_min) [[likely]]
+        shm::copy_bytes(record->payload(), data.data(), data.size());
+    else
+        copy_piece(peer, record->payload(), data);
     peer.out.publish(record, RecordKind::eager, stream, data.size());
     put_off_waking(peer);
     if (peer.out.stashed() > stashed_bytes_max) [[unlikely]]

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
+
 namespace weft {
 
 using shm::Control;
@@ -25,6 +27,9 @@ namespace {
 
 constexpr Sleeper sleeper_kinds[] = {Sleeper::thread, Sleeper::waiter};
 constexpr std::size_t piece_bytes_max = 16 * 1024;
+// A rank that starts an operation, and at once waits for it, sleeps for so long at most as far as its
+// peers can see. To look is cheaper than to ring.
+constexpr std::uint64_t on_its_way_ticks = 1'000;
 
 Status watch(int epoll, int fd, std::uint64_t id) {
     epoll_event event{};
@@ -195,6 +200,10 @@ void ShmTransport::wake_peers() {
 void ShmTransport::wake(Peer& peer) {
     peer.to_wake = false;
     std::uint32_t armed = peer.armed->load(std::memory_order_seq_cst);
+    for (const std::uint64_t begin = ticks(); armed != 0 && ticks() - begin < on_its_way_ticks;) {
+        cpu_relax();
+        armed = peer.armed->load(std::memory_order_seq_cst);
+    }
     if (armed == 0 || (peer.armed_seen != 0 && armed != peer.armed_seen)) return;
     if (!peer.armed->compare_exchange_strong(armed, 0, std::memory_order_seq_cst)) return;
     ++counters_.doorbells_rung;
