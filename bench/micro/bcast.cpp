@@ -78,6 +78,8 @@ constexpr std::size_t ring_way = 2;
 // This rank's time; negative when the way is not allowed.
 double time_us(Buffers& b, const Way& way, std::uint64_t seed) {
     must(weft_set_engine(way.value), "weft_set_engine");
+    // An engine's thread begins with the first operation that may need it.
+    if (way.move == bcast) bcast(b);
     fill_pattern(b.expected.as<std::uint8_t>(), 0, seed);
     if (b.job.rank == 0) {
         std::memcpy(b.data.data(), b.expected.data(), bytes);

@@ -187,7 +187,7 @@ void Engine::leave() {
     bool calls_owner = (!leader_ || leader_sleeps_) && must_call_owner();
     bool naps_too_long = false;
     if (naps_ && started_here) naps_too_long = std::exchange(nap_ns_, 0) > 4 * nap_min_ns;
-    bool moves = executor_.has_work();
+    bool moves = false;
     for (int rounds = 0;; ++rounds) {
         Sleeper sleeper = Sleeper::none;
         if (leader_sleeps_) {
@@ -198,6 +198,7 @@ void Engine::leave() {
         // What a start has made to do itself is announced by no arrival: arm() looks at that too.
         if (sleeper == armed_ && (sleeper == Sleeper::none || (!is_rung_ && !executor_.has_work())))
             break;
+        if (rounds == 0) moves = executor_.has_work();
         const bool is_last = rounds == rounds_before_leaving;
         if ((is_last || !moves) && arm(sleeper)) break;
         if (is_last) {

@@ -139,7 +139,8 @@ void ShmTransport::send_control(Peer& peer, const Control& control) {
     peer.has_work = true;
 }
 
-void ShmTransport::copy_piece(Peer& peer, std::byte* to, Bytes piece) {
+// Out of line: small messages should not carry it along.
+[[gnu::noinline]] void ShmTransport::copy_piece(Peer& peer, std::byte* to, Bytes piece) {
     StoreChoice::Turn turn;
     if (settings_.large == LargeMethod::streaming)
         turn.stores = Stores::streaming;

@@ -45,7 +45,6 @@ struct Peer {
     std::size_t piece_bytes = 0;    // of a large message, at most, in one record
     std::size_t window_bytes = 0;   // of large messages under way; the rest is for others
     std::size_t sends_pending = 0;
-    StoreChoice stores;     // into its ring
     bool lost = false;      // dead or gone: nothing can be sent, nothing more will come
     bool has_work = false;  // one of the four queues below is not empty
     Lanes receives;
@@ -55,6 +54,7 @@ struct Peer {
     Fifo<Post*> unwritten;   // sends there was no room for, in posting order
     Fifo<SlotId> streams;    // large sends whose receiver is ready, first come first served
     Fifo<SlotId> pulls;      // large receives by vm_readv, likewise
+    StoreChoice stores;      // into its ring
 
     bool has_left = false;  // in good order
     bool loss_told = false;
