@@ -124,12 +124,7 @@ void add_idle(CLI::App& bench) {
         ->check(CLI::Range(2, ranks_max))
         ->capture_default_str();
     add_against_option(*command, options->against);
-    command->callback([command, options] {
-        if (options->against.is_wanted()) {
-            set_unless_given(*command, "--engine", options->engines, {"auto"});
-        }
-        end_with(bench_idle(*options));
-    });
+    command->callback([options] { end_with(bench_idle(*options)); });
 }
 
 void add_micro(CLI::App& bench) {

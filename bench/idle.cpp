@@ -55,15 +55,14 @@ Burned measure(const Contestant& contestant, double late_s) {
 
 int run_rank(const IdleOptions& options, const std::vector<Engine>& chosen) {
     const Job job = join_job(options.ranks);
-    std::vector<Contestant> contestants;
+    std::vector<Contestant> all_there_are = contestants(job, chosen);
     if (const Rival* rival = Rival::of_this_job()) {
-        contestants.push_back(contestant(job, *rival));
+        all_there_are.insert(all_there_are.begin(), contestant(job, *rival));
         if (job.rank == 0) std::printf("Beside %s: %s.\n", rival->name(), rival->version().c_str());
     }
-    for (const Engine& engine : chosen) contestants.push_back({engine, job, nullptr});
     Table table({"engine", "rank", "does", "CPU s", "CPU s, nothing pending"});
     Burned worst;
-    for (const Contestant& one : contestants) {
+    for (const Contestant& one : all_there_are) {
         const auto all = gather(job, std::vector<Burned>{measure(one, options.late_s)});
         for (std::size_t rank = 0; rank < all.size(); ++rank) {
             const bool late = rank + 1 == all.size();

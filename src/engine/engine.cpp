@@ -53,7 +53,10 @@ bool has_sleeper(EngineKind kind) {
 // Of transports that can only be polled: the naps between two looks grow by an eighth, so that a
 // message waits at most about an eighth as long as it was waited for.
 constexpr std::int64_t nap_min_ns = 50'000;
-constexpr std::int64_t nap_max_ns = 10'000'000;
+// The longest: waking up alone takes 60 us of a core that had nothing else to do.
+constexpr std::int64_t nap_max_ns = 30'000'000;
+// Not every call of an MPI looks at everything.
+constexpr int polls_between_naps = 8;
 
 bool is_past(std::int64_t deadline_ns) {
     return deadline_ns != Engine::no_deadline && now_ns() >= deadline_ns;
@@ -315,15 +318,17 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
             spin_begin_ns = 0;
             continue;
         }
-        if (may_spin_) {
+        if (nap_ns_ > 0) {
+            if (++polls < polls_between_naps) continue;
+            polls = 0;
+        } else if (may_spin_) {
             if (spin_begin_ns != 0) cpu_relax();
             if (++polls < polls_per_look) continue;
             polls = 0;
             std::int64_t now = now_ns();
             if (spin_begin_ns == 0) spin_begin_ns = now;
             // Naps say nothing about how long a sleep would have been.
-            const std::int64_t spin_ns = !naps_ ? spin_ns_ : nap_ns_ == 0 ? spin_max_ns : 0;
-            if (now - spin_begin_ns < spin_ns) continue;
+            if (now - spin_begin_ns < (naps_ ? spin_max_ns : spin_ns_)) continue;
         } else if (yields++ < yields_before_sleep) {
             unlock();
             sched_yield();
