@@ -12,6 +12,9 @@ namespace {
 // In the token of news: that they were sent, not received.
 constexpr std::uint32_t news_sent = 1u << 31;
 
+// What comes in fewer bytes is as well stored first: they are still at hand when they are combined.
+constexpr std::int64_t combined_on_arrival_min = 4096;
+
 }  // namespace
 Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Transport*> routes,
                    Offload* offload)
@@ -320,8 +323,18 @@ bool Executor::execute(Run& run, Instance instance) {
         }
         case OpKind::recv: {
             Rank peer = run.stream_->member(op->peer);
-            posted = routes_[static_cast<std::size_t>(peer)]->post_recv(
-                {peer, run.stream_->id()}, {writable(op->into_buffer, op->into_offset), bytes},
+            Transport& route = *routes_[static_cast<std::size_t>(peer)];
+            const MutBytes place{writable(op->into_buffer, op->into_offset), bytes};
+            const OpId combined = combined_on_arrival(run, id);
+            if (combined == no_op) [[likely]] {
+                posted = route.post_recv({peer, run.stream_->id()}, place, {&run, instance});
+                break;
+            }
+            const Op reduction = schedule.at(combined, iteration);
+            posted = route.post_recv_combined(
+                {peer, run.stream_->id()}, place,
+                {buffers.reduction.kernel, readable(reduction.from_buffer, reduction.from_offset),
+                 buffers.reduction.element_bytes},
                 {&run, instance});
             break;
         }
@@ -370,6 +383,17 @@ bool Executor::execute(Run& run, Instance instance) {
     return true;
 }
 
+// The reduction that the transport performs while it receives for `op`; no_op: none.
+OpId Executor::combined_on_arrival(const Run& run, OpId op) const {
+    const Op& recv = run.schedule_.ops()[op];
+    if (recv.bytes < combined_on_arrival_min || recv.kind != OpKind::recv ||
+        run.binding_.reduction.kernel == nullptr)
+        return no_op;
+    const Rank peer = run.stream_->member(recv.peer);
+    if (!routes_[static_cast<std::size_t>(peer)]->abilities().combines) return no_op;
+    return run.schedule_.combines_arrival(op);
+}
+
 // `op` was handed to the transport: the next message of its lane may follow.
 void Executor::issued(Run& run, OpId op, Run::RepeatState* state, std::int64_t iteration) {
     const Schedule& schedule = run.schedule_;
@@ -404,8 +428,17 @@ void Executor::release_lane(Run& run, std::int32_t lane) {
 
 void Executor::completed(Run& run, OpId op, Run::RepeatState* state, std::int64_t iteration) {
     const Schedule& schedule = run.schedule_;
+    const OpId combined = combined_on_arrival(run, op);
+    if (combined != no_op) [[unlikely]] {
+        // Of all that waits for `op` it is the only one.
+        run.missing_[state ? instance(run, *state, combined, iteration) : combined] =
+            Run::completed_mark;
+        completed(run, combined, state, iteration);
+    }
     if (!state) {
-        for (Edge edge : schedule.after_completion(op)) release(run, edge.to);
+        if (combined == no_op) {
+            for (Edge edge : schedule.after_completion(op)) release(run, edge.to);
+        }
         for (std::size_t i = 0; i < run.repeats_.size(); ++i) {
             if (schedule.repeats()[i].entry == op) begin_repeat(run, i);
         }
@@ -416,7 +449,7 @@ void Executor::completed(Run& run, OpId op, Run::RepeatState* state, std::int64_
     auto index = static_cast<std::size_t>(state - run.repeats_.data());
     const Repeat& repeat = schedule.repeats()[index];
     for (Edge edge : schedule.after_completion(op)) {
-        if (iteration + edge.distance < repeat.iterations) {
+        if (combined == no_op && iteration + edge.distance < repeat.iterations) {
             release(run, instance(run, *state, edge.to, iteration + edge.distance));
         }
     }

@@ -142,6 +142,7 @@ class Executor {
     bool drain();
     bool drain(Run& run);
     bool execute(Run& run, Instance instance);
+    OpId combined_on_arrival(const Run& run, OpId op) const;
     void issued(Run& run, OpId op, Run::RepeatState* state, std::int64_t iteration);
     void completed(Run& run, OpId op, Run::RepeatState* state, std::int64_t iteration);
     void begin_repeat(Run& run, std::size_t index);

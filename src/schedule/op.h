@@ -31,6 +31,7 @@ struct Region {
     std::int64_t offset = 0;
     std::int64_t bytes = 0;
 
+    friend bool operator==(const Region&, const Region&) = default;
     Region part(std::int64_t from, std::int64_t length) const {
         return {buffer, offset + from, length};
     }

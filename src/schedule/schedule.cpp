@@ -35,6 +35,14 @@ std::int64_t Schedule::reach(Buffer buffer) const {
     return end;
 }
 
+OpId Schedule::combines_arrival(OpId op) const {
+    const std::span<const Edge> edges = after_completion(op);
+    if (ops_[op].kind != OpKind::recv || edges.size() != 1 || edges[0].distance != 0) return no_op;
+    const OpId next = edges[0].to;
+    const bool is_of_it = ops_[next].kind == OpKind::reduce && ops_[next].into() == ops_[op].into();
+    return is_of_it && in_degree_[next] == 1 ? next : no_op;
+}
+
 std::int64_t Schedule::memory_bytes() const {
     auto held = [](const auto& v) {
         return static_cast<std::int64_t>(v.capacity() * sizeof(v[0]));

@@ -80,6 +80,10 @@ class Schedule {
     // For sends and receives: index into lanes(). -1 for the rest.
     std::int32_t lane_of(OpId op) const { return lane_of_[op]; }
 
+    // The reduction that combines what the receive `op` brings, in its place, and that only waits
+    // for it, as nothing else does: who receives may as well combine what comes. no_op: none.
+    OpId combines_arrival(OpId op) const;
+
     std::int64_t scratch_bytes() const { return scratch_bytes_; }
 
     // The repeat that holds `op`, or null.

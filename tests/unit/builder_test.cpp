@@ -76,6 +76,28 @@ TEST(Builder, IssuesTheMessagesOfALaneInOrder) {
     EXPECT_EQ(sends.last, second);
 }
 
+TEST(Builder, KnowsWhichReductionsOnlyCombineWhatArrives) {
+    constexpr Region own{Buffer::send, 0, 64};
+    constexpr Region other{Buffer::recv, 64, 64};
+    ScheduleBuilder builder(0, 6);
+    OpId alone = builder.recv(data, 1);
+    OpId combined = builder.reduce(own, data, {alone});
+    OpId awaited = builder.recv(other, 2, {combined});  // by two
+    builder.reduce(own, other, {awaited});
+    builder.send(data, 2, {awaited});
+    OpId early = builder.recv(other, 3, {awaited});  // its reduction also waits for another
+    builder.reduce(own, other, {early, combined});
+    OpId aside = builder.recv(builder.scratch(64), 4);  // not in the receive's place
+    builder.reduce({Buffer::scratch, 0, 64}, data, {aside});
+    OpId to_the_left = builder.recv({Buffer::recv, 128, 64}, 5);
+    builder.reduce_right({Buffer::recv, 64, 64}, {Buffer::recv, 128, 64}, {to_the_left});
+    Schedule s = *builder.seal();
+    EXPECT_EQ(s.combines_arrival(alone), combined);
+    for (OpId op : {combined, awaited, early, aside, to_the_left}) {
+        EXPECT_EQ(s.combines_arrival(op), no_op) << op;
+    }
+}
+
 TEST(Builder, RepeatsAreStoredOnce) {
     ScheduleBuilder builder(1, 3);
     OpId before = builder.recv(data, 0);

@@ -145,6 +145,64 @@ TEST_P(ShmMethods, messages_of_every_size_in_both_orders) {
     EXPECT_EQ(counters.large_by_vm_readv > 0, GetParam() == LargeMethod::vm_readv);
 }
 
+void subtract(const void* left, const void* right, void* out, std::size_t count) {
+    const auto* l = static_cast<const std::uint32_t*>(left);
+    const auto* r = static_cast<const std::uint32_t*>(right);
+    auto* o = static_cast<std::uint32_t*>(out);
+    for (std::size_t i = 0; i < count; ++i) o[i] = l[i] - r[i];
+}
+
+TEST_P(ShmMethods, a_receive_combines_what_comes_in_any_way) {
+    make(2, with(GetParam()));
+    std::uint32_t op = 0;
+    for (std::uint32_t count : {0u, 1u, 20u, 2048u, 3000u, 16384u, 1u << 18, 1'250'001u}) {
+        for (bool receive_first : {true, false}) {
+            SCOPED_TRACE(std::to_string(count) +
+                         (receive_first ? " receive first" : " send first"));
+            std::vector<std::uint32_t> sent(count), left(count), got(count, 7);
+            std::iota(sent.begin(), sent.end(), 5u);
+            for (std::uint32_t i = 0; i < count; ++i) left[i] = 3 * i;
+            ++op;
+            Posted received = Posted::done;
+            auto receive = [&] {
+                received = world->at(1).post_recv_combined(
+                    from0, std::as_writable_bytes(std::span(got)),
+                    {subtract, std::as_bytes(std::span(left)).data(), sizeof(std::uint32_t)},
+                    token(op));
+            };
+            if (receive_first) receive();
+            const Posted posted =
+                world->at(0).post_send(to1, std::as_bytes(std::span(sent)), token(op));
+            settle_down();
+            if (!receive_first) receive();
+            ASSERT_TRUE(until([&] {
+                return (received == Posted::done || log(1).code_of(op) == WEFT_OK) &&
+                       (posted == Posted::done || log(0).code_of(op) == WEFT_OK);
+            }));
+            for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(got[i], 2 * i - 5) << i;
+        }
+    }
+    EXPECT_EQ(world->at(1).counters().combined, op);
+    EXPECT_EQ(world->at(1).counters().large_by_vm_readv, 0u);
+}
+
+TEST_P(ShmMethods, a_message_of_another_size_is_not_combined) {
+    make(2, with(GetParam()));
+    std::uint32_t op = 0;
+    for (std::size_t bytes : {64u, 65536u}) {
+        const auto sent = pattern(bytes, 1);
+        std::vector<std::byte> left(bytes + 4), got(bytes + 4, std::byte{9});
+        (void)world->at(0).post_send(to1, sent, token(100 + op));
+        EXPECT_EQ(
+            world->at(1).post_recv_combined(from0, got, {subtract, left.data(), 4}, token(op)),
+            Posted::pending);
+        ASSERT_TRUE(until([&] { return log(1).code_of(op) != WEFT_PENDING; }));
+        EXPECT_EQ(log(1).code_of(op), WEFT_BROKEN_MESSAGE);
+        EXPECT_TRUE(std::ranges::all_of(got, [](std::byte b) { return b == std::byte{9}; }));
+        ++op;
+    }
+}
+
 TEST_P(ShmMethods, a_large_message_does_not_hold_up_other_lanes) {
     make(2, with(GetParam()));
     const auto first = pattern(4 << 20, 1), second = pattern(8, 2);

@@ -37,6 +37,15 @@ Post* next_post(LaneQueue& lane) {
     return post;
 }
 
+// Bytes of the message, from `offset` on, into the place that its receive has for them.
+void take_in(const Post& post, std::size_t offset, const std::byte* bytes, std::size_t n) {
+    const Combination& combination = post.combination;
+    if (combination.kernel == nullptr) [[likely]]
+        return shm::copy_bytes(post.data + offset, bytes, n);
+    combination.kernel(combination.left + offset, bytes, post.data + offset,
+                       n / combination.element_bytes);
+}
+
 }  // namespace
 
 inline void ShmTransport::take_eager(Peer& peer, Record* record) {
@@ -44,7 +53,7 @@ inline void ShmTransport::take_eager(Peer& peer, Record* record) {
     const std::size_t bytes = record->bytes;
     if (Post* post = next_post(lane)) [[likely]] {
         if (post->bytes == bytes) [[likely]] {
-            shm::copy_bytes(post->data, record->payload(), bytes);
+            take_in(*post, 0, record->payload(), bytes);
             settle(peer, lane, post, {});
         } else {
             settle(peer, lane, post, mismatch(bytes, post->bytes));
@@ -138,10 +147,11 @@ Posted ShmTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     Peer& peer = peer_of(lane.peer);
     LaneQueue& queue = peer.receives.find(lane.stream.packed());
     if (queue.first_arrival != nullptr || peer.lost) [[unlikely]]
-        return post_recv_late(peer, lane, data, token);
+        return post_recv_late(peer, lane, data, {}, token);
     Post* post = posts_.take();
     post->data = data.data();
     post->bytes = data.size();
+    post->combination.kernel = nullptr;
     post->token = token;
     post->stream = queue.stream;
     post->finished = false;
@@ -150,26 +160,49 @@ Posted ShmTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     return Posted::pending;
 }
 
+Posted ShmTransport::post_recv_combined(const Lane& lane, MutBytes data,
+                                        const Combination& combination, Token token) {
+    ++counters_.combined;
+    Peer& peer = peer_of(lane.peer);
+    LaneQueue& queue = peer.receives.find(lane.stream.packed());
+    if (queue.first_arrival != nullptr || peer.lost)
+        return post_recv_late(peer, lane, data, combination, token);
+    Post* post = posts_.take();
+    *post = {.data = data.data(),
+             .bytes = data.size(),
+             .token = token,
+             .stream = queue.stream,
+             .combination = combination};
+    queue.append(post);
+    if (queue.waiting == nullptr) queue.waiting = post;
+    return Posted::pending;
+}
+
 // As post_recv(), when the message is there before the receive, or will never come.
-Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data, Token token) {
+Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data,
+                                    const Combination& combination, Token token) {
     LaneQueue& queue = peer.receives.find(lane.stream.packed());
     Arrival* arrival = queue.first_arrival;
     if (arrival == nullptr || (peer.lost && arrival->announced)) return refuse(peer, lane, token);
 
     queue.first_arrival = arrival->next;
-    if (!arrival->announced && arrival->bytes == data.size() && queue.oldest == nullptr &&
-        backlog_.empty()) {
-        shm::copy_bytes(data.data(), arrival->data, data.size());
+    const Post taken{.data = data.data(),
+                     .bytes = data.size(),
+                     .token = token,
+                     .stream = queue.stream,
+                     .combination = combination};
+    const bool is_here = !arrival->announced && arrival->bytes == data.size();
+    if (is_here) take_in(taken, 0, arrival->data, data.size());
+    if (is_here && queue.oldest == nullptr && backlog_.empty()) {
         release(peer, arrival);
         return Posted::done;
     }
     Post* post = posts_.take();
-    *post = {.data = data.data(), .bytes = data.size(), .token = token, .stream = queue.stream};
+    *post = taken;
     queue.append(post);
     if (arrival->announced) {
         start_receive(peer, queue, post, arrival->announcement);
-    } else if (arrival->bytes == data.size()) {
-        shm::copy_bytes(data.data(), arrival->data, data.size());
+    } else if (is_here) {
         settle(peer, queue, post, {});
     } else {
         settle(peer, queue, post, mismatch(arrival->bytes, data.size()));
@@ -202,7 +235,9 @@ void ShmTransport::start_receive(Peer& peer, LaneQueue& lane, Post* post,
     }
     const SlotId id = receives_.add({.peer = &peer, .post = post, .from = from});
     ReceiveTransfer& transfer = *receives_.find(id);
-    if (settings_.large == LargeMethod::vm_readv && peer.can_pull && still_readable(transfer)) {
+    const bool may_pull = settings_.large == LargeMethod::vm_readv && peer.can_pull &&
+                          post->combination.kernel == nullptr;
+    if (may_pull && still_readable(transfer)) {
         transfer.pulled = true;
         peer.pulls.push(id);
         peer.has_work = true;
@@ -226,7 +261,7 @@ void ShmTransport::take_data(Peer& peer, Record* record) {
     if (transfer == nullptr) return;  // abandoned
     WEFT_ASSERT(transfer->peer == &peer &&
                 record->bytes <= transfer->post->bytes - transfer->offset);
-    shm::copy_bytes(transfer->post->data + transfer->offset, record->payload(), record->bytes);
+    take_in(*transfer->post, transfer->offset, record->payload(), record->bytes);
     transfer->offset += record->bytes;
     ++counters_.pieces_moved;
     if (transfer->offset == transfer->post->bytes) {

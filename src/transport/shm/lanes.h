@@ -32,8 +32,9 @@ struct Post {
     std::size_t bytes = 0;
     Token token{};
     std::uint64_t stream = 0;
-    bool announced = false;  // a send
-    SlotId transfer{};       // if it is announced
+    Combination combination{};  // of a receive
+    bool announced = false;     // a send
+    SlotId transfer{};          // if it is announced
     bool finished = false;
     Outcome outcome{};  // when finished
 };

@@ -39,6 +39,7 @@ class ShmTransport final : public Transport {
     struct Counters {
         std::uint64_t large_by_ring = 0;
         std::uint64_t large_by_vm_readv = 0;
+        std::uint64_t combined = 0;           // receives that did
         std::uint64_t vm_readv_refusals = 0;  // peers whose memory turned out not to be readable
         std::uint64_t doorbells_rung = 0;
         std::uint64_t pieces_moved = 0;
@@ -56,6 +57,8 @@ class ShmTransport final : public Transport {
     Abilities abilities() const override;
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
     Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
+    Posted post_recv_combined(const Lane& lane, MutBytes data, const Combination& combination,
+                              Token token) override;
     std::size_t poll(std::span<Completion> done) override;
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
@@ -161,7 +164,8 @@ class ShmTransport final : public Transport {
     void abandon_sends(Peer& peer, std::uint32_t context);
 
     // inbound.cpp
-    Posted post_recv_late(Peer& peer, Lane lane, MutBytes data, Token token);
+    Posted post_recv_late(Peer& peer, Lane lane, MutBytes data, const Combination& combination,
+                          Token token);
     void take_some(Peer& peer);
     void take_the_rest(Peer& peer);
     void take(Peer& peer, shm::Record* record);

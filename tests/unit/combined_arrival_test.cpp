@@ -1,0 +1,156 @@
+// Reductions that the transport performs while it receives: each exactly once, in repeats too, and only
+// where it may.
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "conformance/shm_world.h"
+#include "run/executor.h"
+#include "schedule/builder.h"
+
+namespace weft::test {
+namespace {
+
+constexpr std::size_t per_block = 1000;  // elements
+constexpr std::int64_t block_bytes = per_block * sizeof(std::int64_t);
+
+// What two ranks hold of one call.
+struct Side {
+    std::vector<std::int64_t> own;
+    std::vector<std::int64_t> result;
+};
+
+// Rank 0 sends blocks to rank 1, which combines each with its own and sends it back.
+Schedule there_and_back(Rank rank, std::int64_t bytes, std::uint32_t window) {
+    ScheduleBuilder builder(rank, 2);
+    const Region own{Buffer::send, 0, block_bytes};
+    const Region result{Buffer::recv, 0, block_bytes};
+    builder.repeat_begin({.total_bytes = bytes, .block_bytes = block_bytes, .window = window});
+    if (rank == 0) {
+        builder.send(own, 1);
+        builder.recv(result, 1);
+    } else {
+        const OpId arrived = builder.recv(result, 0);
+        const OpId combined = builder.reduce(own, result, {arrived});
+        builder.send(result, 0, {combined});
+    }
+    builder.repeat_end();
+    return std::move(*builder.seal());
+}
+
+// Without a repeat: one block.
+Schedule one_block(Rank rank) {
+    ScheduleBuilder builder(rank, 2);
+    const Region own{Buffer::send, 0, block_bytes};
+    const Region result{Buffer::recv, 0, block_bytes};
+    if (rank == 0) {
+        builder.send(own, 1);
+        builder.recv(result, 1);
+    } else {
+        const OpId arrived = builder.recv(result, 0);
+        const OpId combined = builder.reduce(own, result, {arrived});
+        builder.join({builder.send(result, 0, {combined})});
+    }
+    return std::move(*builder.seal());
+}
+
+void user_minus(const void* in, void* inout, size_t count, weft_type, void*) {
+    const auto* left = static_cast<const std::int64_t*>(in);
+    auto* right = static_cast<std::int64_t*>(inout);
+    for (size_t i = 0; i < count; ++i) right[i] = left[i] - right[i];
+}
+
+Reduction sum() { return *bind_reduction(WEFT_SUM, WEFT_INT64); }
+
+Reduction minus() {
+    Reduction reduction = sum();
+    reduction.kernel = nullptr;
+    reduction.user = user_minus;
+    return reduction;
+}
+
+// Carries both ranks' schedules out over shared memory. Returns how many receives combined.
+std::uint64_t carry_out(const Schedule (&schedules)[2], const Reduction& reduction,
+                        Side (&sides)[2]) {
+    ShmRanks ranks(2);
+    std::vector<std::unique_ptr<Executor>> executors;
+    std::vector<std::unique_ptr<weft::Run>> runs;
+    std::vector<std::unique_ptr<Stream>> streams;
+    Group groups[2];
+    for (Rank rank : {0, 1}) {
+        const auto r = static_cast<std::size_t>(rank);
+        Transport* transport = &ranks.at(rank);
+        executors.push_back(std::make_unique<Executor>(rank, std::vector<Transport*>{transport},
+                                                       std::vector<Transport*>(2, transport)));
+        groups[r].context = 1;
+        groups[r].members = {0, 1};
+        executors[r]->add_group(groups[r]);
+        streams.push_back(std::make_unique<Stream>(groups[r], 0));
+        runs.push_back(std::make_unique<weft::Run>(schedules[r]));
+        executors[r]->start(*runs[r], *streams[r],
+                            {.send = reinterpret_cast<const std::byte*>(sides[r].own.data()),
+                             .recv = reinterpret_cast<std::byte*>(sides[r].result.data()),
+                             .reduction = reduction});
+    }
+    constexpr int polls_max = 1'000'000;
+    for (int i = 0; i < polls_max && !(runs[0]->is_done() && runs[1]->is_done()); ++i) {
+        for (auto& executor : executors) executor->progress();
+    }
+    for (auto& run : runs) EXPECT_TRUE(run->is_done() && run->failure().code == WEFT_OK);
+    return ranks.at(1).counters().combined;
+}
+
+void fill(Side (&sides)[2], std::size_t elements) {
+    for (Side& side : sides) {
+        side.own.resize(elements);
+        side.result.assign(elements, -1);
+    }
+    std::iota(sides[0].own.begin(), sides[0].own.end(), 0);
+    for (std::size_t i = 0; i < elements; ++i) {
+        sides[1].own[i] = 1000 * static_cast<std::int64_t>(i);
+    }
+}
+
+TEST(CombinedArrival, HappensOnceInEachIterationOfARepeat) {
+    for (std::uint32_t window : {1u, 2u, 5u}) {
+        for (std::size_t blocks : {1u, 4u, 23u}) {
+            SCOPED_TRACE("window " + std::to_string(window) + ", " + std::to_string(blocks) +
+                         " blocks");
+            const std::size_t elements = blocks * per_block - 77;  // the last block is short
+            Side sides[2];
+            fill(sides, elements);
+            const auto bytes = static_cast<std::int64_t>(elements * sizeof(std::int64_t));
+            const Schedule schedules[2] = {there_and_back(0, bytes, window),
+                                           there_and_back(1, bytes, window)};
+            EXPECT_EQ(carry_out(schedules, sum(), sides), blocks);
+            for (std::size_t i = 0; i < elements; ++i) {
+                ASSERT_EQ(sides[0].result[i], 1001 * static_cast<std::int64_t>(i)) << i;
+            }
+        }
+    }
+}
+
+TEST(CombinedArrival, LetsGoOnWhatWaitsForTheReduction) {
+    Side sides[2];
+    fill(sides, per_block);
+    const Schedule schedules[2] = {one_block(0), one_block(1)};
+    EXPECT_EQ(carry_out(schedules, sum(), sides), 1u);
+    for (std::size_t i = 0; i < per_block; ++i) {
+        ASSERT_EQ(sides[0].result[i], 1001 * static_cast<std::int64_t>(i)) << i;
+    }
+}
+
+// It might call the library, which is not to be called from within a transport.
+TEST(CombinedArrival, DoesNotTakeInAUsersFunction) {
+    Side sides[2];
+    fill(sides, per_block);
+    const Schedule schedules[2] = {one_block(0), one_block(1)};
+    EXPECT_EQ(carry_out(schedules, minus(), sides), 0u);
+    for (std::size_t i = 0; i < per_block; ++i) {
+        ASSERT_EQ(sides[0].result[i], 999 * static_cast<std::int64_t>(i)) << i;
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
