@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <string_view>
@@ -112,6 +113,20 @@ Result<std::unique_ptr<Startup>> by_pmi(std::int64_t timeout_ns) {
         static_cast<Rank>(**rank), static_cast<Rank>(**ranks), static_cast<int>(**fd), timeout_ns));
 }
 
+// srun starts tasks that know nothing of each other unless it is told to: seldom what was meant.
+void warn_of_lone_tasks() {
+    const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+    const char* task = std::getenv("SLURM_PROCID");
+    if (tasks == nullptr || task == nullptr || std::string_view(tasks) == "1" ||
+        std::string_view(task) != "0")
+        return;
+    std::fprintf(
+        stderr,
+        "weft: srun has started %s tasks that cannot find each other: each is a job of one "
+        "rank; with srun --mpi=pmix or --mpi=pmi2 they are one job\n",
+        tasks);
+}
+
 // What a launcher of MPI programs has set, if one has.
 Result<std::unique_ptr<Startup>> launched_as_mpi() {
     Setting timeout = seconds_setting("WEFT_STARTUP_TIMEOUT");
@@ -119,6 +134,7 @@ Result<std::unique_ptr<Startup>> launched_as_mpi() {
     const std::int64_t timeout_ns = timeout->value_or(timeout_default_ns);
     if (is_set("PMIX_NAMESPACE") && is_set("PMIX_RANK")) return Pmix::connect(timeout_ns);
     if (is_set("PMI_FD") || is_set("PMI_PORT")) return by_pmi(timeout_ns);
+    warn_of_lone_tasks();
     return std::unique_ptr<Startup>(std::make_unique<Alone>());
 }
 
