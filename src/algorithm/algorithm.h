@@ -26,6 +26,7 @@ struct Size {
     std::int64_t element_bytes = 1;  // pipelines: segments hold whole elements
     Rank root = 0;
     bool commutative = true;  // the operation, if there is one
+    bool combines = false;    // whatever is received can be combined on arrival
 };
 
 // One rank's part in a call of any collective; each takes what it knows.
@@ -38,8 +39,9 @@ struct Problem {
     bool in_place = false;
     Tuning tuning;
     bool commutative = true;
+    bool combines = false;
 
-    Size size() const { return {ranks, bytes, tuning, element_bytes, root, commutative}; }
+    Size size() const { return {ranks, bytes, tuning, element_bytes, root, commutative, combines}; }
 };
 
 // What the algorithms of a collective are told of a problem.

@@ -66,8 +66,8 @@ bool is_in_place(InPlace allowed, const Call& call, Place place) {
 }
 
 Problem problem_of(const Signature& s, Place place) {
-    return {place.rank,      place.ranks, s.root, s.bytes,
-            s.element_bytes, s.in_place,  {},     s.commutative};
+    return {place.rank, place.ranks, s.root,        s.bytes,       s.element_bytes,
+            s.in_place, {},          s.commutative, place.combines};
 }
 
 }  // namespace

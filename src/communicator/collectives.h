@@ -33,6 +33,7 @@ struct Checked {
 struct Place {
     Rank rank = 0;
     Rank ranks = 1;
+    bool combines = false;  // see algorithm::Size; the same on all ranks
 };
 
 // "bcast", for messages.

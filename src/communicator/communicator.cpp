@@ -26,12 +26,21 @@ bool pays(const Schedule& schedule, const Tasks& tasks) {
     return only_moves && tasks.semaphores > 0 && tasks.lists.size() == schedule.lanes().size();
 }
 
+// Either all ranks of a group are on one node, and find that each of them reaches every other by
+// shared memory, or none finds it.
+bool all_combine(const Process& process, const Group& group) {
+    return std::ranges::all_of(group.members, [&](Rank member) {
+        const Transport* route = process.route(member);
+        return route == nullptr || route->abilities().combines;
+    });
+}
+
 }  // namespace
 
 Communicator::Communicator(Process& process, Group group, Rank rank, std::string name)
     : process_(process),
       group_(std::move(group)),
-      place_{rank, static_cast<Rank>(group_.members.size())},
+      place_{rank, static_cast<Rank>(group_.members.size()), all_combine(process, group_)},
       name_(std::move(name)),
       calls_(group_, 0),
       schedules_(process.requests()) {

@@ -19,11 +19,12 @@ struct Line {
     Rank ranks;
     std::int64_t bytes;
     const char* algorithm;
+    bool combines = false;  // only where receives do
 };
 
 // The thresholds are the field's habits, but for allreduce of two ranks, where the ring has half of
-// the reductions and one more round: in shared memory that is 0.65 of the time from 256 KiB up, over
-// a link of 1 Gbit/s 1.04 at 256 KiB.
+// the reductions and one more round: in shared memory that is 0.6 to 0.75 of the time from 16 KiB
+// up, over a link of 1 Gbit/s 1.04 at 256 KiB.
 constexpr Line table[] = {
     {Collective::barrier, 1, 0, "dissemination"},
     {Collective::bcast, 1, 0, "binomial"},
@@ -41,6 +42,7 @@ constexpr Line table[] = {
     {Collective::allgather, 3, 0, "bruck"},
     {Collective::allgather, 3, 8 * 1024 + 1, "ring"},
     {Collective::allreduce, 1, 0, "recursive_doubling"},
+    {Collective::allreduce, 2, 16 * 1024, "ring", true},
     {Collective::allreduce, 2, 512 * 1024, "ring"},
     {Collective::allreduce, 3, 0, "recursive_doubling"},
     {Collective::allreduce, 3, 256 * 1024, "ring"},
@@ -101,6 +103,7 @@ Result<Choice> Selector::choose(Collective collective, const Size& size) const {
     for (const Line& line : table) {
         if (line.collective != collective) continue;
         if (size.ranks < line.ranks || size.bytes < line.bytes) continue;
+        if (line.combines && !size.combines) continue;
         const Algorithm* algorithm = family.find(line.algorithm);
         WEFT_ASSERT(algorithm);
         if (algorithm->unmet_need(size).empty()) choice.algorithm = algorithm;

@@ -38,9 +38,10 @@ class Select : public testing::Test {
     }
 };
 
-std::string choice(const Selector& selector, Collective collective, Rank ranks,
-                   std::int64_t bytes) {
+std::string choice(const Selector& selector, Collective collective, Rank ranks, std::int64_t bytes,
+                   bool combines = false) {
     Size size;
+    size.combines = combines;
     size.ranks = ranks;
     size.bytes = bytes;
     return selector.choose(collective, size)->algorithm->name;
@@ -61,6 +62,14 @@ TEST_F(Select, FollowsTheTableWhenNothingIsForced) {
     EXPECT_EQ(choice(selector, Collective::allreduce, 2, 512 * 1024), "ring");
     EXPECT_EQ(choice(selector, Collective::allreduce, 3, 256 * 1024 - 1), "recursive_doubling");
     EXPECT_EQ(choice(selector, Collective::allreduce, 3, 256 * 1024), "ring");
+}
+
+TEST_F(Select, KnowsWhereReceivesCombine) {
+    const Selector selector = read();
+    EXPECT_EQ(choice(selector, Collective::allreduce, 2, 16 * 1024 - 1, true),
+              "recursive_doubling");
+    EXPECT_EQ(choice(selector, Collective::allreduce, 2, 16 * 1024, true), "ring");
+    EXPECT_EQ(choice(selector, Collective::allreduce, 3, 16 * 1024, true), "recursive_doubling");
 }
 
 // Also: the table names only algorithms that exist.
