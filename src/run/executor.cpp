@@ -153,8 +153,12 @@ bool Executor::progress() {
     }
     poll_all(moved);
     if (!suspects_.empty()) [[unlikely]] {
-        // Who gave these messages up has said why before it did.
-        poll_all(moved);
+        // Who gave these messages up has said why before it did, in news that are taken one by one.
+        std::uint64_t news_before;
+        do {
+            news_before = news_taken_;
+            poll_all(moved);
+        } while (news_taken_ != news_before);
         for (const Suspect& suspect : suspects_) break_context(suspect.context, suspect.failure);
         suspects_.clear();
     }
@@ -628,6 +632,7 @@ void Executor::expect_news(Rank peer) {
 }
 
 void Executor::take_news(Rank from) {
+    ++news_taken_;
     const News news = expected_news_[static_cast<std::size_t>(from)];
     // The teller has not got what it was making from its group when that broke, and never will.
     for (Group* group : groups_) {

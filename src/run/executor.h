@@ -161,6 +161,7 @@ class Executor {
     std::vector<weft_status> lost_;    // by rank of the job: why, or WEFT_OK
     std::vector<News> expected_news_;  // by rank of the job: where its next news lands
     std::vector<std::unique_ptr<News>> told_news_;
+    std::uint64_t news_taken_ = 0;
     std::vector<Suspect> suspects_;
     std::vector<Suspect> early_news_;  // of contexts that this rank does not have yet
     std::uint32_t expected_groups_ = 1;
