@@ -17,7 +17,7 @@ class RingCopy {
 
   private:
     static constexpr std::size_t chunk_bytes = 16 * 1024;
-    static constexpr std::uint64_t slots = 128;  // 2 MiB in all, as the library has per peer
+    static constexpr std::uint64_t slots = 64;  // 1 MiB in all, as the library has per peer
 
     alignas(128) std::atomic<std::uint64_t> written_{0};  // chunks, ever
     alignas(128) std::atomic<std::uint64_t> read_{0};

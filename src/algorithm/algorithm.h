@@ -26,7 +26,7 @@ struct Size {
     std::int64_t element_bytes = 1;  // pipelines: segments hold whole elements
     Rank root = 0;
     bool commutative = true;  // the operation, if there is one
-    bool combines = false;    // whatever is received can be combined on arrival
+    bool combines = false;    // operands can be combined on arrival (transport.h: Combining)
 };
 
 // One rank's part in a call of any collective; each takes what it knows.

@@ -66,8 +66,8 @@ bool is_in_place(InPlace allowed, const Call& call, Place place) {
 }
 
 Problem problem_of(const Signature& s, Place place) {
-    return {place.rank, place.ranks, s.root,        s.bytes,       s.element_bytes,
-            s.in_place, {},          s.commutative, place.combines};
+    return {place.rank, place.ranks, s.root,        s.bytes,   s.element_bytes,
+            s.in_place, {},          s.commutative, s.combines};
 }
 
 }  // namespace
@@ -101,6 +101,7 @@ Result<Checked> check(const Call& call, Place place) {
         if (!reduction.is_ok()) return reduction.status();
         checked.binding.reduction = *reduction;
         signature.commutative = reduction->commutative;
+        signature.combines = place.combines && reduction->kernel != nullptr;
         // Data that only moves may be described by different types on different ranks.
         signature.element_bytes = static_cast<std::int64_t>(type_bytes(call.type));
     }

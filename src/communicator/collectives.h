@@ -17,6 +17,7 @@ struct Signature {
     bool in_place = false;
     bool commutative = true;  // the operation
     bool of_library = false;  // see Call
+    bool combines = false;    // see algorithm::Size
     std::int32_t root = 0;
     std::int64_t bytes = 0;  // one rank's contribution
     std::int64_t element_bytes = 1;
@@ -33,7 +34,7 @@ struct Checked {
 struct Place {
     Rank rank = 0;
     Rank ranks = 1;
-    bool combines = false;  // see algorithm::Size; the same on all ranks
+    bool combines = false;  // every rank's transports do; the same on all of them
 };
 
 // "bcast", for messages.

@@ -28,10 +28,10 @@ bool pays(const Schedule& schedule, const Tasks& tasks) {
 
 // Either all ranks of a group are on one node, and find that each of them reaches every other by
 // shared memory, or none finds it.
-bool all_combine(const Process& process, const Group& group) {
+bool all_combine(Process& process, const Group& group) {
     return std::ranges::all_of(group.members, [&](Rank member) {
-        const Transport* route = process.route(member);
-        return route == nullptr || route->abilities().combines;
+        Transport* route = process.executor().route(member);
+        return route == nullptr || route->combining() != nullptr;
     });
 }
 

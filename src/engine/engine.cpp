@@ -487,7 +487,10 @@ void Engine::thread_main() {
         // A leader that sleeps may have missed what woke this thread: the end of a peer wakes both
         // sleepers, but only one of them gets to see it.
         bool drives = !leader_ || leader_sleeps_;
-        bool moved = drives && executor_.is_pending() && executor_.progress();
+        bool moved = false;
+        for (int polls = nap_ns_ > 0 ? polls_between_naps : 1; polls > 0 && !moved; --polls) {
+            moved = drives && executor_.is_pending() && executor_.progress();
+        }
         if (moved) nap_ns_ = 0;
         tell_waiters();
         bool pending = executor_.needs_attention();

@@ -335,7 +335,7 @@ bool Executor::execute(Run& run, Instance instance) {
                 break;
             }
             const Op reduction = schedule.at(combined, iteration);
-            posted = route.post_recv_combined(
+            posted = route.combining()->post_recv_combined(
                 {peer, run.stream_->id()}, place,
                 {buffers.reduction.kernel, readable(reduction.from_buffer, reduction.from_offset),
                  buffers.reduction.element_bytes},
@@ -394,7 +394,7 @@ OpId Executor::combined_on_arrival(const Run& run, OpId op) const {
         run.binding_.reduction.kernel == nullptr)
         return no_op;
     const Rank peer = run.stream_->member(recv.peer);
-    if (!routes_[static_cast<std::size_t>(peer)]->abilities().combines) return no_op;
+    if (routes_[static_cast<std::size_t>(peer)]->combining() == nullptr) return no_op;
     return run.schedule_.combines_arrival(op);
 }
 

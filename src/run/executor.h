@@ -2,8 +2,8 @@
 //
 // It counts predecessors down, hands ready sends and receives to the transports, performs
 // reductions and copies, and finishes runs. It has no thread, no clock and no lock of its own,
-// allocates nothing while running, and never recurses: what becomes ready goes through the run's
-// ready queue.
+// allocates nothing while running, and does not recurse with a schedule's depth: what becomes ready
+// goes through the run's ready queue.
 //
 // A failure breaks the whole group: every run of it ends, and every member is told why on a stream
 // of its own (context 0), where each executor keeps a receive posted for each other rank. What a

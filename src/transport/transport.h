@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/status.h"
 
@@ -67,8 +66,8 @@ struct Completion {
 // Who is about to sleep. A process has at most one sleeper of each kind.
 enum class Sleeper : std::uint8_t { none = 0, thread = 1, waiter = 2 };
 
-// What a receive does with the bytes that come, in the place of storing them: `left[i] (op) came[i]` is
-// stored, for every element. The message may come in pieces, of whole elements.
+// What a receive does with the bytes that come: `left[i] (op) came[i]` is stored in their stead, for
+// every element. The message may come in pieces, of whole elements.
 struct Combination {
     using Kernel = void (*)(const void* left, const void* right, void* out, std::size_t count);
     Kernel kernel = nullptr;  // null: none
@@ -79,7 +78,6 @@ struct Combination {
 // What a transport can do beyond the four verbs; asked once.
 struct Abilities {
     bool can_sleep = false;  // has wait_fd(); otherwise it can only be polled
-    bool combines = false;   // has post_recv_combined()
     bool kernel_chain = false;
     bool single_copy = false;
     bool any_thread = true;  // otherwise only the program's own may call it
@@ -149,6 +147,17 @@ class CompletionSource {
 
 class Strands;
 
+// Of a transport that has what comes within its reach.
+class Combining {
+  public:
+    // As Transport::post_recv(), with a combination.
+    virtual Posted post_recv_combined(const Lane& lane, MutBytes data,
+                                      const Combination& combination, Token token) = 0;
+
+  protected:
+    ~Combining() = default;
+};
+
 class Transport : public CompletionSource {
   public:
     virtual Usage usage() const { return {}; }
@@ -164,14 +173,11 @@ class Transport : public CompletionSource {
     // Never blocks. When it completes with WEFT_BROKEN_MESSAGE nothing was written outside `data`.
     virtual Posted post_recv(const Lane& lane, MutBytes data, Token token) = 0;
 
-    // As post_recv(), with a combination. REQUIRES: abilities().combines.
-    virtual Posted post_recv_combined(const Lane&, MutBytes, const Combination&, Token) {
-        WEFT_ASSERT(!"a transport that combines");
-        return Posted::busy;
-    }
-
     // The user has this context from now on: messages that come before their receive are kept.
     virtual void admit(std::uint32_t context) = 0;
+
+    // Receives that combine; null: there are none.
+    virtual Combining* combining() { return nullptr; }
 
     // The connections that can be lent to one stream each (transport/strand.h); null: none.
     virtual Strands* strands() { return nullptr; }

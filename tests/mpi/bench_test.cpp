@@ -11,8 +11,8 @@ namespace {
 
 class Bench : public OnEveryMpi {
   protected:
-    static Finished bench(const std::string& arguments) {
-        std::string setting = "WEFT_BENCH_MPI_";
+    static Finished bench(const std::string& arguments, const std::string& settings = "") {
+        std::string setting = settings + " WEFT_BENCH_MPI_";
         for (const char* c = mpi().name; *c != '\0'; ++c) {
             setting += static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
         }
@@ -76,6 +76,16 @@ TEST_P(Bench, MeasuresLatencyAndWaiting) {
     const Finished idle = bench("idle --ranks 2 --late 0.1");
     EXPECT_EQ(idle.status, 0) << idle.out << idle.err;
     EXPECT_TRUE(contains(idle.out, std::string("\n") + mpi().name + " "));
+}
+
+// An MPI is started for one thread there: what needs more is left out by name.
+TEST_P(Bench, MeasuresWaitingOverItsMessages) {
+    const Finished idle =
+        bench("idle --ranks 2 --late 0.1 --engine manual,thread", "WEFT_TRANSPORT=mpi");
+    EXPECT_EQ(idle.status, 0) << idle.out << idle.err;
+    EXPECT_TRUE(contains(idle.out, "Left out: engine thread: "));
+    EXPECT_TRUE(contains(idle.out, "\nmanual "));
+    EXPECT_FALSE(contains(idle.out, "\nthread "));
 }
 
 TEST_P(Bench, MeasuresBetweenNodes) {

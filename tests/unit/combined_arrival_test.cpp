@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "algorithm/catalogue.h"
 #include "conformance/shm_world.h"
 #include "run/executor.h"
 #include "schedule/builder.h"
@@ -12,8 +13,13 @@
 namespace weft::test {
 namespace {
 
-constexpr std::size_t per_block = 1000;  // elements
-constexpr std::int64_t block_bytes = per_block * sizeof(std::int64_t);
+// Elements; the larger message waits for its receive and comes in pieces.
+constexpr std::size_t small_block = 1000;
+constexpr std::size_t large_block = 20'000;
+
+std::int64_t bytes_of(std::size_t elements) {
+    return static_cast<std::int64_t>(elements * sizeof(std::int64_t));
+}
 
 // What two ranks hold of one call.
 struct Side {
@@ -22,11 +28,14 @@ struct Side {
 };
 
 // Rank 0 sends blocks to rank 1, which combines each with its own and sends it back.
-Schedule there_and_back(Rank rank, std::int64_t bytes, std::uint32_t window) {
+Schedule there_and_back(Rank rank, std::size_t per_block, std::size_t elements,
+                        std::uint32_t window) {
+    const std::int64_t block_bytes = bytes_of(per_block);
     ScheduleBuilder builder(rank, 2);
     const Region own{Buffer::send, 0, block_bytes};
     const Region result{Buffer::recv, 0, block_bytes};
-    builder.repeat_begin({.total_bytes = bytes, .block_bytes = block_bytes, .window = window});
+    builder.repeat_begin(
+        {.total_bytes = bytes_of(elements), .block_bytes = block_bytes, .window = window});
     if (rank == 0) {
         builder.send(own, 1);
         builder.recv(result, 1);
@@ -40,7 +49,8 @@ Schedule there_and_back(Rank rank, std::int64_t bytes, std::uint32_t window) {
 }
 
 // Without a repeat: one block.
-Schedule one_block(Rank rank) {
+Schedule one_block(Rank rank, std::size_t elements) {
+    const std::int64_t block_bytes = bytes_of(elements);
     ScheduleBuilder builder(rank, 2);
     const Region own{Buffer::send, 0, block_bytes};
     const Region result{Buffer::recv, 0, block_bytes};
@@ -113,43 +123,75 @@ void fill(Side (&sides)[2], std::size_t elements) {
 }
 
 TEST(CombinedArrival, HappensOnceInEachIterationOfARepeat) {
-    for (std::uint32_t window : {1u, 2u, 5u}) {
-        for (std::size_t blocks : {1u, 4u, 23u}) {
-            SCOPED_TRACE("window " + std::to_string(window) + ", " + std::to_string(blocks) +
-                         " blocks");
-            const std::size_t elements = blocks * per_block - 77;  // the last block is short
-            Side sides[2];
-            fill(sides, elements);
-            const auto bytes = static_cast<std::int64_t>(elements * sizeof(std::int64_t));
-            const Schedule schedules[2] = {there_and_back(0, bytes, window),
-                                           there_and_back(1, bytes, window)};
-            EXPECT_EQ(carry_out(schedules, sum(), sides), blocks);
-            for (std::size_t i = 0; i < elements; ++i) {
-                ASSERT_EQ(sides[0].result[i], 1001 * static_cast<std::int64_t>(i)) << i;
+    for (std::size_t per_block : {small_block, large_block}) {
+        for (std::uint32_t window : {1u, 2u, 5u}) {
+            for (std::size_t blocks : {1u, 4u, 23u}) {
+                SCOPED_TRACE(std::to_string(blocks) + " blocks of " + std::to_string(per_block) +
+                             ", window " + std::to_string(window));
+                const std::size_t elements = blocks * per_block - 77;  // the last block is short
+                Side sides[2];
+                fill(sides, elements);
+                const Schedule schedules[2] = {there_and_back(0, per_block, elements, window),
+                                               there_and_back(1, per_block, elements, window)};
+                EXPECT_EQ(carry_out(schedules, sum(), sides), blocks);
+                for (std::size_t i = 0; i < elements; ++i) {
+                    ASSERT_EQ(sides[0].result[i], 1001 * static_cast<std::int64_t>(i)) << i;
+                }
             }
         }
     }
 }
 
 TEST(CombinedArrival, LetsGoOnWhatWaitsForTheReduction) {
-    Side sides[2];
-    fill(sides, per_block);
-    const Schedule schedules[2] = {one_block(0), one_block(1)};
-    EXPECT_EQ(carry_out(schedules, sum(), sides), 1u);
-    for (std::size_t i = 0; i < per_block; ++i) {
-        ASSERT_EQ(sides[0].result[i], 1001 * static_cast<std::int64_t>(i)) << i;
+    for (std::size_t elements : {small_block, large_block}) {
+        Side sides[2];
+        fill(sides, elements);
+        const Schedule schedules[2] = {one_block(0, elements), one_block(1, elements)};
+        EXPECT_EQ(carry_out(schedules, sum(), sides), 1u);
+        for (std::size_t i = 0; i < elements; ++i) {
+            ASSERT_EQ(sides[0].result[i], 1001 * static_cast<std::int64_t>(i)) << i;
+        }
     }
 }
 
 // It might call the library, which is not to be called from within a transport.
 TEST(CombinedArrival, DoesNotTakeInAUsersFunction) {
     Side sides[2];
-    fill(sides, per_block);
-    const Schedule schedules[2] = {one_block(0), one_block(1)};
+    fill(sides, small_block);
+    const Schedule schedules[2] = {one_block(0, small_block), one_block(1, small_block)};
     EXPECT_EQ(carry_out(schedules, minus(), sides), 0u);
-    for (std::size_t i = 0; i < per_block; ++i) {
+    for (std::size_t i = 0; i < small_block; ++i) {
         ASSERT_EQ(sides[0].result[i], 999 * static_cast<std::int64_t>(i)) << i;
     }
+}
+
+// How many receives of an algorithm's schedule, of any rank, can combine.
+std::size_t combinable(Collective collective, const char* name, Rank ranks, bool in_place) {
+    const algorithm::Algorithm* algorithm = algorithm::family_of(collective).find(name);
+    std::size_t count = 0;
+    for (Rank rank = 0; rank < ranks; ++rank) {
+        ScheduleBuilder builder(rank, ranks);
+        algorithm::Problem problem;
+        problem.rank = rank;
+        problem.ranks = ranks;
+        problem.bytes = 1 << 20;
+        problem.element_bytes = 8;
+        problem.in_place = in_place;
+        EXPECT_TRUE(algorithm->build(problem, builder).is_ok());
+        const Schedule schedule = std::move(*builder.seal());
+        for (OpId op = 0; op < schedule.ops().size(); ++op) {
+            count += schedule.combines_arrival(op) != no_op;
+        }
+    }
+    return count;
+}
+
+TEST(CombinedArrival, IsThereInTheAlgorithms) {
+    EXPECT_EQ(combinable(Collective::allreduce, "ring", 2, false), 2u);
+    EXPECT_EQ(combinable(Collective::allreduce, "ring", 5, false), 5u * 4u);
+    EXPECT_EQ(combinable(Collective::allreduce, "ring", 2, true), 0u);  // lands in scratch
+    EXPECT_EQ(combinable(Collective::reduce, "binomial", 2, false), 1u);
+    EXPECT_EQ(combinable(Collective::allgather, "ring", 4, false), 0u);
 }
 
 }  // namespace

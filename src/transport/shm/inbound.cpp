@@ -3,6 +3,7 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "transport/shm/copy.h"
@@ -42,6 +43,7 @@ void take_in(const Post& post, std::size_t offset, const std::byte* bytes, std::
     const Combination& combination = post.combination;
     if (combination.kernel == nullptr) [[likely]]
         return shm::copy_bytes(post.data + offset, bytes, n);
+    WEFT_ASSERT(n % combination.element_bytes == 0);
     combination.kernel(combination.left + offset, bytes, post.data + offset,
                        n / combination.element_bytes);
 }
@@ -162,6 +164,8 @@ Posted ShmTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
 
 Posted ShmTransport::post_recv_combined(const Lane& lane, MutBytes data,
                                         const Combination& combination, Token token) {
+    WEFT_ASSERT(std::has_single_bit(combination.element_bytes) &&
+                data.size() % combination.element_bytes == 0);
     ++counters_.combined;
     Peer& peer = peer_of(lane.peer);
     LaneQueue& queue = peer.receives.find(lane.stream.packed());

@@ -32,11 +32,11 @@ struct Post {
     std::size_t bytes = 0;
     Token token{};
     std::uint64_t stream = 0;
-    Combination combination{};  // of a receive
-    bool announced = false;     // a send
-    SlotId transfer{};          // if it is announced
+    bool announced = false;  // a send
     bool finished = false;
-    Outcome outcome{};  // when finished
+    Combination combination{};  // of a receive
+    SlotId transfer{};          // if it is announced
+    Outcome outcome{};          // when finished
 };
 
 // A large message that waits at its sender.

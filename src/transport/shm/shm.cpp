@@ -95,7 +95,7 @@ ShmTransport::~ShmTransport() {
 }
 
 Abilities ShmTransport::abilities() const {
-    return {.can_sleep = true, .combines = true, .kernel_chain = false, .single_copy = true};
+    return {.can_sleep = true, .kernel_chain = false, .single_copy = true};
 }
 
 // Goes on with what is queued towards the peer, a bounded amount. False when nothing is queued or

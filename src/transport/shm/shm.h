@@ -23,7 +23,7 @@
 
 namespace weft {
 
-class ShmTransport final : public Transport {
+class ShmTransport final : public Transport, public Combining {
   public:
     // What the transport is made of; ShmNode (connect.h) brings it together.
     struct Parts {
@@ -59,6 +59,7 @@ class ShmTransport final : public Transport {
     Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
     Posted post_recv_combined(const Lane& lane, MutBytes data, const Combination& combination,
                               Token token) override;
+    Combining* combining() override { return this; }
     std::size_t poll(std::span<Completion> done) override;
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
