@@ -27,15 +27,18 @@ struct Side {
     std::vector<std::int64_t> result;
 };
 
-// Rank 0 sends blocks to rank 1, which combines each with its own and sends it back.
+// Rank 0 sends blocks to rank 1, which combines each with its own and sends it back. `window` 0: there
+// is one block, and no repeat.
 Schedule there_and_back(Rank rank, std::size_t per_block, std::size_t elements,
                         std::uint32_t window) {
-    const std::int64_t block_bytes = bytes_of(per_block);
     ScheduleBuilder builder(rank, 2);
-    const Region own{Buffer::send, 0, block_bytes};
-    const Region result{Buffer::recv, 0, block_bytes};
-    builder.repeat_begin(
-        {.total_bytes = bytes_of(elements), .block_bytes = block_bytes, .window = window});
+    const Region own{Buffer::send, 0, bytes_of(per_block)};
+    const Region result{Buffer::recv, 0, bytes_of(per_block)};
+    if (window > 0) {
+        builder.repeat_begin({.total_bytes = bytes_of(elements),
+                              .block_bytes = bytes_of(per_block),
+                              .window = window});
+    }
     if (rank == 0) {
         builder.send(own, 1);
         builder.recv(result, 1);
@@ -44,25 +47,12 @@ Schedule there_and_back(Rank rank, std::size_t per_block, std::size_t elements,
         const OpId combined = builder.reduce(own, result, {arrived});
         builder.send(result, 0, {combined});
     }
-    builder.repeat_end();
+    if (window > 0) builder.repeat_end();
     return std::move(*builder.seal());
 }
 
-// Without a repeat: one block.
 Schedule one_block(Rank rank, std::size_t elements) {
-    const std::int64_t block_bytes = bytes_of(elements);
-    ScheduleBuilder builder(rank, 2);
-    const Region own{Buffer::send, 0, block_bytes};
-    const Region result{Buffer::recv, 0, block_bytes};
-    if (rank == 0) {
-        builder.send(own, 1);
-        builder.recv(result, 1);
-    } else {
-        const OpId arrived = builder.recv(result, 0);
-        const OpId combined = builder.reduce(own, result, {arrived});
-        builder.join({builder.send(result, 0, {combined})});
-    }
-    return std::move(*builder.seal());
+    return there_and_back(rank, elements, elements, 0);
 }
 
 void user_minus(const void* in, void* inout, size_t count, weft_type, void*) {
