@@ -45,10 +45,15 @@ struct Mpi {
         return "export PATH=" + folder() + "/bin:$PATH " + text + "; " + command;
     }
 
-    // Starts a job. It ends within a minute: mpiexec does not always.
+    // Starts a job. It ends within a minute: mpiexec does not always. Nor does Open MPI's always
+    // begin: what it then says has nothing to do with the program, and a second one does.
     std::string job(int ranks, const std::string& program, const std::string& env = "") const {
-        return around("exec timeout -k 2 55 mpiexec -n " + std::to_string(ranks) + " env " + env +
-                      " " + program);
+        const std::string start =
+            "timeout -k 2 55 mpiexec -n " + std::to_string(ranks) + " env " + env + " " + program;
+        return around("said=$(mktemp); " + start +
+                      " 2> $said; status=$?; if grep -q \"server's listener thread failed to "
+                      "start\" $said; then " +
+                      start + " 2> $said; status=$?; fi; cat $said >&2; rm $said; exit $status");
     }
 
     // A C program of this folder, or a library to be loaded before a program ("lib....so"), compiled
