@@ -15,6 +15,8 @@ constexpr std::uint32_t news_sent = 1u << 31;
 // What comes in fewer bytes is as well stored first: they are still at hand when they are combined.
 constexpr std::int64_t combined_on_arrival_min = 4096;
 
+bool is_large(const Op& op) { return op.bytes >= combined_on_arrival_min; }
+
 }  // namespace
 Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Transport*> routes,
                    Offload* offload)
@@ -329,7 +331,8 @@ bool Executor::execute(Run& run, Instance instance) {
             Rank peer = run.stream_->member(op->peer);
             Transport& route = *routes_[static_cast<std::size_t>(peer)];
             const MutBytes place{writable(op->into_buffer, op->into_offset), bytes};
-            const OpId combined = combined_on_arrival(run, id);
+            const OpId combined =
+                is_large(schedule.ops()[id]) ? combined_on_arrival(run, id) : no_op;
             if (combined == no_op) [[likely]] {
                 posted = route.post_recv({peer, run.stream_->id()}, place, {&run, instance});
                 break;
@@ -387,12 +390,10 @@ bool Executor::execute(Run& run, Instance instance) {
     return true;
 }
 
-// The reduction that the transport performs while it receives for `op`; no_op: none.
+// The reduction that the transport performs while it receives for `op`, which is large; no_op: none.
 OpId Executor::combined_on_arrival(const Run& run, OpId op) const {
     const Op& recv = run.schedule_.ops()[op];
-    if (recv.bytes < combined_on_arrival_min || recv.kind != OpKind::recv ||
-        run.binding_.reduction.kernel == nullptr)
-        return no_op;
+    if (recv.kind != OpKind::recv || run.binding_.reduction.kernel == nullptr) return no_op;
     const Rank peer = run.stream_->member(recv.peer);
     if (routes_[static_cast<std::size_t>(peer)]->combining() == nullptr) return no_op;
     return run.schedule_.combines_arrival(op);
@@ -432,7 +433,7 @@ void Executor::release_lane(Run& run, std::int32_t lane) {
 
 void Executor::completed(Run& run, OpId op, Run::RepeatState* state, std::int64_t iteration) {
     const Schedule& schedule = run.schedule_;
-    const OpId combined = combined_on_arrival(run, op);
+    const OpId combined = is_large(schedule.ops()[op]) ? combined_on_arrival(run, op) : no_op;
     if (combined != no_op) [[unlikely]] {
         // Of all that waits for `op` it is the only one.
         run.missing_[state ? instance(run, *state, combined, iteration) : combined] =

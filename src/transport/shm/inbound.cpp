@@ -38,13 +38,13 @@ Post* next_post(LaneQueue& lane) {
     return post;
 }
 
-// Bytes of the message, from `offset` on, into the place that its receive has for them.
-void take_in(const Post& post, std::size_t offset, const std::byte* bytes, std::size_t n) {
-    const Combination& combination = post.combination;
+// Bytes of a message, from `offset` on, into the place that its receive has for them.
+void take_in(std::byte* place, const Combination& combination, std::size_t offset,
+             const std::byte* bytes, std::size_t n) {
     if (combination.kernel == nullptr) [[likely]]
-        return shm::copy_bytes(post.data + offset, bytes, n);
+        return shm::copy_bytes(place + offset, bytes, n);
     WEFT_ASSERT(n % combination.element_bytes == 0);
-    combination.kernel(combination.left + offset, bytes, post.data + offset,
+    combination.kernel(combination.left + offset, bytes, place + offset,
                        n / combination.element_bytes);
 }
 
@@ -55,7 +55,7 @@ inline void ShmTransport::take_eager(Peer& peer, Record* record) {
     const std::size_t bytes = record->bytes;
     if (Post* post = next_post(lane)) [[likely]] {
         if (post->bytes == bytes) [[likely]] {
-            take_in(*post, 0, record->payload(), bytes);
+            take_in(post->data, post->combination, 0, record->payload(), bytes);
             settle(peer, lane, post, {});
         } else {
             settle(peer, lane, post, mismatch(bytes, post->bytes));
@@ -190,19 +190,18 @@ Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data,
     if (arrival == nullptr || (peer.lost && arrival->announced)) return refuse(peer, lane, token);
 
     queue.first_arrival = arrival->next;
-    const Post taken{.data = data.data(),
-                     .bytes = data.size(),
-                     .token = token,
-                     .stream = queue.stream,
-                     .combination = combination};
     const bool is_here = !arrival->announced && arrival->bytes == data.size();
-    if (is_here) take_in(taken, 0, arrival->data, data.size());
+    if (is_here) take_in(data.data(), combination, 0, arrival->data, data.size());
     if (is_here && queue.oldest == nullptr && backlog_.empty()) {
         release(peer, arrival);
         return Posted::done;
     }
     Post* post = posts_.take();
-    *post = taken;
+    *post = {.data = data.data(),
+             .bytes = data.size(),
+             .token = token,
+             .stream = queue.stream,
+             .combination = combination};
     queue.append(post);
     if (arrival->announced) {
         start_receive(peer, queue, post, arrival->announcement);
@@ -265,7 +264,8 @@ void ShmTransport::take_data(Peer& peer, Record* record) {
     if (transfer == nullptr) return;  // abandoned
     WEFT_ASSERT(transfer->peer == &peer &&
                 record->bytes <= transfer->post->bytes - transfer->offset);
-    take_in(*transfer->post, transfer->offset, record->payload(), record->bytes);
+    const Post& post = *transfer->post;
+    take_in(post.data, post.combination, transfer->offset, record->payload(), record->bytes);
     transfer->offset += record->bytes;
     ++counters_.pieces_moved;
     if (transfer->offset == transfer->post->bytes) {
