@@ -123,7 +123,8 @@ struct BitXor {
     }
 };
 
-// `out` is exactly `left` or `right`, or overlaps neither: an iteration never touches what another one does.
+// `out` is exactly `left` or `right`, or overlaps neither: an iteration never touches what another
+// one does.
 template <class T, class Function>
 void combine(const void* left, const void* right, void* out, std::size_t count) {
     const T* l = static_cast<const T*>(left);

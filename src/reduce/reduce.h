@@ -9,8 +9,8 @@
 
 namespace weft {
 
-// Combines `count` elements: out[i] = left[i] (op) right[i]. `out` is `left`, or `right`, or apart from
-// both.
+// Combines `count` elements: out[i] = left[i] (op) right[i]. `out` is `left`, or `right`, or apart
+// from both.
 using Kernel = void (*)(const void* left, const void* right, void* out, std::size_t count);
 
 // Bytes of one element; 0 for an unknown type.

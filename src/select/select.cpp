@@ -24,8 +24,8 @@ struct Line {
 
 // The thresholds are the field's habits, but for allreduce of two ranks, where the ring has half of
 // the reductions and one more round. Where operands are combined on arrival it takes as long at
-// 16 KiB and 0.6 to 0.9 of the time from 64 KiB up (in place, where they are not, 0.93 to 1.12 of it);
-// over a link of 1 Gbit/s 1.04 at 256 KiB.
+// 16 KiB and 0.6 to 0.9 of the time from 64 KiB up (in place, where they are not, 0.93 to 1.12 of
+// it); over a link of 1 Gbit/s 1.04 at 256 KiB.
 constexpr Line table[] = {
     {Collective::barrier, 1, 0, "dissemination"},
     {Collective::bcast, 1, 0, "binomial"},

@@ -1,5 +1,6 @@
 // Which algorithm a call uses. The answer follows from what all ranks know alike: the settings in
-// the environment, else the number of ranks and bytes, and whether operands are combined on arrival.
+// the environment, else the number of ranks and bytes, and whether operands are combined on
+// arrival.
 //
 // Thread safety: immutable, share freely.
 #pragma once

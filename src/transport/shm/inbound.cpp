@@ -171,6 +171,13 @@ Posted ShmTransport::post_recv_combined(const Lane& lane, MutBytes data,
     LaneQueue& queue = peer.receives.find(lane.stream.packed());
     if (queue.first_arrival != nullptr || peer.lost)
         return post_recv_late(peer, lane, data, combination, token);
+    Post* post = append_receive(queue, data, combination, token);
+    if (queue.waiting == nullptr) queue.waiting = post;
+    return Posted::pending;
+}
+
+Post* ShmTransport::append_receive(LaneQueue& queue, MutBytes data, const Combination& combination,
+                                   Token token) {
     Post* post = posts_.take();
     *post = {.data = data.data(),
              .bytes = data.size(),
@@ -178,8 +185,7 @@ Posted ShmTransport::post_recv_combined(const Lane& lane, MutBytes data,
              .stream = queue.stream,
              .combination = combination};
     queue.append(post);
-    if (queue.waiting == nullptr) queue.waiting = post;
-    return Posted::pending;
+    return post;
 }
 
 // As post_recv(), when the message is there before the receive, or will never come.
@@ -196,13 +202,7 @@ Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data,
         release(peer, arrival);
         return Posted::done;
     }
-    Post* post = posts_.take();
-    *post = {.data = data.data(),
-             .bytes = data.size(),
-             .token = token,
-             .stream = queue.stream,
-             .combination = combination};
-    queue.append(post);
+    Post* post = append_receive(queue, data, combination, token);
     if (arrival->announced) {
         start_receive(peer, queue, post, arrival->announcement);
     } else if (is_here) {

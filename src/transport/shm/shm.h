@@ -165,6 +165,8 @@ class ShmTransport final : public Transport, public Combining {
     void abandon_sends(Peer& peer, std::uint32_t context);
 
     // inbound.cpp
+    shm::Post* append_receive(shm::LaneQueue& queue, MutBytes data, const Combination& combination,
+                              Token token);
     Posted post_recv_late(Peer& peer, Lane lane, MutBytes data, const Combination& combination,
                           Token token);
     void take_some(Peer& peer);
