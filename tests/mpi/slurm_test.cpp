@@ -1,12 +1,10 @@
 // Joining a job under Slurm's srun, on a Slurm of one node that each test starts for itself.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <string>
 
+#include "mpi/shared_key.h"
 #include "support/surroundings.h"
-#include "tools/process.h"
 
 namespace weft::test {
 namespace {
@@ -32,16 +30,18 @@ class Slurm : public testing::Test {
 };
 
 TEST_F(Slurm, ProgramsRunOverPmi) {
+    shared_key(run(in_slurm("srun --mpi=pmi2 -n 3 " + startup_rank + "key")), 3);
     expect_success(in_slurm("srun --mpi=pmi2 -n 3 " + comms + "thread all_collectives"));
 }
 
 TEST_F(Slurm, ProgramsRunOverPmix) {
     // Its module is there wherever Slurm is; what it opens may not be.
-    const Finished done = run(in_slurm("srun --mpi=pmix -n 3 " + comms + "thread all_collectives"));
+    const Finished done = run(in_slurm("srun --mpi=pmix -n 3 " + startup_rank + "key"));
     if (done.status != 0 && done.err.find("can not load PMIx library") != std::string::npos) {
         GTEST_SKIP() << "Slurm finds no libpmix; ./dev test --all installs it";
     }
-    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    shared_key(done, 3);
+    expect_success(in_slurm("srun --mpi=pmix -n 3 " + comms + "thread all_collectives"));
 }
 
 TEST_F(Slurm, TasksThatCannotMeetAreToldSo) {

@@ -1,0 +1,29 @@
+// A program without an MPI that a launcher starts, and what shows that its ranks are one job.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "tools/process.h"
+
+namespace weft::test {
+
+// Joins the job; with "key" it swaps cards of many sizes and prints the job's key.
+inline const std::string startup_rank = WEFT_BUILD_DIR "/tests/tools/startup_test --rank ";
+
+// The key that so many ranks have printed, each the same.
+inline std::string shared_key(const Finished& done, int ranks) {
+    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    std::istringstream lines(done.out);
+    std::multiset<std::string> keys;
+    for (std::string key; std::getline(lines, key);) keys.insert(key);
+    EXPECT_EQ(keys.size(), static_cast<std::size_t>(ranks)) << done.out << done.err;
+    if (keys.empty()) return "";
+    EXPECT_EQ(keys.count(*keys.begin()), keys.size()) << "not one job: " << done.out;
+    return *keys.begin();
+}
+
+}  // namespace weft::test

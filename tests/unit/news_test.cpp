@@ -1,0 +1,113 @@
+// Why a group broke: of all that a peer has told, the news count before the messages that it gave up.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "run/executor.h"
+#include "schedule/builder.h"
+
+namespace weft::test {
+namespace {
+
+constexpr Rank victim = 2;
+constexpr Rank teller = 1;
+constexpr std::uint32_t context = 5;
+
+// As Executor has them.
+struct News {
+    std::uint32_t context = 0;
+    std::uint32_t made = 0;
+    Failure failure;
+};
+
+// Tells the first news together with a message that was given up, and one more with each later poll
+// for which a receive is there.
+class OneNewsAPoll final : public Transport {
+  public:
+    explicit OneNewsAPoll(std::vector<News> news) : news_(std::move(news)) {}
+
+    const char* name() const override { return "one news a poll"; }
+    Abilities abilities() const override { return {}; }
+    Posted post_send(const Lane&, Bytes, Token) override { return Posted::done; }
+    Posted post_recv(const Lane& lane, MutBytes data, Token token) override {
+        if (lane.stream.context == context) {
+            given_up_ = token;
+        } else if (lane.peer == teller) {
+            EXPECT_EQ(data.size(), sizeof(News));
+            place_ = data;
+            token_ = token;
+        }
+        return Posted::pending;
+    }
+    std::size_t poll(std::span<Completion> done) override {
+        std::size_t told = 0;
+        if (!given_up_ && told_news_ == 0) return 0;  // nothing has happened yet
+        if (!place_.empty() && told_news_ < news_.size()) {
+            std::memcpy(place_.data(), &news_[told_news_++], sizeof(News));
+            place_ = {};
+            done[told++] = {.token = token_, .peer = teller};
+        }
+        if (given_up_) {
+            done[told++] = {.token = *given_up_, .code = WEFT_BROKEN_RANK, .peer = teller};
+            given_up_.reset();
+        }
+        return told;
+    }
+    void abandon(std::uint32_t) override {}
+    void retire(std::uint32_t) override {}
+    void admit(std::uint32_t) override {}
+    void keep_early(bool) override {}
+
+    std::size_t told_news() const { return told_news_; }
+
+  private:
+    std::vector<News> news_;
+    std::size_t told_news_ = 0;
+    MutBytes place_;
+    Token token_;
+    std::optional<Token> given_up_;
+};
+
+// The rank that a receive of `teller` is blamed on, when that has told of failures of the victim in
+// these contexts, in this order, before it gave up the message.
+Rank blamed(const std::vector<std::uint32_t>& contexts) {
+    std::vector<News> news;
+    for (std::uint32_t c : contexts)
+        news.push_back({c, 0, {.code = WEFT_BROKEN_RANK, .rank = victim}});
+    OneNewsAPoll transport(news);
+    Executor executor(0, {&transport}, {nullptr, &transport, &transport});
+    Group group;
+    group.context = context;
+    group.members = {0, teller};
+    executor.add_group(group);
+    Stream stream(group, 0);
+    ScheduleBuilder builder(0, 2);
+    builder.recv({Buffer::recv, 0, 8}, 1);
+    const Schedule schedule = std::move(*builder.seal());
+    weft::Run run(schedule);
+    std::byte place[8]{};
+    Binding binding;
+    binding.recv = place;
+    executor.start(run, stream, binding);
+    executor.progress();
+    EXPECT_TRUE(run.is_done());
+    EXPECT_EQ(run.failure().code, WEFT_BROKEN_RANK);
+    EXPECT_EQ(transport.told_news(), news.size());
+    return run.failure().rank;
+}
+
+TEST(News, NameTheRankThatIsTheCause) {
+    EXPECT_EQ(blamed({context}), victim);
+    EXPECT_EQ(blamed({1, context}), victim);
+    EXPECT_EQ(blamed({1, 2, 3, context}), victim);
+}
+
+TEST(News, OfOtherGroupsDoNotExplainAMessage) {
+    EXPECT_EQ(blamed({1, 2, 3}), teller);
+    EXPECT_EQ(blamed({}), teller);
+}
+
+}  // namespace
+}  // namespace weft::test
