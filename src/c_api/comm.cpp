@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 
@@ -64,6 +65,12 @@ Status become(Result<std::unique_ptr<Process>> joined) {
     if (!tells.is_ok()) return tells.status();
     tells_statistics = *tells;
     process_pointer.store(joined->release(), std::memory_order_release);
+    // Exit handlers run in the reverse order of their registration: the engine's threads end before
+    // the libraries that they use are cleaned up, and before libweft is unloaded.
+    (void)std::atexit([] {
+        constexpr std::int64_t patience_ns = 1'000'000'000;
+        if (Process* process = c_api::current_process()) process->engine().end_threads(patience_ns);
+    });
     // A forked child is no rank: what it does must not look like its parent's doing, nor it
     // like its parent.
     pthread_atfork(nullptr, nullptr, [] {

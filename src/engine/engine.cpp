@@ -77,6 +77,7 @@ Engine::Engine(Executor& executor, Options options)
 }
 
 Engine::~Engine() {
+    lock();
     change_kind(EngineKind::manual);
     // What is under way belongs to nobody any more.
     thread_ends_ = true;
@@ -342,7 +343,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
         std::int64_t sleep_begin_ns = now_ns();
         if (arm(Sleeper::waiter)) {
             leader_sleeps_ = true;
-            sleep(Sleeper::waiter, patience.deadline_ns);
+                    sleep(Sleeper::waiter, patience.deadline_ns);
             leader_sleeps_ = false;
         }
         arm(Sleeper::none);
@@ -412,14 +413,35 @@ void Engine::interrupt() {
 }
 
 void Engine::set_kind(EngineKind kind) {
-    std::lock_guard<std::mutex> one_change(kind_mutex_);
-    if (kind != this->kind()) change_kind(kind);
+    std::lock_guard<std::timed_mutex> one_change(kind_mutex_);
+    if (kind == this->kind()) return;
+    lock();
+    change_kind(kind);
 }
 
-// Ends the thread of the old engine; `kind` starts its own when something is pending. A thread that
-// owns lists stays until the next change.
-void Engine::change_kind(EngineKind kind) {
+void Engine::end_threads(std::int64_t patience_ns) {
+    if (is_progress_thread) return;
+    const std::int64_t deadline_ns = now_ns() + patience_ns;
+    std::unique_lock<std::timed_mutex> one_change(kind_mutex_,
+                                                  std::chrono::nanoseconds(patience_ns));
+    if (!one_change) return;
+    contenders_.fetch_add(1, std::memory_order_relaxed);
+    bool held = lock_.try_lock();
+    while (!held && now_ns() < deadline_ns) {
+        sched_yield();
+        held = lock_.try_lock();
+    }
+    contenders_.fetch_sub(1, std::memory_order_relaxed);
+    if (!held) return;
+    change_kind(EngineKind::manual);
     lock();
+    thread_refused_ = true;
+    unlock();
+}
+
+// With the lock held, which it gives up. Ends the thread of the old engine; `kind` starts its own when
+// something is pending. A thread that owns lists stays until the next change.
+void Engine::change_kind(EngineKind kind) {
     kind_.store(kind, std::memory_order_relaxed);
     Offload* offload = executor_.offload();
     const bool owns_lists = offload != nullptr && (offload->is_busy() || executor_.needs_owner());

@@ -76,6 +76,9 @@ class Engine {
     bool offers_all() const { return offers_all_; }
     EngineKind kind() const { return kind_.load(std::memory_order_relaxed); }
     void set_kind(EngineKind kind);
+    // For the end of the process: no thread of the engine drives any more; operations stay pending.
+    // Gives up after `patience_ns`: the process may be ended from within a call that holds the engine.
+    void end_threads(std::int64_t patience_ns);
 
     // Exclusive use of the executor and everything around it for a program's thread. On release,
     // whoever is in charge of progress is armed.
@@ -179,7 +182,7 @@ class Engine {
     bool poller_ends_ = false;
     bool owner_called_ = false;  // the thread was woken to hand lists over
     bool thread_refused_ = false;
-    std::mutex kind_mutex_;  // one change of engine at a time; taken before lock_
+    std::timed_mutex kind_mutex_;  // one change of engine at a time; taken before lock_
 
     Wake waiter_wake_;
     Wake thread_wake_;

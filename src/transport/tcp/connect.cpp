@@ -45,9 +45,8 @@ Result<Fd> listen_at(Address& address) {
 }  // namespace
 
 Result<std::unique_ptr<TcpNode>> TcpNode::prepare(const tcp::Settings& settings) {
-    // The first takes milliseconds, as the crypto library starts: no message shall wait for it.
-    tcp::Mac mac;
-    if (!tcp::hmac_sha256(JobKey{}, {}, mac))
+    // Here, so that no message waits for it.
+    if (!tcp::start_hmac())
         return failure(WEFT_REFUSED_UNSUPPORTED, "the crypto library refuses HMAC-SHA-256");
     std::unique_ptr<TcpNode> node(new TcpNode);
     node->settings_ = settings;

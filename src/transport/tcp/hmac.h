@@ -12,6 +12,10 @@ namespace weft::tcp {
 
 using Mac = std::array<std::byte, 32>;
 
+// Starts libcrypto, which takes milliseconds, and tries it. Unless the program has used libcrypto before,
+// it then does not clean up when the process exits: a thread in a wait may still need it.
+[[nodiscard]] bool start_hmac();
+
 // False: the library refused (out of memory, SHA-256 switched off in its configuration); `mac` is
 // then not to be used. Thread safe.
 [[nodiscard]] bool hmac_sha256(Bytes key, Bytes data, Mac& mac);

@@ -1,0 +1,22 @@
+// A rank that returns from main with operations pending ends, and does not crash in the midst of what
+// its threads do.
+#include <gtest/gtest.h>
+
+#include "support/surroundings.h"
+#include "tools/process.h"
+
+namespace weft::test {
+namespace {
+
+class ExitWhilePending : public Everywhere {};
+INSTANTIATE_TEST_SUITE_P(Jobs, ExitWhilePending,
+                         testing::ValuesIn(driven_by({"thread", "thread:poll", "kernel"})),
+                         Everywhere::name_of);
+
+TEST_P(ExitWhilePending, EndsTheProcess) {
+    const Folder folder;
+    expect_success(command({6, "tests/fault/exit_program " + folder / "exits", ""}));
+}
+
+}  // namespace
+}  // namespace weft::test
