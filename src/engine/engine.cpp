@@ -157,8 +157,10 @@ bool Engine::arm(Sleeper sleeper) {
 }
 
 void Engine::tell_waiters() {
-    if (executor_.finished() == told_finished_) return;
+    const bool work_ended = awaits_end_of_work_ && !executor_.has_work();
+    if (executor_.finished() == told_finished_ && !work_ended) return;
     told_finished_ = executor_.finished();
+    awaits_end_of_work_ = false;
     if (followers_ > 0) followers_wake_.notify_all();
     if (leader_sleeps_) waiter_wake_.signal();
 }
@@ -280,6 +282,7 @@ void Engine::follow(std::int64_t deadline_ns) {
         void unlock() { engine.unlock(); }
     } contended{*this};
     ++followers_;
+    awaits_end_of_work_ |= executor_.has_work();
     if (deadline_ns == no_deadline) {
         followers_wake_.wait(contended);
     } else {
@@ -343,7 +346,8 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
         std::int64_t sleep_begin_ns = now_ns();
         if (arm(Sleeper::waiter)) {
             leader_sleeps_ = true;
-                    sleep(Sleeper::waiter, patience.deadline_ns);
+            awaits_end_of_work_ |= executor_.has_work();
+            sleep(Sleeper::waiter, patience.deadline_ns);
             leader_sleeps_ = false;
         }
         arm(Sleeper::none);

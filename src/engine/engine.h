@@ -168,6 +168,7 @@ class Engine {
     bool leader_sleeps_ = false;  // ... and sleeps on the transports
     int followers_ = 0;           // program's threads that wait for the leader
     std::uint64_t told_finished_ = 0;
+    bool awaits_end_of_work_ = false;  // there was some when a wait fell asleep
     std::condition_variable_any followers_wake_;
     std::int64_t spin_ns_;
     std::int64_t looked_ns_ = 0;    // when progress() last looked for peers that died

@@ -45,6 +45,43 @@ class FakeTransport : public Transport {
     std::uint64_t pieces_ = 0;
 };
 
+// Has work that ends, with no run, when another thread polls while the program sleeps in a wait. That
+// thread is woken then, the program is not.
+class WorkEndedByAnother final : public Transport {
+  public:
+    const char* name() const override { return "work ended by another"; }
+    Abilities abilities() const override { return {.can_sleep = true}; }
+    Posted post_send(const Lane&, Bytes, Token) override { return Posted::pending; }
+    Posted post_recv(const Lane&, MutBytes, Token) override { return Posted::pending; }
+    std::size_t poll(std::span<Completion>) override {
+        if (program_sleeps_ && std::this_thread::get_id() != program_) has_work_ = false;
+        return 0;
+    }
+    int wait_fd(Sleeper sleeper) const override {
+        return sleeper == Sleeper::thread ? thread_wake_.fd() : waiter_wake_.fd();
+    }
+    bool arm(Sleeper sleeper) override {
+        program_sleeps_ = sleeper == Sleeper::waiter;
+        if (program_sleeps_) thread_wake_.signal();
+        return true;
+    }
+    void acknowledge(Sleeper sleeper) override {
+        if (sleeper == Sleeper::thread) thread_wake_.clear();
+    }
+    bool has_work() const override { return has_work_; }
+    void abandon(std::uint32_t) override {}
+    void admit(std::uint32_t) override {}
+    void retire(std::uint32_t) override {}
+    void keep_early(bool) override {}
+
+  private:
+    const std::thread::id program_ = std::this_thread::get_id();
+    Wake thread_wake_;
+    Wake waiter_wake_;
+    bool has_work_ = true;
+    bool program_sleeps_ = false;
+};
+
 class EngineTest : public testing::Test {
   protected:
     void make(EngineKind kind, std::int64_t timeout_ns = Engine::no_deadline) {
@@ -123,6 +160,23 @@ TEST_F(EngineTest, ACallLeavesLongWorkToTheThread) {
     }
     EXPECT_LT(transport_.polls_of_caller, 100);
     EXPECT_TRUE(somebody_does_the_work());
+}
+
+// What weft_finalize waits for is no run.
+TEST(Engine, AWaitHearsThatAnotherThreadHasEndedWhatWasOwed) {
+    for (const EngineKind kind : {EngineKind::thread, EngineKind::thread_poll}) {
+        SCOPED_TRACE(engine_name(kind));
+        WorkEndedByAnother transport;
+        Executor executor(0, {&transport}, {nullptr});
+        Engine engine(executor, {.kind = kind});
+        { Engine::Hold starts_the_thread(engine); }
+        Engine::Hold hold(engine);
+        const std::int64_t deadline_ns = now_ns() + 20 * second_ns;
+        EXPECT_EQ(engine.wait_until([&] { return !executor.has_work(); },
+                                    {.deadline_ns = deadline_ns}),
+                  WEFT_OK);
+        EXPECT_LT(now_ns(), deadline_ns) << "nothing but its deadline has ended the wait";
+    }
 }
 
 }  // namespace
