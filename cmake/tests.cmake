@@ -6,7 +6,6 @@ file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS tests/support/*.cpp)
 file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS tests/*_test.cpp)
 file(GLOB_RECURSE test_programs CONFIGURE_DEPENDS tests/*_program.cpp)
 
-# An interface library: it must exist also when tests/support holds only headers.
 add_library(weft_test_base INTERFACE)
 target_include_directories(weft_test_base INTERFACE tests ${PROJECT_SOURCE_DIR})
 target_compile_definitions(weft_test_base INTERFACE WEFT_BUILD_DIR="${CMAKE_BINARY_DIR}"
@@ -19,10 +18,17 @@ target_compile_definitions(weft_test_base INTERFACE WEFT_BUILD_DIR="${CMAKE_BINA
                            WEFT_MAKE_PROGRAM="${CMAKE_MAKE_PROGRAM}")
 target_link_libraries(weft_test_base INTERFACE weft_internal GTest::gtest)
 
-if(support_sources)
-    add_library(weft_test_support STATIC ${support_sources})
-    target_link_libraries(weft_test_support PUBLIC weft_test_base)
-endif()
+# In preset dev the tests compile faster than what they test.
+set(test_options $<$<CONFIG:RelWithDebInfo>:-O1;-g1>)
+target_compile_options(weft_test_base INTERFACE "${test_options}")
+
+# Most of the time went into the headers of the system: the tests share them compiled.
+add_library(weft_test_support STATIC ${support_sources})
+target_link_libraries(weft_test_support PUBLIC weft_test_base)
+target_precompile_headers(weft_test_support PRIVATE
+                          <gtest/gtest.h> <algorithm> <array> <atomic> <cstring> <filesystem>
+                          <functional> <map> <memory> <numeric> <optional> <set> <span> <sstream>
+                          <string> <thread> <vector>)
 
 # tests/unit/ring_test.cpp -> target test_unit_ring, executable <build>/tests/unit/ring_test
 function(weft_test_names source folder_out stem_out target_out)
@@ -47,6 +53,7 @@ foreach(source IN LISTS test_programs)
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder})
     # Of src only headers without code behind them: the program sees what a user's would.
     target_include_directories(${target} PRIVATE tests src ${PROJECT_SOURCE_DIR})
+    target_compile_options(${target} PRIVATE "${test_options}")
     target_link_libraries(${target} PRIVATE weft::weft Threads::Threads)
     list(APPEND started_targets ${target})
 endforeach()
@@ -76,8 +83,8 @@ foreach(source IN LISTS test_sources)
     add_executable(${target} ${source})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${stem}
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder})
-    target_link_libraries(${target} PRIVATE $<TARGET_NAME_IF_EXISTS:weft_test_support>
-                          weft_test_base GTest::gtest_main)
+    target_link_libraries(${target} PRIVATE weft_test_support GTest::gtest_main)
+    target_precompile_headers(${target} REUSE_FROM weft_test_support)
     # Only these suites start other processes; a unit test must not wait for the program to build.
     if(label STREQUAL "kernel")
         target_link_libraries(${target} PRIVATE weft_test_ring)
