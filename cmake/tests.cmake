@@ -20,7 +20,8 @@ target_link_libraries(weft_test_base INTERFACE weft_internal GTest::gtest)
 
 # In preset dev the tests compile faster than what they test.
 set(test_options $<$<CONFIG:RelWithDebInfo>:-O1;-g1>)
-target_compile_options(weft_test_base INTERFACE "${test_options}")
+target_compile_options(weft_test_base INTERFACE "${test_options}"
+                       $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
 
 # Most of the time went into the headers of the system: the tests share them compiled.
 add_library(weft_test_support STATIC ${support_sources})
