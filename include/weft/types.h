@@ -12,7 +12,10 @@
 extern "C" {
 #endif
 
-/** Type of one element. The pair types are C structs {value, index} with the compiler's padding. */
+/**
+ * Type of one element. The pair types are C structs {value, index} with the compiler's padding.
+ * Elements may lie at any address; those at multiples of their size are combined fastest.
+ */
 typedef enum weft_type WEFT_ANY_INT {
     WEFT_BYTE = 0, /* uninterpreted; bitwise and user-defined reductions only */
     WEFT_INT8 = 1,
@@ -49,7 +52,8 @@ typedef struct weft_op_handle* weft_op;
 #define WEFT_MAXLOC ((weft_op)12) /* pair types only; of equal values the lower index wins */
 
 /**
- * A user's reduction: inout[i] = in[i] (op) inout[i] for `count` elements of `type`.
+ * A user's reduction: inout[i] = in[i] (op) inout[i] for `count` elements of `type`. They are
+ * aligned like those of the program's buffers, which is all the function may rely on.
  *
  * It may run in the progress thread, and must call nothing of Weft. `context` is what
  * weft_op_create was given.

@@ -123,15 +123,21 @@ struct BitXor {
     }
 };
 
+// An element as it lies in a buffer: at any address, whatever the program calls its type.
+template <class T>
+struct [[gnu::packed, gnu::may_alias]] Stored {
+    T element;
+};
+
 // `out` is exactly `left` or `right`, or overlaps neither: an iteration never touches what another
 // one does.
 template <class T, class Function>
 void combine(const void* left, const void* right, void* out, std::size_t count) {
-    const T* l = static_cast<const T*>(left);
-    const T* r = static_cast<const T*>(right);
-    T* o = static_cast<T*>(out);
+    const auto* l = static_cast<const Stored<T>*>(left);
+    const auto* r = static_cast<const Stored<T>*>(right);
+    auto* o = static_cast<Stored<T>*>(out);
 #pragma GCC ivdep
-    for (std::size_t i = 0; i < count; ++i) o[i] = Function::of(l[i], r[i]);
+    for (std::size_t i = 0; i < count; ++i) o[i].element = Function::of(l[i].element, r[i].element);
 }
 
 template <class Value>
@@ -155,23 +161,25 @@ struct Greater {
 };
 
 template <class Before, class Value>
-bool wins(const Pair<Value>& a, const Pair<Value>& b) {
-    bool a_is_nan = a.value != a.value;
-    bool b_is_nan = b.value != b.value;
+bool wins(const Stored<Pair<Value>>& a, const Stored<Pair<Value>>& b) {
+    const Value a_value = a.element.value;
+    const Value b_value = b.element.value;
+    bool a_is_nan = a_value != a_value;
+    bool b_is_nan = b_value != b_value;
     if (a_is_nan != b_is_nan) return a_is_nan;
-    if (Before::of(a.value, b.value)) return true;
-    if (Before::of(b.value, a.value)) return false;
-    return a.index <= b.index;
+    if (Before::of(a_value, b_value)) return true;
+    if (Before::of(b_value, a_value)) return false;
+    return a.element.index <= b.element.index;
 }
 
 // Moves whole structs, so that the padding too is the same on every rank.
 template <class Value, class Before>
 void locate(const void* left, const void* right, void* out, std::size_t count) {
-    const auto* l = static_cast<const Pair<Value>*>(left);
-    const auto* r = static_cast<const Pair<Value>*>(right);
-    auto* o = static_cast<Pair<Value>*>(out);
+    const auto* l = static_cast<const Stored<Pair<Value>>*>(left);
+    const auto* r = static_cast<const Stored<Pair<Value>>*>(right);
+    auto* o = static_cast<Stored<Pair<Value>>*>(out);
     for (std::size_t i = 0; i < count; ++i) {
-        const Pair<Value>* winner = wins<Before>(l[i], r[i]) ? l + i : r + i;
+        const Stored<Pair<Value>>* winner = wins<Before>(l[i], r[i]) ? l + i : r + i;
         if (winner != o + i) std::memcpy(o + i, winner, sizeof *winner);
     }
 }

@@ -186,6 +186,36 @@ TEST(Reduce, PairsFindTheLowestPlace) {
     check_pairs<std::int64_t>(WEFT_INT64_INT32);
 }
 
+// Undefined behaviour, were the kernels to rely on alignment: UBSan sees it, and stops the test.
+TEST(Reduce, ElementsLieAtAnyAddress) {
+    constexpr std::size_t count = 21;
+    Prng random(1);
+    for (int t = 0; t < type_count; ++t) {
+        const auto type = static_cast<weft_type>(t);
+        const std::size_t bytes = count * type_bytes(type);
+        for (weft_op op : all_ops) {
+            Result<Reduction> reduction = bind_reduction(op, type);
+            if (!reduction.is_ok()) continue;
+            std::vector<std::byte> from(bytes);
+            std::vector<std::byte> into(bytes);
+            for (std::byte& b : from) b = static_cast<std::byte>(random.next() & 0x3f);
+            for (std::byte& b : into) b = static_cast<std::byte>(random.next() & 0x3f);
+            std::vector<std::byte> from_aside(bytes + 1);
+            std::vector<std::byte> into_aside(bytes + 3);
+            std::memcpy(from_aside.data() + 1, from.data(), bytes);
+            std::memcpy(into_aside.data() + 3, into.data(), bytes);
+            reduction->apply(from.data(), into.data(), bytes);
+            reduction->apply(from_aside.data() + 1, into_aside.data() + 3, bytes);
+            EXPECT_EQ(std::memcmp(into_aside.data() + 3, into.data(), bytes), 0)
+                << op_name(op) << " of " << type_name(type);
+            reduction->apply_right(from.data(), into.data(), bytes);
+            reduction->apply_right(from_aside.data() + 1, into_aside.data() + 3, bytes);
+            EXPECT_EQ(std::memcmp(into_aside.data() + 3, into.data(), bytes), 0)
+                << op_name(op) << " of " << type_name(type) << ", from the right";
+        }
+    }
+}
+
 TEST(Reduce, WhatMpiDoesNotDefineIsRefused) {
     auto is_defined = [](std::size_t op, weft_type type) {
         bool pair = type >= WEFT_FLOAT32_INT32;
