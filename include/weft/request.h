@@ -18,7 +18,7 @@ extern "C" {
  * A nonblocking one is started by the call that makes it, and becomes WEFT_REQUEST_NULL when it is
  * completed. A persistent one (weft_allreduce_init, ...) is made inactive, started by weft_start,
  * inactive again when it is completed, and ended by weft_request_free. Null and inactive requests
- * are complete wherever one tests or waits.
+ * are complete wherever one tests or waits; null ones also before weft_init and after weft_finalize.
  *
  * One thread may complete what another has started. When several wait for the same nonblocking
  * request one of them gets its outcome, and the others WEFT_REFUSED_HANDLE.

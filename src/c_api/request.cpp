@@ -1,6 +1,8 @@
 // The bodies of weft/request.h.
 #include "weft/request.h"
 
+#include <algorithm>
+
 #include "c_api/guard.h"
 #include "communicator/request_list.h"
 
@@ -8,20 +10,40 @@ using namespace weft;
 
 namespace {
 
-template <class Body>
-weft_status on_request(const char* function, weft_request* request, Body body) {
+bool are_null(size_t count, const weft_request* requests) {
+    if (!requests) return count == 0;
+    return std::all_of(requests, requests + count,
+                       [](weft_request request) { return request == WEFT_REQUEST_NULL; });
+}
+
+// Null requests are complete also before weft_init and after weft_finalize.
+template <class MakeList, class Body>
+weft_status on_list(const char* function, size_t count, const weft_request* requests,
+                    MakeList make_list, Body body) {
+    if (!c_api::current_process() && are_null(count, requests)) {
+        return c_api::guarded(function, [&]() -> Status {
+            RequestList list = make_list(nullptr);
+            return body(list);
+        });
+    }
     return c_api::guarded_process(function, [&](Process& process) -> Status {
-        RequestList one(process, request);
-        return body(one);
+        RequestList list = make_list(&process);
+        return body(list);
     });
 }
 
 template <class Body>
+weft_status on_request(const char* function, weft_request* request, Body body) {
+    return on_list(
+        function, 1, request, [&](Process* process) { return RequestList(process, request); },
+        body);
+}
+
+template <class Body>
 weft_status on_requests(const char* function, size_t count, weft_request* requests, Body body) {
-    return c_api::guarded_process(function, [&](Process& process) -> Status {
-        RequestList list(process, count, requests);
-        return body(list);
-    });
+    return on_list(
+        function, count, requests,
+        [&](Process* process) { return RequestList(process, count, requests); }, body);
 }
 
 Status check_place(const char* name, const size_t* place) {

@@ -13,7 +13,8 @@ constexpr int listed_max = 4;  // operations in a sentence
 
 // Null: WEFT_REQUEST_NULL, or not a request (any more).
 Request* RequestList::find(std::size_t i) const {
-    return process_.requests().find(reinterpret_cast<std::uintptr_t>(requests_[i]));
+    if (requests_[i] == WEFT_REQUEST_NULL) return nullptr;
+    return process_->requests().find(reinterpret_cast<std::uintptr_t>(requests_[i]));
 }
 
 RequestList::State RequestList::state(std::size_t i) const {
@@ -94,8 +95,8 @@ Status RequestList::free() {
 
 // Whether one has finished or none is active. Looks at them only when a run has ended meanwhile.
 bool RequestList::any_finished() {
-    if (seen_finished_ == process_.executor().finished()) return false;
-    seen_finished_ = process_.executor().finished();
+    if (seen_finished_ == process_->executor().finished()) return false;
+    seen_finished_ = process_->executor().finished();
     bool none_active = true;
     for (std::size_t i = 0; i < count_; ++i) {
         State now = state(i);
@@ -136,14 +137,15 @@ Status RequestList::timed_out() const {
 
 Status RequestList::test(Enough enough) {
     WEFT_RETURN_IF_NOT_OK(check_handles());
-    if (finished(enough)) return ok;
-    process_.engine().progress();
+    if (!process_ || finished(enough)) return ok;
+    process_->engine().progress();
     return finished(enough) ? ok : Status{WEFT_PENDING};
 }
 
 Status RequestList::wait(Enough enough, Engine::Patience patience) {
     WEFT_RETURN_IF_NOT_OK(check_handles());
-    weft_status waited = process_.engine().wait_until([&] { return finished(enough); }, patience);
+    if (!process_) return ok;
+    weft_status waited = process_->engine().wait_until([&] { return finished(enough); }, patience);
     if (waited == WEFT_INTERRUPTED) return failure(waited, "a wait was interrupted");
     return waited == WEFT_TIMED_OUT ? timed_out() : ok;
 }

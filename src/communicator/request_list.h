@@ -20,10 +20,10 @@ enum class Enough : std::uint8_t { any, all };
 
 class RequestList {
   public:
-    // One request: sentences do not name its index.
-    RequestList(Process& process, weft_request* request)
+    // One request: sentences do not name its index. No process: all requests are null.
+    RequestList(Process* process, weft_request* request)
         : process_(process), requests_(request), count_(1), single_(true) {}
-    RequestList(Process& process, std::size_t count, weft_request* requests)
+    RequestList(Process* process, std::size_t count, weft_request* requests)
         : process_(process), requests_(requests), count_(count), single_(false) {}
 
     // Starts all of them, or refuses one and starts none. They are persistent.
@@ -60,7 +60,7 @@ class RequestList {
     Status timed_out() const;
     Status settle(std::size_t i);
 
-    Process& process_;
+    Process* process_;
     weft_request* requests_;
     std::size_t count_;
     bool single_;

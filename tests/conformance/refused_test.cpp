@@ -15,6 +15,41 @@ void expect_refused(weft_status status, weft_status expected, const std::string&
     EXPECT_EQ(std::string(weft_last_detail()).substr(0, sentence.size()), sentence);
 }
 
+// Where no job is joined: null requests are complete, and others are refused.
+void expect_only_null_requests() {
+    weft_request null = WEFT_REQUEST_NULL;
+    EXPECT_EQ(weft_test(&null), WEFT_OK);
+    EXPECT_EQ(weft_wait(&null), WEFT_OK);
+    EXPECT_EQ(weft_wait_until(&null, 0), WEFT_OK);
+    EXPECT_EQ(weft_request_free(&null), WEFT_OK);
+    weft_request nulls[2] = {WEFT_REQUEST_NULL, WEFT_REQUEST_NULL};
+    weft_status statuses[2] = {WEFT_PENDING, WEFT_PENDING};
+    EXPECT_EQ(weft_testall(2, nulls, nullptr), WEFT_OK);
+    EXPECT_EQ(weft_waitall_until(2, nulls, nullptr, 0), WEFT_OK);
+    EXPECT_EQ(weft_waitall(2, nulls, statuses), WEFT_OK);
+    EXPECT_EQ(statuses[0], WEFT_OK);
+    EXPECT_EQ(statuses[1], WEFT_OK);
+    EXPECT_EQ(weft_waitall(0, nullptr, nullptr), WEFT_OK);
+    size_t number = 7;
+    EXPECT_EQ(weft_testany(2, nulls, &number), WEFT_OK);
+    EXPECT_EQ(number, WEFT_NONE);
+    number = 7;
+    EXPECT_EQ(weft_waitany(2, nulls, &number), WEFT_OK);
+    EXPECT_EQ(number, WEFT_NONE);
+    size_t indices[2];
+    number = 7;
+    EXPECT_EQ(weft_testsome(2, nulls, &number, indices, nullptr), WEFT_OK);
+    EXPECT_EQ(number, WEFT_NONE);
+    number = 7;
+    EXPECT_EQ(weft_waitsome(2, nulls, &number, indices, nullptr), WEFT_OK);
+    EXPECT_EQ(number, WEFT_NONE);
+    expect_refused(weft_waitany(2, nulls, nullptr), WEFT_REFUSED_ARGUMENT, "index = null");
+    expect_refused(weft_start(&null), WEFT_REFUSED_HANDLE, "request = WEFT_REQUEST_NULL; expected");
+    weft_request stale[2] = {WEFT_REQUEST_NULL, reinterpret_cast<weft_request>(std::uintptr_t{1})};
+    expect_refused(weft_waitall(2, stale, nullptr), WEFT_REFUSED_STATE,
+                   "Weft is not initialized; expected weft_init before (weft_waitall)");
+}
+
 void product(const void*, void*, size_t, weft_type, void*) {}
 
 class Refused : public testing::Test {
@@ -28,8 +63,7 @@ class Refused : public testing::Test {
                        "Weft is not initialized (weft_finalize)");
         expect_refused(weft_set_engine(WEFT_ENGINE_THREAD), WEFT_REFUSED_STATE,
                        "Weft is not initialized; expected weft_init before (weft_set_engine)");
-        expect_refused(weft_wait(&request), WEFT_REFUSED_STATE,
-                       "Weft is not initialized; expected weft_init before (weft_wait)");
+        expect_only_null_requests();
         EXPECT_EQ(weft_comm_world(), WEFT_COMM_NULL);
         EXPECT_EQ(weft_is_initialized(), 0);
         ASSERT_EQ(weft_init(), WEFT_OK) << weft_last_detail();
@@ -38,6 +72,7 @@ class Refused : public testing::Test {
         EXPECT_EQ(weft_finalize(), WEFT_OK) << weft_last_detail();
         expect_refused(weft_init(), WEFT_REFUSED_STATE,
                        "Weft was finalized; a process can join its job once");
+        expect_only_null_requests();
         EXPECT_EQ(weft_comm_world(), WEFT_COMM_NULL);
     }
 

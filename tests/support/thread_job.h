@@ -58,7 +58,7 @@ class ThreadRank {
     template <class Body>
     weft_status with(std::span<weft_request> requests, Body body) {
         Engine::Hold hold(process_.engine());
-        RequestList list(process_, requests.size(), requests.data());
+        RequestList list(&process_, requests.size(), requests.data());
         return body(list).code;
     }
 

@@ -21,7 +21,7 @@ weft_status ProcessCalls::call(bool blocks, Body body) {
 template <class Body>
 weft_status ProcessCalls::call_on(size_t count, weft_request* requests, bool blocks, Body body) {
     return call(blocks, [&] {
-        RequestList list(process_, count, requests);
+        RequestList list(&process_, count, requests);
         return body(list).code;
     });
 }
