@@ -54,8 +54,9 @@ typedef struct weft_region {
 /**
  * A function of the program as an operation: may read and write the `bytes` at `data`.
  *
- * It runs in whichever thread advances operations, must call nothing of Weft, and holds up all
- * other operations of the process meanwhile. `context` is what weft_schedule_call was given.
+ * It runs in whichever thread advances operations, and holds up all other operations of the process
+ * meanwhile. It must call nothing of Weft: what it starts, waits for, makes or frees is refused with
+ * WEFT_REFUSED_STATE. `context` is what weft_schedule_call was given.
  */
 typedef void (*weft_schedule_function)(void* data, size_t bytes, void* context);
 

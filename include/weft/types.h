@@ -55,8 +55,8 @@ typedef struct weft_op_handle* weft_op;
  * A user's reduction: inout[i] = in[i] (op) inout[i] for `count` elements of `type`. They are
  * aligned like those of the program's buffers, which is all the function may rely on.
  *
- * It may run in the progress thread, and must call nothing of Weft. `context` is what
- * weft_op_create was given.
+ * It may run in the progress thread, and must call nothing of Weft: what it starts, waits for, makes
+ * or frees is refused with WEFT_REFUSED_STATE. `context` is what weft_op_create was given.
  */
 typedef void (*weft_op_function)(const void* in, void* inout, size_t count, weft_type type,
                                  void* context);

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/status.h"
+#include "base/user_code.h"
 #include "communicator/process.h"
 #include "weft/comm.h"
 
@@ -12,12 +13,16 @@ namespace weft::c_api {
 // The process between weft_init and weft_finalize, else null.
 Process* current_process();
 
-// A body's status with the function's name behind the sentence.
+// A body's status with the function's name behind the sentence. While Weft calls a function of the
+// program, it holds the engine: a body might wait for that forever.
 template <class Body>
 weft_status guarded(const char* function, Body body) {
     Status status;
     try {
-        status = body();
+        status = in_user_code ? failure(WEFT_REFUSED_STATE,
+                                        "called by an operation's or a schedule's function; "
+                                        "expected no calls of Weft there")
+                              : body();
     } catch (const std::bad_alloc&) {
         status = failure(WEFT_REFUSED_MEMORY, "out of memory");
     }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/user_code.h"
 #include "reduce/kernels.h"
 #include "reduce/user_ops.h"
 
@@ -85,6 +86,7 @@ void Reduction::apply(const void* from, void* into, std::size_t bytes) const {
     if (kernel) {
         kernel(from, into, into, bytes / element_bytes);
     } else {
+        UserCode here;
         user(from, into, bytes / element_bytes, type, user_context);
     }
 }
@@ -94,6 +96,7 @@ void Reduction::apply_right(void* from, void* into, std::size_t bytes) const {
     if (kernel) {
         kernel(into, from, into, bytes / element_bytes);
     } else {
+        UserCode here;
         // Also when the function says it commutes: swapped operands might round differently, and
         // the ranks' results must be equal to the last bit.
         user(into, from, bytes / element_bytes, type, user_context);

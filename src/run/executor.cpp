@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/user_code.h"
 #include "run/as_lists.h"
 
 namespace weft {
@@ -372,8 +373,11 @@ bool Executor::execute(Run& run, Instance instance) {
             offload_->enable(*run.whole_->lists_->lists, static_cast<std::uint32_t>(op->peer));
             break;
         case OpKind::call: {
-            const UserCall& call = buffers.calls[op->peer];
-            call.function(writable(op->into_buffer, op->into_offset), bytes, call.context);
+            {
+                const UserCall& call = buffers.calls[op->peer];
+                UserCode here;
+                call.function(writable(op->into_buffer, op->into_offset), bytes, call.context);
+            }
             if (buffers.verdict && buffers.verdict->code != WEFT_OK) [[unlikely]] {
                 refused_ = &run;  // what waits for this operation never starts
                 return true;

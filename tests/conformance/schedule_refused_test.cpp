@@ -229,6 +229,60 @@ TEST_F(ScheduleRefused, Buffers) {
                    WEFT_REFUSED_ARGUMENT, "request = null; expected a place for it");
 }
 
+// They run with the engine held: without the refusal, they would wait for themselves.
+void expect_no_calls_of_weft() {
+    const std::string sentence =
+        "called by an operation's or a schedule's function; expected no calls of Weft there (";
+    weft_request request = WEFT_REQUEST_NULL;
+    weft_comm comm = WEFT_COMM_NULL;
+    int rank = -1;
+    expect_refused(weft_barrier(weft_comm_world()), WEFT_REFUSED_STATE, sentence + "weft_barrier)");
+    expect_refused(weft_ibarrier(weft_comm_world(), &request), WEFT_REFUSED_STATE,
+                   sentence + "weft_ibarrier)");
+    expect_refused(weft_wait(&request), WEFT_REFUSED_STATE, sentence + "weft_wait)");
+    expect_refused(weft_comm_dup(weft_comm_world(), &comm), WEFT_REFUSED_STATE,
+                   sentence + "weft_comm_dup)");
+    expect_refused(weft_comm_rank(weft_comm_world(), &rank), WEFT_REFUSED_STATE,
+                   sentence + "weft_comm_rank)");
+    expect_refused(weft_set_engine(WEFT_ENGINE_MANUAL), WEFT_REFUSED_STATE,
+                   sentence + "weft_set_engine)");
+    expect_refused(weft_finalize(), WEFT_REFUSED_STATE, sentence + "weft_finalize)");
+}
+
+TEST_F(ScheduleRefused, CallsByFunctionsOfTheProgram) {
+    int calls = 0;
+    auto function = [](void*, size_t, void* context) {
+        expect_no_calls_of_weft();
+        ++*static_cast<int*>(context);
+    };
+    auto operation = [](const void*, void*, size_t, weft_type, void* context) {
+        expect_no_calls_of_weft();
+        ++*static_cast<int*>(context);
+    };
+    weft_op op = WEFT_OP_NULL;
+    ASSERT_EQ(weft_op_create(operation, 1, &calls, &op), WEFT_OK);
+    const weft_region from = {WEFT_SEND_BUFFER, 0, 4};
+    weft_node reduced = WEFT_NODE_NONE;
+    weft_node reduced_right = WEFT_NODE_NONE;
+    weft_region scratch;
+    ASSERT_EQ(weft_schedule_scratch(open_, 4, &scratch), WEFT_OK);
+    ASSERT_EQ(weft_schedule_reduce(open_, from, recv(0, 4), &reduced), WEFT_OK);
+    ASSERT_EQ(weft_schedule_reduce_right(open_, scratch, recv(0, 4), &reduced_right), WEFT_OK);
+    ASSERT_EQ(weft_schedule_after(open_, reduced_right, reduced), WEFT_OK);
+    ASSERT_EQ(weft_schedule_call(open_, recv(4, 4), function, &calls, nullptr), WEFT_OK);
+    ASSERT_EQ(weft_schedule_seal(open_), WEFT_OK);
+    weft_request request = WEFT_REQUEST_NULL;
+    ASSERT_EQ(weft_schedule_init(open_, data_, other_, WEFT_INT32, op, &request), WEFT_OK)
+        << weft_last_detail();
+    ASSERT_EQ(weft_start(&request), WEFT_OK);
+    EXPECT_EQ(weft_wait(&request), WEFT_OK);
+    EXPECT_EQ(calls, 3);
+    // And afterwards all is as before.
+    EXPECT_EQ(weft_barrier(weft_comm_world()), WEFT_OK) << weft_last_detail();
+    EXPECT_EQ(weft_request_free(&request), WEFT_OK);
+    EXPECT_EQ(weft_op_free(&op), WEFT_OK);
+}
+
 TEST_F(ScheduleRefused, Reductions) {
     ASSERT_EQ(weft_schedule_join(open_, nullptr), WEFT_OK);
     ASSERT_EQ(weft_schedule_reduce(open_, {WEFT_SEND_BUFFER, 0, 12}, recv(4, 12), nullptr),

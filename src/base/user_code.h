@@ -1,0 +1,17 @@
+// Marks where the library calls a function of the program.
+#pragma once
+
+namespace weft {
+
+// This thread is inside such a function: what that calls of Weft is refused, as the engine is held.
+inline constinit thread_local bool in_user_code = false;
+
+class UserCode {
+  public:
+    UserCode() { in_user_code = true; }
+    ~UserCode() { in_user_code = false; }
+    UserCode(const UserCode&) = delete;
+    UserCode& operator=(const UserCode&) = delete;
+};
+
+}  // namespace weft
