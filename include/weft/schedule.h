@@ -166,8 +166,12 @@ WEFT_API weft_status weft_schedule_seal(weft_schedule schedule);
 /**
  * Prove, from the schedules of all ranks and without moving data, that every send meets a receive
  * of as many bytes, that all operations complete even when no message is buffered, and that
- * operations which nothing orders never touch the same bytes with one of them writing. What the
- * communication is for is not known, and not looked at.
+ * operations which nothing orders never touch the same bytes with one of them writing.
+ *
+ * What the communication is for is not known, and not looked at. Not found are a contribution that
+ * is missing or goes in twice, operands in the wrong order for an operation that does not commute,
+ * a buffer that is not filled, and what the functions of weft_schedule_call touch beyond their
+ * region: compare the results of runs for these.
  *
  * Agree     every rank calls it, with its sealed schedule on the same communicator, in the same
  *           order among the operations of that communicator.
