@@ -11,6 +11,7 @@
 #include "bench/overlap/overlap.h"
 #include "bench/relay/relay.h"
 #include "weft/commands.h"
+#include "weft/seconds.h"
 
 namespace weft {
 namespace {
@@ -84,7 +85,7 @@ void add_overlap_options(CLI::App& command, OverlapOptions& options) {
     command
         .add_option("--budget", options.budget_s,
                     "Seconds; leave out repetitions rather than take longer; 0: no limit")
-        ->check(CLI::NonNegativeNumber)
+        ->check(seconds(Least::zero))
         ->capture_default_str();
     command.add_flag("--attainable", options.attainable,
                      "Also measure what overlap a plain exchange over sockets leaves room for");
@@ -118,7 +119,7 @@ void add_idle(CLI::App& bench) {
         ->delimiter(',')
         ->capture_default_str();
     command->add_option("--late", options->late_s, "Seconds that the last rank is late")
-        ->check(CLI::PositiveNumber)
+        ->check(seconds(Least::above_zero))
         ->capture_default_str();
     command->add_option("--ranks", options->ranks, "How many ranks")
         ->check(CLI::Range(2, ranks_max))

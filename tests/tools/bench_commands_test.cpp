@@ -275,6 +275,12 @@ TEST(BenchOverlap, RefusesWhatItDoesNotKnow) {
     const Finished engine = run(bench + "overlap --engine magic");
     EXPECT_EQ(engine.status, 2);
     EXPECT_TRUE(contains(engine.err, "engine = \"magic\"; expected one of manual, "));
+    for (const char* seconds : {"nan", "inf", "-1"}) {
+        const Finished budget = run(bench + "overlap --budget " + seconds);
+        EXPECT_NE(budget.status, 0) << seconds;
+        EXPECT_TRUE(contains(budget.err, "'; expected seconds, ")) << budget.err;
+        EXPECT_NE(run(bench + "idle --late " + seconds).status, 0) << seconds;
+    }
     for (const char* sizes : {"''", "0", "8:", "4M:8", "8,,9", "1X", "65G", "-8"}) {
         const Finished size = run(bench + "overlap --sizes=" + sizes);
         EXPECT_NE(size.status, 0) << sizes;

@@ -152,6 +152,18 @@ TEST(Run, RefusesWrongOptions) {
     }
 }
 
+TEST(Run, RefusesSecondsThatAreNone) {
+    for (std::string option : {"--timeout", "--grace"}) {
+        for (std::string value : {"nan", "inf", "-1", "1e300", "1e10"}) {
+            Finished job = run(weft_run + option + " " + value + " true");
+            EXPECT_NE(job.status, 0) << option << ' ' << value;
+            EXPECT_TRUE(contains(job.err, "'" + value + "'; expected seconds, ")) << job.err;
+        }
+    }
+    EXPECT_NE(run(weft_run + "--timeout 0 true").status, 0);
+    EXPECT_EQ(run(weft_run + "--timeout 1e9 --grace 0 true").status, 0);
+}
+
 // A job whose two ranks have each made a file, so that they are known to have set their traps.
 class RunSignals : public ::testing::Test {
   protected:

@@ -46,6 +46,30 @@ TEST(ScheduleCommand, RefusesWhatAnAlgorithmCannotDoWithASentence) {
     EXPECT_TRUE(contains(done.err, "ring needs")) << done.err;
 }
 
+TEST(ScheduleCommand, RefusesSizesThatOverflow) {
+    for (std::string option : {"--bytes", "--segment"}) {
+        for (std::string size : {"99999999999999999999", "9223372036854775807", "9999999999999999G",
+                                 "68719476737", "65G", "-1", "1.5", "many"}) {
+            Finished done = schedule("gather " + option + "=" + size);
+            EXPECT_NE(done.status, 0) << option << ' ' << size;
+            EXPECT_TRUE(contains(done.err, "'" + size + "'; expected bytes, as 64, 4K or 1M, at "))
+                << done.err;
+        }
+        EXPECT_EQ(schedule("bcast " + option + " 4kb").status, 0);
+    }
+    EXPECT_EQ(schedule("bcast --bytes 0").status, 0);
+    EXPECT_NE(schedule("bcast --segment 0").status, 0);
+}
+
+// UBSan sees sums that overflow.
+TEST(ScheduleCommand, CountsTheLargestSizes) {
+    for (std::string call : {"alltoall -a bruck", "allgather -a bruck", "gather", "scatter"}) {
+        Finished done = schedule(call + " --bytes 64G --ranks 512 --rank 0");
+        EXPECT_EQ(done.status, 0) << done.err;
+        EXPECT_FALSE(std::regex_search(done.out, std::regex("[ (\\[]-[0-9]"))) << done.out;
+    }
+}
+
 TEST(ScheduleCommand, CountsRoundsWithTheAlgorithmsPorts) {
     const Finished one = schedule("allgather -a standard_exchange -n 16 --rank 0");
     EXPECT_TRUE(contains(one.out, "rounds           4 (claimed 4)"));

@@ -9,6 +9,7 @@
 #include "startup/wire.h"
 #include "weft/commands.h"
 #include "weft/machine.h"
+#include "weft/seconds.h"
 
 namespace weft {
 namespace {
@@ -94,10 +95,10 @@ void add_run(CLI::App& app) {
                   "Put \"[rank] \" before each line of output");
     run->add_option("--grace", options->grace_s,
                     "Seconds that the other ranks get to end by themselves when one has failed")
-        ->check(CLI::NonNegativeNumber)
+        ->check(seconds(Least::zero))
         ->capture_default_str();
     run->add_option("--timeout", options->timeout_s, "End the job after this many seconds")
-        ->check(CLI::PositiveNumber);
+        ->check(seconds(Least::above_zero));
     add_cluster_options(*run, *options);
     run->callback([run, options, bind] {
         options->command = run->remaining();

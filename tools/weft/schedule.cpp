@@ -1,5 +1,6 @@
 // `weft schedule`: prints the schedules of a collective and what they cost, and checks them.
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <set>
@@ -34,6 +35,28 @@ struct Options {
     bool check = false;
     bool list = false;
 };
+
+// With so many, and all ranks, no sum over a collective's messages overflows.
+constexpr std::int64_t bytes_max = std::int64_t{1} << 36;
+
+// Puts a number of bytes in the place of a size, as 4K.
+CLI::Validator bytes(std::int64_t least) {
+    return CLI::Validator(
+        [least](std::string& text) -> std::string {
+            const std::string given = text;
+            std::int64_t bytes = -1;
+            try {
+                if (CLI::AsSizeValue(false)(text).empty())
+                    std::from_chars(text.data(), text.data() + text.size(), bytes);
+            } catch (const CLI::ValidationError&) {
+                // Not a size: -1.
+            }
+            if (bytes >= least && bytes <= bytes_max) return "";
+            return "'" + given + "'; expected bytes, as 64, 4K or 1M, at least " +
+                   std::to_string(least) + " and at most 64G";
+        },
+        "SIZE");
+}
 
 void list(const Family& family) {
     for (const Algorithm* known : family.algorithms) {
@@ -244,11 +267,10 @@ void add_schedule(CLI::App& app) {
         ->check(CLI::NonNegativeNumber);
     command->add_option("--root", problem.root, "The root")->check(CLI::NonNegativeNumber);
     command->add_option("--bytes", problem.bytes, "Of one rank's contribution (64, 4K, 1M)")
-        ->transform(CLI::AsSizeValue(false))
+        ->transform(bytes(0))
         ->capture_default_str();
     command->add_option("--segment", problem.tuning.segment_bytes, "Bytes of a pipeline's segment")
-        ->transform(CLI::AsSizeValue(false))
-        ->check(CLI::PositiveNumber)
+        ->transform(bytes(1))
         ->capture_default_str();
     command->add_option("--window", problem.tuning.window, "A pipeline's segments in flight")
         ->check(CLI::Range(1, 65536))
