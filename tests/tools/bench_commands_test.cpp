@@ -260,6 +260,14 @@ TEST(BenchOverlap, SaysWhenItsRowsCannotBeWritten) {
     EXPECT_TRUE(contains(job.err, "/dev/full: No space left on device"));
 }
 
+TEST(BenchOverlap, SaysThatItsTableIsLost) {
+    const Finished job = run(bench +
+                             "overlap --collective ibarrier --engine manual --repetitions 1 "
+                             "> /dev/full");
+    EXPECT_NE(job.status, 0);
+    EXPECT_TRUE(contains(job.err, "weft: output is lost: No space left on device")) << job.err;
+}
+
 TEST(BenchOverlap, LeavesOutRepetitionsWhenItsBudgetIsSpent) {
     const Finished job = run(bench +
                              "overlap --collective ibarrier --engine manual --sizes 8 "

@@ -56,6 +56,15 @@ TEST(Info, NamesBuildAndMachine) {
     EXPECT_EQ("weft " + lines["version"] + "\n", run(weft + "--version").out);
 }
 
+TEST(Info, SaysThatOutputIsLost) {
+    for (std::string call : {"info", "info --ranks 8", "run -n 2 " WEFT_BUILD_DIR "/weft info"}) {
+        Finished done = run(WEFT_BUILD_DIR "/weft " + call + " > /dev/full");
+        EXPECT_EQ(done.status, 1) << call;
+        EXPECT_TRUE(contains(done.err, "weft: output is lost: No space left on device"))
+            << done.err;
+    }
+}
+
 TEST(Info, ListsTheEnginesThatTheLibraryTakes) {
     const std::map<std::string, std::string> lines = info();
     EXPECT_EQ(words(lines.at("engines")), expected_by_refusal("WEFT_ENGINE"));

@@ -164,6 +164,13 @@ TEST(Run, RefusesSecondsThatAreNone) {
     EXPECT_EQ(run(weft_run + "--timeout 1e9 --grace 0 true").status, 0);
 }
 
+TEST(Run, SaysThatOutputIsLost) {
+    Finished job = run(weft_run + "-n 2 --prefix echo line > /dev/full");
+    EXPECT_EQ(job.status, 1);
+    EXPECT_EQ(job.err, "weft run: output is lost: No space left on device\n");
+    EXPECT_EQ(run(weft_run + "-n 2 --prefix sh -c 'echo line; exit 3' > /dev/full").status, 3);
+}
+
 // A job whose two ranks have each made a file, so that they are known to have set their traps.
 class RunSignals : public ::testing::Test {
   protected:

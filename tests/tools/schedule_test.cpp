@@ -70,6 +70,15 @@ TEST(ScheduleCommand, CountsTheLargestSizes) {
     }
 }
 
+TEST(ScheduleCommand, SaysThatOutputIsLost) {
+    for (std::string call : {"--list", "bcast", "bcast --ranks 64", "bcast --format dot",
+                             "bcast --format tasks", "bcast --check", "--help"}) {
+        Finished done = schedule(call + " > /dev/full");
+        EXPECT_EQ(done.status, 1) << call;
+        EXPECT_TRUE(contains(done.err, "weft: output is lost: ")) << done.err;
+    }
+}
+
 TEST(ScheduleCommand, CountsRoundsWithTheAlgorithmsPorts) {
     const Finished one = schedule("allgather -a standard_exchange -n 16 --rank 0");
     EXPECT_TRUE(contains(one.out, "rounds           4 (claimed 4)"));

@@ -112,6 +112,11 @@ int Job::run() {
         output.finish();
     }
     if (status_ != 0 && cluster_ == nullptr) kill_orphans();
+    for (const LinePrefixer& output : outputs_) {
+        if (output.write_error() == 0) continue;
+        std::fprintf(stderr, "weft run: output is lost: %s\n", std::strerror(output.write_error()));
+        return status_ != 0 ? status_ : 1;
+    }
     return status_;
 }
 

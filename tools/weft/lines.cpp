@@ -20,6 +20,7 @@ LinePrefixer::LinePrefixer(int from, int to, std::string label)
 LinePrefixer::LinePrefixer(LinePrefixer&& other) noexcept
     : from_(std::exchange(other.from_, -1)),
       to_(other.to_),
+      write_error_(other.write_error_),
       label_(std::move(other.label_)),
       partial_(std::move(other.partial_)) {}
 
@@ -67,6 +68,7 @@ void LinePrefixer::write_line(std::string_view line) {
             pollfd entry{to_, POLLOUT, 0};
             ::poll(&entry, 1, -1);
         } else if (errno != EINTR) {
+            write_error_ = errno;
             return;
         }
     }

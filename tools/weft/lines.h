@@ -16,6 +16,9 @@ class LinePrefixer {
 
     int fd() const { return from_; }  // -1 once everything has been read
 
+    // Why lines were lost: errno of the last one; 0: none was.
+    int write_error() const { return write_error_; }
+
     // Passes on whatever is there now; at the end of the output also a last line without newline.
     void pump();
     void finish();
@@ -25,6 +28,7 @@ class LinePrefixer {
 
     int from_;
     int to_;
+    int write_error_ = 0;
     std::string label_;
     std::string partial_;
 };

@@ -1,7 +1,13 @@
 // The program weft: the list of its subcommands.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
 #include "weft/commands.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+int run(int argc, char** argv) {
     CLI::App app{"Weft: collective operations that run in the background"};
     app.set_version_flag("--version", "weft " WEFT_VERSION);
     app.require_subcommand(1);
@@ -12,4 +18,14 @@ int main(int argc, char** argv) {
     weft::add_enter_node(app);
     CLI11_PARSE(app, argc, argv);
     return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int status = run(argc, argv);
+    const int error = std::fflush(stdout) != 0 ? errno : std::ferror(stdout) != 0 ? EIO : 0;
+    if (error == 0) return status;
+    std::fprintf(stderr, "weft: output is lost: %s\n", std::strerror(error));
+    return status != 0 ? status : 1;
 }
