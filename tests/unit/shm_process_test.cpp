@@ -293,5 +293,52 @@ TEST(ShmProcess, a_transport_leaves_no_descriptor_open) {
     EXPECT_EQ(open_descriptors(), before);
 }
 
+// A limit of the size of files, while it lives.
+class FileLimit {
+  public:
+    explicit FileLimit(rlim_t bytes) {
+        EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
+        const rlimit limit{bytes, before_.rlim_max};
+        EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    }
+    ~FileLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+    FileLimit(const FileLimit&) = delete;
+    FileLimit& operator=(const FileLimit&) = delete;
+
+  private:
+    rlimit before_{};
+};
+
+TEST(ShmProcess, a_limit_of_the_size_of_files_is_refused_without_a_signal) {
+    const FileLimit limit(65536);
+    auto segment = shm::Segment::create({.rings = 2, .ring_bytes = 1 << 20});
+    ASSERT_FALSE(segment.is_ok());
+    EXPECT_EQ(segment.status().code, WEFT_REFUSED_MEMORY);
+    EXPECT_NE(std::string(last_detail()).find("larger than 65536 bytes"), std::string::npos)
+        << last_detail();
+    sigset_t blocked, pending;
+    pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    sigpending(&pending);
+    EXPECT_EQ(sigismember(&blocked, SIGXFSZ), 0);
+    EXPECT_EQ(sigismember(&pending, SIGXFSZ), 0);
+}
+
+TEST(ShmProcess, a_signal_that_was_pending_before_stays_so) {
+    sigset_t one, before, pending;
+    sigemptyset(&one);
+    sigaddset(&one, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &one, &before);
+    raise(SIGXFSZ);
+    {
+        const FileLimit limit(65536);
+        EXPECT_FALSE(shm::Segment::create({.rings = 2, .ring_bytes = 1 << 20}).is_ok());
+    }
+    sigpending(&pending);
+    EXPECT_EQ(sigismember(&pending, SIGXFSZ), 1);
+    const timespec at_once{};
+    sigtimedwait(&one, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 }  // namespace
 }  // namespace weft::test

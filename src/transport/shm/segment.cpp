@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <bit>
@@ -39,6 +41,37 @@ Result<std::byte*> map(int fd, std::size_t bytes) {
     return static_cast<std::byte*>(memory);
 }
 
+// Beyond the limit of a file's size (RLIMIT_FSIZE) the kernel also sends the thread SIGXFSZ, which
+// by default ends the process.
+bool resize(int fd, std::size_t bytes) {
+    sigset_t limit_signal, before, pending;
+    sigemptyset(&limit_signal);
+    sigaddset(&limit_signal, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &limit_signal, &before);
+    sigpending(&pending);
+    const bool is_resized = ftruncate(fd, static_cast<off_t>(bytes)) == 0;
+    const int error = errno;
+    // One that was pending before is the program's.
+    const timespec at_once{};
+    if (!is_resized && sigismember(&pending, SIGXFSZ) == 0)
+        sigtimedwait(&limit_signal, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    errno = error;
+    return is_resized;
+}
+
+Status cannot_create(std::size_t bytes) {
+    const int error = errno;
+    rlimit limit{};
+    if (error == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur)
+        return failure(WEFT_REFUSED_MEMORY,
+                       "cannot create %zu bytes of shared memory: no file may be larger than %llu "
+                       "bytes (ulimit -f, RLIMIT_FSIZE)",
+                       bytes, static_cast<unsigned long long>(limit.rlim_cur));
+    return failure(WEFT_REFUSED_MEMORY, "cannot create %zu bytes of shared memory: %s", bytes,
+                   strerror(error));
+}
+
 }  // namespace
 
 Segment::Segment(Fd fd, std::byte* memory, SegmentShape shape)
@@ -49,10 +82,8 @@ Segment::~Segment() { munmap(memory_, segment_bytes(shape_)); }
 Result<std::shared_ptr<Segment>> Segment::create(SegmentShape shape) {
     const std::size_t bytes = segment_bytes(shape);
     Fd fd(memfd_create("weft", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0 ||
-        fcntl(fd.get(), F_ADD_SEALS, size_seals) != 0)
-        return failure(WEFT_REFUSED_MEMORY, "cannot create %zu bytes of shared memory: %s", bytes,
-                       strerror(errno));
+    if (!fd || !resize(fd.get(), bytes) || fcntl(fd.get(), F_ADD_SEALS, size_seals) != 0)
+        return cannot_create(bytes);
     Result<std::byte*> memory = map(fd.get(), bytes);
     if (!memory.is_ok()) return memory.status();
 
