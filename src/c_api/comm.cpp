@@ -58,11 +58,14 @@ weft_status construct_for(const char* function, weft_comm comm, Construction min
         });
 }
 
-// The process has joined its job.
-Status become(Result<std::unique_ptr<Process>> joined) {
-    if (!joined.is_ok()) return joined.status();
+// Joins the process to a job. A setting that this file reads is refused before the others hear of
+// the rank, so that they are told by their own call.
+template <class Join>
+Status become(Join join) {
     Result<bool> tells = switch_setting("WEFT_STATS");
     if (!tells.is_ok()) return tells.status();
+    Result<std::unique_ptr<Process>> joined = join();
+    if (!joined.is_ok()) return joined.status();
     tells_statistics = *tells;
     process_pointer.store(joined->release(), std::memory_order_release);
     // Exit handlers run in the reverse order of their registration: the engine's threads end before
@@ -94,7 +97,7 @@ weft_status weft_init(void) {
             return failure(WEFT_REFUSED_STATE,
                            "Weft was finalized; a process can join its job once");
         }
-        return become(join_job());
+        return become([] { return join_job(); });
     });
 }
 
@@ -111,7 +114,8 @@ weft_status weft_comm_from_carrier(const weft_carrier* carrier, weft_comm* comm)
                                 : c_api::current_process() ? Membership::member
                                                            : Membership::none;
         WEFT_RETURN_IF_NOT_OK(agree_on_membership(*carrier, mine));
-        if (mine == Membership::none) WEFT_RETURN_IF_NOT_OK(become(join_job(*carrier)));
+        if (mine == Membership::none)
+            WEFT_RETURN_IF_NOT_OK(become([&] { return join_job(*carrier); }));
         Process& process = *c_api::current_process();
         Result<Communicator*> made = adopt(process, *carrier);
         if (!made.is_ok()) return made.status();

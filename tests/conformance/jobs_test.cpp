@@ -40,5 +40,23 @@ TEST(JobsThatDiffer, AreRefusedWithTheRankAndTheSetting) {
         << job.err;
 }
 
+// The others learn it from weft_init, too: they do not get as far as a collective.
+TEST(JobsThatDiffer, AreRefusedBeforeTheyJoinForAMalformedSetting) {
+    const std::string build = WEFT_BUILD_DIR;
+    for (const std::string name : {"WEFT_STATS", "WEFT_SHM_RING"}) {
+        SCOPED_TRACE(name);
+        Process job(build +
+                    "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 1 ]; then export " +
+                    name + "=some; fi; exec " + build + "/tests/fault/join_program'");
+        job.finish();
+        EXPECT_EQ(job.status, 1);
+        EXPECT_TRUE(contains(job.err, "rank 1: weft_init: WEFT_REFUSED_SETTING: " + name));
+        for (const std::string other : {"0", "2"})
+            EXPECT_TRUE(contains(job.err, "rank " + other +
+                                              ": weft_init: WEFT_REFUSED_STATE: rank 1 ended "
+                                              "before it joined the job"));
+    }
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -346,6 +346,8 @@ void let_peers_read_memory() {
 }  // namespace
 
 Result<std::unique_ptr<ShmNode>> ShmNode::prepare() {
+    // What is malformed is refused before the others hear of this rank.
+    WEFT_RETURN_IF_NOT_OK(shm::Settings::from_environment(1).status());
     std::unique_ptr<ShmNode> node(new ShmNode);
     const std::optional<Card> card = Card::make();
     if (!card) return failure(WEFT_REFUSED_UNSUPPORTED, "no random numbers: %s", strerror(errno));
