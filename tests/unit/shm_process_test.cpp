@@ -20,21 +20,28 @@
 namespace weft::test {
 namespace {
 
+int say(Rank rank, const char* what) {
+    fprintf(stderr, "rank %d: %s\n", rank, what);
+    return 2;
+}
+
 // Ranks as child processes; the parent passes their cards around, as a launcher would. What it
 // forges goes to the others, not to the card's owner.
 class Job {
   public:
     using Body = std::function<int(Rank, ShmTransport&)>;
     using Forge = std::function<void(std::vector<std::string>&)>;
+    using Failed = std::function<int(Rank, Status)>;
 
     Job(
-        Rank ranks, Body body, Forge forge = [](std::vector<std::string>&) {}) {
+        Rank ranks, Body body, Forge forge = [](std::vector<std::string>&) {},
+        Failed failed = [](Rank rank, Status) { return say(rank, last_detail()); }) {
         std::vector<int> ends;
         for (Rank rank = 0; rank < ranks; ++rank) {
             int pair[2];
             EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
             const pid_t child = fork();
-            if (child == 0) _exit(run(rank, ranks, pair[1], body));
+            if (child == 0) _exit(run(rank, ranks, pair[1], body, failed));
             close(pair[1]);
             children_.push_back(child);
             ends.push_back(pair[0]);
@@ -77,21 +84,16 @@ class Job {
         return send(fd, text.data(), text.size(), MSG_NOSIGNAL) >= 0;
     }
 
-    static int run(Rank rank, Rank ranks, int fd, const Body& body) {
+    static int run(Rank rank, Rank ranks, int fd, const Body& body, const Failed& failed) {
         Result<std::unique_ptr<ShmNode>> node = ShmNode::prepare();
         if (!node.is_ok()) return say(rank, last_detail());
         send_text(fd, (*node)->card());
         std::vector<std::string> cards;
         for (Rank r = 0; r < ranks; ++r) cards.push_back(receive(fd));
         Result<std::unique_ptr<ShmTransport>> transport = (*node)->connect(rank, cards);
-        if (!transport.is_ok()) return say(rank, last_detail());
+        if (!transport.is_ok()) return failed(rank, transport.status());
         const int code = body(rank, **transport);
         return ::testing::Test::HasFailure() ? 1 : code;
-    }
-
-    static int say(Rank rank, const char* what) {
-        fprintf(stderr, "rank %d: %s\n", rank, what);
-        return 2;
     }
 
     std::vector<pid_t> children_;
@@ -196,6 +198,48 @@ TEST(ShmProcess, a_rank_that_ends_before_the_swap_is_not_waited_for) {
         if (!reaped) job.wait(2);
         EXPECT_LT(now_ns() - start_ns, 20'000'000'000) << "they waited until patience ended";
     }
+}
+
+int exit_code(int wait_status) { return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1; }
+
+// Rank 1 is left with fewer descriptors than it needs, from none on, and lives on when it has
+// failed: nobody may wait for it until patience ends.
+TEST(ShmProcess, a_rank_without_descriptors_says_so_and_is_not_waited_for) {
+    constexpr int joined = 0, refused = 8, told = 9;
+    const std::int64_t start_ns = now_ns();
+    int refusals = 0;
+    for (rlim_t few = 4;; few += 2) {
+        SCOPED_TRACE(few);
+        ASSERT_LT(few, 100u);
+        Job job(
+            4, [](Rank, ShmTransport&) { return joined; },
+            [&](std::vector<std::string>& cards) {
+                const rlimit limit{few, few};
+                EXPECT_EQ(prlimit(shm::Card::parse(cards[1])->pid, RLIMIT_NOFILE, &limit, nullptr),
+                          0);
+            },
+            [](Rank rank, Status status) {
+                const std::string detail = last_detail();
+                if (rank != 1)
+                    return status.code == WEFT_BROKEN_RANK ? told : say(rank, detail.c_str());
+                if (status.code != WEFT_REFUSED_MEMORY ||
+                    detail.find("Too many open files") == std::string::npos)
+                    return say(rank, detail.c_str());
+                pause();
+                return refused;
+            });
+        for (Rank rank : {0, 2, 3}) {
+            const int code = exit_code(job.wait(rank));
+            EXPECT_TRUE(code == joined || code == told) << "rank " << rank << ": " << code;
+        }
+        kill(job.pid(1), SIGKILL);
+        const int code = exit_code(job.wait(1));
+        EXPECT_TRUE(code == joined || code == -1) << code;
+        if (code == joined) break;
+        ++refusals;
+    }
+    EXPECT_GT(refusals, 0);
+    EXPECT_LT(now_ns() - start_ns, 20'000'000'000) << "they waited until patience ended";
 }
 
 TEST(ShmProcess, a_killed_rank_is_told_to_sleepers_and_pollers) {

@@ -2,6 +2,9 @@
 //
 // The higher rank of a pair connects and greets first; the lower one answers. No step waits for
 // more than the other side of one pair, whose greeting lies in the socket already or is to come.
+//
+// A rank that gives up says farewell to those that wait for it, in place of a greeting, and names
+// the rank that was the cause: they may hear of that one from nobody else.
 #include "transport/shm/connect.h"
 
 #include <errno.h>
@@ -17,6 +20,7 @@
 #include <algorithm>
 #include <fstream>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -38,6 +42,7 @@ constexpr std::size_t fds_in_greeting = 1 + Doorbells::count;
 struct Greeting {
     Key key{};  // of the addressee's card
     Rank rank = -1;
+    Rank cause = -1;  // not -1: a farewell, without descriptors
 };
 
 // The name, without the terminating zero that would be part of it.
@@ -79,6 +84,7 @@ struct Received {
     Greeting greeting;
     Fd segment;
     Doorbells doorbells;
+    bool is_cut = false;  // this process had no descriptors left for those of the peer
 };
 
 // Nothing when what came is no greeting for the owner of `key`.
@@ -107,9 +113,11 @@ std::optional<Received> receive_greeting(int socket, const Key& key) {
             ++count;
         }
     }
-    if (bytes != static_cast<ssize_t>(sizeof received.greeting) || count != fds.size() ||
-        received.greeting.key != key)
+    if (bytes != static_cast<ssize_t>(sizeof received.greeting) || received.greeting.key != key)
         return std::nullopt;
+    if (received.greeting.cause >= 0) return received;
+    received.is_cut = (message.msg_flags & MSG_CTRUNC) != 0;
+    if (!received.is_cut && count != fds.size()) return std::nullopt;
     received.segment = std::move(fds[0]);
     received.doorbells = Doorbells({std::move(fds[1]), std::move(fds[2])});
     return received;
@@ -123,6 +131,8 @@ std::optional<ucred> owner_of(int socket) {
     return owner;
 }
 
+bool is_out_of_descriptors(int error) { return error == EMFILE || error == ENFILE; }
+
 // Readable when the process at the other end has ended. From the socket where the kernel offers
 // it; by number otherwise, which is safe while the socket shows that the process is there.
 Fd life_of(int socket, pid_t pid) {
@@ -130,6 +140,7 @@ Fd life_of(int socket, pid_t pid) {
     int fd = -1;
     socklen_t size = sizeof fd;
     if (getsockopt(socket, SOL_SOCKET, so_peerpidfd, &fd, &size) == 0) return Fd(fd);
+    if (is_out_of_descriptors(errno)) return Fd();
     return Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
 }
 
@@ -148,21 +159,78 @@ struct Caller {
 class Swap {
   public:
     Swap(Rank rank, const Key& key, std::vector<Rank> local, std::span<const std::string> cards,
-         int listener)
-        : rank_(rank), key_(key), local_(std::move(local)), cards_(cards), listener_(listener) {}
+         Fd listener)
+        : rank_(rank),
+          key_(key),
+          local_(std::move(local)),
+          cards_(cards),
+          listener_(std::move(listener)) {}
 
     Result<ShmTransport::Parts> run() {
-        if (Status status = make_own_parts(); !status.is_ok()) return status;
+        const Status status = swap_all();
+        if (status.is_ok()) return std::move(parts_);
+        const std::string sentence = last_detail();
+        give_up(status.is_broken() && status.rank >= 0 ? status.rank : rank_);
+        return failure_of_rank(status.code, status.rank, "%s", sentence.c_str());
+    }
+
+  private:
+    Status swap_all() {
+        WEFT_RETURN_IF_NOT_OK(make_own_parts());
         for (Rank peer : local_)
             if (peer < rank_) WEFT_RETURN_IF_NOT_OK(call(peer));
         WEFT_RETURN_IF_NOT_OK(watch_callers());
         while (parts_.peers.size() + 1 < local_.size()) WEFT_RETURN_IF_NOT_OK(wait_and_serve());
         std::sort(parts_.peers.begin(), parts_.peers.end(),
                   [](const PeerParts& a, const PeerParts& b) { return a.rank < b.rank; });
-        return std::move(parts_);
+        return ok;
     }
 
-  private:
+    // Tells everybody who waits for this rank, since its process may live on.
+    void give_up(Rank cause) {
+        leave();
+        std::vector<Rank> uncalled;
+        for (Rank peer : local_) {
+            const auto meeting = std::ranges::find(meetings_, peer, &Meeting::rank);
+            if (peer < rank_ && meeting == meetings_.end() && !is_known(peer))
+                uncalled.push_back(peer);
+        }
+        // What follows takes descriptors, and they may be what there was too little of.
+        parts_ = {};
+        callers_.clear();
+        for (const Meeting& meeting : std::exchange(meetings_, {})) say_farewell(meeting, cause);
+        while (Fd caller = accept_caller()) say_farewell({std::move(caller), -1}, cause);
+        listener_ = Fd();
+        for (Rank peer : uncalled) {
+            const Meeting meeting{seqpacket_socket(), peer};
+            if (connect_to(peer, meeting.socket.get())) say_farewell(meeting, cause);
+        }
+    }
+
+    // As the transport does at its end: those that have all of this rank see that it was not the
+    // one that died.
+    void leave() {
+        if (!parts_.segment) return;
+        parts_.segment->header().left.store(1, std::memory_order_seq_cst);
+        for (const PeerParts& peer : parts_.peers) {
+            peer.doorbells.ring(Sleeper::thread);
+            peer.doorbells.ring(Sleeper::waiter);
+        }
+    }
+
+    // Should it not get through, the other side sees the closed socket.
+    void say_farewell(const Meeting& meeting, Rank cause) {
+        const int socket = meeting.socket.get();
+        Rank to = meeting.rank;
+        if (to < 0) {
+            const std::optional<Received> received = receive_greeting(socket, key_);
+            if (!received || !is_awaited(received->greeting.rank)) return;
+            to = received->greeting.rank;
+        }
+        const Greeting farewell{card_of(to).key, rank_, cause};
+        (void)send(socket, &farewell, sizeof farewell, MSG_NOSIGNAL);
+    }
+
     Card card_of(Rank rank) const { return *Card::parse(cards_[static_cast<std::size_t>(rank)]); }
 
     std::size_t index_of(Rank rank) const {
@@ -186,14 +254,17 @@ class Swap {
         return ok;
     }
 
-    Status call(Rank peer) {
+    bool connect_to(Rank peer, int socket) const {
         sockaddr_un address;
-        const Card card = card_of(peer);
-        const socklen_t size = abstract_address(card.socket, address);
+        const socklen_t size = abstract_address(card_of(peer).socket, address);
+        return ::connect(socket, reinterpret_cast<sockaddr*>(&address), size) == 0;
+    }
+
+    Status call(Rank peer) {
         Meeting meeting{seqpacket_socket(), peer};
         if (!meeting.socket)
             return failure(WEFT_REFUSED_MEMORY, "cannot create a socket: %s", strerror(errno));
-        while (::connect(meeting.socket.get(), reinterpret_cast<sockaddr*>(&address), size) != 0) {
+        while (!connect_to(peer, meeting.socket.get())) {
             // EAGAIN: many ranks call at once. The listener comes round to them.
             if (errno != EAGAIN && errno != EINTR)
                 return failure_of_rank(WEFT_BROKEN_RANK, peer, "rank %d cannot be reached: %s",
@@ -201,7 +272,7 @@ class Swap {
             if (now_ns() > deadline_ns_) return too_late();
             ::poll(nullptr, 0, 1);
         }
-        if (!send_greeting(meeting.socket.get(), {card.key, rank_}, *parts_.segment,
+        if (!send_greeting(meeting.socket.get(), {card_of(peer).key, rank_}, *parts_.segment,
                            parts_.doorbells))
             return failure_of_rank(WEFT_BROKEN_RANK, peer, "rank %d is gone: %s", peer,
                                    strerror(errno));
@@ -216,6 +287,9 @@ class Swap {
             if (peer <= rank_) continue;
             Fd life(static_cast<int>(syscall(SYS_pidfd_open, card_of(peer).pid, 0)));
             if (!life && errno == ESRCH) return ended(peer);
+            if (!life && is_out_of_descriptors(errno))
+                return failure(WEFT_REFUSED_MEMORY, "no descriptor to watch rank %d: %s", peer,
+                               strerror(errno));
             if (life) callers_.push_back({std::move(life), peer});
         }
         return ok;
@@ -237,9 +311,8 @@ class Swap {
     }
 
     Status wait_and_serve() {
-        WEFT_RETURN_IF_NOT_OK(check_callers());
         std::vector<pollfd> fds;
-        fds.push_back({listener_, POLLIN, 0});
+        fds.push_back({listener_.get(), POLLIN, 0});
         for (const Meeting& meeting : meetings_) fds.push_back({meeting.socket.get(), POLLIN, 0});
         for (const Caller& caller : callers_)
             if (is_awaited(caller.rank)) fds.push_back({caller.life.get(), POLLIN, 0});
@@ -247,6 +320,11 @@ class Swap {
         if (rest_ms <= 0) return too_late();
         if (::poll(fds.data(), fds.size(), static_cast<int>(rest_ms)) < 0 && errno != EINTR)
             return failure(WEFT_BROKEN_TRANSPORT, "poll: %s", strerror(errno));
+
+        // A rank that has ended may have said more before.
+        const auto has_come = [](const pollfd& fd) { return fd.revents != 0; };
+        if (std::none_of(fds.begin(), fds.begin() + 1 + std::ssize(meetings_), has_come))
+            return check_callers();
 
         std::vector<Meeting> met = std::move(meetings_);
         meetings_.clear();
@@ -256,14 +334,21 @@ class Swap {
             else
                 WEFT_RETURN_IF_NOT_OK(serve(met[i]));
         }
-        if (fds[0].revents != 0) {
-            Fd caller(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-            if (caller) meetings_.push_back({std::move(caller), -1});
-        }
+        if (fds[0].revents == 0) return ok;
+        if (Fd caller = accept_caller())
+            meetings_.push_back({std::move(caller), -1});
+        else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+            return failure(WEFT_REFUSED_MEMORY, "no descriptor for a rank that calls: %s",
+                           strerror(errno));
         return ok;
     }
 
-    // A greeting came, or the other side has hung up. A stranger is dropped without a word.
+    Fd accept_caller() const {
+        return Fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    }
+
+    // A greeting or a farewell came, or the other side has hung up. A stranger is dropped without a
+    // word.
     Status serve(Meeting& meeting) {
         const int socket = meeting.socket.get();
         const std::optional<ucred> owner = owner_of(socket);
@@ -275,20 +360,42 @@ class Swap {
                                        meeting.rank);
         } else {
             if (!owner || !received || !is_awaited(received->greeting.rank)) return ok;
-            if (!send_greeting(socket, {card_of(received->greeting.rank).key, rank_},
-                               *parts_.segment, parts_.doorbells))
-                return failure_of_rank(WEFT_BROKEN_RANK, received->greeting.rank,
+            // It may have given up since.
+            std::optional<Received> newer = receive_greeting(socket, key_);
+            if (newer && newer->greeting.rank == received->greeting.rank)
+                received = std::move(newer);
+        }
+        const Greeting& greeting = received->greeting;
+        if (greeting.cause >= 0) return gave_up(greeting);
+        if (received->is_cut)
+            return failure(WEFT_REFUSED_MEMORY, "no descriptors for those of rank %d: %s",
+                           greeting.rank, strerror(EMFILE));
+        if (meeting.rank < 0) {
+            if (!send_greeting(socket, {card_of(greeting.rank).key, rank_}, *parts_.segment,
+                               parts_.doorbells))
+                return failure_of_rank(WEFT_BROKEN_RANK, greeting.rank,
                                        "rank %d ended when shared memory was set up",
-                                       received->greeting.rank);
+                                       greeting.rank);
         }
         return add_peer(socket, owner->pid, std::move(*received));
     }
 
+    static Status gave_up(const Greeting& farewell) {
+        if (farewell.cause == farewell.rank)
+            return failure_of_rank(WEFT_BROKEN_RANK, farewell.rank,
+                                   "rank %d gave up when shared memory was set up", farewell.rank);
+        return failure_of_rank(WEFT_BROKEN_RANK, farewell.cause,
+                               "shared memory was not set up because of rank %d, says rank %d",
+                               farewell.cause, farewell.rank);
+    }
+
+    bool is_known(Rank peer) const {
+        return std::ranges::find(parts_.peers, peer, &PeerParts::rank) != parts_.peers.end();
+    }
+
     // Does the rank belong to the callers and has it not called yet?
     bool is_awaited(Rank peer) const {
-        return peer > rank_ && std::binary_search(local_.begin(), local_.end(), peer) &&
-               std::none_of(parts_.peers.begin(), parts_.peers.end(),
-                            [&](const PeerParts& known) { return known.rank == peer; });
+        return peer > rank_ && std::ranges::binary_search(local_, peer) && !is_known(peer);
     }
 
     Status add_peer(int socket, pid_t pid, Received received) {
@@ -302,6 +409,10 @@ class Swap {
         peer.doorbells = std::move(received.doorbells);
         peer.life = life_of(socket, pid);
         peer.pid = pid;
+        if (!peer.life && is_out_of_descriptors(errno))
+            return failure(WEFT_REFUSED_MEMORY, "no descriptor to watch rank %d: %s", peer.rank,
+                           strerror(errno));
+        if (!peer.life && errno == ESRCH) return ended(peer.rank);
         if (!peer.life)
             return failure_of_rank(WEFT_REFUSED_UNSUPPORTED, peer.rank,
                                    "cannot watch the process of rank %d (pidfd): %s", peer.rank,
@@ -312,11 +423,7 @@ class Swap {
 
     Status too_late() const {
         for (Rank peer : local_) {
-            const bool known =
-                peer == rank_ ||
-                std::any_of(parts_.peers.begin(), parts_.peers.end(),
-                            [&](const PeerParts& other) { return other.rank == peer; });
-            if (!known)
+            if (peer != rank_ && !is_known(peer))
                 return failure_of_rank(WEFT_BROKEN_RANK, peer,
                                        "rank %d did not come within %d s to set up shared memory",
                                        peer, static_cast<int>(patience_ns / 1'000'000'000));
@@ -328,7 +435,7 @@ class Swap {
     const Key key_;                  // of this rank's card
     const std::vector<Rank> local_;  // the ranks of the node, this one included; ascending
     const std::span<const std::string> cards_;
-    const int listener_;
+    Fd listener_;
     const std::int64_t deadline_ns_ = now_ns() + patience_ns;
     ShmTransport::Parts parts_;
     std::vector<Meeting> meetings_;
@@ -357,8 +464,9 @@ Result<std::unique_ptr<ShmNode>> ShmNode::prepare() {
     if (!node->listener_ ||
         bind(node->listener_.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
         listen(node->listener_.get(), SOMAXCONN) != 0)
-        return failure(WEFT_REFUSED_UNSUPPORTED, "cannot listen on a Unix socket: %s",
-                       strerror(errno));
+        return failure(
+            is_out_of_descriptors(errno) ? WEFT_REFUSED_MEMORY : WEFT_REFUSED_UNSUPPORTED,
+            "cannot listen on a Unix socket: %s", strerror(errno));
     node->card_ = card->text();
     let_peers_read_memory();
     return node;
@@ -373,9 +481,8 @@ Result<std::unique_ptr<ShmTransport>> ShmNode::connect(Rank rank,
         if (card && card->node == own->node) local.push_back(static_cast<Rank>(r));
     }
     WEFT_ASSERT(cards[static_cast<std::size_t>(rank)] == card_);
-    Swap swap(rank, own->key, std::move(local), cards, listener_.get());
+    Swap swap(rank, own->key, std::move(local), cards, std::move(listener_));
     Result<ShmTransport::Parts> parts = swap.run();
-    listener_ = Fd();
     if (!parts.is_ok()) return parts.status();
     return ShmTransport::create(std::move(*parts));
 }

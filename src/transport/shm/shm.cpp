@@ -77,6 +77,8 @@ std::size_t ShmTransport::eager_below(const Peer& peer) const {
 Status ShmTransport::open_wait_fds() {
     lives_ = Fd(epoll_create1(EPOLL_CLOEXEC));
     for (Fd& sleeper : sleepers_) sleeper = Fd(epoll_create1(EPOLL_CLOEXEC));
+    if (!lives_ || !sleepers_[0] || !sleepers_[1])
+        return failure(WEFT_REFUSED_MEMORY, "no descriptor for an epoll: %s", strerror(errno));
     for (std::size_t i = 0; i < peers_.size(); ++i)
         if (peers_[i].parts.life)
             WEFT_RETURN_IF_NOT_OK(watch(lives_.get(), peers_[i].parts.life.get(), i));
