@@ -126,7 +126,8 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_carri
     for (const std::string& text : *texts) cards.push_back(Card::parse(text));
     WEFT_RETURN_IF_NOT_OK(check_agreement(cards));
     parts.job = cards.front().job;
-    WEFT_RETURN_IF_NOT_OK(transports->connect(cards, (*startup)->key(), parts));
+    const Status connected = transports->connect(cards, (*startup)->key(), parts);
+    if (!connected.is_ok()) return (*startup)->cause_of(connected);
     if (any_strands(parts.transports)) parts.offload = make_offload(parts.routes, *queue_depth);
     std::vector<Lending> lending;
     for (const Card& card : cards) lending.push_back(card.lending);

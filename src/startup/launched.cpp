@@ -11,6 +11,9 @@
 namespace weft {
 namespace {
 
+// From a rank's end to the launcher's news of it.
+constexpr std::int64_t news_patience_ns = 1'000'000'000;
+
 Status launcher_gone() {
     return failure(WEFT_REFUSED_STATE,
                    "the launcher (weft run) ended before all ranks had started");
@@ -92,6 +95,21 @@ Result<std::vector<std::string>> Launched::exchange(const std::string& card) {
     WEFT_RETURN_IF_NOT_OK(send_all(card.data(), card.size()));
     WEFT_RETURN_IF_NOT_OK(recv_answer(cards));
     return cards;
+}
+
+// One more exchange, which the end of a rank makes fail.
+Status Launched::cause_of(const Status& seen) {
+    if (seen.code != WEFT_BROKEN_RANK) return seen;
+    const std::string sentence = last_detail();
+    deadline_ = {now_ns() + news_patience_ns, news_patience_ns};
+    const WireSize bytes = 0;
+    std::vector<std::string> cards(static_cast<std::size_t>(ranks_));
+    Status told = send_all(&bytes, sizeof bytes);
+    if (told.is_ok()) told = recv_answer(cards);
+    if (!told.is_ok() && told.rank >= 0 && told.rank != seen.rank)
+        return failure_of_rank(seen.code, told.rank,
+                               "rank %d ended before all ranks had joined the job", told.rank);
+    return failure_of_rank(seen.code, seen.rank, "%s", sentence.c_str());
 }
 
 }  // namespace weft

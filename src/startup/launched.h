@@ -15,6 +15,7 @@ class Launched final : public Startup {
     Rank rank() const override { return rank_; }
     Rank ranks() const override { return ranks_; }
     Result<std::vector<std::string>> exchange(const std::string& card) override;
+    Status cause_of(const Status& seen) override;
 
   private:
     // All bytes or a failure, within the deadline of the exchange. The descriptor stays blocking:

@@ -26,6 +26,10 @@ class Startup {
     // as a barrier. Fails when a rank ends before it gave its card, or does not give it in time.
     virtual Result<std::vector<std::string>> exchange(const std::string& card) = 0;
 
+    // After an exchange: what to report of `seen`, a failure to reach a rank. That one may have ended
+    // because of another, which is named instead where the launcher knows.
+    virtual Status cause_of(const Status& seen) { return seen; }
+
     // Random, the same on every rank of the job and on no other; valid after an exchange.
     const JobKey& key() const { return key_; }
 

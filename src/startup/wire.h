@@ -4,7 +4,7 @@
 //   rank to launcher    WireSize n, then the n bytes of its card
 //   launcher to rank    once all have asked: WireAnswer::cards, the JobKey, then by rank WireSize n
 //                       and n bytes
-//                    or WireAnswer::rank_ended, then WireSize: the rank that ended before it asked
+//                    or WireAnswer::rank_ended, then WireSize: the first rank that ended
 // A rank may do several exchanges; its k-th belongs to the k-th of every other rank. The
 // key is the same in all of them.
 #pragma once

@@ -45,12 +45,22 @@ inline bool is_visible(const JobKey& key) {
     return false;
 }
 
+// Of "after:FILE": rank 2 dies, rank 0 is told of that and ends, and only then does rank 1 ask.
+inline void die_or_wait_for_rank_0(Rank rank, const std::string& file) {
+    if (rank == 2) raise(SIGKILL);
+    if (rank == 0) std::ofstream(file) << getpid() << std::flush;
+    if (rank == 1) {
+        EXPECT_TRUE(becomes_true([&] { return pid_in(file) > 0 && !is_alive(pid_in(file)); }));
+    }
+}
+
 inline int rank_program(const std::string& behaviour) {
     if (behaviour == "never" && std::strcmp(getenv("WEFT_RANK"), "1") == 0) return 0;
     auto startup = startup_from_environment();
     if (!startup.is_ok()) return say_and_fail(last_detail());
     Rank rank = (*startup)->rank();
     if (behaviour == "die" && rank == 1) raise(SIGKILL);
+    if (behaviour.starts_with("after:")) die_or_wait_for_rank_0(rank, behaviour.substr(6));
     JobKey key{};
     for (int round = 0; round < 3; ++round) {
         auto cards = (*startup)->exchange(card_of(rank, round));

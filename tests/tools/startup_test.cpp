@@ -67,6 +67,14 @@ TEST(StartupJob, ARankThatDiesWhileJoiningIsNamed) {
     EXPECT_TRUE(contains(done.err, "rank 1 ended before it joined the job"));
 }
 
+TEST(StartupJob, OfSeveralThatEndedTheFirstIsNamed) {
+    const Folder folder;
+    const Finished done = job(3, "after:" + (folder / "pid"), "--grace 30");
+    EXPECT_TRUE(contains(done.err, "rank 2 killed by signal 9"));
+    EXPECT_TRUE(contains(done.err, "rank 2 ended before it joined the job"));
+    EXPECT_EQ(done.err.find("rank 0 ended"), std::string::npos) << done.err;
+}
+
 // --- One process, with the test as its launcher
 // ---------------------------------------------------
 
@@ -211,6 +219,34 @@ TEST_F(StartupEnvironment, SaysThatTheLauncherIsGone) {
     auto cards = (*startup)->exchange("mine");
     EXPECT_EQ(cards.status().code, WEFT_REFUSED_STATE);
     EXPECT_TRUE(contains(last_detail(), "the launcher (weft run) ended"));
+}
+
+TEST_F(StartupEnvironment, AsksTheLauncherWhoEndedFirst) {
+    int launcher = join_as("0", "3");
+    auto startup = startup_from_environment();
+    ASSERT_TRUE(startup.is_ok());
+    const WireAnswer answer = WireAnswer::rank_ended;
+    const WireSize first = 2;
+    ASSERT_EQ(write(launcher, &answer, sizeof answer), 4);
+    ASSERT_EQ(write(launcher, &first, sizeof first), 4);
+    const Status cause =
+        (*startup)->cause_of(failure_of_rank(WEFT_BROKEN_RANK, 1, "rank 1 cannot be reached"));
+    EXPECT_EQ(cause.code, WEFT_BROKEN_RANK);
+    EXPECT_EQ(cause.rank, 2);
+    EXPECT_TRUE(contains(last_detail(), "rank 2 ended before all ranks had joined"));
+    close(launcher);
+}
+
+TEST_F(StartupEnvironment, ReportsWhatItSawWhenTheLauncherKnowsOfNoEnd) {
+    int launcher = join_as("0", "3");
+    auto startup = startup_from_environment();
+    ASSERT_TRUE(startup.is_ok());
+    const Status cause =
+        (*startup)->cause_of(failure_of_rank(WEFT_BROKEN_RANK, 1, "rank 1 cannot be reached"));
+    EXPECT_EQ(cause.code, WEFT_BROKEN_RANK);
+    EXPECT_EQ(cause.rank, 1);
+    EXPECT_STREQ(last_detail(), "rank 1 cannot be reached");
+    close(launcher);
 }
 
 TEST_F(StartupEnvironment, DoesNotWaitForEver) {

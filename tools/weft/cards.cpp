@@ -57,7 +57,7 @@ void CardServer::rank_ended(std::size_t rank) {
 void CardServer::leave(Peer& peer) {
     if (peer.fd >= 0) ::close(peer.fd);
     peer.fd = -1;
-    peer.ended = true;
+    if (!first_ended_) first_ended_ = static_cast<std::size_t>(&peer - peers_.data());
 }
 
 void CardServer::receive(Peer& peer) {
@@ -93,12 +93,11 @@ void CardServer::send(Peer& peer) {
 }
 
 void CardServer::answer() {
-    auto has_ended = [](const Peer& peer) { return peer.ended; };
     auto has_asked = [](const Peer& peer) { return peer.asked; };
     std::string reply;
-    if (auto ended = std::find_if(peers_.begin(), peers_.end(), has_ended); ended != peers_.end()) {
+    if (first_ended_) {
         append(reply, WireAnswer::rank_ended);
-        append(reply, static_cast<WireSize>(ended - peers_.begin()));
+        append(reply, static_cast<WireSize>(*first_ended_));
     } else if (std::all_of(peers_.begin(), peers_.end(), has_asked)) {
         append(reply, WireAnswer::cards);
         append(reply, key_);

@@ -1,11 +1,13 @@
 // The launcher's side of the card exchange: collects one card per rank, then answers everybody with
 // all cards and the job's key.
-// Not thread safe. A rank that ends makes every unfinished and later exchange fail.
+// Not thread safe. A rank that ends makes every unfinished and later exchange fail. All of them
+// name the first that ended: the others may have ended because they were told of that one.
 #pragma once
 
 #include <poll.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +33,6 @@ class CardServer {
   private:
     struct Peer {
         int fd;
-        bool ended = false;
         bool asked = false;
         std::string in;   // received and not yet answered: size and card
         std::string out;  // to be sent
@@ -44,6 +45,7 @@ class CardServer {
 
     JobKey key_;
     std::vector<Peer> peers_;
+    std::optional<std::size_t> first_ended_;
 };
 
 }  // namespace weft

@@ -64,7 +64,7 @@ class Job {
     bool start();
     void step();
     void on_signal();
-    void reap();
+    void reap(pid_t which);
     void on_exit(std::size_t rank, int wait_status);
     void on_deadline();
     void signal_all(int signal);
@@ -164,12 +164,14 @@ void Job::step() {
         for (std::size_t i = 0; i < outputs_.size(); ++i) {
             if (entries[1 + ranks + i].revents != 0) outputs_[i].pump();
         }
+        // Before the sockets, whose order does not tell which rank ended first. A signal may have come
+        // since poll() looked.
+        on_signal();
         for (std::size_t rank = 0; rank < ranks; ++rank) {
             if (short events = entries[1 + rank].revents; events != 0) {
                 cards_.on_ready(rank, events);
             }
         }
-        if (entries[0].revents != 0) on_signal();
     }
     if (deadline_ns_ >= 0 && now_ns() >= deadline_ns_) on_deadline();
 }
@@ -178,17 +180,21 @@ void Job::on_signal() {
     signalfd_siginfo info;
     while (::read(signal_fd_, &info, sizeof info) == sizeof info) {
         int signal = static_cast<int>(info.ssi_signo);
-        if (signal == SIGCHLD) continue;
+        // Of several that have ended the signal tells of the first.
+        if (signal == SIGCHLD) {
+            reap(static_cast<pid_t>(info.ssi_pid));
+            continue;
+        }
         // A signal from the terminal has reached the ranks already: they are in its foreground too.
         if (info.ssi_code != SI_KERNEL) signal_all(signal);
         if (signal == SIGTSTP) ::kill(::getpid(), SIGSTOP);
     }
-    reap();
+    reap(-1);
 }
 
-void Job::reap() {
+void Job::reap(pid_t which) {
     int wait_status = 0;
-    for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
+    for (pid_t pid; (pid = ::waitpid(which, &wait_status, WNOHANG)) > 0;) {
         auto entry = std::find(pids_.begin(), pids_.end(), pid);
         if (entry == pids_.end()) continue;  // left behind by a rank
         *entry = 0;
