@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "startup/startup.h"
 #include "tests/tools/process.h"
@@ -54,12 +56,29 @@ inline void die_or_wait_for_rank_0(Rank rank, const std::string& file) {
     }
 }
 
+// Of "joined:FILE": rank 0 has joined and lives on, then rank 2 dies. What is rank 1 told?
+inline int live_die_or_ask(std::unique_ptr<Startup> startup, const std::string& file) {
+    const Rank rank = startup->rank();
+    if (!startup->exchange("a card").is_ok()) return say_and_fail(last_detail());
+    if (rank == 0) {
+        startup.reset();
+        std::ofstream(file) << getpid() << std::flush;
+        pause();
+    }
+    EXPECT_TRUE(becomes_true([&] { return pid_in(file) > 0; }));
+    if (rank == 2) raise(SIGKILL);
+    (void)startup->cause_of(failure_of_rank(WEFT_BROKEN_RANK, 0, "rank 0 cannot be reached"));
+    return say_and_fail(last_detail());
+}
+
 inline int rank_program(const std::string& behaviour) {
     if (behaviour == "never" && std::strcmp(getenv("WEFT_RANK"), "1") == 0) return 0;
     auto startup = startup_from_environment();
     if (!startup.is_ok()) return say_and_fail(last_detail());
     Rank rank = (*startup)->rank();
     if (behaviour == "die" && rank == 1) raise(SIGKILL);
+    if (behaviour.starts_with("joined:"))
+        return live_die_or_ask(std::move(*startup), behaviour.substr(7));
     if (behaviour.starts_with("after:")) die_or_wait_for_rank_0(rank, behaviour.substr(6));
     JobKey key{};
     for (int round = 0; round < 3; ++round) {

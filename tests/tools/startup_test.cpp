@@ -75,6 +75,12 @@ TEST(StartupJob, OfSeveralThatEndedTheFirstIsNamed) {
     EXPECT_EQ(done.err.find("rank 0 ended"), std::string::npos) << done.err;
 }
 
+TEST(StartupJob, ARankThatHasJoinedHasNotEnded) {
+    const Folder folder;
+    const Finished done = job(3, "joined:" + (folder / "pid"), "--grace 2");
+    EXPECT_TRUE(contains(done.err, "rank 2 ended before all ranks had joined the job"));
+}
+
 // --- One process, with the test as its launcher
 // ---------------------------------------------------
 

@@ -50,6 +50,7 @@ void CardServer::on_ready(std::size_t rank, short events) {
 }
 
 void CardServer::rank_ended(std::size_t rank) {
+    peers_[rank].was_answered = false;
     leave(peers_[rank]);
     answer();
 }
@@ -57,7 +58,8 @@ void CardServer::rank_ended(std::size_t rank) {
 void CardServer::leave(Peer& peer) {
     if (peer.fd >= 0) ::close(peer.fd);
     peer.fd = -1;
-    if (!first_ended_) first_ended_ = static_cast<std::size_t>(&peer - peers_.data());
+    if (!peer.was_answered && !first_ended_)
+        first_ended_ = static_cast<std::size_t>(&peer - peers_.data());
 }
 
 void CardServer::receive(Peer& peer) {
@@ -108,6 +110,7 @@ void CardServer::answer() {
     for (Peer& peer : peers_) {
         if (!peer.asked) continue;
         peer.asked = false;
+        peer.was_answered = !first_ended_;
         peer.in.clear();
         peer.out += reply;
         send(peer);

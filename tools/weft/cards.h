@@ -34,8 +34,9 @@ class CardServer {
     struct Peer {
         int fd;
         bool asked = false;
-        std::string in;   // received and not yet answered: size and card
-        std::string out;  // to be sent
+        bool was_answered = false;  // with the cards: it may hang up and live on
+        std::string in;             // received and not yet answered: size and card
+        std::string out;            // to be sent
     };
 
     void receive(Peer& peer);
