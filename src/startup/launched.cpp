@@ -99,7 +99,8 @@ Result<std::vector<std::string>> Launched::exchange(const std::string& card) {
 
 // One more exchange, which the end of a rank makes fail.
 Status Launched::cause_of(const Status& seen) {
-    if (seen.code != WEFT_BROKEN_RANK) return seen;
+    const bool is_about_an_end = seen.code == WEFT_BROKEN_RANK || seen.code == WEFT_REFUSED_STATE;
+    if (seen.rank < 0 || !is_about_an_end) return seen;
     const std::string sentence = last_detail();
     deadline_ = {now_ns() + news_patience_ns, news_patience_ns};
     const WireSize bytes = 0;

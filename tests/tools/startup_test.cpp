@@ -233,13 +233,15 @@ TEST_F(StartupEnvironment, AsksTheLauncherWhoEndedFirst) {
     ASSERT_TRUE(startup.is_ok());
     const WireAnswer answer = WireAnswer::rank_ended;
     const WireSize first = 2;
-    ASSERT_EQ(write(launcher, &answer, sizeof answer), 4);
-    ASSERT_EQ(write(launcher, &first, sizeof first), 4);
-    const Status cause =
-        (*startup)->cause_of(failure_of_rank(WEFT_BROKEN_RANK, 1, "rank 1 cannot be reached"));
-    EXPECT_EQ(cause.code, WEFT_BROKEN_RANK);
-    EXPECT_EQ(cause.rank, 2);
-    EXPECT_TRUE(contains(last_detail(), "rank 2 ended before all ranks had joined"));
+    for (weft_status code : {WEFT_BROKEN_RANK, WEFT_REFUSED_STATE}) {
+        ASSERT_EQ(write(launcher, &answer, sizeof answer), 4);
+        ASSERT_EQ(write(launcher, &first, sizeof first), 4);
+        const Status cause =
+            (*startup)->cause_of(failure_of_rank(code, 1, "rank 1 cannot be reached"));
+        EXPECT_EQ(cause.code, code);
+        EXPECT_EQ(cause.rank, 2);
+        EXPECT_TRUE(contains(last_detail(), "rank 2 ended before all ranks had joined"));
+    }
     close(launcher);
 }
 
