@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -59,8 +58,9 @@ bool any_strands(const std::vector<std::unique_ptr<Transport>>& transports) {
 
 Result<std::unique_ptr<Process>> make_process(Process::Parts parts) {
     auto process = std::make_unique<Process>(std::move(parts));
-    if (process->engine().is_ok()) return process;
-    return failure(WEFT_REFUSED_MEMORY, "no descriptor for an eventfd: %s", std::strerror(EMFILE));
+    const int error = process->engine().error();
+    if (error == 0) return process;
+    return failure(WEFT_REFUSED_MEMORY, "no descriptor for an eventfd: %s", std::strerror(error));
 }
 
 // A name that no other job has.

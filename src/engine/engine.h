@@ -70,8 +70,10 @@ class Engine {
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    // False: the process had no descriptors left. The engine must not be used.
-    bool is_ok() const { return waiter_wake_.is_ok() && thread_wake_.is_ok(); }
+    // Not 0: the errno with which an eventfd was refused. The engine must not be used.
+    int error() const {
+        return waiter_wake_.error() != 0 ? waiter_wake_.error() : thread_wake_.error();
+    }
 
     bool offers_all() const { return offers_all_; }
     EngineKind kind() const { return kind_.load(std::memory_order_relaxed); }

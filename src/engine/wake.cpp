@@ -8,10 +8,10 @@
 
 namespace weft {
 
-Wake::Wake() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+Wake::Wake() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), error_(fd_ < 0 ? errno : 0) {}
 
 Wake::~Wake() {
-    if (is_ok()) close(fd_);
+    if (fd_ >= 0) close(fd_);
 }
 
 void Wake::signal() const {

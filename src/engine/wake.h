@@ -10,8 +10,8 @@ class Wake {
   public:
     Wake();
     ~Wake();
-    // False: the process had no descriptor left; nothing may be asked of it.
-    bool is_ok() const { return fd_ >= 0; }
+    // Not 0: the errno with which the eventfd was refused; nothing may be asked of it.
+    int error() const { return error_; }
     Wake(const Wake&) = delete;
     Wake& operator=(const Wake&) = delete;
 
@@ -21,6 +21,7 @@ class Wake {
 
   private:
     int fd_;
+    int error_;
 };
 
 }  // namespace weft

@@ -1,13 +1,52 @@
-// A process without descriptors left cannot join a job, is told so, and can try again.
+// A process that is refused a descriptor cannot join a job, is told why, and can try again.
+#include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <weft/weft.h>
 
+#include <cstdio>
+#include <iterator>
 #include <string>
 
 namespace {
+
+// From now on eventfd() fails with EPERM in this process.
+bool refuse_eventfds() {
+    sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_eventfd2, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog program{static_cast<unsigned short>(std::size(filter)), filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// In a child, and first: a process joins a job once.
+TEST(Descriptors, ARefusalIsToldInTheSystemsWords) {
+    const pid_t child = fork();
+    if (child == 0) {
+        if (!refuse_eventfds()) _exit(2);
+        const weft_status status = weft_init();
+        const std::string detail = weft_last_detail();
+        std::fprintf(stderr, "%s\n", detail.c_str());
+        const std::string expected = "no descriptor for an eventfd: Operation not permitted";
+        _exit(status == WEFT_REFUSED_MEMORY && detail.starts_with(expected) ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 2) GTEST_SKIP() << "no seccomp here";
+    EXPECT_EQ(status, 0);
+}
 
 TEST(Descriptors, TooFewAreRefused) {
 #ifdef __SANITIZE_ADDRESS__
