@@ -37,6 +37,7 @@ using shm::Segment;
 namespace {
 
 constexpr std::int64_t patience_ns = 30'000'000'000;
+constexpr int end_patience_ms = 200;
 constexpr std::size_t fds_in_greeting = 1 + Doorbells::count;
 
 struct Greeting {
@@ -188,6 +189,7 @@ class Swap {
 
     // Tells everybody who waits for this rank, since its process may live on.
     void give_up(Rank cause) {
+        if (cause != rank_) await_end(cause);
         leave();
         std::vector<Rank> uncalled;
         for (Rank peer : local_) {
@@ -205,6 +207,15 @@ class Swap {
             const Meeting meeting{seqpacket_socket(), peer};
             if (connect_to(peer, meeting.socket.get())) say_farewell(meeting, cause);
         }
+    }
+
+    // A process that ends closes its sockets some time before it is seen to have ended. Whoever sees
+    // that this rank has left shall see the end that was the cause, too. The other may also live on.
+    void await_end(Rank peer) const {
+        if (!std::ranges::binary_search(local_, peer)) return;
+        const Fd life(static_cast<int>(syscall(SYS_pidfd_open, card_of(peer).pid, 0)));
+        pollfd entry{life.get(), POLLIN, 0};
+        if (life) ::poll(&entry, 1, end_patience_ms);
     }
 
     // As the transport does at its end: those that have all of this rank see that it was not the
