@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -202,21 +203,29 @@ TEST(ShmProcess, a_rank_that_ends_before_the_swap_is_not_waited_for) {
 
 int exit_code(int wait_status) { return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1; }
 
-// Rank 1 is left with fewer descriptors than it needs, from none on, and lives on when it has
+rlim_t first_free_descriptor(pid_t pid) {
+    rlim_t fd = 0;
+    const std::string folder = "/proc/" + std::to_string(pid) + "/fd/";
+    while (std::filesystem::is_symlink(folder + std::to_string(fd))) ++fd;
+    return fd;
+}
+
+// Rank 1 is left with fewer descriptors than it needs, from none more on, and lives on when it has
 // failed: nobody may wait for it until patience ends.
 TEST(ShmProcess, a_rank_without_descriptors_says_so_and_is_not_waited_for) {
     constexpr int joined = 0, refused = 8, told = 9;
     const std::int64_t start_ns = now_ns();
     int refusals = 0;
-    for (rlim_t few = 4;; few += 2) {
-        SCOPED_TRACE(few);
-        ASSERT_LT(few, 100u);
+    for (rlim_t more = 0;; more += 2) {
+        SCOPED_TRACE(more);
+        ASSERT_LT(more, 100u);
         Job job(
             4, [](Rank, ShmTransport&) { return joined; },
             [&](std::vector<std::string>& cards) {
-                const rlimit limit{few, few};
-                EXPECT_EQ(prlimit(shm::Card::parse(cards[1])->pid, RLIMIT_NOFILE, &limit, nullptr),
-                          0);
+                const pid_t pid = shm::Card::parse(cards[1])->pid;
+                const rlim_t most = first_free_descriptor(pid) + more;
+                const rlimit limit{most, most};
+                EXPECT_EQ(prlimit(pid, RLIMIT_NOFILE, &limit, nullptr), 0);
             },
             [](Rank rank, Status status) {
                 const std::string detail = last_detail();

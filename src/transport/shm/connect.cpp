@@ -189,7 +189,7 @@ class Swap {
 
     // Tells everybody who waits for this rank, since its process may live on.
     void give_up(Rank cause) {
-        if (cause != rank_) await_end(cause);
+        if (cause != rank_ && !is_told_) await_end(cause);
         leave();
         std::vector<Rank> uncalled;
         for (Rank peer : local_) {
@@ -391,7 +391,8 @@ class Swap {
         return add_peer(socket, owner->pid, std::move(*received));
     }
 
-    static Status gave_up(const Greeting& farewell) {
+    Status gave_up(const Greeting& farewell) {
+        is_told_ = true;
         if (farewell.cause == farewell.rank)
             return failure_of_rank(WEFT_BROKEN_RANK, farewell.rank,
                                    "rank %d gave up when shared memory was set up", farewell.rank);
@@ -447,6 +448,7 @@ class Swap {
     const std::vector<Rank> local_;  // the ranks of the node, this one included; ascending
     const std::span<const std::string> cards_;
     Fd listener_;
+    bool is_told_ = false;  // by a farewell, whose sender has waited for the end already
     const std::int64_t deadline_ns_ = now_ns() + patience_ns;
     ShmTransport::Parts parts_;
     std::vector<Meeting> meetings_;
