@@ -11,19 +11,18 @@ namespace {
 class Changed : public testing::Test {
   protected:
     void SetUp() override {
-        if (run("git --version && python3 --version").status != 0) GTEST_SKIP() << "no git, python3";
+        if (run("git --version && python3 --version").status != 0)
+            GTEST_SKIP() << "no git, python3";
         const Finished copied =
             run("cd " WEFT_SOURCE_DIR
-                " && cp -r --parents dev *.md docs/man src include tests tools '" + tree() + "'" +
-                " && cd '" + tree() + "' && git init -q . && git add -A -f && " +
+                " && cp -r --parents dev *.md docs/man src include tests tools '" +
+                tree() + "'" + " && cd '" + tree() + "' && git init -q . && git add -A -f && " +
                 "git -c user.name=a -c user.email=a@b -c commit.gpgsign=false commit -qm all");
         ASSERT_EQ(copied.status, 0) << copied.err;
     }
 
     std::string tree() { return folder_ / ""; }
-    void change(const std::string& file) {
-        std::ofstream(tree() + file, std::ios::app) << "\n";
-    }
+    void change(const std::string& file) { std::ofstream(tree() + file, std::ios::app) << "\n"; }
     // One line per test: its name, and why.
     std::string chosen(const std::string& base = "") {
         const Finished list =
@@ -56,11 +55,11 @@ TEST_F(Changed, AFolderAffectsThoseThatMayUseIt) {
     change("src/select/select.cpp");
     const std::string list = chosen();
     EXPECT_TRUE(has(list, "unit/select") && has(list, "fault/kill")) << list;
-    EXPECT_FALSE(has(list, "unit/executor") || has(list, "unit/reduce")) << list;
+    EXPECT_FALSE(has(list, "unit/builder") || has(list, "unit/reduce")) << list;
 
     change("src/base/status.h");
     const std::string more = chosen();
-    EXPECT_TRUE(has(more, "unit/executor") && has(more, "unit/reduce")) << more;
+    EXPECT_TRUE(has(more, "unit/builder") && has(more, "unit/reduce")) << more;
 }
 
 TEST_F(Changed, ATestIsAffectedByItselfAndByTheSupportThatItIncludes) {
@@ -86,7 +85,8 @@ TEST_F(Changed, WhatBuildsEverythingAffectsEverything) {
 }
 
 TEST_F(Changed, AnUnknownCommitIsRefused) {
-    const Finished list = run("cd '" + tree() + "' && python3 -B dev test --list --changed=nowhere");
+    const Finished list =
+        run("cd '" + tree() + "' && python3 -B dev test --list --changed=nowhere");
     EXPECT_EQ(list.status, 2);
     EXPECT_NE(list.out.find("nowhere"), std::string::npos) << list.out;
 }
