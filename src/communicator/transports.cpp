@@ -51,9 +51,9 @@ Result<Transports> Transports::prepare(const weft_carrier* carrier) {
         return transports;
     }
     // It may not be needed.
-    if (transports.wanted_ == Wanted::tcp || tcp.status().code == WEFT_REFUSED_SETTING)
-        return tcp.status();
+    if (transports.wanted_ == Wanted::tcp) return tcp.status();
     transports.no_tcp_ = last_detail();
+    transports.no_tcp_code_ = tcp.status().code;
 #else
     transports.no_tcp_ = std::string("tcp is not in this build: ") + WEFT_TCP_ABSENCE;
     if (transports.wanted_ == Wanted::tcp)
@@ -112,8 +112,8 @@ Status Transports::connect_tcp(const std::vector<Card>& cards, [[maybe_unused]] 
         auto r = static_cast<std::size_t>(rank);
         if (rank == parts.rank || parts.routes[r] != nullptr) continue;
         if (!no_tcp_.empty())
-            return failure_of_rank(WEFT_REFUSED_UNSUPPORTED, rank, "rank %d is on another node: %s",
-                                   rank, no_tcp_.c_str());
+            return failure_of_rank(no_tcp_code_, rank, "rank %d is on another node: %s", rank,
+                                   no_tcp_.c_str());
         if (cards[r].tcp.empty())
             return failure_of_rank(WEFT_REFUSED_UNSUPPORTED, rank,
                                    "rank %d is on another node, and has no tcp", rank);

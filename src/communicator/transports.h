@@ -48,7 +48,8 @@ class Transports {
 #if WEFT_HAS_TCP
     std::unique_ptr<TcpNode> tcp_;
 #endif
-    std::string no_tcp_;  // why there is none
+    std::string no_tcp_;                                  // why there is none,
+    weft_status no_tcp_code_ = WEFT_REFUSED_UNSUPPORTED;  // and of which kind that is
 };
 
 }  // namespace weft

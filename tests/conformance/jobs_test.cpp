@@ -27,6 +27,18 @@ TEST_P(Jobs, TakeNoTimeWhenNothingIsPending) {
     expect("quiet_program");
 }
 
+#if WEFT_HAS_TCP
+TEST(JobsWithoutTheInterface, AreRefusedOnlyWhereTcpIsNeeded) {
+    const std::string job = " WEFT_INTERFACES=weft-none " WEFT_BUILD_DIR
+                            "/weft run --timeout 30 -n 2 " WEFT_BUILD_DIR
+                            "/tests/conformance/descriptors_program";
+    expect_success("WEFT_TRANSPORT=auto" + job);
+    const Finished refused = run("WEFT_TRANSPORT=tcp" + job);
+    EXPECT_NE(refused.status, 0);
+    EXPECT_TRUE(contains(refused.err, "WEFT_INTERFACES names 'weft-none'")) << refused.err;
+}
+#endif
+
 TEST(JobsThatDiffer, AreRefusedWithTheRankAndTheSetting) {
     const std::string build = WEFT_BUILD_DIR;
     Process job(build +

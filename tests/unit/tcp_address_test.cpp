@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,6 +110,18 @@ TEST(Interfaces, ThatAreNotThereAreRefusedByName) {
     EXPECT_EQ(texts_of("lo,,lo"),
               "WEFT_INTERFACES names ''; this machine has no such interface that is up and has an "
               "address");
+}
+
+TEST(Interfaces, AreNotBlamedForAWantOfDescriptors) {
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit none{0, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const std::string named = texts_of("lo");
+    const std::string first = texts_of("");
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(named, "no descriptor to list network interfaces: Too many open files");
+    EXPECT_EQ(first, named);
 }
 
 TEST(TcpCard, TravelsAsText) {

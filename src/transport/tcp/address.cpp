@@ -44,7 +44,19 @@ class Interfaces {
   public:
     Interfaces() {
         ifaddrs* list = nullptr;
-        if (getifaddrs(&list) == 0) list_.reset(list);
+        if (getifaddrs(&list) == 0)
+            list_.reset(list);
+        else
+            error_ = errno;
+    }
+
+    Status status() const {
+        if (error_ == 0) return ok;
+        if (error_ == EMFILE || error_ == ENFILE)
+            return failure(WEFT_REFUSED_MEMORY, "no descriptor to list network interfaces: %s",
+                           strerror(error_));
+        return failure(WEFT_REFUSED_UNSUPPORTED, "cannot list network interfaces: %s",
+                       strerror(error_));
     }
 
     // The interface's first address of this family that other machines can use.
@@ -78,10 +90,12 @@ class Interfaces {
         void operator()(ifaddrs* list) const { freeifaddrs(list); }
     };
     std::unique_ptr<ifaddrs, Free> list_;
+    int error_ = 0;  // why they could not be listed
 };
 
 Result<Address> address_of(const std::string& word, const Interfaces& interfaces) {
     if (std::optional<Address> address = parse_host(word)) return *address;
+    WEFT_RETURN_IF_NOT_OK(interfaces.status());
     const bool wants_v6 = word.ends_with(":6");
     const std::string name = wants_v6 ? word.substr(0, word.size() - 2) : word;
     std::optional<Address> address;
@@ -139,6 +153,7 @@ Result<std::vector<Address>> addresses_of_interfaces(const std::string& text) {
     const Interfaces interfaces;
     std::string words = text;
     if (words.empty()) {
+        WEFT_RETURN_IF_NOT_OK(interfaces.status());
         std::optional<std::string> name = interfaces.first(IFF_RUNNING, IFF_LOOPBACK);
         // An interface that was just made is up a little before it runs.
         if (!name) name = interfaces.first(0, IFF_LOOPBACK);

@@ -30,6 +30,8 @@ Result<Fd> listen_at(Address& address) {
                        strerror(errno));
     };
     Fd socket(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!socket && (errno == EMFILE || errno == ENFILE))
+        return failure(WEFT_REFUSED_MEMORY, "no descriptor for a socket: %s", strerror(errno));
     if (!socket) return refused("make a socket for");
     const int on = 1;
     if (address.family() == AF_INET6)
