@@ -349,6 +349,14 @@ TEST(Meeting, WorksWithoutADescriptorToSpareOnceStrangersAreGone) {
     EXPECT_TRUE(ranks.until([&] { return open_descriptors() <= before + 4; }));
 }
 
+TEST(Meeting, AheadOfNeedFindsOutThatALowerRankIsDead) {
+    Ranks ranks(2);
+    ranks.hang_up(0);
+    const Status status = ranks.at(1).open_all(now_ns() + 20'000'000'000);
+    EXPECT_EQ(status.code, WEFT_REFUSED_STATE);
+    EXPECT_STREQ(last_detail(), "rank 0 ended before it was reached");
+}
+
 TEST(Meeting, WithAPeerThatAlwaysHangsUpEnds) {
     std::unique_ptr<TcpNode> node = std::move(*TcpNode::prepare({.interfaces = "127.0.0.1"}));
     const tcp::Address any = tcp::addresses_of_interfaces("127.0.0.1")->front();

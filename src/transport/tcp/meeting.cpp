@@ -44,6 +44,8 @@ constexpr std::int64_t call_delay_min_ns = 2'000'000;
 constexpr std::int64_t call_delay_max_ns = 500'000'000;
 constexpr int calls_max = 30;  // in vain; they take about 12 s
 constexpr int calls_unexplained_max = 4;
+// A peer that is late calls itself; or it is dead, which a call finds out.
+constexpr std::int64_t own_call_ns = 1'000'000'000;
 
 void set(int socket, int level, int option, int value) {
     // Every option used here exists wherever this runs; without it the connection works too.
@@ -91,7 +93,7 @@ void TcpTransport::need(Link& link) {
     call(link);
 }
 
-// Of each pair the lower rank calls.
+// Of each pair the lower rank calls; the other one when it has waited.
 Status TcpTransport::open_all(std::int64_t deadline_ns) {
     for (Peer& peer : peers_) {
         for (std::uint32_t i = 0; i < peer.connections && !peer.addresses.empty(); ++i) {
@@ -99,9 +101,10 @@ Status TcpTransport::open_all(std::int64_t deadline_ns) {
             if (rank_ < peer.rank) need(channel);
         }
     }
-    for (;;) {
+    for (const std::int64_t own_call_at_ns = now_ns() + own_call_ns;;) {
         look_around_ = true;
         (void)poll({});
+        if (now_ns() > own_call_at_ns) for_each_channel([this](Channel& c) { need(c); });
         const Channel* missing = nullptr;
         for_each_channel([&](const Channel& channel) {
             const bool is_worse = missing == nullptr || channel.peer.lost;
