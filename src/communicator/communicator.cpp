@@ -237,6 +237,12 @@ Status Communicator::broken_status(const std::string& what, const Failure& faile
                                    "%s on %s: rank %d of the job was waited for longer than "
                                    "WEFT_TIMEOUT allows",
                                    what.c_str(), name_.c_str(), failed.rank);
+        case WEFT_REFUSED_MEMORY:
+            return failure_of_rank(
+                WEFT_BROKEN_TRANSPORT, failed.rank,
+                "%s on %s: no connection with rank %d of the job: it, or the rank that needs it, has "
+                "no descriptor left (ulimit -n)",
+                what.c_str(), name_.c_str(), failed.rank);
         default:
             return failure_of_rank(
                 failed.code, failed.rank,

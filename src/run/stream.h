@@ -35,7 +35,7 @@ struct CallRecord {
 
 // Why a run failed.
 struct Failure {
-    weft_status code = WEFT_OK;
+    weft_status code = WEFT_OK;  // or as a completion's (transport/transport.h)
     Rank rank = -1;  // of the job
     // Of a broken message: what `rank` has sent, and what was expected. Either bytes, or calls.
     std::int64_t sent_bytes = 0;

@@ -53,10 +53,11 @@ enum class Posted : std::uint8_t {
 
 // A finished send or receive; or, with a null token.run, the news that `peer` is lost, and why:
 // WEFT_BROKEN_RANK, it died or left; WEFT_BROKEN_TRANSPORT, it does not answer (its host is dead, or
-// the link cut), or its bytes cannot be a peer's.
+// the link cut), or its bytes cannot be a peer's; WEFT_REFUSED_MEMORY, one of both ends has no
+// descriptor for the connection.
 struct Completion {
     Token token;
-    weft_status code = WEFT_OK;  // WEFT_OK, or a WEFT_BROKEN_*
+    weft_status code = WEFT_OK;  // WEFT_OK, a WEFT_BROKEN_*, or WEFT_REFUSED_MEMORY
     Rank peer = -1;
     // For WEFT_BROKEN_MESSAGE: what the message and the receive were.
     std::int64_t sent_bytes = 0;

@@ -16,6 +16,10 @@
 #include <iterator>
 #include <string>
 
+#include "support/surroundings.h"
+#include "tools/process.h"
+
+namespace weft::test {
 namespace {
 
 // From now on eventfd() fails with EPERM in this process.
@@ -72,4 +76,31 @@ TEST(Descriptors, TooFewAreRefused) {
     EXPECT_EQ(weft_finalize(), WEFT_OK);
 }
 
+#if WEFT_HAS_TCP
+std::string job_under(int limit, int ranks, const std::string& engine, int communicators) {
+    return "WEFT_TRANSPORT=tcp WEFT_ENGINE=" + engine +
+           " " WEFT_BUILD_DIR "/weft run --timeout 30 -n " + std::to_string(ranks) +
+           " sh -c 'ulimit -S -n " + std::to_string(limit) +
+           "; exec " WEFT_BUILD_DIR "/tests/conformance/descriptors_program " +
+           std::to_string(communicators) + "'";
+}
+
+// (A rank that only sees another one leave says that.)
+void expect_end(const std::string& command) {
+    SCOPED_TRACE(command);
+    const Finished done = run(command);
+    if (done.status == 0) return;
+    EXPECT_TRUE(contains(done.err, "descriptor") || contains(done.err, "Too many open files"))
+        << done.status << ": " << done.err;
+}
+
+TEST(DescriptorsOverTcp, TooFewForConnectionsAreNamedInTime) {
+    for (const char* engine : {"manual", "thread"}) {
+        for (const int limit : {10, 12, 14, 16}) expect_end(job_under(limit, 4, engine, 2));
+    }
+    for (const int limit : {12, 16, 20}) expect_end(job_under(limit, 12, "thread", 2));
+}
+#endif
+
 }  // namespace
+}  // namespace weft::test

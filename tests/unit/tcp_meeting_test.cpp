@@ -334,19 +334,72 @@ TEST(Meeting, WorksWithoutADescriptorToSpareOnceStrangersAreGone) {
         strangers.emplace_back(ranks.address(1));
         strangers.back().send(std::as_bytes(std::span("WEFT", 4)));
     }
-    ASSERT_TRUE(ranks.until([&] { return ranks.at(1).descriptors() >= 4 + 20; }));
+    ASSERT_TRUE(ranks.until([&] { return ranks.at(1).descriptors() >= 5 + 20; }));
     const int first_free = dup(0);
     close(first_free);
     rlimit limit{};
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    const rlimit few{static_cast<rlim_t>(first_free) + 2, limit.rlim_max};
+    const rlimit few{static_cast<rlim_t>(first_free) + 1, limit.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-    // Both call; then there is no descriptor to accept a call with, unless rank 1 makes room.
+    // Rank 0 calls; then there is no descriptor for the connection, unless rank 1 makes room.
     ranks.exchange();
     EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
     EXPECT_GT(ranks.at(1).counters().crowded_out, 0u);
     strangers.clear();
     EXPECT_TRUE(ranks.until([&] { return open_descriptors() <= before + 4; }));
+}
+
+// The caller has none, or who is called.
+TEST(Meeting, WithoutADescriptorForTheConnectionEndsAndSaysWhy) {
+    for (const rlim_t calls : {0u, 1u}) {
+        SCOPED_TRACE("descriptors for " + std::to_string(calls) + " calls");
+        Ranks ranks(2);
+        const int first_free = dup(0);
+        close(first_free);
+        rlimit limit{};
+        ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        const rlimit few{static_cast<rlim_t>(first_free) + calls, limit.rlim_max};
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+        std::uint64_t value = 0;
+        const Bytes data = std::as_bytes(std::span(&value, 1));
+        EXPECT_EQ(ranks.at(0).post_send(lane_to(1), data, {&value, 3}), Posted::pending);
+        EXPECT_TRUE(ranks.until([&] { return ranks.told(0).size() == 2; }));
+        EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        for (const Completion& completion : ranks.told(0)) {
+            EXPECT_EQ(completion.code, WEFT_REFUSED_MEMORY);
+            EXPECT_EQ(completion.peer, 1);
+        }
+    }
+}
+
+// Somebody gives descriptors back while it is tried.
+TEST(Meeting, ComesAboutWhenADescriptorIsThereAgain) {
+    Ranks ranks(2);
+    const int first_free = dup(0);
+    close(first_free);
+    rlimit limit{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const rlimit few{static_cast<rlim_t>(first_free) + 1, limit.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    std::uint64_t value = 0;
+    const Bytes data = std::as_bytes(std::span(&value, 1));
+    EXPECT_EQ(ranks.at(0).post_send(lane_to(1), data, {&value, 3}), Posted::pending);
+    EXPECT_TRUE(ranks.until([&] { return ranks.at(0).counters().calls > 4; }));
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    EXPECT_TRUE(ranks.until([&] { return !ranks.told(0).empty(); }));
+    EXPECT_EQ(ranks.told(0).front().code, WEFT_OK);
+}
+
+TEST(Meeting, WithWhomNobodyCanHearAnyMoreEnds) {
+    Ranks ranks(2);
+    Stranger caller(ranks.address(0));
+    rlimit limit{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const rlimit none{0, limit.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    caller.send(std::as_bytes(std::span("WEFT", 4)));
+    EXPECT_TRUE(ranks.until([&] { return caller.has_ended(); }));
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
 TEST(Meeting, AheadOfNeedFindsOutThatALowerRankIsDead) {

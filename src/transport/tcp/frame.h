@@ -21,6 +21,8 @@ enum class FrameKind : std::uint8_t {
     go,           // the receiver is ready for the lane's next message that waits
     credit,       // `bytes` of whole messages have been used up; of no lane
     bye,          // the sender leaves in good order; of no lane
+    full,         // in place of `welcome`: who was called has no descriptor for the connection, and
+                  // hangs up; `bytes`: 1 if it has given the caller up
 };
 
 // A part has as much payload as is left, at most this.

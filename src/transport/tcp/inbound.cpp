@@ -218,6 +218,10 @@ bool TcpTransport::take_frame(Wire& wire) {
     const Frame& frame = wire.frame;
     if (frame.sequence != wire.next_sequence++) return false;
     if (wire.state == Wire::State::unanswered) {
+        if (frame.kind == FrameKind::full) {
+            refused_by(wire, frame);
+            return true;
+        }
         if (frame.kind != FrameKind::welcome) return false;
         take_up(wire, *wire.link);
         return true;
@@ -239,7 +243,8 @@ bool TcpTransport::take_frame(Wire& wire) {
             channel.has_left = true;
             part_from(channel.peer);
             return true;
-        case FrameKind::welcome: break;
+        case FrameKind::welcome:
+        case FrameKind::full: break;
     }
     return false;
 }

@@ -9,6 +9,11 @@
 // Callers that do not prove themselves within caller_patience_ns are dropped, and the oldest of them
 // when there are many or descriptors run short: a crowd of strangers does not keep peers out for
 // long. Nothing that a caller says changes anything before it has proven itself.
+//
+// A rank keeps a descriptor in reserve, for callers alone. When it has no other one, it hears who
+// calls with that, and a peer is told so (`full`). So no peer waits in vain for an answer, and two
+// ranks whose calls have taken all their descriptors hang up and try again. A connection for which
+// either end lacks the descriptor is given up after calls_without_descriptor_max tries.
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -38,12 +43,17 @@ using tcp::Listener;
 namespace {
 
 constexpr std::int64_t caller_patience_ns = 3'000'000'000;
+// So long nobody is dropped for a caller who may be no better.
+constexpr std::int64_t hearing_ns = 50'000'000;
 constexpr std::size_t callers_max = 128;  // that have not proven themselves
 constexpr int accepts_max = 32;           // at one look
 constexpr std::int64_t call_delay_min_ns = 2'000'000;
 constexpr std::int64_t call_delay_max_ns = 500'000'000;
 constexpr int calls_max = 30;  // in vain; they take about 12 s
+constexpr int calls_without_descriptor_max = 16;  // they take about 5 s
 constexpr int calls_unexplained_max = 4;
+// Why a peer is lost, within Weft (transport/transport.h).
+constexpr weft_status no_descriptor = WEFT_REFUSED_MEMORY;
 // A peer that is late calls itself; or it is dead, which a call finds out.
 constexpr std::int64_t own_call_ns = 1'000'000'000;
 
@@ -112,6 +122,10 @@ Status TcpTransport::open_all(std::int64_t deadline_ns) {
         });
         if (missing == nullptr) return ok;
         const Rank rank = missing->peer.rank;
+        if (missing->peer.lost && missing->peer.loss == no_descriptor)
+            return failure_of_rank(
+                WEFT_REFUSED_MEMORY, rank,
+                "no descriptor for a connection with rank %d, of this rank or of that one", rank);
         if (missing->peer.lost)
             return failure_of_rank(WEFT_REFUSED_STATE, rank, "rank %d ended before it was reached",
                                    rank);
@@ -129,14 +143,12 @@ void TcpTransport::call(Link& link) {
     const std::uint32_t turn = link.stream().context + link.stream().stream;
     const auto& addresses = link.peer.addresses;
     const tcp::Address& to = addresses[turn % addresses.size()];
-    auto make_socket = [&] {
-        return Fd(::socket(to.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    };
-    Fd socket = make_socket();
-    if (!socket && is_shortage(errno) && make_room_for_caller()) socket = make_socket();
-    if (!socket) {
-        if (is_shortage(errno)) return call_later(link, WEFT_BROKEN_TRANSPORT);
-        return lose(link.peer, WEFT_BROKEN_TRANSPORT);
+    Fd socket;
+    // (What is in reserve is not for calls.)
+    while (!hold_reserve() ||
+           !(socket = Fd(::socket(to.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)))) {
+        if (!is_shortage(errno)) return lose(link.peer, WEFT_BROKEN_TRANSPORT);
+        if (!make_room_for_caller()) return call_later(link, no_descriptor);
     }
     tcp::Address from = own_[turn % own_.size()];
     from.set_port(0);
@@ -162,7 +174,8 @@ void TcpTransport::call(Link& link) {
 // A call was in vain; after many the peer is lost.
 void TcpTransport::call_later(Link& link, weft_status loss) {
     if (link.peer.lost) return;
-    if (++link.calls_failed == calls_max) return lose(link.peer, loss);
+    const int most = loss == no_descriptor ? calls_without_descriptor_max : calls_max;
+    if (++link.calls_failed >= most) return lose(link.peer, loss);
     const int doublings = std::min(link.calls_failed, 16);
     link.call_at_ns = now_ns() + std::min(call_delay_min_ns << doublings, call_delay_max_ns);
     plan_timer(link.call_at_ns);
@@ -196,15 +209,23 @@ void TcpTransport::accept_callers(Listener& listener) {
     for (int i = 0; i < accepts_max; ++i) {
         Fd socket(accept4(listener.fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!socket) {
-            if (!is_shortage(errno)) return;
-            if (make_room_for_caller()) continue;
-            // Callers wait until something was closed.
+            if (!is_shortage(errno)) {
+                (void)hold_reserve();
+                return;
+            }
+            if (reserve_) {
+                reserve_ = {};
+                continue;
+            }
+            if (make_room_for_caller(now_ns() - hearing_ns)) continue;
+            // Callers wait until somebody has been heard.
+            starved_ += unproven_ == 0;
             accepting_ = false;
             for (const auto& l : listeners_)
                 epoll_ctl(events_.get(), EPOLL_CTL_DEL, l->fd.get(), nullptr);
-            return plan_timer(now_ns() + call_delay_max_ns);
+            return plan_timer(now_ns() + hearing_ns);
         }
-        if (unproven_ == callers_max) make_room_for_caller();
+        if (unproven_ == callers_max) (void)make_room_for_caller();
         Wire* wire = add_wire(std::move(socket));
         if (wire == nullptr) return;
         ++unproven_;
@@ -216,10 +237,11 @@ void TcpTransport::accept_callers(Listener& listener) {
     }
 }
 
-// Drops the caller that has had the most time to prove itself. False: there is none.
-bool TcpTransport::make_room_for_caller() {
+// Drops the caller that has had the most time to prove itself. False: none called before `since_ns`.
+bool TcpTransport::make_room_for_caller(std::int64_t since_ns) {
     for (const auto& wire : wires_) {
         if (wire->deadline_ns == 0) continue;
+        if (wire->deadline_ns - caller_patience_ns > since_ns) return false;
         ++counters_.crowded_out;
         close(*wire);
         return true;
@@ -281,7 +303,8 @@ bool TcpTransport::is_superfluous(const Wire& wire) const {
     const Hello* hello = wire.handshake->hello();
     if (wire.is_caller || hello == nullptr) return false;
     const Peer& peer = peers_[static_cast<std::size_t>(hello->from)];
-    if (peer.lost || peer.addresses.empty()) return true;
+    if (peer.lost) return peer.loss != no_descriptor;  // it is told so
+    if (peer.addresses.empty()) return true;
     const StreamId stream = StreamId::unpack(hello->connection);
     const Link* link = nullptr;
     if (stream.context != 0) {
@@ -309,6 +332,8 @@ void TcpTransport::proven(Wire& wire) {
     --unproven_;
     wire.deadline_ns = 0;
     Peer& peer = peers_[static_cast<std::size_t>(hello.from)];
+    if (!hold_reserve()) (void)make_room_for_caller(now_ns() - hearing_ns);
+    if (peer.lost || !hold_reserve()) return turn_away(wire, peer, hello.connection);
     const StreamId stream = StreamId::unpack(hello.connection);
     set(wire.fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
     keep_alive(wire.fd.get(), settings_.peer_timeout_ns);
@@ -316,7 +341,7 @@ void TcpTransport::proven(Wire& wire) {
     if (stream.context != 0) {
         Strand& strand = strand_at(peer, stream);
         wire.link = &strand;
-        if (!welcome(wire)) {
+        if (!answer(wire, {FrameKind::welcome, 0, 0, strand.name})) {
             // The caller has ended already.
             close(wire);
             if (is_needed(strand)) need(strand);
@@ -328,6 +353,34 @@ void TcpTransport::proven(Wire& wire) {
         channel.controls.push_front({FrameKind::welcome, 0, 0, 0});
     }
     take_up(wire, *wire.link);
+}
+
+// Whether there is a descriptor to hear the next caller with.
+bool TcpTransport::hold_reserve() {
+    if (reserve_) return true;
+    reserve_ = Fd(fcntl(events_.get(), F_DUPFD_CLOEXEC, 0));
+    if (reserve_) starved_ = 0;
+    return static_cast<bool>(reserve_);
+}
+
+// Somebody else in this process has taken the descriptor in reserve, and callers are not heard. Then
+// nobody shall wait for an answer.
+void TcpTransport::stop_listening() {
+    for (const auto& listener : listeners_) listener->fd = {};
+}
+
+// Tells the peer that there is no descriptor for the connection that it has called for.
+void TcpTransport::turn_away(Wire& wire, const Peer& peer, std::uint64_t connection) {
+    (void)answer(wire, {FrameKind::full, 0, peer.lost ? 1u : 0u, connection});
+    close(wire);
+    // The next one can be heard.
+    if (!accepting_) plan_timer(now_ns());
+}
+
+// The peer has told us so.
+void TcpTransport::refused_by(Wire& wire, const Frame& frame) {
+    if (frame.bytes != 0 && wire.link->out == nullptr) lose(wire.link->peer, no_descriptor);
+    fail(wire, EMFILE);
 }
 
 // From now on the wire carries frames.
@@ -413,6 +466,7 @@ void TcpTransport::fail(Wire& wire, int error) {
     // what was lent, and says so.
     if (link->is_lent() && link->calls_failed >= calls_unexplained_max)
         await_reason(static_cast<Strand&>(*link));
+    if (error == EMFILE) return call_later(*link, no_descriptor);
     const bool is_none = is_gone(error) && !link->is_lent();
     call_later(*link, is_none ? WEFT_BROKEN_RANK : WEFT_BROKEN_TRANSPORT);
 }
@@ -425,6 +479,7 @@ void TcpTransport::close(Wire& wire) {
     // Closing is not enough: a child of fork() may hold the socket too, and events of it would come.
     (void)epoll_ctl(events_.get(), EPOLL_CTL_DEL, wire.fd.get(), nullptr);
     wire.fd = {};
+    (void)hold_reserve();
     if (wire.deadline_ns != 0) {
         --unproven_;
         wire.deadline_ns = 0;

@@ -294,8 +294,8 @@ bool TcpTransport::is_readable(const Strand& strand) {
 }
 
 // The first bytes of the called end.
-bool TcpTransport::welcome(Wire& wire) {
-    const Frame::Header header = Frame{FrameKind::welcome, 0, 0, wire.link->name}.encoded();
+bool TcpTransport::answer(Wire& wire, const Frame& frame) {
+    const Frame::Header header = frame.encoded();
     return send(wire.fd.get(), header.data(), header.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
            static_cast<ssize_t>(header.size());
 }
@@ -309,6 +309,7 @@ void TcpTransport::read_welcome(Wire& wire) {
     if (wire.header_bytes < wire.header.size()) return;
     wire.header_bytes = 0;
     const Frame frame = Frame::decoded(wire.header);
+    if (frame.kind == FrameKind::full) return refused_by(wire, frame);
     if (frame.kind != FrameKind::welcome || frame.stream != wire.link->name)
         return fail(wire, EPROTO);
     take_up(wire, *wire.link);

@@ -2,6 +2,7 @@
 #include "transport/tcp/tcp.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -30,6 +31,7 @@ constexpr std::size_t direct_channels_max = 2;
 constexpr std::uint32_t polls_per_look = 32;
 constexpr std::uint32_t idle_polls_per_look = 512;
 constexpr std::uint64_t wake_bytes_max = 128 * 1024;
+constexpr int starved_max = 100;  // takes about 5 s
 
 Status watch(int epoll, int fd, std::uint32_t events, Source* source) {
     epoll_event event{};
@@ -70,11 +72,15 @@ TcpTransport::TcpTransport(Parts parts)
 }
 
 Status TcpTransport::open_descriptors() {
-    events_ = Fd(epoll_create1(EPOLL_CLOEXEC));
-    thread_sleep_ = Fd(epoll_create1(EPOLL_CLOEXEC));
+    auto without = [](const char* what) {
+        return failure(WEFT_REFUSED_MEMORY, "no descriptor for %s: %s", what, strerror(errno));
+    };
+    if (!(events_ = Fd(epoll_create1(EPOLL_CLOEXEC)))) return without("an epoll");
+    if (!(thread_sleep_ = Fd(epoll_create1(EPOLL_CLOEXEC)))) return without("an epoll");
     timer_fd_ = Fd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-    if (!timer_fd_)
-        return failure(WEFT_REFUSED_MEMORY, "no descriptor for a timer: %s", strerror(errno));
+    if (!timer_fd_) return without("a timer");
+    if (!hold_reserve() || !Fd(fcntl(events_.get(), F_DUPFD_CLOEXEC, 0)))
+        return without("a connection");
     WEFT_RETURN_IF_NOT_OK(watch(events_.get(), timer_fd_.get(), EPOLLIN, &timer_));
     for (const auto& listener : listeners_)
         WEFT_RETURN_IF_NOT_OK(watch(events_.get(), listener->fd.get(), EPOLLIN, listener.get()));
@@ -113,7 +119,9 @@ Abilities TcpTransport::abilities() const {
     return {.can_sleep = true, .kernel_chain = true, .single_copy = false};
 }
 
-std::size_t TcpTransport::descriptors() const { return wires_.size() + listeners_.size() + 3; }
+std::size_t TcpTransport::descriptors() const {
+    return wires_.size() + listeners_.size() + own_descriptors;
+}
 
 // Which connection carries a lane follows from what both ends know.
 tcp::Channel& TcpTransport::channel_of(Peer& peer, StreamId stream) {
@@ -242,7 +250,9 @@ void TcpTransport::on_timer() {
     const std::int64_t now = now_ns();
     drop_slow_callers(now);
     call_again(now);
-    if (!accepting_) {
+    if (starved_ > starved_max) {
+        stop_listening();
+    } else if (!accepting_) {
         accepting_ = true;
         for (const auto& listener : listeners_)
             (void)watch(events_.get(), listener->fd.get(), EPOLLIN, listener.get());

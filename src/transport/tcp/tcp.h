@@ -54,6 +54,9 @@ class TcpTransport final : public Transport, private Strands {
         std::uint64_t put_aside_bytes_max = 0;
     };
 
+    // Besides listeners and connections: two epolls, a timer, and the reserve.
+    static constexpr std::size_t own_descriptors = 4;
+
     static Result<std::unique_ptr<TcpTransport>> create(Parts parts);
     ~TcpTransport() override;
 
@@ -186,7 +189,7 @@ class TcpTransport final : public Transport, private Strands {
     void call_later(Link& link, weft_status loss);
     void call_again(std::int64_t now);
     void accept_callers(tcp::Listener& listener);
-    bool make_room_for_caller();
+    bool make_room_for_caller(std::int64_t since_ns = INT64_MAX);
     void drop_slow_callers(std::int64_t now);
     void connected(Wire& wire);
     void prove(Wire& wire);
@@ -199,6 +202,10 @@ class TcpTransport final : public Transport, private Strands {
     void listen_for(Wire& wire, std::uint32_t events);
     void watch_out(Wire& wire, bool out);
     void say_goodbye();
+    bool hold_reserve();
+    void stop_listening();
+    void turn_away(Wire& wire, const Peer& peer, std::uint64_t connection);
+    void refused_by(Wire& wire, const tcp::Frame& frame);
 
     // outbound.cpp
     // What a whole message may cost its receiver, until its receive is posted.
@@ -258,7 +265,7 @@ class TcpTransport final : public Transport, private Strands {
     static bool is_unsettled(const Strand& strand);
     void settle(Strand& strand);
     static bool is_readable(const Strand& strand);
-    static bool welcome(Wire& wire);
+    static bool answer(Wire& wire, const tcp::Frame& frame);
     void read_welcome(Wire& wire);
     void read_places(Wire& wire);
     bool take_header(Strand& strand, Wire& wire);
@@ -300,6 +307,8 @@ class TcpTransport final : public Transport, private Strands {
     std::size_t unproven_ = 0;                   // wires of callers that have not proven themselves
     int owing_ = 0;                              // links with something to write
     bool accepting_ = true;  // false: there was no descriptor for another caller
+    int starved_ = 0;        // so often in a row, although nobody was being heard
+    Fd reserve_;             // given up to hear a caller when there is no other descriptor
 
     Pool<tcp::Post> posts_;
     Pool<tcp::Place> places_;

@@ -42,7 +42,7 @@ Usage TcpTransport::usage_max(const Extent& job) {
     // Of two calls that cross both may be used. And what this rank has parted from the peer may still
     // have, while others are lent already.
     const std::size_t wires = 2 * channels + 2 * 2 * strands;
-    Usage usage{.connections = wires, .descriptors = wires + job.connections + 3};
+    Usage usage{.connections = wires, .descriptors = wires + job.connections + own_descriptors};
     // A table is rebuilt to four times what it holds, and the one before is kept.
     using Sends = LaneTable<tcp::SendLane>;
     const std::size_t lanes = streams + 1 <= Sends::size_min / 4 * 3

@@ -24,7 +24,9 @@ std::uint64_t hash_of(Bytes data) {
     return hash;
 }
 
-bool is_loss(weft_status code) { return code == WEFT_BROKEN_RANK || code == WEFT_BROKEN_TRANSPORT; }
+bool is_loss(weft_status code) {
+    return code == WEFT_BROKEN_RANK || code == WEFT_BROKEN_TRANSPORT || code == WEFT_REFUSED_MEMORY;
+}
 
 std::string describe(Lane lane, bool sends, std::size_t bytes) {
     return std::string(sends ? "send of " : "receive of ") + std::to_string(bytes) +
