@@ -118,7 +118,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_carri
     if (!transports.is_ok()) return transports.status();
     Card mine = Card::mine();
     mine.job = parts.job;
-    transports->write_on(mine);
+    transports->write_on(mine, parts.ranks);
     mine.lending.is_wanted = *lends || uses_kernel(parts.engine.kind);
     Result<std::vector<std::string>> texts = (*startup)->exchange(mine.text());
     if (!texts.is_ok()) return texts.status();

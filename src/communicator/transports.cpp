@@ -63,12 +63,12 @@ Result<Transports> Transports::prepare(const weft_carrier* carrier) {
     return transports;
 }
 
-void Transports::write_on(Card& card) const {
+void Transports::write_on(Card& card, [[maybe_unused]] Rank ranks) const {
     if (shm_) card.shm = shm_->card();
 #if WEFT_HAS_TCP
     if (!tcp_) return;
     card.tcp = tcp_->card();
-    card.lending.streams_left = tcp_->lent_max();
+    card.lending.streams_left = tcp_->lent_max(static_cast<std::size_t>(ranks - 1));
 #endif
 }
 

@@ -27,8 +27,8 @@ class Transports {
     // `carrier`: null where there is none.
     static Result<Transports> prepare(const weft_carrier* carrier);
 
-    // How this rank is reached.
-    void write_on(Card& card) const;
+    // How this rank is reached, by so many ranks at most.
+    void write_on(Card& card, Rank ranks) const;
 
     // Reaches every rank of the job by the best way there is, or says to which there is none.
     // Collective over the ranks of a node. Fills transports and routes.

@@ -95,10 +95,26 @@ void expect_end(const std::string& command) {
 }
 
 TEST(DescriptorsOverTcp, TooFewForConnectionsAreNamedInTime) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "the sanitizer itself needs descriptors to look at objects";
+#endif
     for (const char* engine : {"manual", "thread"}) {
         for (const int limit : {10, 12, 14, 16}) expect_end(job_under(limit, 4, engine, 2));
     }
     for (const int limit : {12, 16, 20}) expect_end(job_under(limit, 12, "thread", 2));
+}
+
+// Task lists and what is lent to them take only what connections do not need.
+TEST(DescriptorsOverTcp, SufficeForAKernelEngineWhereTheyDoForAThread) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "the sanitizer itself needs descriptors to look at objects";
+#endif
+    const bool thread_works = run(job_under(20, 3, "thread", 200)).status == 0;
+    ASSERT_TRUE(thread_works);
+    for (const char* engine : {"kernel", "auto"}) {
+        if (!absence_of(engine).empty()) GTEST_SKIP() << absence_of(engine);
+        for (const int limit : {20, 28}) expect_success(job_under(limit, 3, engine, 200));
+    }
 }
 #endif
 

@@ -2,7 +2,6 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 
 namespace weft::kernel {
 namespace {
@@ -21,14 +21,15 @@ constexpr std::uint32_t token_entries = 2;
 // Calling chains off takes microseconds. Longer than this it cannot, and somebody must know.
 constexpr std::int64_t call_off_max_ns = 10'000'000'000;
 
-// Of the descriptors that the process may have, eventfds take this part at most: connections need
-// theirs.
-constexpr std::size_t part_of_descriptors = 4;
+// The ring, and what its sleepers wait for.
+constexpr std::size_t own_descriptors = 2;
 
-std::size_t descriptors_max() {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-    return static_cast<std::size_t>(limit.rlim_cur) / part_of_descriptors;
+// How many the ring and its eventfds may take: a part of what the process may have, and nothing that
+// connections with these peers may need.
+std::size_t share_of_descriptors(std::size_t peers) {
+    const std::size_t needed = 2 * peers + descriptors_of_engine;
+    const std::size_t left = descriptors_left();
+    return std::min(descriptors_max() / part_for_task_lists, left - std::min(left, needed));
 }
 
 }  // namespace
@@ -50,13 +51,18 @@ void RunLists::add_late(bool sends, std::vector<Rank>& ranks) const {
 }
 
 TaskRing::TaskRing(const std::vector<Transport*>& routes, unsigned depth)
-    : maker_(pthread_self()), depth_(depth), descriptors_max_(descriptors_max()) {
+    : maker_(pthread_self()), depth_(depth) {
     for (Transport* route : routes)
         strands_.push_back(route != nullptr ? route->strands() : nullptr);
+    const auto is_peer = [](const Strands* strands) { return strands != nullptr; };
+    descriptors_max_ =
+        share_of_descriptors(static_cast<std::size_t>(std::ranges::count_if(strands_, is_peer)));
 }
 
 Status TaskRing::open() {
     if (ring_.is_open()) return ok;
+    if (descriptors_max_ <= own_descriptors)
+        return failure(WEFT_REFUSED_MEMORY, "too few descriptors for io_uring beside connections");
     Fd sleep(epoll_create1(EPOLL_CLOEXEC));
     if (!sleep) return failure(WEFT_REFUSED_MEMORY, "no descriptor: %s", std::strerror(errno));
     WEFT_RETURN_IF_NOT_OK(ring_.open(depth_));
@@ -66,6 +72,7 @@ Status TaskRing::open() {
         return failure(WEFT_REFUSED_MEMORY, "cannot watch a descriptor: %s", std::strerror(errno));
     }
     thread_sleep_ = std::move(sleep);
+    descriptors_ += own_descriptors;
     return ok;
 }
 

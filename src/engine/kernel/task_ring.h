@@ -106,8 +106,8 @@ class TaskRing final : public Offload {
         std::uint32_t context;
     };
     Fifo<ToldOf> told_;
-    const std::size_t descriptors_max_;
-    std::size_t descriptors_ = 0;  // eventfds
+    std::size_t descriptors_max_ = 0;
+    std::size_t descriptors_ = 0;  // the ring's own and eventfds
     std::size_t busy_ = 0;
     std::size_t waiting_ = 0;
     std::size_t receiving_ = 0;

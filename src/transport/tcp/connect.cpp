@@ -6,7 +6,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "transport/tcp/card.h"
 #include "transport/tcp/hmac.h"
 
@@ -62,6 +65,17 @@ Result<std::unique_ptr<TcpNode>> TcpNode::prepare(const tcp::Settings& settings)
     }
     node->card_ = Card{node->addresses_}.text();
     return node;
+}
+
+std::uint32_t TcpNode::lent_max(std::size_t peers) const {
+    const std::size_t connections =
+        settings_.connections > 0 ? settings_.connections : addresses_.size();
+    // Of two calls that cross both may be used.
+    const std::size_t needed = TcpTransport::own_descriptors + 2 * peers * connections +
+                               descriptors_of_engine + descriptors_max() / part_for_task_lists;
+    const std::size_t left = descriptors_left();
+    const std::size_t streams = (left - std::min(left, needed)) / (2 * peers);
+    return static_cast<std::uint32_t>(std::min<std::size_t>(settings_.lent_max, streams));
 }
 
 Result<std::unique_ptr<TcpTransport>> TcpNode::connect(Rank rank,

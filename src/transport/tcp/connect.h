@@ -21,8 +21,9 @@ class TcpNode {
     // What the other ranks must know; a word without spaces inside, to be given to connect().
     const std::string& card() const { return card_; }
 
-    // So many streams may have a connection of their own to each peer at once.
-    std::uint32_t lent_max() const { return settings_.lent_max; }
+    // So many streams may have a connection of their own to each of these peers at once: as the
+    // settings say, and no more than descriptors are left for.
+    std::uint32_t lent_max(std::size_t peers) const;
 
     // cards[r] is rank r's card; a rank whose card is empty will not be reachable. Returns at once:
     // connections are made when they are needed, unless the settings say otherwise.
