@@ -35,8 +35,8 @@ typedef enum weft_status WEFT_ANY_INT {
     WEFT_BROKEN_RANK = -100,    /* a rank died or left */
     WEFT_BROKEN_MESSAGE = -101, /* a peer sent something that does not match this call */
     /* A rank cannot be reached any more: its host is dead or the link to it is cut (no answer within
-       WEFT_PEER_TIMEOUT), or bytes came from it that cannot be Weft's, or a descriptor is missing for
-       the connection with it (the detail says which of these). Without a rank, from weft_init:
+       WEFT_PEER_TIMEOUT), bytes came from it that cannot be Weft's, or a descriptor is missing for
+       the connection with it; the detail says which. Without a rank, from weft_init:
        the operating system failed underneath. */
     WEFT_BROKEN_TRANSPORT = -102,
     /* WEFT_TIMEOUT has ended a blocking collective or constructor; the detail names a late rank */

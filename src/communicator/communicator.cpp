@@ -240,8 +240,8 @@ Status Communicator::broken_status(const std::string& what, const Failure& faile
         case WEFT_REFUSED_MEMORY:
             return failure_of_rank(
                 WEFT_BROKEN_TRANSPORT, failed.rank,
-                "%s on %s: no connection with rank %d of the job: it, or the rank that needs it, has "
-                "no descriptor left (ulimit -n)",
+                "%s on %s: no connection with rank %d of the job: it, or the rank that needs it, "
+                "has no descriptor left (ulimit -n)",
                 what.c_str(), name_.c_str(), failed.rank);
         default:
             return failure_of_rank(

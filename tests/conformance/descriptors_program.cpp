@@ -29,7 +29,8 @@ int main(int argc, char** argv) {
     for (int i = 0; i < communicators; ++i) {
         weft_comm comm;
         if (!is_ok("dup", weft_comm_dup(weft_comm_world(), &comm))) return 1;
-        if (!is_ok("alltoall", weft_alltoall(sent.data(), got.data(), 1, WEFT_INT64, comm))) return 1;
+        if (!is_ok("alltoall", weft_alltoall(sent.data(), got.data(), 1, WEFT_INT64, comm)))
+            return 1;
         for (int r = 0; r < ranks; ++r) {
             if (got[static_cast<std::size_t>(r)] != r) return 2;
         }

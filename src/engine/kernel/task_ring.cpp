@@ -24,8 +24,8 @@ constexpr std::int64_t call_off_max_ns = 10'000'000'000;
 // The ring, and what its sleepers wait for.
 constexpr std::size_t own_descriptors = 2;
 
-// How many the ring and its eventfds may take: a part of what the process may have, and nothing that
-// connections with these peers may need.
+// How many the ring and its eventfds may take: a part of what the process may have, and nothing
+// that connections with these peers may need.
 std::size_t share_of_descriptors(std::size_t peers) {
     const std::size_t needed = 2 * peers + descriptors_of_engine;
     const std::size_t left = descriptors_left();

@@ -237,7 +237,8 @@ void TcpTransport::accept_callers(Listener& listener) {
     }
 }
 
-// Drops the caller that has had the most time to prove itself. False: none called before `since_ns`.
+// Drops the caller that has had the most time to prove itself. False: none called before
+// `since_ns`.
 bool TcpTransport::make_room_for_caller(std::int64_t since_ns) {
     for (const auto& wire : wires_) {
         if (wire->deadline_ns == 0) continue;
@@ -363,8 +364,8 @@ bool TcpTransport::hold_reserve() {
     return static_cast<bool>(reserve_);
 }
 
-// Somebody else in this process has taken the descriptor in reserve, and callers are not heard. Then
-// nobody shall wait for an answer.
+// Somebody else in this process has taken the descriptor in reserve, and callers are not heard.
+// Then nobody shall wait for an answer.
 void TcpTransport::stop_listening() {
     for (const auto& listener : listeners_) listener->fd = {};
 }
