@@ -28,17 +28,21 @@ double build_us(const Algorithm& algorithm, const Problem& problem) {
 }
 
 void add_rows(MicroRows& rows, const Family& family, int repetitions) {
-    Problem problem;
-    problem.ranks = ranks;
-    problem.bytes = block_bytes;
-    problem.element_bytes = 8;
+    std::vector<std::int64_t> sizes;
+    std::vector<std::int64_t> offsets;
+    for (Rank r = 0; family.blocks_differ && r < ranks; ++r) {
+        sizes.push_back(block_bytes);
+        offsets.push_back(r * block_bytes);
+    }
+    const Agreed agreed = {
+        .ranks = ranks, .bytes = block_bytes, .sizes = sizes, .element_bytes = 8};
     for (const Algorithm* algorithm : family.algorithms) {
-        problem.rank = 0;
-        const Result<Schedule> schedule = build_rank(*algorithm, problem);
+        const Result<Schedule> schedule =
+            build_rank(*algorithm, family.problem(agreed, 0, /*in_place=*/false, offsets));
         if (schedule.is_ok() && (*schedule).ops().size() > operations_max) continue;
         double worst = 0;
         for (const Rank rank : probed) {
-            problem.rank = rank;
+            const Problem problem = family.problem(agreed, rank, /*in_place=*/false, offsets);
             std::vector<double> samples;
             for (int i = 0; i < repetitions; ++i) {
                 samples.push_back(build_us(*algorithm, problem));

@@ -5,38 +5,33 @@
 namespace weft::algorithm {
 namespace {
 
-std::int64_t bytes_of(const BlocksOn& blocks, const Problem& p) {
-    const Blocks here = p.rank == p.root ? blocks.root : blocks.others;
-    return (here == Blocks::all ? p.ranks : static_cast<std::int64_t>(here)) * p.bytes;
+Layout layout_of(Buffer buffer, Blocks blocks, const Agreed& agreed, Rank rank,
+                 std::span<const std::int64_t> offsets) {
+    Layout layout;
+    layout.buffer = buffer;
+    layout.bytes = agreed.block_bytes(rank);
+    layout.count = blocks == Blocks::all ? agreed.ranks : static_cast<Rank>(blocks);
+    if (blocks == Blocks::all && !agreed.sizes.empty()) {
+        layout.sizes = agreed.sizes;
+        layout.offsets = offsets;
+    }
+    return layout;
 }
 
 }  // namespace
 
 std::span<const Family> catalogue() {
-    using C = Collective;
-    using enum InPlace;
-    constexpr BlocksOn none = {Blocks::none, Blocks::none};
-    constexpr BlocksOn one = {Blocks::one, Blocks::one};
-    constexpr BlocksOn all = {Blocks::all, Blocks::all};
-    constexpr BlocksOn root_one = {Blocks::one, Blocks::none};
-    constexpr BlocksOn root_all = {Blocks::all, Blocks::none};
-    // name, has a root, reduces, in place, send buffer, receive buffer, algorithms
     static const Family families[] = {
-        {C::barrier, "barrier", false, false, never, none, none, barriers()},
-        {C::bcast, "bcast", true, false, never, none, one, bcasts()},
-        {C::gather, "gather", true, false, send_at_root, one, root_all, gathers()},
-        {C::scatter, "scatter", true, false, recv_at_root, root_all, one, scatters()},
-        {C::allgather, "allgather", false, false, send, one, all, allgathers()},
-        {C::alltoall, "alltoall", false, false, send, all, all, alltoalls()},
-        {C::reduce, "reduce", true, true, send_at_root, one, root_one, reduces()},
-        {C::allreduce, "allreduce", false, true, send, one, one, allreduces()},
+        barrier(), bcast(), gather(), scatter(), allgather(), alltoall(), reduce(), allreduce(),
     };
     static_assert(std::size(families) == collectives);
     return families;
 }
 
 const Family& family_of(Collective collective) {
-    return catalogue()[static_cast<std::size_t>(collective)];
+    const Family& family = catalogue()[static_cast<std::size_t>(collective)];
+    WEFT_ASSERT(family.collective == collective);
+    return family;
 }
 
 const Family* find_family(std::string_view collective) {
@@ -46,15 +41,43 @@ const Family* find_family(std::string_view collective) {
     return nullptr;
 }
 
-std::int64_t Family::send_bytes(const Problem& p) const {
-    const bool spared =
-        in_place == InPlace::send || (in_place == InPlace::send_at_root && p.rank == p.root);
-    return p.in_place && spared ? 0 : bytes_of(send, p);
+Problem Family::problem(const Agreed& agreed, Rank rank, bool is_call_in_place,
+                        std::span<const std::int64_t> offsets) const {
+    WEFT_ASSERT(blocks_differ == !agreed.sizes.empty() && offsets.size() == agreed.sizes.size());
+    Problem problem;
+    problem.agreed = agreed;
+    problem.agreed.collective = collective;
+    problem.rank = rank;
+    const bool is_root = rank == agreed.root;
+    problem.send =
+        layout_of(Buffer::send, is_root ? send.root : send.others, agreed, rank, offsets);
+    problem.recv =
+        layout_of(Buffer::recv, is_root ? recv.root : recv.others, agreed, rank, offsets);
+    const bool has_one_buffer = in_place == InPlace::root_has_one_buffer && is_root;
+    problem.in_place = has_one_buffer || (is_call_in_place && is_in_place_on(is_root));
+    if (!problem.in_place) return problem;
+    // The one with a block lies within the other's, as that of this rank.
+    const bool send_is_given = in_place != InPlace::recv_at_root;
+    Layout& shared = send_is_given ? problem.send : problem.recv;
+    const Layout& other = send_is_given ? problem.recv : problem.send;
+    if (shared.count < other.count) shared.offset = other.block(rank).offset;
+    shared.buffer = other.buffer;
+    return problem;
 }
 
-std::int64_t Family::recv_bytes(const Problem& p) const {
-    const bool spared = in_place == InPlace::recv_at_root && p.rank == p.root;
-    return p.in_place && spared ? 0 : bytes_of(recv, p);
+std::vector<Problem> Family::problems(const Agreed& agreed, bool is_call_in_place,
+                                      std::span<const std::int64_t> offsets) const {
+    std::vector<Problem> all;
+    for (Rank rank = 0; rank < agreed.ranks; ++rank) {
+        all.push_back(problem(agreed, rank, is_call_in_place, offsets));
+    }
+    return all;
+}
+
+Promise Family::promise_of(std::span<const Problem> problems) const {
+    Promises promises(problems);
+    promise(promises);
+    return promises.take();
 }
 
 const Algorithm* Family::find(std::string_view algorithm) const {

@@ -1,31 +1,24 @@
-// The lists of algorithms, one per collective: declared here, each defined in its folder.
+// The collectives, each described in algorithm/<collective>/collective.cpp.
 #pragma once
 
-#include <span>
-
-#include "algorithm/algorithm.h"
+#include "algorithm/catalogue.h"
 
 namespace weft::algorithm {
 
-using List = std::span<const Algorithm* const>;
-
-List barriers();
-List bcasts();
-List gathers();
-List scatters();
-List allgathers();
-List alltoalls();
-List reduces();
-List allreduces();
+Family barrier();
+Family bcast();
+Family gather();
+Family scatter();
+Family allgather();
+Family alltoall();
+Family reduce();
+Family allreduce();
 
 }  // namespace weft::algorithm
 
-// Defines one of them from a macro that calls line(x) for every algorithm x.
+// Defines `list`, of the algorithms of a collective, from a macro that calls line(x) for each of them.
 #define WEFT_DECLARE_ALGORITHM(name) extern const Algorithm name;
 #define WEFT_ADDRESS_ALGORITHM(name) &name,
-#define WEFT_DEFINE_LIST(function, LINES)                                           \
-    LINES(WEFT_DECLARE_ALGORITHM)                                                   \
-    List function() {                                                               \
-        static constexpr const Algorithm* list[] = {LINES(WEFT_ADDRESS_ALGORITHM)}; \
-        return list;                                                                \
-    }
+#define WEFT_DEFINE_LIST(LINES)   \
+    LINES(WEFT_DECLARE_ALGORITHM) \
+    static constexpr const Algorithm* list[] = {LINES(WEFT_ADDRESS_ALGORITHM)};

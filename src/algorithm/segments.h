@@ -14,10 +14,10 @@ inline std::int64_t segment_bytes(std::int64_t bytes, std::int64_t element_bytes
     return std::min(bytes, elements * element_bytes);
 }
 
-inline std::int64_t segment_count(Size s) {
-    if (s.bytes == 0) return 0;
-    std::int64_t segment = segment_bytes(s.bytes, s.element_bytes, s.tuning);
-    return (s.bytes + segment - 1) / segment;
+inline std::int64_t segment_count(const Agreed& a) {
+    if (a.bytes == 0) return 0;
+    std::int64_t segment = segment_bytes(a.bytes, a.element_bytes, a.tuning);
+    return (a.bytes + segment - 1) / segment;
 }
 
 }  // namespace weft::algorithm

@@ -31,13 +31,10 @@ struct Pieces {
     Region behind;  // no bytes: one piece
 };
 
-template <class Args>
-Pieces find_pieces(const Args& in, Blocks blocks) {
-    const std::int64_t bytes = in.mine.bytes;
-    const Rank first = around(in.root, blocks.first, in.ranks);
-    const Rank before = std::min(blocks.count, in.ranks - first);
-    return {in.all.part(first * bytes, before * bytes),
-            in.all.part(0, (blocks.count - before) * bytes)};
+Pieces find_pieces(const Layout& all, Rank root, Blocks blocks) {
+    const Rank first = around(root, blocks.first, all.count);
+    const Rank before = std::min(blocks.count, all.count - first);
+    return {all.blocks(first, before), all.blocks(0, blocks.count - before)};
 }
 
 }  // namespace
@@ -83,12 +80,12 @@ OpId reduce_along(const Tree& tree, Region from, Region into, ScheduleBuilder& s
     return from_read;
 }
 
-void gather_along(const Tree& tree, const GatherArgs& in, ScheduleBuilder& schedule) {
-    const std::int64_t bytes = in.mine.bytes;
+void gather_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule) {
+    const std::int64_t bytes = in.send.bytes;
     if (!tree.parent) {
-        if (!in.in_place) schedule.copy(in.mine, in.block(in.rank));
-        for_each_subtree(tree, in.root, in.ranks, [&](Rank child, Blocks blocks) {
-            const Pieces pieces = find_pieces(in, blocks);
+        if (!in.in_place) schedule.copy(in.send.block(), in.recv.block(in.rank));
+        for_each_subtree(tree, in.root(), in.ranks(), [&](Rank child, Blocks blocks) {
+            const Pieces pieces = find_pieces(in.recv, in.root(), blocks);
             if (pieces.behind.bytes == 0) {
                 schedule.recv(pieces.before, child);
                 return;
@@ -102,23 +99,23 @@ void gather_along(const Tree& tree, const GatherArgs& in, ScheduleBuilder& sched
         return;
     }
     if (tree.subtree == 1) {
-        schedule.send(in.mine, *tree.parent);
+        schedule.send(in.send.block(), *tree.parent);
         return;
     }
     const Region room = schedule.scratch(tree.subtree * bytes);
-    OpId there = schedule.copy(in.mine, room.part(0, bytes));
-    for_each_subtree(tree, in.root, in.ranks, [&](Rank child, Blocks blocks) {
+    OpId there = schedule.copy(in.send.block(), room.part(0, bytes));
+    for_each_subtree(tree, in.root(), in.ranks(), [&](Rank child, Blocks blocks) {
         const Region part = room.part((blocks.first - tree.distance) * bytes, blocks.count * bytes);
         there = schedule.join({there, schedule.recv(part, child)});
     });
     schedule.send(room, *tree.parent, {there});
 }
 
-void scatter_along(const Tree& tree, const ScatterArgs& in, ScheduleBuilder& schedule) {
-    const std::int64_t bytes = in.mine.bytes;
+void scatter_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule) {
+    const std::int64_t bytes = in.recv.bytes;
     if (!tree.parent) {
-        for_each_subtree(tree, in.root, in.ranks, [&](Rank child, Blocks blocks) {
-            const Pieces pieces = find_pieces(in, blocks);
+        for_each_subtree(tree, in.root(), in.ranks(), [&](Rank child, Blocks blocks) {
+            const Pieces pieces = find_pieces(in.send, in.root(), blocks);
             if (pieces.behind.bytes == 0) {
                 schedule.send(pieces.before, child);
                 return;
@@ -129,20 +126,20 @@ void scatter_along(const Tree& tree, const ScatterArgs& in, ScheduleBuilder& sch
                 schedule.copy(pieces.behind, room.part(pieces.before.bytes, pieces.behind.bytes));
             schedule.send(room, child, {before, behind});
         });
-        if (!in.in_place) schedule.copy(in.block(in.rank), in.mine);
+        if (!in.in_place) schedule.copy(in.send.block(in.rank), in.recv.block());
         return;
     }
     if (tree.subtree == 1) {
-        schedule.recv(in.mine, *tree.parent);
+        schedule.recv(in.recv.block(), *tree.parent);
         return;
     }
     const Region room = schedule.scratch(tree.subtree * bytes);
     const OpId arrived = schedule.recv(room, *tree.parent);
-    for_each_subtree(tree, in.root, in.ranks, [&](Rank child, Blocks blocks) {
+    for_each_subtree(tree, in.root(), in.ranks(), [&](Rank child, Blocks blocks) {
         const Region part = room.part((blocks.first - tree.distance) * bytes, blocks.count * bytes);
         schedule.send(part, child, {arrived});
     });
-    schedule.copy(room.part(0, bytes), in.mine, {arrived});
+    schedule.copy(room.part(0, bytes), in.recv.block(), {arrived});
 }
 
 }  // namespace weft::algorithm

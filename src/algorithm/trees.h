@@ -17,7 +17,7 @@ void bcast_along(const Tree& tree, Region data, OpId before, ScheduleBuilder& sc
 OpId reduce_along(const Tree& tree, Region from, Region into, ScheduleBuilder& schedule);
 
 // Every rank passes on the blocks of its subtree in one message, up to the root or down from it.
-void gather_along(const Tree& tree, const GatherArgs& in, ScheduleBuilder& schedule);
-void scatter_along(const Tree& tree, const ScatterArgs& in, ScheduleBuilder& schedule);
+void gather_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule);
+void scatter_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule);
 
 }  // namespace weft::algorithm

@@ -93,9 +93,9 @@ Call reduce_call(const void* send_buf, void* recv_buf, size_t count, weft_type t
             .root = root};
 }
 
-Call allreduce_call(const void* send_buf, void* recv_buf, size_t count, weft_type type,
-                    weft_op op) {
-    return {.collective = Collective::allreduce,
+Call reduction_call(Collective collective, const void* send_buf, void* recv_buf, size_t count,
+                    weft_type type, weft_op op) {
+    return {.collective = collective,
             .send_buf = send_buf,
             .recv_buf = recv_buf,
             .count = count,
@@ -184,14 +184,16 @@ weft_status weft_reduce(const void* send_buf, void* recv_buf, size_t count, weft
 
 weft_status weft_iallreduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                             weft_op op, weft_comm comm, weft_request* request) {
-    return start("weft_iallreduce", allreduce_call(send_buf, recv_buf, count, type, op), comm,
+    return start("weft_iallreduce",
+                 reduction_call(Collective::allreduce, send_buf, recv_buf, count, type, op), comm,
                  request);
 }
 
 weft_status weft_allreduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                            weft_op op, weft_comm comm) {
-    return start_and_wait("weft_allreduce", allreduce_call(send_buf, recv_buf, count, type, op),
-                          comm);
+    return start_and_wait(
+        "weft_allreduce",
+        reduction_call(Collective::allreduce, send_buf, recv_buf, count, type, op), comm);
 }
 
 // --- Persistent forms ------------------------------------------------------------------------------
@@ -239,6 +241,7 @@ weft_status weft_reduce_init(const void* send_buf, void* recv_buf, size_t count,
 
 weft_status weft_allreduce_init(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                                 weft_op op, weft_comm comm, weft_request* request) {
-    return init("weft_allreduce_init", allreduce_call(send_buf, recv_buf, count, type, op), comm,
+    return init("weft_allreduce_init",
+                reduction_call(Collective::allreduce, send_buf, recv_buf, count, type, op), comm,
                 request);
 }

@@ -1,6 +1,8 @@
 #include "communicator/agreement.h"
 
+#include <cstdio>
 #include <cstring>
+#include <numeric>
 
 #include "algorithm/catalogue.h"
 #include "algorithm/trees.h"
@@ -35,21 +37,35 @@ std::int64_t bytes_of(const CallRecord& record) {
            static_cast<std::int64_t>(type_bytes(static_cast<weft_type>(record.type)));
 }
 
+// Of the blocks' sizes in bytes.
+std::uint32_t fingerprint(const SignatureView& signature) {
+    std::uint64_t hash = 0xcbf29ce484222325u;
+    for (const std::int64_t count : signature.counts) {
+        const std::int64_t bytes = count * signature.fixed.unit_bytes;
+        hash = (hash ^ static_cast<std::uint64_t>(bytes)) * 0x100000001b3u;
+    }
+    return static_cast<std::uint32_t>(hash ^ hash >> 32);
+}
+
 constexpr std::int32_t tell_index = 0;
 constexpr std::int32_t compare_index = 1;
 
 }  // namespace
 
-CallRecord record_of(const Call& call, const Signature& signature, bool persistent) {
+CallRecord record_of(const Call& call, const SignatureView& signature, bool persistent) {
     CallRecord record;
     record.is_call = true;
     record.collective = static_cast<std::uint8_t>(call.collective);
     record.of_library = call.of_library;
     record.persistent = persistent;
     record.type = static_cast<std::uint8_t>(call.type);
-    if (family_of(record).reduces) record.op = op_number(call.op, signature.commutative);
-    record.root = signature.root;
+    if (family_of(record).reduces) record.op = op_number(call.op, signature.fixed.commutative);
+    record.root = signature.fixed.root;
     record.count = static_cast<std::int64_t>(call.count);
+    if (!signature.counts.empty()) {
+        record.count = std::reduce(signature.counts.begin(), signature.counts.end());
+        record.blocks = fingerprint(signature);
+    }
     return record;
 }
 
@@ -58,6 +74,7 @@ bool agree(const CallRecord& left, const CallRecord& right) {
         left.persistent != right.persistent || left.root != right.root) {
         return false;
     }
+    if (left.blocks != right.blocks) return false;
     if (!family_of(left).reduces) return bytes_of(left) == bytes_of(right);
     return left.count == right.count && left.type == right.type && left.op == right.op;
 }
@@ -74,6 +91,11 @@ std::string in_words(const CallRecord& record) {
     if (static_cast<Collective>(record.collective) == Collective::barrier) return words;
     words += " of " + std::to_string(record.count) + " x ";
     words += type_name(static_cast<weft_type>(record.type));
+    if (family.blocks_differ) {
+        char text[40];
+        std::snprintf(text, sizeof text, " in blocks of sizes %08x", record.blocks);
+        words += text;
+    }
     if (family.reduces) words += " with " + op_in_words(record.op);
     if (family.has_root)
         words += (family.reduces ? " and root " : " with root ") + std::to_string(record.root);
@@ -88,8 +110,14 @@ void Agreement::add_to(ScheduleBuilder& schedule, Place place) {
     const Tree tree = binomial_tree(place.rank, place.ranks, 0);
     schedule.call(mine, tell_index);
     schedule.fence();
-    algorithm::gather_along(
-        tree, {place.rank, place.ranks, 0, mine, all, /*in_place=*/place.rank == 0}, schedule);
+    algorithm::Problem gathering;
+    gathering.agreed.ranks = place.ranks;
+    gathering.rank = place.rank;
+    gathering.in_place = gathering.is_root();
+    gathering.send = {.buffer = mine.buffer, .count = 1, .offset = mine.offset, .bytes = bytes};
+    gathering.recv = {
+        .buffer = all.buffer, .count = place.ranks, .offset = all.offset, .bytes = bytes};
+    algorithm::gather_along(tree, gathering, schedule);
     schedule.fence();
     algorithm::bcast_along(tree, all, schedule.start(), schedule);
     schedule.fence();

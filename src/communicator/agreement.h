@@ -17,7 +17,7 @@
 namespace weft {
 
 // What the ranks must agree on of a call that was found good, and what tells it in words.
-CallRecord record_of(const Call& call, const Signature& signature, bool persistent);
+CallRecord record_of(const Call& call, const SignatureView& signature, bool persistent);
 
 // Whether two ranks may make these calls together (Agree in weft/collective.h). The same bytes may be
 // described by different counts and types, unless they are reduced.

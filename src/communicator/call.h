@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "algorithm/collective.h"
 #include "weft/types.h"
@@ -16,6 +17,9 @@ struct Call {
     weft_type type = WEFT_BYTE;
     weft_op op = WEFT_OP_NULL;
     int root = 0;
+    // Where blocks differ: of each rank's block, in elements. `count` is then that of this rank's.
+    const std::int64_t* counts = nullptr;
+    const std::int64_t* displacements = nullptr;  // null: one behind the other
     bool of_library = false;  // not the user's call: forced algorithms are not for it
 };
 

@@ -6,29 +6,22 @@
 #include <cstdint>
 
 #include "communicator/call.h"
+#include "communicator/signature.h"
 #include "run/run.h"
 #include "select/select.h"
 
 namespace weft {
 
-// What a schedule depends on; calls with equal signatures share one.
-struct Signature {
-    Collective collective = Collective::barrier;
-    bool in_place = false;
-    bool commutative = true;  // the operation
-    bool of_library = false;  // see Call
-    bool combines = false;    // see algorithm::Size
-    std::int32_t root = 0;
-    std::int64_t bytes = 0;  // one rank's contribution
-    std::int64_t element_bytes = 1;
-
-    friend bool operator==(const Signature&, const Signature&) = default;
+// A call that was found good, but for its buffers.
+struct Checked {
+    SignatureView signature;
+    Binding binding;
 };
 
-// A call that was found good.
-struct Checked {
-    Signature signature;
-    Binding binding;
+// Of the caller's buffers.
+struct BufferBytes {
+    std::int64_t send = 0;
+    std::int64_t recv = 0;
 };
 
 struct Place {
@@ -44,11 +37,14 @@ const char* collective_name(Collective collective);
 Status check_buffers(const void* send_buf, std::int64_t send_bytes, const void* recv_buf,
                      std::int64_t recv_bytes, const char* recv_name);
 
-// Refuses a bad call with a sentence.
+// Refuses a bad call with a sentence; its buffers are not looked at.
 Result<Checked> check(const Call& call, Place place);
+// Refuses blocks that overlap.
+Result<BufferBytes> bytes_of_buffers(const SignatureView& signature, Place place);
+Status check_buffers(const Checked& call, BufferBytes bytes);
 
 // This rank's schedule. `is_checked`: no data moves until the ranks' calls agree (see agreement.h).
-Result<Schedule> build_schedule(const Signature& signature, Place place, const Selector& selector,
-                                bool is_checked);
+Result<Schedule> build_schedule(const SignatureView& signature, Place place,
+                                const Selector& selector, bool is_checked);
 
 }  // namespace weft

@@ -54,11 +54,16 @@ Result<Communicator::Ready> Communicator::make_ready(const Call& call) {
     Result<Checked> checked = check(call, place_);
     if (!checked.is_ok()) return checked.status();
     Prepared* prepared = schedules_.find(checked->signature);
-    if (!prepared) {
+    if (prepared) {
+        WEFT_RETURN_IF_NOT_OK(check_buffers(*checked, prepared->buffers));
+    } else {
+        Result<BufferBytes> buffers = bytes_of_buffers(checked->signature, place_);
+        if (!buffers.is_ok()) return buffers.status();
+        WEFT_RETURN_IF_NOT_OK(check_buffers(*checked, *buffers));
         Result<Schedule> schedule =
             build_schedule(checked->signature, place_, process_.selector(), is_checked());
         if (!schedule.is_ok()) return schedule.status();
-        prepared = &schedules_.insert(checked->signature, std::move(*schedule));
+        prepared = &schedules_.insert(checked->signature, *buffers, std::move(*schedule));
     }
     return Ready{prepared, checked->binding};
 }
@@ -126,7 +131,7 @@ bool Communicator::is_checked() const { return process_.checks_calls() && place_
 void Communicator::bind_agreement(const Call& call, Request& request, Binding& binding) {
     if (!is_checked()) return;
     if (!request.agreement) request.agreement = std::make_unique<Agreement>();
-    request.agreement->bind(record_of(call, request.home.signature, request.is_persistent()),
+    request.agreement->bind(record_of(call, request.home.signature.view(), request.is_persistent()),
                             group_, binding);
 }
 

@@ -8,13 +8,13 @@ Request::Request(Prepared& prepared) : Run(prepared.schedule), home(prepared) {}
 
 std::string Request::name() const {
     if (home.is_own) return "schedule";
-    const char* collective = collective_name(home.signature.collective);
+    const char* collective = collective_name(home.signature.view().fixed.collective);
     return is_persistent() ? std::string("persistent ") + collective : collective;
 }
 
 std::string Request::description() const {
     std::string size = home.is_own ? std::to_string(home.schedule.ops().size()) + " operations"
-                                   : std::to_string(home.signature.bytes) + " bytes";
+                                   : std::to_string(home.signature.view().fixed.bytes) + " bytes";
     return name() + " of " + size + " on " + communicator->name();
 }
 

@@ -57,8 +57,12 @@ struct Request : Run {
 
 // A schedule and its requests, idle and started.
 struct Prepared {
-    Prepared(const Signature& made_for, Schedule made, HandleTable<Request>& handle_table)
-        : signature(made_for), schedule(std::move(made)), table(handle_table) {}
+    Prepared(Signature made_for, BufferBytes needed, Schedule made,
+             HandleTable<Request>& handle_table)
+        : signature(std::move(made_for)),
+          buffers(needed),
+          schedule(std::move(made)),
+          table(handle_table) {}
     // A schedule of the program's own.
     Prepared(Schedule made, std::vector<UserCall> made_calls, HandleTable<Request>& handle_table)
         : is_own(true),
@@ -78,6 +82,7 @@ struct Prepared {
 
     bool is_own = false;
     Signature signature;  // not of an own one
+    BufferBytes buffers;  // likewise
     Schedule schedule;
     std::vector<UserCall> calls;
     std::unique_ptr<Tasks> tasks;  // null: not made, or nothing is worth it

@@ -4,18 +4,14 @@
 
 namespace weft {
 
-ScheduleCache::Set& ScheduleCache::set_of(const Signature& s) {
-    std::uint64_t hash = static_cast<std::uint64_t>(s.bytes) * 0x9e3779b97f4a7c15u;
-    hash ^= static_cast<std::uint64_t>(s.collective) << 60 | std::uint64_t{s.in_place} << 59;
-    hash ^= std::uint64_t{s.commutative} << 58;
-    hash ^= static_cast<std::uint64_t>(s.root) * 0xbf58476d1ce4e5b9u;
-    hash ^= static_cast<std::uint64_t>(s.element_bytes) << 52;
+ScheduleCache::Set& ScheduleCache::set_of(const SignatureView& call) {
+    const std::uint64_t hash = hash_of(call);
     return sets_[(hash >> 32 ^ hash >> 54) % sets];
 }
 
-Prepared* ScheduleCache::find(const Signature& signature) {
-    for (const auto& entry : set_of(signature)) {
-        if (entry && entry->signature == signature) {
+Prepared* ScheduleCache::find(const SignatureView& call) {
+    for (const auto& entry : set_of(call)) {
+        if (entry && entry->signature.is_of(call)) {
             entry->last_used = ++uses_;
             return entry.get();
         }
@@ -41,11 +37,11 @@ void ScheduleCache::make_room() {
     }
 }
 
-Prepared& ScheduleCache::insert(const Signature& signature, Schedule schedule) {
+Prepared& ScheduleCache::insert(const SignatureView& call, BufferBytes buffers, Schedule schedule) {
     make_room();
-    auto made = std::make_unique<Prepared>(signature, std::move(schedule), table_);
+    auto made = std::make_unique<Prepared>(Signature(call), buffers, std::move(schedule), table_);
     made->last_used = ++uses_;
-    Set& set = set_of(signature);
+    Set& set = set_of(call);
     auto goes_first = [](const auto& left, const auto& right) {
         if (!left || !right) return !left && right;
         if ((left->taken == 0) != (right->taken == 0)) return left->taken == 0;

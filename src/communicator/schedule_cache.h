@@ -17,11 +17,11 @@ class ScheduleCache {
     explicit ScheduleCache(HandleTable<Request>& table) : table_(table) {}
 
     // Null: not there.
-    Prepared* find(const Signature& signature);
+    Prepared* find(const SignatureView& call);
 
     // Keeps a schedule that find() did not know. What is in use and makes room for it lives on until
     // its last request is given back.
-    Prepared& insert(const Signature& signature, Schedule schedule);
+    Prepared& insert(const SignatureView& call, BufferBytes buffers, Schedule schedule);
 
     // Keeps a schedule of the program's own, uncached, until let_go() and until its last request is
     // given back.
@@ -39,7 +39,7 @@ class ScheduleCache {
     // Of all entries together, scratch included: idle ones are dropped beyond it.
     static constexpr std::int64_t memory_bytes_max = 64 << 20;
 
-    Set& set_of(const Signature& signature);
+    Set& set_of(const SignatureView& call);
     void make_room();
     void end_if_unused(Prepared& prepared);
 

@@ -25,6 +25,7 @@ struct LaneHold {
 struct CallRecord {
     std::int64_t count = 0;
     std::int32_t root = 0;
+    std::uint32_t blocks = 0;  // where they differ: a fingerprint of their sizes
     std::uint8_t collective = 0;
     std::uint8_t type = 0;
     std::uint8_t op = 0;
@@ -36,7 +37,7 @@ struct CallRecord {
 // Why a run failed.
 struct Failure {
     weft_status code = WEFT_OK;  // or as a completion's (transport/transport.h)
-    Rank rank = -1;  // of the job
+    Rank rank = -1;              // of the job
     // Of a broken message: what `rank` has sent, and what was expected. Either bytes, or calls.
     std::int64_t sent_bytes = 0;
     std::int64_t expected_bytes = 0;

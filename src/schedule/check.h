@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/check_promise.h"
+#include "schedule/promise.h"
 #include "schedule/schedule.h"
 
 namespace weft {

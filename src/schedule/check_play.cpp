@@ -46,7 +46,8 @@ class Play {
             }
         }
         for (const Holding& held : promise.before) {
-            const Stretch value{held.where.bytes, terms.contribution(held.source), held.origin};
+            const Stretch value{held.where.bytes, terms.contribution(held.sources.first),
+                                held.origin};
             memory(held.rank, held.where.buffer).write(held.where.offset, {&value, 1});
         }
     }

@@ -1,5 +1,6 @@
 // Whether the buffers hold in the end what the collective promises.
 #include <algorithm>
+#include <map>
 
 #include "schedule/check_parts.h"
 #include "schedule/text.h"
@@ -15,12 +16,13 @@ class Result {
   public:
     Result(const Promise& promise, Terms& terms, Findings& findings)
         : promise_(promise), terms_(terms), findings_(findings) {
+        std::map<Sources, std::int64_t> bytes;
         for (const Holding& held : promise.after) {
-            if (held.source == everyone) {
-                combined_bytes_ = std::max(combined_bytes_, held.origin + held.where.bytes);
-            }
+            if (held.sources.is_one()) continue;
+            std::int64_t& most = bytes[held.sources];
+            most = std::max(most, held.origin + held.where.bytes);
         }
-        combined_ = Memory(combined_bytes_);
+        for (const auto& [sources, most] : bytes) combined_.emplace(sources, most);
     }
 
     void check(const Holding& held, Memory& memory) {
@@ -34,14 +36,13 @@ class Result {
             }
             done += stretch.bytes;
         }
-        if (held.source == everyone) compare_bits(held);
+        if (!held.sources.is_one()) compare_bits(held);
     }
 
   private:
     bool is_right(const Stretch& stretch, const Holding& held, std::int64_t done) {
         if (stretch.term == undefined || stretch.origin != held.origin + done) return false;
-        if (held.source == everyone) return terms_.is_everyone(stretch.term);
-        return stretch.term == terms_.contribution(held.source);
+        return terms_.is_combination(stretch.term, held.sources);
     }
 
     void complain(const Holding& held, std::int64_t done, const Stretch& stretch) {
@@ -50,17 +51,28 @@ class Result {
         sentence += terms_.text(stretch.term);
         if (stretch.term != undefined) sentence += ' ' + bytes_text(stretch.origin, stretch.bytes);
         sentence += "; promised: ";
-        sentence += held.source == everyone ? "the combination of all ranks"
-                                            : "rank " + std::to_string(held.source) + "'s";
-        if (held.source == everyone && !promise_.commutative) sentence += " in rank order";
+        sentence += text_of(held.sources);
         sentence += ' ' + bytes_text(held.origin + done, stretch.bytes);
         findings_.add(Flaw::result, std::move(sentence));
     }
 
+    std::string text_of(const Sources& sources) const {
+        if (sources.is_one()) return "rank " + std::to_string(sources.first) + "'s";
+        const auto ranks = static_cast<Rank>(promise_.send_bytes.size());
+        std::string text = "the combination of ";
+        if (sources == Sources{0, ranks - 1}) {
+            text += "all ranks";
+        } else {
+            text += "ranks " + std::to_string(sources.first) + ".." + std::to_string(sources.last);
+        }
+        return text + (promise_.commutative ? "" : " in rank order");
+    }
+
     // The first rank that gets an element decides by which expression the others must get it.
     void compare_bits(const Holding& held) {
+        Memory& combined = combined_.at(held.sources);
         seen_.clear();
-        combined_.read(held.origin, held.where.bytes, seen_);
+        combined.read(held.origin, held.where.bytes, seen_);
         bool differs = false;
         for_each_pair(seen_, value_, [&](std::int64_t, Stretch seen, Stretch own) {
             differs |= seen.term != undefined && seen.term != own.term;
@@ -71,14 +83,14 @@ class Result {
                                             " is combined by another expression than on ranks "
                                             "before it: rounding may differ");
         }
-        combined_.write(held.origin, value_);
+        combined.write(held.origin, value_);
     }
 
     const Promise& promise_;
     Terms& terms_;
     Findings& findings_;
-    std::int64_t combined_bytes_ = 0;
-    Memory combined_{0};  // by origin: the expressions that ranks have got
+    // By origin: the expressions that ranks have got of what these sources contribute.
+    std::map<Sources, Memory> combined_;
     std::vector<Stretch> value_;
     std::vector<Stretch> seen_;
 };

@@ -5,7 +5,7 @@
 
 namespace weft::checking {
 
-Terms::Terms(Rank ranks, bool commutative) : ranks_(ranks), commutative_(commutative) {
+Terms::Terms(Rank ranks, bool commutative) : commutative_(commutative) {
     nodes_.reserve(2 * static_cast<std::size_t>(ranks) + 1);
     nodes_.push_back({undefined, undefined, 0, 0, 0, false});
     for (Rank r = 0; r < ranks; ++r) nodes_.push_back({undefined, undefined, 1, r, r, true});
@@ -27,18 +27,20 @@ Term Terms::combine(Term left, Term right) {
     return place->second;
 }
 
-bool Terms::is_everyone(Term term) {
+bool Terms::is_combination(Term term, Sources sources) {
     const Node& node = nodes_[term];
-    if (node.leaves != ranks_) return false;
-    if (node.in_order) return true;
+    const std::int64_t wanted = sources.last - sources.first + 1;
+    if (node.leaves != wanted) return false;
+    if (node.in_order) return node.first == sources.first;
     if (!commutative_) return false;
-    const auto [place, is_new] = everyone_.try_emplace(term, false);
+    const auto [place, is_new] = unordered_.try_emplace(term, Sources{0, -1});
     if (is_new) {
-        std::vector<Rank> leaves = leaves_of(term, static_cast<std::size_t>(ranks_));
+        std::vector<Rank> leaves = leaves_of(term, static_cast<std::size_t>(wanted));
         std::sort(leaves.begin(), leaves.end());
-        place->second = std::adjacent_find(leaves.begin(), leaves.end()) == leaves.end();
+        if (std::adjacent_find(leaves.begin(), leaves.end()) == leaves.end())
+            place->second = {leaves.front(), leaves.back()};
     }
-    return place->second;
+    return place->second == sources;
 }
 
 std::vector<Rank> Terms::leaves_of(Term term, std::size_t at_most) const {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/status.h"
+#include "schedule/promise.h"
 
 namespace weft::checking {
 
@@ -25,8 +25,8 @@ class Terms {
     Term contribution(Rank rank) const { return static_cast<Term>(rank) + 1; }
     Term combine(Term left, Term right);
 
-    // Each rank's contribution once; in rank order, unless the operation commutes.
-    bool is_everyone(Term term);
+    // The contribution of each of these ranks once; in rank order, unless the operation commutes.
+    bool is_combination(Term term, Sources sources);
 
     // "rank 2's", "the combination of ranks 0, 1, 1 (in this order)".
     std::string text(Term term) const;
@@ -43,11 +43,11 @@ class Terms {
 
     std::vector<Rank> leaves_of(Term term, std::size_t at_most) const;
 
-    Rank ranks_;
     bool commutative_;
     std::vector<Node> nodes_;
     std::unordered_map<std::uint64_t, Term> known_;  // by left and right
-    std::unordered_map<Term, bool> everyone_;
+    // Of terms that are not in order: the ranks they combine, if each of these once; else {0, -1}.
+    std::unordered_map<Term, Sources> unordered_;
 };
 
 // Consecutive bytes: byte k holds byte `origin + k` of `term`.

@@ -8,9 +8,9 @@
 namespace weft {
 namespace {
 
+using algorithm::Agreed;
 using algorithm::Algorithm;
 using algorithm::Family;
-using algorithm::Size;
 
 // From so many ranks and so many bytes on a line is used; the last one that applies and whose
 // algorithm's needs the call meets.
@@ -90,24 +90,25 @@ Status Selector::force(Collective collective, const std::string& text) {
     return ok;
 }
 
-Result<Choice> Selector::choose(Collective collective, const Size& size) const {
+Result<Choice> Selector::choose(const Agreed& agreed) const {
+    const Collective collective = agreed.collective;
     const Family& family = algorithm::family_of(collective);
     if (const auto& forced = forced_[static_cast<std::size_t>(collective)]) {
-        Size tuned = size;
+        Agreed tuned = agreed;
         tuned.tuning = forced->choice.tuning;
         const std::string lacks = forced->choice.algorithm->unmet_need(tuned);
         if (lacks.empty()) return forced->choice;
         return failure(WEFT_REFUSED_SETTING, "%s=%s needs %s", setting_of(family).c_str(),
                        forced->text.c_str(), lacks.c_str());
     }
-    Choice choice{nullptr, size.tuning};
+    Choice choice{nullptr, agreed.tuning};
     for (const Line& line : table) {
         if (line.collective != collective) continue;
-        if (size.ranks < line.ranks || size.bytes < line.bytes) continue;
-        if (line.combines && !size.combines) continue;
+        if (agreed.ranks < line.ranks || agreed.bytes < line.bytes) continue;
+        if (line.combines && !agreed.combines) continue;
         const Algorithm* algorithm = family.find(line.algorithm);
         WEFT_ASSERT(algorithm);
-        if (algorithm->unmet_need(size).empty()) choice.algorithm = algorithm;
+        if (algorithm->unmet_need(agreed).empty()) choice.algorithm = algorithm;
     }
     WEFT_ASSERT(choice.algorithm);
     return choice;

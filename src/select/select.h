@@ -35,7 +35,7 @@ class Selector {
     Status force(Collective collective, const std::string& text);
 
     // Refuses a call that lacks what the forced algorithm needs.
-    Result<Choice> choose(Collective collective, const algorithm::Size& size) const;
+    Result<Choice> choose(const algorithm::Agreed& agreed) const;
 
   private:
     struct Forced {

@@ -24,7 +24,7 @@ std::vector<std::string> choices(const Family& family, Rank ranks) {
         const std::string name = known->name;
         if (known->tunes == Tunes::segments) texts.push_back(name + ":segment=4K,window=3");
         for (std::uint32_t ports : {1u, 2u}) {
-            algorithm::Size size;
+            algorithm::Agreed size;
             size.ranks = ranks;
             size.tuning.ports = ports;
             if (!known->unmet_need(size).empty()) continue;

@@ -20,7 +20,6 @@
 namespace weft::test {
 namespace {
 
-using algorithm::Problem;
 using kernel::TaskRing;
 
 constexpr std::int64_t second_ns = 1'000'000'000;
@@ -179,8 +178,8 @@ Tasks compile_all_lanes(const Schedule& schedule) {
 // A call's schedules and task lists, ready to be started on a job again and again.
 class Call {
   public:
-    Call(Job& job, const Subject& subject, const Problem& problem)
-        : job_(job), schedules_(*algorithm::build_all(*subject.second, problem)) {
+    Call(Job& job, const Subject& subject, const Trial& problem)
+        : job_(job), schedules_(*build_all(subject, problem)) {
         tasks_.reserve(schedules_.size());
         for (Rank r = 0; r < job.ranks(); ++r) {
             const Schedule& schedule = schedules_[static_cast<std::size_t>(r)];
@@ -230,7 +229,7 @@ class EveryTaskRing : public testing::TestWithParam<Subject> {
 };
 INSTANTIATE_TEST_SUITE_P(All, EveryTaskRing, testing::ValuesIn(everything()), subject_name);
 
-void expect_right(Job& job, const Subject& subject, const Problem& problem) {
+void expect_right(Job& job, const Subject& subject, const Trial& problem) {
     SCOPED_TRACE(to_text(subject, problem));
     const Arithmetic& arithmetic = problem.commutative ? sum_of_integers : composition;
     const Promise promise = promise_of(*subject.first, problem);
@@ -253,7 +252,7 @@ TEST_P(EveryTaskRing, ComputesWhatIsPromised) {
                     .bytes = {0, 8, 40, 200'000},
                     .pipelines = {{}, {.segment_bytes = 16, .window = 2}},
                     .ports_max = 2};
-    for_each_problem(GetParam(), grid, [&](Problem p) {
+    for_each_problem(GetParam(), grid, [&](Trial p) {
         if (p.bytes > 1000 && p.tuning.segment_bytes > 0) p.tuning.segment_bytes = 8192;
         expect_right(jobs.try_emplace(p.ranks, p.ranks).first->second, GetParam(), p);
     });
@@ -266,7 +265,7 @@ TEST_P(EveryTaskRing, ComputesItThroughAQueueOfEightEntries) {
                     .bytes = {40, 1'000'000},
                     .pipelines = {{.segment_bytes = 16, .window = 2}},
                     .ports_max = 1};
-    for_each_problem(GetParam(), grid, [&](Problem p) {
+    for_each_problem(GetParam(), grid, [&](Trial p) {
         if (p.bytes > 1000 && p.tuning.segment_bytes > 0) p.tuning.segment_bytes = 65536;
         expect_right(jobs.try_emplace(p.ranks, p.ranks, 8).first->second, GetParam(), p);
     });
@@ -277,8 +276,8 @@ Subject subject_of(const std::string& collective, const std::string& name) {
     return {family, family->find(name)};
 }
 
-Problem problem_of(Rank ranks, std::int64_t bytes, std::int64_t segment_bytes = 0) {
-    Problem p;
+Trial problem_of(Rank ranks, std::int64_t bytes, std::int64_t segment_bytes = 0) {
+    Trial p;
     p.ranks = ranks;
     p.bytes = bytes;
     p.element_bytes = 8;
@@ -299,7 +298,7 @@ TEST_F(TaskRingTest, RunsARingOfSixtyFourRanksThroughAQueueOfSixtyFour) {
 // Runs of one stream share their connections: each message must meet its own receive.
 void expect_right_together(Job& job, int runs, std::int64_t bytes, int times) {
     const Subject subject = subject_of("allgather", "ring");
-    const Problem problem = problem_of(job.ranks(), bytes);
+    const Trial problem = problem_of(job.ranks(), bytes);
     const auto block = static_cast<std::size_t>(bytes);
     const auto ranks = static_cast<std::size_t>(job.ranks());
     std::vector<std::unique_ptr<Call>> calls;

@@ -72,7 +72,7 @@ TEST_P(OverMpi, AllAlgorithmsGiveTheirResults) {
             for (const algorithm::Family& family : algorithm::catalogue()) {
                 std::vector<std::string> known;
                 for (const algorithm::Algorithm* one : family.algorithms) {
-                    algorithm::Size size;
+                    algorithm::Agreed size;
                     size.ranks = ranks;
                     if (one->unmet_need(size).empty()) known.emplace_back(one->name);
                 }

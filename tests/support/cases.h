@@ -70,7 +70,7 @@ inline const std::vector<Rank>& rank_counts() {
 
 // The setting that forces an algorithm, with segments so small that pipelines have several, and with
 // a number of ports that follows from the seed; none: the algorithm is not for such calls.
-inline std::optional<std::string> setting(const algorithm::Algorithm& known, algorithm::Size size,
+inline std::optional<std::string> setting(const algorithm::Algorithm& known, algorithm::Agreed size,
                                           std::uint64_t seed) {
     std::string text = known.name;
     if (known.tunes == algorithm::Tunes::segments) text += ":segment=64,window=3";
@@ -103,7 +103,7 @@ void for_all_cases(Collective collective, Body body, bool commutative = true) {
     std::uint64_t cases = 0;
     for (const algorithm::Algorithm* known : family.algorithms) {
         for (Rank ranks : rank_counts()) {
-            algorithm::Size size;
+            algorithm::Agreed size;
             size.ranks = ranks;
             size.commutative = commutative;
             for (std::uint64_t i = 0; i < seeds(); ++i) {

@@ -83,7 +83,8 @@ Execution::Execution(const Promise& promise, const Arithmetic& arithmetic)
     }
     for (const Holding& held : promise.before) {
         for (std::int64_t at = 0; at < held.where.bytes; at += 8) {
-            const std::uint64_t value = arithmetic.operand(held.source, (held.origin + at) / 8);
+            const std::uint64_t value =
+                arithmetic.operand(held.sources.first, (held.origin + at) / 8);
             std::memcpy(inside(memory(held)).data() + held.where.offset + at, &value, 8);
         }
     }
@@ -102,18 +103,17 @@ std::uint64_t Execution::read(const Holding& held, std::int64_t at) {
 
 std::uint64_t Execution::expected(const Holding& held, std::int64_t at) {
     const std::int64_t index = (held.origin + at) / 8;
-    if (held.source != everyone) return arithmetic_.operand(held.source, index);
-    auto r = static_cast<Rank>(send_.size()) - 1;
+    Rank r = held.sources.last;
     std::uint64_t all = arithmetic_.operand(r, index);
-    while (--r >= 0) all = arithmetic_.combine(arithmetic_.operand(r, index), all);
+    while (--r >= held.sources.first) all = arithmetic_.combine(arithmetic_.operand(r, index), all);
     return all;
 }
 
 bool Execution::is_right(const Holding& held, std::int64_t at) {
     const std::uint64_t value = read(held, at);
-    if (held.source != everyone || arithmetic_.combine) return value == expected(held, at);
+    if (held.sources.is_one() || arithmetic_.combine) return value == expected(held, at);
     double sum = 0;
-    for (Rank r = 0; r < static_cast<Rank>(send_.size()); ++r) {
+    for (Rank r = held.sources.first; r <= held.sources.last; ++r) {
         sum += std::bit_cast<double>(arithmetic_.operand(r, (held.origin + at) / 8));
     }
     const double result = std::bit_cast<double>(value);
@@ -121,7 +121,7 @@ bool Execution::is_right(const Holding& held, std::int64_t at) {
     // The same bits as on the first rank that has this element.
     for (const Holding& other : promise_.after) {
         const std::int64_t there = held.origin + at - other.origin;
-        if (there < 0 || there >= other.where.bytes) continue;
+        if (other.sources != held.sources || there < 0 || there >= other.where.bytes) continue;
         return read(other, there) == value;
     }
     return false;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "reduce/reduce.h"
-#include "schedule/check_promise.h"
+#include "schedule/promise.h"
 #include "schedule/schedule.h"
 #include "schedule/tasks.h"
 #include "support/interpret.h"

@@ -3,16 +3,49 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "algorithm/catalogue.h"
-#include "schedule/check_promise.h"
+#include "schedule/promise.h"
 
 namespace weft::test {
 
 using Subject = std::pair<const algorithm::Family*, const algorithm::Algorithm*>;
+
+// A call that an algorithm is tried on.
+struct Trial : algorithm::Agreed {
+    bool in_place = false;
+    std::span<const std::int64_t> offsets = {};  // of blocks that differ
+
+    // Blocks of no, one and two times `block` bytes by turns, the last rank's first, with gaps.
+    void make_differ(std::int64_t block) {
+        struct Blocks {
+            std::vector<std::int64_t> sizes;
+            std::vector<std::int64_t> offsets;
+        };
+        static std::map<std::pair<Rank, std::int64_t>, Blocks> known;  // trials refer to them
+        Blocks& blocks = known[{ranks, block}];
+        if (blocks.sizes.empty()) {
+            std::int64_t end = 0;
+            for (Rank r = 0; r < ranks; ++r) {
+                blocks.sizes.push_back(block * ((ranks - r) % 3));
+                end += blocks.sizes.back() + gap;
+            }
+            for (Rank r = 0; r < ranks; ++r) {
+                end -= blocks.sizes[static_cast<std::size_t>(r)] + gap;
+                blocks.offsets.push_back(end);
+            }
+        }
+        sizes = blocks.sizes;
+        offsets = blocks.offsets;
+        bytes = total_bytes() / ranks;
+    }
+    static constexpr std::int64_t gap = 8;
+};
 
 inline std::vector<Subject> everything() {
     std::vector<Subject> all;
@@ -28,7 +61,7 @@ inline std::string subject_name(const testing::TestParamInfo<Subject>& test) {
     return std::string(test.param.first->name) + "_" + test.param.second->name;
 }
 
-inline std::string to_text(const Subject& subject, const algorithm::Problem& p) {
+inline std::string to_text(const Subject& subject, const Trial& p) {
     return std::string(subject.first->name) + " " + subject.second->name +
            " p=" + std::to_string(p.ranks) + " root=" + std::to_string(p.root) +
            " bytes=" + std::to_string(p.bytes) +
@@ -38,15 +71,13 @@ inline std::string to_text(const Subject& subject, const algorithm::Problem& p) 
            (p.in_place ? " in place" : "");
 }
 
-inline Promise promise_of(const algorithm::Family& family, const algorithm::Problem& p) {
-    Result<Promise> promise = weft::promise_of(family.name, {.ranks = p.ranks,
-                                                             .root = p.root,
-                                                             .bytes = p.bytes,
-                                                             .element_bytes = p.element_bytes,
-                                                             .in_place = p.in_place,
-                                                             .commutative = p.commutative});
-    EXPECT_TRUE(promise.is_ok()) << last_detail();
-    return *promise;
+inline Promise promise_of(const algorithm::Family& family, const Trial& trial) {
+    return family.promise_of(family.problems(trial, trial.in_place, trial.offsets));
+}
+
+inline Result<std::vector<Schedule>> build_all(const Subject& subject, const Trial& trial) {
+    return algorithm::build_all(*subject.second,
+                                subject.first->problems(trial, trial.in_place, trial.offsets));
 }
 
 struct Grid {
@@ -68,13 +99,13 @@ inline std::vector<algorithm::Tuning> tunings(const algorithm::Algorithm& known,
     return all;
 }
 
-// Calls body(problem) for every problem of the grid that suits the algorithm: in place and not, for
+// Calls body(trial) for every call of the grid that suits the algorithm: in place and not, for
 // operations that commute and not, all promised. Elements have 8 bytes. Ends with the first fatal
 // failure.
 template <class Body>
 void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
     const algorithm::Family& family = *subject.first;
-    algorithm::Problem p;
+    Trial p;
     p.element_bytes = 8;
     auto for_each_kind = [&] {
         for (int kind = 0; kind < 4; ++kind) {
@@ -82,7 +113,7 @@ void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
             p.commutative = kind < 2;
             if (p.in_place && !family.has_in_place()) continue;
             if (!p.commutative && !family.reduces) continue;
-            if (!subject.second->unmet_need(p.size()).empty()) continue;
+            if (!subject.second->unmet_need(p).empty()) continue;
             body(p);
             if (testing::Test::HasFatalFailure()) return;
         }
@@ -93,6 +124,7 @@ void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
         for (p.root = grid.any_root ? 0 : roots - 1; p.root < roots; ++p.root) {
             for (std::int64_t bytes : grid.bytes) {
                 p.bytes = bytes;
+                if (family.blocks_differ) p.make_differ(bytes);
                 if (bytes > 0 && family.recv.root == algorithm::Blocks::none) continue;  // no data
                 for (const algorithm::Tuning& tuning : tunings(*subject.second, grid)) {
                     p.tuning = tuning;

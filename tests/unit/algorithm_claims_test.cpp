@@ -12,20 +12,19 @@ namespace {
 
 using algorithm::Algorithm;
 using algorithm::Family;
-using algorithm::Problem;
 
 class Claims : public testing::TestWithParam<Subject> {
   protected:
-    void hold(const Problem& problem) {
+    void hold(const Trial& problem) {
         SCOPED_TRACE(to_text(GetParam(), problem));
         const Algorithm& claimed = *GetParam().second;
-        Result<std::vector<Schedule>> schedules = algorithm::build_all(claimed, problem);
+        Result<std::vector<Schedule>> schedules = build_all(GetParam(), problem);
         ASSERT_TRUE(schedules.is_ok()) << last_detail();
         Result<Measures> measures = measure(*schedules, static_cast<int>(problem.tuning.ports));
         ASSERT_TRUE(measures.is_ok()) << last_detail();
-        ASSERT_EQ(measures->rounds, claimed.rounds(problem.size()));
-        ASSERT_EQ(measures->messages_max, claimed.sent_messages_max(problem.size()));
-        ASSERT_EQ(measures->sent_bytes_max, claimed.sent_bytes_max(problem.size()));
+        ASSERT_EQ(measures->rounds, claimed.rounds(problem));
+        ASSERT_EQ(measures->messages_max, claimed.sent_messages_max(problem));
+        ASSERT_EQ(measures->sent_bytes_max, claimed.sent_bytes_max(problem));
         ASSERT_LE(measures->depth, measures->rounds);
     }
 };
@@ -35,7 +34,7 @@ TEST_P(Claims, HoldForTheBuiltSchedules) {
     for (Rank ranks = 1; ranks <= 33; ++ranks) grid.ranks.push_back(ranks);
     grid.bytes = {0, 8, 136};
     grid.pipelines = {{128 * 1024, 8}, {16, 1}, {16, 2}, {100, 3}};
-    for_each_problem(GetParam(), grid, [&](const Problem& problem) { hold(problem); });
+    for_each_problem(GetParam(), grid, [&](const Trial& problem) { hold(problem); });
 }
 
 TEST_P(Claims, HoldForLargeNumbersOfRanks) {
@@ -43,7 +42,7 @@ TEST_P(Claims, HoldForLargeNumbersOfRanks) {
     grid.ranks = {64, 100, 128, 257};
     grid.any_root = false;
     grid.bytes = {1000};
-    for_each_problem(GetParam(), grid, [&](const Problem& problem) { hold(problem); });
+    for_each_problem(GetParam(), grid, [&](const Trial& problem) { hold(problem); });
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Claims, testing::ValuesIn(everything()), subject_name);

@@ -12,22 +12,19 @@
 namespace weft::test {
 namespace {
 
-using algorithm::Problem;
-
 constexpr std::uint64_t seeds = 20;
 
 class Algorithms : public testing::TestWithParam<Subject> {
   protected:
     // All seeds of one problem; a seed also decides how pipelines are cut.
-    void execute(Problem problem, const Arithmetic& arithmetic) {
+    void execute(Trial problem, const Arithmetic& arithmetic) {
         constexpr std::int64_t segments[] = {8, 16, 30, 128 * 1024};
         constexpr std::uint32_t windows[] = {1, 2, 3, 8, 20};
         const Promise promise = promise_of(*GetParam().first, problem);
         for (std::uint64_t seed = 0; seed < seeds; ++seed) {
             problem.tuning.segment_bytes = segments[seed % 4];
             problem.tuning.window = windows[seed % 5];
-            Result<std::vector<Schedule>> schedules =
-                algorithm::build_all(*GetParam().second, problem);
+            Result<std::vector<Schedule>> schedules = build_all(GetParam(), problem);
             ASSERT_TRUE(schedules.is_ok()) << last_detail();
             ASSERT_EQ(Execution(promise, arithmetic).run(*schedules, seed), "")
                 << to_text(GetParam(), problem) << " seed=" << seed << ' ' << arithmetic.name;
@@ -39,7 +36,7 @@ TEST_P(Algorithms, ComputeWhatTheCollectivePromises) {
     Grid grid;
     for (Rank ranks = 1; ranks <= 17; ++ranks) grid.ranks.push_back(ranks);
     grid.bytes = {0, 8, 56, 152};
-    for_each_problem(GetParam(), grid, [&](const Problem& problem) {
+    for_each_problem(GetParam(), grid, [&](const Trial& problem) {
         execute(problem, problem.commutative ? sum_of_integers : composition);
         if (GetParam().first->reduces) execute(problem, sum_of_reals);
     });

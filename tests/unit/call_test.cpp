@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "communicator/collectives.h"
 #include "weft/collective.h"
@@ -28,14 +29,23 @@ Call call(Collective collective, const void* send_buf, void* recv_buf) {
             .root = root.rank};
 }
 
-Signature accepted(const Call& c, Place place) {
+Result<SignatureView> outcome(const Call& c, Place place) {
     Result<Checked> checked = check(c, place);
-    EXPECT_TRUE(checked.is_ok()) << last_detail();
-    return checked.is_ok() ? checked->signature : Signature{};
+    if (!checked.is_ok()) return checked.status();
+    Result<BufferBytes> bytes = bytes_of_buffers(checked->signature, place);
+    if (!bytes.is_ok()) return bytes.status();
+    WEFT_RETURN_IF_NOT_OK(check_buffers(*checked, *bytes));
+    return checked->signature;
+}
+
+FixedSignature accepted(const Call& c, Place place) {
+    Result<SignatureView> signature = outcome(c, place);
+    EXPECT_TRUE(signature.is_ok()) << last_detail();
+    return signature.is_ok() ? signature->fixed : FixedSignature{};
 }
 
 std::string refusal(const Call& c, Place place) {
-    return check(c, place).status().code == WEFT_REFUSED_ARGUMENT ? last_detail() : "accepted";
+    return outcome(c, place).status().code == WEFT_REFUSED_ARGUMENT ? last_detail() : "accepted";
 }
 
 TEST(Call, BuffersThatAreNotSignificantAreNotLookedAt) {
@@ -90,16 +100,19 @@ TEST(Call, TheLargestCountHasASchedule) {
             large.type = WEFT_UINT8;
             const Place place{1, algorithm->needs.ranks_are_a_power_of_ports_plus_1 ? 4 : 5};
             large.count = SIZE_MAX;
+            std::vector<std::int64_t> counts(static_cast<std::size_t>(place.ranks), -1);
+            if (family.blocks_differ) large.counts = counts.data();
             refusal(large, place);
             const std::string sentence = last_detail();
             const std::string before = "expected at most ";
             const std::size_t at = sentence.find(before);
             ASSERT_NE(at, std::string::npos) << sentence;
             large.count = std::stoull(sentence.substr(at + before.size()));
+            std::ranges::fill(counts, static_cast<std::int64_t>(large.count) / place.ranks);
             Selector selector;
             ASSERT_TRUE(selector.force(family.collective, algorithm->name).is_ok());
             Result<Schedule> schedule =
-                build_schedule(accepted(large, place), place, selector, false);
+                build_schedule(*outcome(large, place), place, selector, false);
             EXPECT_TRUE(schedule.is_ok())
                 << family.name << " " << algorithm->name << ": " << last_detail();
         }
@@ -114,10 +127,10 @@ void first_operand(const void* in, void* inout, size_t count, weft_type, void*) 
 
 TEST(Call, WhetherTheOperationCommutesBelongsToTheSignature) {
     Call c = call(Collective::reduce, from, into);
-    const Signature sum = accepted(c, root);
+    const FixedSignature sum = accepted(c, root);
     EXPECT_TRUE(sum.commutative);
     ASSERT_EQ(weft_op_create(first_operand, 0, nullptr, &c.op), WEFT_OK);
-    Signature ordered = accepted(c, root);
+    FixedSignature ordered = accepted(c, root);
     EXPECT_FALSE(ordered.commutative);
     EXPECT_FALSE(ordered == sum);
     ordered.commutative = true;
@@ -128,14 +141,15 @@ TEST(Call, WhetherTheOperationCommutesBelongsToTheSignature) {
 TEST(Call, AForcedAlgorithmThatIsNotForTheOperationIsRefused) {
     Selector selector;
     ASSERT_TRUE(selector.force(Collective::allreduce, "ring").is_ok());
-    Signature signature = accepted(call(Collective::allreduce, from, into), root);
-    EXPECT_TRUE(build_schedule(signature, root, selector, false).is_ok());
+    FixedSignature signature = accepted(call(Collective::allreduce, from, into), root);
+    EXPECT_TRUE(build_schedule({signature}, root, selector, false).is_ok());
     signature.commutative = false;
-    EXPECT_EQ(build_schedule(signature, root, selector, false).status().code, WEFT_REFUSED_SETTING);
+    EXPECT_EQ(build_schedule({signature}, root, selector, false).status().code,
+              WEFT_REFUSED_SETTING);
     EXPECT_STREQ(last_detail(),
                  "WEFT_ALGORITHM_ALLREDUCE=ring needs an operation that commutes; this call's "
                  "does not");
-    EXPECT_TRUE(build_schedule(signature, root, Selector(), false).is_ok());
+    EXPECT_TRUE(build_schedule({signature}, root, Selector(), false).is_ok());
 }
 
 }  // namespace

@@ -15,7 +15,6 @@ namespace weft::test {
 namespace {
 
 using algorithm::Family;
-using algorithm::Problem;
 
 constexpr int mutants = 10000;
 constexpr std::uint64_t seeds_accepted = 16;  // orders tried of an accepted mutant
@@ -239,7 +238,7 @@ class Recipe {
 
 struct Case {
     Subject subject;
-    Problem problem;
+    Trial problem;
     Promise promise;
 };
 
@@ -248,18 +247,19 @@ Case random_case(Prng& random) {
     Case c;
     c.subject = all[random.below(all.size())];
     const Family& family = *c.subject.first;
-    Problem& p = c.problem;
+    Trial& p = c.problem;
     p.ranks = static_cast<Rank>(2 + random.below(6));
     p.root =
         family.has_root ? static_cast<Rank>(random.below(static_cast<std::uint64_t>(p.ranks))) : 0;
     p.bytes = random.one_in(10) ? 0 : static_cast<std::int64_t>(8 + 8 * random.below(5));
+    if (family.blocks_differ) p.make_differ(p.bytes);
     p.element_bytes = 8;
     p.in_place = family.has_in_place() && random.one_in(2);
     p.tuning = {static_cast<std::int64_t>(8 + 8 * random.below(2)),
                 static_cast<std::uint32_t>(1 + random.below(3))};
     p.tuning.ports = static_cast<std::uint32_t>(1 + random.below(3));
     p.commutative = c.subject.second->needs.commutative;
-    if (!c.subject.second->unmet_need(p.size()).empty()) return random_case(random);
+    if (!c.subject.second->unmet_need(p).empty()) return random_case(random);
     c.promise = promise_of(family, p);
     return c;
 }
@@ -280,7 +280,7 @@ struct Counts {
 std::string try_mutant(std::uint64_t seed, Counts& counts) {
     Prng random(seed);
     const Case c = random_case(random);
-    Result<std::vector<Schedule>> schedules = algorithm::build_all(*c.subject.second, c.problem);
+    Result<std::vector<Schedule>> schedules = build_all(c.subject, c.problem);
     if (!schedules.is_ok()) return last_detail();
 
     std::string changes;
@@ -347,8 +347,7 @@ TEST(Mutants, WithoutAChangeAreAccepted) {
     for (std::uint64_t seed = 0; seed < 500; ++seed) {
         Prng random(seed);
         const Case c = random_case(random);
-        Result<std::vector<Schedule>> schedules =
-            algorithm::build_all(*c.subject.second, c.problem);
+        Result<std::vector<Schedule>> schedules = build_all(c.subject, c.problem);
         ASSERT_TRUE(schedules.is_ok()) << last_detail();
         for (Schedule& schedule : *schedules) {
             Result<Schedule> rebuilt = Recipe(schedule).build();

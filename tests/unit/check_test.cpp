@@ -11,14 +11,13 @@
 namespace weft::test {
 namespace {
 
-using algorithm::Problem;
 using algorithm::Tuning;
 
 constexpr std::int64_t gib = std::int64_t{1} << 30;
 
-void prove(const Subject& subject, const Problem& problem) {
+void prove(const Subject& subject, const Trial& problem) {
     SCOPED_TRACE(to_text(subject, problem));
-    Result<std::vector<Schedule>> schedules = algorithm::build_all(*subject.second, problem);
+    Result<std::vector<Schedule>> schedules = build_all(subject, problem);
     ASSERT_TRUE(schedules.is_ok()) << last_detail();
     Verdict verdict = check(*schedules, promise_of(*subject.first, problem));
     ASSERT_TRUE(verdict.holds()) << flaw_name(verdict.findings[0].flaw) << ": "
@@ -36,7 +35,7 @@ class Checker : public testing::TestWithParam<Subject> {
             for (std::uint32_t window : {1, 2, 3, 8}) {
                 grid.pipelines.push_back({segment_bytes, window});
             }
-            for_each_problem(GetParam(), grid, [&](const Problem& p) { prove(GetParam(), p); });
+            for_each_problem(GetParam(), grid, [&](const Trial& p) { prove(GetParam(), p); });
         }
     }
 };
@@ -54,21 +53,6 @@ TEST_P(Checker, ProvesLargeNumbersOfRanks) {
     prove_all(grid);
 }
 
-TEST_P(Checker, ThePromiseIsAboutTheBuffersOfTheCatalogue) {
-    const algorithm::Family& family = *GetParam().first;
-    Grid grid;
-    grid.ranks = {5};
-    grid.bytes = {24};
-    for_each_problem(GetParam(), grid, [&](Problem problem) {
-        const Promise promise = promise_of(family, problem);
-        for (problem.rank = 0; problem.rank < problem.ranks; ++problem.rank) {
-            const auto r = static_cast<std::size_t>(problem.rank);
-            EXPECT_EQ(promise.send_bytes[r], family.send_bytes(problem));
-            EXPECT_EQ(promise.recv_bytes[r], family.recv_bytes(problem));
-        }
-    });
-}
-
 INSTANTIATE_TEST_SUITE_P(All, Checker, testing::ValuesIn(everything()), subject_name);
 
 Subject known(const char* collective, const char* name) {
@@ -76,18 +60,23 @@ Subject known(const char* collective, const char* name) {
     return {family, family->find(name)};
 }
 
+Trial trial(Rank ranks, Rank root, std::int64_t bytes, algorithm::Tuning tuning = {}) {
+    Trial t;
+    t.ranks = ranks;
+    t.root = root;
+    t.bytes = bytes;
+    t.element_bytes = 8;
+    t.tuning = tuning;
+    return t;
+}
+
 // Thousands of iterations, followed without writing them out.
 TEST(Check, ProvesAPipelineOfManySegments) {
     const Subject chain = known("bcast", "chain");
     for (Rank ranks : {1, 2, 3, 7, 16, 33}) {
-        prove(chain, {0, ranks, ranks / 2, gib + 8, 8, false, {128 * 1024, 8}});
+        prove(chain, trial(ranks, ranks / 2, gib + 8, {128 * 1024, 8}));
     }
-    prove(chain, {0, 3, 1, gib, 8, false, {64 * 1024, 1000}});
-}
-
-TEST(Check, KnowsNoPromiseOfAnUnknownCollective) {
-    EXPECT_FALSE(weft::promise_of("quilt", {}).is_ok());
-    EXPECT_STREQ(last_detail(), "the checker knows no promise of quilt");
+    prove(chain, trial(3, 1, gib, {64 * 1024, 1000}));
 }
 
 // --- Schedules made by hand ----------------------------------------------------------------------
@@ -108,12 +97,10 @@ std::vector<Schedule> build(Rank ranks, const Build& one) {
 
 Promise promised(const char* collective, Rank ranks, std::int64_t bytes, bool in_place = false,
                  bool commutative = false) {
-    return *weft::promise_of(collective, {.ranks = ranks,
-                                          .root = 0,
-                                          .bytes = bytes,
-                                          .element_bytes = 8,
-                                          .in_place = in_place,
-                                          .commutative = commutative});
+    Trial t = trial(ranks, 0, bytes);
+    t.in_place = in_place;
+    t.commutative = commutative;
+    return promise_of(*algorithm::find_family(collective), t);
 }
 
 // One finding of this kind at least, and `part` in its sentence.
@@ -228,8 +215,7 @@ TEST(Check, AMissingBlock) {
 }
 
 TEST(Check, AnotherRootsData) {
-    Result<std::vector<Schedule>> schedules =
-        algorithm::build_all(*known("bcast", "binomial").second, {0, 5, 3, 8, 8, false, {}});
+    Result<std::vector<Schedule>> schedules = build_all(known("bcast", "binomial"), trial(5, 3, 8));
     expect_flaw(*schedules, promised("bcast", 5, 8), Flaw::result, "promised: rank 0's");
 }
 

@@ -157,18 +157,13 @@ TEST(CombinedArrival, DoesNotTakeInAUsersFunction) {
 
 // How many receives of an algorithm's schedule, of any rank, can combine.
 std::size_t combinable(Collective collective, const char* name, Rank ranks, bool in_place) {
-    const algorithm::Algorithm* algorithm = algorithm::family_of(collective).find(name);
+    const algorithm::Family& family = algorithm::family_of(collective);
+    const algorithm::Algorithm* algorithm = family.find(name);
     std::size_t count = 0;
     for (Rank rank = 0; rank < ranks; ++rank) {
-        ScheduleBuilder builder(rank, ranks);
-        algorithm::Problem problem;
-        problem.rank = rank;
-        problem.ranks = ranks;
-        problem.bytes = 1 << 20;
-        problem.element_bytes = 8;
-        problem.in_place = in_place;
-        EXPECT_TRUE(algorithm->build(problem, builder).is_ok());
-        const Schedule schedule = std::move(*builder.seal());
+        const algorithm::Agreed agreed = {.ranks = ranks, .bytes = 1 << 20, .element_bytes = 8};
+        const Schedule schedule =
+            *algorithm::build_rank(*algorithm, family.problem(agreed, rank, in_place));
         for (OpId op = 0; op < schedule.ops().size(); ++op) {
             count += schedule.combines_arrival(op) != no_op;
         }

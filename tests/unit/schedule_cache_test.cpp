@@ -8,11 +8,8 @@
 namespace weft {
 namespace {
 
-Signature signature(std::int64_t bytes) {
-    Signature s;
-    s.collective = Collective::bcast;
-    s.bytes = bytes;
-    return s;
+SignatureView signature(std::int64_t bytes) {
+    return {.fixed = {.collective = Collective::bcast, .bytes = bytes}};
 }
 
 Schedule schedule() { return *ScheduleBuilder(0, 1).seal(); }
@@ -21,22 +18,46 @@ TEST(ScheduleCache, FindsBySignature) {
     HandleTable<Request> table;
     ScheduleCache cache(table);
     EXPECT_EQ(cache.find(signature(8)), nullptr);
-    Prepared& made = cache.insert(signature(8), schedule());
+    Prepared& made = cache.insert(signature(8), {}, schedule());
     EXPECT_EQ(cache.find(signature(8)), &made);
-    Signature other = signature(8);
-    other.root = 1;
+    SignatureView other = signature(8);
+    other.fixed.root = 1;
     EXPECT_EQ(cache.find(other), nullptr);
     other = signature(8);
-    other.in_place = true;
+    other.fixed.in_place = true;
     EXPECT_EQ(cache.find(other), nullptr);
+}
+
+TEST(ScheduleCache, FindsByTheContentOfArrays) {
+    HandleTable<Request> table;
+    ScheduleCache cache(table);
+    const std::vector<std::int64_t> counts{3, 0, 5};
+    std::vector<std::int64_t> displacements{0, 3, 3};
+    SignatureView call = signature(8);
+    call.counts = counts;
+    call.displacements = displacements;
+    Prepared& made = cache.insert(call, {}, schedule());
+    const std::vector<std::int64_t> same = displacements;
+    call.displacements = same;
+    EXPECT_EQ(cache.find(call), &made);
+    displacements[2] = 4;  // the caller's, which the cache has copied
+    EXPECT_EQ(cache.find(call), &made);
+    call.displacements = displacements;
+    EXPECT_EQ(cache.find(call), nullptr);
+    call.displacements = {};
+    EXPECT_EQ(cache.find(call), nullptr);
+    call.displacements = same;
+    call.counts = std::span(counts).first(2);
+    EXPECT_EQ(cache.find(call), nullptr);
 }
 
 TEST(ScheduleCache, IsBoundedAndKeepsWhatIsInUse) {
     HandleTable<Request> table;
     ScheduleCache cache(table);
-    Request& held = cache.insert(signature(0), schedule()).take();
+    Request& held = cache.insert(signature(0), {}, schedule()).take();
     std::uintptr_t handle = table.handle(held.place);
-    for (std::int64_t bytes = 1; bytes <= 5000; ++bytes) cache.insert(signature(bytes), schedule());
+    for (std::int64_t bytes = 1; bytes <= 5000; ++bytes)
+        cache.insert(signature(bytes), {}, schedule());
     EXPECT_EQ(table.find(handle), &held);
     EXPECT_EQ(&cache.find(signature(0))->take() == &held, false);
     int kept = 0;
@@ -54,7 +75,7 @@ TEST(ScheduleCache, IsBoundedInMemory) {
     for (std::int64_t bytes = 0; bytes < 100; ++bytes) {
         ScheduleBuilder builder(0, 1);
         builder.scratch(8 << 20);
-        Prepared& made = cache.insert(signature(bytes), *builder.seal());
+        Prepared& made = cache.insert(signature(bytes), {}, *builder.seal());
         made.give_back(made.take());
     }
     int kept = 0;
@@ -70,7 +91,7 @@ TEST(ScheduleCache, KeepsTheLatestWhenEverythingIsInUse) {
     ScheduleCache cache(table);
     std::vector<Request*> taken;
     for (std::int64_t bytes = 0; bytes < 2000; ++bytes) {
-        taken.push_back(&cache.insert(signature(bytes), schedule()).take());
+        taken.push_back(&cache.insert(signature(bytes), {}, schedule()).take());
     }
     std::vector<std::uintptr_t> handles;
     for (Request* request : taken) {

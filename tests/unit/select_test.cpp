@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-using algorithm::Size;
+using algorithm::Agreed;
 
 class Select : public testing::Test {
   protected:
@@ -40,11 +40,17 @@ class Select : public testing::Test {
 
 std::string choice(const Selector& selector, Collective collective, Rank ranks, std::int64_t bytes,
                    bool combines = false) {
-    Size size;
+    Agreed size;
     size.combines = combines;
     size.ranks = ranks;
     size.bytes = bytes;
-    return selector.choose(collective, size)->algorithm->name;
+    size.collective = collective;
+    return selector.choose(size)->algorithm->name;
+}
+
+Agreed of(Collective collective, Agreed agreed) {
+    agreed.collective = collective;
+    return agreed;
 }
 
 TEST_F(Select, FollowsTheTableWhenNothingIsForced) {
@@ -92,31 +98,32 @@ TEST_F(Select, ForcedAlgorithmsAndTuningWin) {
     EXPECT_EQ(selector.choose(Collective::bcast, {})->tuning.segment_bytes, 64 * 1024);
     EXPECT_EQ(selector.choose(Collective::bcast, {})->tuning.window, 3u);
     EXPECT_EQ(choice(selector, Collective::allgather, 2, 1 << 20), "bruck");
-    EXPECT_EQ(selector.choose(Collective::allgather, {})->tuning.window,
+    EXPECT_EQ(selector.choose(of(Collective::allgather, {}))->tuning.window,
               algorithm::Tuning{}.window);
 }
 
 TEST_F(Select, OnlyWhatACallAllows) {
-    Size size;
+    Agreed size;
     size.ranks = 8;
     size.bytes = 1 << 20;
-    EXPECT_STREQ(read().choose(Collective::allreduce, size)->algorithm->name, "ring");
+    EXPECT_STREQ(read().choose(of(Collective::allreduce, size))->algorithm->name, "ring");
     size.commutative = false;
-    EXPECT_STREQ(read().choose(Collective::allreduce, size)->algorithm->name, "recursive_doubling");
+    EXPECT_STREQ(read().choose(of(Collective::allreduce, size))->algorithm->name,
+                 "recursive_doubling");
 
     setenv("WEFT_ALGORITHM_ALLREDUCE", "ring", 1);
-    EXPECT_EQ(read().choose(Collective::allreduce, size).status().code, WEFT_REFUSED_SETTING);
+    EXPECT_EQ(read().choose(of(Collective::allreduce, size)).status().code, WEFT_REFUSED_SETTING);
     EXPECT_STREQ(last_detail(),
                  "WEFT_ALGORITHM_ALLREDUCE=ring needs an operation that commutes; this call's "
                  "does not");
 
     setenv("WEFT_ALGORITHM_ALLGATHER", "standard_exchange:ports=2", 1);
-    EXPECT_EQ(read().choose(Collective::allgather, size).status().code, WEFT_REFUSED_SETTING);
+    EXPECT_EQ(read().choose(of(Collective::allgather, size)).status().code, WEFT_REFUSED_SETTING);
     EXPECT_STREQ(last_detail(),
                  "WEFT_ALGORITHM_ALLGATHER=standard_exchange:ports=2 needs a number of ranks that "
                  "is a power of 3; this call has 8");
     size.ranks = 9;
-    EXPECT_EQ(read().choose(Collective::allgather, size)->tuning.ports, 2u);
+    EXPECT_EQ(read().choose(of(Collective::allgather, size))->tuning.ports, 2u);
 }
 
 TEST_F(Select, WhatIsNotUnderstoodIsRefused) {

@@ -8,9 +8,11 @@
 namespace weft {
 namespace {
 
-std::string table(const char* collective, const char* name, const algorithm::Problem& problem,
+std::string table(const char* collective, const char* name, const algorithm::Agreed& agreed,
                   std::size_t ranks, Protocol protocol = Protocol::eager) {
-    auto schedules = algorithm::build_all(*algorithm::find_family(collective)->find(name), problem);
+    const algorithm::Family& family = *algorithm::find_family(collective);
+    auto schedules =
+        algorithm::build_all(*family.find(name), family.problems(agreed, /*in_place=*/false));
     EXPECT_TRUE(schedules.is_ok()) << last_detail();
     std::vector<Tasks> tasks;
     for (std::size_t r = 0; r < ranks; ++r) {

@@ -16,10 +16,8 @@
 namespace weft::test {
 namespace {
 
-using algorithm::Problem;
-
-std::vector<Schedule> build(const Subject& subject, const Problem& problem) {
-    Result<std::vector<Schedule>> schedules = algorithm::build_all(*subject.second, problem);
+std::vector<Schedule> build(const Subject& subject, const Trial& problem) {
+    Result<std::vector<Schedule>> schedules = build_all(subject, problem);
     EXPECT_TRUE(schedules.is_ok()) << last_detail();
     return std::move(*schedules);
 }
@@ -37,8 +35,8 @@ constexpr Region block(std::int64_t number) { return {Buffer::recv, 8 * number, 
 
 // --- What is compiled ----------------------------------------------------------------------------
 
-Problem allgather_in_place(Rank ranks) {
-    Problem problem;
+Trial allgather_in_place(Rank ranks) {
+    Trial problem;
     problem.ranks = ranks;
     problem.bytes = 8;
     problem.in_place = true;
@@ -128,7 +126,7 @@ TEST(TaskLists, OfStandardExchangeWithRendezvousAreThoseOfTable2) {
 
 // The third segment is not received before the first has been passed on.
 TEST(TaskLists, OfARepeatKeepItsWindow) {
-    Problem problem;
+    Trial problem;
     problem.ranks = 3;
     problem.bytes = 28;
     problem.tuning = {.segment_bytes = 8, .window = 2};
@@ -264,13 +262,14 @@ std::size_t tasks_of(const Tasks& tasks) {
 }
 
 TEST(TaskLists, GrowWithTheMessages) {
-    Problem problem;
+    Trial problem;
     problem.ranks = 1024;
     problem.bytes = 8;
     for (const char* name : {"flat", "pairwise", "bruck"}) {
         SCOPED_TRACE(name);
+        const auto [family, algorithm] = subject_of("alltoall", name);
         Result<Schedule> schedule =
-            algorithm::build_rank(*subject_of("alltoall", name).second, problem);
+            algorithm::build_rank(*algorithm, family->problem(problem, 0, /*in_place=*/false));
         ASSERT_TRUE(schedule.is_ok()) << last_detail();
         EXPECT_LE(tasks_of(compile_all_lanes(*schedule)), 6 * schedule->ops().size());
     }
@@ -391,7 +390,7 @@ TEST_P(CompiledAlgorithms, ComputeWhatTheCollectivePromises) {
     grid.bytes = {0, 8, 56};
     grid.pipelines = {{8, 1}, {16, 2}, {30, 3}};
     std::uint64_t seed = 0;
-    for_each_problem(GetParam(), grid, [&](const Problem& problem) {
+    for_each_problem(GetParam(), grid, [&](const Trial& problem) {
         const Promise promise = promise_of(*GetParam().first, problem);
         const Arithmetic& arithmetic = problem.commutative ? sum_of_integers : composition;
         const std::vector<Schedule> schedules = build(GetParam(), problem);
@@ -418,7 +417,7 @@ bool holds_back(const Task& task) {
 }
 
 // Whether some order of execution shows that something is wrong.
-bool is_noticed(const Subject& subject, const Problem& problem, std::span<const Tasks> tasks) {
+bool is_noticed(const Subject& subject, const Trial& problem, std::span<const Tasks> tasks) {
     const Promise promise = promise_of(*subject.first, problem);
     for (std::uint64_t seed = 0; seed < 500; ++seed) {
         if (!Execution(promise, sum_of_integers).run(tasks, seed).empty()) return true;
@@ -428,7 +427,7 @@ bool is_noticed(const Subject& subject, const Problem& problem, std::span<const 
 
 // Every task that holds a message back, moved behind the message.
 void expect_every_wait_is_needed(const Subject& subject, Protocol protocol) {
-    Problem problem = allgather_in_place(subject.first->reduces ? 5 : 4);
+    Trial problem = allgather_in_place(subject.first->reduces ? 5 : 4);
     problem.in_place = false;
     problem.element_bytes = 8;
     problem.bytes = 40;

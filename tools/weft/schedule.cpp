@@ -28,7 +28,8 @@ using algorithm::Family;
 struct Options {
     std::string collective;
     std::string algorithm;
-    algorithm::Problem problem;
+    algorithm::Agreed agreed;
+    bool in_place = false;
     Rank rank = -1;  // all
     std::string format = "text";
     std::string protocol = "eager";  // of task lists
@@ -58,6 +59,23 @@ CLI::Validator bytes(std::int64_t least) {
         "SIZE");
 }
 
+// The call on all ranks. Where blocks may differ they all have --bytes, one behind the other.
+struct Posed {
+    Posed(const Family& family, const Options& options) {
+        algorithm::Agreed agreed = options.agreed;
+        for (Rank r = 0; family.blocks_differ && r < agreed.ranks; ++r) {
+            sizes.push_back(agreed.bytes);
+            offsets.push_back(r * agreed.bytes);
+        }
+        agreed.sizes = sizes;
+        problems = family.problems(agreed, options.in_place, offsets);
+    }
+
+    std::vector<std::int64_t> sizes;
+    std::vector<std::int64_t> offsets;
+    std::vector<algorithm::Problem> problems;
+};
+
 void list(const Family& family) {
     for (const Algorithm* known : family.algorithms) {
         std::printf("%-10s %-20s %s\n", family.name, known->name, known->source);
@@ -76,16 +94,16 @@ const Algorithm& find_algorithm(const Family& family, const std::string& name) {
 }
 
 void validate(const Options& options, const Algorithm& algorithm) {
-    const std::string last = std::to_string(options.problem.ranks - 1);
-    if (options.problem.root >= options.problem.ranks) {
-        refuse("root = " + std::to_string(options.problem.root) + "; expected 0.." + last);
+    const std::string last = std::to_string(options.agreed.ranks - 1);
+    if (options.agreed.root >= options.agreed.ranks) {
+        refuse("root = " + std::to_string(options.agreed.root) + "; expected 0.." + last);
     }
-    if (options.problem.tuning.ports > 1 && algorithm.tunes != algorithm::Tunes::ports) {
+    if (options.agreed.tuning.ports > 1 && algorithm.tunes != algorithm::Tunes::ports) {
         refuse("--ports with " + std::string(algorithm.name) + "; it has no ports");
     }
-    const std::string lacks = algorithm.unmet_need(options.problem.size());
+    const std::string lacks = algorithm.unmet_need(options.agreed);
     if (!lacks.empty()) refuse(std::string(algorithm.name) + " needs " + lacks);
-    if (options.rank >= options.problem.ranks) {
+    if (options.rank >= options.agreed.ranks) {
         refuse("rank = " + std::to_string(options.rank) + "; expected 0.." + last);
     }
     if (options.rank >= 0 && options.format == "goal") {
@@ -96,29 +114,21 @@ void validate(const Options& options, const Algorithm& algorithm) {
     }
 }
 
-void print_summary(const Algorithm& algorithm, const Options& options, const Measures& m) {
-    const algorithm::Size size = options.problem.size();
+void print_summary(const Algorithm& algorithm, const algorithm::Agreed& agreed, const Measures& m) {
     auto n = [](std::int64_t value) { return static_cast<long long>(value); };
-    std::printf("rounds           %lld (claimed %lld)\n", n(m.rounds), n(algorithm.rounds(size)));
+    std::printf("rounds           %lld (claimed %lld)\n", n(m.rounds), n(algorithm.rounds(agreed)));
     std::printf("depth            %lld\n", n(m.depth));
     std::printf("messages         %lld; at most %lld by one rank (claimed %lld)\n", n(m.messages),
-                n(m.messages_max), n(algorithm.sent_messages_max(size)));
+                n(m.messages_max), n(algorithm.sent_messages_max(agreed)));
     std::printf("bytes sent       %lld; at most %lld by one rank (claimed %lld)\n", n(m.sent_bytes),
-                n(m.sent_bytes_max), n(algorithm.sent_bytes_max(size)));
+                n(m.sent_bytes_max), n(algorithm.sent_bytes_max(agreed)));
 }
 
 // Says what the checker has proved, or found; the findings are the program's failure.
 void print_check(const Family& family, const Options& options,
                  std::span<const Schedule> schedules) {
-    const algorithm::Problem& problem = options.problem;
-    Result<Promise> promise = promise_of(family.name, {.ranks = problem.ranks,
-                                                       .root = problem.root,
-                                                       .bytes = problem.bytes,
-                                                       .element_bytes = problem.element_bytes,
-                                                       .in_place = problem.in_place,
-                                                       .commutative = problem.commutative});
-    if (!promise.is_ok()) refuse(last_detail());
-    const Verdict verdict = check(schedules, *promise);
+    const Promise promise = family.promise_of(Posed(family, options).problems);
+    const Verdict verdict = check(schedules, promise);
     if (verdict.holds()) {
         std::printf(
             "proved           %lld messages meet, no deadlock, no hazard, result as "
@@ -133,9 +143,9 @@ void print_check(const Family& family, const Options& options,
 }
 
 void print_title(const Family& family, const Algorithm& algorithm, const Options& options) {
-    std::printf("%s %s, %d ranks", family.name, algorithm.name, options.problem.ranks);
-    if (family.has_root) std::printf(", root %d", options.problem.root);
-    std::printf(", %lld bytes\n%s\n\n", static_cast<long long>(options.problem.bytes),
+    std::printf("%s %s, %d ranks", family.name, algorithm.name, options.agreed.ranks);
+    if (family.has_root) std::printf(", root %d", options.agreed.root);
+    std::printf(", %lld bytes\n%s\n\n", static_cast<long long>(options.agreed.bytes),
                 algorithm.source);
 }
 
@@ -155,9 +165,10 @@ void print_text(const Family& family, const Algorithm& algorithm, const Options&
         }
         std::printf("\n%s\n", to_text(schedule).c_str());
     }
-    Result<Measures> measures = measure(schedules, static_cast<int>(options.problem.tuning.ports));
+    Result<Measures> measures = measure(schedules, static_cast<int>(options.agreed.tuning.ports));
     if (!measures.is_ok()) refuse(last_detail());
-    print_summary(algorithm, options, *measures);
+    const Posed posed(family, options);
+    print_summary(algorithm, posed.problems.front().agreed, *measures);
 }
 
 // Of what the ranks have, and the one that has most.
@@ -202,7 +213,7 @@ void print_resources(std::span<const Tasks> ranks) {
 
 void print_tasks(const Family& family, const Algorithm& algorithm, const Options& options,
                  std::span<const Schedule> schedules) {
-    const int ports = static_cast<int>(options.problem.tuning.ports);
+    const int ports = static_cast<int>(options.agreed.tuning.ports);
     Result<Timetable> times = timetable(schedules, ports);
     if (!times.is_ok()) refuse(last_detail());
     const Protocol protocol = options.protocol == "eager" ? Protocol::eager : Protocol::rendezvous;
@@ -230,7 +241,8 @@ void show(const Options& options) {
     if (!family) refuse("name a collective, or --list");
     const Algorithm& algorithm = find_algorithm(*family, options.algorithm);
     validate(options, algorithm);
-    Result<std::vector<Schedule>> schedules = build_all(algorithm, options.problem);
+    const Posed posed(*family, options);
+    Result<std::vector<Schedule>> schedules = build_all(algorithm, posed.problems);
     if (!schedules.is_ok()) refuse(last_detail());
 
     std::span<const Schedule> shown = *schedules;
@@ -250,9 +262,9 @@ void show(const Options& options) {
 
 void add_schedule(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    options->problem.ranks = 4;
-    options->problem.bytes = 64;
-    algorithm::Problem& problem = options->problem;
+    options->agreed.ranks = 4;
+    options->agreed.bytes = 64;
+    algorithm::Agreed& agreed = options->agreed;
     std::vector<std::string> names;
     for (const Family& family : algorithm::catalogue()) names.push_back(family.name);
 
@@ -260,27 +272,27 @@ void add_schedule(CLI::App& app) {
     command->add_option("collective", options->collective, "Which collective")
         ->check(CLI::IsMember(names));
     command->add_option("-a,--algorithm", options->algorithm, "By name; default: the first listed");
-    command->add_option("-n,--ranks", problem.ranks, "How many ranks")
+    command->add_option("-n,--ranks", agreed.ranks, "How many ranks")
         ->check(CLI::Range(1, 4096))
         ->capture_default_str();
     command->add_option("--rank", options->rank, "Only this rank's schedule")
         ->check(CLI::NonNegativeNumber);
-    command->add_option("--root", problem.root, "The root")->check(CLI::NonNegativeNumber);
-    command->add_option("--bytes", problem.bytes, "Of one rank's contribution (64, 4K, 1M)")
+    command->add_option("--root", agreed.root, "The root")->check(CLI::NonNegativeNumber);
+    command->add_option("--bytes", agreed.bytes, "Of one rank's contribution (64, 4K, 1M)")
         ->transform(bytes(0))
         ->capture_default_str();
-    command->add_option("--segment", problem.tuning.segment_bytes, "Bytes of a pipeline's segment")
+    command->add_option("--segment", agreed.tuning.segment_bytes, "Bytes of a pipeline's segment")
         ->transform(bytes(1))
         ->capture_default_str();
-    command->add_option("--window", problem.tuning.window, "A pipeline's segments in flight")
+    command->add_option("--window", agreed.tuning.window, "A pipeline's segments in flight")
         ->check(CLI::Range(1, 65536))
         ->capture_default_str();
-    command->add_option("--ports", problem.tuning.ports, "Messages a rank sends at a time")
+    command->add_option("--ports", agreed.tuning.ports, "Messages a rank sends at a time")
         ->check(CLI::Range(1, 64))
         ->capture_default_str();
     command->add_flag_callback(
-        "--ordered", [&problem] { problem.commutative = false; }, "The operation does not commute");
-    command->add_flag("--in-place", problem.in_place, "The contribution is in the receive buffer");
+        "--ordered", [&agreed] { agreed.commutative = false; }, "The operation does not commute");
+    command->add_flag("--in-place", options->in_place, "The contribution is in the receive buffer");
     CLI::Option* format =
         command
             ->add_option("--format", options->format,

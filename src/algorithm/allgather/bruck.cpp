@@ -25,54 +25,53 @@ struct Places {
     Region room;
 };
 
-Places find_room(const AllgatherArgs& in, Rank first, Rank last, ScheduleBuilder& schedule) {
-    const bool wrap = first < in.ranks - in.rank && last > in.ranks - in.rank;
-    const std::int64_t bytes = (last - first) * in.mine.bytes;
-    if (wrap) return {first, last, wrap, schedule.scratch(bytes)};
-    const Rank block = around(in.rank, first, in.ranks);
-    return {first, last, wrap, in.all.part(block * in.mine.bytes, bytes)};
+Places find_room(const Problem& in, Rank first, Rank last, ScheduleBuilder& schedule) {
+    const bool wrap = first < in.ranks() - in.rank && last > in.ranks() - in.rank;
+    if (wrap) return {first, last, wrap, schedule.scratch((last - first) * in.recv.bytes)};
+    const Rank block = around(in.rank, first, in.ranks());
+    return {first, last, wrap, in.recv.blocks(block, last - first)};
 }
 
 // Copies what has wrapped to where it belongs, without the first `skip` places.
-void unwrap(const AllgatherArgs& in, const Places& places, Rank skip, OpId after,
+void unwrap(const Problem& in, const Places& places, Rank skip, OpId after,
             ScheduleBuilder& schedule) {
     if (!places.wrap) return;
-    const std::int64_t bytes = in.mine.bytes;
+    const std::int64_t bytes = in.recv.bytes;
     const Rank first = places.first + skip;
-    const Rank wrap = in.ranks - in.rank;  // the place of block 0
+    const Rank wrap = in.ranks() - in.rank;  // the place of block 0
     const Region before = places.room.part(skip * bytes, (wrap - first) * bytes);
     const Region behind =
         places.room.part((wrap - places.first) * bytes, (places.last - wrap) * bytes);
-    schedule.copy(before, in.all.part((in.rank + first) * bytes, before.bytes), {after});
-    schedule.copy(behind, in.all.part(0, behind.bytes), {after});
+    schedule.copy(before, in.recv.blocks(in.rank + first, wrap - first), {after});
+    schedule.copy(behind, in.recv.blocks(0, places.last - wrap), {after});
 }
 
-Status build(const AllgatherArgs& in, ScheduleBuilder& schedule) {
+Status build(const Problem& in, ScheduleBuilder& schedule) {
     OpId own = schedule.start();
-    if (!in.in_place) own = schedule.copy(in.mine, in.block(in.rank));
-    if (in.ranks == 1) return ok;
+    if (!in.in_place) own = schedule.copy(in.send.block(), in.recv.block(in.rank));
+    if (in.ranks() == 1) return ok;
 
-    const auto radix = static_cast<Rank>(in.tuning.ports) + 1;
-    const std::int64_t bytes = in.mine.bytes;
-    const int rounds = ceil_log(radix, in.ranks);
+    const auto radix = static_cast<Rank>(in.agreed.tuning.ports) + 1;
+    const std::int64_t bytes = in.recv.bytes;
+    const int rounds = ceil_log(radix, in.ranks());
     Rank full = 1;
     for (int j = 1; j < rounds; ++j) full *= radix;
     const Places below = find_room(in, 0, full, schedule);
 
     // filled[j]: the first radix^j places.
     OpId filled[32];
-    filled[0] = below.wrap ? schedule.copy(in.mine, below.room.part(0, bytes)) : own;
+    filled[0] = below.wrap ? schedule.copy(in.send.block(), below.room.part(0, bytes)) : own;
     std::int64_t reach = 1;
     for (int j = 0; j < rounds; ++j, reach *= radix) {
         OpId so_far = filled[j];
-        for (std::int64_t at = reach; at < std::min(reach * radix, std::int64_t{in.ranks});
+        for (std::int64_t at = reach; at < std::min(reach * radix, std::int64_t{in.ranks()});
              at += reach) {
             const auto first = static_cast<Rank>(at);
-            const auto last = static_cast<Rank>(std::min(at + reach, std::int64_t{in.ranks}));
-            const Rank to = around(in.rank, -first, in.ranks);
-            const Rank from = around(in.rank, first, in.ranks);
+            const auto last = static_cast<Rank>(std::min(at + reach, std::int64_t{in.ranks()}));
+            const Rank to = around(in.rank, -first, in.ranks());
+            const Rank from = around(in.rank, first, in.ranks());
             if (last - first == 1) {
-                schedule.send(in.mine, to);
+                schedule.send(in.send.block(), to);
             } else {
                 const OpId there = filled[ceil_log(radix, last - first)];
                 schedule.send(below.room.part(0, (last - first) * bytes), to, {there});
@@ -91,10 +90,10 @@ Status build(const AllgatherArgs& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-std::int64_t sent_messages(Size s) {
+std::int64_t sent_messages(const Agreed& a) {
     std::int64_t messages = 0;
-    for (std::int64_t reach = 1; reach < s.ranks; reach *= s.tuning.ports + 1) {
-        messages += std::min<std::int64_t>(s.tuning.ports, (s.ranks - 1) / reach);
+    for (std::int64_t reach = 1; reach < a.ranks; reach *= a.tuning.ports + 1) {
+        messages += std::min<std::int64_t>(a.tuning.ports, (a.ranks - 1) / reach);
     }
     return messages;
 }
@@ -108,12 +107,12 @@ extern const Algorithm allgather_bruck = {
         "Communications in Multiport Message-Passing Systems, 1997, doi:10.1109/71.642949, "
         "section 4 (concatenation)",
     .tunes = Tunes::ports,
-    .rounds = [](Size s) -> std::int64_t {
-        return ceil_log(static_cast<Rank>(s.tuning.ports) + 1, s.ranks);
+    .rounds = [](const Agreed& a) -> std::int64_t {
+        return ceil_log(static_cast<Rank>(a.tuning.ports) + 1, a.ranks);
     },
     .sent_messages_max = sent_messages,
-    .sent_bytes_max = [](Size s) { return s.bytes * (s.ranks - 1); },
-    .build = builds<build>,
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

@@ -5,14 +5,14 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const AllgatherArgs& in, ScheduleBuilder& schedule) {
-    const Neighbours beside = ring_neighbours(in.rank, in.ranks);
-    if (!in.in_place) schedule.copy(in.mine, in.block(in.rank));
-    Region block = in.mine;
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    const Neighbours beside = ring_neighbours(in.rank, in.ranks());
+    if (!in.in_place) schedule.copy(in.send.block(), in.recv.block(in.rank));
+    Region block = in.send.block();
     OpId ready = schedule.start();
-    for (Rank step = 1; step < in.ranks; ++step) {
+    for (Rank step = 1; step < in.ranks(); ++step) {
         schedule.send(block, beside.to, {ready});
-        block = in.block(around(in.rank, -step, in.ranks));
+        block = in.recv.block(around(in.rank, -step, in.ranks()));
         ready = schedule.recv(block, beside.from);
     }
     return ok;
@@ -25,10 +25,10 @@ extern const Algorithm allgather_ring = {
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
-    .rounds = [](Size s) -> std::int64_t { return s.ranks - 1; },
-    .sent_messages_max = [](Size s) -> std::int64_t { return s.ranks - 1; },
-    .sent_bytes_max = [](Size s) { return s.bytes * (s.ranks - 1); },
-    .build = builds<build>,
+    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

@@ -11,20 +11,18 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const AllgatherArgs& in, ScheduleBuilder& schedule) {
-    const auto radix = static_cast<Rank>(in.tuning.ports) + 1;
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    const auto radix = static_cast<Rank>(in.agreed.tuning.ports) + 1;
     OpId ready = schedule.start();
-    if (!in.in_place) ready = schedule.copy(in.mine, in.block(in.rank));
-    for (Rank weight = 1; weight < in.ranks; weight *= radix) {
-        auto held_by = [&](Rank rank) {
-            return in.all.part(rank / weight * weight * in.mine.bytes, weight * in.mine.bytes);
-        };
+    if (!in.in_place) ready = schedule.copy(in.send.block(), in.recv.block(in.rank));
+    for (Rank weight = 1; weight < in.ranks(); weight *= radix) {
+        auto held_by = [&](Rank rank) { return in.recv.blocks(rank / weight * weight, weight); };
         OpId so_far = ready;
         for (Rank by = 1; by < radix; ++by) {
             const Rank to = turn_digit(in.rank, radix, weight, by);
             const Rank from = turn_digit(in.rank, radix, weight, radix - by);
             if (weight == 1) {
-                schedule.send(in.mine, to);
+                schedule.send(in.send.block(), to);
             } else {
                 schedule.send(held_by(in.rank), to, {ready});
             }
@@ -35,7 +33,9 @@ Status build(const AllgatherArgs& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-std::int64_t rounds(Size s) { return ceil_log(static_cast<Rank>(s.tuning.ports) + 1, s.ranks); }
+std::int64_t rounds(const Agreed& a) {
+    return ceil_log(static_cast<Rank>(a.tuning.ports) + 1, a.ranks);
+}
 
 }  // namespace
 
@@ -47,9 +47,9 @@ extern const Algorithm allgather_standard_exchange = {
     .needs = {.ranks_are_a_power_of_ports_plus_1 = true},
     .tunes = Tunes::ports,
     .rounds = rounds,
-    .sent_messages_max = [](Size s) { return rounds(s) * s.tuning.ports; },
-    .sent_bytes_max = [](Size s) { return s.bytes * (s.ranks - 1); },
-    .build = builds<build>,
+    .sent_messages_max = [](const Agreed& a) { return rounds(a) * a.tuning.ports; },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

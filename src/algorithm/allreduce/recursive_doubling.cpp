@@ -13,13 +13,15 @@ namespace weft::algorithm {
 namespace {
 
 // This rank's partner stands for it: give the operand away and take the result.
-void build_folded(const AllreduceArgs& in, Rank partner, ScheduleBuilder& schedule) {
-    OpId given = schedule.send(in.from, partner);
-    schedule.recv(in.into, partner, {in.in_place ? given : no_op});
+void build_folded(const Problem& in, Rank partner, ScheduleBuilder& schedule) {
+    OpId given = schedule.send(in.send.block(), partner);
+    schedule.recv(in.recv.block(), partner, {in.in_place ? given : no_op});
 }
 
-Status build(const AllreduceArgs& in, ScheduleBuilder& schedule) {
-    const Fold fold(in.ranks);
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    const Region from = in.send.block();
+    const Region into = in.recv.block();
+    const Fold fold(in.ranks());
     const std::optional<Rank> number = fold.number_of(in.rank);
     if (!number) {
         build_folded(in, fold.partner(in.rank), schedule);
@@ -28,14 +30,14 @@ Status build(const AllreduceArgs& in, ScheduleBuilder& schedule) {
 
     // `result` completes when into holds what has been combined so far.
     OpId result = schedule.start();
-    if (!in.in_place) result = schedule.copy(in.from, in.into);
-    if (in.ranks == 1) return ok;
+    if (!in.in_place) result = schedule.copy(from, into);
+    if (in.ranks() == 1) return ok;
 
     // Operands land in two places by turns, so that a receive waits for the last but one reduction.
-    Region operand = schedule.scratch(in.into.bytes);
+    Region operand = schedule.scratch(in.agreed.bytes);
     const bool paired = fold.is_paired(in.rank);
     const int reductions = floor_log2(fold.standing) + (paired ? 1 : 0);
-    Region other_operand = reductions > 1 ? schedule.scratch(in.into.bytes) : operand;
+    Region other_operand = reductions > 1 ? schedule.scratch(in.agreed.bytes) : operand;
     OpId free = no_op;
     OpId other_free = no_op;
     auto turn = [&](OpId reduced) {
@@ -46,19 +48,19 @@ Status build(const AllreduceArgs& in, ScheduleBuilder& schedule) {
 
     if (paired) {
         OpId arrived = schedule.recv(operand, fold.partner(in.rank));
-        turn(schedule.reduce(operand, in.into, {result, arrived}));
+        turn(schedule.reduce(operand, into, {result, arrived}));
     }
     bool own = !paired;  // what has been combined so far is this rank's operand alone
     for (Rank bit = 1; bit < fold.standing; bit *= 2) {
         const Rank peer = fold.rank_of(*number ^ bit);
-        OpId sent = own ? schedule.send(in.from, peer) : schedule.send(in.into, peer, {result});
+        OpId sent = own ? schedule.send(from, peer) : schedule.send(into, peer, {result});
         OpId unread = own && !in.in_place ? no_op : sent;  // when into may be overwritten
         OpId arrived = schedule.recv(operand, peer, {free});
-        turn(peer < in.rank ? schedule.reduce(operand, in.into, {result, arrived, unread})
-                            : schedule.reduce_right(operand, in.into, {result, arrived, unread}));
+        turn(peer < in.rank ? schedule.reduce(operand, into, {result, arrived, unread})
+                            : schedule.reduce_right(operand, into, {result, arrived, unread}));
         own = false;
     }
-    if (paired) schedule.send(in.into, fold.partner(in.rank), {result});
+    if (paired) schedule.send(into, fold.partner(in.rank), {result});
     return ok;
 }
 
@@ -69,15 +71,17 @@ extern const Algorithm allreduce_recursive_doubling = {
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
-    .rounds = [](Size s) -> std::int64_t {
-        return floor_log2(s.ranks) + (is_power_of_two(s.ranks) ? 0 : 2);
+    .rounds = [](const Agreed& a) -> std::int64_t {
+        return floor_log2(a.ranks) + (is_power_of_two(a.ranks) ? 0 : 2);
     },
-    .sent_messages_max = [](Size s) -> std::int64_t {
-        return floor_log2(s.ranks) + (is_power_of_two(s.ranks) ? 0 : 1);
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t {
+        return floor_log2(a.ranks) + (is_power_of_two(a.ranks) ? 0 : 1);
     },
     .sent_bytes_max =
-        [](Size s) { return s.bytes * (floor_log2(s.ranks) + (is_power_of_two(s.ranks) ? 0 : 1)); },
-    .build = builds<build>,
+        [](const Agreed& a) {
+            return a.bytes * (floor_log2(a.ranks) + (is_power_of_two(a.ranks) ? 0 : 1));
+        },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

@@ -7,11 +7,11 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const AllreduceArgs& in, ScheduleBuilder& schedule) {
-    const Tree tree = binomial_tree(in.rank, in.ranks, 0);
-    const OpId reduced = reduce_along(tree, in.from, in.into, schedule);
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    const Tree tree = binomial_tree(in.rank, in.ranks(), 0);
+    const OpId reduced = reduce_along(tree, in.send.block(), in.recv.block(), schedule);
     const bool must_wait = !tree.parent || in.in_place;
-    bcast_along(tree, in.into, must_wait ? reduced : schedule.start(), schedule);
+    bcast_along(tree, in.recv.block(), must_wait ? reduced : schedule.start(), schedule);
     return ok;
 }
 
@@ -22,10 +22,10 @@ extern const Algorithm allreduce_reduce_bcast = {
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
-    .rounds = [](Size s) -> std::int64_t { return 2 * ceil_log2(s.ranks); },
-    .sent_messages_max = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
-    .sent_bytes_max = [](Size s) { return s.bytes * ceil_log2(s.ranks); },
-    .build = builds<build>,
+    .rounds = [](const Agreed& a) -> std::int64_t { return 2 * ceil_log2(a.ranks); },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * ceil_log2(a.ranks); },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

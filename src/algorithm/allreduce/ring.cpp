@@ -11,32 +11,35 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const AllreduceArgs& in, ScheduleBuilder& schedule) {
-    if (in.ranks == 1) {
-        if (!in.in_place) schedule.copy(in.from, in.into);
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    const Region from = in.send.block();
+    const Region all = in.recv.block();
+    if (in.ranks() == 1) {
+        if (!in.in_place) schedule.copy(from, all);
         return ok;
     }
-    const Neighbours beside = ring_neighbours(in.rank, in.ranks);
-    const std::int64_t elements = in.into.bytes / in.element_bytes;
+    const Neighbours beside = ring_neighbours(in.rank, in.ranks());
+    const std::int64_t elements = in.agreed.bytes / in.agreed.element_bytes;
     auto part = [&](Region whole, Rank i) {
-        const Block block = block_of(elements, in.ranks, i);
-        return whole.part(block.first * in.element_bytes, block.count * in.element_bytes);
+        const Block block = block_of(elements, in.ranks(), i);
+        return whole.part(block.first * in.agreed.element_bytes,
+                          block.count * in.agreed.element_bytes);
     };
-    auto block_of_step = [&](Rank step) { return around(in.rank, -step, in.ranks); };
+    auto block_of_step = [&](Rank step) { return around(in.rank, -step, in.ranks()); };
 
     // Step by step a block comes in, is combined with this rank's operand, and goes on. Out of place
     // it lands in `into` at once; else in two places by turns.
-    const std::int64_t largest = part(in.into, 0).bytes;
+    const std::int64_t largest = part(all, 0).bytes;
     Region operand = in.in_place ? schedule.scratch(largest) : Region{};
-    Region other_operand = in.in_place && in.ranks > 2 ? schedule.scratch(largest) : operand;
+    Region other_operand = in.in_place && in.ranks() > 2 ? schedule.scratch(largest) : operand;
     OpId free = no_op;
     OpId other_free = no_op;
     std::vector<OpId> sent;  // by step: the block that came in has gone on
-    sent.push_back(schedule.send(part(in.from, in.rank), beside.to));
+    sent.push_back(schedule.send(part(from, in.rank), beside.to));
     OpId result = no_op;
-    for (Rank step = 1; step < in.ranks; ++step) {
+    for (Rank step = 1; step < in.ranks(); ++step) {
         const Rank block = block_of_step(step);
-        const Region into = part(in.into, block);
+        const Region into = part(all, block);
         if (in.in_place) {
             const Region arriving = operand.part(0, into.bytes);
             const OpId arrived = schedule.recv(arriving, beside.from, {free});
@@ -45,28 +48,28 @@ Status build(const AllreduceArgs& in, ScheduleBuilder& schedule) {
             std::swap(operand, other_operand);
         } else {
             const OpId arrived = schedule.recv(into, beside.from);
-            result = schedule.reduce(part(in.from, block), into, {arrived});
+            result = schedule.reduce(part(from, block), into, {arrived});
         }
         sent.push_back(schedule.send(into, beside.to, {result}));
     }
     // The last of these sends has begun the second way around, with the block that is complete here.
-    for (Rank step = 0; step < in.ranks - 1; ++step) {
-        const Region into = part(in.into, block_of_step(step));
+    for (Rank step = 0; step < in.ranks() - 1; ++step) {
+        const Region into = part(all, block_of_step(step));
         const bool unread = step == 0 && !in.in_place;
         const OpId arrived = schedule.recv(into, beside.from,
                                            {unread ? no_op : sent[static_cast<std::size_t>(step)]});
-        if (step < in.ranks - 2) schedule.send(into, beside.to, {arrived});
+        if (step < in.ranks() - 2) schedule.send(into, beside.to, {arrived});
     }
     return ok;
 }
 
 // A rank sends each block on both ways but two neighbouring ones, of which the last are smallest.
-std::int64_t sent_bytes(Size s) {
-    if (s.ranks == 1) return 0;
-    const std::int64_t elements = s.bytes / s.element_bytes;
-    const std::int64_t spared = block_of(elements, s.ranks, s.ranks - 2).count +
-                                block_of(elements, s.ranks, s.ranks - 1).count;
-    return 2 * s.bytes - spared * s.element_bytes;
+std::int64_t sent_bytes(const Agreed& a) {
+    if (a.ranks == 1) return 0;
+    const std::int64_t elements = a.bytes / a.element_bytes;
+    const std::int64_t spared = block_of(elements, a.ranks, a.ranks - 2).count +
+                                block_of(elements, a.ranks, a.ranks - 1).count;
+    return 2 * a.bytes - spared * a.element_bytes;
 }
 
 }  // namespace
@@ -77,10 +80,10 @@ extern const Algorithm allreduce_ring = {
         "Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations, "
         "2009, doi:10.1016/j.jpdc.2008.09.002",
     .needs = {.commutative = true},
-    .rounds = [](Size s) -> std::int64_t { return 2 * (s.ranks - 1); },
-    .sent_messages_max = [](Size s) -> std::int64_t { return 2 * (s.ranks - 1); },
+    .rounds = [](const Agreed& a) -> std::int64_t { return 2 * (a.ranks - 1); },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return 2 * (a.ranks - 1); },
     .sent_bytes_max = sent_bytes,
-    .build = builds<build>,
+    .build = build,
 };
 
 }  // namespace weft::algorithm

@@ -33,39 +33,39 @@ OpId copy_runs(Rank ranks, int k, Region places, Region packed, bool pack, OpId 
     return schedule.join(copied);
 }
 
-Status build(const AlltoallArgs& in, ScheduleBuilder& schedule) {
-    if (!in.in_place) schedule.copy(in.from_block(in.rank), in.into_block(in.rank));
-    if (in.ranks == 1) return ok;
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    if (!in.in_place) schedule.copy(in.send.block(in.rank), in.recv.block(in.rank));
+    if (in.ranks() == 1) return ok;
 
-    const Region places = schedule.scratch(in.from.bytes);
-    const std::int64_t wrap = (in.ranks - in.rank) * in.bytes;
-    const std::int64_t behind = in.rank * in.bytes;
-    const OpId first = schedule.copy(in.from.part(behind, wrap), places.part(0, wrap));
-    const OpId last = schedule.copy(in.from.part(0, behind), places.part(wrap, behind));
+    const Region places = schedule.scratch(in.ranks() * in.recv.bytes);
+    const Region ahead = in.send.blocks(in.rank, in.ranks() - in.rank);
+    const Region behind = in.send.blocks(0, in.rank);
+    const OpId first = schedule.copy(ahead, places.part(0, ahead.bytes));
+    const OpId last = schedule.copy(behind, places.part(ahead.bytes, behind.bytes));
     OpId ready = schedule.join({first, last});
 
-    for (int k = 0; k < ceil_log2(in.ranks); ++k) {
-        const Neighbours peers = dissemination_peers(in.rank, in.ranks, k);
-        const std::int64_t bytes = count_with_bit(in.ranks, k) * in.bytes;
+    for (int k = 0; k < ceil_log2(in.ranks()); ++k) {
+        const Neighbours peers = dissemination_peers(in.rank, in.ranks(), k);
+        const std::int64_t bytes = count_with_bit(in.ranks(), k) * in.recv.bytes;
         const Region out = schedule.scratch(bytes);
         const Region arriving = schedule.scratch(bytes);
-        const OpId packed = copy_runs(in.ranks, k, places, out, true, ready, schedule);
+        const OpId packed = copy_runs(in.ranks(), k, places, out, true, ready, schedule);
         schedule.send(out, peers.to, {packed});
         const OpId arrived = schedule.recv(arriving, peers.from);
         const OpId free = schedule.join({packed, arrived});
-        ready = copy_runs(in.ranks, k, places, arriving, false, free, schedule);
+        ready = copy_runs(in.ranks(), k, places, arriving, false, free, schedule);
     }
-    for (Rank i = 1; i < in.ranks; ++i) {
-        const Rank from = around(in.rank, -i, in.ranks);
-        schedule.copy(places.part(i * in.bytes, in.bytes), in.into_block(from), {ready});
+    for (Rank i = 1; i < in.ranks(); ++i) {
+        const Rank from = around(in.rank, -i, in.ranks());
+        schedule.copy(places.part(i * in.recv.bytes, in.recv.bytes), in.recv.block(from), {ready});
     }
     return ok;
 }
 
-std::int64_t sent_bytes(Size s) {
+std::int64_t sent_bytes(const Agreed& a) {
     std::int64_t blocks = 0;
-    for (int k = 0; k < ceil_log2(s.ranks); ++k) blocks += count_with_bit(s.ranks, k);
-    return blocks * s.bytes;
+    for (int k = 0; k < ceil_log2(a.ranks); ++k) blocks += count_with_bit(a.ranks, k);
+    return blocks * a.bytes;
 }
 
 }  // namespace
@@ -76,10 +76,10 @@ extern const Algorithm alltoall_bruck = {
         "Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient Algorithms for All-to-All "
         "Communications in Multiport Message-Passing Systems, 1997, doi:10.1109/71.642949, "
         "section 3 (index), radix 2",
-    .rounds = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
-    .sent_messages_max = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
+    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_bytes_max = sent_bytes,
-    .build = builds<build>,
+    .build = build,
 };
 
 }  // namespace weft::algorithm

@@ -7,13 +7,13 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const AlltoallArgs& in, ScheduleBuilder& schedule) {
+Status build(const Problem& in, ScheduleBuilder& schedule) {
     const Outgoing outgoing(in, schedule);
-    for (Rank step = 1; step < in.ranks; ++step) {
-        const Rank to = around(in.rank, step, in.ranks);
-        const Rank from = around(in.rank, -step, in.ranks);
+    for (Rank step = 1; step < in.ranks(); ++step) {
+        const Rank to = around(in.rank, step, in.ranks());
+        const Rank from = around(in.rank, -step, in.ranks());
         schedule.send(outgoing.block(to), to, {outgoing.ready(to)});
-        schedule.recv(in.into_block(from), from, {outgoing.ready(from)});
+        schedule.recv(in.recv.block(from), from, {outgoing.ready(from)});
     }
     return ok;
 }
@@ -25,10 +25,10 @@ extern const Algorithm alltoall_flat = {
     .source =
         "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
         "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.2",
-    .rounds = [](Size s) -> std::int64_t { return s.ranks - 1; },
-    .sent_messages_max = [](Size s) -> std::int64_t { return s.ranks - 1; },
-    .sent_bytes_max = [](Size s) { return s.bytes * (s.ranks - 1); },
-    .build = builds<build>,
+    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

@@ -10,22 +10,23 @@ namespace weft::algorithm {
 // In place all blocks for others are copied to scratch, so that what arrives overwrites none.
 class Outgoing {
   public:
-    Outgoing(const AlltoallArgs& in, ScheduleBuilder& schedule) : in_(in) {
+    Outgoing(const Problem& in, ScheduleBuilder& schedule) : from_(in.send) {
         if (!in.in_place) {
-            schedule.copy(in.from_block(in.rank), in.into_block(in.rank));
+            schedule.copy(in.send.block(in.rank), in.recv.block(in.rank));
             return;
         }
-        const Region room = schedule.scratch(in.from.bytes);
-        saved_.assign(static_cast<std::size_t>(in.ranks), no_op);
-        for (Rank r = 0; r < in.ranks; ++r) {
+        const Region room = schedule.scratch(in.ranks() * in.send.bytes);
+        saved_.assign(static_cast<std::size_t>(in.ranks()), no_op);
+        for (Rank r = 0; r < in.ranks(); ++r) {
             if (r == in.rank) continue;
-            const Region block = room.part(r * in.bytes, in.bytes);
-            saved_[static_cast<std::size_t>(r)] = schedule.copy(in.from_block(r), block);
+            const Region block = room.part(r * in.send.bytes, in.send.bytes);
+            saved_[static_cast<std::size_t>(r)] = schedule.copy(in.send.block(r), block);
         }
-        in_.from = room;
+        from_.buffer = room.buffer;
+        from_.offset = room.offset;
     }
 
-    Region block(Rank to) const { return in_.from_block(to); }
+    Region block(Rank to) const { return from_.block(to); }
 
     // The block is there to be sent; and what arrives from this rank may land in its place.
     OpId ready(Rank r) const {
@@ -33,7 +34,7 @@ class Outgoing {
     }
 
   private:
-    AlltoallArgs in_;
+    Layout from_;
     std::vector<OpId> saved_;  // by rank
 };
 

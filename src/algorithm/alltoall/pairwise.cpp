@@ -7,15 +7,15 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const AlltoallArgs& in, ScheduleBuilder& schedule) {
+Status build(const Problem& in, ScheduleBuilder& schedule) {
     const Outgoing outgoing(in, schedule);
     OpId stepped = schedule.start();
-    for (Rank step = 1; step < in.ranks; ++step) {
-        const Rank to = around(in.rank, step, in.ranks);
-        const Rank from = around(in.rank, -step, in.ranks);
+    for (Rank step = 1; step < in.ranks(); ++step) {
+        const Rank to = around(in.rank, step, in.ranks());
+        const Rank from = around(in.rank, -step, in.ranks());
         const OpId sent = schedule.send(outgoing.block(to), to, {outgoing.ready(to), stepped});
-        const OpId arrived = schedule.recv(in.into_block(from), from, {outgoing.ready(from)});
-        if (step + 1 < in.ranks) stepped = schedule.join({sent, arrived});
+        const OpId arrived = schedule.recv(in.recv.block(from), from, {outgoing.ready(from)});
+        if (step + 1 < in.ranks()) stepped = schedule.join({sent, arrived});
     }
     return ok;
 }
@@ -27,10 +27,10 @@ extern const Algorithm alltoall_pairwise = {
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
-    .rounds = [](Size s) -> std::int64_t { return s.ranks - 1; },
-    .sent_messages_max = [](Size s) -> std::int64_t { return s.ranks - 1; },
-    .sent_bytes_max = [](Size s) { return s.bytes * (s.ranks - 1); },
-    .build = builds<build>,
+    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

@@ -6,14 +6,14 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const BarrierArgs& in, ScheduleBuilder& schedule) {
+Status build(const Problem& in, ScheduleBuilder& schedule) {
     const Region nothing;
     OpId heard = schedule.start();  // everybody whom the rounds so far tell of has entered
     OpId news = schedule.start();
-    for (int k = 0; k < ceil_log2(in.ranks); ++k) {
+    for (int k = 0; k < ceil_log2(in.ranks()); ++k) {
         // A round's message does not tell whether those of earlier rounds have come.
         if (k > 0) heard = k == 1 ? news : schedule.join({heard, news});
-        Neighbours peers = dissemination_peers(in.rank, in.ranks, k);
+        Neighbours peers = dissemination_peers(in.rank, in.ranks(), k);
         schedule.send(nothing, peers.to, {heard});
         news = schedule.recv(nothing, peers.from);
     }
@@ -27,10 +27,10 @@ extern const Algorithm barrier_dissemination = {
     .source =
         "Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988, "
         "doi:10.1007/BF01379320",
-    .rounds = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
-    .sent_messages_max = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
-    .sent_bytes_max = [](Size) -> std::int64_t { return 0; },
-    .build = builds<build>,
+    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_bytes_max = [](const Agreed&) -> std::int64_t { return 0; },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

@@ -6,8 +6,9 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const BcastArgs& in, ScheduleBuilder& schedule) {
-    bcast_along(binomial_tree(in.rank, in.ranks, in.root), in.data, schedule.start(), schedule);
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    bcast_along(binomial_tree(in.rank, in.ranks(), in.root()), in.recv.block(), schedule.start(),
+                schedule);
     return ok;
 }
 
@@ -18,10 +19,10 @@ extern const Algorithm bcast_binomial = {
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
-    .rounds = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
-    .sent_messages_max = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
-    .sent_bytes_max = [](Size s) { return s.bytes * ceil_log2(s.ranks); },
-    .build = builds<build>,
+    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * ceil_log2(a.ranks); },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

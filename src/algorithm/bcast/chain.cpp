@@ -7,13 +7,14 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const BcastArgs& in, ScheduleBuilder& schedule) {
-    if (in.data.bytes == 0) return ok;
-    const Tree chain = chain_tree(in.rank, in.ranks, in.root);
-    const std::int64_t bytes = segment_bytes(in.data.bytes, in.element_bytes, in.tuning);
-    const Region segment = in.data.part(0, bytes);
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    if (in.agreed.bytes == 0) return ok;
+    const Tree chain = chain_tree(in.rank, in.ranks(), in.root());
+    const std::int64_t bytes =
+        segment_bytes(in.agreed.bytes, in.agreed.element_bytes, in.agreed.tuning);
+    const Region segment = in.recv.block().part(0, bytes);
     schedule.repeat_begin(
-        {.total_bytes = in.data.bytes, .block_bytes = bytes, .window = in.tuning.window});
+        {.total_bytes = in.agreed.bytes, .block_bytes = bytes, .window = in.agreed.tuning.window});
     OpId ready = schedule.start();
     if (chain.parent) ready = schedule.recv(segment, *chain.parent);
     for (Rank next : chain.children) schedule.send(segment, next, {ready});
@@ -22,11 +23,11 @@ Status build(const BcastArgs& in, ScheduleBuilder& schedule) {
 }
 
 // A rank with one segment in flight receives the next when it has passed on the last.
-std::int64_t rounds(Size s) {
-    std::int64_t segments = segment_count(s);
-    if (segments == 0 || s.ranks == 1) return 0;
-    std::int64_t pace = s.tuning.window == 1 && s.ranks > 2 ? 2 : 1;
-    return pace * (segments - 1) + s.ranks - 1;
+std::int64_t rounds(const Agreed& a) {
+    std::int64_t segments = segment_count(a);
+    if (segments == 0 || a.ranks == 1) return 0;
+    std::int64_t pace = a.tuning.window == 1 && a.ranks > 2 ? 2 : 1;
+    return pace * (segments - 1) + a.ranks - 1;
 }
 
 }  // namespace
@@ -38,9 +39,9 @@ extern const Algorithm bcast_chain = {
         "doi:10.1007/s10586-007-0012-0 (pipeline)",
     .tunes = Tunes::segments,
     .rounds = rounds,
-    .sent_messages_max = [](Size s) { return s.ranks > 1 ? segment_count(s) : 0; },
-    .sent_bytes_max = [](Size s) { return s.ranks > 1 ? s.bytes : 0; },
-    .build = builds<build>,
+    .sent_messages_max = [](const Agreed& a) { return a.ranks > 1 ? segment_count(a) : 0; },
+    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

@@ -8,13 +8,14 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const BcastArgs& in, ScheduleBuilder& schedule) {
-    const Tree chain = chain_tree(in.rank, in.ranks, in.root);
-    const std::int64_t bytes = segment_bytes(in.data.bytes, in.element_bytes, in.tuning);
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    const Tree chain = chain_tree(in.rank, in.ranks(), in.root());
+    const std::int64_t bytes =
+        segment_bytes(in.agreed.bytes, in.agreed.element_bytes, in.agreed.tuning);
     OpId round = schedule.start();  // the end of the last one
     OpId sent = no_op;
-    for (std::int64_t at = 0; at < in.data.bytes; at += bytes) {
-        const Region segment = in.data.part(at, std::min(bytes, in.data.bytes - at));
+    for (std::int64_t at = 0; at < in.agreed.bytes; at += bytes) {
+        const Region segment = in.recv.block().part(at, std::min(bytes, in.agreed.bytes - at));
         if (chain.parent) {
             OpId received = schedule.recv(segment, *chain.parent, {round});
             round = schedule.join({sent, received});
@@ -36,13 +37,13 @@ extern const Algorithm bcast_chain_rounds = {
         "Collective Operations for MPI, 2007, doi:10.1145/1362622.1362692",
     .tunes = Tunes::segments,
     .rounds =
-        [](Size s) {
-            std::int64_t segments = segment_count(s);
-            return segments == 0 || s.ranks == 1 ? 0 : segments + s.ranks - 2;
+        [](const Agreed& a) {
+            std::int64_t segments = segment_count(a);
+            return segments == 0 || a.ranks == 1 ? 0 : segments + a.ranks - 2;
         },
-    .sent_messages_max = [](Size s) { return s.ranks > 1 ? segment_count(s) : 0; },
-    .sent_bytes_max = [](Size s) { return s.ranks > 1 ? s.bytes : 0; },
-    .build = builds<build>,
+    .sent_messages_max = [](const Agreed& a) { return a.ranks > 1 ? segment_count(a) : 0; },
+    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

@@ -8,8 +8,8 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const GatherArgs& in, ScheduleBuilder& schedule) {
-    gather_along(binary_tree(in.rank, in.ranks, in.root), in, schedule);
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    gather_along(binary_tree(in.rank, in.ranks(), in.root()), in, schedule);
     return ok;
 }
 
@@ -29,10 +29,10 @@ extern const Algorithm gather_binary = {
     .source =
         "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
         "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.1",
-    .rounds = [](Size s) { return rounds_of(s.ranks); },
-    .sent_messages_max = [](Size s) -> std::int64_t { return s.ranks > 1 ? 1 : 0; },
-    .sent_bytes_max = [](Size s) { return s.bytes * (s.ranks / 2); },
-    .build = builds<build>,
+    .rounds = [](const Agreed& a) { return rounds_of(a.ranks); },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks / 2); },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

@@ -9,18 +9,18 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const GatherArgs& in, ScheduleBuilder& schedule) {
-    gather_along(binomial_tree(in.rank, in.ranks, in.root), in, schedule);
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    gather_along(binomial_tree(in.rank, in.ranks(), in.root()), in, schedule);
     return ok;
 }
 
 // The largest subtree below the root: the last one, unless it is cut short.
-std::int64_t sent_bytes(Size s) {
+std::int64_t sent_bytes(const Agreed& a) {
     std::int64_t largest = 0;
-    for (std::int64_t step = 1; step < s.ranks; step *= 2) {
-        largest = std::max(largest, std::min(step, s.ranks - step));
+    for (std::int64_t step = 1; step < a.ranks; step *= 2) {
+        largest = std::max(largest, std::min(step, a.ranks - step));
     }
-    return s.bytes * largest;
+    return a.bytes * largest;
 }
 
 }  // namespace
@@ -30,10 +30,10 @@ extern const Algorithm gather_binomial = {
     .source =
         "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
         "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.1",
-    .rounds = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
-    .sent_messages_max = [](Size s) -> std::int64_t { return s.ranks > 1 ? 1 : 0; },
+    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
     .sent_bytes_max = sent_bytes,
-    .build = builds<build>,
+    .build = build,
 };
 
 }  // namespace weft::algorithm

@@ -5,15 +5,15 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const GatherArgs& in, ScheduleBuilder& schedule) {
-    if (in.rank != in.root) {
-        schedule.send(in.mine, in.root);
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    if (!in.is_root()) {
+        schedule.send(in.send.block(), in.root());
         return ok;
     }
-    if (!in.in_place) schedule.copy(in.mine, in.block(in.rank));
-    for (Rank i = 1; i < in.ranks; ++i) {
-        const Rank from = around(in.root, i, in.ranks);
-        schedule.recv(in.block(from), from);
+    if (!in.in_place) schedule.copy(in.send.block(), in.recv.block(in.rank));
+    for (Rank i = 1; i < in.ranks(); ++i) {
+        const Rank from = around(in.root(), i, in.ranks());
+        schedule.recv(in.recv.block(from), from);
     }
     return ok;
 }
@@ -25,10 +25,10 @@ extern const Algorithm gather_flat = {
     .source =
         "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
         "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.1",
-    .rounds = [](Size s) -> std::int64_t { return s.ranks - 1; },
-    .sent_messages_max = [](Size s) -> std::int64_t { return s.ranks > 1 ? 1 : 0; },
-    .sent_bytes_max = [](Size s) { return s.ranks > 1 ? s.bytes : 0; },
-    .build = builds<build>,
+    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

@@ -6,19 +6,19 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const GatherArgs& in, ScheduleBuilder& schedule) {
+Status build(const Problem& in, ScheduleBuilder& schedule) {
     const Region nothing;
-    if (in.rank != in.root) {
-        const OpId asked = schedule.recv(nothing, in.root);
-        schedule.send(in.mine, in.root, {asked});
+    if (!in.is_root()) {
+        const OpId asked = schedule.recv(nothing, in.root());
+        schedule.send(in.send.block(), in.root(), {asked});
         return ok;
     }
-    if (!in.in_place) schedule.copy(in.mine, in.block(in.rank));
+    if (!in.in_place) schedule.copy(in.send.block(), in.recv.block(in.rank));
     OpId arrived = schedule.start();
-    for (Rank i = 1; i < in.ranks; ++i) {
-        const Rank from = around(in.root, i, in.ranks);
+    for (Rank i = 1; i < in.ranks(); ++i) {
+        const Rank from = around(in.root(), i, in.ranks());
         schedule.send(nothing, from, {arrived});
-        arrived = schedule.recv(in.block(from), from);
+        arrived = schedule.recv(in.recv.block(from), from);
     }
     return ok;
 }
@@ -30,10 +30,10 @@ extern const Algorithm gather_sequential = {
     .source =
         "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
         "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.1",
-    .rounds = [](Size s) -> std::int64_t { return 2 * (s.ranks - 1); },
-    .sent_messages_max = [](Size s) -> std::int64_t { return s.ranks - 1; },
-    .sent_bytes_max = [](Size s) { return s.ranks > 1 ? s.bytes : 0; },
-    .build = builds<build>,
+    .rounds = [](const Agreed& a) -> std::int64_t { return 2 * (a.ranks - 1); },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

@@ -8,17 +8,17 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const ReduceArgs& in, ScheduleBuilder& schedule) {
-    const Rank top = in.commutative ? in.root : 0;
-    const Tree tree = binomial_tree(in.rank, in.ranks, top);
-    if (top == in.root) {
-        reduce_along(tree, in.from, in.into, schedule);
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    const Rank top = in.agreed.commutative ? in.root() : 0;
+    const Tree tree = binomial_tree(in.rank, in.ranks(), top);
+    if (top == in.root()) {
+        reduce_along(tree, in.send.block(), in.recv.block(), schedule);
         return ok;
     }
-    const Region sum = in.rank == top ? schedule.scratch(in.from.bytes) : Region{};
-    const OpId reduced = reduce_along(tree, in.from, sum, schedule);
-    if (in.rank == top) schedule.send(sum, in.root, {reduced});
-    if (in.rank == in.root) schedule.recv(in.into, top, {in.in_place ? reduced : no_op});
+    const Region sum = in.rank == top ? schedule.scratch(in.agreed.bytes) : Region{};
+    const OpId reduced = reduce_along(tree, in.send.block(), sum, schedule);
+    if (in.rank == top) schedule.send(sum, in.root(), {reduced});
+    if (in.rank == in.root()) schedule.recv(in.recv.block(), top, {in.in_place ? reduced : no_op});
     return ok;
 }
 
@@ -29,12 +29,12 @@ extern const Algorithm reduce_binomial = {
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
-    .rounds = [](Size s) -> std::int64_t {
-        return ceil_log2(s.ranks) + (!s.commutative && s.root != 0 ? 1 : 0);
+    .rounds = [](const Agreed& a) -> std::int64_t {
+        return ceil_log2(a.ranks) + (!a.commutative && a.root != 0 ? 1 : 0);
     },
-    .sent_messages_max = [](Size s) -> std::int64_t { return s.ranks > 1 ? 1 : 0; },
-    .sent_bytes_max = [](Size s) { return s.ranks > 1 ? s.bytes : 0; },
-    .build = builds<build>,
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

@@ -7,8 +7,8 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const ScatterArgs& in, ScheduleBuilder& schedule) {
-    scatter_along(binomial_tree(in.rank, in.ranks, in.root), in, schedule);
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    scatter_along(binomial_tree(in.rank, in.ranks(), in.root()), in, schedule);
     return ok;
 }
 
@@ -19,10 +19,10 @@ extern const Algorithm scatter_binomial = {
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
-    .rounds = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
-    .sent_messages_max = [](Size s) -> std::int64_t { return ceil_log2(s.ranks); },
-    .sent_bytes_max = [](Size s) { return s.bytes * (s.ranks - 1); },
-    .build = builds<build>,
+    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

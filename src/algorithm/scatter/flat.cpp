@@ -5,16 +5,16 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const ScatterArgs& in, ScheduleBuilder& schedule) {
-    if (in.rank != in.root) {
-        schedule.recv(in.mine, in.root);
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    if (!in.is_root()) {
+        schedule.recv(in.recv.block(), in.root());
         return ok;
     }
-    for (Rank i = 1; i < in.ranks; ++i) {
-        const Rank to = around(in.root, i, in.ranks);
-        schedule.send(in.block(to), to);
+    for (Rank i = 1; i < in.ranks(); ++i) {
+        const Rank to = around(in.root(), i, in.ranks());
+        schedule.send(in.send.block(to), to);
     }
-    if (!in.in_place) schedule.copy(in.block(in.rank), in.mine);
+    if (!in.in_place) schedule.copy(in.send.block(in.rank), in.recv.block());
     return ok;
 }
 
@@ -26,10 +26,10 @@ extern const Algorithm scatter_flat = {
         "Chan, Heimlich, Purkayastha, van de Geijn: Collective communication: theory, practice, "
         "and "
         "experience, 2007, doi:10.1002/cpe.1206",
-    .rounds = [](Size s) -> std::int64_t { return s.ranks - 1; },
-    .sent_messages_max = [](Size s) -> std::int64_t { return s.ranks - 1; },
-    .sent_bytes_max = [](Size s) { return s.bytes * (s.ranks - 1); },
-    .build = builds<build>,
+    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .build = build,
 };
 
 }  // namespace weft::algorithm

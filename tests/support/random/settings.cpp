@@ -15,7 +15,7 @@ Settings Settings::of(const Case& c) {
         if (at == n) continue;
         const algorithm::Algorithm& known = *family.algorithms[at];
         std::string text = known.name;
-        algorithm::Size size;
+        algorithm::Agreed size;
         size.ranks = c.ranks;
         if (known.tunes == algorithm::Tunes::segments) {
             static constexpr int segments[] = {512, 4096, 50'000};

@@ -1,0 +1,31 @@
+// Alltoall: block s of what rank r gets is block r of what rank s contributes.
+#include "algorithm/list.h"
+
+namespace weft::algorithm {
+
+// clang-format off
+#define WEFT_ALGORITHMS(line) \
+    line(alltoall_pairwise) \
+    line(alltoall_flat) \
+    line(alltoall_bruck)
+// clang-format on
+
+WEFT_DEFINE_LIST(WEFT_ALGORITHMS)
+
+static void promise(Promises& p) {
+    for (Rank r = 0; r < p.ranks(); ++r) {
+        for (Rank from = 0; from < p.ranks(); ++from) p.move({from, r}, {r, from});
+    }
+}
+
+Family alltoall() {
+    return {.collective = Collective::alltoall,
+            .name = "alltoall",
+            .in_place = InPlace::send,
+            .send = everywhere(Blocks::all),
+            .recv = everywhere(Blocks::all),
+            .promise = promise,
+            .algorithms = list};
+}
+
+}  // namespace weft::algorithm

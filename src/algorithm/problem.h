@@ -1,0 +1,82 @@
+// What an algorithm is told of a call: what all ranks know alike, and where this rank's blocks lie.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "algorithm/collective.h"
+#include "schedule/op.h"
+
+namespace weft::algorithm {
+
+// What may be tuned without another algorithm; the same on every rank.
+struct Tuning {
+    std::int64_t segment_bytes = 128 * 1024;  // pipelines
+    std::uint32_t window = 8;                 // pipelines: segments in flight
+    std::uint32_t ports = 1;                  // messages a rank sends, and receives, at a time
+};
+
+// What every rank knows alike of a call: all that selection, needs and claims may look at.
+struct Agreed {
+    Collective collective = Collective::barrier;
+    Rank ranks = 1;
+    Rank root = 0;
+    // Of a block: what one rank contributes or gets. Where blocks differ, the mean.
+    std::int64_t bytes = 0;
+    std::span<const std::int64_t> sizes = {};  // of the ranks' blocks, where they differ
+    std::int64_t element_bytes = 1;            // what is cut, is cut between elements
+    bool commutative = true;                   // the operation, if there is one
+    bool combines = false;  // operands can be combined on arrival (transport.h: Combining)
+    Tuning tuning = {};
+
+    // Bytes of a rank's block, and of all blocks together.
+    std::int64_t block_bytes(Rank rank) const {
+        return sizes.empty() ? bytes : sizes[static_cast<std::size_t>(rank)];
+    }
+    std::int64_t total_bytes() const;
+};
+
+// Blocks in one of the call's buffers.
+struct Layout {
+    Buffer buffer = Buffer::send;
+    Rank count = 0;
+    std::int64_t offset = 0;  // of the first
+    std::int64_t bytes = 0;   // of each; one lies behind the other
+    // Where they differ: of each block, from `offset` on.
+    std::span<const std::int64_t> offsets = {};
+    std::span<const std::int64_t> sizes = {};
+
+    Region block(Rank i = 0) const {
+        if (sizes.empty()) return {buffer, offset + i * bytes, bytes};
+        const auto n = static_cast<std::size_t>(i);
+        return {buffer, offset + offsets[n], sizes[n]};
+    }
+    // Consecutive blocks in one piece. REQUIRES: blocks that do not differ.
+    Region blocks(Rank first, Rank number) const {
+        return {buffer, offset + first * bytes, number * bytes};
+    }
+    Region all() const { return blocks(0, count); }
+    // Bytes of the buffer up to the end of the last block.
+    std::int64_t reach() const;
+};
+
+// One rank's part in a call. In place, contribution and result lie in the same buffer.
+struct Problem {
+    Agreed agreed;
+    Rank rank = 0;
+    bool in_place = false;  // on this rank
+    Layout send;            // what this rank contributes
+    Layout recv;            // what it gets
+
+    Rank ranks() const { return agreed.ranks; }
+    Rank root() const { return agreed.root; }
+    bool is_root() const { return rank == agreed.root; }
+    // Bytes of the caller's buffers.
+    std::int64_t send_bytes() const { return reach(Buffer::send); }
+    std::int64_t recv_bytes() const { return reach(Buffer::recv); }
+
+  private:
+    std::int64_t reach(Buffer buffer) const;
+};
+
+}  // namespace weft::algorithm

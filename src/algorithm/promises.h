@@ -1,0 +1,45 @@
+// What a collective promises, put together from the problems of all ranks.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "algorithm/problem.h"
+#include "schedule/promise.h"
+
+namespace weft::algorithm {
+
+// Where a block lies: block `block` of what `rank` contributes, or gets.
+struct BlockOf {
+    Rank rank = 0;
+    Rank block = 0;
+};
+
+class Promises {
+  public:
+    // What the ranks contribute is known from their problems. REQUIRES: one problem per rank.
+    explicit Promises(std::span<const Problem> problems);
+
+    Rank ranks() const { return problems_.front().ranks(); }
+    Rank root() const { return problems_.front().root(); }
+
+    // `into` holds in the end what `from` held.
+    void move(BlockOf from, BlockOf into);
+    // `into` holds the combination of block `block` of the ranks in `sources`.
+    void combine(Sources sources, Rank block, BlockOf into);
+    Sources everyone() const { return {0, ranks() - 1}; }
+    // No rank leaves before every rank has entered.
+    void synchronize() { promise_.synchronizes = true; }
+
+    Promise take() { return std::move(promise_); }
+
+  private:
+    const Problem& problem(Rank rank) const { return problems_[static_cast<std::size_t>(rank)]; }
+    void hold(Sources sources, Rank block, BlockOf into);
+
+    std::span<const Problem> problems_;
+    std::vector<std::vector<std::int64_t>> origins_;  // by rank and block: within its contribution
+    Promise promise_;
+};
+
+}  // namespace weft::algorithm

@@ -1,0 +1,57 @@
+// What a schedule depends on: calls with equal signatures share one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "algorithm/collective.h"
+#include "base/status.h"
+
+namespace weft {
+
+// What every call has.
+struct FixedSignature {
+    Collective collective = Collective::barrier;
+    bool in_place = false;    // on this rank
+    bool commutative = true;  // the operation
+    bool of_library = false;  // see Call
+    bool combines = false;    // see algorithm::Agreed
+    std::int32_t root = 0;
+    std::int64_t bytes = 0;  // see algorithm::Agreed
+    std::int64_t element_bytes = 1;
+    std::int64_t unit_bytes = 1;  // of the arrays' elements
+
+    friend bool operator==(const FixedSignature&, const FixedSignature&) = default;
+};
+
+// Of one call: what it has, and its arrays as the caller passed them; they are not copied.
+struct SignatureView {
+    FixedSignature fixed;
+    // In elements, by rank: see Call. Empty: there are none.
+    std::span<const std::int64_t> counts = {};
+    std::span<const std::int64_t> displacements = {};
+};
+
+// The same, kept.
+class Signature {
+  public:
+    Signature() = default;
+    explicit Signature(const SignatureView& view);
+
+    SignatureView view() const;
+    bool is_of(const SignatureView& call) const;
+    std::int64_t memory_bytes() const {
+        return static_cast<std::int64_t>(arrays_.capacity() * sizeof(std::int64_t));
+    }
+
+  private:
+    FixedSignature fixed_;
+    std::size_t counts_ = 0;
+    std::vector<std::int64_t> arrays_;  // one behind the other
+};
+
+std::uint64_t hash_of(const SignatureView& call);
+
+}  // namespace weft
