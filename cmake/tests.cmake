@@ -3,6 +3,7 @@
 include(GoogleTest)
 
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS tests/support/*.cpp)
+list(FILTER support_sources EXCLUDE REGEX "/(random/rank_run|reference)\\.cpp$")
 file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS tests/*_test.cpp)
 file(GLOB_RECURSE test_programs CONFIGURE_DEPENDS tests/*_program.cpp)
 
@@ -23,9 +24,15 @@ set(test_options $<$<CONFIG:RelWithDebInfo>:-O1;-g1>)
 target_compile_options(weft_test_base INTERFACE "${test_options}"
                        $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
 
+# What a rank of a random program does; also for programs that see only the public library.
+set(rank_sources tests/support/random/rank_run.cpp tests/support/reference.cpp)
+add_library(weft_test_rank STATIC ${rank_sources})
+target_include_directories(weft_test_rank PRIVATE tests src include ${PROJECT_SOURCE_DIR})
+target_compile_options(weft_test_rank PRIVATE "${test_options}")
+
 # Most of the time went into the headers of the system: the tests share them compiled.
 add_library(weft_test_support STATIC ${support_sources})
-target_link_libraries(weft_test_support PUBLIC weft_test_base)
+target_link_libraries(weft_test_support PUBLIC weft_test_rank weft_test_base)
 target_precompile_headers(weft_test_support PRIVATE
                           <gtest/gtest.h> <algorithm> <array> <atomic> <cstring> <filesystem>
                           <functional> <map> <memory> <numeric> <optional> <set> <span> <sstream>
@@ -55,7 +62,7 @@ foreach(source IN LISTS test_programs)
     # Of src only headers without code behind them: the program sees what a user's would.
     target_include_directories(${target} PRIVATE tests src ${PROJECT_SOURCE_DIR})
     target_compile_options(${target} PRIVATE "${test_options}")
-    target_link_libraries(${target} PRIVATE weft::weft Threads::Threads)
+    target_link_libraries(${target} PRIVATE weft_test_rank weft::weft Threads::Threads)
     list(APPEND started_targets ${target})
 endforeach()
 

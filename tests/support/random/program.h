@@ -114,6 +114,7 @@ struct CollectiveEntry {
     bool has_root;
     bool reduces;
     bool has_in_place;
+    bool blocks_differ = false;
 };
 // By Collective.
 inline constexpr CollectiveEntry collective_table[collectives] = {
@@ -149,6 +150,10 @@ struct Step {
     std::uint32_t on = 0;  // ranks
     std::uint64_t salt = 0;
 
+    // Where blocks differ, of a member's.
+    std::size_t count_of(int member) const {
+        return member % 3 == 0 ? count : member % 3 == 1 ? 0 : count / 2;
+    }
     const Arithmetic& data() const { return arithmetics()[arithmetic]; }
     bool is_on(int rank) const { return (on >> rank & 1) != 0; }
     // What this rank, and no other, draws in this step.

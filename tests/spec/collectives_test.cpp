@@ -1,0 +1,148 @@
+// Every collective does, with every algorithm, what its definition says.
+#include "support/cases.h"
+#include "support/reference.h"
+#include "weft/collective.h"
+
+namespace weft::test {
+namespace {
+
+// How elements are combined, by the library and by the reference.
+struct Operation {
+    weft_type type;
+    weft_op op;
+    void (*combine)(const std::byte* left, std::byte* right);
+};
+
+void add(const std::byte* left, std::byte* right) {
+    std::uint32_t l;
+    std::uint32_t r;
+    std::memcpy(&l, left, sizeof l);
+    std::memcpy(&r, right, sizeof r);
+    r += l;
+    std::memcpy(right, &r, sizeof r);
+}
+
+void compose_one(const std::byte* left, std::byte* right) {
+    compose(left, right, 1, WEFT_UINT32, nullptr);
+}
+
+// Element i of a buffer; all of them different.
+void fill(Guarded& buffer, Rank number, std::uint64_t seed) {
+    for (std::size_t i = 0; i < buffer.bytes() / 4; ++i)
+        buffer.as<std::int32_t>()[i] = input(number, i, seed);
+}
+
+std::vector<std::byte> content(Guarded& buffer) {
+    return {buffer.as<std::byte>(), buffer.as<std::byte>() + buffer.bytes()};
+}
+
+// Blocks of different sizes; with every second seed in an order of their own, and with gaps.
+void differ(const Case& c, Arguments& arguments, std::vector<std::int64_t>& counts) {
+    Prng random(c.seed);
+    for (Rank r = 0; r < c.ranks; ++r) {
+        arguments.counts.push_back(random.below(2 * c.count + 1));
+        counts.push_back(static_cast<std::int64_t>(arguments.counts.back()));
+    }
+    if (c.seed % 2 == 0) return;
+    arguments.displacements.resize(counts.size());
+    std::ptrdiff_t end = 0;
+    for (std::size_t r = counts.size(); r-- > 0;) {
+        end += static_cast<std::ptrdiff_t>(random.below(3));
+        arguments.displacements[r] = end;
+        end += static_cast<std::ptrdiff_t>(arguments.counts[r]);
+    }
+}
+
+void expect_right(const algorithm::Family& family, const Case& c, const Operation& operation) {
+    Arguments arguments = {.collective = family.name,
+                           .ranks = c.ranks,
+                           .root = family.has_root ? c.root : 0,
+                           .count = c.count,
+                           .in_place = c.in_place,
+                           .element_bytes = 4,
+                           .combine = operation.combine};
+    std::vector<std::int64_t> counts;
+    if (family.blocks_differ) differ(c, arguments, counts);
+    std::vector<Guarded> send;
+    std::vector<Guarded> recv;
+    AllBuffers expected;
+    for (Rank r = 0; r < c.ranks; ++r) {
+        fill(send.emplace_back(4 * arguments.send_elements(r)), r, c.seed);
+        fill(recv.emplace_back(4 * arguments.recv_elements(r)), c.ranks + r, c.seed);
+        expected.send.push_back(content(send.back()));
+        expected.recv.push_back(content(recv.back()));
+    }
+    perform(arguments, expected);
+
+    World world(c.ranks, c.seed, sim_options(c.seed), forced(family.collective, c));
+    for (weft_status code : world.run_all([&](Rank rank) -> Call {
+             const auto r = static_cast<std::size_t>(rank);
+             const bool in_place =
+                 c.in_place && family.has_in_place() && arguments.is_in_place_on(rank);
+             const bool spares_recv = arguments.spares_recv();
+             return {.collective = family.collective,
+                     .send_buf = in_place && !spares_recv ? WEFT_IN_PLACE : send[r].data(),
+                     .recv_buf = in_place && spares_recv ? const_cast<void*>(WEFT_IN_PLACE)
+                                                         : recv[r].data(),
+                     .count = counts.empty() ? c.count : arguments.counts[r],
+                     .type = operation.type,
+                     .op = operation.op,
+                     .root = arguments.root,
+                     .counts = counts.empty() ? nullptr : counts.data(),
+                     .displacements = arguments.displacements.empty()
+                                          ? nullptr
+                                          : arguments.displacements.data()};
+         })) {
+        ASSERT_EQ(code, WEFT_OK);
+    }
+    for (Rank rank = 0; rank < c.ranks; ++rank) {
+        const auto r = static_cast<std::size_t>(rank);
+        ASSERT_EQ(content(send[r]), expected.send[r]) << "rank " << rank << " has sent";
+        std::vector<std::byte> result = content(recv[r]);
+        if (arguments.received(rank) < arguments.contributed(rank) && !arguments.spares_recv() &&
+            arguments.is_in_place_on(rank)) {
+            // What lies behind the result is not defined.
+            const Place last = arguments.result(rank, arguments.received(rank) - 1);
+            result.resize(4 * (last.begin + last.count));
+            expected.recv[r].resize(result.size());
+        }
+        ASSERT_EQ(result, expected.recv[r]) << "rank " << rank << " has received";
+        ASSERT_TRUE(send[r].guards_untouched() && recv[r].guards_untouched()) << "rank " << rank;
+    }
+}
+
+class Collectives : public testing::TestWithParam<const algorithm::Family*> {
+  protected:
+    static const algorithm::Family& family() { return *GetParam(); }
+    static void expect_all_right(const Operation& operation, bool commutative = true) {
+        for_all_cases(
+            family().collective, [&](const Case& c) { expect_right(family(), c, operation); },
+            commutative);
+    }
+};
+
+std::vector<const algorithm::Family*> families() {
+    std::vector<const algorithm::Family*> all;
+    for (const algorithm::Family& family : algorithm::catalogue()) all.push_back(&family);
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Collectives, testing::ValuesIn(families()),
+                         [](const auto& test) { return test.param->name; });
+
+TEST_P(Collectives, DoWhatTheirDefinitionSays) {
+    const Operation moves = {WEFT_INT32, WEFT_OP_NULL, nullptr};
+    const Operation sums = {WEFT_UINT32, WEFT_SUM, add};
+    expect_all_right(family().reduces ? sums : moves);
+}
+
+TEST_P(Collectives, KeepRankOrderForOperationsThatDoNotCommute) {
+    if (!family().reduces) return;
+    weft_op op = WEFT_OP_NULL;
+    ASSERT_EQ(weft_op_create(compose, 0, nullptr, &op), WEFT_OK);
+    expect_all_right({WEFT_UINT32, op, compose_one}, /*commutative=*/false);
+    ASSERT_EQ(weft_op_free(&op), WEFT_OK);
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,164 @@
+#include "support/reference.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+namespace weft::test {
+namespace {
+
+// Which of its buffers a rank may leave out. one_buffer: the root has one for both.
+enum class Spares : std::uint8_t { none, send, send_at_root, recv_at_root, one_buffer };
+
+constexpr int all = -1;  // blocks: one for every rank
+
+struct Definition {
+    const char* name;
+    Spares spares;
+    // Blocks that the root and the others contribute, and get.
+    int root_gives;
+    int others_give;
+    int root_gets;
+    int others_get;
+    // Of what block b of rank r's result is made.
+    Source (*source)(const Arguments& a, int r, int b);
+};
+
+Source of(int rank, int block) { return {rank, rank, block}; }
+Source of_all(const Arguments& a, int block) { return {0, a.ranks - 1, block}; }
+
+// MPI-5.0 chapter 6.
+const Definition definitions[] = {
+    {"barrier", Spares::none, 0, 0, 0, 0, nullptr},
+    {"bcast", Spares::one_buffer, 1, 0, 1, 1,
+     [](const Arguments& a, int, int) { return of(a.root, 0); }},
+    {"gather", Spares::send_at_root, 1, 1, all, 0,
+     [](const Arguments&, int, int b) { return of(b, 0); }},
+    {"scatter", Spares::recv_at_root, all, 0, 1, 1,
+     [](const Arguments& a, int r, int) { return of(a.root, r); }},
+    {"allgather", Spares::send, 1, 1, all, all,
+     [](const Arguments&, int, int b) { return of(b, 0); }},
+    {"alltoall", Spares::send, all, all, all, all,
+     [](const Arguments&, int r, int b) { return of(b, r); }},
+    {"reduce", Spares::send_at_root, 1, 1, 1, 0,
+     [](const Arguments& a, int, int) { return of_all(a, 0); }},
+    {"allreduce", Spares::send, 1, 1, 1, 1,
+     [](const Arguments& a, int, int) { return of_all(a, 0); }},
+};
+
+const Definition& definition_of(const std::string& collective) {
+    for (const Definition& known : definitions) {
+        if (known.name == collective) return known;
+    }
+    std::fprintf(stderr, "tests/support/reference.cpp does not define %s\n", collective.c_str());
+    std::abort();
+}
+
+using Elements = std::vector<std::byte>;
+
+std::ptrdiff_t bytes(const Arguments& a, std::size_t elements) {
+    return static_cast<std::ptrdiff_t>(elements * a.element_bytes);
+}
+
+}  // namespace
+
+bool Arguments::is_in_place_on(int rank) const {
+    const Spares spares = definition_of(collective).spares;
+    if (spares == Spares::one_buffer) return rank == root;
+    return in_place && (spares == Spares::send || (spares != Spares::none && rank == root));
+}
+
+bool Arguments::spares_recv() const {
+    return definition_of(collective).spares == Spares::recv_at_root;
+}
+
+int Arguments::gives(int rank) const {
+    const Definition& known = definition_of(collective);
+    return rank == root ? known.root_gives : known.others_give;
+}
+
+int Arguments::gets(int rank) const {
+    const Definition& known = definition_of(collective);
+    return rank == root ? known.root_gets : known.others_get;
+}
+
+int Arguments::contributed(int rank) const { return gives(rank) == all ? ranks : gives(rank); }
+
+int Arguments::received(int rank) const { return gets(rank) == all ? ranks : gets(rank); }
+
+// Of the only block, or of one for every rank.
+Place Arguments::one_of(int blocks, int rank, int block) const {
+    const auto b = static_cast<std::size_t>(block);
+    if (counts.empty()) return {false, b * count, count};
+    if (blocks != all) return {false, 0, counts[static_cast<std::size_t>(rank)]};
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < b; ++i) begin += counts[i];
+    if (!displacements.empty()) begin = static_cast<std::size_t>(displacements[b]);
+    return {false, begin, counts[b]};
+}
+
+Place Arguments::contribution(int rank, int block) const {
+    Place place = one_of(gives(rank), rank, block);
+    if (!is_in_place_on(rank) || spares_recv()) return place;
+    // It lies where the result of this rank's own block will, if there is a result for every rank.
+    if (gives(rank) != all && gets(rank) == all) place = one_of(all, rank, rank);
+    place.is_in_recv = true;
+    return place;
+}
+
+Place Arguments::result(int rank, int block) const {
+    if (is_in_place_on(rank) && spares_recv()) return contribution(rank, rank);
+    Place place = one_of(gets(rank), rank, block);
+    place.is_in_recv = true;
+    return place;
+}
+
+Source Arguments::source(int rank, int block) const {
+    return definition_of(collective).source(*this, rank, block);
+}
+
+std::size_t Arguments::elements(int rank, bool of_recv) const {
+    std::size_t end = 0;
+    auto include = [&](const Place& place) {
+        if (place.is_in_recv == of_recv && place.count > 0)
+            end = std::max(end, place.begin + place.count);
+    };
+    for (int b = 0; b < contributed(rank); ++b) include(contribution(rank, b));
+    for (int b = 0; b < received(rank); ++b) include(result(rank, b));
+    return end;
+}
+
+void perform(const Arguments& a, AllBuffers& buffers) {
+    std::vector<std::vector<Elements>> contributions;
+    for (int r = 0; r < a.ranks; ++r) {
+        auto& blocks = contributions.emplace_back();
+        for (int b = 0; b < a.contributed(r); ++b) {
+            const Place place = a.contribution(r, b);
+            const auto& buffer =
+                (place.is_in_recv ? buffers.recv : buffers.send)[static_cast<std::size_t>(r)];
+            const auto begin = buffer.begin() + bytes(a, place.begin);
+            blocks.emplace_back(begin, begin + bytes(a, place.count));
+        }
+    }
+    for (int r = 0; r < a.ranks; ++r) {
+        for (int b = 0; b < a.received(r); ++b) {
+            const Source source = a.source(r, b);
+            auto block_of = [&](int rank) -> const Elements& {
+                return contributions[static_cast<std::size_t>(rank)]
+                                    [static_cast<std::size_t>(source.block)];
+            };
+            Elements block = block_of(source.last);
+            for (int left = source.last - 1; left >= source.first; --left) {
+                for (std::size_t i = 0; i < block.size(); i += a.element_bytes)
+                    a.combine(block_of(left).data() + i, block.data() + i);
+            }
+            const Place place = a.result(r, b);
+            auto& buffer =
+                (place.is_in_recv ? buffers.recv : buffers.send)[static_cast<std::size_t>(r)];
+            std::ranges::copy(block, buffer.begin() + bytes(a, place.begin));
+        }
+    }
+}
+
+}  // namespace weft::test

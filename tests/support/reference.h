@@ -1,0 +1,70 @@
+// What collectives do, after their definitions in the MPI standard and nothing else. What tests expect,
+// and how large their buffers are, comes from here.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace weft::test {
+
+// Of which block of which ranks' contributions a block of a result is made: one rank's, as it is, or
+// those of ranks first..last combined in this order.
+struct Source {
+    int first = 0;
+    int last = 0;
+    int block = 0;
+};
+
+// Where a block lies in a rank's buffers, in elements.
+struct Place {
+    bool is_in_recv = false;
+    std::size_t begin = 0;
+    std::size_t count = 0;
+};
+
+// The arguments of a call on all ranks, counted in elements.
+struct Arguments {
+    std::string collective;
+    int ranks = 1;
+    int root = 0;
+    std::size_t count = 0;
+    bool in_place = false;  // wherever MPI allows it
+    std::size_t element_bytes = 1;
+    // right = left (op) right, one element
+    void (*combine)(const std::byte* left, std::byte* right) = nullptr;
+    // Collectives with a v: of the buffer that has a block for every rank.
+    std::vector<std::size_t> counts{};
+    std::vector<std::ptrdiff_t> displacements{};  // none: one behind the other
+
+    bool is_in_place_on(int rank) const;
+    // Which buffer is WEFT_IN_PLACE then.
+    bool spares_recv() const;
+    // Of the caller's buffers.
+    std::size_t send_elements(int rank) const { return elements(rank, false); }
+    std::size_t recv_elements(int rank) const { return elements(rank, true); }
+
+    // How many blocks a rank contributes, and gets; and where they lie.
+    int contributed(int rank) const;
+    int received(int rank) const;
+    Place contribution(int rank, int block) const;
+    Place result(int rank, int block) const;
+    Source source(int rank, int block) const;
+
+  private:
+    int gives(int rank) const;
+    int gets(int rank) const;
+    std::size_t elements(int rank, bool of_recv) const;
+    Place one_of(int blocks, int rank, int block) const;
+};
+
+// By rank.
+struct AllBuffers {
+    std::vector<std::vector<std::byte>> send;
+    std::vector<std::vector<std::byte>> recv;
+};
+
+// Carries out the call.
+void perform(const Arguments& call, AllBuffers& buffers);
+
+}  // namespace weft::test
