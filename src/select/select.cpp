@@ -1,5 +1,6 @@
 #include "select/select.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 
@@ -13,7 +14,7 @@ using algorithm::Algorithm;
 using algorithm::Family;
 
 // From so many ranks and so many bytes on a line is used; the last one that applies and whose
-// algorithm's needs the call meets.
+// algorithm's needs the call meets. Without one, the first algorithm of the collective is.
 struct Line {
     Collective collective;
     Rank ranks;
@@ -27,22 +28,15 @@ struct Line {
 // 16 KiB and 0.6 to 0.9 of the time from 64 KiB up (in place, where they are not, 0.93 to 1.12 of
 // it); over a link of 1 Gbit/s 1.04 at 256 KiB.
 constexpr Line table[] = {
-    {Collective::barrier, 1, 0, "dissemination"},
-    {Collective::bcast, 1, 0, "binomial"},
     {Collective::bcast, 3, 256 * 1024 + 1, "chain"},
-    {Collective::gather, 1, 0, "binomial"},
     {Collective::gather, 1, 32 * 1024, "flat"},
-    {Collective::scatter, 1, 0, "binomial"},
     {Collective::scatter, 1, 32 * 1024, "flat"},
     {Collective::alltoall, 1, 0, "flat"},
     {Collective::alltoall, 8, 0, "bruck"},
     {Collective::alltoall, 8, 256 + 1, "flat"},
     {Collective::alltoall, 3, 32 * 1024, "pairwise"},
-    {Collective::reduce, 1, 0, "binomial"},
-    {Collective::allgather, 1, 0, "ring"},
     {Collective::allgather, 3, 0, "bruck"},
     {Collective::allgather, 3, 8 * 1024 + 1, "ring"},
-    {Collective::allreduce, 1, 0, "recursive_doubling"},
     {Collective::allreduce, 2, 16 * 1024, "ring", true},
     {Collective::allreduce, 2, 512 * 1024, "ring"},
     {Collective::allreduce, 3, 0, "recursive_doubling"},
@@ -101,16 +95,18 @@ Result<Choice> Selector::choose(const Agreed& agreed) const {
         return failure(WEFT_REFUSED_SETTING, "%s=%s needs %s", setting_of(family).c_str(),
                        forced->text.c_str(), lacks.c_str());
     }
-    Choice choice{nullptr, agreed.tuning};
+    const auto meets = [&](const Algorithm* a) { return a->unmet_need(agreed).empty(); };
+    const auto first = std::ranges::find_if(family.algorithms, meets);
+    WEFT_ASSERT(first != family.algorithms.end());
+    Choice choice{*first, agreed.tuning};
     for (const Line& line : table) {
         if (line.collective != collective) continue;
         if (agreed.ranks < line.ranks || agreed.bytes < line.bytes) continue;
         if (line.combines && !agreed.combines) continue;
         const Algorithm* algorithm = family.find(line.algorithm);
         WEFT_ASSERT(algorithm);
-        if (algorithm->unmet_need(agreed).empty()) choice.algorithm = algorithm;
+        if (meets(algorithm)) choice.algorithm = algorithm;
     }
-    WEFT_ASSERT(choice.algorithm);
     return choice;
 }
 
