@@ -201,6 +201,30 @@ WEFT_API weft_status weft_iallreduce(const void* send_buf, void* recv_buf, size_
 WEFT_API weft_status weft_allreduce(const void* send_buf, void* recv_buf, size_t count,
                                     weft_type type, weft_op op, weft_comm comm);
 
+/**
+ * Start combining [ranks] blocks of `count` elements of every rank with `op`; block r of the result
+ * goes to rank r.
+ *
+ * Shapes    send_buf [ranks][count], recv_buf [count] of `type`.
+ * In place  send_buf == WEFT_IN_PLACE: this rank's contribution is in recv_buf [ranks][count], whose
+ *           first block gets the result; the others are undefined afterwards.
+ * Lent      both buffers are lent until *request completes.
+ * Agree     count, type, op, and the order of starts on `comm`, are the same on every rank.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 6.12.7
+ */
+WEFT_API weft_status weft_ireduce_scatter_block(const void* send_buf, void* recv_buf, size_t count,
+                                                weft_type type, weft_op op, weft_comm comm,
+                                                weft_request* request);
+
+/** As weft_ireduce_scatter_block followed by weft_wait; see weft_barrier. */
+WEFT_API weft_status weft_reduce_scatter_block(const void* send_buf, void* recv_buf, size_t count,
+                                               weft_type type, weft_op op, weft_comm comm);
+
 /* --- Persistent forms ------------------------------------------------------------------------ */
 
 /**
@@ -257,6 +281,14 @@ WEFT_API weft_status weft_reduce_init(const void* send_buf, void* recv_buf, size
 WEFT_API weft_status weft_allreduce_init(const void* send_buf, void* recv_buf, size_t count,
                                          weft_type type, weft_op op, weft_comm comm,
                                          weft_request* request);
+
+/**
+ * The persistent form of weft_ireduce_scatter_block; see weft_barrier_init. `op` may be freed at any
+ * time. Source: MPI-5.0 section 6.13
+ */
+WEFT_API weft_status weft_reduce_scatter_block_init(const void* send_buf, void* recv_buf,
+                                                    size_t count, weft_type type, weft_op op,
+                                                    weft_comm comm, weft_request* request);
 
 #ifdef __cplusplus
 }

@@ -430,6 +430,20 @@ Buffers from_root(bool is_root, S& send, R& recv, std::size_t blocks, const char
     return {is_root ? std::ranges::data(send) : nullptr, into, elements * units<T>, type_of<T>};
 }
 
+// `send` gives `blocks` times what is received; in place, `recv` does.
+template <class S, class R>
+Buffers scattered(S& send, R& recv, std::size_t blocks, const char* function) {
+    using T = std::ranges::range_value_t<R>;
+    std::size_t elements = std::ranges::size(recv);
+    if constexpr (is_in_place<S>) {
+        elements /= blocks;
+        expect_elements("recv", std::ranges::size(recv), elements * blocks, function);
+    } else {
+        expect_elements("send", std::ranges::size(send), elements * blocks, function);
+    }
+    return {start_of(send), std::ranges::data(recv), elements * units<T>, type_of<T>};
+}
+
 // Both have a block for every rank.
 template <class S, class R>
 Buffers all_to_all(S& send, R& recv, std::size_t blocks, const char* function) {
@@ -633,6 +647,31 @@ class Communicator {
     T allreduce(T value, OperationOn<std::type_identity_t<T>> op) const {
         allreduce(in_place, std::span(&value, 1), op);
         return value;
+    }
+
+    // --- Reduce-scatter: `send` has size() blocks, `recv` one; in place, `recv` has them and its first
+    // block gets the result
+
+    template <ReducedBuffer R, BufferLike<R> S>
+    Request ireduce_scatter_block(S&& send, R&& recv,
+                                  OperationOn<std::ranges::range_value_t<R>> op) const {
+        const detail::Buffers b = detail::scattered(send, recv, blocks(), "ireduce_scatter_block");
+        return make(weft_ireduce_scatter_block, b.send, b.recv, b.count, b.type, op.handle(),
+                    handle_);
+    }
+    template <ReducedBuffer R, BufferLike<R> S>
+    void reduce_scatter_block(S&& send, R&& recv,
+                              OperationOn<std::ranges::range_value_t<R>> op) const {
+        const detail::Buffers b = detail::scattered(send, recv, blocks(), "reduce_scatter_block");
+        check(weft_reduce_scatter_block(b.send, b.recv, b.count, b.type, op.handle(), handle_));
+    }
+    template <ReducedBuffer R, BufferLike<R> S>
+    Request reduce_scatter_block_init(S&& send, R&& recv,
+                                      OperationOn<std::ranges::range_value_t<R>> op) const {
+        const detail::Buffers b =
+            detail::scattered(send, recv, blocks(), "reduce_scatter_block_init");
+        return make(weft_reduce_scatter_block_init, b.send, b.recv, b.count, b.type, op.handle(),
+                    handle_);
     }
 
   private:

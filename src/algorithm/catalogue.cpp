@@ -22,7 +22,9 @@ Layout layout_of(Buffer buffer, Blocks blocks, const Agreed& agreed, Rank rank,
 
 std::span<const Family> catalogue() {
     static const Family families[] = {
-        barrier(), bcast(), gather(), scatter(), allgather(), alltoall(), reduce(), allreduce(),
+        barrier(), bcast(),     gather(),
+        scatter(), allgather(), alltoall(),
+        reduce(),  allreduce(), reduce_scatter_block(),
     };
     static_assert(std::size(families) == collectives);
     return families;

@@ -15,8 +15,9 @@ enum class Collective : std::uint8_t {
     alltoall,
     reduce,
     allreduce,
+    reduce_scatter_block,
 };
 
-inline constexpr std::size_t collectives = 8;
+inline constexpr std::size_t collectives = 9;
 
 }  // namespace weft

@@ -13,6 +13,7 @@ Family allgather();
 Family alltoall();
 Family reduce();
 Family allreduce();
+Family reduce_scatter_block();
 
 }  // namespace weft::algorithm
 

@@ -93,6 +93,7 @@ Call reduce_call(const void* send_buf, void* recv_buf, size_t count, weft_type t
             .root = root};
 }
 
+// Of allreduce and reduce_scatter_block.
 Call reduction_call(Collective collective, const void* send_buf, void* recv_buf, size_t count,
                     weft_type type, weft_op op) {
     return {.collective = collective,
@@ -244,4 +245,30 @@ weft_status weft_allreduce_init(const void* send_buf, void* recv_buf, size_t cou
     return init("weft_allreduce_init",
                 reduction_call(Collective::allreduce, send_buf, recv_buf, count, type, op), comm,
                 request);
+}
+
+weft_status weft_ireduce_scatter_block(const void* send_buf, void* recv_buf, size_t count,
+                                       weft_type type, weft_op op, weft_comm comm,
+                                       weft_request* request) {
+    return start(
+        "weft_ireduce_scatter_block",
+        reduction_call(Collective::reduce_scatter_block, send_buf, recv_buf, count, type, op), comm,
+        request);
+}
+
+weft_status weft_reduce_scatter_block(const void* send_buf, void* recv_buf, size_t count,
+                                      weft_type type, weft_op op, weft_comm comm) {
+    return start_and_wait(
+        "weft_reduce_scatter_block",
+        reduction_call(Collective::reduce_scatter_block, send_buf, recv_buf, count, type, op),
+        comm);
+}
+
+weft_status weft_reduce_scatter_block_init(const void* send_buf, void* recv_buf, size_t count,
+                                           weft_type type, weft_op op, weft_comm comm,
+                                           weft_request* request) {
+    return init(
+        "weft_reduce_scatter_block_init",
+        reduction_call(Collective::reduce_scatter_block, send_buf, recv_buf, count, type, op), comm,
+        request);
 }

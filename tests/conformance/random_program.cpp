@@ -55,6 +55,9 @@ class PublicCalls final : public Calls {
             case Collective::allreduce:
                 return weft_iallreduce(c.send_buf, c.recv_buf, c.count, c.type, c.op, comm,
                                        request);
+            case Collective::reduce_scatter_block:
+                return weft_ireduce_scatter_block(c.send_buf, c.recv_buf, c.count, c.type, c.op,
+                                                  comm, request);
         }
         return WEFT_REFUSED_ARGUMENT;
     }
@@ -79,6 +82,9 @@ class PublicCalls final : public Calls {
             case Collective::allreduce:
                 return weft_allreduce_init(c.send_buf, c.recv_buf, c.count, c.type, c.op, comm,
                                            request);
+            case Collective::reduce_scatter_block:
+                return weft_reduce_scatter_block_init(c.send_buf, c.recv_buf, c.count, c.type, c.op,
+                                                      comm, request);
         }
         return WEFT_REFUSED_ARGUMENT;
     }

@@ -45,6 +45,8 @@ const Definition definitions[] = {
      [](const Arguments& a, int, int) { return of_all(a, 0); }},
     {"allreduce", Spares::send, 1, 1, 1, 1,
      [](const Arguments& a, int, int) { return of_all(a, 0); }},
+    {"reduce_scatter_block", Spares::send, all, all, 1, 1,
+     [](const Arguments& a, int r, int) { return of_all(a, r); }},
 };
 
 const Definition& definition_of(const std::string& collective) {

@@ -118,10 +118,15 @@ struct CollectiveEntry {
 };
 // By Collective.
 inline constexpr CollectiveEntry collective_table[collectives] = {
-    {"barrier", false, false, false},  {"bcast", true, false, false},
-    {"gather", true, false, true},     {"scatter", true, false, true},
-    {"allgather", false, false, true}, {"alltoall", false, false, true},
-    {"reduce", true, true, true},      {"allreduce", false, true, true},
+    {"barrier", false, false, false},
+    {"bcast", true, false, false},
+    {"gather", true, false, true},
+    {"scatter", true, false, true},
+    {"allgather", false, false, true},
+    {"alltoall", false, false, true},
+    {"reduce", true, true, true},
+    {"allreduce", false, true, true},
+    {"reduce_scatter_block", false, true, true},
 };
 
 // The communicators that every program has.

@@ -1,0 +1,28 @@
+// Reduce-scatter: rank r gets the combination of block r of what all ranks contribute.
+#include "algorithm/list.h"
+
+namespace weft::algorithm {
+
+// clang-format off
+#define WEFT_ALGORITHMS(line) \
+    line(reduce_scatter_block_pairwise)
+// clang-format on
+
+WEFT_DEFINE_LIST(WEFT_ALGORITHMS)
+
+static void promise(Promises& p) {
+    for (Rank r = 0; r < p.ranks(); ++r) p.combine(p.everyone(), r, {r, 0});
+}
+
+Family reduce_scatter_block() {
+    return {.collective = Collective::reduce_scatter_block,
+            .name = "reduce_scatter_block",
+            .reduces = true,
+            .in_place = InPlace::send,
+            .send = everywhere(Blocks::all),
+            .recv = everywhere(Blocks::one),
+            .promise = promise,
+            .algorithms = list};
+}
+
+}  // namespace weft::algorithm
