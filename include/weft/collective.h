@@ -225,6 +225,33 @@ WEFT_API weft_status weft_ireduce_scatter_block(const void* send_buf, void* recv
 WEFT_API weft_status weft_reduce_scatter_block(const void* send_buf, void* recv_buf, size_t count,
                                                weft_type type, weft_op op, weft_comm comm);
 
+/**
+ * Start gathering the blocks of all ranks, which may differ in size, into every rank.
+ *
+ * Shapes    send_buf [send_count], recv_buf with block r, of recv_counts[r] elements, from element
+ *           displs[r] on; elements of `type`. displs == NULL: one block behind the other.
+ *           Displacements may be negative; blocks do not overlap.
+ * In place  send_buf == WEFT_IN_PLACE: this rank's block is already in recv_buf; send_count is not
+ *           looked at.
+ * Lent      both buffers are lent until *request completes. The arrays are copied.
+ * Agree     recv_counts[r] * size of type for every r, and the order of starts on `comm`, are the same
+ *           on every rank; recv_counts[r] is send_count of rank r. displs may differ.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 6.12.5
+ */
+WEFT_API weft_status weft_iallgatherv(const void* send_buf, size_t send_count, void* recv_buf,
+                                      const size_t recv_counts[], const ptrdiff_t displs[],
+                                      weft_type type, weft_comm comm, weft_request* request);
+
+/** As weft_iallgatherv followed by weft_wait; see weft_barrier. */
+WEFT_API weft_status weft_allgatherv(const void* send_buf, size_t send_count, void* recv_buf,
+                                     const size_t recv_counts[], const ptrdiff_t displs[],
+                                     weft_type type, weft_comm comm);
+
 /* --- Persistent forms ------------------------------------------------------------------------ */
 
 /**
@@ -289,6 +316,11 @@ WEFT_API weft_status weft_allreduce_init(const void* send_buf, void* recv_buf, s
 WEFT_API weft_status weft_reduce_scatter_block_init(const void* send_buf, void* recv_buf,
                                                     size_t count, weft_type type, weft_op op,
                                                     weft_comm comm, weft_request* request);
+
+/** The persistent form of weft_iallgatherv; see weft_barrier_init. Source: MPI-5.0 section 6.13 */
+WEFT_API weft_status weft_allgatherv_init(const void* send_buf, size_t send_count, void* recv_buf,
+                                          const size_t recv_counts[], const ptrdiff_t displs[],
+                                          weft_type type, weft_comm comm, weft_request* request);
 
 #ifdef __cplusplus
 }

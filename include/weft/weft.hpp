@@ -9,6 +9,7 @@
 // Threads   As in C. An object may be used by one thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -20,6 +21,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "weft/weft.h"
 
@@ -408,6 +410,49 @@ void expect_buffer(const char* name, const char* function) {
                         function + ")");
 }
 
+// Blocks that differ: within `recv`, checked against its size.
+struct Differing {
+    template <class S, class R>
+    Differing(S& from, R& into, std::size_t blocks, std::span<const std::size_t> sizes,
+              std::span<const std::ptrdiff_t> places, const char* function)
+        : send(start_of(from)), recv(std::ranges::data(into)) {
+        using T = std::ranges::range_value_t<R>;
+        type = type_of<T>;
+        expect_elements("counts", sizes.size(), blocks, function);
+        if (!places.empty()) expect_elements("displacements", places.size(), blocks, function);
+        std::size_t end = 0;
+        for (std::size_t i = 0; i < blocks; ++i) {
+            if (!places.empty() && places[i] < 0)
+                throw Error(WEFT_REFUSED_ARGUMENT, "displacements[" + std::to_string(i) +
+                                                       "] is negative; expected a place in recv "
+                                                       "(weft::Communicator::" +
+                                                       function + ")");
+            const std::size_t begin = places.empty() ? end : static_cast<std::size_t>(places[i]);
+            end = std::max(end, begin + sizes[i]);
+            counts_.push_back(sizes[i] * units<T>);
+            if (!places.empty())
+                displacements_.push_back(places[i] * static_cast<std::ptrdiff_t>(units<T>));
+        }
+        if (end > std::ranges::size(into))
+            expect_elements("recv", std::ranges::size(into), end, function);
+        if constexpr (!is_in_place<S>) send_count = std::ranges::size(from) * units<T>;
+    }
+
+    const std::size_t* counts() const { return counts_.data(); }
+    const std::ptrdiff_t* displacements() const {
+        return displacements_.empty() ? nullptr : displacements_.data();
+    }
+
+    const void* send;
+    std::size_t send_count = 0;
+    void* recv;
+    weft_type type;
+
+  private:
+    std::vector<std::size_t> counts_;
+    std::vector<std::ptrdiff_t> displacements_;
+};
+
 // `recv` takes `blocks` times what is sent on root, and is not looked at elsewhere.
 template <class S, class R>
 Buffers to_root(bool is_root, S& send, R& recv, std::size_t blocks, const char* function) {
@@ -672,6 +717,31 @@ class Communicator {
             detail::scattered(send, recv, blocks(), "reduce_scatter_block_init");
         return make(weft_reduce_scatter_block_init, b.send, b.recv, b.count, b.type, op.handle(),
                     handle_);
+    }
+
+    // --- Allgatherv: block r of `recv` has counts[r] elements and begins at displacements[r]; without
+    // displacements, one block behind the other
+
+    template <OutBuffer R, BufferLike<R> S>
+    Request iallgatherv(S&& send, R&& recv, std::span<const std::size_t> counts,
+                        std::span<const std::ptrdiff_t> displacements = {}) const {
+        const detail::Differing b(send, recv, blocks(), counts, displacements, "iallgatherv");
+        return make(weft_iallgatherv, b.send, b.send_count, b.recv, b.counts(), b.displacements(),
+                    b.type, handle_);
+    }
+    template <OutBuffer R, BufferLike<R> S>
+    void allgatherv(S&& send, R&& recv, std::span<const std::size_t> counts,
+                    std::span<const std::ptrdiff_t> displacements = {}) const {
+        const detail::Differing b(send, recv, blocks(), counts, displacements, "allgatherv");
+        check(weft_allgatherv(b.send, b.send_count, b.recv, b.counts(), b.displacements(), b.type,
+                              handle_));
+    }
+    template <OutBuffer R, BufferLike<R> S>
+    Request allgatherv_init(S&& send, R&& recv, std::span<const std::size_t> counts,
+                            std::span<const std::ptrdiff_t> displacements = {}) const {
+        const detail::Differing b(send, recv, blocks(), counts, displacements, "allgatherv_init");
+        return make(weft_allgatherv_init, b.send, b.send_count, b.recv, b.counts(),
+                    b.displacements(), b.type, handle_);
     }
 
   private:

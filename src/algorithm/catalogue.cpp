@@ -22,9 +22,10 @@ Layout layout_of(Buffer buffer, Blocks blocks, const Agreed& agreed, Rank rank,
 
 std::span<const Family> catalogue() {
     static const Family families[] = {
-        barrier(), bcast(),     gather(),
-        scatter(), allgather(), alltoall(),
-        reduce(),  allreduce(), reduce_scatter_block(),
+        barrier(),    bcast(),     gather(),
+        scatter(),    allgather(), alltoall(),
+        reduce(),     allreduce(), reduce_scatter_block(),
+        allgatherv(),
     };
     static_assert(std::size(families) == collectives);
     return families;

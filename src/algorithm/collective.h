@@ -16,8 +16,9 @@ enum class Collective : std::uint8_t {
     reduce,
     allreduce,
     reduce_scatter_block,
+    allgatherv,
 };
 
-inline constexpr std::size_t collectives = 9;
+inline constexpr std::size_t collectives = 10;
 
 }  // namespace weft

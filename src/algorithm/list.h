@@ -14,6 +14,7 @@ Family alltoall();
 Family reduce();
 Family allreduce();
 Family reduce_scatter_block();
+Family allgatherv();
 
 }  // namespace weft::algorithm
 

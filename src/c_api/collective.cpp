@@ -104,6 +104,18 @@ Call reduction_call(Collective collective, const void* send_buf, void* recv_buf,
             .op = op};
 }
 
+Call allgatherv_call(const void* send_buf, size_t send_count, void* recv_buf,
+                     const size_t* recv_counts, const ptrdiff_t* displs, weft_type type) {
+    static_assert(sizeof(size_t) == sizeof(std::int64_t) && sizeof(ptrdiff_t) == sizeof(size_t));
+    return {.collective = Collective::allgatherv,
+            .send_buf = send_buf,
+            .recv_buf = recv_buf,
+            .count = send_count,
+            .type = type,
+            .counts = reinterpret_cast<const std::int64_t*>(recv_counts),
+            .displacements = displs};
+}
+
 }  // namespace
 
 weft_status weft_ibarrier(weft_comm comm, weft_request* request) {
@@ -271,4 +283,28 @@ weft_status weft_reduce_scatter_block_init(const void* send_buf, void* recv_buf,
         "weft_reduce_scatter_block_init",
         reduction_call(Collective::reduce_scatter_block, send_buf, recv_buf, count, type, op), comm,
         request);
+}
+
+weft_status weft_iallgatherv(const void* send_buf, size_t send_count, void* recv_buf,
+                             const size_t recv_counts[], const ptrdiff_t displs[], weft_type type,
+                             weft_comm comm, weft_request* request) {
+    return start("weft_iallgatherv",
+                 allgatherv_call(send_buf, send_count, recv_buf, recv_counts, displs, type), comm,
+                 request);
+}
+
+weft_status weft_allgatherv(const void* send_buf, size_t send_count, void* recv_buf,
+                            const size_t recv_counts[], const ptrdiff_t displs[], weft_type type,
+                            weft_comm comm) {
+    return start_and_wait(
+        "weft_allgatherv",
+        allgatherv_call(send_buf, send_count, recv_buf, recv_counts, displs, type), comm);
+}
+
+weft_status weft_allgatherv_init(const void* send_buf, size_t send_count, void* recv_buf,
+                                 const size_t recv_counts[], const ptrdiff_t displs[],
+                                 weft_type type, weft_comm comm, weft_request* request) {
+    return init("weft_allgatherv_init",
+                allgatherv_call(send_buf, send_count, recv_buf, recv_counts, displs, type), comm,
+                request);
 }

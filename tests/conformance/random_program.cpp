@@ -35,6 +35,10 @@ class PublicCalls final : public Calls {
     }
     weft_status comm_free(weft_comm* comm) override { return weft_comm_free(comm); }
 
+    static const size_t* counts_of(const Call& c) {
+        return reinterpret_cast<const size_t*>(c.counts);
+    }
+
     weft_status start(const Call& c, weft_comm comm, weft_request* request) override {
         switch (c.collective) {
             case Collective::barrier: return weft_ibarrier(comm, request);
@@ -58,6 +62,9 @@ class PublicCalls final : public Calls {
             case Collective::reduce_scatter_block:
                 return weft_ireduce_scatter_block(c.send_buf, c.recv_buf, c.count, c.type, c.op,
                                                   comm, request);
+            case Collective::allgatherv:
+                return weft_iallgatherv(c.send_buf, c.count, c.recv_buf, counts_of(c),
+                                        c.displacements, c.type, comm, request);
         }
         return WEFT_REFUSED_ARGUMENT;
     }
@@ -85,6 +92,9 @@ class PublicCalls final : public Calls {
             case Collective::reduce_scatter_block:
                 return weft_reduce_scatter_block_init(c.send_buf, c.recv_buf, c.count, c.type, c.op,
                                                       comm, request);
+            case Collective::allgatherv:
+                return weft_allgatherv_init(c.send_buf, c.count, c.recv_buf, counts_of(c),
+                                            c.displacements, c.type, comm, request);
         }
         return WEFT_REFUSED_ARGUMENT;
     }

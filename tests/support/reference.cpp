@@ -39,6 +39,8 @@ const Definition definitions[] = {
      [](const Arguments& a, int r, int) { return of(a.root, r); }},
     {"allgather", Spares::send, 1, 1, all, all,
      [](const Arguments&, int, int b) { return of(b, 0); }},
+    {"allgatherv", Spares::send, 1, 1, all, all,
+     [](const Arguments&, int, int b) { return of(b, 0); }},
     {"alltoall", Spares::send, all, all, all, all,
      [](const Arguments&, int r, int b) { return of(b, r); }},
     {"reduce", Spares::send_at_root, 1, 1, 1, 0,

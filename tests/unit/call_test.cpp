@@ -119,6 +119,51 @@ TEST(Call, TheLargestCountHasASchedule) {
     }
 }
 
+// --- Blocks that differ ----------------------------------------------------------------------------
+
+struct Gathered {
+    std::vector<std::int64_t> counts = {1, 2, 3};
+    std::vector<std::int64_t> displacements = {2, 0, 3};
+
+    Call call() const {
+        Call c = weft::call(Collective::allgatherv, from, into);
+        c.count = static_cast<std::size_t>(counts[1]);
+        c.counts = counts.data();
+        c.displacements = displacements.empty() ? nullptr : displacements.data();
+        return c;
+    }
+};
+
+TEST(BlocksThatDiffer, AreRefusedWithTheOffendingValue) {
+    const Gathered good;
+    EXPECT_EQ(refusal(good.call(), root), "accepted");
+    Call c = good.call();
+    c.counts = nullptr;
+    EXPECT_EQ(refusal(c, root), "recv_counts = null; expected one of every rank");
+    c = good.call();
+    c.count = 5;
+    EXPECT_EQ(refusal(c, root), "send_count = 5; expected recv_counts[1] = 2");
+    const Gathered large = {.counts = {1, 2, -1}};
+    EXPECT_NE(refusal(large.call(), root).find("recv_counts[2] = 18446744073709551615"),
+              std::string::npos);
+    const Gathered apart = {.displacements = {0, INT64_MIN + 1, 3}};
+    EXPECT_NE(refusal(apart.call(), root).find("displs[1] = -9223372036854775807"),
+              std::string::npos);
+    const Gathered overlapping = {.displacements = {2, 0, 1}};
+    EXPECT_EQ(refusal(overlapping.call(), root),
+              "displs[2] = 1 lies within the block of rank 1; expected blocks that do not overlap");
+}
+
+TEST(BlocksThatDiffer, MayLieBeforeTheBuffersAddress) {
+    const Gathered g = {.displacements = {0, -2, 1}};
+    Call c = g.call();
+    c.recv_buf = into + 2;
+    Result<Checked> checked = check(c, root);
+    ASSERT_TRUE(checked.is_ok()) << last_detail();
+    EXPECT_EQ(checked->binding.recv, reinterpret_cast<std::byte*>(into));
+    EXPECT_EQ(bytes_of_buffers(checked->signature, root)->recv, 6 * 4);
+}
+
 void first_operand(const void* in, void* inout, size_t count, weft_type, void*) {
     const auto* left = static_cast<const std::int32_t*>(in);
     auto* right = static_cast<std::int32_t*>(inout);

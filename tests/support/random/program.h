@@ -127,6 +127,7 @@ inline constexpr CollectiveEntry collective_table[collectives] = {
     {"reduce", true, true, true},
     {"allreduce", false, true, true},
     {"reduce_scatter_block", false, true, true},
+    {"allgatherv", false, false, true, true},
 };
 
 // The communicators that every program has.

@@ -1,0 +1,34 @@
+// Allgatherv around a ring, as allgather's, whose blocks may differ. Any number of ranks.
+#include <algorithm>
+
+#include "algorithm/algorithm.h"
+
+namespace weft::algorithm {
+
+extern const Algorithm allgather_ring;
+
+namespace {
+
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    return allgather_ring.build(in, schedule);
+}
+
+// A rank does not send the block of the rank that it sends to.
+std::int64_t sent_bytes(const Agreed& a) {
+    return a.ranks == 1 ? 0 : a.total_bytes() - *std::ranges::min_element(a.sizes);
+}
+
+}  // namespace
+
+extern const Algorithm allgatherv_ring = {
+    .name = "ring",
+    .source =
+        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
+        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = sent_bytes,
+    .build = build,
+};
+
+}  // namespace weft::algorithm
