@@ -29,9 +29,9 @@ TEST_P(Jobs, TakeNoTimeWhenNothingIsPending) {
 
 #if WEFT_HAS_TCP
 TEST(JobsWithoutTheInterface, AreRefusedOnlyWhereTcpIsNeeded) {
-    const std::string job = " WEFT_INTERFACES=weft-none " WEFT_BUILD_DIR
-                            "/weft run --timeout 30 -n 2 " WEFT_BUILD_DIR
-                            "/tests/conformance/descriptors_program";
+    const std::string job =
+        " WEFT_INTERFACES=weft-none " WEFT_BUILD_DIR "/weft run --timeout 30 -n 2 " WEFT_BUILD_DIR
+        "/tests/conformance/descriptors_program";
     expect_success("WEFT_TRANSPORT=auto" + job);
     const Finished refused = run("WEFT_TRANSPORT=tcp" + job);
     EXPECT_NE(refused.status, 0);

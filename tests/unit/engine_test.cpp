@@ -172,9 +172,9 @@ TEST(Engine, AWaitHearsThatAnotherThreadHasEndedWhatWasOwed) {
         { Engine::Hold starts_the_thread(engine); }
         Engine::Hold hold(engine);
         const std::int64_t deadline_ns = now_ns() + 20 * second_ns;
-        EXPECT_EQ(engine.wait_until([&] { return !executor.has_work(); },
-                                    {.deadline_ns = deadline_ns}),
-                  WEFT_OK);
+        EXPECT_EQ(
+            engine.wait_until([&] { return !executor.has_work(); }, {.deadline_ns = deadline_ns}),
+            WEFT_OK);
         EXPECT_LT(now_ns(), deadline_ns) << "nothing but its deadline has ended the wait";
     }
 }

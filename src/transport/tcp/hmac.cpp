@@ -11,8 +11,7 @@ namespace weft::tcp {
 bool start_hmac() {
     const std::array<std::byte, 32> key{};
     Mac mac;
-    return ::OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr) == 1 &&
-           hmac_sha256(key, {}, mac);
+    return ::OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr) == 1 && hmac_sha256(key, {}, mac);
 }
 
 bool hmac_sha256(Bytes key, Bytes data, Mac& mac) {

@@ -49,7 +49,7 @@ constexpr std::size_t callers_max = 128;  // that have not proven themselves
 constexpr int accepts_max = 32;           // at one look
 constexpr std::int64_t call_delay_min_ns = 2'000'000;
 constexpr std::int64_t call_delay_max_ns = 500'000'000;
-constexpr int calls_max = 30;  // in vain; they take about 12 s
+constexpr int calls_max = 30;                     // in vain; they take about 12 s
 constexpr int calls_without_descriptor_max = 16;  // they take about 5 s
 constexpr int calls_unexplained_max = 4;
 // Why a peer is lost, within Weft (transport/transport.h).
