@@ -13,12 +13,16 @@ extern const Collective igather;
 extern const Collective iscatter;
 extern const Collective ialltoall;
 extern const Collective ireduce;
+extern const Collective ireduce_scatter_block;
+extern const Collective iallgatherv;
 extern const Collective isend;
 
 std::span<const Collective* const> collectives() {
     static constexpr std::array list = {
-        &ibarrier, &ibcast,    &iallgather, &iallreduce, &igather,
-        &iscatter, &ialltoall, &ireduce,    &isend,
+        &ibarrier,    &ibcast,  &iallgather,
+        &iallreduce,  &igather, &iscatter,
+        &ialltoall,   &ireduce, &ireduce_scatter_block,
+        &iallgatherv, &isend,
     };
     return list;
 }

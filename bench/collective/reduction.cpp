@@ -1,5 +1,5 @@
-// Measuring the allreduce and the reduction to rank 0: a sum of float64, of whole numbers so small
-// that the sum is exact.
+// Measuring the allreduce, the reduction to rank 0 and the one that is scattered: a sum of float64, of
+// whole numbers so small that the sum is exact.
 #include <algorithm>
 
 #include "bench/collective/collective.h"
@@ -13,6 +13,9 @@ constexpr int root = 0;
 std::size_t elements(std::size_t bytes) { return std::max<std::size_t>(bytes / sizeof(double), 1); }
 
 std::size_t whole_bytes(std::size_t bytes, int) { return elements(bytes) * sizeof(double); }
+std::size_t all_whole_bytes(std::size_t bytes, int ranks) {
+    return whole_bytes(bytes, ranks) * static_cast<std::size_t>(ranks);
+}
 
 double term(int rank, std::uint64_t seed, std::size_t i) {
     return static_cast<double>((i + seed) % 1021 + static_cast<std::size_t>(rank) * 3);
@@ -46,6 +49,23 @@ weft_status start_reduce(Case& c, weft_request* request) {
                         root, c.job.comm, request);
 }
 
+void fill_scattered(Case& c, std::uint64_t seed) {
+    const auto send = c.send.as<double>();
+    const auto expected = c.expected.as<double>();
+    const double ranks = c.job.ranks;
+    const double rank_sum = 3 * ranks * (ranks - 1) / 2;
+    for (std::size_t i = 0; i < send.size(); ++i) send[i] = term(c.job.rank, seed, i);
+    const std::size_t first = static_cast<std::size_t>(c.job.rank) * elements(c.bytes);
+    for (std::size_t i = 0; i < elements(c.bytes); ++i)
+        expected[i] = ranks * term(0, seed, first + i) + rank_sum;
+    fill_blank(c.recv);
+}
+
+weft_status start_scattered(Case& c, weft_request* request) {
+    return weft_ireduce_scatter_block(c.send.data(), c.recv.data(), elements(c.bytes), WEFT_FLOAT64,
+                                      WEFT_SUM, c.job.comm, request);
+}
+
 }  // namespace
 
 extern const Collective iallreduce = {
@@ -66,6 +86,16 @@ extern const Collective ireduce = {
     .fill = fill_reduce,
     .start = start_reduce,
     .plain = {.to_root = true, .reduces = true},
+};
+
+extern const Collective ireduce_scatter_block = {
+    .name = "ireduce_scatter_block",
+    .has_size = true,
+    .send_bytes = all_whole_bytes,
+    .recv_bytes = whole_bytes,
+    .fill = fill_scattered,
+    .start = start_scattered,
+    .plain = {.from_root = true, .to_root = true, .reduces = true},
 };
 
 }  // namespace weft::bench

@@ -1,0 +1,44 @@
+// Every collective of the catalogue is there for users: declared for C and C++, measured, documented,
+// and known to the tests' reference.
+#include <gtest/gtest.h>
+
+#include "algorithm/catalogue.h"
+#include "tests/tools/process.h"
+
+namespace weft::test {
+namespace {
+
+struct Appearance {
+    const char* file;
+    // What stands there: $ is the collective's name.
+    std::vector<const char*> texts;
+};
+
+const Appearance appearances[] = {
+    {"include/weft/collective.h", {" weft_i$(", " weft_$(", " weft_$_init("}},
+    {"src/c_api/collective.cpp",
+     {"\nweft_status weft_i$(", "\nweft_status weft_$(", "\nweft_status weft_$_init("}},
+    {"include/weft/weft.hpp", {" Request i$(", " void $(", " Request $_init("}},
+    {"bench/collective/list.cpp", {" i$;"}},
+    {"tests/support/reference.cpp", {"{\"$\","}},
+    {"tests/support/random/program.h", {"{\"$\","}},
+    {"README.md", {"$"}},
+    {"docs/man/weft-schedule.1", {"$"}},
+};
+
+TEST(Catalogue, IsEverywhere) {
+    for (const Appearance& place : appearances) {
+        const std::string text = content(std::string(WEFT_SOURCE_DIR "/") + place.file);
+        ASSERT_FALSE(text.empty()) << place.file;
+        for (const algorithm::Family& family : algorithm::catalogue()) {
+            for (std::string wanted : place.texts) {
+                wanted.replace(wanted.find('$'), 1, family.name);
+                EXPECT_NE(text.find(wanted), std::string::npos)
+                    << place.file << " has no '" << wanted << "'";
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
