@@ -95,8 +95,8 @@ TEST_F(Select, ForcedAlgorithmsAndTuningWin) {
     setenv("WEFT_ALGORITHM_ALLGATHER", "bruck", 1);
     const Selector selector = read();
     EXPECT_EQ(choice(selector, Collective::bcast, 2, 8), "chain");
-    EXPECT_EQ(selector.choose(Collective::bcast, {})->tuning.segment_bytes, 64 * 1024);
-    EXPECT_EQ(selector.choose(Collective::bcast, {})->tuning.window, 3u);
+    EXPECT_EQ(selector.choose(of(Collective::bcast, {}))->tuning.segment_bytes, 64 * 1024);
+    EXPECT_EQ(selector.choose(of(Collective::bcast, {}))->tuning.window, 3u);
     EXPECT_EQ(choice(selector, Collective::allgather, 2, 1 << 20), "bruck");
     EXPECT_EQ(selector.choose(of(Collective::allgather, {}))->tuning.window,
               algorithm::Tuning{}.window);
