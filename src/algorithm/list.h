@@ -1,7 +1,7 @@
 // The collectives, each described in algorithm/<collective>/collective.cpp.
 #pragma once
 
-#include "algorithm/catalogue.h"
+#include "algorithm/family.h"
 
 namespace weft::algorithm {
 

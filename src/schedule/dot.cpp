@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schedule/check_lanes.h"
+#include "schedule/check/lanes.h"
 #include "schedule/text.h"
 
 namespace weft {

@@ -1,7 +1,7 @@
 #include "schedule/unattended.h"
 
 #include "base/assert.h"
-#include "schedule/tasks.h"
+#include "schedule/tasks/tasks.h"
 
 namespace weft {
 namespace {

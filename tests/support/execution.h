@@ -11,7 +11,7 @@
 #include "reduce/reduce.h"
 #include "schedule/promise.h"
 #include "schedule/schedule.h"
-#include "schedule/tasks.h"
+#include "schedule/tasks/tasks.h"
 #include "support/interpret.h"
 
 namespace weft::test {

@@ -18,7 +18,7 @@
 #include "base/bytes.h"
 #include "reduce/reduce.h"
 #include "schedule/schedule.h"
-#include "schedule/tasks.h"
+#include "schedule/tasks/tasks.h"
 
 namespace weft::test {
 

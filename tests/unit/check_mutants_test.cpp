@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "schedule/check.h"
+#include "schedule/check/check.h"
 #include "support/execution.h"
 #include "support/problems.h"
 

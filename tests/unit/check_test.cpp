@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/check.h"
+#include "schedule/check/check.h"
 #include "support/problems.h"
 
 namespace weft::test {

@@ -1,5 +1,5 @@
 // The task lists of several ranks side by side.
-#include "schedule/task_table.h"
+#include "schedule/tasks/table.h"
 
 #include <gtest/gtest.h>
 

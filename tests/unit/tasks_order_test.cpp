@@ -9,8 +9,8 @@
 
 #include "base/prng.h"
 #include "schedule/builder.h"
-#include "schedule/tasks.h"
-#include "schedule/tasks_text.h"
+#include "schedule/tasks/tasks.h"
+#include "schedule/tasks/text.h"
 #include "schedule/text.h"
 #include "schedule/unroll.h"
 

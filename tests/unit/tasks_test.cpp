@@ -1,5 +1,5 @@
 // Task lists: what schedules are compiled to, and that it computes the same.
-#include "schedule/tasks.h"
+#include "schedule/tasks/tasks.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/prng.h"
-#include "schedule/tasks_text.h"
+#include "schedule/tasks/text.h"
 #include "schedule/unattended.h"
 #include "support/execution.h"
 #include "support/problems.h"

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "algorithm/catalogue.h"
-#include "schedule/check.h"
+#include "schedule/check/check.h"
 #include "schedule/dot.h"
 #include "schedule/goal.h"
 #include "schedule/measure.h"
-#include "schedule/task_table.h"
-#include "schedule/tasks_text.h"
+#include "schedule/tasks/table.h"
+#include "schedule/tasks/text.h"
 #include "schedule/text.h"
 #include "weft/commands.h"
 

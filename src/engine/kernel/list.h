@@ -18,7 +18,7 @@
 #include "base/fd.h"
 #include "base/fifo.h"
 #include "run/run.h"
-#include "schedule/tasks.h"
+#include "schedule/tasks/tasks.h"
 #include "transport/strand.h"
 #include "transport/tcp/frame.h"
 

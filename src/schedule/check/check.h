@@ -14,32 +14,13 @@
 // their size, and with the window of a repeat, not with its iterations.
 #pragma once
 
-#include <cstdint>
 #include <span>
-#include <string>
-#include <vector>
 
+#include "schedule/check/verdict.h"
 #include "schedule/promise.h"
 #include "schedule/schedule.h"
 
 namespace weft {
-
-enum class Flaw : std::uint8_t { structure, region, matching, deadlock, hazard, result };
-
-const char* flaw_name(Flaw flaw);
-
-struct Finding {
-    Flaw flaw;
-    std::string sentence;
-};
-
-struct Verdict {
-    std::vector<Finding> findings;  // the first few
-    std::int64_t operations = 0;    // followed, all iterations counted
-    std::int64_t messages = 0;
-
-    bool holds() const { return findings.empty(); }
-};
 
 // `schedules[r]` is rank r's.
 Verdict check(std::span<const Schedule> schedules, const Promise& promise);

@@ -1,4 +1,4 @@
-#include "schedule/tasks_text.h"
+#include "schedule/tasks/text.h"
 
 #include "schedule/text.h"
 

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "schedule/check.h"
-#include "schedule/check_values.h"
+#include "schedule/check/values.h"
+#include "schedule/check/verdict.h"
+#include "schedule/promise.h"
+#include "schedule/schedule.h"
 
 namespace weft::checking {
 

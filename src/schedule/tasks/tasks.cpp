@@ -1,4 +1,4 @@
-#include "schedule/tasks.h"
+#include "schedule/tasks/tasks.h"
 
 #include <algorithm>
 #include <functional>

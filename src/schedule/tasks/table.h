@@ -5,7 +5,7 @@
 #include <string>
 
 #include "schedule/measure.h"
-#include "schedule/tasks.h"
+#include "schedule/tasks/tasks.h"
 
 namespace weft {
 

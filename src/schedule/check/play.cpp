@@ -3,9 +3,9 @@
 // A message moves when both its ends are posted, and completes both. More progress never takes
 // progress away, so that either every order ends or none does. That a barrier holds is not
 // concluded from the completion of a send: a transport may buffer it.
-#include "schedule/check_lanes.h"
-#include "schedule/check_parts.h"
-#include "schedule/check_player.h"
+#include "schedule/check/lanes.h"
+#include "schedule/check/parts.h"
+#include "schedule/check/player.h"
 
 namespace weft::checking {
 namespace {

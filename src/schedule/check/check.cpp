@@ -1,6 +1,6 @@
-#include "schedule/check.h"
+#include "schedule/check/check.h"
 
-#include "schedule/check_parts.h"
+#include "schedule/check/parts.h"
 #include "schedule/text.h"
 
 namespace weft {

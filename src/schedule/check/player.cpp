@@ -1,4 +1,4 @@
-#include "schedule/check_player.h"
+#include "schedule/check/player.h"
 
 #include <algorithm>
 

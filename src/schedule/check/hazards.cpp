@@ -16,8 +16,8 @@
 
 #include <algorithm>
 
-#include "schedule/check_order.h"
-#include "schedule/check_parts.h"
+#include "schedule/check/order.h"
+#include "schedule/check/parts.h"
 #include "schedule/text.h"
 
 namespace weft::checking {

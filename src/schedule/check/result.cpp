@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "schedule/check_parts.h"
+#include "schedule/check/parts.h"
 #include "schedule/text.h"
 
 namespace weft::checking {

@@ -1,4 +1,4 @@
-#include "schedule/check_values.h"
+#include "schedule/check/values.h"
 
 #include <algorithm>
 #include <limits>

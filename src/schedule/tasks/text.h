@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "schedule/tasks.h"
+#include "schedule/tasks/tasks.h"
 
 namespace weft {
 

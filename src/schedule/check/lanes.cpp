@@ -1,8 +1,8 @@
-#include "schedule/check_lanes.h"
+#include "schedule/check/lanes.h"
 
 #include <algorithm>
 
-#include "schedule/check_parts.h"
+#include "schedule/check/parts.h"
 
 namespace weft::checking {
 

@@ -1,4 +1,4 @@
-#include "schedule/task_table.h"
+#include "schedule/tasks/table.h"
 
 #include <algorithm>
 #include <map>

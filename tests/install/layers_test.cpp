@@ -1,0 +1,127 @@
+// The arrows between the folders of src run one way, as ARCHITECTURE.md's table has them, and no file
+// needs another that needs it.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "tests/tools/process.h"
+
+namespace weft::test {
+namespace {
+
+using Names = std::set<std::string>;
+
+const std::string source_dir = WEFT_SOURCE_DIR "/src/";
+
+// By folder, those that it may use.
+std::map<std::string, Names> table() {
+    std::map<std::string, Names> rows;
+    Names above;
+    std::istringstream text(content(WEFT_SOURCE_DIR "/ARCHITECTURE.md"));
+    const std::regex row(R"(\| `([a-z_/<>]+)` \| .* \| (.*) \|)");
+    for (std::string line; std::getline(text, line);) {
+        std::smatch cells;
+        if (!std::regex_match(line, cells, row)) continue;
+        const std::string folder = cells[1].str().substr(0, cells[1].str().find("/<"));
+        Names& uses = rows[folder];
+        const std::string named = cells[2];
+        if (named == "all above") uses = above;
+        std::istringstream list(named);
+        for (std::string name; std::getline(list >> std::ws, name, ',');) uses.insert(name);
+        above.insert(folder);
+    }
+    return rows;
+}
+
+// The row of a file or folder: that of the longest folder around it.
+std::string row_of(const std::map<std::string, Names>& rows, std::string path) {
+    while (!path.empty() && !rows.contains(path)) {
+        const std::size_t slash = path.rfind('/');
+        path = slash == std::string::npos ? "" : path.substr(0, slash);
+    }
+    return path;
+}
+
+// What may be used directly or by way of others.
+Names reach(const std::map<std::string, Names>& rows, const std::string& folder) {
+    Names all;
+    std::vector<std::string> open{folder};
+    while (!open.empty()) {
+        const std::string next = open.back();
+        open.pop_back();
+        if (!all.insert(next).second || !rows.contains(next)) continue;
+        for (const std::string& used : rows.at(next)) open.push_back(used);
+    }
+    return all;
+}
+
+// By file without its ending, those of src that its header or source includes.
+std::map<std::string, Names> includes() {
+    std::map<std::string, Names> all;
+    const std::regex include("#include \"([^\"]+)\"");
+    for (const auto& file : std::filesystem::recursive_directory_iterator(source_dir)) {
+        const std::string ending = file.path().extension();
+        if (ending != ".h" && ending != ".cpp") continue;
+        const std::string unit = (file.path().parent_path() / file.path().stem()).string();
+        Names& used = all[unit.substr(source_dir.size())];
+        const std::string text = content(file.path());
+        for (std::sregex_iterator at(text.begin(), text.end(), include), end; at != end; ++at) {
+            const std::string header = (*at)[1];
+            if (!std::filesystem::exists(source_dir + header)) continue;  // of include/weft
+            used.insert(header.substr(0, header.rfind('.')));
+        }
+    }
+    return all;
+}
+
+TEST(Layers, EveryFolderIsInTheTable) {
+    const auto rows = table();
+    ASSERT_GT(rows.size(), 10u);
+    for (const auto& [unit, used] : includes()) EXPECT_NE(row_of(rows, unit), "") << unit;
+}
+
+TEST(Layers, NoArrowRunsUp) {
+    const auto rows = table();
+    std::size_t arrows = 0;
+    for (const auto& [unit, used] : includes()) {
+        const std::string from = row_of(rows, unit);
+        const Names allowed = reach(rows, from);
+        for (const std::string& name : used) {
+            const std::string to = row_of(rows, name);
+            EXPECT_TRUE(allowed.contains(to)) << unit << " (" << from << ") uses " << name;
+            ++arrows;
+        }
+    }
+    EXPECT_GT(arrows, 300u);
+}
+
+TEST(Layers, NoFileNeedsOneThatNeedsIt) {
+    const auto used = includes();
+    std::map<std::string, int> state;  // 1: on the path, 2: done
+    std::vector<std::string> path;
+    std::function<void(const std::string&)> visit = [&](const std::string& unit) {
+        state[unit] = 1;
+        path.push_back(unit);
+        for (const std::string& next : used.at(unit)) {
+            if (next == unit || !used.contains(next)) continue;
+            if (state[next] == 0) visit(next);
+            if (state[next] != 1) continue;
+            std::string cycle;
+            for (auto at = std::ranges::find(path, next); at != path.end(); ++at)
+                cycle += *at + " -> ";
+            ADD_FAILURE() << cycle << next;
+        }
+        path.pop_back();
+        state[unit] = 2;
+    };
+    for (const auto& [unit, names] : used) {
+        if (state[unit] == 0) visit(unit);
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
