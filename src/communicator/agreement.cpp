@@ -54,7 +54,6 @@ constexpr std::int32_t compare_index = 1;
 
 CallRecord record_of(const Call& call, const SignatureView& signature, bool persistent) {
     CallRecord record;
-    record.is_call = true;
     record.collective = static_cast<std::uint8_t>(call.collective);
     record.of_library = call.of_library;
     record.persistent = persistent;
@@ -100,6 +99,18 @@ std::string in_words(const CallRecord& record) {
     if (family.has_root)
         words += (family.reduces ? " and root " : " with root ") + std::to_string(record.root);
     return words;
+}
+
+void Disagreement::write_to(Failure& failure) const {
+    static_assert(sizeof *this <= sizeof failure.remark);
+    failure.has_remark = true;
+    std::memcpy(failure.remark.data(), this, sizeof *this);
+}
+
+Disagreement Disagreement::of(const Failure& failure) {
+    Disagreement disagreement;
+    std::memcpy(&disagreement, failure.remark.data(), sizeof disagreement);
+    return disagreement;
 }
 
 // Everybody's record goes to rank 0 and from there, in one piece, to everybody.
@@ -152,9 +163,7 @@ void Agreement::compare(void* data, std::size_t bytes, void* agreement) {
         if (agree(first, other)) continue;
         self.verdict_.code = WEFT_BROKEN_MESSAGE;
         self.verdict_.rank = self.group_->members[rank];
-        self.verdict_.call = other;
-        self.verdict_.expected_call = first;
-        self.verdict_.expected_of = self.group_->members.front();
+        Disagreement{other, first, self.group_->members.front()}.write_to(self.verdict_);
         return;
     }
 }

@@ -9,12 +9,37 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 
-#include "communicator/collectives.h"
-#include "run/run.h"
+#include "communicator/call.h"
+#include "communicator/signature.h"
+#include "run/binding.h"
+#include "schedule/builder.h"
 
 namespace weft {
+
+// A collective call as ranks tell each other of it.
+struct CallRecord {
+    std::int64_t count = 0;
+    std::int32_t root = 0;
+    std::uint32_t blocks = 0;  // where they differ: a fingerprint of their sizes
+    std::uint8_t collective = 0;
+    std::uint8_t type = 0;
+    std::uint8_t op = 0;
+    bool persistent = false;
+    bool of_library = false;
+};
+
+// Two calls that do not agree: what a failure says of them (Failure::remark).
+struct Disagreement {
+    CallRecord call;
+    CallRecord expected;
+    Rank expected_of = -1;  // the rank of the job that made the expected call
+
+    void write_to(Failure& failure) const;
+    static Disagreement of(const Failure& failure);
+};
 
 // What the ranks must agree on of a call that was found good, and what tells it in words.
 CallRecord record_of(const Call& call, const SignatureView& signature, bool persistent);

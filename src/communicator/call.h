@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "algorithm/collective.h"
+#include "base/status.h"
 #include "weft/types.h"
 
 namespace weft {
@@ -21,6 +22,13 @@ struct Call {
     const std::int64_t* counts = nullptr;
     const std::int64_t* displacements = nullptr;  // null: one behind the other
     bool of_library = false;  // not the user's call: forced algorithms are not for it
+};
+
+// Of the caller.
+struct Place {
+    Rank rank = 0;
+    Rank ranks = 1;
+    bool combines = false;  // every rank's transports do; the same on all of them
 };
 
 }  // namespace weft

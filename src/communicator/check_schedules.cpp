@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "communicator/tell_all.h"
-#include "schedule/check.h"
+#include "schedule/check/check.h"
 #include "schedule/pack.h"
 
 namespace weft {

@@ -24,12 +24,6 @@ struct BufferBytes {
     std::int64_t recv = 0;
 };
 
-struct Place {
-    Rank rank = 0;
-    Rank ranks = 1;
-    bool combines = false;  // every rank's transports do; the same on all of them
-};
-
 // "bcast", for messages.
 const char* collective_name(Collective collective);
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "communicator/process.h"
-
 namespace weft {
 namespace {
 
@@ -28,23 +26,31 @@ bool pays(const Schedule& schedule, const Tasks& tasks) {
 
 // Either all ranks of a group are on one node, and find that each of them reaches every other by
 // shared memory, or none finds it.
-bool all_combine(Process& process, const Group& group) {
+bool all_combine(const Executor& executor, const Group& group) {
     return std::ranges::all_of(group.members, [&](Rank member) {
-        Transport* route = process.executor().route(member);
+        Transport* route = executor.route(member);
         return route == nullptr || route->combining() != nullptr;
     });
 }
 
 }  // namespace
 
-Communicator::Communicator(Process& process, Group group, Rank rank, std::string name)
-    : process_(process),
+std::string description_of(const Request& request) {
+    const Prepared& home = request.home;
+    const std::string size = home.is_own
+                                 ? std::to_string(home.schedule.ops().size()) + " operations"
+                                 : std::to_string(home.signature.view().fixed.bytes) + " bytes";
+    return request.name() + " of " + size + " on " + request.communicator->name();
+}
+
+Communicator::Communicator(Host& host, Group group, Rank rank, std::string name)
+    : host_(host),
       group_(std::move(group)),
-      place_{rank, static_cast<Rank>(group_.members.size()), all_combine(process, group_)},
+      place_{rank, static_cast<Rank>(group_.members.size()), all_combine(host.executor, group_)},
       name_(std::move(name)),
       calls_(group_, 0),
-      schedules_(process.requests()) {
-    process_.executor().add_group(group_);
+      schedules_(host.requests) {
+    host_.executor.add_group(group_);
 }
 
 Result<Communicator::Ready> Communicator::make_ready(const Call& call) {
@@ -61,7 +67,7 @@ Result<Communicator::Ready> Communicator::make_ready(const Call& call) {
         if (!buffers.is_ok()) return buffers.status();
         WEFT_RETURN_IF_NOT_OK(check_buffers(*checked, *buffers));
         Result<Schedule> schedule =
-            build_schedule(checked->signature, place_, process_.selector(), is_checked());
+            build_schedule(checked->signature, place_, host_.selector, is_checked());
         if (!schedule.is_ok()) return schedule.status();
         prepared = &schedules_.insert(checked->signature, *buffers, std::move(*schedule));
     }
@@ -76,7 +82,7 @@ Request& Communicator::take(Prepared& prepared) {
 }
 
 Result<Request*> Communicator::start(const Call& call, bool waits) {
-    WEFT_RETURN_IF_NOT_OK(process_.engine().check_starter());
+    WEFT_RETURN_IF_NOT_OK(host_.engine.check_starter());
     Result<Ready> ready = make_ready(call);
     if (!ready.is_ok()) return ready.status();
     Request& request = take(*ready->prepared);
@@ -86,35 +92,32 @@ Result<Request*> Communicator::start(const Call& call, bool waits) {
 }
 
 void Communicator::launch(Request& request, Stream& stream, const Binding& binding, bool waits) {
-    Executor::Way way = process_.engine().way_to_start(waits);
+    Executor::Way way = host_.engine.way_to_start(waits);
     if (way != Executor::Way::here && !is_offered(request)) way = Executor::Way::here;
     request.active = true;
-    process_.executor().start(request, stream, binding, way);
+    host_.executor.start(request, stream, binding, way);
 }
 
 // Whether the request is offered to a kernel engine, which it is made ready for.
 bool Communicator::is_offered(Request& request) {
-    Offload* offload = process_.executor().offload();
+    Offload* offload = host_.executor.offload();
     if (offload == nullptr || !offloads_) return false;
     Prepared& home = request.home;
     if (!home.was_compiled) {
         home.was_compiled = true;
-        home.tasks =
-            compile_for_offload(home.schedule, process_.engine().offers_all(), [&](Rank peer) {
-                Transport* route =
-                    process_.executor().route(group_.members[static_cast<std::size_t>(peer)]);
-                return route != nullptr && route->strands() != nullptr;
-            });
+        home.tasks = compile_for_offload(home.schedule, host_.engine.offers_all(), [&](Rank peer) {
+            Transport* route = host_.executor.route(group_.members[static_cast<std::size_t>(peer)]);
+            return route != nullptr && route->strands() != nullptr;
+        });
         home.pays = home.tasks && pays(home.schedule, *home.tasks);
     }
     if (!home.tasks) return false;
-    if (process_.engine().kind() == EngineKind::automatic &&
-        !(process_.has_core_of_its_own() && home.pays))
+    if (host_.engine.kind() == EngineKind::automatic && !(host_.has_core_of_its_own && home.pays))
         return false;
     if (request.has_lists()) return true;
     if (!home.was_refused && request.prepare_lists(*home.tasks, *offload).is_ok()) return true;
     home.was_refused = true;
-    ++process_.executor().fallbacks().without_descriptors;
+    ++host_.executor.fallbacks().without_descriptors;
     return false;
 }
 
@@ -126,7 +129,7 @@ Result<Request*> Communicator::make_persistent(const Call& call) {
     return made;
 }
 
-bool Communicator::is_checked() const { return process_.checks_calls() && place_.ranks > 1; }
+bool Communicator::is_checked() const { return host_.checks_calls && place_.ranks > 1; }
 
 void Communicator::bind_agreement(const Call& call, Request& request, Binding& binding) {
     if (!is_checked()) return;
@@ -152,14 +155,14 @@ Result<Request*> Communicator::make_persistent(Prepared& prepared, const Binding
 Status Communicator::check_start(const Request& request) const {
     if (!request.is_persistent()) {
         return failure(WEFT_REFUSED_HANDLE, "%s is started; expected a persistent request",
-                       request.description().c_str());
+                       description_of(request).c_str());
     }
     if (request.active) {
         return failure(WEFT_REFUSED_STATE, "%s is active; expected a request that is not started",
-                       request.description().c_str());
+                       description_of(request).c_str());
     }
     if (group_.broken.code != WEFT_OK) return broken_status(request.name(), group_.broken);
-    return process_.engine().check_starter();
+    return host_.engine.check_starter();
 }
 
 void Communicator::start(Request& request) {
@@ -187,10 +190,10 @@ Status Communicator::settle(Request& request) {
 
 Status Communicator::finish(Request& request) {
     const weft_status waited =
-        process_.engine().wait_until([&] { return request.is_done(); }, {.interruptible = false});
+        host_.engine.wait_until([&] { return request.is_done(); }, {.interruptible = false});
     if (waited != WEFT_TIMED_OUT) return settle(request);
     const std::string awaited = request.awaited();
-    process_.executor().break_group(group_, {WEFT_BROKEN_TIMEOUT, late_rank(request), 0, 0});
+    host_.executor.break_group(group_, {WEFT_BROKEN_TIMEOUT, late_rank(request), 0, 0});
     Status outcome = settle(request);
     if (!awaited.empty()) append_detail("; it %s", awaited.c_str());
     return outcome;
@@ -206,7 +209,7 @@ Rank Communicator::late_rank(const Request& request) const {
         return Rank{-1};
     };
     Rank late = first_late(request);
-    for (Run* run = process_.executor().first_active(); run && late < 0;
+    for (Run* run = host_.executor.first_active(); run && late < 0;
          run = Executor::next_active(*run)) {
         if (&run->stream()->group() == &group_) late = first_late(*run);
     }
@@ -214,7 +217,7 @@ Rank Communicator::late_rank(const Request& request) const {
 }
 
 void Communicator::let_go() {
-    if (--keepers_ == 0 && freed_) process_.end(*this);
+    if (--keepers_ == 0 && freed_) host_.end(*this);
 }
 
 Status Communicator::broken_status(const std::string& what, const Failure& failed) const {
@@ -224,12 +227,13 @@ Status Communicator::broken_status(const std::string& what, const Failure& faile
                                    "%s on %s: rank %d of the job died or left", what.c_str(),
                                    name_.c_str(), failed.rank);
         case WEFT_BROKEN_MESSAGE:
-            if (failed.call.is_call) {
+            if (failed.has_remark) {
+                const Disagreement calls = Disagreement::of(failed);
                 return failure_of_rank(
                     failed.code, failed.rank,
                     "%s on %s: rank %d of the job called %s where rank %d called %s", what.c_str(),
-                    name_.c_str(), failed.rank, in_words(failed.call).c_str(), failed.expected_of,
-                    in_words(failed.expected_call).c_str());
+                    name_.c_str(), failed.rank, in_words(calls.call).c_str(), calls.expected_of,
+                    in_words(calls.expected).c_str());
             }
             return failure_of_rank(failed.code, failed.rank,
                                    "%s on %s: rank %d of the job sent %lld bytes where %lld were "

@@ -3,19 +3,37 @@
 // Thread safety: none; call with the process's engine held.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "communicator/request.h"
 #include "communicator/schedule_cache.h"
+#include "engine/engine.h"
+#include "select/select.h"
 
 namespace weft {
 
-class Process;
+class Communicator;
+
+// What all communicators of a process use.
+struct Host {
+    Executor& executor;
+    Engine& engine;
+    const Selector& selector;
+    HandleTable<Request>& requests;
+    bool checks_calls = false;         // collectives compare the calls of all ranks first
+    bool has_core_of_its_own = false;  // this rank need not share its core with others
+    // Of a communicator that nobody keeps any more.
+    std::function<void(Communicator&)> end;
+};
+
+// "allreduce of 12 bytes on world", "schedule of 4 operations on world"
+std::string description_of(const Request& request);
 
 class Communicator {
   public:
     // `group` has this process's rank at position `rank`.
-    Communicator(Process& process, Group group, Rank rank, std::string name);
+    Communicator(Host& host, Group group, Rank rank, std::string name);
     ~Communicator() = default;
     Communicator(const Communicator&) = delete;
     Communicator& operator=(const Communicator&) = delete;
@@ -80,7 +98,7 @@ class Communicator {
     bool is_offered(Request& request);
     Rank late_rank(const Request& request) const;
 
-    Process& process_;
+    Host& host_;
     Group group_;
     Place place_;
     std::string name_;

@@ -45,12 +45,17 @@ Process::Process(Parts parts)
       transports_(std::move(parts.transports)),
       offload_(std::move(parts.offload)),
       selector_(std::move(parts.selector)),
-      checks_calls_(parts.checks_calls),
-      has_core_of_its_own_(parts.engine.may_spin),
       lending_(parts.lending),
       executor_(rank_, plain(transports_), std::move(parts.routes), offload_.get()),
-      world_(*this, everybody(ranks_, parts.world_lent), rank_, "world"),
-      self_(*this, only(rank_), 0, "self"),
+      host_{.executor = executor_,
+            .engine = engine_,
+            .selector = selector_,
+            .requests = requests_,
+            .checks_calls = parts.checks_calls,
+            .has_core_of_its_own = parts.engine.may_spin,
+            .end = [this](Communicator& communicator) { end(communicator); }},
+      world_(host_, everybody(ranks_, parts.world_lent), rank_, "world"),
+      self_(host_, only(rank_), 0, "self"),
       engine_(executor_, parts.engine) {
     world_.place_in_table_ = communicators_.add(&world_);
     self_.place_in_table_ = communicators_.add(&self_);
@@ -76,7 +81,7 @@ Lending Process::offer_lending() {
 
 Communicator& Process::add(Group group, Rank rank, std::string name) {
     made_.reserve(made_.size() + 1);
-    auto made = std::make_unique<Communicator>(*this, std::move(group), rank, std::move(name));
+    auto made = std::make_unique<Communicator>(host_, std::move(group), rank, std::move(name));
     made->place_in_table_ = communicators_.add(made.get());
     return *made_.emplace_back(std::move(made));
 }
@@ -130,7 +135,7 @@ Status Process::refuse_outstanding() {
     for (Run* run = executor_.first_active(); run && listed < 4;
          run = Executor::next_active(*run)) {
         if (listed++ > 0) list += ", ";
-        list += Request::of(*run).description();
+        list += description_of(Request::of(*run));
     }
     if (executor_.active() > listed) list += ", ...";
     return failure(WEFT_REFUSED_OUTSTANDING, "%u operations are pending: %s", executor_.active(),

@@ -43,13 +43,10 @@ class Process {
     const std::string& job() const { return job_; }
     Engine& engine() { return engine_; }
     Executor& executor() { return executor_; }
-    // This rank need not share its core with others.
-    bool has_core_of_its_own() const { return has_core_of_its_own_; }
     // What reaches this rank of the job; null for this one itself.
     const Transport* route(Rank peer) const { return executor_.route(peer); }
     const std::vector<std::unique_ptr<Transport>>& transports() const { return transports_; }
     const Selector& selector() const { return selector_; }
-    bool checks_calls() const { return checks_calls_; }
     // Of what this rank can lend, a new communicator's share: nobody else is offered it until it is
     // given back. Communicators give theirs back when they end.
     Lending offer_lending();
@@ -75,27 +72,25 @@ class Process {
     // A schedule of the program's own, open; returns its handle.
     std::uintptr_t make_schedule(Communicator& communicator);
     void free(OwnSchedule& schedule);
-    // For Communicator::let_go().
-    void end(Communicator& communicator);
-
     // Refuses the progress thread where a transport is only for the program's own.
     Status check_engine(EngineKind kind) const;
     // Fails with a sentence that lists them when operations are pending.
     Status refuse_outstanding();
 
   private:
+    void end(Communicator& communicator);
+
     Rank rank_;
     Rank ranks_;
     std::string job_;
     std::vector<std::unique_ptr<Transport>> transports_;
     std::unique_ptr<Offload> offload_;  // gives up its lists before their connections are closed
     Selector selector_;
-    bool checks_calls_;
-    bool has_core_of_its_own_;
     Lending lending_;
     Executor executor_;
     HandleTable<Request> requests_;
     HandleTable<Communicator> communicators_;
+    Host host_;
     Communicator world_;
     Communicator self_;
     std::vector<std::unique_ptr<Communicator>> made_;

@@ -1,7 +1,5 @@
 #include "communicator/request.h"
 
-#include "communicator/communicator.h"
-
 namespace weft {
 
 Request::Request(Prepared& prepared) : Run(prepared.schedule), home(prepared) {}
@@ -10,12 +8,6 @@ std::string Request::name() const {
     if (home.is_own) return "schedule";
     const char* collective = collective_name(home.signature.view().fixed.collective);
     return is_persistent() ? std::string("persistent ") + collective : collective;
-}
-
-std::string Request::description() const {
-    std::string size = home.is_own ? std::to_string(home.schedule.ops().size()) + " operations"
-                                   : std::to_string(home.signature.view().fixed.bytes) + " bytes";
-    return name() + " of " + size + " on " + communicator->name();
 }
 
 std::string Request::awaited() const {

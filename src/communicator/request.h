@@ -13,8 +13,9 @@
 
 #include "base/handles.h"
 #include "communicator/agreement.h"
+#include "communicator/collectives.h"
 #include "run/run.h"
-#include "schedule/tasks.h"
+#include "schedule/tasks/tasks.h"
 
 namespace weft {
 
@@ -40,8 +41,6 @@ struct Request : Run {
     bool is_persistent() const { return persistent != nullptr; }
     // "allreduce" or "persistent allreduce"; "schedule" of the program's own.
     std::string name() const;
-    // "allreduce of 12 bytes on world", "schedule of 4 operations on world"
-    std::string description() const;
     // "awaits messages of ranks 1, 2 and has messages for rank 3 to take"; "" when only earlier
     // operations keep it.
     std::string awaited() const;

@@ -84,7 +84,7 @@ Status RequestList::free() {
     Request& request = *find(0);
     if (request.active) {
         return failure(WEFT_REFUSED_OUTSTANDING, "%s is active; expected an inactive request",
-                       request.description().c_str());
+                       description_of(request).c_str());
     }
     request.communicator->free(request);
     requests_[0] = WEFT_REQUEST_NULL;
@@ -129,7 +129,7 @@ Status RequestList::timed_out() const {
             text += "...";
             break;
         }
-        text += request->description();
+        text += description_of(*request);
         if (std::string awaited = request->awaited(); !awaited.empty()) text += " " + awaited;
     }
     return failure(WEFT_TIMED_OUT, "%s", text.c_str());

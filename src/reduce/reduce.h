@@ -5,13 +5,10 @@
 #include <cstdint>
 
 #include "base/status.h"
+#include "reduce/kernels.h"
 #include "weft/types.h"
 
 namespace weft {
-
-// Combines `count` elements: out[i] = left[i] (op) right[i]. `out` is `left`, or `right`, or apart
-// from both.
-using Kernel = void (*)(const void* left, const void* right, void* out, std::size_t count);
 
 // Bytes of one element; 0 for an unknown type.
 std::size_t type_bytes(weft_type type);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/user_code.h"
-#include "run/as_lists.h"
 
 namespace weft {
 namespace {

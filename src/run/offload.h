@@ -11,8 +11,9 @@
 #include <memory>
 #include <vector>
 
-#include "run/run.h"
-#include "schedule/tasks.h"
+#include "run/binding.h"
+#include "run/stream.h"
+#include "schedule/tasks/tasks.h"
 #include "transport/transport.h"
 
 namespace weft {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "run/as_lists.h"
 #include "schedule/unattended.h"
 
 namespace weft {

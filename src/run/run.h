@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "reduce/reduce.h"
+#include "run/binding.h"
+#include "run/offload.h"
 #include "run/stream.h"
 #include "schedule/schedule.h"
 
@@ -21,25 +22,6 @@ namespace weft {
 
 // Where an operation runs: itself, or in a repeat a cell of its iteration's row.
 using Instance = std::uint32_t;
-
-// A function of the program as an operation of a schedule.
-struct UserCall {
-    void (*function)(void* data, std::size_t bytes, void* context) = nullptr;
-    void* context = nullptr;
-};
-
-// What a start binds a schedule to.
-struct Binding {
-    const std::byte* send = nullptr;
-    std::byte* recv = nullptr;
-    Reduction reduction;
-    const UserCall* calls = nullptr;  // by the number in their operation
-    // What a call of the library's own may set: the run must not go on, and its group breaks.
-    const Failure* verdict = nullptr;
-};
-
-class Offload;
-struct Tasks;
 
 class Run {
   public:
@@ -68,7 +50,11 @@ class Run {
     friend class Executor;
 
     // The run as task lists: the lists, and a run of what is left for the executor.
-    struct AsLists;
+    struct AsLists {
+        const Tasks& tasks;
+        std::unique_ptr<Offload::Lists> lists;
+        std::unique_ptr<Run> rest;
+    };
 
     struct RepeatState {
         Instance first_instance = 0;  // of row 0

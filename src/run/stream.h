@@ -6,6 +6,8 @@
 // Thread safety: none; the progress engine's lock covers it.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,29 +23,16 @@ struct LaneHold {
     std::uint32_t lane = 0;
 };
 
-// A collective call as ranks tell each other of it; what it says is communicator/agreement.h's.
-struct CallRecord {
-    std::int64_t count = 0;
-    std::int32_t root = 0;
-    std::uint32_t blocks = 0;  // where they differ: a fingerprint of their sizes
-    std::uint8_t collective = 0;
-    std::uint8_t type = 0;
-    std::uint8_t op = 0;
-    bool persistent = false;
-    bool of_library = false;
-    bool is_call = false;  // false: none
-};
-
 // Why a run failed.
 struct Failure {
     weft_status code = WEFT_OK;  // or as a completion's (transport/transport.h)
     Rank rank = -1;              // of the job
-    // Of a broken message: what `rank` has sent, and what was expected. Either bytes, or calls.
+    // Of a broken message: what `rank` has sent, and what was expected.
     std::int64_t sent_bytes = 0;
     std::int64_t expected_bytes = 0;
-    CallRecord call{};
-    CallRecord expected_call{};
-    Rank expected_of = -1;  // the rank of the job that made the expected call
+    // What else the communicator has to say; the other ranks are told it as it is.
+    bool has_remark = false;
+    std::array<std::byte, 56> remark{};
 };
 
 // The ranks of a communicator: rank in the communicator -> rank of the job.

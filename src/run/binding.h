@@ -1,0 +1,27 @@
+// What a start binds a schedule to.
+#pragma once
+
+#include <cstddef>
+
+#include "reduce/reduce.h"
+#include "run/stream.h"
+
+namespace weft {
+
+// A function of the program as an operation of a schedule.
+struct UserCall {
+    void (*function)(void* data, std::size_t bytes, void* context) = nullptr;
+    void* context = nullptr;
+};
+
+// What a start binds a schedule to.
+struct Binding {
+    const std::byte* send = nullptr;
+    std::byte* recv = nullptr;
+    Reduction reduction;
+    const UserCall* calls = nullptr;  // by the number in their operation
+    // What a call of the library's own may set: the run must not go on, and its group breaks.
+    const Failure* verdict = nullptr;
+};
+
+}  // namespace weft
