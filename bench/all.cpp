@@ -1,5 +1,7 @@
-// The measurements of the short tour, one after the other.
+// The measurements of the tour, one after the other.
 #include "bench/all.h"
+
+#include <unistd.h>
 
 #include <cstdio>
 
@@ -76,17 +78,38 @@ int bench_relays(const RelayOptions& options) {
 int bench_all(const AllOptions& options) {
     if (options.against.mpis.is_wanted())
         return bench_against(options.against, options.overlap.json);
-    const int micro = bench_micro({options.micro_repetitions});
-    std::printf("\n");
-    const int overlap = bench_overlap(options.overlap);
-    std::printf("\n");
-    const int cluster = bench_cluster(options.cluster);
-    std::printf("\n");
-    const int relay = bench_relays(options.relay);
-    for (const int status : {micro, overlap, cluster, relay}) {
-        if (status != 0) return status;
+    int first = 0;
+    const auto count = [&first](int status) {
+        std::printf("\n");
+        if (first == 0) first = status;
+    };
+    const OverlapOptions& overlap = options.overlap;
+    OverlapOptions cluster = options.cluster;
+    cluster.bars = overlap.bars;
+    cluster.summary = overlap.summary;
+    if (!overlap.json.empty()) {
+        cluster.json = overlap.json + ".cluster";
+        std::remove(cluster.json.c_str());  // an old one, where there is no cluster
     }
-    return 0;
+
+    if (options.verbose) count(bench_micro({options.micro_repetitions, overlap.bars}));
+    count(bench_overlap(overlap));
+    count(bench_cluster(cluster));
+    if (options.verbose) {
+        RelayOptions relay = options.relay;
+        relay.bars = overlap.bars;
+        count(bench_relays(relay));
+    }
+    if (!overlap.json.empty()) {
+        const bool has_cluster = access(cluster.json.c_str(), R_OK) == 0;
+        std::printf("Details: every measurement is in %s%s.\n", overlap.json.c_str(),
+                    has_cluster ? (" and " + cluster.json).c_str() : "");
+    } else if (!options.verbose) {
+        std::printf(
+            "Details: --verbose shows every size and engine, relays and the smallest costs; --json "
+            "FILE writes every measurement.\n");
+    }
+    return first;
 }
 
 }  // namespace weft::bench

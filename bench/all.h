@@ -1,4 +1,4 @@
-// `weft bench all`: the short tour, in about two minutes; or the whole comparison with MPIs.
+// `weft bench all`: what overlaps here, in about a minute; or the whole comparison with MPIs.
 #pragma once
 
 #include "bench/idle.h"
@@ -22,16 +22,26 @@ struct AgainstOptions {
     Testbed cluster = {.nodes = 2};
 };
 
+// The short tables, unless `verbose` asks for all of it.
 struct AllOptions {
     AgainstOptions against = {};  // in the place of the others, if MPIs are named
+    bool verbose = false;
     int micro_repetitions = 400;
-    OverlapOptions overlap = {.sizes = "8,512,16K,256K,1M,4M", .repetitions = 50, .budget_s = 60};
+    OverlapOptions overlap = {.collectives = {"ibcast", "iallgather", "iallreduce"},
+                              .engines = {"manual", "thread", "kernel"},
+                              .sizes = "64K,1M",
+                              .budget_s = 20,
+                              .summary = true};
+    OverlapOptions verbose_overlap = {
+        .sizes = "8,512,16K,256K,1M,4M", .repetitions = 50, .budget_s = 60};
     OverlapOptions cluster = {.collectives = {"ibcast", "iallgather", "iallreduce"},
                               .engines = {"manual", "thread", "kernel"},
-                              .sizes = "8,64K,1M",
+                              .sizes = "64K,1M",
                               .testbed = {.nodes = 2},
-                              .budget_s = 35,
-                              .attainable = true};
+                              .budget_s = 30,
+                              .attainable = true,
+                              .summary = true};
+    std::string verbose_cluster_sizes = "8,64K,1M";
     RelayOptions relay = {.engines = {"thread", "thread:long", "kernel", "kernel:own"},
                           .sizes = "64K,1M",
                           .repetitions = 10};

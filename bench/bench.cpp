@@ -89,6 +89,8 @@ void add_overlap_options(CLI::App& command, OverlapOptions& options) {
         ->capture_default_str();
     command.add_flag("--attainable", options.attainable,
                      "Also measure what overlap a plain exchange over sockets leaves room for");
+    command.add_flag("--bars", options.bars,
+                     "Say of the rows that have a bar whether they keep it (met, missed)");
     add_testbed_options(command, options.testbed);
 }
 
@@ -97,6 +99,8 @@ void add_overlap(CLI::App& bench) {
     CLI::App* command = bench.add_subcommand(
         "overlap", "How much of each collective hides behind computation, per engine");
     add_overlap_options(*command, *options);
+    command->add_flag("--summary", options->summary,
+                      "One short table, with the same work for every engine of a row");
     add_against_option(*command, options->against);
     command->add_flag("--async", options->against.async,
                       "With the asynchronous progress of the MPIs; then without Weft beside them");
@@ -135,6 +139,8 @@ void add_micro(CLI::App& bench) {
     command->add_option("--repetitions", options->repetitions, "How often; the median counts")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
+    command->add_flag("--bars", options->bars,
+                      "Say of the rows that have a bar whether they keep it (met, missed)");
     command->callback([options] { end_with(bench_micro(*options)); });
 }
 
@@ -192,6 +198,8 @@ void add_cpu(CLI::App& bench) {
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     add_testbed_options(*command, options->testbed);
+    command->add_flag("--bars", options->bars,
+                      "Say of the rows that have a bar whether they keep it (met, missed)");
     command->callback([options] { end_with(bench_cpu(*options)); });
 }
 
@@ -217,16 +225,40 @@ void add_relay(CLI::App& bench) {
                       "The middle rank is inside mmap(MAP_POPULATE) of 512 MiB instead of a loop");
     command->add_option("--json", options->json, "Write one line of JSON per row to this file");
     add_testbed_options(*command, options->testbed);
+    command->add_flag("--bars", options->bars,
+                      "Say of the rows that have a bar whether they keep it (met, missed)");
     command->callback([options] { end_with(bench_relay(*options)); });
 }
 
 void add_all(CLI::App& bench) {
     auto options = std::make_shared<AllOptions>();
     CLI::App* command = bench.add_subcommand(
-        "all", "micro, overlap, here and on an emulated cluster, and relay, in about two minutes");
+        "all", "What overlaps here and on an emulated cluster, in about a minute");
     add_overlap_options(*command, options->overlap);
+    command->add_flag("--verbose", options->verbose,
+                      "Every size and engine, relays and the smallest costs; about two minutes");
     add_against_option(*command, options->against.mpis);
-    command->callback([options] { end_with(bench_all(*options)); });
+    command->callback([command, options] {
+        OverlapOptions& overlap = options->overlap;
+        overlap.summary = !options->verbose;
+        if (options->verbose) {
+            const OverlapOptions& wanted = options->verbose_overlap;
+            set_unless_given(*command, "--collective", overlap.collectives, wanted.collectives);
+            set_unless_given(*command, "--engine", overlap.engines, wanted.engines);
+            set_unless_given(*command, "--sizes", overlap.sizes, wanted.sizes);
+            set_unless_given(*command, "--repetitions", overlap.repetitions, wanted.repetitions);
+            set_unless_given(*command, "--budget", overlap.budget_s, wanted.budget_s);
+            options->cluster.sizes = options->verbose_cluster_sizes;
+        }
+        // What is asked for by name is so on the emulated cluster too.
+        OverlapOptions& cluster = options->cluster;
+        if (command->count("--collective") > 0) cluster.collectives = overlap.collectives;
+        if (command->count("--engine") > 0) cluster.engines = overlap.engines;
+        if (command->count("--sizes") > 0) cluster.sizes = overlap.sizes;
+        if (command->count("--repetitions") > 0) cluster.repetitions = overlap.repetitions;
+        if (command->count("--budget") > 0) cluster.budget_s = overlap.budget_s;
+        end_with(bench_all(*options));
+    });
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ void print_offload(const Job& job, std::span<const Contestant> chosen) {
     const std::string handed = c_api::current_process()->executor().offload_summary();
     Sentence mine{};
     std::snprintf(mine.data(), mine.size(), "%s; %d threads of io_uring (iou-wrk)",
-                  handed.empty() ? "no operation as task lists" : handed.c_str(), workers_seen);
+                  handed.empty() ? "no operation offloaded" : handed.c_str(), workers_seen);
     const std::vector<Sentence> all = gather(job, std::vector<Sentence>{mine});
     if (job.rank != 0) return;
     const bool is_of_interest =

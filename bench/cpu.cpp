@@ -136,7 +136,7 @@ int run_rank(const CpuOptions& options, const Plan& plan) {
             const double typical = median(ratio[i]);
             table.add({size_text(bytes), engines[i].engine.name, fixed(median(library[i]), 1),
                        fixed(median(plain[i]), 1), fixed(typical, 2),
-                       verdict(engines[i].engine, bytes, typical)});
+                       options.bars ? verdict(engines[i].engine, bytes, typical) : ""});
         }
     }
     const std::string over = transports_in_use(job);
@@ -169,6 +169,7 @@ int bench_cpu(const CpuOptions& options) {
     std::vector<std::string> words = {"bench",         "cpu",
                                       "--sizes",       options.sizes,
                                       "--repetitions", std::to_string(options.repetitions)};
+    if (options.bars) words.emplace_back("--bars");
     for (const std::string& name : options.engines) words.insert(words.end(), {"--engine", name});
     for (const std::string& word : arguments(options.testbed)) words.push_back(word);
     return launch({options.testbed, words});

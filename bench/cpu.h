@@ -12,6 +12,7 @@ struct CpuOptions {
     std::vector<std::string> engines = {"thread", "kernel", "kernel:own"};
     std::string sizes = "4M";
     int repetitions = 30;
+    bool bars = false;  // say of rows that have a bar whether they keep it
     Testbed testbed = {.transport = "tcp"};
 };
 

@@ -24,10 +24,13 @@ constexpr Part parts[] = {
     {measure_build, false},  {measure_reduction, false},
 };
 
-void add_row(Table& table, const MicroRow& row) {
+void add_row(Table& table, const MicroRow& row, bool bars) {
+    std::vector<std::string> cells = {row.what, row.engine,
+                                      fixed(row.value, row.value < 10 ? 3 : 1), row.unit};
     const bool has_bar = !row.bar_text.empty();
-    table.add({row.what, row.engine, fixed(row.value, row.value < 10 ? 3 : 1), row.unit,
-               row.bar_text, !has_bar ? "" : (row.value <= row.bar ? "met" : "missed")});
+    const char* const verdict = !has_bar ? "" : (row.value <= row.bar ? "met" : "missed");
+    if (bars) cells.insert(cells.end(), {row.bar_text, verdict});
+    table.add(cells);
 }
 
 // Whether the ranks have a core each. A rank that is bound sees its own core alone.
@@ -46,10 +49,13 @@ bool have_cores(const Job& job) {
 int run_rank(const MicroOptions& options) {
     const Job job = join_job(ranks);
     const bool cores = have_cores(job);
-    Table table({"measured", "engine", "median", "", "bar", ""});
+    std::vector<std::string> heading = {"measured", "engine", "median", ""};
+    if (options.bars) heading.insert(heading.end(), {"bar", ""});
+    Table table(heading);
     for (const Part& part : parts) {
         if (part.needs_cores && !cores) continue;
-        for (const MicroRow& row : part.measure(job, options.repetitions)) add_row(table, row);
+        for (const MicroRow& row : part.measure(job, options.repetitions))
+            add_row(table, row, options.bars);
         table.add({});
     }
     if (job.rank == 0) {
@@ -67,7 +73,9 @@ int run_rank(const MicroOptions& options) {
 int bench_micro(const MicroOptions& options) {
     if (is_rank()) return run_rank(options);
     const std::string repetitions = std::to_string(options.repetitions);
-    return launch({{.ranks = ranks}, {"bench", "micro", "--repetitions", repetitions}});
+    std::vector<std::string> words = {"bench", "micro", "--repetitions", repetitions};
+    if (options.bars) words.emplace_back("--bars");
+    return launch({{.ranks = ranks}, words});
 }
 
 }  // namespace weft::bench

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "bench/overlap/disturbed.h"
 #include "bench/overlap/meter.h"
 #include "bench/statistics.h"
 #include "bench/work.h"
@@ -119,6 +120,11 @@ double Cell::cpu_ms() const {
     return cpu / 1000 / static_cast<double>(repetitions.size());
 }
 
+bool Cell::is_disturbed() const {
+    return bench::is_disturbed(overlap_percent(), median_of(&Times::blocking),
+                               engine.value == WEFT_ENGINE_THREAD_POLL);
+}
+
 void warm_up(const Job& job, const Collective& collective, std::int64_t bytes,
              std::span<const Contestant> contestants) {
     constexpr int times = 4;
@@ -142,7 +148,8 @@ std::vector<Cell> measure(const Job& job, const Collective& collective, std::int
         const Calibration calibration = calibrate(job, meter, contestant, effort.ns_per_iteration);
         blocking_us = std::max(blocking_us, calibration.blocking_us);
         // What is compared with an MPI does the same work.
-        const bool is_given = contestants[0].rival != nullptr && !cells.empty();
+        const bool is_given =
+            (effort.is_same_work || contestants[0].rival != nullptr) && !cells.empty();
         cells.push_back({&collective,
                          bytes,
                          contestant.engine,

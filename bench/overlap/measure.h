@@ -66,11 +66,14 @@ struct Cell {
     double over_us() const;
     // CPU time of an overlapped run, work included, of all ranks together: mean of repetitions.
     double cpu_ms() const;
+    // Whether something else than the engine must have taken part: see bench/overlap/disturbed.h.
+    bool is_disturbed() const;
 };
 
 struct Effort {
     int repetitions = 30;
     int tests = 0;
+    bool is_same_work = false;       // as calibrated with the first contestant; else each its own
     double budget_s = 0;             // 0: no limit
     PlainExchange* plain = nullptr;  // null: not measured
     Burst* burst = nullptr;          // null: no link has a rate limit, or it may let bursts through

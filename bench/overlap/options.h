@@ -24,6 +24,8 @@ struct OverlapOptions {
     double budget_s = 0;      // repetitions are left out rather than exceed it; 0: no limit
     Against against = {};     // MPIs beside which Weft is measured
     bool attainable = false;  // also measure what overlap plain sockets leave room for
+    bool summary = false;     // one short table; every engine is measured with the same work
+    bool bars = false;        // say of rows that have a bar whether they keep it
 };
 
 // The options as this program's arguments, for the ranks.

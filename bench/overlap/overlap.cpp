@@ -8,8 +8,10 @@
 #include "bench/circumstances.h"
 #include "bench/json_file.h"
 #include "bench/launch.h"
+#include "bench/overlap/disturbed.h"
 #include "bench/overlap/plain_exchange.h"
 #include "bench/overlap/report.h"
+#include "bench/overlap/summary.h"
 #include "bench/progress.h"
 #include "bench/rivals/report.h"
 #include "bench/sizes.h"
@@ -80,6 +82,7 @@ std::vector<Contestant> all_contestants(const Job& job, const Plan& plan) {
 }
 
 void print_heading(const OverlapOptions& options) {
+    if (options.summary) return;
     print_legend(stdout, options);
     const Rival* const rival = Rival::of_this_job();
     if (rival == nullptr) return;
@@ -122,22 +125,26 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
         Effort effort;
         effort.repetitions = options.repetitions;
         effort.tests = options.tests;
+        effort.is_same_work = options.summary;
         effort.plain = attainable.exchange();
         effort.burst = burst ? &*burst : nullptr;
         if (rival != nullptr && rival->is_async()) {
             effort.ns_per_iteration = slowest(job, rival->ns_per_iteration());
-        }
-        if (options.budget_s > 0) {
-            // An equal share for each point that is left; what one saves the others may use.
-            const double left = options.budget_s - static_cast<double>(now_ns() - begin) * 1e-9;
-            effort.budget_s = std::max(left / static_cast<double>(plan.points.size() - i), 0.01);
         }
         effort.progress = [&](int repetition) {
             const double done = static_cast<double>(i) + (repetition + 1.0) / options.repetitions;
             progress.show(done / static_cast<double>(plan.points.size()),
                           std::string(point.collective->name) + " " + size_text(point.bytes));
         };
-        const auto measured = measure(job, *point.collective, point.bytes, engines, effort);
+        const auto measured = undisturbed([&] {
+            if (options.budget_s > 0) {
+                // An equal share for each point that is left; what one saves the others may use.
+                const double left = options.budget_s - static_cast<double>(now_ns() - begin) * 1e-9;
+                effort.budget_s =
+                    std::max(left / static_cast<double>(plan.points.size() - i), 0.01);
+            }
+            return measure(job, *point.collective, point.bytes, engines, effort);
+        });
         if (job.rank != 0) continue;
         cells.insert(cells.end(), measured.begin(), measured.end());
         all_cells.insert(all_cells.end(), measured.begin(), measured.end());
@@ -153,20 +160,21 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
             progress.clear();
             if (rival != nullptr) {
                 print_rival_table(stdout, cells, engines.size() - 1);
-            } else {
+            } else if (!options.summary) {
                 print_table(stdout, cells, options);
             }
             cells.clear();
         }
     }
     json.close();
-    if (job.rank == 0 && rival == nullptr) {
+    if (job.rank == 0 && options.summary) print_summary(stdout, all_cells, options);
+    if (job.rank == 0 && rival == nullptr && !options.summary) {
         std::printf("\n%s\n", conclusion(all_cells, options).c_str());
     }
     if (job.rank == 0 && rival != nullptr) {
         std::printf("%s\n", rival_conclusion(all_cells, engines.size() - 1).c_str());
     }
-    print_offload(job, engines);
+    if (!options.summary) print_offload(job, engines);
     leave_job();
     return 0;
 }
@@ -183,6 +191,8 @@ std::vector<std::string> arguments(const OverlapOptions& options) {
                                       "--budget",      std::to_string(options.budget_s)};
     for (const std::string& word : arguments(options.testbed)) words.push_back(word);
     if (options.attainable) words.emplace_back("--attainable");
+    if (options.summary) words.emplace_back("--summary");
+    if (options.bars) words.emplace_back("--bars");
     for (const std::string& word : arguments(options.against)) words.push_back(word);
     if (!options.json.empty()) words.insert(words.end(), {"--json", options.json});
     return words;
@@ -205,6 +215,10 @@ int bench_overlap(const OverlapOptions& options) {
     }
     if (options.attainable && options.against.is_wanted()) {
         std::fprintf(stderr, "weft bench overlap: --attainable is not measured with --against\n");
+        return 2;
+    }
+    if (options.summary && options.against.is_wanted()) {
+        std::fprintf(stderr, "weft bench overlap: --summary is not for --against\n");
         return 2;
     }
     if (!check(options.against, options.testbed).is_ok()) {

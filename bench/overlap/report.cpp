@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "bench/overlap/disturbed.h"
 #include "bench/sizes.h"
 #include "bench/statistics.h"
 #include "bench/table.h"
@@ -65,7 +66,7 @@ JsonLine samples(std::span<const Times> repetitions, const OverlapOptions& optio
 const char* verdict(const Cell& cell, const OverlapOptions& options) {
     const bool is_kernel = std::string_view(cell.engine.name).starts_with("kernel");
     const bool is_thread = cell.engine.value == WEFT_ENGINE_THREAD;
-    if (options.testbed.nodes == 0 || (!is_thread && !is_kernel)) return "";
+    if (!options.bars || options.testbed.nodes == 0 || (!is_thread && !is_kernel)) return "";
     // Up to 4 KiB next to nothing can be hidden.
     const double late_us = is_kernel ? cell.median_of(&Times::blocking) + 10 : 15;
     const double points = is_kernel ? -4 : -6;         // from 256 KiB on
@@ -112,6 +113,13 @@ void print_table(std::FILE* file, std::span<const Cell> cells, const OverlapOpti
     }
     std::fprintf(file, "\n%s\n", cells.empty() ? "" : cells[0].collective->name);
     table.print(file);
+    for (const Cell& cell : cells) {
+        if (!cell.is_disturbed()) continue;
+        std::fprintf(
+            file, "Disturbed, after %d measurements: %s, engine %s.\n", attempts_max,
+            cell.collective->has_size ? size_text(cell.bytes).c_str() : cell.collective->name,
+            cell.engine.name);
+    }
     std::fflush(file);
 }
 
@@ -159,7 +167,8 @@ JsonLine json_row(const Cell& cell, const OverlapOptions& options, const JsonLin
         .add("overlap_percent", cell.overlap_percent())
         .add("gain", cell.gain())
         .add("cpu_ms", cell.cpu_ms())
-        .add("over_us", cell.over_us());
+        .add("over_us", cell.over_us())
+        .add("disturbed", std::int64_t{cell.is_disturbed()});
     if (options.attainable) {
         JsonLine pairs;
         pairs.add("overlap_percent", cell.overlaps_percent())

@@ -18,6 +18,7 @@ struct RelayOptions {
     int relays = 10;         // in a repetition
     bool pipelined = false;  // in segments, each passed on as soon as it is there
     bool populate = false;   // the middle rank is inside the operating system, not in a loop
+    bool bars = false;       // say of rows that have a bar whether they keep it
     std::string json = "";   // file; "": none
 };
 

@@ -111,6 +111,7 @@ std::vector<std::string> arguments(const RelayOptions& options) {
     for (const std::string& word : arguments(options.testbed)) words.push_back(word);
     if (options.pipelined) words.emplace_back("--pipelined");
     if (options.populate) words.emplace_back("--populate");
+    if (options.bars) words.emplace_back("--bars");
     if (!options.json.empty()) words.insert(words.end(), {"--json", options.json});
     return words;
 }

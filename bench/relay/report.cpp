@@ -38,6 +38,7 @@ Ratio ratio(const RelayCell& cell, const RelayCell& thread) {
 
 // Whether a row keeps the bar of its size and engine, where there is one.
 const char* verdict(const RelayCell& cell, const RelayCell* thread, const RelayOptions& options) {
+    if (!options.bars) return "";
     const auto text = [](bool is_met) { return is_met ? "met" : "missed"; };
     if (options.populate) {
         const bool has_bar = cell.engine == "kernel" && cell.bytes == small_bytes;

@@ -110,7 +110,7 @@ std::string Executor::offload_summary() const {
     const std::uint64_t fell_back =
         fallbacks_.without_connection + fallbacks_.without_descriptors + fallbacks_.behind_others;
     if (begun_as_lists_ + fell_back == 0) return "";
-    std::string text = std::to_string(begun_as_lists_) + " operations as task lists, " +
+    std::string text = std::to_string(begun_as_lists_) + " operations offloaded, " +
                        std::to_string(fell_back) + " not";
     const char* separator = ": ";
     auto add = [&](std::uint64_t count, const char* why) {

@@ -56,7 +56,7 @@ class Executor {
     };
     Fallbacks& fallbacks() { return fallbacks_; }
     std::uint64_t begun_as_lists() const { return begun_as_lists_; }
-    // "12 operations as task lists, 3 not: 3 on streams without connections of their own"; "" when
+    // "12 operations offloaded, 3 not: 3 on streams without connections of their own"; "" when
     // no operation was to be carried out so.
     std::string offload_summary() const;
     // Lists have to be handed over by a thread that owns them.

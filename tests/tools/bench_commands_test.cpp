@@ -390,7 +390,7 @@ TEST(BenchRelay, HandsEveryRelayToTheOperatingSystem) {
                              "relay --sizes 8,64K --engine thread,kernel,kernel:own "
                              "--repetitions 2 --relays 3");
     EXPECT_EQ(job.status, 0) << job.err;
-    EXPECT_TRUE(contains(job.out, " operations as task lists, 0 not; 0 threads of io_uring"));
+    EXPECT_TRUE(contains(job.out, " operations offloaded, 0 not; 0 threads of io_uring"));
     EXPECT_EQ(count(squeezed(job.out), "\n64K kernel"), 2u) << job.out;
 }
 
@@ -436,9 +436,13 @@ TEST(BenchTcp, MeasuresOverLoopback) {
 TEST(BenchCluster, MeasuresBetweenNodes) {
     if (!has_cluster()) GTEST_SKIP() << "no emulated cluster here";
     const Folder folder;
+    const Finished without_bars = run(bench +
+                                      "overlap --nodes 2 --attainable --collective iallreduce "
+                                      "--engine thread --sizes 8 --repetitions 5");
+    EXPECT_EQ(without_bars.status, 0) << without_bars.err;
     const Finished pairs = run(bench +
-                               "overlap --nodes 2 --attainable --collective iallreduce --engine "
-                               "manual,thread --sizes 8,64K --repetitions 5 --json " +
+                               "overlap --nodes 2 --attainable --bars --collective iallreduce "
+                               "--engine manual,thread --sizes 8,64K --repetitions 5 --json " +
                                (folder / "pairs"));
     EXPECT_EQ(pairs.status, 0) << pairs.err;
     EXPECT_TRUE(contains(pairs.out, "2 ranks on 2 emulated nodes, links of 1gbit"));
@@ -447,6 +451,8 @@ TEST(BenchCluster, MeasuresBetweenNodes) {
               2u)
         << pairs.out;
     EXPECT_EQ(count(content(folder / "pairs"), "\"transport\": \"tcp\""), 4u);
+    EXPECT_FALSE(contains(without_bars.out, "  met\n"));
+    EXPECT_FALSE(contains(without_bars.out, "  missed\n"));
     const Finished mixed = run(bench +
                                "overlap --nodes 2 --ranks 4 --collective iallgather --engine "
                                "thread --sizes 4097 --repetitions 2 --json " +
@@ -519,6 +525,71 @@ TEST(BenchMicro, PrintsEveryPart) {
                              "building allreduce recursive_doubling", "reducing sum of float64"}) {
         EXPECT_TRUE(contains(job.out, part));
     }
+    EXPECT_FALSE(contains(job.out, " met"));
+    EXPECT_FALSE(contains(job.out, " missed"));
+    const Finished judged = run(bench + "micro --repetitions 3 --bars");
+    EXPECT_EQ(judged.status, 0) << judged.err;
+    EXPECT_GT(count(judged.out, "  met\n") + count(judged.out, "  missed\n"), 0u) << judged.out;
+}
+
+// The rows of a summary, each split into words.
+std::vector<std::vector<std::string>> summary_rows(const std::string& text) {
+    std::vector<std::vector<std::string>> rows;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream stream(line);
+        std::vector<std::string> words;
+        for (std::string word; stream >> word;) words.push_back(word);
+        if (!words.empty() && words[0].starts_with("ib")) rows.push_back(words);
+    }
+    return rows;
+}
+
+TEST(BenchSummary, HasOneTableAndWhatItSays) {
+    const Finished job = run(bench +
+                             "overlap --summary --collective ibarrier,ibcast --sizes 64K,256K "
+                             "--engine manual,thread --repetitions 5");
+    EXPECT_EQ(job.status, 0) << job.err;
+    EXPECT_TRUE(
+        contains(squeezed(job.out), "collective size no overlap thread ideal hidden % possible %"));
+    const auto rows = summary_rows(job.out);
+    ASSERT_EQ(rows.size(), 3u) << job.out;
+    for (const auto& row : rows) {
+        ASSERT_GE(row.size(), 7u) << job.out;
+        const double apart = std::stod(row[2]);
+        const double thread = std::stod(row[3]);
+        const double ideal = std::stod(row[4]);
+        EXPECT_LE(ideal, apart);
+        if (row[0] == "ibarrier") continue;  // shorter than the table's digits
+        const double hidden = 100 * (apart - thread) / (apart - ideal);
+        const double digits = (0.2 + 0.003 * std::abs(hidden)) / (apart - ideal);
+        EXPECT_NEAR(std::stod(row[5]), hidden, 0.51 + digits) << job.out;
+        EXPECT_EQ(row[6], "-") << "not measured";
+    }
+    EXPECT_EQ(count(job.out, "\nConclusion: "), 1u) << job.out;
+    EXPECT_EQ(count(job.out, "\nThe machine was "), 1u) << job.out;
+    const Finished against = run(bench + "overlap --summary --against mpich");
+    EXPECT_EQ(against.status, 2);
+    EXPECT_TRUE(contains(against.err, "--summary is not for --against"));
+}
+
+TEST(BenchAll, IsShortUnlessAskedForMore) {
+    const Folder folder;
+    const std::string rows = folder / "rows";
+    const Finished job =
+        run(bench + "all --collective ibcast --sizes 64K --repetitions 2 --json " + rows);
+    EXPECT_EQ(job.status, 0) << job.err;
+    EXPECT_LE(count(job.out, "\n"), 20u) << job.out;
+    EXPECT_TRUE(contains(job.out, "Within this machine: 2 ranks"));
+    EXPECT_TRUE(contains(job.out, "Details: every measurement is in " + rows));
+    EXPECT_FALSE(contains(job.out, "relay"));
+    EXPECT_EQ(count(content(rows), "\"bench\": \"overlap\""),
+              1 + count(content(rows), "\"engine\": \"thread\"") +
+                  count(content(rows), "\"engine\": \"kernel\""));
+    if (!has_cluster()) return;
+    EXPECT_TRUE(contains(job.out, "Emulated cluster: 2 ranks on 2 emulated nodes"));
+    EXPECT_EQ(summary_rows(job.out).size(), 2u) << job.out;
+    EXPECT_TRUE(contains(content(rows + ".cluster"), "\"attainable_percent\""));
 }
 
 }  // namespace

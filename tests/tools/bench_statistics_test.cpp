@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "bench/overlap/disturbed.h"
 #include "bench/statistics.h"
 
 namespace weft::bench {
@@ -48,6 +49,32 @@ TEST(Statistics, AFewSamplesBoundNothing) {
     EXPECT_EQ(median_lower_bound({1, 2, 3, 4}), -std::numeric_limits<double>::infinity());
     EXPECT_EQ(median_interval({1, 2, 3, 4, 5}).low, -std::numeric_limits<double>::infinity());
     EXPECT_EQ(median_interval({1, 2, 3, 4, 5}).high, std::numeric_limits<double>::infinity());
+}
+
+TEST(Disturbed, IsAnOverlapThatCannotBe) {
+    EXPECT_TRUE(is_disturbed(657, 1000, false));
+    EXPECT_TRUE(is_disturbed(-230, 1000, false));
+    for (const double percent : {-100.4, -3.0, 0.0, 99.0, 100.4}) {
+        EXPECT_FALSE(is_disturbed(percent, 1000, false)) << percent;
+    }
+    EXPECT_FALSE(is_disturbed(-230, 1000, true)) << "a spinning thread takes what it gets";
+    EXPECT_TRUE(is_disturbed(657, 1000, true));
+    EXPECT_FALSE(is_disturbed(657, 2, false)) << "too short to be told from noise";
+}
+
+TEST(Disturbed, IsMeasuredAgainButNotForEver) {
+    struct Row {
+        bool disturbed;
+        bool is_disturbed() const { return disturbed; }
+    };
+    for (const int disturbed : {0, 1, 2, 3, 10}) {
+        int runs = 0;
+        const auto rows = undisturbed([&] {
+            return std::vector<Row>{{false}, {runs++ < disturbed}};
+        });
+        EXPECT_EQ(runs, std::min(disturbed + 1, attempts_max));
+        EXPECT_EQ(rows[1].disturbed, disturbed >= attempts_max);
+    }
 }
 
 }  // namespace

@@ -1,0 +1,29 @@
+// Rows whose overlap cannot be: they are measured again.
+#pragma once
+
+namespace weft::bench {
+
+inline constexpr int attempts_max = 3;
+
+// An overlap beyond -100 ... 100 %: the work, or the operation, took longer than it does. Of short
+// operations a clock's noise and a thread's wake-up are as long as that, and a thread that spins may
+// take any time.
+inline bool is_disturbed(double overlap_percent, double blocking_us, bool spins) {
+    constexpr double short_us = 20;
+    constexpr double rounding = 0.5;
+    if (blocking_us < short_us) return false;
+    return overlap_percent > 100 + rounding || (overlap_percent < -100 - rounding && !spins);
+}
+
+// What `measure` returns, a range of cells: the first without a disturbed one, else the last.
+template <class Measure>
+auto undisturbed(Measure measure) {
+    for (int attempt = 1;; ++attempt) {
+        auto cells = measure();
+        bool again = false;
+        for (const auto& cell : cells) again |= cell.is_disturbed();
+        if (!again || attempt == attempts_max) return cells;
+    }
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,15 @@
+// The short form of an overlap measurement: one table, what it says, and whether to believe it.
+#pragma once
+
+#include <cstdio>
+#include <span>
+
+#include "bench/overlap/measure.h"
+#include "bench/overlap/options.h"
+
+namespace weft::bench {
+
+// All cells of a testbed, measured with the same work for every engine of a row.
+void print_summary(std::FILE* file, std::span<const Cell> cells, const OverlapOptions& options);
+
+}  // namespace weft::bench
