@@ -6,6 +6,7 @@
 #include <mpi.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,24 @@ static inline int weft_mpi_close(void* channel, int count, void* requests) {
     return MPI_SUCCESS;
 }
 
+/* An MPI program that weft run has started: its MPI knows nothing of the other ranks. Said once. */
+static inline void weft_mpi_warn_of_launcher(void) {
+    static int is_told = 0;
+    const char* rank = getenv("WEFT_RANK");
+    const char* ranks = getenv("WEFT_RANKS");
+    int world = 0;
+    if (is_told || !rank || !ranks || !getenv("WEFT_STARTUP_FD")) return;
+    if (strcmp(rank, "0") != 0 || strcmp(ranks, "1") == 0) return;
+    MPI_Comm_size(MPI_COMM_WORLD, &world);
+    if (world != 1) return;
+    is_told = 1;
+    fprintf(
+        stderr,
+        "weft: weft run has started %s ranks, but each is an MPI job of one rank; start programs "
+        "that use MPI with its mpiexec\n",
+        ranks);
+}
+
 /**
  * Make a Weft communicator of the processes of an MPI communicator, by their ranks there; the rest is
  * as at weft_comm_from_carrier. Weft keeps nothing of `comm` and needs the MPI no more afterwards, but
@@ -81,6 +100,7 @@ static inline weft_status weft_comm_from_mpi(MPI_Comm comm, weft_comm* new_comm)
     weft_carrier carrier;
     int level = MPI_THREAD_SINGLE;
     if (comm == MPI_COMM_NULL) return weft_comm_from_carrier(NULL, new_comm);
+    weft_mpi_warn_of_launcher();
     memset(&carrier, 0, sizeof carrier);
     MPI_Query_thread(&level);
     MPI_Comm_rank(comm, &carrier.rank);

@@ -127,23 +127,32 @@ void warn_of_lone_tasks() {
         tasks);
 }
 
+bool speaks_pmix() { return is_set("PMIX_NAMESPACE") && is_set("PMIX_RANK"); }
+bool speaks_pmi() { return is_set("PMI_FD") || is_set("PMI_PORT"); }
+
 // What a launcher of MPI programs has set, if one has.
 Result<std::unique_ptr<Startup>> launched_as_mpi() {
     Setting timeout = seconds_setting("WEFT_STARTUP_TIMEOUT");
     if (!timeout.is_ok()) return timeout.status();
     const std::int64_t timeout_ns = timeout->value_or(timeout_default_ns);
-    if (is_set("PMIX_NAMESPACE") && is_set("PMIX_RANK")) return Pmix::connect(timeout_ns);
-    if (is_set("PMI_FD") || is_set("PMI_PORT")) return by_pmi(timeout_ns);
+    if (speaks_pmix()) return Pmix::connect(timeout_ns);
+    if (speaks_pmi()) return by_pmi(timeout_ns);
     warn_of_lone_tasks();
     return std::unique_ptr<Startup>(std::make_unique<Alone>());
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Startup>> startup_from_environment() {
+bool is_told_by_weft() {
     constexpr const char* names[] = {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD",
                                      "WEFT_STARTUP_DIR"};
-    if (std::ranges::none_of(names, is_set)) return launched_as_mpi();
+    return std::ranges::any_of(names, is_set);
+}
+
+}  // namespace
+
+bool is_rank_of_a_job() { return is_told_by_weft() || speaks_pmix() || speaks_pmi(); }
+
+Result<std::unique_ptr<Startup>> startup_from_environment() {
+    if (!is_told_by_weft()) return launched_as_mpi();
     Result<Place> place = place_from_environment();
     if (!place.is_ok()) return place.status();
     const char* fd = std::getenv("WEFT_STARTUP_FD");

@@ -41,4 +41,7 @@ class Startup {
 // launcher that speaks PMIx or PMI, or of one rank.
 Result<std::unique_ptr<Startup>> startup_from_environment();
 
+// Whether the environment says that a launcher has started this process as a rank.
+bool is_rank_of_a_job();
+
 }  // namespace weft

@@ -44,6 +44,19 @@ TEST_P(MpiLaunched, ALauncherBelowAnMpisIsTheOneThatCounts) {
     expect_success(mpi().job(2, WEFT_BUILD_DIR "/weft run -n 3 " + startup_rank + "exchange"));
 }
 
+TEST_P(MpiLaunched, WeftInfoListsTheBuildOnceAndEveryRank) {
+    const Finished done = run(mpi().job(2, WEFT_BUILD_DIR "/weft info"));
+    EXPECT_EQ(done.status, 0) << done.err;
+    std::size_t listings = 0;
+    std::size_t ranks = 0;
+    for (const std::string& line : sorted_lines(done.out)) {
+        if (line.starts_with("version ")) ++listings;
+        if (line.starts_with("rank ")) ++ranks;
+    }
+    EXPECT_EQ(listings, 1u) << done.out;
+    EXPECT_EQ(ranks, 2u) << done.out;
+}
+
 class FromMpi : public OnEveryMpi {
   protected:
     static void expect(const std::string& name, int ranks, const std::string& settings = "") {
@@ -57,6 +70,19 @@ TEST_P(FromMpi, TheFirstCommunicatorIsTheJob) {
     expect("job_is_the_group", 1);
     expect("job_is_the_group", 3);
 }
+// Each rank is alone then, which is seldom what was meant.
+TEST_P(FromMpi, SaysThatWeftRunIsNotTheLauncherOfAnMpi) {
+    const std::string program = mpi().compiled("from_mpi.c", "from_mpi") + " job_is_the_group";
+    const std::string sentence = "weft: weft run has started 2 ranks, but each is an MPI job";
+    const Finished two = run(mpi().around(WEFT_BUILD_DIR "/weft run -n 2 " + program));
+    EXPECT_EQ(two.status, 0) << two.err;
+    EXPECT_TRUE(contains(two.err, sentence));
+    EXPECT_EQ(two.err.find(sentence), two.err.rfind(sentence)) << two.err;
+    const Finished one = run(mpi().around(WEFT_BUILD_DIR "/weft run -n 1 " + program));
+    EXPECT_EQ(one.status, 0) << one.err;
+    EXPECT_FALSE(contains(one.err, "weft run has started"));
+}
+
 TEST_P(FromMpi, LaterCommunicatorsAreOfRanksOfTheJob) { expect("later_ones", 4); }
 TEST_P(FromMpi, CommunicatorsAcrossJobsAreRefused) {
     expect("jobs_of_halves", 4);

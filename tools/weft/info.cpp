@@ -1,6 +1,7 @@
-// `weft info`: what this build contains, what of the machine matters to it, and what a rank holds.
+// `weft info`: what this build contains, the machine, and what the ranks of a job hold.
 #include <dirent.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include "bench/engines.h"
 #include "c_api/guard.h"
 #include "communicator/kernel_engine.h"
+#include "startup/startup.h"
 #if WEFT_HAS_TCP
 #include "transport/tcp/tcp.h"
 #endif
@@ -77,8 +79,6 @@ void print_info() {
 
 // --- What a rank holds -----------------------------------------------------------------------------
 
-bool is_rank_of_a_job() { return std::getenv("WEFT_RANK") != nullptr; }
-
 std::size_t open_descriptors() {
     std::size_t count = 0;
     DIR* folder = opendir("/proc/self/fd");
@@ -119,8 +119,26 @@ void try_engine(weft_comm world, int ranks) {
     must(weft_wait(&request));
 }
 
-// Joins the job, lets every rank exchange something with every other one, and says what it took.
-void print_rank() {
+// The texts of all ranks, by rank, on every rank.
+std::vector<std::string> texts_of_all(weft_comm world, int ranks, const std::string& mine) {
+    const std::size_t size = mine.size();
+    std::vector<std::size_t> sizes(static_cast<std::size_t>(ranks));
+    must(weft_allgather(&size, sizes.data(), sizeof size, WEFT_BYTE, world));
+    const std::size_t most = *std::max_element(sizes.begin(), sizes.end());
+    std::string own = mine;
+    own.resize(most, ' ');
+    std::vector<char> all(most * sizes.size());
+    must(weft_allgather(own.data(), all.data(), most, WEFT_BYTE, world));
+    std::vector<std::string> texts;
+    for (std::size_t r = 0; r < sizes.size(); ++r) {
+        texts.emplace_back(all.data() + r * most, sizes[r]);
+    }
+    return texts;
+}
+
+// Joins the job and lets every rank exchange something with every other one. Rank 0 prints what this
+// build and machine are, and what each rank holds.
+void print_job() {
     setenv("WEFT_ALGORITHM_ALLTOALL", "flat", 1);
     must(weft_init());
     weft_comm world = weft_comm_world();
@@ -152,8 +170,12 @@ void print_rank() {
         if (const std::string offloaded = process.executor().offload_summary(); !offloaded.empty())
             text += ": " + offloaded;
     }
-    must(weft_barrier(world));  // who leaves closes its connections
-    std::printf("%s\n", text.c_str());
+    const std::vector<std::string> texts = texts_of_all(world, ranks, text);
+    if (rank == 0) {
+        print_info();
+        for (const std::string& one : texts) std::printf("%s\n", one.c_str());
+    }
+    must(weft_barrier(world));
     must(weft_finalize());
 }
 
@@ -181,8 +203,8 @@ void print_bound([[maybe_unused]] const JobSize& job) {
 void add_info(CLI::App& app) {
     CLI::App* info =
         app.add_subcommand("info",
-                           "Show this build, what of the machine matters to it, and, in a "
-                           "job, what each rank holds");
+                           "Show build and machine information and, in a job, what each rank "
+                           "holds");
     auto job = std::make_shared<JobSize>();
     auto* ranks = info->add_option("--ranks", job->ranks,
                                    "What a rank holds at most in a job of so many over tcp")
@@ -201,7 +223,7 @@ void add_info(CLI::App& app) {
         if (job->ranks > 0)
             print_bound(*job);
         else if (is_rank_of_a_job())
-            print_rank();
+            print_job();
         else
             print_info();
     });
