@@ -28,6 +28,14 @@ TEST(Run, LeavesTheProgramsOptionsAlone) {
     EXPECT_EQ(job.out, "7 --bind info --prefix run7 --bind info --prefix run");
 }
 
+TEST(Run, TakesWhatFollowsTwoDashesAsTheProgram) {
+    Finished job = run(weft_run + "-n 2 -- sh -c 'echo $WEFT_RANK -- of $WEFT_RANKS $0' -n --bind");
+    EXPECT_EQ(job.status, 0) << job.err;
+    EXPECT_EQ(sorted_lines(job.out), (Lines{"0 -- of 2 -n", "1 -- of 2 -n"}));
+    EXPECT_EQ(run(weft_run + "-n 1 echo -- one").out, "-- one\n") << "not the first word";
+    EXPECT_NE(run(weft_run + "-n 2 --").status, 0);
+}
+
 TEST(Run, GivesStandardInputToRankZeroOnly) {
     Finished job = run("echo words | " + weft_run + "-n 3 --prefix sh -c 'cat; echo end'");
     EXPECT_EQ(sorted_lines(job.out), (Lines{"[0] end", "[0] words", "[1] end", "[2] end"}));

@@ -7,6 +7,9 @@
 namespace weft {
 
 void add_run(CLI::App& app);
+// To be called before options are parsed: `weft run -n 2 -- PROGRAM`, which CLI11 takes for words of
+// the program weft.
+void mark_end_of_options(int argc, char** argv);
 void add_schedule(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_info(CLI::App& app);

@@ -32,6 +32,21 @@ std::string cores_problem(const std::vector<int>& cores) {
     return "no core " + std::to_string(*wrong) + " here; this process has " + have;
 }
 
+// Stands for the first "--", so that it comes to this command as any word does.
+char end_of_options[] = "\x1e--";
+
+// Behind the options; a "--" that ended them is not of the program.
+std::vector<std::string> command_of(std::vector<std::string> words) {
+    const auto mark = std::find(words.begin(), words.end(), end_of_options);
+    if (mark == words.end()) return words;
+    if (mark == words.begin()) {
+        words.erase(mark);
+    } else {
+        *mark = "--";
+    }
+    return words;
+}
+
 // What no single option can see.
 void check(const RunOptions& options) {
     const int nodes = options.cluster.nodes;
@@ -73,6 +88,14 @@ void add_cluster_options(CLI::App& run, RunOptions& options) {
 
 }  // namespace
 
+void mark_end_of_options(int argc, char** argv) {
+    if (argc < 2 || std::string_view(argv[1]) != "run") return;
+    char** const end = argv + argc;
+    char** const found = std::find_if(
+        argv + 2, end, [](const char* word) { return std::string_view(word) == "--"; });
+    if (found != end) *found = end_of_options;
+}
+
 void add_run(CLI::App& app) {
     auto options = std::make_shared<RunOptions>();
     auto bind = std::make_shared<std::string>("none");
@@ -101,9 +124,10 @@ void add_run(CLI::App& app) {
         ->check(seconds(Least::above_zero));
     add_cluster_options(*run, *options);
     run->callback([run, options, bind] {
-        options->command = run->remaining();
+        const std::vector<std::string> words = run->remaining();
+        options->command = command_of(words);
         if (options->command.empty()) throw CLI::RequiredError("PROGRAM");
-        if (options->command[0].starts_with('-')) {
+        if (words[0].starts_with('-')) {
             throw CLI::ExtrasError(std::vector<std::string>{options->command[0]});
         }
         check(*options);
