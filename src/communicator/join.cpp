@@ -1,5 +1,7 @@
 #include "communicator/join.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -8,6 +10,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/known_settings.h"
 #include "base/random.h"
 #include "base/setting.h"
 #include "communicator/card.h"
@@ -76,6 +79,19 @@ Result<std::string> new_job() {
     return name;
 }
 
+// A misspelt setting would otherwise have no effect without a word.
+void warn_of_unknown_settings() {
+    std::vector<std::string> algorithms;
+    for (const algorithm::Family& family : algorithm::catalogue()) {
+        algorithms.push_back(setting_of(family));
+    }
+    std::vector<const char*> environment;
+    for (char** entry = environ; entry && *entry; ++entry) environment.push_back(*entry);
+    for (const std::string& warning : warnings_of_unknown_settings(environment, algorithms)) {
+        std::fprintf(stderr, "weft: %s\n", warning.c_str());
+    }
+}
+
 using MakeStartup = Result<std::unique_ptr<Startup>> (*)(const weft_carrier*);
 
 Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_carrier* carrier) {
@@ -111,6 +127,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_carri
     parts.job = *job;
     parts.rank = (*startup)->rank();
     parts.ranks = (*startup)->ranks();
+    if (parts.rank == 0) warn_of_unknown_settings();
     parts.routes.resize(static_cast<std::size_t>(parts.ranks));
     if (parts.ranks == 1) return make_process(std::move(parts));
 

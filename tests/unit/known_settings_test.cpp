@@ -1,0 +1,140 @@
+// A setting that is misspelt is noticed, and every one that is read is known.
+#include "base/known_settings.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "communicator/kernel_engine.h"
+#include "transport/mpi/settings.h"
+#include "transport/shm/settings.h"
+#if WEFT_HAS_TCP
+#include "transport/tcp/settings.h"
+#endif
+
+namespace weft {
+namespace {
+
+using Words = std::set<std::string>;
+
+Words known() {
+    Words names;
+    for (const std::string_view name : known_settings()) names.emplace(name);
+    return names;
+}
+
+Words found(const std::string& text, const std::regex& form) {
+    Words names;
+    for (std::sregex_iterator at(text.begin(), text.end(), form), end; at != end; ++at) {
+        names.insert((*at)[1].str());
+    }
+    return names;
+}
+
+std::string content(const std::filesystem::path& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+}
+
+std::vector<std::string> warnings(std::vector<const char*> environment) {
+    const std::vector<std::string> further = {"WEFT_ALGORITHM_BCAST"};
+    return warnings_of_unknown_settings(environment, further);
+}
+
+TEST(KnownSettings, MisspeltOnesAreNoticed) {
+    using Sentences = std::vector<std::string>;
+    const std::string rest = " is not a setting of Weft and has no effect; did you mean ";
+    EXPECT_EQ(warnings({"PATH=/bin", "WEFT_ENGIN=kernel"}),
+              Sentences{"WEFT_ENGIN" + rest + "WEFT_ENGINE?"});
+    EXPECT_EQ(warnings({"WEFT_RENDEVOUS=1", "WEFT_ALGORITHM_BCASTS=chain"}),
+              (Sentences{"WEFT_RENDEVOUS" + rest + "WEFT_RENDEZVOUS?",
+                         "WEFT_ALGORITHM_BCASTS" + rest + "WEFT_ALGORITHM_BCAST?"}));
+}
+
+TEST(KnownSettings, OthersAreLeftAlone) {
+    EXPECT_TRUE(warnings({"WEFT_ENGINE=auto", "WEFT_ENGINE", "WEFT_ALGORITHM_BCAST=chain",
+                          "WEFT_BENCH_MPI_MPICH=/opt", "WEFT_CLUSTER_NODES=2", "WEFT_TEST_ALL=1",
+                          "WEFTING=1", "XWEFT_A=1"})
+                    .empty());
+}
+
+TEST(KnownSettings, AreThoseThatTheSourceReads) {
+    const std::regex read("(?:getenv|_setting|is_set)\\(\\s*\"(WEFT_[A-Z_]+)\"");
+    Words names;
+    for (const auto& file : std::filesystem::recursive_directory_iterator(WEFT_SOURCE_DIR "/src")) {
+        if (file.is_regular_file()) names.merge(found(content(file.path()), read));
+    }
+    EXPECT_EQ(names, known());
+}
+
+TEST(KnownSettings, AreInTheManual) {
+    // Not constants (Dv), and not what weft-run sets for launchers.
+    const std::regex mentioned("\\b(WEFT_[A-Z_]*[A-Z])\\b(?![_<])");
+    const std::regex constant("Dv (WEFT_[A-Z_]+)");
+    Words names;
+    for (const char* page : {"weft.1", "weft-info.1", "weft-run.1"}) {
+        const std::string text = content(std::string(WEFT_SOURCE_DIR "/docs/man/") + page);
+        const Words constants = found(text, constant);
+        for (const std::string& name : found(text, mentioned)) {
+            if (constants.contains(name) || name.starts_with("WEFT_CLUSTER_") ||
+                name.starts_with("WEFT_ALGORITHM_"))
+                continue;
+            names.insert(name);
+        }
+    }
+    EXPECT_EQ(names, known());
+}
+
+// The defaults that the manual and README name.
+TEST(KnownSettings, HaveTheDefaultsThatAreWrittenDown) {
+    const std::string manual = content(WEFT_SOURCE_DIR "/docs/man/weft.1");
+    const std::string readme = content(WEFT_SOURCE_DIR "/README.md");
+    const shm::Settings shm;
+    const mpi::Settings mpi;
+    const auto number = [](auto value) { return std::to_string(value); };
+    const auto expect_in = [](const std::string& text, const std::string& part) {
+        EXPECT_NE(text.find(part), text.npos) << part;
+    };
+#if WEFT_HAS_TCP
+    const tcp::Settings tcp;
+    expect_in(manual, "Not set: " + number(shm.rendezvous_bytes) + " in shared memory, " +
+                          number(tcp.whole_below) + " over TCP, " + number(mpi.whole_below) +
+                          " over an MPI.");
+    expect_in(manual, "each lent to one order of operations; " + number(tcp.lent_max) + " if not");
+    expect_in(manual, "Not set: " + number(tcp.peer_timeout_ns / 1'000'000'000) + ".");
+    expect_in(readme, "| `WEFT_RENDEZVOUS` | " + number(shm.rendezvous_bytes) +
+                          " bytes in shared memory, " + number(tcp.whole_below) + " over TCP");
+    expect_in(readme, "| `WEFT_PEER_TIMEOUT` | " + number(tcp.peer_timeout_ns / 1'000'000'000));
+    expect_in(readme, "up to " + number(tcp.lent_max) + " for the kernel engine");
+    EXPECT_EQ(tcp.connections, 0u) << "one for each interface";
+    EXPECT_FALSE(tcp.connects_ahead);
+#endif
+    unsetenv("WEFT_QUEUE_DEPTH");
+    const Result<unsigned> depth = queue_depth_from_environment();
+    ASSERT_TRUE(depth.is_ok());
+    expect_in(manual, "handed at a time; " + number(*depth) + " if not set");
+    expect_in(readme, "| `WEFT_QUEUE_DEPTH` | " + number(*depth));
+    expect_in(manual, ".It Cm thread\nThe default: ");
+    expect_in(readme, "| `thread` (default) |");
+}
+
+// README names no setting that there is not, and every one but those of tests and of launchers.
+TEST(KnownSettings, AreInReadme) {
+    const std::regex mentioned("`(WEFT_[A-Z_]*[A-Z])\\b(?![_<])");
+    Words names = found(content(WEFT_SOURCE_DIR "/README.md"), mentioned);
+    std::erase_if(names,
+                  [](const std::string& name) { return name.starts_with("WEFT_ALGORITHM_"); });
+    Words expected = known();
+    for (const char* name : {"WEFT_LEND", "WEFT_OFFER_ALL", "WEFT_STARTUP_FD"})
+        expected.erase(name);
+    EXPECT_EQ(names, expected);
+}
+
+}  // namespace
+}  // namespace weft
