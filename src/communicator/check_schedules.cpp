@@ -25,6 +25,13 @@ Result<std::vector<Schedule>> collect_schedules(const OwnSchedule& own) {
     WEFT_RETURN_IF_NOT_OK(
         tell_all(communicator, "schedule_check", mine.data(), all.data(), largest));
 
+    // A rank may end as soon as it has its verdict. It waits until all ranks have what theirs is made
+    // of; what goes wrong meanwhile changes no verdict.
+    const std::byte here{};
+    std::vector<std::byte> all_here(ranks);
+    const Status met = tell_all(communicator, "schedule_check", &here, all_here.data(), 1);
+    if (!met.is_ok() && !met.is_broken()) return met;
+
     std::vector<Schedule> schedules;
     for (std::size_t r = 0; r < ranks; ++r) {
         Result<Schedule> schedule = unpack(std::span(all).subspan(r * largest, sizes[r]),

@@ -1,0 +1,21 @@
+// What weft_schedule_check says is the same on every rank, also when ranks end as soon as they know.
+#include <gtest/gtest.h>
+
+#include "support/surroundings.h"
+
+namespace weft::test {
+namespace {
+
+class Verdict : public Everywhere {};
+INSTANTIATE_TEST_SUITE_P(Jobs, Verdict, testing::ValuesIn(driven_by({"manual", "thread"})),
+                         Everywhere::name_of);
+
+TEST_P(Verdict, IsTheSameOnEveryRankAlsoWhenSomeEnd) {
+    constexpr int times = 6;
+    for (int i = 0; i < times; ++i) {
+        expect_success(command({5, "tests/fault/verdict_program", ""}));
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
