@@ -243,8 +243,8 @@ Status Communicator::broken_status(const std::string& what, const Failure& faile
                                    static_cast<long long>(failed.expected_bytes));
         case WEFT_BROKEN_TIMEOUT:
             return failure_of_rank(failed.code, failed.rank,
-                                   "%s on %s: rank %d of the job was waited for longer than "
-                                   "WEFT_TIMEOUT allows",
+                                   "%s on %s: timed out waiting for rank %d of the job "
+                                   "(WEFT_TIMEOUT)",
                                    what.c_str(), name_.c_str(), failed.rank);
         case WEFT_REFUSED_MEMORY:
             return failure_of_rank(

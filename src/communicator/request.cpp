@@ -14,7 +14,7 @@ std::string Request::awaited() const {
     std::string text;
     const std::vector<Rank> senders = late_peers(/*sends=*/false);
     const std::vector<Rank> receivers = late_peers(/*sends=*/true);
-    if (!senders.empty()) text += "awaits messages of " + listed(senders);
+    if (!senders.empty()) text += "waits for messages from " + listed(senders);
     if (!senders.empty() && !receivers.empty()) text += " and ";
     if (!receivers.empty()) text += "has messages for " + listed(receivers) + " to take";
     return text;

@@ -41,7 +41,7 @@ struct Request : Run {
     bool is_persistent() const { return persistent != nullptr; }
     // "allreduce" or "persistent allreduce"; "schedule" of the program's own.
     std::string name() const;
-    // "awaits messages of ranks 1, 2 and has messages for rank 3 to take"; "" when only earlier
+    // "waits for messages from ranks 1, 2 and has messages for rank 3 to take"; "" when only earlier
     // operations keep it.
     std::string awaited() const;
 

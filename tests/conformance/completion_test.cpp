@@ -211,11 +211,11 @@ TEST_P(CompleteLate, ADeadlineEndsTheWaitAndNamesTheLateRanks) {
     // Rank 0 waits for rank 3 first, then for rank 2.
     EXPECT_EQ(all(job.at(0), {&requests[0], 1}, {.deadline_ns = now_ns() + 30 * ms}),
               WEFT_TIMED_OUT);
-    EXPECT_STREQ(last_detail(), "barrier of 0 bytes on world awaits messages of ranks 2, 3");
+    EXPECT_STREQ(last_detail(), "barrier of 0 bytes on world waits for messages from ranks 2, 3");
     ASSERT_EQ(job.at(3).ibarrier(&requests[3]), WEFT_OK);
     EXPECT_EQ(all(job.at(0), {&requests[0], 1}, {.deadline_ns = now_ns() + 30 * ms}),
               WEFT_TIMED_OUT);
-    EXPECT_STREQ(last_detail(), "barrier of 0 bytes on world awaits messages of rank 2");
+    EXPECT_STREQ(last_detail(), "barrier of 0 bytes on world waits for messages from rank 2");
     // Nothing is lost.
     ASSERT_EQ(job.at(2).ibarrier(&requests[2]), WEFT_OK);
     std::vector<std::thread> waiting;
@@ -245,7 +245,8 @@ TEST_P(CompleteLate, ADeadlineNamesAHandfulOfWaits) {
     ASSERT_EQ(start(job.at(0), requests[1]), WEFT_OK);
     EXPECT_EQ(all(job.at(0), requests, {.deadline_ns = 0}), WEFT_TIMED_OUT);
     const std::string detail = last_detail();
-    EXPECT_EQ(detail.find("allgather of 8 bytes on world awaits messages of rank"), 0u) << detail;
+    EXPECT_EQ(detail.find("allgather of 8 bytes on world waits for messages from rank"), 0u)
+        << detail;
     EXPECT_NE(detail.find("; persistent bcast of 800000 bytes on world has messages for rank"),
               std::string::npos)
         << detail;
@@ -264,7 +265,7 @@ TEST_P(Complete, ADeadlineNamesTheLateRankOfAPipeline) {
     weft_request request;
     ASSERT_EQ(job.at(1).ibcast(into.data(), into.size(), WEFT_INT64, 0, &request), WEFT_OK);
     EXPECT_EQ(all(job.at(1), {&request, 1}, {.deadline_ns = now_ns() + 20 * ms}), WEFT_TIMED_OUT);
-    EXPECT_STREQ(last_detail(), "bcast of 400 bytes on world awaits messages of rank 0");
+    EXPECT_STREQ(last_detail(), "bcast of 400 bytes on world waits for messages from rank 0");
     ASSERT_EQ(job.at(0).ibcast(from.data(), from.size(), WEFT_INT64, 0, &late), WEFT_OK);
     EXPECT_EQ(job.at(0).wait(&late), WEFT_OK);
     EXPECT_EQ(all(job.at(1), {&request, 1}, {.deadline_ns = now_ns() + 20'000 * ms}), WEFT_OK);
@@ -291,7 +292,8 @@ TEST_P(CompleteLate, ADeadlineNamesBothNeighboursOfARelay) {
     start_bcast(0);
     start_bcast(1);
     const std::string expected =
-        "bcast of 1000000 bytes on world awaits messages of rank 0 and has messages for rank 2 to "
+        "bcast of 1000000 bytes on world waits for messages from rank 0 and has messages for rank "
+        "2 to "
         "take";
     const std::int64_t give_up = now_ns() + 20'000 * ms;
     std::string detail;

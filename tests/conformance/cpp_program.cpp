@@ -300,7 +300,7 @@ void pending() {
         EXPECT(!weft::test_any(requests, index) && index == weft::none);
         EXPECT(weft::test_some(requests, indices) == 0);
         EXPECT(!requests[1].wait_for(milliseconds(5)));
-        EXPECT(has(weft_last_detail(), "on world awaits messages of rank"));
+        EXPECT(has(weft_last_detail(), "on world waits for messages from rank"));
         EXPECT(!requests[2].wait_until(std::chrono::steady_clock::now() + milliseconds(5)));
         EXPECT(has(weft_last_detail(), "persistent"));
         EXPECT(!weft::wait_all_for(requests, milliseconds(5)));

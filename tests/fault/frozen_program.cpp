@@ -25,8 +25,8 @@ bool detail_has(const std::string& text) { return std::strstr(weft_last_detail()
 
 // That the others gave this rank up. Of more than two ranks another may have been late as well.
 bool detail_names(int frozen) {
-    const std::string reason = " of the job was waited for longer than WEFT_TIMEOUT allows";
-    return detail_has((frozen == 1 ? "rank 1" : "") + reason);
+    const std::string rank_text = frozen == 1 ? "1 of the job (WEFT_TIMEOUT)" : "";
+    return detail_has("timed out waiting for rank " + rank_text);
 }
 
 bool is_shm() {
@@ -101,7 +101,7 @@ bool survive(const std::string& mode, int frozen, const std::vector<int>& pids) 
         if (weft_ibarrier(weft_comm_world(), &request) != WEFT_OK) return fail("ibarrier");
         for (int i = 0; i < 2; ++i) {  // nothing is lost: one may wait again
             if (weft_wait(&request) != WEFT_TIMED_OUT) return fail("the wait did not time out");
-            if (!detail_has("barrier of 0 bytes on world awaits messages of " + name)) {
+            if (!detail_has("barrier of 0 bytes on world waits for messages from " + name)) {
                 return fail("the detail does not name the frozen rank");
             }
         }
