@@ -3,12 +3,12 @@
 // (ISPA 2006 workshops, LNCS 4331), section 4.
 #pragma once
 
+#include "weft/weft.hpp"  // first: it says which C++ it needs
+
 #include <cstddef>
 #include <functional>
 #include <ranges>
 #include <vector>
-
-#include "weft/weft.hpp"
 
 namespace weft {
 inline namespace cpp {

@@ -9,6 +9,10 @@
 // Threads   As in C. An object may be used by one thread at a time.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "weft.hpp needs C++20 (-std=c++20); C and older C++ programs use weft.h"
+#endif
+
 #include <algorithm>
 #include <chrono>
 #include <concepts>
