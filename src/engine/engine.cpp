@@ -50,13 +50,14 @@ constexpr std::int64_t look_at_lists_every_ns = 100'000'000;
 bool has_sleeper(EngineKind kind) {
     return kind != EngineKind::manual && kind != EngineKind::thread_poll;
 }
-// Of transports that can only be polled: the naps between two looks grow by an eighth, so that a
-// message waits at most about an eighth as long as it was waited for.
-constexpr std::int64_t nap_min_ns = 50'000;
-// The longest: waking up alone takes 60 us of a core that had nothing else to do.
-constexpr std::int64_t nap_max_ns = 30'000'000;
-// Not every call of an MPI looks at everything.
-constexpr int polls_between_naps = 8;
+
+// The backoff between polls of a transport that can only be polled. It grows by an eighth, so that a
+// message is seen late by at most about an eighth of the time it was waited for.
+constexpr std::int64_t backoff_min_ns = 50'000;
+// Waking up takes 60 us of an otherwise idle core.
+constexpr std::int64_t backoff_max_ns = 30'000'000;
+// One call of an MPI does not look at everything.
+constexpr int polls_between_backoffs = 8;
 
 bool is_past(std::int64_t deadline_ns) {
     return deadline_ns != Engine::no_deadline && now_ns() >= deadline_ns;
@@ -71,7 +72,7 @@ Engine::Engine(Executor& executor, Options options)
       may_spin_(options.may_spin),
       timeout_ns_(options.timeout_ns),
       offers_all_(options.offers_all),
-      naps_(std::ranges::any_of(sources_, [](auto* s) { return !s->abilities().can_sleep; })),
+      backs_off_(std::ranges::any_of(sources_, [](auto* s) { return !s->abilities().can_sleep; })),
       spin_ns_(spin_max_ns / 4) {
     if (Offload* offload = executor_.offload()) offload->set_own(kind_ == EngineKind::kernel_own);
 }
@@ -191,8 +192,9 @@ void Engine::leave() {
                                   : false;
     if (needs_thread) ensure_thread(/*polls=*/engine == EngineKind::thread_poll);
     bool calls_owner = (!leader_ || leader_sleeps_) && must_call_owner();
-    bool naps_too_long = false;
-    if (naps_ && started_here) naps_too_long = std::exchange(nap_ns_, 0) > 4 * nap_min_ns;
+    bool backoff_too_long = false;
+    if (backs_off_ && started_here)
+        backoff_too_long = std::exchange(backoff_ns_, 0) > 4 * backoff_min_ns;
     bool moves = false;
     for (int rounds = 0;; ++rounds) {
         Sleeper sleeper = Sleeper::none;
@@ -216,9 +218,9 @@ void Engine::leave() {
         moves = executor_.progress();
         tell_waiters();
     }
-    // Who naps hears of what was started in the midst of a long nap; no arrival begins the first.
-    if (naps_ && armed_ != Sleeper::none &&
-        (naps_too_long || (armed_ == Sleeper::thread && !thread_naps_))) {
+    // Nothing arrives that would end a long backoff or begin the first one: wake the sleeper.
+    if (backs_off_ && armed_ != Sleeper::none &&
+        (backoff_too_long || (armed_ == Sleeper::thread && !thread_backs_off_))) {
         (armed_ == Sleeper::waiter ? waiter_wake_ : thread_wake_).signal();
     }
     // What was found here may be to hand over, too.
@@ -316,14 +318,14 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
             break;
         }
         bool yielded = yield_to_contenders();
-        if (moved) nap_ns_ = 0;
+        if (moved) backoff_ns_ = 0;
         if (moved || yielded) {
             polls = yields = 0;
             spin_begin_ns = 0;
             continue;
         }
-        if (nap_ns_ > 0) {
-            if (++polls < polls_between_naps) continue;
+        if (backoff_ns_ > 0) {
+            if (++polls < polls_between_backoffs) continue;
             polls = 0;
         } else if (may_spin_) {
             if (spin_begin_ns != 0) cpu_relax();
@@ -331,8 +333,8 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
             polls = 0;
             std::int64_t now = now_ns();
             if (spin_begin_ns == 0) spin_begin_ns = now;
-            // Naps say nothing about how long a sleep would have been.
-            if (now - spin_begin_ns < (naps_ ? spin_max_ns : spin_ns_)) continue;
+            // A backoff does not measure how long a sleep would have been.
+            if (now - spin_begin_ns < (backs_off_ ? spin_max_ns : spin_ns_)) continue;
         } else if (yields++ < yields_before_sleep) {
             unlock();
             sched_yield();
@@ -384,9 +386,9 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     executor_.wake_peers();
     std::int64_t left_ns = no_deadline;
     if (deadline_ns != no_deadline) left_ns = std::max<std::int64_t>(deadline_ns - now_ns(), 0);
-    const bool naps = naps_ && sleeper != Sleeper::none && armed_ == sleeper;
-    if (naps) left_ns = std::min(left_ns, next_nap_ns());
-    if (sleeper == Sleeper::thread) thread_naps_ = naps;
+    const bool backs_off = backs_off_ && sleeper != Sleeper::none && armed_ == sleeper;
+    if (backs_off) left_ns = std::min(left_ns, next_backoff_ns());
+    if (sleeper == Sleeper::thread) thread_backs_off_ = backs_off;
     // (Also of lists that begin meanwhile.)
     const Offload* offload = executor_.offload();
     if (sleeper == Sleeper::waiter && offload != nullptr &&
@@ -396,7 +398,7 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     unlock();
     int woken = ppoll(descriptors, n, left_ns == no_deadline ? nullptr : &left, nullptr);
     lock();
-    if (sleeper == Sleeper::thread) thread_naps_ = false;
+    if (sleeper == Sleeper::thread) thread_backs_off_ = false;
     if (woken <= 0) return;  // a signal or the deadline: the caller looks
     // Who rings a doorbell takes the mark that says whom to ring; sockets have no such mark, and
     // go on to wake whom they are armed for.
@@ -406,9 +408,9 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     for (CompletionSource* source : sources_) source->acknowledge(sleeper);
 }
 
-std::int64_t Engine::next_nap_ns() {
-    nap_ns_ = std::clamp(nap_ns_ + nap_ns_ / 8, nap_min_ns, nap_max_ns);
-    return nap_ns_;
+std::int64_t Engine::next_backoff_ns() {
+    backoff_ns_ = std::clamp(backoff_ns_ + backoff_ns_ / 8, backoff_min_ns, backoff_max_ns);
+    return backoff_ns_;
 }
 
 void Engine::interrupt() {
@@ -514,10 +516,11 @@ void Engine::thread_main() {
         // sleepers, but only one of them gets to see it.
         bool drives = !leader_ || leader_sleeps_;
         bool moved = false;
-        for (int polls = nap_ns_ > 0 ? polls_between_naps : 1; polls > 0 && !moved; --polls) {
+        for (int polls = backoff_ns_ > 0 ? polls_between_backoffs : 1; polls > 0 && !moved;
+             --polls) {
             moved = drives && executor_.is_pending() && executor_.progress();
         }
-        if (moved) nap_ns_ = 0;
+        if (moved) backoff_ns_ = 0;
         tell_waiters();
         bool pending = executor_.needs_attention();
         if (pending && !leader_) {

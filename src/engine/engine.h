@@ -138,7 +138,7 @@ class Engine {
     bool take_interrupt();
     bool arm(Sleeper sleeper);
     void sleep(Sleeper sleeper, std::int64_t deadline_ns);
-    std::int64_t next_nap_ns();
+    std::int64_t next_backoff_ns();
     void ensure_thread(bool polls);
     void change_kind(EngineKind kind);
     bool must_call_owner();
@@ -158,12 +158,12 @@ class Engine {
     Lock lock_;
     std::atomic<int> contenders_{0};  // threads that wait for the lock: a spinning holder yields
 
-    // A transport that can only be polled: who would sleep on arrivals naps instead. Naps grow while
-    // nothing moves, so that waiting takes a bounded share of a core, and an arrival is seen with a
-    // delay of a bounded share of the wait.
-    const bool naps_;
-    std::int64_t nap_ns_ = 0;   // the last one; 0: something has moved since
-    bool thread_naps_ = false;  // it wakes up by itself
+    // Some transport can only be polled: a sleeper wakes up after a backoff to poll it. The backoff
+    // grows while nothing moves: waiting takes a bounded share of a core, and a message is seen late
+    // by a bounded share of the wait.
+    const bool backs_off_;
+    std::int64_t backoff_ns_ = 0;    // the last one; 0: something has moved since
+    bool thread_backs_off_ = false;  // it wakes up by itself
     Sleeper armed_ = Sleeper::none;
     bool is_rung_ = false;  // `armed_` was woken, or need not sleep: it must be armed anew to sleep
     bool leader_ = false;   // a program's thread drives inside wait()

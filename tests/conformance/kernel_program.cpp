@@ -275,7 +275,7 @@ void sleeps_undisturbed() {
         std::vector<Operation> all(4);
         for (std::size_t i = 0; i < all.size(); ++i)
             EXPECT(all[i].start(static_cast<int>(i), round, large) == WEFT_OK);
-        for (int naps = 0; naps < 20; ++naps) {
+        for (int looks = 0; looks < 20; ++looks) {
             const int woken = epoll_wait(poller, &event, 1, 5);
             EXPECT(woken == 0);
         }
