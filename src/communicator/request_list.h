@@ -36,7 +36,7 @@ class RequestList {
     Status test(Enough enough);
     Status wait(Enough enough, Engine::Patience patience = {});
 
-    // After that: complete what has finished and tell the outcomes.
+    // After that: complete what has finished and report the outcomes.
 
     // Every request. `statuses`: by request, or null. The first bad outcome.
     Status settle_all(weft_status* statuses);

@@ -157,10 +157,10 @@ bool Engine::arm(Sleeper sleeper) {
     return quiet;
 }
 
-void Engine::tell_waiters() {
+void Engine::notify_waiters() {
     const bool work_ended = awaits_end_of_work_ && !executor_.has_work();
-    if (executor_.finished() == told_finished_ && !work_ended) return;
-    told_finished_ = executor_.finished();
+    if (executor_.finished() == notified_finished_ && !work_ended) return;
+    notified_finished_ = executor_.finished();
     awaits_end_of_work_ = false;
     if (followers_ > 0) followers_wake_.notify_all();
     if (leader_sleeps_) waiter_wake_.signal();
@@ -172,12 +172,12 @@ void Engine::linger() {
     for (int polls = 0; polls < hasty_polls && executor_.is_pending(); ++polls) {
         if (ticks() - begin > lingering_ticks) break;
         executor_.progress();
-        tell_waiters();
+        notify_waiters();
     }
 }
 
 void Engine::leave() {
-    tell_waiters();
+    notify_waiters();
     EngineKind engine = kind();
     const bool started_here = started_ != executor_.started();
     if (has_sleeper(engine) && started_here) {
@@ -216,7 +216,7 @@ void Engine::leave() {
         // Nobody is woken for what is found here.
         if (armed_ != Sleeper::none) arm(Sleeper::none);
         moves = executor_.progress();
-        tell_waiters();
+        notify_waiters();
     }
     // Nothing arrives that would end a long backoff or begin the first one: wake the sleeper.
     if (backs_off_ && armed_ != Sleeper::none &&
@@ -311,7 +311,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
         if (executor_.has_offered() && !offers_all_) executor_.settle_offered(Executor::Way::here);
         bool moved = executor_.progress();
         if (must_call_owner()) thread_wake_.signal();
-        if (followers_ > 0) tell_waiters();
+        if (followers_ > 0) notify_waiters();
         if (done(context)) break;
         if (is_past(patience.deadline_ns)) {
             status = WEFT_TIMED_OUT;
@@ -521,7 +521,7 @@ void Engine::thread_main() {
             moved = drives && executor_.is_pending() && executor_.progress();
         }
         if (moved) backoff_ns_ = 0;
-        tell_waiters();
+        notify_waiters();
         bool pending = executor_.needs_attention();
         if (pending && !leader_) {
             if (pieces != executor_.pieces_moved()) {
@@ -546,7 +546,7 @@ void Engine::thread_poll_main() {
     while (!poller_ends_) {
         if (executor_.is_pending()) {
             executor_.progress();
-            tell_waiters();
+            notify_waiters();
         }
         // Of an engine before this one.
         if (must_call_owner()) thread_wake_.signal();

@@ -145,7 +145,7 @@ class Engine {
     bool yield_to_contenders();
     void thread_main();
     void thread_poll_main();
-    void tell_waiters();
+    void notify_waiters();
 
     Executor& executor_;
     std::vector<CompletionSource*> sources_;
@@ -169,7 +169,7 @@ class Engine {
     bool leader_ = false;   // a program's thread drives inside wait()
     bool leader_sleeps_ = false;  // ... and sleeps on the transports
     int followers_ = 0;           // program's threads that wait for the leader
-    std::uint64_t told_finished_ = 0;
+    std::uint64_t notified_finished_ = 0;
     bool awaits_end_of_work_ = false;  // there was some when a wait fell asleep
     std::condition_variable_any followers_wake_;
     std::int64_t spin_ns_;

@@ -93,8 +93,7 @@ struct Usage {
     std::vector<std::pair<const char*, std::uint64_t>> turned_away{};
 };
 
-// Where posts are finished: polled, slept on, and told to forget. The transports, and what carries out
-// task lists.
+// A source of completions: the transports, and what carries out task lists.
 class CompletionSource {
   public:
     virtual ~CompletionSource() = default;
@@ -102,10 +101,10 @@ class CompletionSource {
     virtual const char* name() const = 0;
     virtual Abilities abilities() const = 0;
 
-    // Move what can be moved, and tell what has finished: in posting order within a lane, in any
+    // Move what can be moved, and report what has finished: in posting order within a lane, in any
     // order across lanes. Never blocks. Returns the number of entries of `done` filled; when that
-    // is done.size(), there may be more. A peer that is lost is told once, before or after the
-    // broken completions of the posts that involved it; one that left in good order is not.
+    // is done.size(), there may be more. A lost peer is reported once, before or after the broken
+    // completions of the posts that involved it; one that left in good order is not.
     virtual std::size_t poll(std::span<Completion> done) = 0;
 
     // Readable when poll() has something to do, provided arm() was called for this sleeper.

@@ -1,5 +1,5 @@
 // The ends of a few ranks' mpi transports in one process, over a carrier that does what an MPI may: it
-// reads what it sends when the message is received, or before; tells of ends in any order and late; and
+// reads what it sends when the message is received, or before; reports completions in any order and late; and
 // receives from several senders in any order. Its ranks may be threads.
 #pragma once
 
@@ -60,7 +60,7 @@ class FakeMpi {
     }
 
   private:
-    // 0: none, or told already.
+    // 0: none, or reported already.
     using Request = std::uint32_t;
     struct Channel {
         FakeMpi* mpi;

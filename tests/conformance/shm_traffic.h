@@ -67,14 +67,14 @@ class Traffic {
         if (posted == Posted::done) finish(list, message);
     }
 
-    // True when something was told.
+    // True when something was reported.
     bool poll() {
-        Completion told[4];
-        const std::size_t count = transport_.poll(told);
+        Completion reported[4];
+        const std::size_t count = transport_.poll(reported);
         for (std::size_t i = 0; i < count; ++i) {
-            EXPECT_EQ(told[i].code, WEFT_OK);
-            if (told[i].token.run == nullptr) continue;
-            finish(*static_cast<List*>(told[i].token.run), told[i].token.op);
+            EXPECT_EQ(reported[i].code, WEFT_OK);
+            if (reported[i].token.run == nullptr) continue;
+            finish(*static_cast<List*>(reported[i].token.run), reported[i].token.op);
         }
         return count > 0;
     }

@@ -395,7 +395,7 @@ TEST_P(TransportConformance, RetiredContextsKeepNobody) {
 
 // --- Lost ranks ----------------------------------------------------------------------------------
 
-TEST_P(TransportConformance, LostPeerIsToldOnceAndBreaksItsPosts) {
+TEST_P(TransportConformance, LostPeerIsReportedOnceAndBreaksItsPosts) {
     for_seeds(24, [](std::uint64_t seed) {
         Traffic traffic(GetParam(), 3, seed);
         if (!traffic.world().can_kill()) GTEST_SKIP() << "this world cannot kill a rank";
@@ -598,14 +598,14 @@ TEST_P(TransportConformance, ArrivalWakesASleeper) {
         Posted posted = world->at(0).post_send(lane(1, 0), from, {&sent, 1});
         ASSERT_NE(posted, Posted::busy);
         for (int i = 0; i < 1000; ++i) {
-            bool told_sender = world->at(0).poll({&done, 1}) > 0;
-            EXPECT_TRUE(!told_sender || done.token.run == &sent);
+            bool reported_sender = world->at(0).poll({&done, 1}) > 0;
+            EXPECT_TRUE(!reported_sender || done.token.run == &sent);
         }
         ASSERT_EQ(::poll(&wake, 1, 5000), 1) << "not woken within 5 s";
         receiver.acknowledge(sleeper);
-        std::size_t told = 0;
-        for (int i = 0; i < 1000 && told == 0; ++i) told = receiver.poll({&done, 1});
-        ASSERT_EQ(told, 1u);
+        std::size_t reported = 0;
+        for (int i = 0; i < 1000 && reported == 0; ++i) reported = receiver.poll({&done, 1});
+        ASSERT_EQ(reported, 1u);
         EXPECT_EQ(::poll(&wake, 1, 0), 0) << "still readable when all was taken";
         EXPECT_EQ(done.token.run, &received);
         EXPECT_EQ(received, sent);

@@ -99,19 +99,19 @@ class Traffic {
         return world_->step() || moved;
     }
 
-    // Polls every rank for all it has to tell. False: nothing happened.
+    // Polls every rank for all it has to report. False: nothing happened.
     bool poll() {
         bool moved = false;
         std::array<Completion, 8> done;
         for (std::size_t rank = 0; rank < dead_.size(); ++rank) {
             if (dead_[rank]) continue;
             std::size_t room = 1 + random_.below(done.size());
-            std::size_t told;
+            std::size_t reported;
             do {
-                told = at(static_cast<Rank>(rank)).poll(std::span(done).first(room));
-                for (std::size_t i = 0; i < told; ++i) complete(rank, done[i]);
-                moved |= told > 0;
-            } while (told == room);
+                reported = at(static_cast<Rank>(rank)).poll(std::span(done).first(room));
+                for (std::size_t i = 0; i < reported; ++i) complete(rank, done[i]);
+                moved |= reported > 0;
+            } while (reported == room);
         }
         moved |= issue_backlog();
         return moved;
@@ -160,7 +160,7 @@ class Traffic {
         forget([&](const Post& post) { return post.rank == rank; });
     }
 
-    // Which ranks `rank` was told to be lost, in order.
+    // Which ranks were reported to `rank` as lost, in order.
     const std::vector<Rank>& lost(Rank rank) const { return lost_[static_cast<std::size_t>(rank)]; }
 
   private:

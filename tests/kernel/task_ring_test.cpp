@@ -57,19 +57,19 @@ class Lender final : public Transport, public Strands {
 
     const char* name() const override { return "lender"; }
     Abilities abilities() const override { return {.can_sleep = true, .kernel_chain = true}; }
-    // What is to be told is noticed by who arms, and by nobody who sleeps.
-    bool arm(Sleeper) override { return told_.empty(); }
+    // A completion is seen by arm(), and wakes nobody who sleeps already.
+    bool arm(Sleeper) override { return reported_.empty(); }
     Strands* strands() override { return this; }
     // News of a broken group have nowhere to go here.
     Posted post_send(const Lane&, Bytes, Token) override { return Posted::pending; }
     Posted post_recv(const Lane&, MutBytes, Token) override { return Posted::pending; }
     std::size_t poll(std::span<Completion> done) override {
-        std::size_t told = 0;
-        while (!told_.empty() && told < done.size()) {
-            done[told++] = told_.front();
-            told_.pop_front();
+        std::size_t reported = 0;
+        while (!reported_.empty() && reported < done.size()) {
+            done[reported++] = reported_.front();
+            reported_.pop_front();
         }
-        return told;
+        return reported;
     }
     void abandon(std::uint32_t) override {}
     void admit(std::uint32_t) override {}
@@ -94,11 +94,11 @@ class Lender final : public Transport, public Strands {
         errors.push_back(error);
         for (Rank peer = 0; peer < static_cast<Rank>(sockets_.size()); ++peer) {
             if (sockets_[static_cast<std::size_t>(peer)] == place.socket)
-                told_.push_back({.token = {}, .code = WEFT_BROKEN_RANK, .peer = peer});
+                reported_.push_back({.token = {}, .code = WEFT_BROKEN_RANK, .peer = peer});
         }
     }
     void grant_all() {
-        for (const Token& token : waiting_) told_.push_back({.token = token});
+        for (const Token& token : waiting_) reported_.push_back({.token = token});
         waiting_.clear();
     }
 
@@ -110,7 +110,7 @@ class Lender final : public Transport, public Strands {
     std::vector<std::uint32_t> next_;
     std::vector<int> held_;
     std::vector<Token> waiting_;
-    std::deque<Completion> told_;
+    std::deque<Completion> reported_;
 };
 
 // Ranks in this thread, which owns the lists of all of them.

@@ -1,4 +1,4 @@
-// Why a group broke: of all that a peer has told, the news count before the messages that it gave up.
+// Why a group broke: of all that a peer has reported, the news count before the messages that it gave up.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -42,35 +42,35 @@ class OneNewsAPoll final : public Transport {
         return Posted::pending;
     }
     std::size_t poll(std::span<Completion> done) override {
-        std::size_t told = 0;
-        if (!given_up_ && told_news_ == 0) return 0;  // nothing has happened yet
-        if (!place_.empty() && told_news_ < news_.size()) {
-            std::memcpy(place_.data(), &news_[told_news_++], sizeof(News));
+        std::size_t reported = 0;
+        if (!given_up_ && sent_notices_ == 0) return 0;  // nothing has happened yet
+        if (!place_.empty() && sent_notices_ < news_.size()) {
+            std::memcpy(place_.data(), &news_[sent_notices_++], sizeof(News));
             place_ = {};
-            done[told++] = {.token = token_, .peer = teller};
+            done[reported++] = {.token = token_, .peer = teller};
         }
         if (given_up_) {
-            done[told++] = {.token = *given_up_, .code = WEFT_BROKEN_RANK, .peer = teller};
+            done[reported++] = {.token = *given_up_, .code = WEFT_BROKEN_RANK, .peer = teller};
             given_up_.reset();
         }
-        return told;
+        return reported;
     }
     void abandon(std::uint32_t) override {}
     void retire(std::uint32_t) override {}
     void admit(std::uint32_t) override {}
     void keep_early(bool) override {}
 
-    std::size_t told_news() const { return told_news_; }
+    std::size_t sent_notices() const { return sent_notices_; }
 
   private:
     std::vector<News> news_;
-    std::size_t told_news_ = 0;
+    std::size_t sent_notices_ = 0;
     MutBytes place_;
     Token token_;
     std::optional<Token> given_up_;
 };
 
-// The rank that a receive of `teller` is blamed on, when that has told of failures of the victim in
+// The rank that a receive of `teller` is blamed on, when that rank has reported failures of the victim in
 // these contexts, in this order, before it gave up the message.
 Rank blamed(const std::vector<std::uint32_t>& contexts) {
     std::vector<News> news;
@@ -94,7 +94,7 @@ Rank blamed(const std::vector<std::uint32_t>& contexts) {
     executor.progress();
     EXPECT_TRUE(run.is_done());
     EXPECT_EQ(run.failure().code, WEFT_BROKEN_RANK);
-    EXPECT_EQ(transport.told_news(), news.size());
+    EXPECT_EQ(transport.sent_notices(), news.size());
     return run.failure().rank;
 }
 

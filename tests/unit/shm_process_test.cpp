@@ -113,9 +113,9 @@ std::vector<Completion> await(ShmTransport& transport, std::size_t count, bool s
     const std::int64_t deadline_ns = now_ns() + 20'000'000'000;
     std::vector<Completion> all;
     while (all.size() < count && now_ns() < deadline_ns) {
-        Completion told[4];
-        const std::size_t n = transport.poll(told);
-        all.insert(all.end(), told, told + n);
+        Completion reported[4];
+        const std::size_t n = transport.poll(reported);
+        all.insert(all.end(), reported, reported + n);
         if (n > 0 || !sleeps || !transport.arm(Sleeper::waiter)) continue;
         pollfd fd{transport.wait_fd(Sleeper::waiter), POLLIN, 0};
         if (::poll(&fd, 1, 20'000) == 1) transport.acknowledge(Sleeper::waiter);
@@ -213,7 +213,7 @@ rlim_t first_free_descriptor(pid_t pid) {
 // Rank 1 is left with fewer descriptors than it needs, from none more on, and lives on when it has
 // failed: nobody may wait for it until patience ends.
 TEST(ShmProcess, a_rank_without_descriptors_says_so_and_is_not_waited_for) {
-    constexpr int joined = 0, refused = 8, told = 9;
+    constexpr int joined = 0, refused = 8, reported = 9;
     const std::int64_t start_ns = now_ns();
     int refusals = 0;
     for (rlim_t more = 0;; more += 2) {
@@ -230,7 +230,7 @@ TEST(ShmProcess, a_rank_without_descriptors_says_so_and_is_not_waited_for) {
             [](Rank rank, Status status) {
                 const std::string detail = last_detail();
                 if (rank != 1)
-                    return status.code == WEFT_BROKEN_RANK ? told : say(rank, detail.c_str());
+                    return status.code == WEFT_BROKEN_RANK ? reported : say(rank, detail.c_str());
                 if (status.code != WEFT_REFUSED_MEMORY ||
                     detail.find("Too many open files") == std::string::npos)
                     return say(rank, detail.c_str());
@@ -239,7 +239,7 @@ TEST(ShmProcess, a_rank_without_descriptors_says_so_and_is_not_waited_for) {
             });
         for (Rank rank : {0, 2, 3}) {
             const int code = exit_code(job.wait(rank));
-            EXPECT_TRUE(code == joined || code == told) << "rank " << rank << ": " << code;
+            EXPECT_TRUE(code == joined || code == reported) << "rank " << rank << ": " << code;
         }
         kill(job.pid(1), SIGKILL);
         const int code = exit_code(job.wait(1));
@@ -251,7 +251,7 @@ TEST(ShmProcess, a_rank_without_descriptors_says_so_and_is_not_waited_for) {
     EXPECT_LT(now_ns() - start_ns, 20'000'000'000) << "they waited until patience ended";
 }
 
-TEST(ShmProcess, a_killed_rank_is_told_to_sleepers_and_pollers) {
+TEST(ShmProcess, a_killed_rank_is_reported_to_sleepers_and_pollers) {
     for (bool sleeps : {true, false}) {
         SCOPED_TRACE(sleeps);
         Job job(3, [&](Rank rank, ShmTransport& transport) {
@@ -261,21 +261,21 @@ TEST(ShmProcess, a_killed_rank_is_told_to_sleepers_and_pollers) {
                 // Die in the middle of a large message.
                 transport.post_recv(from_0, got, {&got, 1});
                 for (int i = 0; i < 3; ++i) {
-                    Completion told[1];
-                    (void)transport.poll(told);
+                    Completion reported[1];
+                    (void)transport.poll(reported);
                 }
                 raise(SIGKILL);
             }
             if (rank == 0) transport.post_send(to_1, data, {&data, 1});
             if (rank == 2) transport.post_recv(from_1, got, {&got, 1});
-            const std::vector<Completion> told = await(transport, 2, sleeps);
+            const std::vector<Completion> reported = await(transport, 2, sleeps);
             std::size_t broken = 0, losses = 0;
-            for (const Completion& completion : told) {
+            for (const Completion& completion : reported) {
                 EXPECT_EQ(completion.peer, 1);
                 if (completion.token.run == nullptr) ++losses;
                 if (completion.code == WEFT_BROKEN_RANK) ++broken;
             }
-            EXPECT_EQ(told.size(), 2u);
+            EXPECT_EQ(reported.size(), 2u);
             EXPECT_EQ(losses, 1u);
             EXPECT_EQ(broken, 2u);
             return 0;
@@ -295,10 +295,10 @@ TEST(ShmProcess, what_a_rank_sent_before_it_left_arrives) {
         }
         usleep(50'000);
         EXPECT_EQ(transport.post_recv({1, {1, 0}}, got, {&got, 1}), Posted::pending);
-        const std::vector<Completion> told = await(transport, 1, true);
-        EXPECT_EQ(told.size(), 1u);
-        if (told.empty()) return 1;
-        EXPECT_EQ(told[0].code, WEFT_OK);
+        const std::vector<Completion> reported = await(transport, 1, true);
+        EXPECT_EQ(reported.size(), 1u);
+        if (reported.empty()) return 1;
+        EXPECT_EQ(reported[0].code, WEFT_OK);
         EXPECT_TRUE(data == got);
         return 0;
     });
@@ -325,9 +325,9 @@ TEST(ShmProcess, a_sleeping_rank_takes_no_processor_time_and_closes_what_it_open
         transport.post_recv({1, {1, 0}}, data, {&data, 1});
         rusage used_before{}, used{};
         getrusage(RUSAGE_SELF, &used_before);
-        const std::vector<Completion> told = await(transport, 1, true);
+        const std::vector<Completion> reported = await(transport, 1, true);
         getrusage(RUSAGE_SELF, &used);
-        EXPECT_EQ(told.size(), 1u);
+        EXPECT_EQ(reported.size(), 1u);
         EXPECT_LE(used.ru_nvcsw - used_before.ru_nvcsw, 5);
         return 0;
     });

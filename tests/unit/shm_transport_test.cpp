@@ -21,19 +21,19 @@ using shm::Settings;
 
 // Answers of post calls and polls of one rank, by token.
 struct Rec {
-    std::vector<Completion> told;
+    std::vector<Completion> reported;
 
-    std::size_t count() const { return told.size(); }
+    std::size_t count() const { return reported.size(); }
     // How the post with this number ended; WEFT_PENDING: it has not.
     weft_status code_of(std::uint32_t op) const {
-        for (const Completion& completion : told)
+        for (const Completion& completion : reported)
             if (completion.token.run != nullptr && completion.token.op == op)
                 return completion.code;
         return WEFT_PENDING;
     }
     std::size_t losses() const {
         std::size_t n = 0;
-        for (const Completion& completion : told) n += completion.token.run == nullptr;
+        for (const Completion& completion : reported) n += completion.token.run == nullptr;
         return n;
     }
 };
@@ -48,9 +48,9 @@ class ShmTest : public ::testing::Test {
     Token token(std::uint32_t op) { return {this, op}; }
     Rec& log(Rank rank) { return logs[static_cast<std::size_t>(rank)]; }
     void poll(Rank rank) {
-        Completion told[3];
-        const std::size_t count = world->at(rank).poll(told);
-        log(rank).told.insert(log(rank).told.end(), told, told + count);
+        Completion reported[3];
+        const std::size_t count = world->at(rank).poll(reported);
+        log(rank).reported.insert(log(rank).reported.end(), reported, reported + count);
     }
     // Polls everybody until `condition` holds.
     bool until(const std::function<bool()>& condition) {
@@ -236,8 +236,8 @@ TEST_P(ShmMethods, posts_of_one_lane_are_told_in_order) {
     EXPECT_EQ(world->at(0).post_send(to1, second, token(2)), Posted::pending);
     ASSERT_TRUE(until([&] { return log(0).count() == 2 && log(1).count() == 2; }));
     for (Rank rank : {0, 1}) {
-        EXPECT_EQ(log(rank).told[0].token.op, 1u);
-        EXPECT_EQ(log(rank).told[1].token.op, 2u);
+        EXPECT_EQ(log(rank).reported[0].token.op, 1u);
+        EXPECT_EQ(log(rank).reported[1].token.op, 2u);
     }
     EXPECT_TRUE(first == got_first && second == got_second);
 }
@@ -279,12 +279,12 @@ TEST_P(ShmMethods, a_message_of_another_size_breaks_the_receive_and_nothing_else
             ASSERT_TRUE(until([&] { return log(1).count() == 2; }));
             ASSERT_TRUE(
                 until([&] { return posted == Posted::done || log(0).code_of(1) == WEFT_OK; }));
-            const Completion& broken = log(1).told[0];
+            const Completion& broken = log(1).reported[0];
             EXPECT_EQ(broken.code, WEFT_BROKEN_MESSAGE);
             EXPECT_EQ(broken.peer, 0);
             EXPECT_EQ(broken.sent_bytes, static_cast<std::int64_t>(sent_bytes));
             EXPECT_EQ(broken.expected_bytes, static_cast<std::int64_t>(expected_bytes));
-            EXPECT_EQ(log(1).told[1].code, WEFT_OK);
+            EXPECT_EQ(log(1).reported[1].code, WEFT_OK);
             EXPECT_TRUE(next == got_next);
         }
     }
@@ -307,8 +307,8 @@ TEST_P(ShmMethods, an_abandoned_large_send_breaks_its_receive) {
         std::fill(sent.begin(), sent.end(), std::byte{0});
         if (polls_before == 0) world->at(1).post_recv(from0, got, token(1));
         ASSERT_TRUE(until([&] { return log(1).count() == 1; }));
-        EXPECT_EQ(log(1).told[0].code, WEFT_BROKEN_RANK);
-        EXPECT_EQ(log(1).told[0].peer, 0);
+        EXPECT_EQ(log(1).reported[0].code, WEFT_BROKEN_RANK);
+        EXPECT_EQ(log(1).reported[0].peer, 0);
         settle_down();
         EXPECT_EQ(log(0).count(), 0u);
     }
@@ -423,9 +423,9 @@ TEST_F(ShmTest, a_full_ring_delays_sends_and_keeps_their_order) {
     ASSERT_TRUE(
         until([&] { return log(1).count() == messages && log(0).count() == messages - at_once; }));
     EXPECT_EQ(sent, got);
-    for (std::uint32_t i = 0; i < messages; ++i) ASSERT_EQ(log(1).told[i].token.op, i);
+    for (std::uint32_t i = 0; i < messages; ++i) ASSERT_EQ(log(1).reported[i].token.op, i);
     for (std::uint32_t i = at_once; i < messages; ++i)
-        ASSERT_EQ(log(0).told[i - at_once].token.op, i);
+        ASSERT_EQ(log(0).reported[i - at_once].token.op, i);
 }
 
 TEST_F(ShmTest, unreadable_memory_falls_back_to_the_ring_for_good) {
@@ -442,7 +442,7 @@ TEST_F(ShmTest, unreadable_memory_falls_back_to_the_ring_for_good) {
     EXPECT_EQ(world->at(1).counters().large_by_ring, 2u);
 }
 
-TEST_F(ShmTest, a_dead_peer_breaks_what_needs_it_and_is_told_once) {
+TEST_F(ShmTest, a_dead_peer_breaks_what_needs_it_and_is_reported_once) {
     make(3);
     const auto small = pattern(8, 1), big = pattern(large, 2);
     std::vector<std::byte> got(8), never(8), never_big(large), from_other(8);
@@ -459,7 +459,7 @@ TEST_F(ShmTest, a_dead_peer_breaks_what_needs_it_and_is_told_once) {
     EXPECT_TRUE(small == got);
     for (std::uint32_t op : {2u, 3u, 4u}) EXPECT_EQ(log(0).code_of(op), WEFT_BROKEN_RANK);
     EXPECT_EQ(log(0).losses(), 1u);
-    for (const Completion& completion : log(0).told) EXPECT_EQ(completion.peer, 1);
+    for (const Completion& completion : log(0).reported) EXPECT_EQ(completion.peer, 1);
 
     EXPECT_EQ(world->at(0).post_send(to1, small, token(6)), Posted::pending);
     EXPECT_EQ(world->at(0).post_recv(from1, never, token(7)), Posted::pending);
@@ -470,7 +470,7 @@ TEST_F(ShmTest, a_dead_peer_breaks_what_needs_it_and_is_told_once) {
     EXPECT_EQ(log(0).code_of(5), WEFT_OK);
     EXPECT_EQ(log(0).losses(), 1u);
     ASSERT_TRUE(until([&] { return log(2).losses() == 1; }))
-        << "told even to who waits for nothing";
+        << "reported even to a rank that waits for nothing";
 }
 
 TEST_F(ShmTest, a_peer_that_left_breaks_what_needs_it_and_is_no_news) {
@@ -679,7 +679,7 @@ TEST_F(ShmTest, with_rendezvous_from_0_bytes_on_only_news_are_sent_at_once) {
         EXPECT_EQ(log(0).count(), 0u) << "taken before there was a receive";
         world->at(1).post_recv({0, {3, 0}}, into, token(2));
         ASSERT_TRUE(until([&] { return log(0).count() == 1; }));
-        logs[0].told.clear();
+        logs[0].reported.clear();
     }
 }
 

@@ -17,7 +17,7 @@ Lane lane(Rank peer, std::uint32_t stream = 0, std::uint32_t context = 0) {
     return {peer, {context, stream}};
 }
 
-// Posts of one int each, and the completions in the order in which they were told.
+// Posts of one int each, and the completions in the order in which they were reported.
 struct Job {
     Job(Rank ranks, std::uint64_t seed, SimOptions options = {}) : network(ranks, seed, options) {}
 
@@ -30,10 +30,10 @@ struct Job {
     }
     std::vector<Completion> poll(Rank rank) {
         std::array<Completion, 64> done;
-        std::size_t told = network.poll(rank, done);
-        return {done.begin(), done.begin() + static_cast<std::ptrdiff_t>(told)};
+        std::size_t reported = network.poll(rank, done);
+        return {done.begin(), done.begin() + static_cast<std::ptrdiff_t>(reported)};
     }
-    // Until nothing is in flight; everything that was told to `rank`, other ranks' thrown away.
+    // Until nothing is in flight; everything that was reported to `rank`, other ranks' thrown away.
     std::vector<Completion> run(Rank rank) {
         std::vector<Completion> all;
         bool moves = true;
@@ -88,9 +88,9 @@ TEST(SimNetwork, LanesOvertakeOneAnother) {
             job.send(0, lane(1, stream), sent[stream], stream);
             job.recv(1, lane(0, stream), received[stream], stream);
         }
-        std::vector<Completion> told = job.run(1);
-        ASSERT_EQ(told.size(), 3u);
-        first.insert(told[0].token.op);
+        std::vector<Completion> reported = job.run(1);
+        ASSERT_EQ(reported.size(), 3u);
+        first.insert(reported[0].token.op);
     }
     EXPECT_EQ(first, (std::set<std::uint32_t>{0, 1, 2}));
 }
@@ -199,13 +199,13 @@ TEST(SimNetwork, MessageInFlightFromADeadRankMayArrive) {
         job.send(0, lane(1), sent, 0);
         job.recv(1, lane(0), received, 9);
         job.network.kill_at(0, 20);
-        std::vector<Completion> told = job.run(1);
-        ASSERT_EQ(told.size(), 2u) << "the message and the news, seed " << seed;
-        std::size_t news = told[0].token.run ? 1 : 0;
-        EXPECT_EQ(told[news].token.run, nullptr);
-        EXPECT_EQ(told[news].code, WEFT_BROKEN_RANK);
-        EXPECT_EQ(told[news].peer, 0);
-        const Completion& message = told[1 - news];
+        std::vector<Completion> reported = job.run(1);
+        ASSERT_EQ(reported.size(), 2u) << "the message and the news, seed " << seed;
+        std::size_t news = reported[0].token.run ? 1 : 0;
+        EXPECT_EQ(reported[news].token.run, nullptr);
+        EXPECT_EQ(reported[news].code, WEFT_BROKEN_RANK);
+        EXPECT_EQ(reported[news].peer, 0);
+        const Completion& message = reported[1 - news];
         EXPECT_EQ(message.peer, 0);
         EXPECT_EQ(received, message.code == WEFT_OK ? 5 : 0);
         codes.insert(message.code);
@@ -224,8 +224,8 @@ TEST(SimNetwork, RankDiesInsteadOfItsPost) {
         job.recv(1, lane(0), received[i], i);
     }
     EXPECT_TRUE(job.network.is_dead(0));
-    std::vector<Completion> told = job.run(1);
-    EXPECT_EQ(told.size(), 4u);
+    std::vector<Completion> reported = job.run(1);
+    EXPECT_EQ(reported.size(), 4u);
     EXPECT_EQ(received[2], 0);
     EXPECT_TRUE(job.poll(0).empty());
 }
@@ -237,9 +237,9 @@ TEST(SimNetwork, PostsWithALostRankBreak) {
     int values[2] = {};
     EXPECT_EQ(job.send(0, lane(2), values[0], 1), Posted::pending);
     EXPECT_EQ(job.recv(0, lane(2), values[1], 2), Posted::pending);
-    std::vector<Completion> told = job.run(0);
-    ASSERT_EQ(told.size(), 2u);
-    for (const Completion& completion : told) {
+    std::vector<Completion> reported = job.run(0);
+    ASSERT_EQ(reported.size(), 2u);
+    for (const Completion& completion : reported) {
         EXPECT_EQ(completion.code, WEFT_BROKEN_RANK);
         EXPECT_EQ(completion.peer, 2);
     }

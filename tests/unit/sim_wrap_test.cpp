@@ -33,8 +33,8 @@ MutBytes place_of(T& value) {
 std::vector<Completion> poll_all(Transport& transport) {
     std::vector<Completion> all;
     std::array<Completion, 4> done;
-    while (std::size_t told = transport.poll(done)) {
-        all.insert(all.end(), done.begin(), done.begin() + static_cast<std::ptrdiff_t>(told));
+    while (std::size_t reported = transport.poll(done)) {
+        all.insert(all.end(), done.begin(), done.begin() + static_cast<std::ptrdiff_t>(reported));
     }
     return all;
 }
@@ -44,13 +44,13 @@ struct Pair {
     explicit Pair(std::uint64_t seed = 1, SimOptions options = plain)
         : network(2, seed, options), zero(network, 0), one(network, 1) {}
 
-    void drain(Transport& wrapped, std::vector<Completion>& told) {
+    void drain(Transport& wrapped, std::vector<Completion>& reported) {
         bool moves = true;
         for (int idle = 0; idle < 50; idle = moves ? 0 : idle + 1) {
             moves = network.advance();
             std::vector<Completion> more = poll_all(wrapped);
             moves |= !more.empty();
-            told.insert(told.end(), more.begin(), more.end());
+            reported.insert(reported.end(), more.begin(), more.end());
             poll_all(one);
         }
     }
@@ -68,14 +68,14 @@ TEST(RecordingTransport, WritesDownPostsAndCompletions) {
     RecordingTransport recording(pair.zero);
     int sent = 1;
     int received = 0;
-    std::vector<Completion> told;
+    std::vector<Completion> reported;
     recording.post_send(lane(1, 2), bytes_of(sent), {&pair.run, 7});
     pair.one.post_recv(lane(0, 2), place_of(received), {&pair.run, 0});
-    pair.drain(recording, told);
+    pair.drain(recording, reported);
     recording.post_recv(lane(1), place_of(received), {&pair.run, 8});
     recording.abandon(0);
     pair.network.kill(1);
-    pair.drain(recording, told);
+    pair.drain(recording, reported);
     EXPECT_EQ(recording.text(),
               "send 4 bytes to 1 (context 0, stream 2) op 7: pending\n"
               "completed op 7: WEFT_OK\n"
@@ -105,16 +105,16 @@ TEST(FaultyTransport, BusyAndHeldBackStillArriveInOrder) {
                 EXPECT_TRUE(faulty.will_move());
             }
         }
-        std::vector<Completion> told;
+        std::vector<Completion> reported;
         while (pair.network.advance()) poll_all(pair.one);
-        while (told.size() < sent.size()) {
-            for (const Completion& completion : poll_all(faulty)) told.push_back(completion);
-            if (told.size() == sent.size()) break;
+        while (reported.size() < sent.size()) {
+            for (const Completion& completion : poll_all(faulty)) reported.push_back(completion);
+            if (reported.size() == sent.size()) break;
             was_held = true;
             ASSERT_TRUE(faulty.will_move());
         }
         EXPECT_EQ(received, sent);
-        for (std::uint32_t i = 0; i < told.size(); ++i) EXPECT_EQ(told[i].token.op, i);
+        for (std::uint32_t i = 0; i < reported.size(); ++i) EXPECT_EQ(reported[i].token.op, i);
     }
     EXPECT_TRUE(was_busy);
     EXPECT_TRUE(was_held);
@@ -125,24 +125,24 @@ INSTANTIATE_TEST_SUITE_P(Code, FaultyTransportLoss,
                          ::testing::Values(WEFT_BROKEN_RANK, WEFT_BROKEN_TRANSPORT),
                          [](const auto& code) { return weft_status_name(code.param); });
 
-TEST_P(FaultyTransportLoss, IsToldAtAPost) {
+TEST_P(FaultyTransportLoss, IsReportedAtAPost) {
     Pair pair;
     FaultyTransport faulty(pair.zero, 3,
                            {.lose_at_post = 3, .lost_peer = 1, .lost_code = GetParam()});
     std::array<int, 3> received{};
     int sent = 9;
-    std::vector<Completion> told;
+    std::vector<Completion> reported;
     for (std::uint32_t i = 0; i < 3; ++i) {
         EXPECT_EQ(faulty.post_recv(lane(1), place_of(received[i]), {&pair.run, i}),
                   Posted::pending);
     }
     // What the peer sends from now on reaches nobody.
     pair.one.post_send(lane(0), bytes_of(sent), {&pair.run, 0});
-    pair.drain(faulty, told);
-    ASSERT_EQ(told.size(), 4u);
-    EXPECT_EQ(std::ranges::count(told, nullptr, [](const Completion& c) { return c.token.run; }),
-              1);
-    for (const Completion& completion : told) {
+    pair.drain(faulty, reported);
+    ASSERT_EQ(reported.size(), 4u);
+    EXPECT_EQ(
+        std::ranges::count(reported, nullptr, [](const Completion& c) { return c.token.run; }), 1);
+    for (const Completion& completion : reported) {
         EXPECT_EQ(completion.code, GetParam());
         EXPECT_EQ(completion.peer, 1);
     }
@@ -170,8 +170,8 @@ TEST(CheckingTransport, IsContentWithTheContractKept) {
             checking.post_recv(lane(1, i % 3), place_of(values[i]), {&pair.run, i});
             pair.one.post_send(lane(0, i % 3), bytes_of(sent), {&pair.run, i});
         }
-        std::vector<Completion> told;
-        pair.drain(checking, told);
+        std::vector<Completion> reported;
+        pair.drain(checking, reported);
         EXPECT_TRUE(std::ranges::all_of(values, [](int v) { return v == 3; }));
         EXPECT_EQ(checking.pending(), 0u);
         EXPECT_TRUE(checking.violations().empty());
@@ -208,8 +208,8 @@ TEST(CheckingTransport, SeesALentBufferChange) {
     checking.post_send(lane(1), bytes_of(sent), {&pair.run, 0});
     sent = 2;
     pair.one.post_recv(lane(0), place_of(received), {&pair.run, 0});
-    std::vector<Completion> told;
-    pair.drain(checking, told);
+    std::vector<Completion> reported;
+    pair.drain(checking, reported);
     EXPECT_TRUE(complains(checking, "changed while it was lent"));
 }
 
@@ -227,10 +227,10 @@ struct Rogue final : Transport {
         return Posted::pending;
     }
     std::size_t poll(std::span<Completion> done) override {
-        std::size_t told = std::min(done.size(), to_tell.size());
-        std::copy_n(to_tell.begin(), told, done.begin());
-        to_tell.clear();
-        return told;
+        std::size_t reported = std::min(done.size(), to_report.size());
+        std::copy_n(to_report.begin(), reported, done.begin());
+        to_report.clear();
+        return reported;
     }
     void abandon(std::uint32_t) override {}
     void admit(std::uint32_t) override {}
@@ -238,7 +238,7 @@ struct Rogue final : Transport {
     void keep_early(bool) override {}
 
     std::vector<Token> tokens;
-    std::vector<Completion> to_tell;
+    std::vector<Completion> to_report;
     MutBytes into;
 };
 
@@ -251,31 +251,31 @@ TEST(CheckingTransport, SeesBadTransports) {
     const Case cases[] = {
         {"completed twice",
          [&](Rogue& rogue, CheckingTransport& checking) {
-             rogue.to_tell = {ok_of(rogue.tokens[0])};
+             rogue.to_report = {ok_of(rogue.tokens[0])};
              poll_all(checking);
-             rogue.to_tell = {ok_of(rogue.tokens[0])};
+             rogue.to_report = {ok_of(rogue.tokens[0])};
          }},
         {"a token that nobody posted",
          [&](Rogue& rogue, CheckingTransport&) {
-             rogue.to_tell = {ok_of({&rogue, 0})};
+             rogue.to_report = {ok_of({&rogue, 0})};
          }},
         {"before an earlier one of its lane",
-         [&](Rogue& rogue, CheckingTransport&) { rogue.to_tell = {ok_of(rogue.tokens[1])}; }},
+         [&](Rogue& rogue, CheckingTransport&) { rogue.to_report = {ok_of(rogue.tokens[1])}; }},
         {"or after its context was abandoned",
          [&](Rogue& rogue, CheckingTransport& checking) {
              checking.abandon(0);
-             rogue.to_tell = {ok_of(rogue.tokens[0])};
+             rogue.to_report = {ok_of(rogue.tokens[0])};
          }},
         {"bytes behind the buffer",
          [&](Rogue& rogue, CheckingTransport& checking) {
              rogue.into.data()[rogue.into.size()] = std::byte{1};
-             rogue.to_tell = {ok_of(rogue.tokens[0]), ok_of(rogue.tokens[1])};
+             rogue.to_report = {ok_of(rogue.tokens[0]), ok_of(rogue.tokens[1])};
              poll_all(checking);
          }},
         {"bytes before the buffer",
          [&](Rogue& rogue, CheckingTransport& checking) {
              *(rogue.into.data() - 1) = std::byte{1};
-             rogue.to_tell = {ok_of(rogue.tokens[0]), ok_of(rogue.tokens[1])};
+             rogue.to_report = {ok_of(rogue.tokens[0]), ok_of(rogue.tokens[1])};
              poll_all(checking);
          }},
         {"changed after it was abandoned",
@@ -284,26 +284,26 @@ TEST(CheckingTransport, SeesBadTransports) {
              rogue.into[0] = std::byte{77};
              checking.check_abandoned();
          }},
-        {"was told lost twice",
+        {"was reported lost twice",
          [&](Rogue& rogue, CheckingTransport&) {
              Completion news{{}, WEFT_BROKEN_RANK, 1};
-             rogue.to_tell = {news, news};
+             rogue.to_report = {news, news};
          }},
         {"no other rank of the job",
          [&](Rogue& rogue, CheckingTransport&) {
-             rogue.to_tell = {Completion{{}, WEFT_BROKEN_TRANSPORT, 0}};
+             rogue.to_report = {Completion{{}, WEFT_BROKEN_TRANSPORT, 0}};
          }},
         {"news without a token have the code WEFT_BROKEN_MESSAGE",
          [&](Rogue& rogue, CheckingTransport&) {
-             rogue.to_tell = {Completion{{}, WEFT_BROKEN_MESSAGE, 1}};
+             rogue.to_report = {Completion{{}, WEFT_BROKEN_MESSAGE, 1}};
          }},
         {"names rank -1",
          [&](Rogue& rogue, CheckingTransport&) {
-             rogue.to_tell = {Completion{rogue.tokens[0], WEFT_BROKEN_RANK, -1}};
+             rogue.to_report = {Completion{rogue.tokens[0], WEFT_BROKEN_RANK, -1}};
          }},
         {"a message of 4 bytes where 4 were expected",
          [&](Rogue& rogue, CheckingTransport&) {
-             rogue.to_tell = {Completion{rogue.tokens[0], WEFT_BROKEN_MESSAGE, 1, 4, 4}};
+             rogue.to_report = {Completion{rogue.tokens[0], WEFT_BROKEN_MESSAGE, 1, 4, 4}};
          }},
     };
     for (const Case& c : cases) {

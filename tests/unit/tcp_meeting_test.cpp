@@ -40,11 +40,11 @@ std::size_t open_descriptors() {
     return count;
 }
 
-// Ranks of this thread, and what their transports have told.
+// Ranks of this thread, and what their transports have reported.
 class Ranks {
   public:
     explicit Ranks(Rank ranks, tcp::Settings settings = {})
-        : count_(ranks), ranks_(ranks, loopback(std::move(settings))), told_(count()) {
+        : count_(ranks), ranks_(ranks, loopback(std::move(settings))), reported_(count()) {
         for (Rank rank = 0; rank < ranks; ++rank) at(rank).admit(1);
     }
 
@@ -61,8 +61,9 @@ class Ranks {
             if (gone_.contains(rank)) continue;
             at(rank).acknowledge(Sleeper::waiter);
             const std::size_t n = at(rank).poll(done);
-            auto& told = told_[static_cast<std::size_t>(rank)];
-            told.insert(told.end(), done.begin(), done.begin() + static_cast<std::ptrdiff_t>(n));
+            auto& reported = reported_[static_cast<std::size_t>(rank)];
+            reported.insert(reported.end(), done.begin(),
+                            done.begin() + static_cast<std::ptrdiff_t>(n));
         }
     }
 
@@ -74,13 +75,13 @@ class Ranks {
         return true;
     }
 
-    const std::vector<Completion>& told(Rank rank) const {
-        return told_[static_cast<std::size_t>(rank)];
+    const std::vector<Completion>& reported(Rank rank) const {
+        return reported_[static_cast<std::size_t>(rank)];
     }
 
     // Every rank sends to every other one, all at once, and all of it arrives.
     void exchange() {
-        for (auto& told : told_) told.clear();
+        for (auto& reported : reported_) reported.clear();
         const std::size_t ranks = count();
         std::vector<std::uint64_t> sent(ranks * ranks);
         std::vector<std::uint64_t> received(ranks * ranks);
@@ -96,11 +97,11 @@ class Ranks {
             waited_for += at(own).post_send(lane_to(peer), from, {this, 1}) == Posted::pending;
         }
         ASSERT_TRUE(until([&] {
-            std::size_t told = 0;
-            for (const auto& of_rank : told_) told += of_rank.size();
-            return told >= waited_for;
+            std::size_t reported = 0;
+            for (const auto& of_rank : reported_) reported += of_rank.size();
+            return reported >= waited_for;
         }));
-        for (const auto& of_rank : told_) {
+        for (const auto& of_rank : reported_) {
             for (const Completion& completion : of_rank) ASSERT_EQ(completion.code, WEFT_OK);
         }
         for (std::size_t i = 0; i < ranks * ranks; ++i) {
@@ -119,7 +120,7 @@ class Ranks {
 
     Rank count_;
     TcpRanks ranks_;
-    std::vector<std::vector<Completion>> told_;
+    std::vector<std::vector<Completion>> reported_;
     std::set<Rank> gone_;
 };
 
@@ -363,9 +364,9 @@ TEST(Meeting, WithoutADescriptorForTheConnectionEndsAndSaysWhy) {
         std::uint64_t value = 0;
         const Bytes data = std::as_bytes(std::span(&value, 1));
         EXPECT_EQ(ranks.at(0).post_send(lane_to(1), data, {&value, 3}), Posted::pending);
-        EXPECT_TRUE(ranks.until([&] { return ranks.told(0).size() == 2; }));
+        EXPECT_TRUE(ranks.until([&] { return ranks.reported(0).size() == 2; }));
         EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-        for (const Completion& completion : ranks.told(0)) {
+        for (const Completion& completion : ranks.reported(0)) {
             EXPECT_EQ(completion.code, WEFT_REFUSED_MEMORY);
             EXPECT_EQ(completion.peer, 1);
         }
@@ -386,8 +387,8 @@ TEST(Meeting, ComesAboutWhenADescriptorIsThereAgain) {
     EXPECT_EQ(ranks.at(0).post_send(lane_to(1), data, {&value, 3}), Posted::pending);
     EXPECT_TRUE(ranks.until([&] { return ranks.at(0).counters().calls > 4; }));
     EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    EXPECT_TRUE(ranks.until([&] { return !ranks.told(0).empty(); }));
-    EXPECT_EQ(ranks.told(0).front().code, WEFT_OK);
+    EXPECT_TRUE(ranks.until([&] { return !ranks.reported(0).empty(); }));
+    EXPECT_EQ(ranks.reported(0).front().code, WEFT_OK);
 }
 
 TEST(Meeting, WithWhomNobodyCanHearAnyMoreEnds) {
@@ -424,16 +425,17 @@ TEST(Meeting, WithAPeerThatAlwaysHangsUpEnds) {
     std::uint64_t value = 0;
     const MutBytes place = std::as_writable_bytes(std::span(&value, 1));
     ASSERT_EQ(rank->post_recv(lane_to(1), place, {&value, 3}), Posted::pending);
-    std::vector<Completion> told;
-    for (const std::int64_t end_ns = now_ns() + 60'000'000'000; told.size() < 2;) {
+    std::vector<Completion> reported;
+    for (const std::int64_t end_ns = now_ns() + 60'000'000'000; reported.size() < 2;) {
         ASSERT_LT(now_ns(), end_ns);
         std::array<Completion, 4> done;
         const std::size_t n = rank->poll(done);
-        told.insert(told.end(), done.begin(), done.begin() + static_cast<std::ptrdiff_t>(n));
+        reported.insert(reported.end(), done.begin(),
+                        done.begin() + static_cast<std::ptrdiff_t>(n));
         Fd hung_up(accept(listener.get(), nullptr, nullptr));
         rank->acknowledge(Sleeper::waiter);
     }
-    for (const Completion& completion : told) {
+    for (const Completion& completion : reported) {
         EXPECT_EQ(completion.code, WEFT_BROKEN_RANK);
         EXPECT_EQ(completion.peer, 1);
     }
@@ -463,10 +465,10 @@ TEST(Meeting, ConnectionsAreNotKeptByAForkedChild) {
     ASSERT_EQ(ranks.at(1).post_recv(lane_to(0), place, {&value, 1}), Posted::pending);
     ranks.hang_up(0);
     std::array<Completion, 4> done;
-    std::size_t told = 0;
-    for (const std::int64_t end_ns = now_ns() + 20'000'000'000; told == 0 && now_ns() < end_ns;)
-        told = ranks.at(1).poll(done);
-    EXPECT_GT(told, 0u) << "the child keeps rank 0's connection";
+    std::size_t reported = 0;
+    for (const std::int64_t end_ns = now_ns() + 20'000'000'000; reported == 0 && now_ns() < end_ns;)
+        reported = ranks.at(1).poll(done);
+    EXPECT_GT(reported, 0u) << "the child keeps rank 0's connection";
     EXPECT_EQ(done[0].code, WEFT_BROKEN_RANK);
     close(go_on[1]);
     EXPECT_EQ(waitpid(child, nullptr, 0), child);
@@ -495,12 +497,13 @@ TEST(Meeting, WithAPeerThatSendsNonsenseEndsInItsLoss) {
         TcpTransport& rank = ranks.at(0);
         Stranger peer(ranks.address(0));
         Handshake handshake = Handshake::caller(TcpRanks::key, {1, 0, 0});
-        std::vector<Completion> told;
+        std::vector<Completion> reported;
         auto poll = [&] {
             std::array<Completion, 8> done;
             rank.acknowledge(Sleeper::waiter);
             const std::size_t n = rank.poll(done);
-            told.insert(told.end(), done.begin(), done.begin() + static_cast<std::ptrdiff_t>(n));
+            reported.insert(reported.end(), done.begin(),
+                            done.begin() + static_cast<std::ptrdiff_t>(n));
         };
         const std::int64_t end_ns = now_ns() + 20'000'000'000;
         while (rank.counters().connections == 0) {
@@ -538,7 +541,7 @@ TEST(Meeting, WithAPeerThatSendsNonsenseEndsInItsLoss) {
         for (int i = 0; i < 100; ++i) poll();
         // All that was posted has ended, and whatever broke names the peer.
         std::size_t ended = 0;
-        for (const Completion& completion : told) {
+        for (const Completion& completion : reported) {
             ended += completion.token.run != nullptr;
             if (completion.code == WEFT_OK) continue;
             EXPECT_EQ(completion.peer, 1);

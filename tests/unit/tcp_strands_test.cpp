@@ -61,12 +61,12 @@ class Strand : public testing::Test {
     // From the other rank, or to it.
     static Lane lane_of(Rank rank, std::uint32_t of = context) { return {1 - rank, {of, 0}}; }
 
-    // A post, or a list's place, by the number it is told with.
+    // A post, or a list's place, by the number it is reported with.
     struct Mine {
         std::vector<std::byte> data;
         Hold hold;
         bool is_done = false;
-        Completion told;
+        Completion reported;
     };
 
     Mine& add(std::size_t bytes = 0) {
@@ -109,9 +109,9 @@ class Strand : public testing::Test {
                 continue;
             }
             Mine& of = *mine[completion.token.op];
-            EXPECT_FALSE(of.is_done) << "told twice";
+            EXPECT_FALSE(of.is_done) << "reported twice";
             of.is_done = true;
-            of.told = completion;
+            of.reported = completion;
         }
     }
     void poll() {
@@ -202,7 +202,7 @@ TEST_F(Strand, ListIsGrantedItsPlaceWhenTheConnectionIsUp) {
     EXPECT_FALSE(sends.is_done);
     EXPECT_TRUE(at(0).has_work()) << "both ends must answer for the connection to come about";
     ASSERT_TRUE(until([&] { return sends.is_done && receives.is_done; }));
-    EXPECT_EQ(sends.told.code, WEFT_OK);
+    EXPECT_EQ(sends.reported.code, WEFT_OK);
     EXPECT_FALSE(at(0).has_work());
     for (const Mine* of : {&sends, &receives}) {
         EXPECT_EQ(fcntl(of->hold.socket, F_GETFL) & O_NONBLOCK, 0) << "nothing could wait in it";
@@ -255,9 +255,9 @@ TEST_F(Strand, MessagesAndListsTakeTheirTurns) {
     strands(1).release(into_fourth.hold);
     // The fourth message of the sender has no bytes, and met a receive of 70,000.
     ASSERT_TRUE(until_done(into_fifth));
-    EXPECT_EQ(into_fifth.told.code, WEFT_BROKEN_MESSAGE);
-    EXPECT_EQ(into_fifth.told.sent_bytes, 0);
-    EXPECT_EQ(into_fifth.told.expected_bytes, 70'000);
+    EXPECT_EQ(into_fifth.reported.code, WEFT_BROKEN_MESSAGE);
+    EXPECT_EQ(into_fifth.reported.sent_bytes, 0);
+    EXPECT_EQ(into_fifth.reported.expected_bytes, 70'000);
     ASSERT_TRUE(until([&] { return fourth.is_done && into_last.is_done; }));
     list_receives(into_last, 0, bytes_of(70'000, 5));
     ASSERT_TRUE(until([&] { return fifth.is_done && last.is_done; }));
@@ -331,9 +331,9 @@ TEST_F(Strand, ListFindsItsMessageBehindOneOfTheWrongSize) {
         Mine& received = receive(1, 8);
         Mine& list = hold(1, false);
         ASSERT_TRUE(until([&] { return received.is_done && list.is_done; }));
-        EXPECT_EQ(received.told.code, WEFT_BROKEN_MESSAGE);
-        EXPECT_EQ(received.told.sent_bytes, static_cast<std::int64_t>(wrong_bytes));
-        EXPECT_EQ(received.told.expected_bytes, 8);
+        EXPECT_EQ(received.reported.code, WEFT_BROKEN_MESSAGE);
+        EXPECT_EQ(received.reported.sent_bytes, static_cast<std::int64_t>(wrong_bytes));
+        EXPECT_EQ(received.reported.expected_bytes, 8);
         list_receives(list, 0, bytes_of(60, 2));
         strands(1).release(list.hold);
         ASSERT_TRUE(until([&] { return sent.is_done && next.is_done; }));
@@ -382,7 +382,7 @@ TEST_F(Strand, WhatWasSentArrivesAfterItsSenderHasRetired) {
     poll_for(5'000'000);
     Mine& received = receive(1, 100'000);
     ASSERT_TRUE(until_done(received));
-    EXPECT_EQ(received.told.code, WEFT_OK);
+    EXPECT_EQ(received.reported.code, WEFT_OK);
     EXPECT_EQ(received.data, bytes_of(100'000, 1));
     at(1).retire(context);
     EXPECT_TRUE(until([&] {
@@ -429,13 +429,13 @@ TEST_F(Strand, AbandonedOneIsNoReasonToGiveThePeerUp) {
     ASSERT_TRUE(until([&] { return ::send(list.hold.socket, byte.data(), 1, MSG_NOSIGNAL) < 0; }));
     strands(1).fail(list.hold, EPIPE);
     poll_for(peer_timeout_ns / 4);
-    EXPECT_FALSE(received.is_done || list.told.code != WEFT_OK);
+    EXPECT_FALSE(received.is_done || list.reported.code != WEFT_OK);
 
     Mine& news = add(12);
     ASSERT_EQ(at(1).post_recv({0, {}}, news.data, token_of(news)), Posted::pending);
-    Mine& told = add();
-    told.data = bytes_of(12, 3);
-    (void)at(0).post_send({1, {}}, told.data, token_of(told));
+    Mine& reported = add();
+    reported.data = bytes_of(12, 3);
+    (void)at(0).post_send({1, {}}, reported.data, token_of(reported));
     ASSERT_TRUE(until_done(news));
     at(1).abandon(context);
     poll_for(peer_timeout_ns * 3 / 2);
@@ -450,13 +450,13 @@ TEST_F(Strand, EndThatNobodyExplainsIsTheLossOfThePeer) {
     Mine& list = hold(1, true);
     at(0).abandon(context);
     ASSERT_TRUE(until_done(received));
-    EXPECT_EQ(received.told.code, WEFT_BROKEN_TRANSPORT);
+    EXPECT_EQ(received.reported.code, WEFT_BROKEN_TRANSPORT);
     EXPECT_EQ(lost[1], std::vector<weft_status>{WEFT_BROKEN_TRANSPORT});
     list.is_done = false;
     strands(1).fail(list.hold, EPIPE);
     ASSERT_TRUE(until_done(list));
-    EXPECT_EQ(list.told.code, WEFT_BROKEN_TRANSPORT);
-    EXPECT_EQ(list.told.peer, 0);
+    EXPECT_EQ(list.reported.code, WEFT_BROKEN_TRANSPORT);
+    EXPECT_EQ(list.reported.peer, 0);
 }
 
 TEST_F(Strand, PeerThatDiesBreaksItsPlaces) {
@@ -475,16 +475,16 @@ TEST_F(Strand, PeerThatDiesBreaksItsPlaces) {
     strands(1).fail(granted.hold, 0);
     ASSERT_TRUE(until([&] { return granted.is_done && behind.is_done && never.is_done; }));
     for (const Mine* of : {&granted, &behind, &never}) {
-        EXPECT_EQ(of->told.code, WEFT_BROKEN_RANK);
-        EXPECT_EQ(of->told.peer, 0);
+        EXPECT_EQ(of->reported.code, WEFT_BROKEN_RANK);
+        EXPECT_EQ(of->reported.peer, 0);
     }
     EXPECT_EQ(lost[1], std::vector<weft_status>{WEFT_BROKEN_RANK});
     Mine& later = hold(1, true);
     ASSERT_TRUE(until_done(later));
-    EXPECT_EQ(later.told.code, WEFT_BROKEN_RANK);
+    EXPECT_EQ(later.reported.code, WEFT_BROKEN_RANK);
 }
 
-// One that has left in good order is not told as lost; what it sent before still arrives.
+// One that has left in good order is not reported as lost; what it sent before still arrives.
 TEST_F(Strand, WhatAPeerHasSentBeforeItLeavesArrives) {
     ASSERT_TRUE(until_up());
     for (std::uint64_t i = 0; i < 2; ++i) send(0, bytes_of(50'000, i));
@@ -500,7 +500,7 @@ TEST_F(Strand, WhatAPeerHasSentBeforeItLeavesArrives) {
     list.is_done = false;
     strands(1).fail(list.hold, 0);
     ASSERT_TRUE(until_done(list));
-    EXPECT_EQ(list.told.code, WEFT_BROKEN_RANK);
+    EXPECT_EQ(list.reported.code, WEFT_BROKEN_RANK);
 }
 
 // --- Foreign bytes -------------------------------------------------------------------------------
@@ -594,8 +594,8 @@ TEST_F(Strand, ForeignHeaderIsTheLossOfThePeerOnceItIsRead) {
         Mine& received = receive(0, 8);
         std::ranges::fill(received.data, std::byte{0x5c});
         ASSERT_TRUE(until_done(received));
-        EXPECT_EQ(received.told.code, WEFT_BROKEN_TRANSPORT);
-        EXPECT_EQ(received.told.peer, 1);
+        EXPECT_EQ(received.reported.code, WEFT_BROKEN_TRANSPORT);
+        EXPECT_EQ(received.reported.peer, 1);
         EXPECT_EQ(received.data, std::vector<std::byte>(8, std::byte{0x5c}));
         EXPECT_EQ(lost[0], std::vector<weft_status>{WEFT_BROKEN_TRANSPORT});
     }
@@ -624,11 +624,11 @@ void expect_read_where_the_peer_sends(bool by_list) {
 
         const StreamId stream{5, 0};
         std::vector<std::byte> into(100);
-        std::vector<Completion> told;
+        std::vector<Completion> reported;
         auto poll = [&] {
             Completion done;
             rank.acknowledge(Sleeper::waiter);
-            if (rank.poll({&done, 1}) > 0) told.push_back(done);
+            if (rank.poll({&done, 1}) > 0) reported.push_back(done);
         };
         Hold hold;
         const Token token{&into, 0};
@@ -654,9 +654,9 @@ void expect_read_where_the_peer_sends(bool by_list) {
             used.send(Frame{FrameKind::welcome, 0, 0, stream.packed()}.encoded());
         used.send(Frame{FrameKind::whole, 0, into.size(), stream.packed()}.encoded());
         used.send(bytes_of(into.size(), 1));
-        for (const std::int64_t end_ns = now_ns() + patience_ns; told.empty(); poll())
+        for (const std::int64_t end_ns = now_ns() + patience_ns; reported.empty(); poll())
             ASSERT_LT(now_ns(), end_ns);
-        EXPECT_EQ(told.front().code, WEFT_OK);
+        EXPECT_EQ(reported.front().code, WEFT_OK);
         if (by_list) {
             std::array<std::byte, Frame::header_bytes> header;
             const timeval patience{5, 0};
@@ -679,7 +679,7 @@ TEST_F(Strand, HeaderThatAListFindsForeignIsTheLossOfThePeer) {
     list.is_done = false;
     strands(1).fail(list.hold, EPROTO);
     ASSERT_TRUE(until_done(list));
-    EXPECT_EQ(list.told.code, WEFT_BROKEN_TRANSPORT);
+    EXPECT_EQ(list.reported.code, WEFT_BROKEN_TRANSPORT);
     EXPECT_EQ(lost[1], std::vector<weft_status>{WEFT_BROKEN_TRANSPORT});
 }
 
@@ -694,7 +694,7 @@ TEST_F(Strand, OnlyContextsThatAreThereHaveOne) {
     at(0).lend(context + 1, 1);
     at(0).admit(context + 1);
     ASSERT_TRUE(until_done(list));
-    EXPECT_EQ(list.told.code, WEFT_OK);
+    EXPECT_EQ(list.reported.code, WEFT_OK);
 }
 
 }  // namespace

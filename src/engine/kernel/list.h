@@ -33,7 +33,7 @@ struct Entry {
         take,    // a token of semaphore `number`
         give,    // one to semaphore `number`
         go,      // a token of the rest of the schedule
-        report,  // tells the rest
+        report,  // to the rest
     };
     Kind kind = Kind::first;
     Buffer buffer = Buffer::send;
@@ -88,7 +88,7 @@ struct List {
     Fd go;  // tokens of the rest; none: nothing waits for it
 
     State state = State::idle;
-    bool is_called_off = false;  // whatever its entries tell from now on counts for nothing
+    bool is_called_off = false;  // completions of its entries are ignored from now on
     Hold hold;
     Direction* direction = nullptr;
     Rank peer = -1;                 // rank of the job

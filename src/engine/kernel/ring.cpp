@@ -127,11 +127,11 @@ io_uring_sqe* Ring::next() {
     return sqe;
 }
 
-void Ring::finish(io_uring_sqe* sqe, const List& list, Told told, bool is_last) {
-    io_uring_sqe_set_data64(sqe, std::uint64_t{list.id} << 2 | static_cast<std::uint64_t>(told));
+void Ring::finish(io_uring_sqe* sqe, const List& list, CqeKind kind, bool is_last) {
+    io_uring_sqe_set_data64(sqe, std::uint64_t{list.id} << 2 | static_cast<std::uint64_t>(kind));
     unsigned flags = 0;
     if (!is_last) flags |= IOSQE_IO_LINK;
-    if (told == Told::failure) flags |= IOSQE_CQE_SKIP_SUCCESS;
+    if (kind == CqeKind::failure) flags |= IOSQE_CQE_SKIP_SUCCESS;
     sqe->flags = static_cast<std::uint8_t>(flags);
 }
 
@@ -141,12 +141,12 @@ void Ring::add(List& list, std::uint32_t from, std::uint32_t to, int takes, int 
     if (takes >= 0) {
         io_uring_sqe* sqe = next();
         io_uring_prep_read(sqe, takes, &taken_, token_bytes, 0);
-        finish(sqe, list, Told::failure, false);
+        finish(sqe, list, CqeKind::failure, false);
     }
     for (std::uint32_t i = from; i < to; ++i) {
         const Entry& entry = list.entries[i];
         io_uring_sqe* sqe = next();
-        Told told = Told::failure;
+        CqeKind kind = CqeKind::failure;
         switch (entry.kind) {
             case Entry::Kind::first: {
                 msghdr* vector = &list.messages[entry.number].vector;
@@ -175,21 +175,21 @@ void Ring::add(List& list, std::uint32_t from, std::uint32_t to, int takes, int 
                 break;
             case Entry::Kind::report:
                 io_uring_prep_nop(sqe);
-                told = Told::report;
+                kind = CqeKind::report;
                 break;
         }
-        finish(sqe, list, told, false);
+        finish(sqe, list, kind, false);
     }
     io_uring_sqe* sqe = next();
     io_uring_prep_write(sqe, gives, &one_, token_bytes, 0);
-    finish(sqe, list, Told::end, true);
+    finish(sqe, list, CqeKind::end, true);
 }
 
 void Ring::add_cancel(const List& list) {
     if (io_uring_sq_space_left(&ring_) < 1) submit();
     io_uring_sqe* sqe = next();
     const std::uint64_t data =
-        std::uint64_t{list.id} << 2 | static_cast<std::uint64_t>(Told::failure);
+        std::uint64_t{list.id} << 2 | static_cast<std::uint64_t>(CqeKind::failure);
     io_uring_prep_cancel64(sqe, data, IORING_ASYNC_CANCEL_ALL);
     io_uring_sqe_set_data64(sqe, of_nobody);
     sqe->flags = IOSQE_CQE_SKIP_SUCCESS;

@@ -4,8 +4,8 @@
 // Rules for every entry, each found by experiment (docs/decisions/0004-kernel-engine.md):
 //   - linked with IOSQE_IO_LINK: what fails ends its chain
 //   - transfers with MSG_WAITALL: whole, or failed
-//   - silent when they succeed, but for reports and the last of a chain: one completion a chain tells
-//     its outcome
+//   - silent when they succeed, but for reports and the last of a chain: one completion per chain
+//     gives its outcome
 //   - no flag of the ring: with others, steps wait until the program enters the operating system
 //
 // Thread safety: none; the progress engine's lock covers it.
@@ -21,8 +21,8 @@
 
 namespace weft::kernel {
 
-// What an entry's completion tells.
-enum class Told : std::uint8_t {
+// What an entry's completion stands for.
+enum class CqeKind : std::uint8_t {
     failure = 0,  // of an entry within a chain
     report = 1,
     end = 2,  // of a chain
@@ -53,7 +53,7 @@ class Ring {
     void wait(std::int64_t timeout_ns);
 
     bool is_empty();
-    // Visit(list id, Told, result) for each completion there is.
+    // Visit(list id, CqeKind, result) for each completion there is.
     template <class Visit>
     void reap(Visit visit) {
         io_uring_cqe* cqe = nullptr;
@@ -62,7 +62,7 @@ class Ring {
             const int result = cqe->res;
             io_uring_cqe_seen(&ring_, cqe);
             if (data == of_nobody) continue;
-            visit(static_cast<std::uint32_t>(data >> 2), static_cast<Told>(data & 3), result);
+            visit(static_cast<std::uint32_t>(data >> 2), static_cast<CqeKind>(data & 3), result);
         }
     }
 
@@ -72,7 +72,7 @@ class Ring {
     static constexpr std::uint64_t of_nobody = ~std::uint64_t{0};
 
     io_uring_sqe* next();
-    void finish(io_uring_sqe* sqe, const List& list, Told told, bool is_last);
+    void finish(io_uring_sqe* sqe, const List& list, CqeKind kind, bool is_last);
 
     io_uring ring_{};
     unsigned depth_ = 0;

@@ -264,28 +264,29 @@ void TaskRing::enable(Lists& lists, std::uint32_t number) {
 std::size_t TaskRing::poll(std::span<Completion> done) {
     if (ring_.is_open()) reap();
     if (!going_.empty()) look_at_headers();
-    std::size_t told = 0;
-    while (!told_.empty() && told < done.size()) {
-        done[told++] = told_.front().completion;
-        told_.pop();
+    std::size_t count = 0;
+    while (!finished_.empty() && count < done.size()) {
+        done[count++] = finished_.front().completion;
+        finished_.pop();
     }
-    return told;
+    return count;
 }
 
 void TaskRing::reap() {
-    ring_.reap(
-        [this](std::uint32_t id, Told told, int result) { on_told(*lists_[id], told, result); });
+    ring_.reap([this](std::uint32_t id, CqeKind kind, int result) {
+        on_completion(*lists_[id], kind, result);
+    });
 }
 
-void TaskRing::on_told(List& list, Told told, int result) {
-    switch (told) {
-        case Told::report:
+void TaskRing::on_completion(List& list, CqeKind kind, int result) {
+    switch (kind) {
+        case CqeKind::report:
             if (result == 0) return report(list);
             break;
-        case Told::end:
+        case CqeKind::end:
             if (result == Ring::token_bytes) return end_batch(list);
             break;
-        case Told::failure: break;
+        case CqeKind::failure: break;
     }
     --list.batches;
     fail(list, result);
@@ -339,7 +340,7 @@ bool TaskRing::check_headers(List& list, std::uint32_t come) {
 void TaskRing::report(List& list) {
     const Token token = list.awaited[list.reached++];
     if (token.run != nullptr)
-        told_.push(
+        finished_.push(
             {{.token = token, .code = WEFT_OK, .peer = list.peer}, list.home.stream.context});
 }
 
@@ -356,7 +357,7 @@ void TaskRing::fail(List& list, int result) {
     if (result == -EMSGSIZE) {
         const Token token = list.awaited.back();
         WEFT_ASSERT(token.run != nullptr);
-        told_.push(
+        finished_.push(
             {{.token = token,
               .code = WEFT_BROKEN_MESSAGE,
               .peer = list.peer,
@@ -411,7 +412,7 @@ void TaskRing::call_off(Wanted wanted) {
 
 void TaskRing::abandon(std::uint32_t context) {
     call_off([&](const List& list) { return list.home.stream.context == context; });
-    told_.remove_if([&](const ToldOf& told) { return told.context == context; });
+    finished_.remove_if([&](const Finished& one) { return one.context == context; });
     retire(context);
 }
 
@@ -441,7 +442,7 @@ int TaskRing::wait_fd(Sleeper sleeper) const {
 bool TaskRing::arm(Sleeper sleeper) {
     if (!ring_.is_open()) return true;
     const bool thread = sleeper == Sleeper::thread;
-    if (sleeper != Sleeper::none && (!ring_.is_empty() || !told_.empty())) return false;
+    if (sleeper != Sleeper::none && (!ring_.is_empty() || !finished_.empty())) return false;
     if (thread != thread_armed_) {
         thread_armed_ = thread;
         epoll_event event{};

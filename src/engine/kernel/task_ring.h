@@ -31,7 +31,7 @@ class TaskRing final : public Offload {
     std::size_t poll(std::span<Completion> done) override;
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
-    bool has_work() const override { return !told_.empty(); }
+    bool has_work() const override { return !finished_.empty(); }
     void abandon(std::uint32_t context) override;
     void retire(std::uint32_t context) override;
 
@@ -79,7 +79,7 @@ class TaskRing final : public Offload {
     void has_place(List& list);
     void hand_over(Direction& direction);
     void reap();
-    void on_told(List& list, Told told, int result);
+    void on_completion(List& list, CqeKind kind, int result);
     void end_batch(List& list);
     void look_at_headers();
     bool check_headers(List& list, std::uint32_t come);
@@ -101,11 +101,11 @@ class TaskRing final : public Offload {
     std::vector<List*> going_;  // receiving ones, whose headers are looked at
     std::unordered_map<DirectionKey, Direction, DirectionHash> directions_;
     Fifo<List*> to_hand_over_;  // or what is before them in their directions
-    struct ToldOf {
+    struct Finished {
         Completion completion;
         std::uint32_t context;
     };
-    Fifo<ToldOf> told_;
+    Fifo<Finished> finished_;
     std::size_t descriptors_max_ = 0;
     std::size_t descriptors_ = 0;  // the ring's own and eventfds
     std::size_t busy_ = 0;

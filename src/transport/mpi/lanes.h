@@ -12,7 +12,7 @@
 
 namespace weft::mpi {
 
-// A send or receive that has not been told yet.
+// A send or receive that has not been reported yet.
 struct Post {
     Post* next = nullptr;
     std::uint64_t stream = 0;
@@ -22,7 +22,7 @@ struct Post {
     std::uint64_t ticket = 0;  // of a message that moves in parts: what this end calls it,
     std::uint64_t place = 0;   // and the other end
     Completion result{};
-    bool is_over = false;  // to be told when those before it have been
+    bool is_over = false;  // to be reported when those before it have been
 };
 
 // A message that came before its receive.

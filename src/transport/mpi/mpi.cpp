@@ -61,9 +61,9 @@ Usage MpiTransport::usage() const {
 
 std::size_t MpiTransport::poll(std::span<Completion> done) {
     done_ = done;
-    told_ = 0;
-    while (told_ < done_.size() && !backlog_.empty()) {
-        done_[told_++] = backlog_.front().completion;
+    reported_ = 0;
+    while (reported_ < done_.size() && !backlog_.empty()) {
+        done_[reported_++] = backlog_.front().completion;
         backlog_.pop();
     }
     take_back_slots();
@@ -74,21 +74,21 @@ std::size_t MpiTransport::poll(std::span<Completion> done) {
         }
     }
     done_ = {};
-    return told_;
+    return reported_;
 }
 
-void MpiTransport::tell(const Completion& completion, std::uint64_t stream) {
-    if (told_ < done_.size())
-        done_[told_++] = completion;
+void MpiTransport::report(const Completion& completion, std::uint64_t stream) {
+    if (reported_ < done_.size())
+        done_[reported_++] = completion;
     else
         backlog_.push({completion, stream});
 }
 
 // Completions come in the order of the posts.
-void MpiTransport::tell_finished(mpi::Lane& lane) {
+void MpiTransport::report_finished(mpi::Lane& lane) {
     while (!lane.posts.empty() && lane.posts.first->is_over) {
         Post* post = lane.posts.take_first();
-        tell(post->result, post->stream);
+        report(post->result, post->stream);
         posts_.give_back(post);
     }
 }
@@ -102,7 +102,7 @@ void MpiTransport::finish(Peer& peer, mpi::Lane& lane, Post& post, weft_status c
         post.result.expected_bytes = static_cast<std::int64_t>(post.bytes);
     }
     post.is_over = true;
-    tell_finished(lane);
+    report_finished(lane);
 }
 
 // The carrier fails: it does not say for whom.
@@ -130,14 +130,14 @@ void MpiTransport::lose(Peer& peer) {
                 post->result.peer = peer.rank;
                 post->is_over = true;
             }
-            tell_finished(lane);
+            report_finished(lane);
         });
     }
-    tell({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
+    report({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
 }
 
 Posted MpiTransport::refuse(Peer& peer, std::uint64_t stream, Token token) {
-    tell({.token = token, .code = peer.loss, .peer = peer.rank}, stream);
+    report({.token = token, .code = peer.loss, .peer = peer.rank}, stream);
     return Posted::pending;
 }
 
@@ -149,9 +149,9 @@ void MpiTransport::list_owed(std::vector<Rank>& peers) const {
 
 void MpiTransport::abandon(std::uint32_t context) {
     contexts_.remove(context);
-    backlog_.remove_if([&](const Told& told) {
-        return told.completion.token.run != nullptr &&
-               StreamId::unpack(told.stream).context == context;
+    backlog_.remove_if([&](const Report& queued) {
+        return queued.completion.token.run != nullptr &&
+               StreamId::unpack(queued.stream).context == context;
     });
     for (Peer& peer : peers_) {
         abandon_sends(peer, context);

@@ -51,7 +51,7 @@ class MpiTransport final : public Transport {
     using Peer = mpi::Peer;
     using Post = mpi::Post;
 
-    struct Told {
+    struct Report {
         Completion completion;
         std::uint64_t stream;
     };
@@ -74,8 +74,8 @@ class MpiTransport final : public Transport {
     void* request(std::vector<std::byte>& requests, std::size_t index) const {
         return requests.data() + index * carrier_.request_bytes;
     }
-    void tell(const Completion& completion, std::uint64_t stream);
-    void tell_finished(mpi::Lane& lane);
+    void report(const Completion& completion, std::uint64_t stream);
+    void report_finished(mpi::Lane& lane);
     // sent_bytes: of the message, for WEFT_BROKEN_MESSAGE.
     void finish(Peer& peer, mpi::Lane& lane, Post& post, weft_status code = WEFT_OK,
                 std::uint64_t sent_bytes = 0);
@@ -121,8 +121,8 @@ class MpiTransport final : public Transport {
     std::uint64_t credit_max_;
 
     std::span<Completion> done_;  // of the poll() that runs, else empty
-    std::size_t told_ = 0;        // entries of done_ that are filled
-    Fifo<Told> backlog_;          // completions there was no room for
+    std::size_t reported_ = 0;    // entries of done_ that are filled
+    Fifo<Report> backlog_;        // completions there was no room for
     std::vector<int> indices_;    // of requests that have ended
 
     std::vector<Slot> sending_;  // with requests of the same index

@@ -189,7 +189,7 @@ class Swap {
 
     // Tells everybody who waits for this rank, since its process may live on.
     void give_up(Rank cause) {
-        if (cause != rank_ && !is_told_) await_end(cause);
+        if (cause != rank_ && !is_reported_) await_end(cause);
         leave();
         std::vector<Rank> uncalled;
         for (Rank peer : local_) {
@@ -392,7 +392,7 @@ class Swap {
     }
 
     Status gave_up(const Greeting& farewell) {
-        is_told_ = true;
+        is_reported_ = true;
         if (farewell.cause == farewell.rank)
             return failure_of_rank(WEFT_BROKEN_RANK, farewell.rank,
                                    "rank %d gave up when shared memory was set up", farewell.rank);
@@ -448,7 +448,7 @@ class Swap {
     const std::vector<Rank> local_;  // the ranks of the node, this one included; ascending
     const std::span<const std::string> cards_;
     Fd listener_;
-    bool is_told_ = false;  // by a farewell, whose sender has waited for the end already
+    bool is_reported_ = false;  // by a farewell, whose sender has waited for the end already
     const std::int64_t deadline_ns_ = now_ns() + patience_ns;
     ShmTransport::Parts parts_;
     std::vector<Meeting> meetings_;

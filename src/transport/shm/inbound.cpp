@@ -91,7 +91,7 @@ inline void ShmTransport::take(Peer& peer, Record* record) {
 // Takes the peer's records up to the first that finishes something: to look for more would wait
 // for a cache line that the peer has just written, while somebody waits for the completion.
 inline void ShmTransport::take_some(Peer& peer) {
-    const std::size_t told_before = told_;
+    const std::size_t reported_before = reported_;
     std::size_t moved_bytes = 0;
     Record* record = peer.in.peek();
     if (record == nullptr) {
@@ -102,7 +102,7 @@ inline void ShmTransport::take_some(Peer& peer) {
         moved_bytes += shm::record_span(record->bytes);
         take(peer, record);
         if (peer.in.pop(record)) put_off_waking(peer);
-        if (told_ != told_before || moved_bytes >= peer.window_bytes) return;
+        if (reported_ != reported_before || moved_bytes >= peer.window_bytes) return;
         record = peer.in.peek();
     } while (record != nullptr);
 }
@@ -116,14 +116,14 @@ void ShmTransport::take_the_rest(Peer& peer) {
 
 std::size_t ShmTransport::poll(std::span<Completion> done) {
     done_ = done;
-    told_ = 0;
+    reported_ = 0;
     const std::uint64_t pieces = counters_.pieces_moved;
-    for (; !backlog_.empty() && told_ < done_.size(); backlog_.pop())
-        done_[told_++] = backlog_.front().completion;
+    for (; !backlog_.empty() && reported_ < done_.size(); backlog_.pop())
+        done_[reported_++] = backlog_.front().completion;
 
     const std::size_t peers = peers_.size();
     for (std::size_t i = 0; i < peers; ++i) {
-        if (told_ == done_.size()) [[unlikely]] {
+        if (reported_ == done_.size()) [[unlikely]] {
             // Begin with the others next time, lest a busy peer keep them out.
             first_peer_ = (first_peer_ + i) % peers;
             break;
@@ -137,12 +137,12 @@ std::size_t ShmTransport::poll(std::span<Completion> done) {
         // A poll that moves pieces of large messages takes as long as many that do not.
         count_polls_before_waking(pieces == counters_.pieces_moved ? 1 : polls_before_waking / 2);
     }
-    if (told_ == 0 && ++quiet_polls_ >= quiet_polls_max) {
+    if (reported_ == 0 && ++quiet_polls_ >= quiet_polls_max) {
         quiet_polls_ = 0;
         look_for_lost_peers();
     }
     done_ = {};
-    return told_;
+    return reported_;
 }
 
 Posted ShmTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
@@ -339,13 +339,13 @@ void ShmTransport::stash(Peer& peer, LaneQueue& lane, Bytes data) {
     peer.stashed_bytes += sizeof(Arrival) + data.size();
     counters_.stashed_bytes_max =
         std::max<std::uint64_t>(counters_.stashed_bytes_max, peer.stashed_bytes);
-    peer.in.tell_stashed(peer.stashed_bytes);
+    peer.in.report_stashed(peer.stashed_bytes);
 }
 
 void ShmTransport::release(Peer& peer, Arrival* arrival) {
     if (!arrival->announced) {
         peer.stashed_bytes -= sizeof(Arrival) + arrival->bytes;
-        peer.in.tell_stashed(peer.stashed_bytes);
+        peer.in.report_stashed(peer.stashed_bytes);
     }
     if (arrival->data != nullptr) blocks_.give_back(arrival->data, arrival->bytes);
     arrivals_.give_back(arrival);

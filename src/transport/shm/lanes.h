@@ -1,8 +1,8 @@
-// The lanes from or to one peer: which post a message meets, and in which order posts are told.
+// The lanes from or to one peer: which post a message meets, and in which order posts are reported.
 //
-// A lane keeps its posts in posting order until they have been told. Messages meet them in that
-// order too, but may be finished with in another (a small message overtakes the data of a large
-// one); a post that is finished before an earlier one waits for it. Messages that come before
+// A lane keeps its posts in posting order until they have been reported. Messages meet them in that
+// order too, but may finish in another (a small message overtakes the data of a large one); a post
+// that finishes before an earlier one waits for it. Messages that come before
 // their post wait as arrivals.
 //
 // Thread safety: none. Invariant: a lane with arrivals has no post that still waits for a message.
@@ -25,7 +25,7 @@ struct Outcome {
     std::int64_t expected_bytes = 0;
 };
 
-// A send or receive that has not been told yet.
+// A send or receive that has not been reported yet.
 struct Post {
     Post* next = nullptr;
     std::byte* data = nullptr;  // of a send: only read

@@ -57,7 +57,7 @@ struct Peer {
     StoreChoice stores;      // into its ring
 
     bool has_left = false;  // in good order
-    bool loss_told = false;
+    bool loss_reported = false;
     bool can_pull = false;
     PeerParts parts;
 

@@ -186,7 +186,7 @@ class RingReader {
     }
 
     // Tells the writer how much of what it wrote has been put aside.
-    void tell_stashed(std::uint64_t bytes) {
+    void report_stashed(std::uint64_t bytes) {
         ring_.control->stashed.store(bytes, std::memory_order_relaxed);
     }
 

@@ -110,14 +110,14 @@ bool ShmTransport::work_on(Peer& peer) {
     return more_to_pull || more_to_write;
 }
 
-// Posts that were finished before an earlier one, which is told now.
-std::size_t ShmTransport::tell_finished(Peer& peer, LaneQueue& lane) {
-    std::size_t told = 0;
+// Posts that finished before an earlier one, which has just been reported.
+std::size_t ShmTransport::report_finished(Peer& peer, LaneQueue& lane) {
+    std::size_t reported = 0;
     while (lane.oldest != nullptr && lane.oldest->finished) {
-        tell_oldest(peer, lane, lane.oldest->outcome);
-        ++told;
+        report_oldest(peer, lane, lane.oldest->outcome);
+        ++reported;
     }
-    return told;
+    return reported;
 }
 
 Usage ShmTransport::usage() const {
@@ -257,7 +257,7 @@ void ShmTransport::lose(Peer& peer) {
     });
     break_posts(peer, peer.receives);
     break_posts(peer, peer.sends);
-    tell_loss(peer);
+    report_loss(peer);
 }
 
 std::size_t ShmTransport::break_posts(Peer& peer, Lanes& lanes) {
@@ -272,24 +272,24 @@ std::size_t ShmTransport::break_posts(Peer& peer, Lanes& lanes) {
     return broken;
 }
 
-void ShmTransport::tell_loss(Peer& peer) {
-    if (peer.loss_told || peer.has_left) return;
-    peer.loss_told = true;
-    tell({.token = {}, .code = WEFT_BROKEN_RANK, .peer = peer.parts.rank}, 0);
+void ShmTransport::report_loss(Peer& peer) {
+    if (peer.loss_reported || peer.has_left) return;
+    peer.loss_reported = true;
+    report({.token = {}, .code = WEFT_BROKEN_RANK, .peer = peer.parts.rank}, 0);
 }
 
 // The answer to a post that needs a lost peer.
 Posted ShmTransport::refuse(Peer& peer, Lane lane, Token token) {
-    tell_loss(peer);
-    tell({.token = token, .code = WEFT_BROKEN_RANK, .peer = lane.peer}, lane.stream.packed());
+    report_loss(peer);
+    report({.token = token, .code = WEFT_BROKEN_RANK, .peer = lane.peer}, lane.stream.packed());
     return Posted::pending;
 }
 
 void ShmTransport::abandon(std::uint32_t context) {
     contexts_.remove(context);
-    backlog_.remove_if([&](const Told& told) {
-        return told.completion.token.run != nullptr &&
-               StreamId::unpack(told.stream).context == context;
+    backlog_.remove_if([&](const Report& queued) {
+        return queued.completion.token.run != nullptr &&
+               StreamId::unpack(queued.stream).context == context;
     });
     for (Peer& peer : peers_) {
         abandon_sends(peer, context);

@@ -89,7 +89,7 @@ class ShmTransport final : public Transport, public Combining {
         std::size_t offset = 0;
         bool pulled = false;  // else it comes through the ring
     };
-    struct Told {
+    struct Report {
         Completion completion;
         std::uint64_t stream;
     };
@@ -107,32 +107,32 @@ class ShmTransport final : public Transport, public Combining {
         WEFT_ASSERT(peer != nullptr);
         return *peer;
     }
-    void tell(const Completion& completion, std::uint64_t stream) {
-        if (told_ < done_.size()) [[likely]]
-            done_[told_++] = completion;
+    void report(const Completion& completion, std::uint64_t stream) {
+        if (reported_ < done_.size()) [[likely]]
+            done_[reported_++] = completion;
         else
             backlog_.push({completion, stream});
     }
-    // Ends a post; returns how many posts of the lane were told by it.
+    // Ends a post; returns how many posts of the lane this reported.
     std::size_t settle(Peer& peer, shm::LaneQueue& lane, shm::Post* post, const shm::Outcome& how) {
         if (lane.oldest != post) [[unlikely]] {
             post->finished = true;
             post->outcome = how;
             return 0;
         }
-        tell_oldest(peer, lane, how);
+        report_oldest(peer, lane, how);
         if (lane.oldest == nullptr || !lane.oldest->finished) [[likely]]
             return 1;
-        return 1 + tell_finished(peer, lane);
+        return 1 + report_finished(peer, lane);
     }
-    void tell_oldest(Peer& peer, shm::LaneQueue& lane, const shm::Outcome& how) {
+    void report_oldest(Peer& peer, shm::LaneQueue& lane, const shm::Outcome& how) {
         shm::Post* post = lane.oldest;
         lane.oldest = post->next;
-        tell({post->token, how.code, peer.parts.rank, how.sent_bytes, how.expected_bytes},
-             post->stream);
+        report({post->token, how.code, peer.parts.rank, how.sent_bytes, how.expected_bytes},
+               post->stream);
         posts_.give_back(post);
     }
-    std::size_t tell_finished(Peer& peer, shm::LaneQueue& lane);
+    std::size_t report_finished(Peer& peer, shm::LaneQueue& lane);
     // Something is new for the peer: wake_peers() will look whether it sleeps.
     void put_off_waking(Peer& peer) {
         peer.to_wake = true;
@@ -146,7 +146,7 @@ class ShmTransport final : public Transport, public Combining {
     void look_for_lost_peers();
     void lose(Peer& peer);
     std::size_t break_posts(Peer& peer, shm::Lanes& lanes);
-    void tell_loss(Peer& peer);
+    void report_loss(Peer& peer);
     Posted refuse(Peer& peer, Lane lane, Token token);
 
     // outbound.cpp
@@ -190,11 +190,11 @@ class ShmTransport final : public Transport, public Combining {
     std::vector<Peer> peers_;
     std::size_t first_peer_ = 0;  // where the next poll begins
     std::span<Completion> done_;  // of the poll() that runs, else empty
-    std::size_t told_ = 0;        // entries of done_ that are filled
+    std::size_t reported_ = 0;    // entries of done_ that are filled
     std::uint32_t quiet_polls_ = 0;
     std::uint32_t polls_until_waking_ = 0;  // 0: no peer is to be woken
     std::uint32_t sleeps_ = 0;              // of this rank
-    Fifo<Told> backlog_;                    // completions there was no room for
+    Fifo<Report> backlog_;                  // completions there was no room for
 
     std::vector<Peer*> by_rank_;
     Pool<shm::Post> posts_;

@@ -155,17 +155,17 @@ void SimNetwork::schedule_wire(std::int64_t time, Kind kind, Index wire) {
 
 void SimNetwork::handle(const Event& event) {
     record('e', static_cast<std::uint64_t>(event.kind), event.a, event.b);
-    if (event.kind <= Kind::tell_recv && wires_[event.a].use != event.b) return;
+    if (event.kind <= Kind::report_recv && wires_[event.a].use != event.b) return;
     switch (event.kind) {
         case Kind::arrive: arrive(event.a); break;
         case Kind::deliver: deliver(event.a); break;
-        case Kind::tell_send: tell({event.a, true}); break;
-        case Kind::tell_recv: tell({event.a, false}); break;
+        case Kind::report_send: report({event.a, true}); break;
+        case Kind::report_recv: report({event.a, false}); break;
         case Kind::kill: kill(static_cast<Rank>(event.a)); break;
         case Kind::discover:
             discover(static_cast<Rank>(event.a), static_cast<Rank>(event.b));
             break;
-        case Kind::tell_lost:
+        case Kind::report_lost:
             if (nodes_[event.a].dead) break;
             nodes_[event.a].news.push_back(static_cast<Rank>(event.b));
             seen_ = true;
@@ -280,17 +280,17 @@ SimNetwork::Index SimNetwork::add_post(End end, Rank peer, std::byte* into, std:
 void SimNetwork::finish(End end, Index post, weft_status code) {
     posts_[post].completion.code = code;
     posts_[post].finished = true;
-    schedule_tells(end);
+    schedule_reports(end);
 }
 
-// Completions are told in posting order: the first unfinished post holds up those behind it.
-void SimNetwork::schedule_tells(End end) {
+// Completions are reported in posting order: the first unfinished post holds up those behind it.
+void SimNetwork::schedule_reports(End end) {
     Side& at = side(end);
     while (at.unscheduled != none && posts_[at.unscheduled].finished) {
         at.unscheduled = posts_[at.unscheduled].next;
         ++at.scheduled;
-        at.last_tell = std::max(at.last_tell, time_ + delay());
-        schedule_wire(at.last_tell, end.sends ? Kind::tell_send : Kind::tell_recv, end.wire);
+        at.last_report = std::max(at.last_report, time_ + delay());
+        schedule_wire(at.last_report, end.sends ? Kind::report_send : Kind::report_recv, end.wire);
     }
 }
 
@@ -300,7 +300,7 @@ void SimNetwork::break_posts(End end) {
         posts_[i].completion.code = WEFT_BROKEN_RANK;
         posts_[i].finished = true;
     }
-    schedule_tells(end);
+    schedule_reports(end);
 }
 
 void SimNetwork::forget_posts(End end) {
@@ -311,7 +311,7 @@ void SimNetwork::forget_posts(End end) {
     at.ready = at.scheduled = 0;
 }
 
-void SimNetwork::tell(End end) {
+void SimNetwork::report(End end) {
     Side& at = side(end);
     if (at.scheduled == 0) return;
     --at.scheduled;
@@ -321,12 +321,12 @@ void SimNetwork::tell(End end) {
 
 std::size_t SimNetwork::poll(Rank rank, std::span<Completion> done) {
     Node& self = node(rank);
-    std::size_t told = 0;
-    for (; told < done.size() && !(self.ready.empty() && self.news.empty()); ++told) {
+    std::size_t reported = 0;
+    for (; reported < done.size() && !(self.ready.empty() && self.news.empty()); ++reported) {
         std::size_t pick = random_.below(self.ready.size() + self.news.size());
         if (pick < self.ready.size()) {
             Side& at = side(self.ready[pick]);
-            done[told] = posts_[at.posts.head].completion;
+            done[reported] = posts_[at.posts.head].completion;
             remove_first(posts_, at.posts, free_post_);
             if (--at.ready == 0) {
                 self.ready[pick] = self.ready.back();
@@ -334,15 +334,15 @@ std::size_t SimNetwork::poll(Rank rank, std::span<Completion> done) {
             }
         } else {
             pick -= self.ready.size();
-            done[told] = {};
-            done[told].code = WEFT_BROKEN_RANK;
-            done[told].peer = self.news[pick];
+            done[reported] = {};
+            done[reported].code = WEFT_BROKEN_RANK;
+            done[reported].peer = self.news[pick];
             self.news.erase(self.news.begin() + static_cast<std::ptrdiff_t>(pick));
         }
-        record('c', static_cast<std::uint64_t>(rank), done[told].token.op,
-               static_cast<std::uint64_t>(-done[told].code));
+        record('c', static_cast<std::uint64_t>(rank), done[reported].token.op,
+               static_cast<std::uint64_t>(-done[reported].code));
     }
-    return told;
+    return reported;
 }
 
 // --- Messages ------------------------------------------------------------------------------------
@@ -360,7 +360,7 @@ void SimNetwork::arrive(Index index) {
     }
 }
 
-// Half of the deliveries happen at once: receive buffers change early, long before that is told.
+// Half of the deliveries happen at once: receive buffers change long before that is reported.
 void SimNetwork::match(Index index) {
     Wire& wire = wires_[index];
     while (wire.arrived > wire.matched && wire.waiting > wire.matched) {
@@ -520,7 +520,8 @@ void SimNetwork::discover(Rank rank, Rank dead) {
             break_posts({i, false});
         }
     }
-    schedule(time_ + delay(), Kind::tell_lost, static_cast<Index>(rank), static_cast<Index>(dead));
+    schedule(time_ + delay(), Kind::report_lost, static_cast<Index>(rank),
+             static_cast<Index>(dead));
 }
 
 // --- Reports -------------------------------------------------------------------------------------

@@ -2,12 +2,12 @@
 // lives in one thread.
 //
 // A seed decides every delay, which messages are buffered, in which order lanes overtake one
-// another and when a completion is told; the same seed and the same calls give the same history.
+// another and when a completion is reported; the same seed and the same calls give the same history.
 // Nothing moves by itself: only posts and advance() change anything, and no real clock is read.
 //
 // Thread safety: none.
 // Invariants: the messages of a wire arrive and are delivered in posting order, and its completions
-// are told in posting order at either end; what is cut off (a killed rank, an abandoned context)
+// are reported in posting order at either end; what is cut off (a killed rank, an abandoned context)
 // never comes back, so an event that outlives what it was for finds nothing and does nothing.
 #pragma once
 
@@ -97,14 +97,14 @@ class SimNetwork {
         std::vector<std::byte> copy;
     };
 
-    // One end of a wire. Its posts, oldest first: `ready` may be told by the next poll, then
+    // One end of a wire. Its posts, oldest first: `ready` may be reported by the next poll, then
     // `scheduled` have an event that makes them ready, then the rest.
     struct Side {
         List posts;
         Index unscheduled = none;  // the first of the rest
         std::uint32_t ready = 0;
         std::uint32_t scheduled = 0;
-        std::int64_t last_tell = 0;
+        std::int64_t last_report = 0;
     };
 
     // A lane and what travels on it. Of the messages not delivered the first `arrived` have reached
@@ -141,20 +141,20 @@ class SimNetwork {
         std::uint64_t posts = 0;
         std::uint64_t dies_at_post = 0;
         std::vector<End> ready;  // ends with ready posts
-        std::vector<Rank> news;  // lost ranks not told yet
+        std::vector<Rank> news;  // lost ranks not reported yet
         std::vector<Rank> lost;
         Contexts contexts;
     };
 
     enum class Kind : std::uint8_t {
-        arrive,     // a: wire, b: its use
-        deliver,    // a: wire, b: its use
-        tell_send,  // a: wire, b: its use
-        tell_recv,  // a: wire, b: its use
-        kill,       // a: rank
-        discover,   // a: rank, b: the dead rank
-        tell_lost,  // a: rank, b: the dead rank
-        retry,      // after a busy answer
+        arrive,       // a: wire, b: its use
+        deliver,      // a: wire, b: its use
+        report_send,  // a: wire, b: its use
+        report_recv,  // a: wire, b: its use
+        kill,         // a: rank
+        discover,     // a: rank, b: the dead rank
+        report_lost,  // a: rank, b: the dead rank
+        retry,        // after a busy answer
     };
 
     struct Event {
@@ -196,10 +196,10 @@ class SimNetwork {
     bool is_busy();
     Index add_post(End end, Rank peer, std::byte* into, std::size_t bytes, Token token);
     void finish(End end, Index post, weft_status code);
-    void schedule_tells(End end);
+    void schedule_reports(End end);
     void break_posts(End end);
     void forget_posts(End end);
-    void tell(End end);
+    void report(End end);
 
     void arrive(Index wire);
     void match(Index wire);

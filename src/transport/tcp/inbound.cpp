@@ -98,16 +98,16 @@ void TcpTransport::use_go(Channel& channel, ReceiveLane& lane) {
         control(channel, FrameKind::go, lane.stream, 0);
 }
 
-// The lane's first receive is told: the message of `sent_bytes` that meets it is none it can take.
+// Reports the lane's first receive as broken: it cannot take the message of `sent_bytes` it met.
 // What comes of that is dropped.
 void TcpTransport::turn_away(Channel& channel, ReceiveLane& lane, std::uint64_t sent_bytes) {
     Post& post = *lane.posts.first;
-    tell({.token = post.token,
-          .code = WEFT_BROKEN_MESSAGE,
-          .peer = channel.peer.rank,
-          .sent_bytes = static_cast<std::int64_t>(sent_bytes),
-          .expected_bytes = static_cast<std::int64_t>(post.bytes)},
-         lane.stream);
+    report({.token = post.token,
+            .code = WEFT_BROKEN_MESSAGE,
+            .peer = channel.peer.rank,
+            .sent_bytes = static_cast<std::int64_t>(sent_bytes),
+            .expected_bytes = static_cast<std::int64_t>(post.bytes)},
+           lane.stream);
     if (context_of(lane.stream) != 0) expect_less(channel);
     post.is_ghost = true;
     post.data = nullptr;
@@ -118,7 +118,7 @@ void TcpTransport::turn_away(Channel& channel, ReceiveLane& lane, std::uint64_t 
 void TcpTransport::end_message(Channel& channel, ReceiveLane& lane) {
     Post* post = lane.posts.take_first();
     if (!post->is_ghost) {
-        tell({.token = post->token, .code = WEFT_OK, .peer = channel.peer.rank}, lane.stream);
+        report({.token = post->token, .code = WEFT_OK, .peer = channel.peer.rank}, lane.stream);
         if (context_of(lane.stream) != 0) expect_less(channel);
     }
     posts_.give_back(post);

@@ -12,7 +12,7 @@
 
 namespace weft::tcp {
 
-// A send or receive that has not been told yet.
+// A send or receive that has not been reported yet.
 struct Post {
     Post* next = nullptr;
     std::byte* data = nullptr;  // of a send: only read; of a ghost: nowhere
@@ -20,7 +20,7 @@ struct Post {
     std::uint64_t offset = 0;  // moved so far
     Token token{};
     bool is_let_go = false;  // of a receive: its sender has been sent a `go` for it
-    // A receive that was told already, as broken: its message, of `bytes`, is still to be dropped.
+    // A receive that was reported as broken: its message, of `bytes`, is still to be dropped.
     bool is_ghost = false;
 };
 

@@ -168,7 +168,7 @@ void TcpTransport::end_frame(Channel& channel) {
     }
     lane.posts.take_first();
     lane.front = SendLane::Front::none;
-    tell({.token = post.token, .code = WEFT_OK, .peer = channel.peer.rank}, stream);
+    report({.token = post.token, .code = WEFT_OK, .peer = channel.peer.rank}, stream);
     posts_.give_back(&post);
     if (!is_news(stream)) expect_less(channel);
     prepare_front(channel, lane);

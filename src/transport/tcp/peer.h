@@ -171,7 +171,7 @@ struct Peer {
     std::vector<std::unique_ptr<Strand>> strands;    // that were needed
     bool lost = false;
     bool has_left = false;  // in good order
-    bool loss_told = false;
+    bool loss_reported = false;
     weft_status loss = WEFT_BROKEN_RANK;  // how it was lost
 };
 

@@ -176,7 +176,7 @@ void TcpTransport::grant(Strand& strand, bool sends, const Place* quietly) {
         if (std::exchange(place->is_granted, true)) continue;
         place->list->socket = wire->fd.get();
         if (place != quietly)
-            tell({.token = place->token, .code = WEFT_OK, .peer = strand.peer.rank}, strand.name);
+            report({.token = place->token, .code = WEFT_OK, .peer = strand.peer.rank}, strand.name);
     }
 }
 
@@ -191,7 +191,7 @@ void TcpTransport::go_on(Strand& strand) {
 // The message at the front has moved.
 void TcpTransport::end_place(Strand& strand, bool sends) {
     Place* place = strand.direction(sends).places.take_first();
-    tell({.token = place->token, .code = WEFT_OK, .peer = strand.peer.rank}, strand.name);
+    report({.token = place->token, .code = WEFT_OK, .peer = strand.peer.rank}, strand.name);
     places_.give_back(place);
     expect_less(strand);
 }
@@ -376,12 +376,12 @@ bool TcpTransport::take_header(Strand& strand, Wire& wire) {
         return false;
     wire.left = frame.bytes;
     if (frame.bytes != place.bytes) {
-        tell({.token = place.token,
-              .code = WEFT_BROKEN_MESSAGE,
-              .peer = strand.peer.rank,
-              .sent_bytes = static_cast<std::int64_t>(frame.bytes),
-              .expected_bytes = static_cast<std::int64_t>(place.bytes)},
-             strand.name);
+        report({.token = place.token,
+                .code = WEFT_BROKEN_MESSAGE,
+                .peer = strand.peer.rank,
+                .sent_bytes = static_cast<std::int64_t>(frame.bytes),
+                .expected_bytes = static_cast<std::int64_t>(place.bytes)},
+               strand.name);
         strand.is_dropping = frame.bytes > 0;
         places_.give_back(strand.receives.places.take_first());
         expect_less(strand);
@@ -450,8 +450,8 @@ void TcpTransport::break_places(Strand& strand) {
                 direction->places.append(place);
                 continue;
             }
-            tell({.token = place->token, .code = strand.peer.loss, .peer = strand.peer.rank},
-                 strand.name);
+            report({.token = place->token, .code = strand.peer.loss, .peer = strand.peer.rank},
+                   strand.name);
             if (place->list != nullptr) {
                 give_back_list(*place);
             } else {

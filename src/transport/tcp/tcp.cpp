@@ -136,9 +136,9 @@ tcp::Channel& TcpTransport::channel_at(Peer& peer, std::uint32_t number) {
     return *channel;
 }
 
-void TcpTransport::tell(const Completion& completion, std::uint64_t stream) {
-    if (told_ < done_.size())
-        done_[told_++] = completion;
+void TcpTransport::report(const Completion& completion, std::uint64_t stream) {
+    if (reported_ < done_.size())
+        done_[reported_++] = completion;
     else
         backlog_.push({completion, stream});
 }
@@ -176,14 +176,14 @@ bool TcpTransport::is_needed(const Link& link) {
 
 std::size_t TcpTransport::poll(std::span<Completion> done) {
     done_ = done;
-    told_ = 0;
-    while (!backlog_.empty() && told_ < done_.size()) {
-        done_[told_++] = backlog_.front().completion;
+    reported_ = 0;
+    while (!backlog_.empty() && reported_ < done_.size()) {
+        done_[reported_++] = backlog_.front().completion;
         backlog_.pop();
     }
     if (backlog_.empty()) look_at_sockets();
     done_ = {};
-    return told_;
+    return reported_;
 }
 
 void TcpTransport::look_at_sockets() {
@@ -378,7 +378,7 @@ void TcpTransport::lose(Peer& peer, weft_status how) {
         if (channel) break_posts(*channel);
     }
     lose_strands(peer);
-    tell_loss(peer);
+    report_loss(peer);
 }
 
 void TcpTransport::break_posts(Channel& channel) {
@@ -387,8 +387,8 @@ void TcpTransport::break_posts(Channel& channel) {
         while (!posts.empty()) {
             Post* post = posts.take_first();
             if (!post->is_ghost)
-                tell({.token = post->token, .code = channel.peer.loss, .peer = channel.peer.rank},
-                     stream);
+                report({.token = post->token, .code = channel.peer.loss, .peer = channel.peer.rank},
+                       stream);
             posts_.give_back(post);
         }
     };
@@ -423,24 +423,24 @@ void TcpTransport::break_posts(Channel& channel) {
     }
 }
 
-void TcpTransport::tell_loss(Peer& peer) {
-    if (peer.loss_told || peer.has_left) return;
-    peer.loss_told = true;
-    tell({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
+void TcpTransport::report_loss(Peer& peer) {
+    if (peer.loss_reported || peer.has_left) return;
+    peer.loss_reported = true;
+    report({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
 }
 
 // The answer to a post that needs a lost peer.
 Posted TcpTransport::refuse(Peer& peer, const Lane& lane, Token token) {
-    tell_loss(peer);
-    tell({.token = token, .code = peer.loss, .peer = lane.peer}, lane.stream.packed());
+    report_loss(peer);
+    report({.token = token, .code = peer.loss, .peer = lane.peer}, lane.stream.packed());
     return Posted::pending;
 }
 
 void TcpTransport::abandon(std::uint32_t context) {
     contexts_.remove(context);
-    backlog_.remove_if([&](const Told& told) {
-        return told.completion.token.run != nullptr &&
-               StreamId::unpack(told.stream).context == context;
+    backlog_.remove_if([&](const Report& queued) {
+        return queued.completion.token.run != nullptr &&
+               StreamId::unpack(queued.stream).context == context;
     });
     for_each_channel([&](Channel& channel) {
         abandon_sends(channel, context);

@@ -112,7 +112,7 @@ class TcpTransport final : public Transport, private Strands {
     using Place = tcp::Place;
     using Wire = tcp::Wire;
 
-    struct Told {
+    struct Report {
         Completion completion;
         std::uint64_t stream;
     };
@@ -161,7 +161,7 @@ class TcpTransport final : public Transport, private Strands {
         for_each_channel(visit);
         for_each_strand(visit);
     }
-    void tell(const Completion& completion, std::uint64_t stream);
+    void report(const Completion& completion, std::uint64_t stream);
     void sleep_until_worthwhile(Wire& wire);
     void look_at_sockets();
     void handle_events();
@@ -177,7 +177,7 @@ class TcpTransport final : public Transport, private Strands {
     void part_from(Peer& peer);
     void break_posts(Channel& channel);
     void forget_posts();
-    void tell_loss(Peer& peer);
+    void report_loss(Peer& peer);
     Posted refuse(Peer& peer, const Lane& lane, Token token);
     void expect(Link& link);
     void expect_less(Link& link);
@@ -294,8 +294,8 @@ class TcpTransport final : public Transport, private Strands {
     std::vector<Peer> peers_;  // by rank
 
     std::span<Completion> done_;  // of the poll() that runs, else empty
-    std::size_t told_ = 0;        // entries of done_ that are filled
-    Fifo<Told> backlog_;          // completions there was no room for
+    std::size_t reported_ = 0;    // entries of done_ that are filled
+    Fifo<Report> backlog_;        // completions there was no room for
     std::uint32_t polls_ = 0;
     bool look_around_ = false;        // at the next poll, at all sockets
     std::vector<Channel*> put_off_;   // channels that are to write

@@ -131,9 +131,9 @@ void CheckingTransport::check_lost(const Completion& completion) {
         report(std::string("news without a token have the code ") + status_name(completion.code));
     } else if (completion.peer < 0 || completion.peer >= place_.ranks ||
                completion.peer == place_.rank) {
-        report("rank " + peer + " was told lost, which is no other rank of the job");
+        report("rank " + peer + " was reported lost, which is no other rank of the job");
     } else if (!lost_.insert(completion.peer).second) {
-        report("rank " + peer + " was told lost twice");
+        report("rank " + peer + " was reported lost twice");
     }
 }
 
@@ -183,13 +183,13 @@ bool CheckingTransport::complete(Completion& completion) {
 }
 
 std::size_t CheckingTransport::poll(std::span<Completion> done) {
-    std::size_t told = inner_.poll(done);
-    if (told > done.size()) {
-        report("a poll told more than it was given room for");
-        told = done.size();
+    std::size_t reported = inner_.poll(done);
+    if (reported > done.size()) {
+        report("a poll reported more than it was given room for");
+        reported = done.size();
     }
     std::size_t kept = 0;
-    for (std::size_t i = 0; i < told; ++i) {
+    for (std::size_t i = 0; i < reported; ++i) {
         Completion completion = done[i];
         if (complete(completion)) done[kept++] = completion;
     }

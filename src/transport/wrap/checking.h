@@ -3,7 +3,7 @@
 // Of its user: posts name another rank of the job, carry a token, and leave an abandoned context
 // alone; lent buffers do not change. Of the inner transport: each pending post completes once, with
 // its own token, in posting order within its lane and never after its context was abandoned;
-// nothing is written outside a receive's buffer, nor into it after the end; a lost peer is told
+// nothing is written outside a receive's buffer, nor into it after the end; a lost peer is reported
 // once. To see stray writes, receives land in guarded buffers of this wrapper and are copied from
 // there.
 //

@@ -85,13 +85,13 @@ Posted FaultyTransport::refuse(Lane lane, Token token) {
     return Posted::pending;
 }
 
-// Takes over what the inner transport has to tell.
+// Takes over what the inner transport reports.
 void FaultyTransport::collect() {
     std::array<Completion, 32> done;
-    std::size_t told;
+    std::size_t reported;
     do {
-        told = inner_.poll(done);
-        for (std::size_t i = 0; i < told; ++i) {
+        reported = inner_.poll(done);
+        for (std::size_t i = 0; i < reported; ++i) {
             Completion completion = done[i];
             if (!completion.token.run) {
                 if (!(lost_ && is_doomed(completion.peer))) held_.push_back({completion, 0});
@@ -109,19 +109,19 @@ void FaultyTransport::collect() {
             }
             pending_.erase(found);
         }
-    } while (told == done.size());
+    } while (reported == done.size());
 }
 
 std::size_t FaultyTransport::poll(std::span<Completion> done) {
     was_busy_ = false;
     collect();
-    std::size_t told = 0;
-    while (told < done.size() && !held_.empty()) {
+    std::size_t reported = 0;
+    while (reported < done.size() && !held_.empty()) {
         if (options_.hold_one_in > 0 && random_.one_in(options_.hold_one_in)) break;
-        done[told++] = held_.front().completion;
+        done[reported++] = held_.front().completion;
         held_.pop_front();
     }
-    return told;
+    return reported;
 }
 
 void FaultyTransport::abandon(std::uint32_t context) {

@@ -18,7 +18,7 @@ namespace weft {
 
 struct FaultyOptions {
     std::uint32_t busy_one_in = 0;   // one post in so many is answered busy; 0: none
-    std::uint32_t hold_one_in = 0;   // a poll stops telling with this chance each time; 0: never;
+    std::uint32_t hold_one_in = 0;   // a poll stops reporting with this chance each time; 0: never;
                                      // 1 would hold everything for ever
     std::uint64_t lose_at_post = 0;  // at which of its posts the peer is lost; 0: never
     Rank lost_peer = -1;
@@ -29,7 +29,7 @@ class FaultyTransport final : public ForwardingTransport {
   public:
     FaultyTransport(Transport& inner, std::uint64_t seed, FaultyOptions options);
 
-    // Something is held back that a later poll will tell, or a busy post may be tried again.
+    // Something is held back that a later poll will report, or a busy post may be tried again.
     bool will_move() const { return !held_.empty() || was_busy_; }
 
     Abilities abilities() const override;
@@ -44,7 +44,7 @@ class FaultyTransport final : public ForwardingTransport {
         Token token;
         MutBytes into;                // receives from the peer to be lost
         std::vector<std::byte> copy;  // what the inner transport sees of a post with that peer
-        bool broken = false;          // told as broken: the inner completion is swallowed
+        bool broken = false;          // reported as broken: the inner completion is swallowed
     };
 
     struct Held {
@@ -68,7 +68,7 @@ class FaultyTransport final : public ForwardingTransport {
     bool was_busy_ = false;
     std::uint32_t next_serial_ = 0;
     std::map<std::uint32_t, Pending> pending_;  // in posting order
-    std::deque<Held> held_;                     // in the order in which they will be told
+    std::deque<Held> held_;                     // in the order in which they will be reported
 };
 
 }  // namespace weft

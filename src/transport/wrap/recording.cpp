@@ -52,8 +52,8 @@ Posted RecordingTransport::post_recv(const Lane& lane, MutBytes data, Token toke
 }
 
 std::size_t RecordingTransport::poll(std::span<Completion> done) {
-    std::size_t told = inner_.poll(done);
-    for (const Completion& completion : done.first(told)) {
+    std::size_t reported = inner_.poll(done);
+    for (const Completion& completion : done.first(reported)) {
         Record record;
         record.what = completion.token.run ? What::completion : What::lost;
         record.lane.peer = completion.peer;
@@ -61,7 +61,7 @@ std::size_t RecordingTransport::poll(std::span<Completion> done) {
         record.code = completion.code;
         records_.push_back(record);
     }
-    return told;
+    return reported;
 }
 
 void RecordingTransport::abandon(std::uint32_t context) {
