@@ -599,7 +599,7 @@ TEST_F(ShmTest, a_receiver_that_is_far_behind_keeps_bounded_memory) {
     }
     EXPECT_GT(at_once, 1000u);
     EXPECT_LT(at_once, messages / 2) << "the rest waits at its sender";
-    EXPECT_LT(world->at(1).counters().stashed_bytes_max, 2u << 20);
+    EXPECT_LT(world->at(1).counters().unexpected_bytes_max, 2u << 20);
     for (std::uint32_t i = 0; i < messages; ++i) {
         std::vector<std::byte> got(size_of(i));
         const std::size_t before = log(1).count();

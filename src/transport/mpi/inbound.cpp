@@ -1,4 +1,4 @@
-// Receiving: from the carrier's messages into the user's buffers, and what comes before its receive.
+// Receiving: from the carrier's messages into the user's buffers; unexpected messages.
 #include <algorithm>
 #include <cstring>
 
@@ -6,10 +6,10 @@
 
 namespace weft {
 
-using mpi::Arrival;
 using mpi::Frame;
 using mpi::FrameKind;
 using mpi::Post;
+using mpi::Unexpected;
 
 namespace {
 
@@ -20,7 +20,7 @@ std::uint32_t context_of(std::uint64_t stream) { return StreamId::unpack(stream)
 Posted MpiTransport::post_recv(const Lane& from, MutBytes data, Token token) {
     Peer& peer = peer_of(from.peer);
     mpi::Lane& lane = peer.receives.find(from.stream.packed());
-    if (!lane.arrivals.empty()) return meet_arrival(peer, lane, data, token);
+    if (!lane.unexpected.empty()) return receive_unexpected(peer, lane, data, token);
     if (peer.lost) return refuse(peer, lane.stream, token);
     Post* post = posts_.take();
     *post = {.stream = lane.stream,
@@ -33,12 +33,12 @@ Posted MpiTransport::post_recv(const Lane& from, MutBytes data, Token token) {
 }
 
 // The lane's next message is here, or announced.
-Posted MpiTransport::meet_arrival(Peer& peer, mpi::Lane& lane, MutBytes data, Token token) {
-    Arrival* arrival = lane.arrivals.take_first();
-    const bool is_here = !arrival->is_announced && arrival->bytes == data.size();
-    if (is_here && !data.empty()) std::memcpy(data.data(), arrival->data, data.size());
+Posted MpiTransport::receive_unexpected(Peer& peer, mpi::Lane& lane, MutBytes data, Token token) {
+    Unexpected* message = lane.unexpected.take_first();
+    const bool is_here = !message->is_announced && message->bytes == data.size();
+    if (is_here && !data.empty()) std::memcpy(data.data(), message->data, data.size());
     if (is_here && lane.posts.empty() && backlog_.empty()) {
-        release(peer, arrival);
+        release(peer, message);
         return Posted::done;
     }
     Post* post = posts_.take();
@@ -47,12 +47,12 @@ Posted MpiTransport::meet_arrival(Peer& peer, mpi::Lane& lane, MutBytes data, To
              .bytes = data.size(),
              .result = {.token = token}};
     lane.posts.append(post);
-    if (arrival->is_announced) {
-        begin(peer, lane, *post, arrival->bytes, arrival->ticket);
+    if (message->is_announced) {
+        begin(peer, lane, *post, message->bytes, message->ticket);
     } else {
-        finish(peer, lane, *post, is_here ? WEFT_OK : WEFT_BROKEN_MESSAGE, arrival->bytes);
+        finish(peer, lane, *post, is_here ? WEFT_OK : WEFT_BROKEN_MESSAGE, message->bytes);
     }
-    release(peer, arrival);
+    release(peer, message);
     return Posted::pending;
 }
 
@@ -147,13 +147,13 @@ void MpiTransport::take_whole(Peer& peer, const Frame& frame, Bytes payload) {
         if (fits && !payload.empty()) std::memcpy(post.data, payload.data(), payload.size());
         finish(peer, *lane, post, fits ? WEFT_OK : WEFT_BROKEN_MESSAGE, payload.size());
     } else if (is_wanted) {
-        Arrival* arrival = arrivals_.take();
-        *arrival = {.bytes = payload.size(), .credit = credit};
+        Unexpected* message = unexpected_.take();
+        *message = {.bytes = payload.size(), .credit = credit};
         if (!payload.empty()) {
-            arrival->data = blocks_.take(payload.size());
-            std::memcpy(arrival->data, payload.data(), payload.size());
+            message->data = blocks_.take(payload.size());
+            std::memcpy(message->data, payload.data(), payload.size());
         }
-        lane->arrivals.append(arrival);
+        lane->unexpected.append(message);
         return;
     }
     pay_credit(peer, credit);
@@ -166,9 +166,9 @@ void MpiTransport::take_announcement(Peer& peer, const Frame& frame) {
     if (lane != nullptr && lane->unmatched != nullptr) {
         begin(peer, *lane, match(*lane), frame.bytes, frame.ticket);
     } else if (is_wanted) {
-        Arrival* arrival = arrivals_.take();
-        *arrival = {.bytes = frame.bytes, .ticket = frame.ticket, .is_announced = true};
-        lane->arrivals.append(arrival);
+        Unexpected* message = unexpected_.take();
+        *message = {.bytes = frame.bytes, .ticket = frame.ticket, .is_announced = true};
+        lane->unexpected.append(message);
     } else {
         drop(peer, frame.ticket);  // its sender must not wait for ever
     }
@@ -193,10 +193,10 @@ void MpiTransport::pay_credit(Peer& peer, std::uint64_t credit) {
     send_frame(peer, {.kind = FrameKind::credit, .bytes = std::exchange(peer.credit_owed, 0)}, {});
 }
 
-void MpiTransport::release(Peer& peer, Arrival* arrival) {
-    if (arrival->data != nullptr) blocks_.give_back(arrival->data, arrival->bytes);
-    pay_credit(peer, arrival->credit);
-    arrivals_.give_back(arrival);
+void MpiTransport::release(Peer& peer, Unexpected* message) {
+    if (message->data != nullptr) blocks_.give_back(message->data, message->bytes);
+    pay_credit(peer, message->credit);
+    unexpected_.give_back(message);
 }
 
 void MpiTransport::abandon_receives(Peer& peer, std::uint32_t context) {
@@ -207,16 +207,16 @@ void MpiTransport::abandon_receives(Peer& peer, std::uint32_t context) {
         lane.unmatched = nullptr;
         while (!lane.posts.empty()) posts_.give_back(lane.posts.take_first());
     });
-    drop_unwanted_arrivals(peer);
+    drop_unwanted_messages(peer);
 }
 
-void MpiTransport::drop_unwanted_arrivals(Peer& peer) {
+void MpiTransport::drop_unwanted_messages(Peer& peer) {
     peer.receives.for_each([&](mpi::Lane& lane) {
         if (contexts_.wants(context_of(lane.stream))) return;
-        while (!lane.arrivals.empty()) {
-            Arrival* arrival = lane.arrivals.take_first();
-            if (arrival->is_announced && !peer.lost) drop(peer, arrival->ticket);
-            release(peer, arrival);
+        while (!lane.unexpected.empty()) {
+            Unexpected* message = lane.unexpected.take_first();
+            if (message->is_announced && !peer.lost) drop(peer, message->ticket);
+            release(peer, message);
         }
     });
 }

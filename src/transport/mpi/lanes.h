@@ -1,6 +1,7 @@
-// The lanes to and from one peer: posts in their order, and messages that came before their receives.
+// The lanes to and from one peer: posts in order, and unexpected messages.
 //
-// Thread safety: none. Invariant: a receive lane has arrivals only when all its posts are matched.
+// Thread safety: none. Invariant: a receive lane has unexpected messages only when all its posts are
+// matched.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +26,9 @@ struct Post {
     bool is_over = false;  // to be reported when those before it have been
 };
 
-// A message that came before its receive.
-struct Arrival {
-    Arrival* next = nullptr;
+// A message that came before its receive was posted.
+struct Unexpected {
+    Unexpected* next = nullptr;
     std::byte* data = nullptr;
     std::uint64_t bytes = 0;
     std::uint64_t credit = 0;  // to be given back when it is taken
@@ -43,9 +44,9 @@ struct Lane {
     Chain<Post> posts;
     // Of receives only.
     Post* unmatched = nullptr;  // the first whose message has not come
-    Chain<Arrival> arrivals;
+    Chain<Unexpected> unexpected;
 
-    bool idle() const { return posts.empty() && arrivals.empty(); }
+    bool idle() const { return posts.empty() && unexpected.empty(); }
 };
 
 }  // namespace weft::mpi

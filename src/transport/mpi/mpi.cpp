@@ -52,7 +52,7 @@ MpiTransport::~MpiTransport() {
 Usage MpiTransport::usage() const {
     Usage usage;
     usage.bytes = receive_bytes_.size() + slots_ * large_bytes + posts_.held_bytes() +
-                  arrivals_.held_bytes() + blocks_.held_bytes();
+                  unexpected_.held_bytes() + blocks_.held_bytes();
     for (const Peer& peer : peers_) {
         usage.bytes += sizeof peer + peer.sends.held_bytes() + peer.receives.held_bytes();
     }
@@ -161,13 +161,13 @@ void MpiTransport::abandon(std::uint32_t context) {
 
 void MpiTransport::retire(std::uint32_t context) {
     contexts_.remove(context);
-    for (Peer& peer : peers_) drop_unwanted_arrivals(peer);
+    for (Peer& peer : peers_) drop_unwanted_messages(peer);
 }
 
 void MpiTransport::keep_early(bool keep) {
     contexts_.keep_early(keep);
     if (keep) return;
-    for (Peer& peer : peers_) drop_unwanted_arrivals(peer);
+    for (Peer& peer : peers_) drop_unwanted_messages(peer);
 }
 
 }  // namespace weft

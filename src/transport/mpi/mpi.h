@@ -1,7 +1,7 @@
 // The transport over the messages of a carrier, which is an MPI: the one that works wherever that does.
 //
 // All lanes to a peer share the carrier's order between two processes. A small message is sent at once,
-// with a bound on what the receiver may have to put aside; a larger one is announced, and moves in parts
+// as long as the receiver's unexpected messages stay bounded; a larger one is announced, and moves in parts
 // when its receive is posted. The carrier only ever has buffers of this transport, never a user's:
 // what it was given cannot be taken back from it, and an abandoned message must not touch its buffer.
 // The price is one copy on either side (docs/decisions/0005-mpi.md).
@@ -105,14 +105,14 @@ class MpiTransport final : public Transport {
     void take_whole(Peer& peer, const mpi::Frame& frame, Bytes payload);
     void take_announcement(Peer& peer, const mpi::Frame& frame);
     void take_part(Peer& peer, const mpi::Frame& frame, Bytes payload);
-    Posted meet_arrival(Peer& peer, mpi::Lane& lane, MutBytes data, Token token);
+    Posted receive_unexpected(Peer& peer, mpi::Lane& lane, MutBytes data, Token token);
     Post& match(mpi::Lane& lane);
     void begin(Peer& peer, mpi::Lane& lane, Post& post, std::uint64_t bytes, std::uint64_t ticket);
     void pay_credit(Peer& peer, std::uint64_t credit);
     void drop(Peer& peer, std::uint64_t ticket);
-    void release(Peer& peer, mpi::Arrival* arrival);
+    void release(Peer& peer, mpi::Unexpected* message);
     void abandon_receives(Peer& peer, std::uint32_t context);
-    void drop_unwanted_arrivals(Peer& peer);
+    void drop_unwanted_messages(Peer& peer);
 
     weft_carrier carrier_;
     mpi::Settings settings_;
@@ -139,7 +139,7 @@ class MpiTransport final : public Transport {
     int owing_ = 0;  // peers that something is to be sent to
     std::uint64_t pieces_moved_ = 0;
     Pool<Post> posts_;
-    Pool<mpi::Arrival> arrivals_;
+    Pool<mpi::Unexpected> unexpected_;
     BlockPool blocks_;
     Contexts contexts_;
 };

@@ -12,7 +12,6 @@
 namespace weft {
 
 using shm::Announcement;
-using shm::Arrival;
 using shm::LaneQueue;
 using shm::LargeMethod;
 using shm::Outcome;
@@ -20,6 +19,7 @@ using shm::Post;
 using shm::Record;
 using shm::RecordKind;
 using shm::SlotId;
+using shm::Unexpected;
 
 namespace {
 
@@ -63,7 +63,7 @@ inline void ShmTransport::take_eager(Peer& peer, Record* record) {
         return;
     }
     if (!is_wanted(record->id)) return;
-    stash(peer, lane, {record->payload(), bytes});
+    keep_unexpected(peer, lane, {record->payload(), bytes});
 }
 
 inline void ShmTransport::take(Peer& peer, Record* record) {
@@ -148,7 +148,7 @@ std::size_t ShmTransport::poll(std::span<Completion> done) {
 Posted ShmTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     Peer& peer = peer_of(lane.peer);
     LaneQueue& queue = peer.receives.find(lane.stream.packed());
-    if (queue.first_arrival != nullptr || peer.lost) [[unlikely]]
+    if (queue.first_unexpected != nullptr || peer.lost) [[unlikely]]
         return post_recv_late(peer, lane, data, {}, token);
     Post* post = posts_.take();
     post->data = data.data();
@@ -169,7 +169,7 @@ Posted ShmTransport::post_recv_combined(const Lane& lane, MutBytes data,
     ++counters_.combined;
     Peer& peer = peer_of(lane.peer);
     LaneQueue& queue = peer.receives.find(lane.stream.packed());
-    if (queue.first_arrival != nullptr || peer.lost)
+    if (queue.first_unexpected != nullptr || peer.lost)
         return post_recv_late(peer, lane, data, combination, token);
     Post* post = append_receive(queue, data, combination, token);
     if (queue.waiting == nullptr) queue.waiting = post;
@@ -192,25 +192,25 @@ Post* ShmTransport::append_receive(LaneQueue& queue, MutBytes data, const Combin
 Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data,
                                     const Combination& combination, Token token) {
     LaneQueue& queue = peer.receives.find(lane.stream.packed());
-    Arrival* arrival = queue.first_arrival;
-    if (arrival == nullptr || (peer.lost && arrival->announced)) return refuse(peer, lane, token);
+    Unexpected* message = queue.first_unexpected;
+    if (message == nullptr || (peer.lost && message->announced)) return refuse(peer, lane, token);
 
-    queue.first_arrival = arrival->next;
-    const bool is_here = !arrival->announced && arrival->bytes == data.size();
-    if (is_here) take_in(data.data(), combination, 0, arrival->data, data.size());
+    queue.first_unexpected = message->next;
+    const bool is_here = !message->announced && message->bytes == data.size();
+    if (is_here) take_in(data.data(), combination, 0, message->data, data.size());
     if (is_here && queue.oldest == nullptr && backlog_.empty()) {
-        release(peer, arrival);
+        release(peer, message);
         return Posted::done;
     }
     Post* post = append_receive(queue, data, combination, token);
-    if (arrival->announced) {
-        start_receive(peer, queue, post, arrival->announcement);
+    if (message->announced) {
+        start_receive(peer, queue, post, message->announcement);
     } else if (is_here) {
         settle(peer, queue, post, {});
     } else {
-        settle(peer, queue, post, mismatch(arrival->bytes, data.size()));
+        settle(peer, queue, post, mismatch(message->bytes, data.size()));
     }
-    release(peer, arrival);
+    release(peer, message);
     return Posted::pending;
 }
 
@@ -223,9 +223,9 @@ void ShmTransport::take_announcement(Peer& peer, Record* record) {
     } else if (!is_wanted(record->id)) {
         send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(from.transfer)});
     } else {
-        Arrival* arrival = arrivals_.take();
-        *arrival = {.bytes = from.bytes, .announced = true, .announcement = from};
-        lane.append(arrival);
+        Unexpected* message = unexpected_.take();
+        *message = {.bytes = from.bytes, .announced = true, .announcement = from};
+        lane.append(message);
     }
 }
 
@@ -330,25 +330,25 @@ bool ShmTransport::is_wanted(std::uint64_t stream) const {
     return contexts_.wants(StreamId::unpack(stream).context);
 }
 
-// Puts a message aside until its receive is posted.
-void ShmTransport::stash(Peer& peer, LaneQueue& lane, Bytes data) {
-    Arrival* arrival = arrivals_.take();
-    *arrival = {.data = data.empty() ? nullptr : blocks_.take(data.size()), .bytes = data.size()};
-    shm::copy_bytes(arrival->data, data.data(), data.size());
-    lane.append(arrival);
-    peer.stashed_bytes += sizeof(Arrival) + data.size();
-    counters_.stashed_bytes_max =
-        std::max<std::uint64_t>(counters_.stashed_bytes_max, peer.stashed_bytes);
-    peer.in.report_stashed(peer.stashed_bytes);
+// Keeps a copy of a message until its receive is posted.
+void ShmTransport::keep_unexpected(Peer& peer, LaneQueue& lane, Bytes data) {
+    Unexpected* message = unexpected_.take();
+    *message = {.data = data.empty() ? nullptr : blocks_.take(data.size()), .bytes = data.size()};
+    shm::copy_bytes(message->data, data.data(), data.size());
+    lane.append(message);
+    peer.unexpected_bytes += sizeof(Unexpected) + data.size();
+    counters_.unexpected_bytes_max =
+        std::max<std::uint64_t>(counters_.unexpected_bytes_max, peer.unexpected_bytes);
+    peer.in.report_unexpected(peer.unexpected_bytes);
 }
 
-void ShmTransport::release(Peer& peer, Arrival* arrival) {
-    if (!arrival->announced) {
-        peer.stashed_bytes -= sizeof(Arrival) + arrival->bytes;
-        peer.in.report_stashed(peer.stashed_bytes);
+void ShmTransport::release(Peer& peer, Unexpected* message) {
+    if (!message->announced) {
+        peer.unexpected_bytes -= sizeof(Unexpected) + message->bytes;
+        peer.in.report_unexpected(peer.unexpected_bytes);
     }
-    if (arrival->data != nullptr) blocks_.give_back(arrival->data, arrival->bytes);
-    arrivals_.give_back(arrival);
+    if (message->data != nullptr) blocks_.give_back(message->data, message->bytes);
+    unexpected_.give_back(message);
 }
 
 void ShmTransport::abandon_receives(Peer& peer, std::uint32_t context) {
@@ -375,17 +375,17 @@ void ShmTransport::abandon_receives(Peer& peer, std::uint32_t context) {
             lane.oldest = post->next;
             posts_.give_back(post);
         }
-        while (Arrival* arrival = lane.first_arrival) {
-            lane.first_arrival = arrival->next;
-            if (arrival->announced) let_go(arrival->announcement.transfer);
-            release(peer, arrival);
+        while (Unexpected* message = lane.first_unexpected) {
+            lane.first_unexpected = message->next;
+            if (message->announced) let_go(message->announcement.transfer);
+            release(peer, message);
         }
     });
 }
 
-void ShmTransport::drop_unwanted_arrivals(Peer& peer) {
+void ShmTransport::drop_unwanted_messages(Peer& peer) {
     peer.receives.for_each([&](LaneQueue& lane) {
-        if (lane.first_arrival != nullptr && !is_wanted(lane.stream))
+        if (lane.first_unexpected != nullptr && !is_wanted(lane.stream))
             abandon_receives(peer, StreamId::unpack(lane.stream).context);
     });
 }

@@ -3,9 +3,9 @@
 // A lane keeps its posts in posting order until they have been reported. Messages meet them in that
 // order too, but may finish in another (a small message overtakes the data of a large one); a post
 // that finishes before an earlier one waits for it. Messages that come before
-// their post wait as arrivals.
+// their receive are kept as unexpected messages.
 //
-// Thread safety: none. Invariant: a lane with arrivals has no post that still waits for a message.
+// Thread safety: none. Invariant: a lane with unexpected messages has no post that waits for a message.
 #pragma once
 
 #include <cstddef>
@@ -46,9 +46,9 @@ struct Announcement {
     std::uint64_t transfer = 0;
 };
 
-// A message that came before its post.
-struct Arrival {
-    Arrival* next = nullptr;
+// A message that came before its receive was posted.
+struct Unexpected {
+    Unexpected* next = nullptr;
     std::byte* data = nullptr;  // of `bytes` bytes; null: announced only, or empty
     std::size_t bytes = 0;
     bool announced = false;
@@ -61,10 +61,10 @@ struct LaneQueue {
     Post* oldest = nullptr;  // posts in posting order
     Post* newest = nullptr;
     Post* waiting = nullptr;  // the first post that no message has met
-    Arrival* first_arrival = nullptr;
-    Arrival* last_arrival = nullptr;
+    Unexpected* first_unexpected = nullptr;
+    Unexpected* last_unexpected = nullptr;
 
-    bool idle() const { return oldest == nullptr && first_arrival == nullptr; }
+    bool idle() const { return oldest == nullptr && first_unexpected == nullptr; }
 
     void append(Post* post) {
         post->next = nullptr;
@@ -75,13 +75,13 @@ struct LaneQueue {
         newest = post;
     }
 
-    void append(Arrival* arrival) {
-        arrival->next = nullptr;
-        if (first_arrival == nullptr)
-            first_arrival = arrival;
+    void append(Unexpected* message) {
+        message->next = nullptr;
+        if (first_unexpected == nullptr)
+            first_unexpected = message;
         else
-            last_arrival->next = arrival;
-        last_arrival = arrival;
+            last_unexpected->next = message;
+        last_unexpected = message;
     }
 };
 

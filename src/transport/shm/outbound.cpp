@@ -25,9 +25,9 @@ using shm::Stores;
 
 namespace {
 
-// A receiver that has put aside so much is far behind: it has messages announced to it, until half
-// of that is left.
-constexpr std::uint64_t stashed_bytes_max = 1 << 20;
+// A receiver with so many unexpected bytes is far behind: all messages to it are announced until half
+// of them are left.
+constexpr std::uint64_t unexpected_bytes_max = 1 << 20;
 
 // What a shorter piece takes says little of a longer one.
 constexpr std::size_t timed_bytes_min = 4 * 1024;
@@ -53,7 +53,7 @@ inline bool ShmTransport::write_eager(Peer& peer, std::uint64_t stream, Bytes da
         copy_piece(peer, record->payload(), data);
     peer.out.publish(record, RecordKind::eager, stream, data.size());
     put_off_waking(peer);
-    if (peer.out.stashed() > stashed_bytes_max) [[unlikely]]
+    if (peer.out.unexpected() > unexpected_bytes_max) [[unlikely]]
         peer.eager_below = 0;
     return true;
 }
@@ -71,7 +71,7 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
     if (peer.lost) return refuse(peer, lane, token);
     const std::uint64_t stream = lane.stream.packed();
     LaneQueue& queue = peer.sends.find(stream);
-    if (peer.eager_below == 0 && peer.out.refresh_stashed() <= stashed_bytes_max / 2)
+    if (peer.eager_below == 0 && peer.out.refresh_unexpected() <= unexpected_bytes_max / 2)
         peer.eager_below = eager_below(peer);
     // Context 0 holds the executors' news, which must arrive before what they explain, and are short.
     const bool is_news = lane.stream.context == 0;

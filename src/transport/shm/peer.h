@@ -38,12 +38,12 @@ struct Peer {
     RingReader in;
     RingWriter out;
     std::atomic<std::uint32_t>* armed = nullptr;
-    bool to_wake = false;           // if it sleeps: something is new since we last looked
-    std::uint32_t armed_seen = 0;   // when we last looked, and did not wake it
-    std::size_t eager_below = 0;    // smaller messages are sent at once, the others announced
-    std::size_t stashed_bytes = 0;  // its messages that came before their receives
-    std::size_t piece_bytes = 0;    // of a large message, at most, in one record
-    std::size_t window_bytes = 0;   // of large messages under way; the rest is for others
+    bool to_wake = false;              // if it sleeps: something is new since we last looked
+    std::uint32_t armed_seen = 0;      // when we last looked, and did not wake it
+    std::size_t eager_below = 0;       // smaller messages are sent at once, the others announced
+    std::size_t unexpected_bytes = 0;  // of its messages
+    std::size_t piece_bytes = 0;       // of a large message, at most, in one record
+    std::size_t window_bytes = 0;      // of large messages under way; the rest is for others
     std::size_t sends_pending = 0;
     bool lost = false;      // dead or gone: nothing can be sent, nothing more will come
     bool has_work = false;  // one of the four queues below is not empty

@@ -59,7 +59,7 @@ inline std::size_t record_span(std::size_t payload_bytes) {
 // What the two ends tell each other beside the records; in shared memory, initially zero.
 struct RingControl {
     alignas(2 * line_bytes) std::atomic<std::uint64_t> head{0};  // the reader is done up to here
-    std::atomic<std::uint64_t> stashed{0};  // bytes the reader has put aside, for want of a receive
+    std::atomic<std::uint64_t> unexpected{0};  // bytes of unexpected messages at the reader
     alignas(2 * line_bytes) std::atomic<std::uint32_t> blocked{0};  // the writer waits for room
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -91,7 +91,7 @@ class RingWriter {
         // One slot more than the record: the cleared word behind it.
         if (start_ + span + slot_bytes > head_seen_ + ring_.capacity) [[unlikely]] {
             head_seen_ = ring_.control->head.load(std::memory_order_acquire);
-            (void)refresh_stashed();
+            (void)refresh_unexpected();
             if (start_ + span + slot_bytes > head_seen_ + ring_.capacity) return nullptr;
         }
         return ring_.at(start_);
@@ -135,10 +135,10 @@ class RingWriter {
         return in_flight();
     }
 
-    // Bytes the reader had put aside; as of the last time the ring seemed full.
-    std::uint64_t stashed() const { return stashed_seen_; }
-    std::uint64_t refresh_stashed() {
-        return stashed_seen_ = ring_.control->stashed.load(std::memory_order_relaxed);
+    // Bytes of unexpected messages at the reader, as of the last time the ring seemed full.
+    std::uint64_t unexpected() const { return unexpected_seen_; }
+    std::uint64_t refresh_unexpected() {
+        return unexpected_seen_ = ring_.control->unexpected.load(std::memory_order_relaxed);
     }
 
   private:
@@ -152,7 +152,7 @@ class RingWriter {
     std::uint64_t start_ = 0;      // of the reserved record
     std::uint64_t head_seen_ = 0;  // the reader's position as last read
     std::uint64_t cleared_ = 0;    // beside tail_, a position whose word is known to be 0
-    std::uint64_t stashed_seen_ = 0;
+    std::uint64_t unexpected_seen_ = 0;
 };
 
 class RingReader {
@@ -185,9 +185,9 @@ class RingReader {
         return false;
     }
 
-    // Tells the writer how much of what it wrote has been put aside.
-    void report_stashed(std::uint64_t bytes) {
-        ring_.control->stashed.store(bytes, std::memory_order_relaxed);
+    // Tells the writer how many bytes of what it wrote were unexpected.
+    void report_unexpected(std::uint64_t bytes) {
+        ring_.control->unexpected.store(bytes, std::memory_order_relaxed);
     }
 
     // For when there is no record: a waiting writer gets all the room. True as for pop().

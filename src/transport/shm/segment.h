@@ -27,7 +27,7 @@ struct SegmentHeader {
     std::uint64_t magic = 0;
     std::uint64_t rings = 0;
     std::uint64_t ring_bytes = 0;
-    // The Sleeper that wants a doorbell rung for the next arrival, in the lowest two bits; 0:
+    // The Sleeper that wants a doorbell rung for the next message, in the lowest two bits; 0:
     // nobody. The rest counts, so that two sleeps differ.
     alignas(2 * line_bytes) std::atomic<std::uint32_t> armed{0};
     // Not 0: this rank has left in good order; everything it sent is in the rings.

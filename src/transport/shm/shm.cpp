@@ -126,7 +126,7 @@ Usage ShmTransport::usage() const {
     for (const Peer& peer : peers_)
         usage.bytes += sizeof peer + peer.receives.held_bytes() + peer.sends.held_bytes();
     usage.bytes += sizeof *this + shape.rings * shape.ring_bytes + sizeof(shm::SegmentHeader) +
-                   posts_.held_bytes() + arrivals_.held_bytes() + blocks_.held_bytes();
+                   posts_.held_bytes() + unexpected_.held_bytes() + blocks_.held_bytes();
     // Of each rank the doorbells and the memory; of the others the process; here what sleeps.
     usage.descriptors =
         (peers_.size() + 1) * (Doorbells::count + 1) + peers_.size() + 1 + sleepers_.size();
@@ -299,12 +299,12 @@ void ShmTransport::abandon(std::uint32_t context) {
 
 void ShmTransport::retire(std::uint32_t context) {
     contexts_.remove(context);
-    for (Peer& peer : peers_) drop_unwanted_arrivals(peer);
+    for (Peer& peer : peers_) drop_unwanted_messages(peer);
 }
 
 void ShmTransport::keep_early(bool keep) {
     contexts_.keep_early(keep);
-    for (Peer& peer : peers_) drop_unwanted_arrivals(peer);
+    for (Peer& peer : peers_) drop_unwanted_messages(peer);
 }
 
 }  // namespace weft

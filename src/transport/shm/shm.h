@@ -43,7 +43,7 @@ class ShmTransport final : public Transport, public Combining {
         std::uint64_t vm_readv_refusals = 0;  // peers whose memory turned out not to be readable
         std::uint64_t doorbells_rung = 0;
         std::uint64_t pieces_moved = 0;
-        std::uint64_t stashed_bytes_max = 0;  // of one peer
+        std::uint64_t unexpected_bytes_max = 0;  // of one peer
     };
 
     static Result<std::unique_ptr<ShmTransport>> create(Parts parts);
@@ -182,10 +182,10 @@ class ShmTransport final : public Transport, public Combining {
     void push_through_ring(shm::SlotId id, ReceiveTransfer& transfer);
     bool still_readable(const ReceiveTransfer& transfer) const;
     bool is_wanted(std::uint64_t stream) const;
-    void stash(Peer& peer, shm::LaneQueue& lane, Bytes data);
-    void release(Peer& peer, shm::Arrival* arrival);
+    void keep_unexpected(Peer& peer, shm::LaneQueue& lane, Bytes data);
+    void release(Peer& peer, shm::Unexpected* message);
     void abandon_receives(Peer& peer, std::uint32_t context);
-    void drop_unwanted_arrivals(Peer& peer);
+    void drop_unwanted_messages(Peer& peer);
 
     std::vector<Peer> peers_;
     std::size_t first_peer_ = 0;  // where the next poll begins
@@ -198,7 +198,7 @@ class ShmTransport final : public Transport, public Combining {
 
     std::vector<Peer*> by_rank_;
     Pool<shm::Post> posts_;
-    Pool<shm::Arrival> arrivals_;
+    Pool<shm::Unexpected> unexpected_;
     BlockPool blocks_;
     shm::Slots<SendTransfer> sends_;
     shm::Slots<ReceiveTransfer> receives_;

@@ -451,15 +451,15 @@ void SimNetwork::admit(Rank rank, std::uint32_t context) { node(rank).contexts.a
 
 void SimNetwork::retire(Rank rank, std::uint32_t context) {
     node(rank).contexts.remove(context);
-    drop_unwanted_arrivals(rank);
+    drop_unwanted_messages(rank);
 }
 
 void SimNetwork::keep_early(Rank rank, bool keep) {
     node(rank).contexts.keep_early(keep);
-    drop_unwanted_arrivals(rank);
+    drop_unwanted_messages(rank);
 }
 
-void SimNetwork::drop_unwanted_arrivals(Rank rank) {
+void SimNetwork::drop_unwanted_messages(Rank rank) {
     for (Index i = 0; i < wires_.size(); ++i) {
         Wire& wire = wires_[i];
         if (wire.to != rank || wants(rank, wire.stream.context)) continue;

@@ -172,7 +172,7 @@ class SimNetwork {
     Side& side(End end) { return end.sends ? wires_[end.wire].sends : wires_[end.wire].recvs; }
     Node& owner(End end) { return node(end.sends ? wires_[end.wire].from : wires_[end.wire].to); }
     bool wants(Rank rank, std::uint32_t context) const;
-    void drop_unwanted_arrivals(Rank rank);
+    void drop_unwanted_messages(Rank rank);
     bool has_lost(Rank rank, Rank peer) const;
 
     template <class T>

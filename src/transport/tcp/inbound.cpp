@@ -1,4 +1,4 @@
-// Receiving: from the socket into the user's buffers, and what comes before its receive.
+// Receiving: from the socket into the user's buffers; unexpected messages.
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -9,11 +9,11 @@
 
 namespace weft {
 
-using tcp::Arrival;
 using tcp::Frame;
 using tcp::FrameKind;
 using tcp::Post;
 using tcp::ReceiveLane;
+using tcp::Unexpected;
 
 namespace {
 
@@ -21,17 +21,17 @@ constexpr std::size_t read_bytes_max = 1 << 20;  // in one go
 // Bytes are read where it is not known yet to whom they belong: so few that copying them does not
 // matter, and a message of this size needs one call of the operating system.
 constexpr std::size_t unknown_bytes_max = 4 * 1024;
-// Larger ones are not put aside.
+// Larger unexpected messages are refused.
 constexpr std::uint64_t message_bytes_max = std::uint64_t{1} << 39;
 
 std::uint32_t context_of(std::uint64_t stream) { return StreamId::unpack(stream).context; }
 
 tcp::Channel& channel_read(const tcp::Wire& wire) { return static_cast<tcp::Channel&>(*wire.link); }
 
-// Of its last arrival.
+// The lane's last unexpected message has not come wholly.
 bool has_more_to_come(const ReceiveLane& lane) {
-    if (lane.arrivals.empty()) return false;
-    const Arrival& last = *lane.arrivals.last;
+    if (lane.unexpected.empty()) return false;
+    const Unexpected& last = *lane.unexpected.last;
     return last.is_announced || last.offset < last.bytes;
 }
 
@@ -42,7 +42,7 @@ Posted TcpTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     if (Strand* strand = strand_of(peer, lane.stream)) return receive_on(*strand, data, token);
     Channel& channel = channel_of(peer, lane.stream);
     ReceiveLane& queue = channel.receives.find(lane.stream.packed());
-    if (!queue.arrivals.empty()) return meet_arrival(channel, queue, data, token);
+    if (!queue.unexpected.empty()) return receive_unexpected(channel, queue, data, token);
     if (peer.lost) return refuse(peer, lane, token);
     Post* post = posts_.take();
     *post = {.data = data.data(), .bytes = data.size(), .token = token};
@@ -56,16 +56,17 @@ Posted TcpTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
 }
 
 // The lane's next message is here, wholly or in part, or announced.
-Posted TcpTransport::meet_arrival(Channel& channel, ReceiveLane& lane, MutBytes data, Token token) {
-    Arrival* arrival = lane.arrivals.take_first();
-    const bool fits = arrival->bytes == data.size();
-    if (fits && arrival->offset > 0) memcpy(data.data(), arrival->data, arrival->offset);
-    const std::uint64_t sent_bytes = arrival->bytes;
-    const std::uint64_t offset = arrival->offset;
-    const bool was_announced = arrival->is_announced;
+Posted TcpTransport::receive_unexpected(Channel& channel, ReceiveLane& lane, MutBytes data,
+                                        Token token) {
+    Unexpected* message = lane.unexpected.take_first();
+    const bool fits = message->bytes == data.size();
+    if (fits && message->offset > 0) memcpy(data.data(), message->data, message->offset);
+    const std::uint64_t sent_bytes = message->bytes;
+    const std::uint64_t offset = message->offset;
+    const bool was_announced = message->is_announced;
     const bool is_complete = !was_announced && offset == sent_bytes;
     if (is_complete && fits && backlog_.empty()) {
-        release(channel, arrival);
+        release(channel, message);
         return Posted::done;
     }
     Post* post = posts_.take();
@@ -75,12 +76,12 @@ Posted TcpTransport::meet_arrival(Channel& channel, ReceiveLane& lane, MutBytes 
     if (context_of(lane.stream) != 0) expect(channel);
     if (!fits) turn_away(channel, lane, sent_bytes);
     post->offset = offset;
-    if (Wire* wire = wire_into(arrival)) {
-        wire->arrival = nullptr;
+    if (Wire* wire = wire_into(message)) {
+        wire->unexpected = nullptr;
         wire->post = post;
     }
     if (is_complete) end_message(channel, lane);
-    release(channel, arrival);
+    release(channel, message);
     if (was_announced) let_go(channel, lane, *post);
     return Posted::pending;
 }
@@ -140,7 +141,7 @@ void TcpTransport::read_frames(Wire& wire) {
         std::byte* into = nullptr;
         if (wire.post != nullptr && wire.post->data != nullptr)
             into = wire.post->data + wire.post->offset;
-        if (wire.arrival != nullptr) into = wire.arrival->data + wire.arrival->offset;
+        if (wire.unexpected != nullptr) into = wire.unexpected->data + wire.unexpected->offset;
         // Large payload goes where it belongs, together with the header behind it.
         const bool direct = into != nullptr && wire.left > unknown_bytes_max;
         iovec pieces[2] = {{into, wire.left}, {wire.header.data(), Frame::header_bytes}};
@@ -180,8 +181,8 @@ bool TcpTransport::take_bytes(Wire& wire, Bytes bytes) {
             const std::size_t n = std::min<std::size_t>(bytes.size(), wire.left);
             if (wire.post != nullptr && wire.post->data != nullptr)
                 memcpy(wire.post->data + wire.post->offset, bytes.data(), n);
-            if (wire.arrival != nullptr)
-                memcpy(wire.arrival->data + wire.arrival->offset, bytes.data(), n);
+            if (wire.unexpected != nullptr)
+                memcpy(wire.unexpected->data + wire.unexpected->offset, bytes.data(), n);
             advance(wire, n);
             bytes = bytes.subspan(n);
             continue;
@@ -199,14 +200,14 @@ bool TcpTransport::take_bytes(Wire& wire, Bytes bytes) {
 void TcpTransport::advance(Wire& wire, std::uint64_t bytes) {
     wire.left -= bytes;
     if (wire.post != nullptr) wire.post->offset += bytes;
-    if (wire.arrival != nullptr) wire.arrival->offset += bytes;
+    if (wire.unexpected != nullptr) wire.unexpected->offset += bytes;
     if (wire.left == 0) end_payload(wire);
 }
 
 void TcpTransport::end_payload(Wire& wire) {
     Post* post = wire.post;
     wire.post = nullptr;
-    wire.arrival = nullptr;
+    wire.unexpected = nullptr;
     if (post != nullptr && post->offset == post->bytes)
         end_message(channel_read(wire), channel_read(wire).receives.find(wire.frame.stream));
 }
@@ -268,17 +269,17 @@ bool TcpTransport::take_payload_frame(Wire& wire) {
         wire.post = &first;
         if (wire.post->bytes - wire.post->offset != frame.bytes) return false;
     } else if (lane != nullptr && has_more_to_come(*lane)) {
-        Arrival& last = *lane->arrivals.last;
+        Unexpected& last = *lane->unexpected.last;
         if (last.bytes - last.offset != frame.bytes) return false;
         if (!last.is_announced || use_spare_go(*lane)) {
             if (std::exchange(last.is_announced, false) && !make_room(last)) return false;
-            wire.arrival = &last;
+            wire.unexpected = &last;
         }
     } else if (is_wanted && (is_whole || use_spare_go(*lane))) {
         if (credit > credit_max_) return false;
-        wire.arrival = put_aside(*lane, frame);
-        if (wire.arrival == nullptr) return false;
-        wire.arrival->credit = std::exchange(credit, 0);
+        wire.unexpected = keep_unexpected(*lane, frame);
+        if (wire.unexpected == nullptr) return false;
+        wire.unexpected->credit = std::exchange(credit, 0);
     }
     wire.left = frame.payload_bytes();
     if (wire.left == 0) end_payload(wire);
@@ -298,9 +299,9 @@ bool TcpTransport::take_announcement(Channel& channel, const Frame& frame) {
     } else if (lane != nullptr && has_more_to_come(*lane)) {
         return false;
     } else if (is_wanted) {
-        Arrival* arrival = arrivals_.take();
-        *arrival = {.bytes = frame.bytes, .is_announced = true};
-        lane->arrivals.append(arrival);
+        Unexpected* message = unexpected_.take();
+        *message = {.bytes = frame.bytes, .is_announced = true};
+        lane->unexpected.append(message);
     } else {
         // Nobody will take it, but its sender must not wait for ever.
         control(channel, FrameKind::go, frame.stream, 0);
@@ -317,40 +318,40 @@ bool TcpTransport::use_spare_go(ReceiveLane& lane) {
 }
 
 // Null: there is no memory for it.
-Arrival* TcpTransport::put_aside(ReceiveLane& lane, const Frame& frame) {
-    Arrival* arrival = arrivals_.take();
-    *arrival = {.bytes = frame.bytes};
-    lane.arrivals.append(arrival);
-    return make_room(*arrival) ? arrival : nullptr;
+Unexpected* TcpTransport::keep_unexpected(ReceiveLane& lane, const Frame& frame) {
+    Unexpected* message = unexpected_.take();
+    *message = {.bytes = frame.bytes};
+    lane.unexpected.append(message);
+    return make_room(*message) ? message : nullptr;
 }
 
-bool TcpTransport::make_room(Arrival& arrival) {
-    if (arrival.bytes > 0) {
-        if (arrival.bytes <= message_bytes_max) arrival.data = blocks_.try_take(arrival.bytes);
-        if (arrival.data == nullptr) return false;
+bool TcpTransport::make_room(Unexpected& message) {
+    if (message.bytes > 0) {
+        if (message.bytes <= message_bytes_max) message.data = blocks_.try_take(message.bytes);
+        if (message.data == nullptr) return false;
     }
-    counters_.put_aside_bytes += arrival.bytes;
-    counters_.put_aside_bytes_max =
-        std::max(counters_.put_aside_bytes_max, counters_.put_aside_bytes);
+    counters_.unexpected_bytes += message.bytes;
+    counters_.unexpected_bytes_max =
+        std::max(counters_.unexpected_bytes_max, counters_.unexpected_bytes);
     return true;
 }
 
 // Who is reading it.
-tcp::Wire* TcpTransport::wire_into(const Arrival* arrival) const {
-    if (arrival->is_announced || arrival->offset == arrival->bytes) return nullptr;
+tcp::Wire* TcpTransport::wire_into(const Unexpected* message) const {
+    if (message->is_announced || message->offset == message->bytes) return nullptr;
     const auto place =
-        std::ranges::find_if(wires_, [&](const auto& wire) { return wire->arrival == arrival; });
+        std::ranges::find_if(wires_, [&](const auto& wire) { return wire->unexpected == message; });
     return place == wires_.end() ? nullptr : place->get();
 }
 
-void TcpTransport::release(Channel& channel, Arrival* arrival) {
-    if (Wire* wire = wire_into(arrival)) wire->arrival = nullptr;
-    if (arrival->data != nullptr) {
-        blocks_.give_back(arrival->data, arrival->bytes);
-        counters_.put_aside_bytes -= arrival->bytes;
+void TcpTransport::release(Channel& channel, Unexpected* message) {
+    if (Wire* wire = wire_into(message)) wire->unexpected = nullptr;
+    if (message->data != nullptr) {
+        blocks_.give_back(message->data, message->bytes);
+        counters_.unexpected_bytes -= message->bytes;
     }
-    pay_credit(channel, arrival->credit);
-    arrivals_.give_back(arrival);
+    pay_credit(channel, message->credit);
+    unexpected_.give_back(message);
 }
 
 void TcpTransport::pay_credit(Channel& channel, std::uint64_t credit) {
@@ -371,17 +372,17 @@ void TcpTransport::abandon_receives(Channel& channel, std::uint32_t context) {
             posts_.give_back(post);
         }
     });
-    drop_unwanted_arrivals(channel);
+    drop_unwanted_messages(channel);
 }
 
 // Of what was only announced, the sender must not wait for ever.
-void TcpTransport::drop_unwanted_arrivals(Channel& channel) {
+void TcpTransport::drop_unwanted_messages(Channel& channel) {
     channel.receives.for_each([&](ReceiveLane& lane) {
         if (contexts_.wants(context_of(lane.stream))) return;
-        while (!lane.arrivals.empty()) {
-            Arrival* arrival = lane.arrivals.take_first();
-            if (arrival->is_announced) control(channel, FrameKind::go, lane.stream, 0);
-            release(channel, arrival);
+        while (!lane.unexpected.empty()) {
+            Unexpected* message = lane.unexpected.take_first();
+            if (message->is_announced) control(channel, FrameKind::go, lane.stream, 0);
+            release(channel, message);
         }
     });
 }

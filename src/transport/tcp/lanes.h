@@ -1,6 +1,6 @@
 // The lanes to and from one peer on one connection: strictly first in, first out.
 //
-// Thread safety: none. Invariant: a lane has posts or arrivals, never both.
+// Thread safety: none. Invariant: a lane has posts or unexpected messages, never both.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ struct Post {
     bool is_ghost = false;
 };
 
-// A message that came, at least its first bytes, before its receive.
-struct Arrival {
-    Arrival* next = nullptr;
+// A message of which at least the first bytes came before its receive was posted.
+struct Unexpected {
+    Unexpected* next = nullptr;
     std::byte* data = nullptr;
     std::uint64_t bytes = 0;
     std::uint64_t offset = 0;   // of it have come
@@ -54,10 +54,10 @@ struct ReceiveLane {
     std::uint64_t stream = 0;
     bool used = false;
     Chain<Post> posts;
-    Chain<Arrival> arrivals;
+    Chain<Unexpected> unexpected;
     std::uint32_t spare_goes = 0;  // sent, and not used by the message they were for
 
-    bool idle() const { return posts.empty() && arrivals.empty() && spare_goes == 0; }
+    bool idle() const { return posts.empty() && unexpected.empty() && spare_goes == 0; }
 };
 
 }  // namespace weft::tcp

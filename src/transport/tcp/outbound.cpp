@@ -22,7 +22,7 @@ bool is_news(std::uint64_t stream) { return StreamId::unpack(stream).context == 
 
 }  // namespace
 
-// Without asking: small messages while the receiver cannot have too much put aside, and the
+// Without asking: small messages while the receiver's unexpected messages stay bounded, and the
 // executors' news, which must arrive before what they explain.
 bool TcpTransport::takes_whole(const Channel& channel, std::uint64_t stream,
                                std::uint64_t bytes) const {

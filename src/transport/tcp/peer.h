@@ -64,8 +64,8 @@ struct Wire : Source {
     Frame frame;                      // whose payload is being read
     std::uint64_t left = 0;           // of that payload
     // Of one for all streams:
-    Post* post = nullptr;        // where it goes: the first of its lane,
-    Arrival* arrival = nullptr;  // or the last of its lane, or nowhere
+    Post* post = nullptr;              // where it goes: the first of its lane,
+    Unexpected* unexpected = nullptr;  // or the last of its lane, or nowhere
 };
 
 // One connection of a pair, from the first need of it on. It may happen that both ranks call each

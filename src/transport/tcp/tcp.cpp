@@ -17,11 +17,11 @@
 
 namespace weft {
 
-using tcp::Arrival;
 using tcp::Post;
 using tcp::ReceiveLane;
 using tcp::SendLane;
 using tcp::Source;
+using tcp::Unexpected;
 
 namespace {
 
@@ -395,15 +395,15 @@ void TcpTransport::break_posts(Channel& channel) {
     channel.receives.for_each([&](ReceiveLane& lane) {
         break_all(lane.posts, lane.stream);
         // Only the last one can be incomplete.
-        tcp::Chain<Arrival> complete;
-        while (!lane.arrivals.empty()) {
-            Arrival* arrival = lane.arrivals.take_first();
-            if (!arrival->is_announced && arrival->offset == arrival->bytes)
-                complete.append(arrival);
+        tcp::Chain<Unexpected> complete;
+        while (!lane.unexpected.empty()) {
+            Unexpected* message = lane.unexpected.take_first();
+            if (!message->is_announced && message->offset == message->bytes)
+                complete.append(message);
             else
-                release(channel, arrival);
+                release(channel, message);
         }
-        lane.arrivals = complete;
+        lane.unexpected = complete;
     });
     channel.sends.for_each([&](SendLane& lane) {
         break_all(lane.posts, lane.stream);
@@ -458,14 +458,14 @@ void TcpTransport::retire(std::uint32_t context) {
         channel.receives.for_each([&](ReceiveLane& lane) {
             if (StreamId::unpack(lane.stream).context == context) lane.spare_goes = 0;
         });
-        drop_unwanted_arrivals(channel);
+        drop_unwanted_messages(channel);
     });
     take_back(context, /*in_good_order=*/true);
 }
 
 void TcpTransport::keep_early(bool keep) {
     contexts_.keep_early(keep);
-    for_each_channel([&](Channel& channel) { drop_unwanted_arrivals(channel); });
+    for_each_channel([&](Channel& channel) { drop_unwanted_messages(channel); });
     if (!keep) drop_unwanted_strands();
 }
 

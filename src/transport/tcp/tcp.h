@@ -1,6 +1,6 @@
 // The transport between nodes: lanes over TCP connections.
 //
-// A small message is sent at once, with a bound on what the receiver may have to put aside. A large
+// A small message is sent at once; a credit bounds the receiver's unexpected messages. A large
 // one waits until its receive is posted: the receiver says `go` for every large receive when it is
 // posted, and for messages that are announced to it. The k-th go on a lane lets the k-th message go
 // that waits there; lanes are first in, first out, so an earlier receive is posted whenever a later
@@ -46,12 +46,12 @@ class TcpTransport final : public Transport, private Strands {
         std::uint64_t connections = 0;                            // that are up
         std::uint64_t calls = 0;                                  // tried
         std::array<std::uint64_t, tcp::refusal_kinds> refused{};  // callers, by why
-        std::uint64_t too_slow = 0;         // callers that had not proven themselves in time
-        std::uint64_t hung_up = 0;          // that ended the connection before they had
-        std::uint64_t crowded_out = 0;      // that made room for later ones
-        std::uint64_t superfluous = 0;      // that say they are a peer we do not wait for a call of
-        std::uint64_t put_aside_bytes = 0;  // of messages that came before their receives
-        std::uint64_t put_aside_bytes_max = 0;
+        std::uint64_t too_slow = 0;     // callers that had not proven themselves in time
+        std::uint64_t hung_up = 0;      // that ended the connection before they had
+        std::uint64_t crowded_out = 0;  // that made room for later ones
+        std::uint64_t superfluous = 0;  // that say they are a peer we do not wait for a call of
+        std::uint64_t unexpected_bytes = 0;  // at the moment
+        std::uint64_t unexpected_bytes_max = 0;
     };
 
     // Besides listeners and connections: two epolls, a timer, and the reserve.
@@ -227,7 +227,7 @@ class TcpTransport final : public Transport, private Strands {
     void abandon_sends(Channel& channel, std::uint32_t context);
 
     // inbound.cpp
-    Posted meet_arrival(Channel& channel, tcp::ReceiveLane& lane, MutBytes data, Token token);
+    Posted receive_unexpected(Channel& channel, tcp::ReceiveLane& lane, MutBytes data, Token token);
     void let_go(Channel& channel, tcp::ReceiveLane& lane, tcp::Post& post);
     void use_go(Channel& channel, tcp::ReceiveLane& lane);
     void read(Wire& wire);
@@ -241,13 +241,13 @@ class TcpTransport final : public Transport, private Strands {
     void end_message(Channel& channel, tcp::ReceiveLane& lane);
     void turn_away(Channel& channel, tcp::ReceiveLane& lane, std::uint64_t sent_bytes);
     void pay_credit(Channel& channel, std::uint64_t credit);
-    tcp::Arrival* put_aside(tcp::ReceiveLane& lane, const tcp::Frame& frame);
+    tcp::Unexpected* keep_unexpected(tcp::ReceiveLane& lane, const tcp::Frame& frame);
     static bool use_spare_go(tcp::ReceiveLane& lane);
-    bool make_room(tcp::Arrival& arrival);
-    Wire* wire_into(const tcp::Arrival* arrival) const;
-    void release(Channel& channel, tcp::Arrival* arrival);
+    bool make_room(tcp::Unexpected& message);
+    Wire* wire_into(const tcp::Unexpected* message) const;
+    void release(Channel& channel, tcp::Unexpected* message);
     void abandon_receives(Channel& channel, std::uint32_t context);
-    void drop_unwanted_arrivals(Channel& channel);
+    void drop_unwanted_messages(Channel& channel);
 
     // strands.cpp
     std::uint32_t lent_streams(std::uint32_t context) const;
@@ -312,11 +312,11 @@ class TcpTransport final : public Transport, private Strands {
 
     Pool<tcp::Post> posts_;
     Pool<tcp::Place> places_;
-    Pool<tcp::Arrival> arrivals_;
+    Pool<tcp::Unexpected> unexpected_;
     BlockPool blocks_;
     Contexts contexts_;
     std::vector<Lending> lent_;
-    std::uint64_t credit_max_;  // what one peer may have to put aside for us, and we for it
+    std::uint64_t credit_max_;  // bounds a peer's unexpected messages from us, and ours from it
 
     std::vector<std::unique_ptr<tcp::Listener>> listeners_;
     tcp::Source timer_{tcp::Source::Kind::timer};

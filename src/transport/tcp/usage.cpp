@@ -10,7 +10,7 @@ using tcp::Refusal;
 Usage TcpTransport::usage() const {
     Usage usage{.connections = counters_.connections, .descriptors = descriptors()};
     usage.bytes = sizeof *this + staging_.capacity() + posts_.held_bytes() +
-                  arrivals_.held_bytes() + places_.held_bytes() + blocks_.held_bytes() +
+                  unexpected_.held_bytes() + places_.held_bytes() + blocks_.held_bytes() +
                   backlog_.held_bytes() + wires_.size() * sizeof(Wire);
     for (const Peer& peer : peers_) {
         usage.bytes += sizeof peer + peer.addresses.capacity() * sizeof(tcp::Address) +
@@ -57,11 +57,11 @@ Usage TcpTransport::usage_max(const Extent& job) {
     const std::size_t posts = (peers * (2 * streams + 1) + 64) * sizeof(tcp::Post);
     const std::size_t places = job.lent > 0 ? (2 * strands + 64) * sizeof(Place) : 0;
     // Blocks are powers of two.
-    const std::size_t put_aside = 2 * peers * credit_of_each(ranks);
+    const std::size_t unexpected = 2 * peers * credit_of_each(ranks);
     usage.bytes = sizeof(TcpTransport) + staging_bytes +
                   ranks * (sizeof(Peer) + job.connections * sizeof(tcp::Address)) +
                   channels * of_channel + strands * (2 * sizeof(void*) + sizeof(Strand)) +
-                  wires * sizeof(Wire) + posts + places + put_aside;
+                  wires * sizeof(Wire) + posts + places + unexpected;
     return usage;
 }
 
