@@ -277,7 +277,7 @@ TEST_P(CompleteLate, ADeadlineNamesBothNeighboursOfARelay) {
     ThreadJob::Options options = job_options();
     ASSERT_TRUE(options.selector.force(Collective::bcast, "chain:segment=100000,window=2").is_ok());
 #if WEFT_HAS_TCP
-    options.tcp.whole_below = 16 * 1024;  // segments wait for who is late
+    options.tcp.eager_threshold = 16 * 1024;  // segments wait for who is late
 #endif
     ThreadJob job(3, std::move(options));
     job.connect();

@@ -144,7 +144,7 @@ inline std::unique_ptr<TransportWorld> make_mpi_world(Rank ranks, std::uint64_t 
 }
 // Nearly everything waits for its receive.
 inline std::unique_ptr<TransportWorld> make_mpi_announcing_world(Rank ranks, std::uint64_t seed) {
-    return std::make_unique<MpiWorld>(ranks, seed, mpi::Settings{.whole_below = 16});
+    return std::make_unique<MpiWorld>(ranks, seed, mpi::Settings{.eager_threshold = 16});
 }
 
 #if WEFT_HAS_TCP
@@ -178,7 +178,7 @@ inline std::unique_ptr<TransportWorld> make_tcp_lanes_world(Rank ranks, std::uin
     return std::make_unique<TcpWorld>(ranks,
                                       tcp::Settings{.interfaces = "127.0.0.1",
                                                     .connections = 3,
-                                                    .whole_below = 16,
+                                                    .eager_threshold = 16,
                                                     .peer_timeout_ns = tcp_world_timeout_ns});
 }
 // Some streams of two contexts have connections of their own. One that ends is no reason to give its
@@ -186,7 +186,7 @@ inline std::unique_ptr<TransportWorld> make_tcp_lanes_world(Rank ranks, std::uin
 inline std::unique_ptr<TransportWorld> make_tcp_lent_world(Rank ranks, std::uint64_t) {
     auto world = std::make_unique<TcpWorld>(
         ranks, tcp::Settings{.interfaces = "127.0.0.1",
-                             .whole_below = 16,
+                             .eager_threshold = 16,
                              .peer_timeout_ns = 3 * tcp_world_timeout_ns});
     for (Rank rank = 0; rank < ranks; ++rank) {
         world->at(rank).lend(1, 3);

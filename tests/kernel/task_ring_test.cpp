@@ -495,7 +495,7 @@ TEST_F(TaskRingTest, AMessagePassesARankThatNeverEntersTheLibrary) {
     // Ranks 0 and 2 are played on the bare sockets: the pairs are 0-1, 0-2, 1-2.
     std::atomic<bool> has_come{false};
     std::thread ends([&] {
-        const auto header = tcp::Frame{.kind = tcp::FrameKind::whole,
+        const auto header = tcp::Frame{.kind = tcp::FrameKind::eager,
                                        .bytes = bytes,
                                        .stream = job.stream(0).id().packed()}
                                 .encoded();

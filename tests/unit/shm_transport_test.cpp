@@ -367,7 +367,7 @@ TEST_P(ShmMethods, random_traffic_stepped_by_one_thread) {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         const TrafficShape shape{.ranks = static_cast<Rank>(2 + seed % 3), .seed = seed};
         Settings settings = with(GetParam());
-        if (seed % 2 == 0) settings.ring_bytes = 16 * 1024, settings.rendezvous_bytes = 1025;
+        if (seed % 2 == 0) settings.ring_bytes = 16 * 1024, settings.eager_threshold = 1025;
         make(shape.ranks, settings);
         std::vector<std::unique_ptr<Traffic>> ranks;
         for (Rank rank = 0; rank < shape.ranks; ++rank)
@@ -668,7 +668,7 @@ TEST_F(ShmTest, hundreds_of_lanes_and_posts) {
 
 TEST_F(ShmTest, with_rendezvous_from_0_bytes_on_only_news_are_sent_at_once) {
     Settings settings = Settings::defaults(2);
-    settings.rendezvous_bytes = 0;
+    settings.eager_threshold = 0;
     make(2, settings);
     for (std::size_t bytes : {0u, 1u, 1000u}) {
         std::vector<std::byte> data(bytes);
@@ -685,7 +685,7 @@ TEST_F(ShmTest, with_rendezvous_from_0_bytes_on_only_news_are_sent_at_once) {
 
 TEST_F(ShmTest, with_rendezvous_from_1_GiB_on_what_fits_the_ring_is_sent_at_once) {
     Settings settings = Settings::defaults(2);
-    settings.rendezvous_bytes = std::size_t{1} << 30;
+    settings.eager_threshold = std::size_t{1} << 30;
     make(2, settings);
     std::vector<std::byte> fits(settings.ring_bytes / 8);
     std::vector<std::byte> too_large(settings.ring_bytes / 8 + 1);
@@ -700,7 +700,7 @@ TEST(ShmSettings, are_read_and_refused) {
     Result<Settings> settings = Settings::from_environment(2);
     ASSERT_TRUE(settings.is_ok());
     EXPECT_EQ(settings->ring_bytes, 65536u);
-    EXPECT_EQ(settings->rendezvous_bytes, 4096u);
+    EXPECT_EQ(settings->eager_threshold, 4096u);
     EXPECT_EQ(settings->large, LargeMethod::vm_readv);
     for (auto [name, value] : {std::pair<const char*, const char*>{"WEFT_SHM_RING", "65537"},
                                {"WEFT_SHM_RING", "8K"},

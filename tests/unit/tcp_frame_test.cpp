@@ -30,7 +30,7 @@ TEST(Frame, OnlyMessagesHavePayload) {
         const Frame large{static_cast<FrameKind>(kind), 0, much, 0};
         const Frame small{static_cast<FrameKind>(kind), 0, 3, 0};
         switch (static_cast<FrameKind>(kind)) {
-            case FrameKind::whole:
+            case FrameKind::eager:
                 EXPECT_EQ(large.payload_bytes(), much);
                 EXPECT_EQ(small.payload_bytes(), 3u);
                 break;

@@ -138,7 +138,7 @@ class Strand : public testing::Test {
     // What a list does.
     static Frame header_of(const Hold& hold, std::uint16_t number, std::size_t bytes,
                            std::uint32_t of = context) {
-        return {FrameKind::whole, static_cast<std::uint16_t>(hold.sequence + number), bytes,
+        return {FrameKind::eager, static_cast<std::uint16_t>(hold.sequence + number), bytes,
                 StreamId{of, 0}.packed()};
     }
     void list_sends(const Mine& list, std::uint16_t number, Bytes data,
@@ -564,15 +564,15 @@ class Impostor {
 
 TEST_F(Strand, ForeignHeaderIsTheLossOfThePeerOnceItIsRead) {
     const std::uint64_t own = StreamId{context, 0}.packed();
-    const Frame good{FrameKind::whole, 0, 8, own};
+    const Frame good{FrameKind::eager, 0, 8, own};
     const Frame foreign[] = {
         {FrameKind::part, 0, 8, own},
         {FrameKind::announce, 0, 8, own},
         {FrameKind::welcome, 0, 0, own},
         {FrameKind::bye, 0, 0, 0},
-        {FrameKind::whole, 1, 8, own},
-        {FrameKind::whole, 0, 8, StreamId{context, 1}.packed()},
-        {FrameKind::whole, 0, 8, own + (std::uint64_t{1} << 32)},
+        {FrameKind::eager, 1, 8, own},
+        {FrameKind::eager, 0, 8, StreamId{context, 1}.packed()},
+        {FrameKind::eager, 0, 8, own + (std::uint64_t{1} << 32)},
     };
     gone.insert(1);
     Impostor honest(ranks.address(0), {1, 0, own}, [this] { poll(); });
@@ -652,7 +652,7 @@ void expect_read_where_the_peer_sends(bool by_list) {
         Impostor& used = sends == Sends::on_ours ? *answered : calls;
         if (sends == Sends::on_ours)
             used.send(Frame{FrameKind::welcome, 0, 0, stream.packed()}.encoded());
-        used.send(Frame{FrameKind::whole, 0, into.size(), stream.packed()}.encoded());
+        used.send(Frame{FrameKind::eager, 0, into.size(), stream.packed()}.encoded());
         used.send(bytes_of(into.size(), 1));
         for (const std::int64_t end_ns = now_ns() + patience_ns; reported.empty(); poll())
             ASSERT_LT(now_ns(), end_ns);

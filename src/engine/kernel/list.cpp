@@ -66,7 +66,7 @@ void List::bind(const Binding& binding, std::byte* scratch, std::uint64_t stream
         message.header.fill(not_come);
         if (tasks.sends)
             message.header =
-                Frame{.kind = FrameKind::whole,
+                Frame{.kind = FrameKind::eager,
                       .sequence = static_cast<std::uint16_t>(hold.sequence + entry.number),
                       .bytes = message.bytes,
                       .stream = stream}
@@ -87,7 +87,7 @@ List::Verdict List::verdict_on(std::uint32_t number, std::uint64_t stream) const
         return Verdict::not_come;
     const Frame frame = Frame::decoded(messages[number].header);
     const auto sequence = static_cast<std::uint16_t>(hold.sequence + number);
-    if (frame.kind != FrameKind::whole || frame.stream != stream || frame.sequence != sequence)
+    if (frame.kind != FrameKind::eager || frame.stream != stream || frame.sequence != sequence)
         return Verdict::foreign;
     return frame.bytes == messages[number].bytes ? Verdict::right : Verdict::other_size;
 }

@@ -126,7 +126,7 @@ bool MpiTransport::is_good(const Frame& frame) const {
 void MpiTransport::take_frame(const Frame& frame, Bytes payload) {
     Peer& peer = peer_of(frame.from);
     switch (frame.kind) {
-        case FrameKind::whole: return take_whole(peer, frame, payload);
+        case FrameKind::eager: return take_eager(peer, frame, payload);
         case FrameKind::announce: return take_announcement(peer, frame);
         case FrameKind::go: return take_go(peer, frame);
         case FrameKind::drop: return take_drop(peer, frame);
@@ -136,7 +136,7 @@ void MpiTransport::take_frame(const Frame& frame, Bytes payload) {
     lose(peer);
 }
 
-void MpiTransport::take_whole(Peer& peer, const Frame& frame, Bytes payload) {
+void MpiTransport::take_eager(Peer& peer, const Frame& frame, Bytes payload) {
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
     mpi::Lane* lane =
         is_wanted ? &peer.receives.find(frame.stream) : peer.receives.find_existing(frame.stream);

@@ -17,7 +17,7 @@ Result<std::unique_ptr<MpiTransport>> MpiTransport::create(const weft_carrier& c
 
 MpiTransport::MpiTransport(const weft_carrier& carrier, mpi::Settings settings)
     : carrier_(carrier), settings_(settings), peers_(static_cast<std::size_t>(carrier.ranks)) {
-    settings_.whole_below = std::min(settings_.whole_below, mpi::payload_max + 1);
+    settings_.eager_threshold = std::min(settings_.eager_threshold, mpi::payload_max + 1);
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
         peers_[rank].rank = static_cast<Rank>(rank);
     }

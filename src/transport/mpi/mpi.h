@@ -84,9 +84,9 @@ class MpiTransport final : public Transport {
     Posted refuse(Peer& peer, std::uint64_t stream, Token token);
 
     // outbound.cpp
-    // What a whole message may cost its receiver, until its receive is posted.
+    // What an eager message may cost its receiver, until its receive is posted.
     static std::uint64_t credit_of(std::uint64_t bytes) { return bytes + 64; }
-    bool goes_whole(const Peer& peer, const Post& post) const;
+    bool may_send_eagerly(const Peer& peer, const Post& post) const;
     bool send_frame(Peer& peer, mpi::Frame frame, Bytes payload);
     bool has_slot(const Peer& peer, std::size_t payload) const;
     bool say(Peer& peer, Post& post);
@@ -102,7 +102,7 @@ class MpiTransport final : public Transport {
     void take_arrived();
     bool is_good(const mpi::Frame& frame) const;
     void take_frame(const mpi::Frame& frame, Bytes payload);
-    void take_whole(Peer& peer, const mpi::Frame& frame, Bytes payload);
+    void take_eager(Peer& peer, const mpi::Frame& frame, Bytes payload);
     void take_announcement(Peer& peer, const mpi::Frame& frame);
     void take_part(Peer& peer, const mpi::Frame& frame, Bytes payload);
     Posted receive_unexpected(Peer& peer, mpi::Lane& lane, MutBytes data, Token token);

@@ -33,7 +33,7 @@ Posted MpiTransport::post_send(const Lane& to, Bytes data, Token token) {
               .bytes = data.size(),
               .result = {.token = token}};
     // Nothing before it, and gone when this returns.
-    if (peer.waiting.empty() && goes_whole(peer, post) && has_slot(peer, data.size())) {
+    if (peer.waiting.empty() && may_send_eagerly(peer, post) && has_slot(peer, data.size())) {
         mpi::Lane* lane = peer.sends.find_existing(post.stream);
         if (lane == nullptr || lane->posts.empty()) {
             if (say(peer, post)) return Posted::done;
@@ -50,10 +50,10 @@ Posted MpiTransport::post_send(const Lane& to, Bytes data, Token token) {
     return Posted::pending;
 }
 
-bool MpiTransport::goes_whole(const Peer& peer, const Post& post) const {
+bool MpiTransport::may_send_eagerly(const Peer& peer, const Post& post) const {
     // News go at once: their receives are posted.
     if (context_of(post.stream) == 0) return post.bytes <= mpi::payload_max;
-    return post.bytes < settings_.whole_below &&
+    return post.bytes < settings_.eager_threshold &&
            peer.credit_used + credit_of(post.bytes) <= credit_max_;
 }
 
@@ -127,12 +127,12 @@ void MpiTransport::take_back_slots() {
 }
 
 // The message itself, or its announcement. False: the peer is lost.
-// REQUIRES: has_slot() if it goes whole.
+// REQUIRES: has_slot() if it is eager.
 bool MpiTransport::say(Peer& peer, Post& post) {
-    if (goes_whole(peer, post)) {
+    if (may_send_eagerly(peer, post)) {
         if (context_of(post.stream) != 0) peer.credit_used += credit_of(post.bytes);
         return send_frame(peer,
-                          {.kind = FrameKind::whole, .stream = post.stream, .bytes = post.bytes},
+                          {.kind = FrameKind::eager, .stream = post.stream, .bytes = post.bytes},
                           {post.data, post.bytes});
     }
     post.ticket = ++peer.tickets;
@@ -150,11 +150,11 @@ void MpiTransport::go_on(Peer& peer) {
     const bool owed = peer.owes();
     while (!peer.waiting.empty()) {
         Post& post = *peer.waiting.front();
-        const bool is_whole = goes_whole(peer, post);
-        if (is_whole && !has_slot(peer, post.bytes)) break;
+        const bool is_eager = may_send_eagerly(peer, post);
+        if (is_eager && !has_slot(peer, post.bytes)) break;
         if (!say(peer, post)) return;
         peer.waiting.pop();
-        if (is_whole) finish(peer, peer.sends.find(post.stream), post);
+        if (is_eager) finish(peer, peer.sends.find(post.stream), post);
     }
     while (!peer.granted.empty() && peer.large_slots < large_slots_max) {
         Post& post = *peer.granted.front();

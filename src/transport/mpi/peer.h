@@ -25,7 +25,7 @@ struct Peer {
     std::uint32_t large_slots = 0;  // that the carrier sends to it from
     std::uint32_t slots = 0;        // of any size
 
-    std::uint64_t credit_used = 0;  // of our whole messages, not known to be taken
+    std::uint64_t credit_used = 0;  // of our eager messages, not known to be taken
     std::uint64_t credit_owed = 0;  // for its, which have been
     bool lost = false;
     weft_status loss = WEFT_BROKEN_TRANSPORT;

@@ -2,15 +2,15 @@
 
 #include <optional>
 
-#include "transport/common/rendezvous.h"
+#include "transport/common/eager_threshold.h"
 
 namespace weft::mpi {
 
 Result<Settings> Settings::from_environment() {
     Settings settings;
-    Result<std::optional<std::size_t>> bytes = rendezvous_bytes_from_environment();
-    if (!bytes.is_ok()) return bytes.status();
-    if (*bytes) settings.whole_below = **bytes;
+    Result<std::optional<std::size_t>> threshold = eager_threshold_from_environment();
+    if (!threshold.is_ok()) return threshold.status();
+    if (*threshold) settings.eager_threshold = **threshold;
     return settings;
 }
 

@@ -8,8 +8,8 @@
 namespace weft::mpi {
 
 struct Settings {
-    // WEFT_RENDEZVOUS, at most what a frame carries: larger messages wait for their receive
-    std::size_t whole_below = 16 * 1024;
+    // WEFT_RENDEZVOUS, in bytes; at most one more than a frame carries
+    std::size_t eager_threshold = 16 * 1024;
 
     static Result<Settings> from_environment();
 };

@@ -54,14 +54,14 @@ inline bool ShmTransport::write_eager(Peer& peer, std::uint64_t stream, Bytes da
     peer.out.publish(record, RecordKind::eager, stream, data.size());
     put_off_waking(peer);
     if (peer.out.unexpected() > unexpected_bytes_max) [[unlikely]]
-        peer.eager_below = 0;
+        peer.eager_threshold = 0;
     return true;
 }
 
 Posted ShmTransport::post_send(const Lane& lane, Bytes data, Token token) {
     Peer& peer = peer_of(lane.peer);
     // With completions waiting in the backlog, `done` might overtake one of this lane.
-    if (data.size() < peer.eager_below && peer.is_clear() && backlog_.empty()) [[likely]] {
+    if (data.size() < peer.eager_threshold && peer.is_clear() && backlog_.empty()) [[likely]] {
         if (write_eager(peer, lane.stream.packed(), data)) return Posted::done;
     }
     return post_send_slowly(peer, lane, data, token);
@@ -71,12 +71,12 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
     if (peer.lost) return refuse(peer, lane, token);
     const std::uint64_t stream = lane.stream.packed();
     LaneQueue& queue = peer.sends.find(stream);
-    if (peer.eager_below == 0 && peer.out.refresh_unexpected() <= unexpected_bytes_max / 2)
-        peer.eager_below = eager_below(peer);
+    if (peer.eager_threshold == 0 && peer.out.refresh_unexpected() <= unexpected_bytes_max / 2)
+        peer.eager_threshold = eager_threshold(peer);
     // Context 0 holds the executors' news, which must arrive before what they explain, and are short.
     const bool is_news = lane.stream.context == 0;
     const bool is_eager =
-        is_news ? data.size() <= peer.piece_bytes : data.size() < peer.eager_below;
+        is_news ? data.size() <= peer.piece_bytes : data.size() < peer.eager_threshold;
     // Sends that wait on other lanes do not matter, unless they wait for room in the ring.
     const bool is_next =
         queue.idle() && peer.controls.empty() && peer.unwritten.empty() && backlog_.empty();

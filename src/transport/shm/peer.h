@@ -40,7 +40,7 @@ struct Peer {
     std::atomic<std::uint32_t>* armed = nullptr;
     bool to_wake = false;              // if it sleeps: something is new since we last looked
     std::uint32_t armed_seen = 0;      // when we last looked, and did not wake it
-    std::size_t eager_below = 0;       // smaller messages are sent at once, the others announced
+    std::size_t eager_threshold = 0;   // bytes; 0 while it is far behind
     std::size_t unexpected_bytes = 0;  // of its messages
     std::size_t piece_bytes = 0;       // of a large message, at most, in one record
     std::size_t window_bytes = 0;      // of large messages under way; the rest is for others

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/setting.h"
-#include "transport/common/rendezvous.h"
+#include "transport/common/eager_threshold.h"
 #include "transport/shm/copy.h"
 
 namespace weft::shm {
@@ -62,9 +62,9 @@ Result<Settings> Settings::from_environment(std::size_t ranks_of_node) {
         return failure(WEFT_REFUSED_SETTING, "WEFT_SHM_RING = %zu; expected a power of two",
                        s.ring_bytes);
 
-    Result<std::optional<std::size_t>> rendezvous = rendezvous_bytes_from_environment();
-    if (!rendezvous.is_ok()) return rendezvous.status();
-    s.rendezvous_bytes = rendezvous->value_or(s.rendezvous_bytes);
+    Result<std::optional<std::size_t>> threshold = eager_threshold_from_environment();
+    if (!threshold.is_ok()) return threshold.status();
+    s.eager_threshold = threshold->value_or(s.eager_threshold);
 
     if (const char* large = getenv("WEFT_SHM_LARGE")) {
         const auto* name = std::ranges::find(large_methods, large, &LargeName::text);

@@ -20,9 +20,9 @@ enum class LargeMethod : std::uint8_t {
 struct Settings {
     std::size_t ring_bytes = std::size_t{2}
                              << 20;  // WEFT_SHM_RING: of one pair's ring; a power of two
-    // WEFT_RENDEZVOUS: messages of so many bytes wait for their receive; larger ones than an eighth
-    // of the ring always do, to leave room for others.
-    std::size_t rendezvous_bytes = 8 * 1024 + 1;
+    // WEFT_RENDEZVOUS, in bytes. Messages larger than an eighth of the ring always wait for their
+    // receive, to leave room for others.
+    std::size_t eager_threshold = 8 * 1024 + 1;
     LargeMethod large = LargeMethod::ring;  // WEFT_SHM_LARGE: one of the above, by its name
 
     // As above, with rings that suit this machine's caches, smaller where there are many of them.

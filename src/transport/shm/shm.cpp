@@ -62,7 +62,7 @@ ShmTransport::ShmTransport(Parts parts)
         peer.in = RingReader(segment_->ring(peer.parts.index));
         peer.out = RingWriter(peer.parts.segment->ring(index_));
         peer.armed = &peer.parts.segment->header().armed;
-        peer.eager_below = eager_below(peer);
+        peer.eager_threshold = eager_threshold(peer);
         peer.piece_bytes = std::min(piece_bytes_max, ring_bytes / 8);
         peer.window_bytes = ring_bytes / 2;
         peer.can_pull = peer.parts.pid != 0;
@@ -70,8 +70,8 @@ ShmTransport::ShmTransport(Parts parts)
     }
 }
 
-std::size_t ShmTransport::eager_below(const Peer& peer) const {
-    return std::min(settings_.rendezvous_bytes, peer.parts.segment->shape().ring_bytes / 8 + 1);
+std::size_t ShmTransport::eager_threshold(const Peer& peer) const {
+    return std::min(settings_.eager_threshold, peer.parts.segment->shape().ring_bytes / 8 + 1);
 }
 
 Status ShmTransport::open_wait_fds() {

@@ -15,11 +15,11 @@ namespace weft::tcp {
 
 enum class FrameKind : std::uint8_t {
     welcome = 1,  // the first frame of who was called: the connection is in use
-    whole,        // a message that its receiver was not asked for; payload: `bytes`
+    eager,        // a message that its receiver was not asked for; payload: `bytes`
     part,         // a piece of a message that is let go; `bytes` of it were left before this piece
     announce,     // a message of `bytes` waits at its sender
     go,           // the receiver is ready for the lane's next message that waits
-    credit,       // `bytes` of whole messages have been used up; of no lane
+    credit,       // `bytes` of eager messages have been used up; of no lane
     bye,          // the sender leaves in good order; of no lane
     full,         // in place of `welcome`: who was called has no descriptor for the connection, and
                   // hangs up; `bytes`: 1 if it has given the caller up
@@ -39,7 +39,7 @@ struct Frame {
     std::uint64_t stream = 0;
 
     std::uint64_t payload_bytes() const {
-        if (kind == FrameKind::whole) return bytes;
+        if (kind == FrameKind::eager) return bytes;
         if (kind == FrameKind::part) return bytes < part_bytes ? bytes : part_bytes;
         return 0;
     }

@@ -51,7 +51,7 @@ Posted TcpTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     if (lane.stream.context == 0) return Posted::pending;
     expect(channel);
     need(channel);
-    if (data.size() >= settings_.whole_below) let_go(channel, queue, *post);
+    if (data.size() >= settings_.eager_threshold) let_go(channel, queue, *post);
     return Posted::pending;
 }
 
@@ -230,7 +230,7 @@ bool TcpTransport::take_frame(Wire& wire) {
     Channel& channel = channel_read(wire);
     if (channel.in != &wire) return false;
     switch (frame.kind) {
-        case FrameKind::whole:
+        case FrameKind::eager:
         case FrameKind::part: return take_payload_frame(wire);
         case FrameKind::announce: return take_announcement(channel, frame);
         case FrameKind::go:
@@ -253,16 +253,16 @@ bool TcpTransport::take_frame(Wire& wire) {
 bool TcpTransport::take_payload_frame(Wire& wire) {
     Channel& channel = channel_read(wire);
     const Frame& frame = wire.frame;
-    const bool is_whole = frame.kind == FrameKind::whole;
+    const bool is_eager = frame.kind == FrameKind::eager;
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
     ReceiveLane* lane = is_wanted ? &channel.receives.find(frame.stream)
                                   : channel.receives.find_existing(frame.stream);
-    std::uint64_t credit = is_whole ? credit_of(frame.bytes) : 0;
+    std::uint64_t credit = is_eager ? credit_of(frame.bytes) : 0;
     if (lane != nullptr && !lane->posts.empty()) {
         Post& first = *lane->posts.first;
         if (first.offset == 0) {
-            if (!is_whole) let_go(channel, *lane, first);
-            if (is_whole && first.is_let_go) ++lane->spare_goes;
+            if (!is_eager) let_go(channel, *lane, first);
+            if (is_eager && first.is_let_go) ++lane->spare_goes;
             if (!first.is_ghost && first.bytes != frame.bytes)
                 turn_away(channel, *lane, frame.bytes);
         }
@@ -275,7 +275,7 @@ bool TcpTransport::take_payload_frame(Wire& wire) {
             if (std::exchange(last.is_announced, false) && !make_room(last)) return false;
             wire.unexpected = &last;
         }
-    } else if (is_wanted && (is_whole || use_spare_go(*lane))) {
+    } else if (is_wanted && (is_eager || use_spare_go(*lane))) {
         if (credit > credit_max_) return false;
         wire.unexpected = keep_unexpected(*lane, frame);
         if (wire.unexpected == nullptr) return false;

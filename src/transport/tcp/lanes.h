@@ -43,7 +43,7 @@ struct SendLane {
     std::uint64_t stream = 0;
     bool used = false;
     Front front = Front::none;
-    bool front_is_whole = false;  // when ready: one frame takes it, without asking
+    bool front_is_eager = false;  // when ready: one frame takes it, without asking
     std::uint32_t goes = 0;       // messages that may go and have not been posted
     Chain<Post> posts;
 

@@ -24,10 +24,11 @@ bool is_news(std::uint64_t stream) { return StreamId::unpack(stream).context == 
 
 // Without asking: small messages while the receiver's unexpected messages stay bounded, and the
 // executors' news, which must arrive before what they explain.
-bool TcpTransport::takes_whole(const Channel& channel, std::uint64_t stream,
-                               std::uint64_t bytes) const {
+bool TcpTransport::may_send_eagerly(const Channel& channel, std::uint64_t stream,
+                                    std::uint64_t bytes) const {
     if (is_news(stream)) return true;
-    return bytes < settings_.whole_below && channel.credit_used + credit_of(bytes) <= credit_max_;
+    return bytes < settings_.eager_threshold &&
+           channel.credit_used + credit_of(bytes) <= credit_max_;
 }
 
 Posted TcpTransport::post_send(const Lane& lane, Bytes data, Token token) {
@@ -41,11 +42,11 @@ Posted TcpTransport::post_send(const Lane& lane, Bytes data, Token token) {
     // With completions waiting in the backlog, `done` might overtake one of this lane.
     const bool at_once = channel.out != nullptr && queue.posts.empty() && !channel.is_writing() &&
                          channel.controls.size() < channel.frames_max && channel.ready.empty() &&
-                         backlog_.empty() && takes_whole(channel, stream, data.size());
+                         backlog_.empty() && may_send_eagerly(channel, stream, data.size());
     if (at_once) {
         channel.credit_used += credit_of(data.size());
         put_controls(channel);
-        put_frame(channel, {FrameKind::whole, 0, data.size(), stream});
+        put_frame(channel, {FrameKind::eager, 0, data.size(), stream});
         channel.payload = data.data();
         write(channel);
         if (!channel.is_writing() && !peer.lost) return Posted::done;
@@ -58,7 +59,7 @@ Posted TcpTransport::post_send(const Lane& lane, Bytes data, Token token) {
     if (!is_news(stream)) expect(channel);
     if (at_once) {
         queue.front = SendLane::Front::ready;
-        queue.front_is_whole = true;
+        queue.front_is_eager = true;
         channel.writing = stream;
         return Posted::pending;
     }
@@ -72,8 +73,8 @@ Posted TcpTransport::post_send(const Lane& lane, Bytes data, Token token) {
 void TcpTransport::prepare_front(Channel& channel, SendLane& lane) {
     if (lane.front != SendLane::Front::none || lane.posts.empty()) return;
     const Post& post = *lane.posts.first;
-    lane.front_is_whole = takes_whole(channel, lane.stream, post.bytes);
-    if (lane.front_is_whole) {
+    lane.front_is_eager = may_send_eagerly(channel, lane.stream, post.bytes);
+    if (lane.front_is_eager) {
         // Before it is written: several lanes may have one ready.
         channel.credit_used += credit_of(post.bytes);
     } else if (lane.goes > 0) {
@@ -147,7 +148,7 @@ bool TcpTransport::begin_frame(Channel& channel) {
     channel.ready.pop();
     const SendLane& lane = channel.sends.find(stream);
     const Post& post = *lane.posts.first;
-    put_frame(channel, {lane.front_is_whole ? FrameKind::whole : FrameKind::part, 0,
+    put_frame(channel, {lane.front_is_eager ? FrameKind::eager : FrameKind::part, 0,
                         post.bytes - post.offset, stream});
     channel.payload = post.data == nullptr ? nullptr : post.data + post.offset;
     channel.writing = stream;
@@ -233,7 +234,7 @@ void TcpTransport::abandon_sends(Channel& channel, std::uint32_t context) {
     channel.sends.for_each([&](const SendLane& lane) {
         // It was to be written, and never will.
         if (is_of_context(lane.stream) && lane.front == SendLane::Front::ready &&
-            lane.front_is_whole && channel.writing != lane.stream)
+            lane.front_is_eager && channel.writing != lane.stream)
             channel.credit_used -= credit_of(lane.posts.first->bytes);
     });
     channel.ready.remove_if(is_of_context);

@@ -111,7 +111,7 @@ struct Channel : Link {
     std::vector<std::byte> orphan;         // its payload, when that send was abandoned meanwhile
     std::uint16_t next_sequence = 0;
 
-    std::uint64_t credit_used = 0;  // of our whole messages, not known to be used up
+    std::uint64_t credit_used = 0;  // of our eager messages, not known to be used up
     std::uint64_t credit_owed = 0;  // for the peer's, which we have used up
 
     bool is_put_off = false;  // writing is, until the end of what is going on

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/setting.h"
-#include "transport/common/rendezvous.h"
+#include "transport/common/eager_threshold.h"
 
 namespace weft::tcp {
 namespace {
@@ -45,9 +45,9 @@ Result<Settings> Settings::from_environment() {
 
     WEFT_RETURN_IF_NOT_OK(read_connections(s));
 
-    const Result<std::optional<std::size_t>> rendezvous = rendezvous_bytes_from_environment();
-    if (!rendezvous.is_ok()) return rendezvous.status();
-    if (*rendezvous) s.whole_below = **rendezvous;
+    const Result<std::optional<std::size_t>> threshold = eager_threshold_from_environment();
+    if (!threshold.is_ok()) return threshold.status();
+    if (*threshold) s.eager_threshold = **threshold;
 
     const Setting timeout = seconds_setting("WEFT_PEER_TIMEOUT");
     if (!timeout.is_ok()) return timeout.status();

@@ -257,7 +257,7 @@ void TcpTransport::end_sends(Strand& strand) {
 // True: it has been written wholly. False: not now, or the direction is over.
 bool TcpTransport::write(Strand& strand, Place& place) {
     const Frame::Header header =
-        Frame{FrameKind::whole, place.sequence, place.bytes, strand.name}.encoded();
+        Frame{FrameKind::eager, place.sequence, place.bytes, strand.name}.encoded();
     for (std::uint64_t written = 0; written < move_bytes_max;) {
         const std::uint64_t of_head = std::min<std::uint64_t>(place.moved, header.size());
         const std::uint64_t offset = place.moved - of_head;
@@ -371,7 +371,7 @@ bool TcpTransport::take_header(Strand& strand, Wire& wire) {
     wire.header_bytes = 0;
     const Frame frame = Frame::decoded(wire.header);
     Place& place = *strand.receives.places.first;
-    if (frame.kind != FrameKind::whole || frame.stream != strand.name ||
+    if (frame.kind != FrameKind::eager || frame.stream != strand.name ||
         frame.sequence != place.sequence)
         return false;
     wire.left = frame.bytes;

@@ -208,9 +208,9 @@ class TcpTransport final : public Transport, private Strands {
     void refused_by(Wire& wire, const tcp::Frame& frame);
 
     // outbound.cpp
-    // What a whole message may cost its receiver, until its receive is posted.
+    // What an eager message may cost its receiver, until its receive is posted.
     static std::uint64_t credit_of(std::uint64_t bytes) { return bytes + 64; }
-    bool takes_whole(const Channel& channel, std::uint64_t stream, std::uint64_t bytes) const;
+    bool may_send_eagerly(const Channel& channel, std::uint64_t stream, std::uint64_t bytes) const;
     void prepare_front(Channel& channel, tcp::SendLane& lane);
     void control(Channel& channel, tcp::FrameKind kind, std::uint64_t stream, std::uint64_t bytes);
     void put_off(Channel& channel);

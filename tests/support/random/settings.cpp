@@ -35,7 +35,7 @@ Settings Settings::of(const Case& c) {
     if (random.one_in(3)) settings.ring_bytes = 16 * 1024;
     settings.large = static_cast<shm::LargeMethod>(random.below(4));
     // Now and then no message is sent at once, or every one that can be.
-    if (random.one_in(3)) settings.rendezvous_bytes = random.one_in(2) ? 0 : 1 << 30;
+    if (random.one_in(3)) settings.eager_threshold = random.one_in(2) ? 0 : 1 << 30;
     settings.checks_calls = random.one_in(4);
     if (random.one_in(3)) settings.connections = static_cast<std::uint32_t>(2 + random.below(2));
     const bool suits_kernel = c.transport.find("tcp") != std::string::npos ||
@@ -59,14 +59,14 @@ Selector Settings::selector() const {
 
 mpi::Settings Settings::of_mpi() const {
     mpi::Settings result;
-    result.whole_below = rendezvous_bytes.value_or(result.whole_below);
+    result.eager_threshold = eager_threshold.value_or(result.eager_threshold);
     return result;
 }
 
 shm::Settings Settings::of_shm(int ranks) const {
     shm::Settings result = shm::Settings::defaults(static_cast<std::size_t>(ranks));
     result.ring_bytes = ring_bytes.value_or(result.ring_bytes);
-    result.rendezvous_bytes = rendezvous_bytes.value_or(result.rendezvous_bytes);
+    result.eager_threshold = eager_threshold.value_or(result.eager_threshold);
     result.large = large;
     return result;
 }
@@ -74,7 +74,7 @@ shm::Settings Settings::of_shm(int ranks) const {
 #if WEFT_HAS_TCP
 tcp::Settings Settings::of_tcp() const {
     tcp::Settings result{.interfaces = "127.0.0.1", .connections = connections};
-    result.whole_below = rendezvous_bytes.value_or(result.whole_below);
+    result.eager_threshold = eager_threshold.value_or(result.eager_threshold);
     return result;
 }
 #endif
@@ -90,7 +90,7 @@ std::string Settings::environment() const {
     if (queue_depth) text += " WEFT_QUEUE_DEPTH=" + std::to_string(*queue_depth);
     if (checks_calls) text += " WEFT_CHECK=1";
     if (lends) text += " WEFT_LEND=1";
-    if (rendezvous_bytes) text += " WEFT_RENDEZVOUS=" + std::to_string(*rendezvous_bytes);
+    if (eager_threshold) text += " WEFT_RENDEZVOUS=" + std::to_string(*eager_threshold);
     if (large == shm::LargeMethod::ordinary) text += " WEFT_SHM_LARGE=ordinary";
     if (large == shm::LargeMethod::streaming) text += " WEFT_SHM_LARGE=streaming";
     if (large == shm::LargeMethod::vm_readv) text += " WEFT_SHM_LARGE=vm_readv";

@@ -22,7 +22,7 @@ struct Settings {
     std::vector<std::pair<Collective, std::string>> forced;
     EngineKind engine = EngineKind::thread;
     std::optional<std::size_t> ring_bytes;
-    std::optional<std::size_t> rendezvous_bytes;
+    std::optional<std::size_t> eager_threshold;
     std::uint32_t connections = 1;  // of each pair
     bool offers_all = false;        // to a kernel engine
     std::optional<unsigned> queue_depth;

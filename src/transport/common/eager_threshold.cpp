@@ -1,10 +1,10 @@
-#include "transport/common/rendezvous.h"
+#include "transport/common/eager_threshold.h"
 
 #include "base/setting.h"
 
 namespace weft {
 
-Result<std::optional<std::size_t>> rendezvous_bytes_from_environment() {
+Result<std::optional<std::size_t>> eager_threshold_from_environment() {
     Setting bytes = bytes_setting("WEFT_RENDEZVOUS", {0, std::int64_t{1} << 30});
     if (!bytes.is_ok()) return bytes.status();
     std::optional<std::size_t> size;
