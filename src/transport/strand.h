@@ -1,9 +1,9 @@
 // Connections that are lent to one stream each: what a task list needs, a byte stream to itself.
 //
 // On a lent connection travel, in either direction, the messages of one stream to one peer and
-// nothing else: a 16-byte header (transport/tcp/frame.h, kind `eager`), then the bytes. Nothing is
-// announced and nothing let go: a sender that is early fills the sockets' buffers, and what has come
-// stays there until its receive is posted. The bytes are the same whoever moves them.
+// nothing else: a 16-byte header (transport/tcp/frame.h, kind `eager`), then the bytes. There is no RTS
+// and no CTS: a sender that is early fills the sockets' buffers, and what has come stays there until its
+// receive is posted. The bytes are the same whoever moves them.
 //
 // Both directions are queues of places: a message posted through the transport's verbs has one, and
 // a task list has one for all its messages. Places take their turns in order.

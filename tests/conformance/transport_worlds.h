@@ -143,7 +143,7 @@ inline std::unique_ptr<TransportWorld> make_mpi_world(Rank ranks, std::uint64_t 
     return std::make_unique<MpiWorld>(ranks, seed, mpi::Settings{});
 }
 // Nearly everything waits for its receive.
-inline std::unique_ptr<TransportWorld> make_mpi_announcing_world(Rank ranks, std::uint64_t seed) {
+inline std::unique_ptr<TransportWorld> make_mpi_rts_world(Rank ranks, std::uint64_t seed) {
     return std::make_unique<MpiWorld>(ranks, seed, mpi::Settings{.eager_threshold = 16});
 }
 
@@ -204,7 +204,7 @@ inline std::vector<WorldFactory> transport_worlds() {
             {"sim_busy", make_sim_world<Buffering::random, 3>}, {"sim_faulty", make_faulty_world},
             {"shm_ring", make_shm_world<shm::LargeMethod::ring>},
             {"shm_vm_readv", make_shm_world<shm::LargeMethod::vm_readv>}, {"mpi", make_mpi_world},
-            {"mpi_announcing", make_mpi_announcing_world},
+            {"mpi_rts", make_mpi_rts_world},
 #if WEFT_HAS_TCP
             {"tcp", make_tcp_world, true}, {"tcp_ipv6", make_tcp_ipv6_world, true},
             {"tcp_lanes", make_tcp_lanes_world, true}, {"tcp_lent", make_tcp_lent_world, true},

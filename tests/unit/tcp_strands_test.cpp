@@ -567,7 +567,7 @@ TEST_F(Strand, ForeignHeaderIsTheLossOfThePeerOnceItIsRead) {
     const Frame good{FrameKind::eager, 0, 8, own};
     const Frame foreign[] = {
         {FrameKind::part, 0, 8, own},
-        {FrameKind::announce, 0, 8, own},
+        {FrameKind::rts, 0, 8, own},
         {FrameKind::welcome, 0, 0, own},
         {FrameKind::bye, 0, 0, 0},
         {FrameKind::eager, 1, 8, own},

@@ -9,12 +9,12 @@
 namespace weft::mpi {
 
 enum class FrameKind : std::uint32_t {
-    eager = 1,     // a message
-    announce = 2,  // a message that waits for its receive
-    go = 3,        // the receive of an announced message is here
-    drop = 4,      // an announced message will not be taken; its sender is done with it
-    part = 5,      // of an announced message, in order
-    credit = 6,    // eager messages have been received
+    eager = 1,   // a message
+    rts = 2,     // ready to send: a message waits for its receive
+    cts = 3,     // clear to send: the receive is posted
+    drop = 4,    // nobody will receive the message of an RTS; its sender is done with it
+    part = 5,    // of a message that was given a CTS, in order
+    credit = 6,  // eager messages have been received
 };
 
 struct Frame {
@@ -22,10 +22,10 @@ struct Frame {
     std::int32_t from = 0;       // the sender's rank
     std::uint32_t sequence = 0;  // counts the frames from this rank to that one
     std::uint32_t payload = 0;   // bytes behind the frame
-    std::uint64_t stream = 0;    // of eager, announce
+    std::uint64_t stream = 0;    // of eager, rts
     std::uint64_t bytes = 0;     // of the message; of credit: so much
-    std::uint64_t ticket = 0;    // of announce, go, drop: what the sender calls the message
-    std::uint64_t place = 0;     // of go, part: what the receiver calls it
+    std::uint64_t ticket = 0;    // of rts, cts, drop: what the sender calls the message
+    std::uint64_t place = 0;     // of cts, part: what the receiver calls it
 };
 static_assert(sizeof(Frame) == 48);
 

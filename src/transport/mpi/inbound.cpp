@@ -32,10 +32,10 @@ Posted MpiTransport::post_recv(const Lane& from, MutBytes data, Token token) {
     return Posted::pending;
 }
 
-// The lane's next message is here, or announced.
+// The lane's next message, or its RTS, is here.
 Posted MpiTransport::receive_unexpected(Peer& peer, mpi::Lane& lane, MutBytes data, Token token) {
     Unexpected* message = lane.unexpected.take_first();
-    const bool is_here = !message->is_announced && message->bytes == data.size();
+    const bool is_here = !message->is_rts && message->bytes == data.size();
     if (is_here && !data.empty()) std::memcpy(data.data(), message->data, data.size());
     if (is_here && lane.posts.empty() && backlog_.empty()) {
         release(peer, message);
@@ -47,7 +47,7 @@ Posted MpiTransport::receive_unexpected(Peer& peer, mpi::Lane& lane, MutBytes da
              .bytes = data.size(),
              .result = {.token = token}};
     lane.posts.append(post);
-    if (message->is_announced) {
+    if (message->is_rts) {
         begin(peer, lane, *post, message->bytes, message->ticket);
     } else {
         finish(peer, lane, *post, is_here ? WEFT_OK : WEFT_BROKEN_MESSAGE, message->bytes);
@@ -63,7 +63,7 @@ Post& MpiTransport::match(mpi::Lane& lane) {
     return post;
 }
 
-// An announced message meets its receive.
+// An RTS meets its receive.
 void MpiTransport::begin(Peer& peer, mpi::Lane& lane, Post& post, std::uint64_t bytes,
                          std::uint64_t ticket) {
     if (peer.lost) {
@@ -74,7 +74,7 @@ void MpiTransport::begin(Peer& peer, mpi::Lane& lane, Post& post, std::uint64_t 
     } else {
         post.ticket = ++peer.tickets;
         peer.incoming.push_back(&post);
-        send_frame(peer, {.kind = FrameKind::go, .ticket = ticket, .place = post.ticket}, {});
+        send_frame(peer, {.kind = FrameKind::cts, .ticket = ticket, .place = post.ticket}, {});
     }
 }
 
@@ -127,8 +127,8 @@ void MpiTransport::take_frame(const Frame& frame, Bytes payload) {
     Peer& peer = peer_of(frame.from);
     switch (frame.kind) {
         case FrameKind::eager: return take_eager(peer, frame, payload);
-        case FrameKind::announce: return take_announcement(peer, frame);
-        case FrameKind::go: return take_go(peer, frame);
+        case FrameKind::rts: return take_rts(peer, frame);
+        case FrameKind::cts: return take_cts(peer, frame);
         case FrameKind::drop: return take_drop(peer, frame);
         case FrameKind::part: return take_part(peer, frame, payload);
         case FrameKind::credit: peer.credit_used -= std::min(peer.credit_used, frame.bytes); return;
@@ -159,7 +159,7 @@ void MpiTransport::take_eager(Peer& peer, const Frame& frame, Bytes payload) {
     pay_credit(peer, credit);
 }
 
-void MpiTransport::take_announcement(Peer& peer, const Frame& frame) {
+void MpiTransport::take_rts(Peer& peer, const Frame& frame) {
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
     mpi::Lane* lane =
         is_wanted ? &peer.receives.find(frame.stream) : peer.receives.find_existing(frame.stream);
@@ -167,7 +167,7 @@ void MpiTransport::take_announcement(Peer& peer, const Frame& frame) {
         begin(peer, *lane, match(*lane), frame.bytes, frame.ticket);
     } else if (is_wanted) {
         Unexpected* message = unexpected_.take();
-        *message = {.bytes = frame.bytes, .ticket = frame.ticket, .is_announced = true};
+        *message = {.bytes = frame.bytes, .ticket = frame.ticket, .is_rts = true};
         lane->unexpected.append(message);
     } else {
         drop(peer, frame.ticket);  // its sender must not wait for ever
@@ -215,7 +215,7 @@ void MpiTransport::drop_unwanted_messages(Peer& peer) {
         if (contexts_.wants(context_of(lane.stream))) return;
         while (!lane.unexpected.empty()) {
             Unexpected* message = lane.unexpected.take_first();
-            if (message->is_announced && !peer.lost) drop(peer, message->ticket);
+            if (message->is_rts && !peer.lost) drop(peer, message->ticket);
             release(peer, message);
         }
     });

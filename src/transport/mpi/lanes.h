@@ -33,7 +33,7 @@ struct Unexpected {
     std::uint64_t bytes = 0;
     std::uint64_t credit = 0;  // to be given back when it is taken
     std::uint64_t ticket = 0;
-    bool is_announced = false;  // waits at its sender
+    bool is_rts = false;  // it waits at its sender
 };
 
 using weft::Chain;

@@ -117,7 +117,7 @@ void MpiTransport::lose(Peer& peer) {
     peer.lost = true;
     const bool owed = peer.owes();
     peer.waiting.clear();
-    peer.announced.clear();
+    peer.awaiting_cts.clear();
     peer.granted.clear();
     peer.incoming.clear();
     note_owing(peer, owed);

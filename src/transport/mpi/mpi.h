@@ -1,8 +1,8 @@
 // The transport over the messages of a carrier, which is an MPI: the one that works wherever that does.
 //
 // All lanes to a peer share the carrier's order between two processes. A small message is sent at once,
-// as long as the receiver's unexpected messages stay bounded; a larger one is announced, and moves in parts
-// when its receive is posted. The carrier only ever has buffers of this transport, never a user's:
+// as long as the receiver's unexpected messages stay bounded; for a larger one an RTS is sent, and it moves
+// in parts after the CTS. The carrier only ever has buffers of this transport, never a user's:
 // what it was given cannot be taken back from it, and an abandoned message must not touch its buffer.
 // The price is one copy on either side (docs/decisions/0005-mpi.md).
 //
@@ -93,7 +93,7 @@ class MpiTransport final : public Transport {
     void go_on(Peer& peer);
     void note_owing(Peer& peer, bool owed_before);
     void take_back_slots();
-    void take_go(Peer& peer, const mpi::Frame& frame);
+    void take_cts(Peer& peer, const mpi::Frame& frame);
     void take_drop(Peer& peer, const mpi::Frame& frame);
     void abandon_sends(Peer& peer, std::uint32_t context);
 
@@ -103,7 +103,7 @@ class MpiTransport final : public Transport {
     bool is_good(const mpi::Frame& frame) const;
     void take_frame(const mpi::Frame& frame, Bytes payload);
     void take_eager(Peer& peer, const mpi::Frame& frame, Bytes payload);
-    void take_announcement(Peer& peer, const mpi::Frame& frame);
+    void take_rts(Peer& peer, const mpi::Frame& frame);
     void take_part(Peer& peer, const mpi::Frame& frame, Bytes payload);
     Posted receive_unexpected(Peer& peer, mpi::Lane& lane, MutBytes data, Token token);
     Post& match(mpi::Lane& lane);

@@ -126,7 +126,7 @@ void MpiTransport::take_back_slots() {
     send_requests_.resize(sending_.size() * carrier_.request_bytes);
 }
 
-// The message itself, or its announcement. False: the peer is lost.
+// Sends the message, or its RTS. False: the peer is lost.
 // REQUIRES: has_slot() if it is eager.
 bool MpiTransport::say(Peer& peer, Post& post) {
     if (may_send_eagerly(peer, post)) {
@@ -136,13 +136,11 @@ bool MpiTransport::say(Peer& peer, Post& post) {
                           {post.data, post.bytes});
     }
     post.ticket = ++peer.tickets;
-    peer.announced.push_back(&post);
-    return send_frame(peer,
-                      {.kind = FrameKind::announce,
-                       .stream = post.stream,
-                       .bytes = post.bytes,
-                       .ticket = post.ticket},
-                      {});
+    peer.awaiting_cts.push_back(&post);
+    return send_frame(
+        peer,
+        {.kind = FrameKind::rts, .stream = post.stream, .bytes = post.bytes, .ticket = post.ticket},
+        {});
 }
 
 // Says and sends what there are slots for.
@@ -178,8 +176,8 @@ void MpiTransport::note_owing(Peer& peer, bool owed_before) {
     owing_ += static_cast<int>(peer.owes()) - static_cast<int>(owed_before);
 }
 
-void MpiTransport::take_go(Peer& peer, const Frame& frame) {
-    Post* post = take(peer.announced, frame.ticket);
+void MpiTransport::take_cts(Peer& peer, const Frame& frame) {
+    Post* post = take(peer.awaiting_cts, frame.ticket);
     if (post == nullptr) return;  // abandoned
     post->place = frame.place;
     const bool owed = peer.owes();
@@ -189,7 +187,7 @@ void MpiTransport::take_go(Peer& peer, const Frame& frame) {
 }
 
 void MpiTransport::take_drop(Peer& peer, const Frame& frame) {
-    Post* post = take(peer.announced, frame.ticket);
+    Post* post = take(peer.awaiting_cts, frame.ticket);
     if (post != nullptr) finish(peer, peer.sends.find(post->stream), *post);
 }
 
@@ -198,7 +196,7 @@ void MpiTransport::abandon_sends(Peer& peer, std::uint32_t context) {
     auto is_of_context = [&](const Post* post) { return context_of(post->stream) == context; };
     peer.waiting.remove_if(is_of_context);
     peer.granted.remove_if(is_of_context);
-    std::erase_if(peer.announced, is_of_context);
+    std::erase_if(peer.awaiting_cts, is_of_context);
     peer.sends.for_each([&](mpi::Lane& lane) {
         if (context_of(lane.stream) != context) return;
         while (!lane.posts.empty()) posts_.give_back(lane.posts.take_first());

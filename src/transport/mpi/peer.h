@@ -15,15 +15,15 @@ struct Peer {
     LaneTable<Lane> sends;
     LaneTable<Lane> receives;
 
-    Fifo<Post*> waiting;            // sends of which nothing has been said yet, in order
-    std::vector<Post*> announced;   // sends that have been, and wait
-    Fifo<Post*> granted;            // sends that move in parts, taking turns
-    std::vector<Post*> incoming;    // receives that do
-    std::uint64_t tickets = 0;      // given to sends and receives so far
-    std::uint32_t next_sent = 0;    // sequence of the next frame to it,
-    std::uint32_t next_taken = 0;   // and from it
-    std::uint32_t large_slots = 0;  // that the carrier sends to it from
-    std::uint32_t slots = 0;        // of any size
+    Fifo<Post*> waiting;              // sends of which nothing has been sent yet, in order
+    std::vector<Post*> awaiting_cts;  // sends whose RTS has been sent
+    Fifo<Post*> granted;              // sends with a CTS: they move in parts, taking turns
+    std::vector<Post*> incoming;      // receives whose CTS has been sent
+    std::uint64_t tickets = 0;        // given to sends and receives so far
+    std::uint32_t next_sent = 0;      // sequence of the next frame to it,
+    std::uint32_t next_taken = 0;     // and from it
+    std::uint32_t large_slots = 0;    // that the carrier sends to it from
+    std::uint32_t slots = 0;          // of any size
 
     std::uint64_t credit_used = 0;  // of our eager messages, not known to be taken
     std::uint64_t credit_owed = 0;  // for its, which have been

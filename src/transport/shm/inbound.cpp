@@ -11,13 +11,13 @@
 
 namespace weft {
 
-using shm::Announcement;
 using shm::LaneQueue;
 using shm::LargeMethod;
 using shm::Outcome;
 using shm::Post;
 using shm::Record;
 using shm::RecordKind;
+using shm::Rts;
 using shm::SlotId;
 using shm::Unexpected;
 
@@ -69,9 +69,9 @@ inline void ShmTransport::take_eager(Peer& peer, Record* record) {
 inline void ShmTransport::take(Peer& peer, Record* record) {
     switch (record->kind(std::memory_order_relaxed)) {
         [[likely]] case RecordKind::eager : return take_eager(peer, record);
-        case RecordKind::announce: return take_announcement(peer, record);
+        case RecordKind::rts: return take_rts(peer, record);
         case RecordKind::data: return take_data(peer, record);
-        case RecordKind::clear: return take_clear(peer, record);
+        case RecordKind::cts: return take_cts(peer, record);
         case RecordKind::finished: {
             const SlotId id = SlotId::unpack(record->id);
             if (SendTransfer* transfer = sends_.find(id)) finish_send(*transfer, id);
@@ -193,18 +193,18 @@ Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data,
                                     const Combination& combination, Token token) {
     LaneQueue& queue = peer.receives.find(lane.stream.packed());
     Unexpected* message = queue.first_unexpected;
-    if (message == nullptr || (peer.lost && message->announced)) return refuse(peer, lane, token);
+    if (message == nullptr || (peer.lost && message->is_rts)) return refuse(peer, lane, token);
 
     queue.first_unexpected = message->next;
-    const bool is_here = !message->announced && message->bytes == data.size();
+    const bool is_here = !message->is_rts && message->bytes == data.size();
     if (is_here) take_in(data.data(), combination, 0, message->data, data.size());
     if (is_here && queue.oldest == nullptr && backlog_.empty()) {
         release(peer, message);
         return Posted::done;
     }
     Post* post = append_receive(queue, data, combination, token);
-    if (message->announced) {
-        start_receive(peer, queue, post, message->announcement);
+    if (message->is_rts) {
+        start_receive(peer, queue, post, message->rts);
     } else if (is_here) {
         settle(peer, queue, post, {});
     } else {
@@ -214,8 +214,8 @@ Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data,
     return Posted::pending;
 }
 
-void ShmTransport::take_announcement(Peer& peer, Record* record) {
-    Announcement from;
+void ShmTransport::take_rts(Peer& peer, Record* record) {
+    Rts from;
     std::memcpy(&from, record->payload(), sizeof from);
     LaneQueue& lane = peer.receives.find(record->id);
     if (Post* post = next_post(lane)) {
@@ -224,13 +224,12 @@ void ShmTransport::take_announcement(Peer& peer, Record* record) {
         send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(from.transfer)});
     } else {
         Unexpected* message = unexpected_.take();
-        *message = {.bytes = from.bytes, .announced = true, .announcement = from};
+        *message = {.bytes = from.bytes, .is_rts = true, .rts = from};
         lane.append(message);
     }
 }
 
-void ShmTransport::start_receive(Peer& peer, LaneQueue& lane, Post* post,
-                                 const Announcement& from) {
+void ShmTransport::start_receive(Peer& peer, LaneQueue& lane, Post* post, const Rts& from) {
     if (from.bytes != post->bytes) {
         send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(from.transfer)});
         settle(peer, lane, post, mismatch(from.bytes, post->bytes));
@@ -255,7 +254,7 @@ void ShmTransport::push_through_ring(SlotId id, ReceiveTransfer& transfer) {
     transfer.offset = 0;
     send_control(
         *transfer.peer,
-        {.kind = RecordKind::clear, .about = SlotId::unpack(transfer.from.transfer), .own = id});
+        {.kind = RecordKind::cts, .about = SlotId::unpack(transfer.from.transfer), .own = id});
 }
 
 void ShmTransport::take_data(Peer& peer, Record* record) {
@@ -343,7 +342,7 @@ void ShmTransport::keep_unexpected(Peer& peer, LaneQueue& lane, Bytes data) {
 }
 
 void ShmTransport::release(Peer& peer, Unexpected* message) {
-    if (!message->announced) {
+    if (!message->is_rts) {
         peer.unexpected_bytes -= sizeof(Unexpected) + message->bytes;
         peer.in.report_unexpected(peer.unexpected_bytes);
     }
@@ -355,13 +354,13 @@ void ShmTransport::abandon_receives(Peer& peer, std::uint32_t context) {
     auto is_of_context = [&](std::uint64_t stream) {
         return StreamId::unpack(stream).context == context;
     };
-    auto let_go = [&](std::uint64_t transfer) {
+    auto dismiss = [&](std::uint64_t transfer) {
         send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(transfer)});
     };
     peer.pulls.remove_if([&](SlotId id) {
         const ReceiveTransfer& transfer = *receives_.find(id);
         if (!is_of_context(transfer.post->stream)) return false;
-        let_go(transfer.from.transfer);
+        dismiss(transfer.from.transfer);
         return true;
     });
     // What comes through the ring finds no transfer and is dropped.
@@ -377,7 +376,7 @@ void ShmTransport::abandon_receives(Peer& peer, std::uint32_t context) {
         }
         while (Unexpected* message = lane.first_unexpected) {
             lane.first_unexpected = message->next;
-            if (message->announced) let_go(message->announcement.transfer);
+            if (message->is_rts) dismiss(message->rts.transfer);
             release(peer, message);
         }
     });

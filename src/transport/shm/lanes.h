@@ -32,15 +32,15 @@ struct Post {
     std::size_t bytes = 0;
     Token token{};
     std::uint64_t stream = 0;
-    bool announced = false;  // a send
+    bool needs_cts = false;  // a send: not eager
     bool finished = false;
     Combination combination{};  // of a receive
-    SlotId transfer{};          // if it is announced
+    SlotId transfer{};          // of a send that needs a CTS
     Outcome outcome{};          // when finished
 };
 
-// A large message that waits at its sender.
-struct Announcement {
+// Ready to send: what an RTS says of a large message that waits at its sender.
+struct Rts {
     std::uint64_t bytes = 0;
     std::uint64_t address = 0;  // in the sender's memory
     std::uint64_t transfer = 0;
@@ -49,10 +49,10 @@ struct Announcement {
 // A message that came before its receive was posted.
 struct Unexpected {
     Unexpected* next = nullptr;
-    std::byte* data = nullptr;  // of `bytes` bytes; null: announced only, or empty
+    std::byte* data = nullptr;  // of `bytes` bytes; null: only its RTS came, or it is empty
     std::size_t bytes = 0;
-    bool announced = false;
-    Announcement announcement{};
+    bool is_rts = false;  // it waits at its sender
+    Rts rts{};
 };
 
 struct LaneQueue {

@@ -1,4 +1,4 @@
-// The sending half: messages into the peer's ring, large ones announced and then streamed.
+// The sending half: eager messages and RTSs into the peer's ring, then pieces of large messages.
 //
 // Towards one peer, records go out in this order: sends in posting order, answers about transfers,
 // pieces of large messages. So no answer overtakes the news that explain it. Pieces use a part of the ring only, so that small messages of other
@@ -12,21 +12,20 @@
 
 namespace weft {
 
-using shm::Announcement;
 using shm::Control;
 using shm::LaneQueue;
 using shm::LargeMethod;
 using shm::Post;
 using shm::Record;
 using shm::RecordKind;
+using shm::Rts;
 using shm::SlotId;
 using shm::StoreChoice;
 using shm::Stores;
 
 namespace {
 
-// A receiver with so many unexpected bytes is far behind: all messages to it are announced until half
-// of them are left.
+// A receiver with so many unexpected bytes is far behind: it gets only RTSs until half of them are left.
 constexpr std::uint64_t unexpected_bytes_max = 1 << 20;
 
 // What a shorter piece takes says little of a longer one.
@@ -87,8 +86,8 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
              .bytes = data.size(),
              .token = token,
              .stream = stream,
-             .announced = !is_eager};
-    if (post->announced) {
+             .needs_cts = !is_eager};
+    if (post->needs_cts) {
         post->transfer = sends_.add({.peer = &peer, .post = post});
         auto& readable = segment_->header().readable;
         if (post->transfer.index < readable.size())
@@ -103,21 +102,21 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
 }
 
 bool ShmTransport::write_post(Peer& peer, Post* post) {
-    if (!post->announced) {
+    if (!post->needs_cts) {
         if (!write_eager(peer, post->stream, {post->data, post->bytes})) return false;
         LaneQueue& lane = peer.sends.find(post->stream);
         peer.sends_pending -= settle(peer, lane, post, {});
         return true;
     }
-    Record* record = reserve(peer.out, sizeof(Announcement));
+    Record* record = reserve(peer.out, sizeof(Rts));
     if (record == nullptr) return false;
-    const Announcement announcement{
+    const Rts rts{
         .bytes = post->bytes,
         .address = reinterpret_cast<std::uintptr_t>(post->data),
         .transfer = post->transfer.packed(),
     };
-    std::memcpy(record->payload(), &announcement, sizeof announcement);
-    peer.out.publish(record, RecordKind::announce, post->stream, sizeof announcement);
+    std::memcpy(record->payload(), &rts, sizeof rts);
+    peer.out.publish(record, RecordKind::rts, post->stream, sizeof rts);
     put_off_waking(peer);
     return true;
 }
@@ -206,7 +205,7 @@ void ShmTransport::end_send_transfer(SlotId id) {
 }
 
 // The receiver is ready. Should the send have been abandoned meanwhile, it must not wait for ever.
-void ShmTransport::take_clear(Peer& peer, Record* record) {
+void ShmTransport::take_cts(Peer& peer, Record* record) {
     std::uint64_t receiver;
     std::memcpy(&receiver, record->payload(), sizeof receiver);
     const SlotId id = SlotId::unpack(record->id);

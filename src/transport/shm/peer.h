@@ -30,7 +30,7 @@ struct PeerParts {
 struct Control {
     RecordKind kind = RecordKind::none;
     SlotId about{};  // the addressee's transfer
-    SlotId own{};    // of `clear`: the receiver's transfer
+    SlotId own{};    // of a CTS: the receiver's transfer
 };
 
 struct Peer {

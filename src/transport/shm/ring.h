@@ -29,9 +29,9 @@ inline constexpr std::size_t slot_bytes = 2 * line_bytes;
 enum class RecordKind : std::uint32_t {
     none = 0,
     skip = 0x57f70001,  // a pattern no accidental zero or small number looks like
-    eager,              // a whole message; id: stream
-    announce,           // a large message waits at its sender; id: stream
-    clear,              // the receiver is ready for the data; id: sender's transfer
+    eager,              // a message; id: stream
+    rts,                // ready to send: a large message waits at its sender; id: stream
+    cts,                // clear to send: the receiver is ready; id: sender's transfer
     data,               // a piece of a large message; id: receiver's transfer
     finished,           // the receiver needs nothing more; id: sender's transfer
     revoked,            // the sender has given the transfer up; id: receiver's transfer

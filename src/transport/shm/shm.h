@@ -1,9 +1,9 @@
 // The transport between ranks of one node: rings in shared memory.
 //
-// A small message is copied into the receiver's ring and is sent with that. A large one is
-// announced, and so is every message to a receiver that is far behind; when its receive is there,
-// its bytes come in pieces through the ring, or are fetched by the receiver with process_vm_readv
-// if the settings say so.
+// An eager message is copied into the receiver's ring, and with that it is sent. For a larger one, and
+// for every message to a receiver that is far behind, an RTS goes into the ring. When the receive is
+// posted, the receiver answers with a CTS, and the bytes come in pieces through the ring; or it
+// fetches them with process_vm_readv, if the settings say so.
 //
 // Thread safety: none; the progress engine's lock covers every call. Nothing here blocks. A steady
 // state allocates nothing.
@@ -85,7 +85,7 @@ class ShmTransport final : public Transport, public Combining {
     struct ReceiveTransfer {
         Peer* peer = nullptr;
         shm::Post* post = nullptr;
-        shm::Announcement from{};
+        shm::Rts from{};
         std::size_t offset = 0;
         bool pulled = false;  // else it comes through the ring
     };
@@ -161,7 +161,7 @@ class ShmTransport final : public Transport, public Combining {
     bool flush(Peer& peer);
     void finish_send(SendTransfer transfer, shm::SlotId id);
     void end_send_transfer(shm::SlotId id);
-    void take_clear(Peer& peer, shm::Record* record);
+    void take_cts(Peer& peer, shm::Record* record);
     void abandon_sends(Peer& peer, std::uint32_t context);
 
     // inbound.cpp
@@ -173,10 +173,9 @@ class ShmTransport final : public Transport, public Combining {
     void take_the_rest(Peer& peer);
     void take(Peer& peer, shm::Record* record);
     void take_eager(Peer& peer, shm::Record* record);
-    void take_announcement(Peer& peer, shm::Record* record);
+    void take_rts(Peer& peer, shm::Record* record);
     void take_data(Peer& peer, shm::Record* record);
-    void start_receive(Peer& peer, shm::LaneQueue& lane, shm::Post* post,
-                       const shm::Announcement& from);
+    void start_receive(Peer& peer, shm::LaneQueue& lane, shm::Post* post, const shm::Rts& from);
     void finish_receive(shm::SlotId id, const shm::Outcome& how);
     bool pull_piece(Peer& peer);
     void push_through_ring(shm::SlotId id, ReceiveTransfer& transfer);

@@ -15,10 +15,10 @@ namespace weft::tcp {
 
 enum class FrameKind : std::uint8_t {
     welcome = 1,  // the first frame of who was called: the connection is in use
-    eager,        // a message that its receiver was not asked for; payload: `bytes`
-    part,         // a piece of a message that is let go; `bytes` of it were left before this piece
-    announce,     // a message of `bytes` waits at its sender
-    go,           // the receiver is ready for the lane's next message that waits
+    eager,        // a message sent without a CTS; payload: `bytes`
+    part,         // a piece of a message that has a CTS; `bytes` of it were left before this piece
+    rts,          // ready to send: a message of `bytes` waits at its sender
+    cts,          // clear to send: the receiver is ready for the lane's next message that needs one
     credit,       // `bytes` of eager messages have been used up; of no lane
     bye,          // the sender leaves in good order; of no lane
     full,         // in place of `welcome`: who was called has no descriptor for the connection, and

@@ -32,7 +32,7 @@ tcp::Channel& channel_read(const tcp::Wire& wire) { return static_cast<tcp::Chan
 bool has_more_to_come(const ReceiveLane& lane) {
     if (lane.unexpected.empty()) return false;
     const Unexpected& last = *lane.unexpected.last;
-    return last.is_announced || last.offset < last.bytes;
+    return last.is_rts || last.offset < last.bytes;
 }
 
 }  // namespace
@@ -51,11 +51,11 @@ Posted TcpTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     if (lane.stream.context == 0) return Posted::pending;
     expect(channel);
     need(channel);
-    if (data.size() >= settings_.eager_threshold) let_go(channel, queue, *post);
+    if (data.size() >= settings_.eager_threshold) grant_cts(channel, queue, *post);
     return Posted::pending;
 }
 
-// The lane's next message is here, wholly or in part, or announced.
+// The lane's next message is here, wholly or in part, or its RTS is.
 Posted TcpTransport::receive_unexpected(Channel& channel, ReceiveLane& lane, MutBytes data,
                                         Token token) {
     Unexpected* message = lane.unexpected.take_first();
@@ -63,8 +63,8 @@ Posted TcpTransport::receive_unexpected(Channel& channel, ReceiveLane& lane, Mut
     if (fits && message->offset > 0) memcpy(data.data(), message->data, message->offset);
     const std::uint64_t sent_bytes = message->bytes;
     const std::uint64_t offset = message->offset;
-    const bool was_announced = message->is_announced;
-    const bool is_complete = !was_announced && offset == sent_bytes;
+    const bool was_rts = message->is_rts;
+    const bool is_complete = !was_rts && offset == sent_bytes;
     if (is_complete && fits && backlog_.empty()) {
         release(channel, message);
         return Posted::done;
@@ -82,21 +82,21 @@ Posted TcpTransport::receive_unexpected(Channel& channel, ReceiveLane& lane, Mut
     }
     if (is_complete) end_message(channel, lane);
     release(channel, message);
-    if (was_announced) let_go(channel, lane, *post);
+    if (was_rts) grant_cts(channel, lane, *post);
     return Posted::pending;
 }
 
-// Lets the message of this receive go; once. A message that goes takes the first `go` there is, also
-// one that was meant for a later message: then this one's is for that.
-void TcpTransport::let_go(Channel& channel, ReceiveLane& lane, Post& post) {
-    if (!std::exchange(post.is_let_go, true)) use_go(channel, lane);
+// Grants the message of this receive a CTS; once. A message uses the lane's first CTS, even one that was
+// granted to a later message: that one then uses this one's.
+void TcpTransport::grant_cts(Channel& channel, ReceiveLane& lane, Post& post) {
+    if (!std::exchange(post.has_cts, true)) send_cts(channel, lane);
 }
 
-void TcpTransport::use_go(Channel& channel, ReceiveLane& lane) {
-    if (lane.spare_goes > 0)
-        --lane.spare_goes;
+void TcpTransport::send_cts(Channel& channel, ReceiveLane& lane) {
+    if (lane.spare_cts > 0)
+        --lane.spare_cts;
     else
-        control(channel, FrameKind::go, lane.stream, 0);
+        control(channel, FrameKind::cts, lane.stream, 0);
 }
 
 // Reports the lane's first receive as broken: it cannot take the message of `sent_bytes` it met.
@@ -232,9 +232,9 @@ bool TcpTransport::take_frame(Wire& wire) {
     switch (frame.kind) {
         case FrameKind::eager:
         case FrameKind::part: return take_payload_frame(wire);
-        case FrameKind::announce: return take_announcement(channel, frame);
-        case FrameKind::go:
-            take_go(channel, frame.stream);
+        case FrameKind::rts: return take_rts(channel, frame);
+        case FrameKind::cts:
+            take_cts(channel, frame.stream);
             go_on(channel);
             return true;
         case FrameKind::credit:
@@ -261,8 +261,8 @@ bool TcpTransport::take_payload_frame(Wire& wire) {
     if (lane != nullptr && !lane->posts.empty()) {
         Post& first = *lane->posts.first;
         if (first.offset == 0) {
-            if (!is_eager) let_go(channel, *lane, first);
-            if (is_eager && first.is_let_go) ++lane->spare_goes;
+            if (!is_eager) grant_cts(channel, *lane, first);
+            if (is_eager && first.has_cts) ++lane->spare_cts;
             if (!first.is_ghost && first.bytes != frame.bytes)
                 turn_away(channel, *lane, frame.bytes);
         }
@@ -271,11 +271,11 @@ bool TcpTransport::take_payload_frame(Wire& wire) {
     } else if (lane != nullptr && has_more_to_come(*lane)) {
         Unexpected& last = *lane->unexpected.last;
         if (last.bytes - last.offset != frame.bytes) return false;
-        if (!last.is_announced || use_spare_go(*lane)) {
-            if (std::exchange(last.is_announced, false) && !make_room(last)) return false;
+        if (!last.is_rts || use_spare_cts(*lane)) {
+            if (std::exchange(last.is_rts, false) && !make_room(last)) return false;
             wire.unexpected = &last;
         }
-    } else if (is_wanted && (is_eager || use_spare_go(*lane))) {
+    } else if (is_wanted && (is_eager || use_spare_cts(*lane))) {
         if (credit > credit_max_) return false;
         wire.unexpected = keep_unexpected(*lane, frame);
         if (wire.unexpected == nullptr) return false;
@@ -287,7 +287,7 @@ bool TcpTransport::take_payload_frame(Wire& wire) {
     return true;
 }
 
-bool TcpTransport::take_announcement(Channel& channel, const Frame& frame) {
+bool TcpTransport::take_rts(Channel& channel, const Frame& frame) {
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
     ReceiveLane* lane = is_wanted ? &channel.receives.find(frame.stream)
                                   : channel.receives.find_existing(frame.stream);
@@ -295,25 +295,25 @@ bool TcpTransport::take_announcement(Channel& channel, const Frame& frame) {
         Post& first = *lane->posts.first;
         if (first.offset > 0 || first.is_ghost) return false;
         if (first.bytes != frame.bytes) turn_away(channel, *lane, frame.bytes);
-        let_go(channel, *lane, first);
+        grant_cts(channel, *lane, first);
     } else if (lane != nullptr && has_more_to_come(*lane)) {
         return false;
     } else if (is_wanted) {
         Unexpected* message = unexpected_.take();
-        *message = {.bytes = frame.bytes, .is_announced = true};
+        *message = {.bytes = frame.bytes, .is_rts = true};
         lane->unexpected.append(message);
     } else {
         // Nobody will take it, but its sender must not wait for ever.
-        control(channel, FrameKind::go, frame.stream, 0);
+        control(channel, FrameKind::cts, frame.stream, 0);
     }
     return true;
 }
 
-// For a message that goes although its receive is not there: it has used a `go` that was meant for
-// another. False: it had none; what it was for has been abandoned.
-bool TcpTransport::use_spare_go(ReceiveLane& lane) {
-    if (lane.spare_goes == 0) return false;
-    --lane.spare_goes;
+// For a message that comes in parts before its receive is posted: it has used a CTS that was granted to
+// another. False: there is none; the receive it was granted to has been abandoned.
+bool TcpTransport::use_spare_cts(ReceiveLane& lane) {
+    if (lane.spare_cts == 0) return false;
+    --lane.spare_cts;
     return true;
 }
 
@@ -338,7 +338,7 @@ bool TcpTransport::make_room(Unexpected& message) {
 
 // Who is reading it.
 tcp::Wire* TcpTransport::wire_into(const Unexpected* message) const {
-    if (message->is_announced || message->offset == message->bytes) return nullptr;
+    if (message->is_rts || message->offset == message->bytes) return nullptr;
     const auto place =
         std::ranges::find_if(wires_, [&](const auto& wire) { return wire->unexpected == message; });
     return place == wires_.end() ? nullptr : place->get();
@@ -375,13 +375,13 @@ void TcpTransport::abandon_receives(Channel& channel, std::uint32_t context) {
     drop_unwanted_messages(channel);
 }
 
-// Of what was only announced, the sender must not wait for ever.
+// An RTS is answered all the same: its sender must not wait for ever.
 void TcpTransport::drop_unwanted_messages(Channel& channel) {
     channel.receives.for_each([&](ReceiveLane& lane) {
         if (contexts_.wants(context_of(lane.stream))) return;
         while (!lane.unexpected.empty()) {
             Unexpected* message = lane.unexpected.take_first();
-            if (message->is_announced) control(channel, FrameKind::go, lane.stream, 0);
+            if (message->is_rts) control(channel, FrameKind::cts, lane.stream, 0);
             release(channel, message);
         }
     });

@@ -19,7 +19,7 @@ struct Post {
     std::uint64_t bytes = 0;
     std::uint64_t offset = 0;  // moved so far
     Token token{};
-    bool is_let_go = false;  // of a receive: its sender has been sent a `go` for it
+    bool has_cts = false;  // of a receive: a CTS has been sent for it
     // A receive that was reported as broken: its message, of `bytes`, is still to be dropped.
     bool is_ghost = false;
 };
@@ -29,9 +29,9 @@ struct Unexpected {
     Unexpected* next = nullptr;
     std::byte* data = nullptr;
     std::uint64_t bytes = 0;
-    std::uint64_t offset = 0;   // of it have come
-    std::uint64_t credit = 0;   // to be given back when it is used up
-    bool is_announced = false;  // waits at its sender; nothing of it has come
+    std::uint64_t offset = 0;  // of it have come
+    std::uint64_t credit = 0;  // to be given back when it is used up
+    bool is_rts = false;       // it waits at its sender; none of its bytes has come
 };
 
 using weft::Chain;
@@ -43,11 +43,11 @@ struct SendLane {
     std::uint64_t stream = 0;
     bool used = false;
     Front front = Front::none;
-    bool front_is_eager = false;  // when ready: one frame takes it, without asking
-    std::uint32_t goes = 0;       // messages that may go and have not been posted
+    bool front_is_eager = false;  // when ready
+    std::uint32_t early_cts = 0;  // CTSs for messages that have not been posted
     Chain<Post> posts;
 
-    bool idle() const { return posts.empty() && goes == 0; }
+    bool idle() const { return posts.empty() && early_cts == 0; }
 };
 
 struct ReceiveLane {
@@ -55,9 +55,9 @@ struct ReceiveLane {
     bool used = false;
     Chain<Post> posts;
     Chain<Unexpected> unexpected;
-    std::uint32_t spare_goes = 0;  // sent, and not used by the message they were for
+    std::uint32_t spare_cts = 0;  // CTSs sent, and not used by the message they were granted to
 
-    bool idle() const { return posts.empty() && unexpected.empty() && spare_goes == 0; }
+    bool idle() const { return posts.empty() && unexpected.empty() && spare_cts == 0; }
 };
 
 }  // namespace weft::tcp

@@ -22,7 +22,7 @@ bool is_news(std::uint64_t stream) { return StreamId::unpack(stream).context == 
 
 }  // namespace
 
-// Without asking: small messages while the receiver's unexpected messages stay bounded, and the
+// Messages below the eager threshold, while the receiver's unexpected messages stay bounded; and the
 // executors' news, which must arrive before what they explain.
 bool TcpTransport::may_send_eagerly(const Channel& channel, std::uint64_t stream,
                                     std::uint64_t bytes) const {
@@ -69,7 +69,7 @@ Posted TcpTransport::post_send(const Lane& lane, Bytes data, Token token) {
     return Posted::pending;
 }
 
-// Lets the lane's first message go or has it announced, if it is new there.
+// Makes the lane's first message ready, or sends its RTS; if it is new there.
 void TcpTransport::prepare_front(Channel& channel, SendLane& lane) {
     if (lane.front != SendLane::Front::none || lane.posts.empty()) return;
     const Post& post = *lane.posts.first;
@@ -77,25 +77,25 @@ void TcpTransport::prepare_front(Channel& channel, SendLane& lane) {
     if (lane.front_is_eager) {
         // Before it is written: several lanes may have one ready.
         channel.credit_used += credit_of(post.bytes);
-    } else if (lane.goes > 0) {
-        --lane.goes;
+    } else if (lane.early_cts > 0) {
+        --lane.early_cts;
     } else {
         lane.front = SendLane::Front::waiting;
-        channel.controls.push({FrameKind::announce, 0, post.bytes, lane.stream});
+        channel.controls.push({FrameKind::rts, 0, post.bytes, lane.stream});
         return;
     }
     lane.front = SendLane::Front::ready;
     channel.ready.push(lane.stream);
 }
 
-void TcpTransport::take_go(Channel& channel, std::uint64_t stream) {
+void TcpTransport::take_cts(Channel& channel, std::uint64_t stream) {
     if (!contexts_.wants(StreamId::unpack(stream).context)) return;
     SendLane& lane = channel.sends.find(stream);
     if (lane.front == SendLane::Front::waiting) {
         lane.front = SendLane::Front::ready;
         channel.ready.push(stream);
     } else {
-        ++lane.goes;
+        ++lane.early_cts;
     }
 }
 
@@ -239,7 +239,7 @@ void TcpTransport::abandon_sends(Channel& channel, std::uint32_t context) {
     });
     channel.ready.remove_if(is_of_context);
     channel.controls.remove_if([&](const Frame& frame) {
-        return frame.kind == FrameKind::announce && is_of_context(frame.stream);
+        return frame.kind == FrameKind::rts && is_of_context(frame.stream);
     });
     if (channel.writing && is_of_context(*channel.writing)) {
         // The frame has begun and must end with the bytes that belong there.
@@ -254,7 +254,7 @@ void TcpTransport::abandon_sends(Channel& channel, std::uint32_t context) {
             if (!is_news(lane.stream)) expect_less(channel);
         }
         lane.front = SendLane::Front::none;
-        lane.goes = 0;
+        lane.early_cts = 0;
     });
     note_owing(channel);
 }

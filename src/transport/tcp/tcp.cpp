@@ -398,7 +398,7 @@ void TcpTransport::break_posts(Channel& channel) {
         tcp::Chain<Unexpected> complete;
         while (!lane.unexpected.empty()) {
             Unexpected* message = lane.unexpected.take_first();
-            if (!message->is_announced && message->offset == message->bytes)
+            if (!message->is_rts && message->offset == message->bytes)
                 complete.append(message);
             else
                 release(channel, message);
@@ -408,7 +408,7 @@ void TcpTransport::break_posts(Channel& channel) {
     channel.sends.for_each([&](SendLane& lane) {
         break_all(lane.posts, lane.stream);
         lane.front = SendLane::Front::none;
-        lane.goes = 0;
+        lane.early_cts = 0;
     });
     channel.controls.clear();
     channel.ready.clear();
@@ -453,10 +453,10 @@ void TcpTransport::retire(std::uint32_t context) {
     contexts_.remove(context);
     for_each_channel([&](Channel& channel) {
         channel.sends.for_each([&](SendLane& lane) {
-            if (StreamId::unpack(lane.stream).context == context) lane.goes = 0;
+            if (StreamId::unpack(lane.stream).context == context) lane.early_cts = 0;
         });
         channel.receives.for_each([&](ReceiveLane& lane) {
-            if (StreamId::unpack(lane.stream).context == context) lane.spare_goes = 0;
+            if (StreamId::unpack(lane.stream).context == context) lane.spare_cts = 0;
         });
         drop_unwanted_messages(channel);
     });

@@ -1,10 +1,10 @@
 // The transport between nodes: lanes over TCP connections.
 //
-// A small message is sent at once; a credit bounds the receiver's unexpected messages. A large
-// one waits until its receive is posted: the receiver says `go` for every large receive when it is
-// posted, and for messages that are announced to it. The k-th go on a lane lets the k-th message go
-// that waits there; lanes are first in, first out, so an earlier receive is posted whenever a later
-// one is. A large message goes in parts, between which those of other lanes take turns.
+// A small message is sent eagerly; a credit bounds the receiver's unexpected messages. A large one needs
+// a CTS. The receiver sends one for every large receive when it is posted, without waiting for an RTS,
+// and in answer to an RTS. The k-th CTS on a lane is for its k-th message that needs one: lanes are first
+// in, first out, so an earlier receive is posted whenever a later one is. A large message goes in parts;
+// those of other lanes take turns with them.
 //
 // Connections are made when a post first names their peer, and believed when both ends have proven
 // that they know the job's key (handshake.h). meeting.cpp is about them, strands.cpp about those that
@@ -223,26 +223,26 @@ class TcpTransport final : public Transport, private Strands {
     void go_on(Channel& channel);
     void write_frames(Channel& channel);
     void note_owing(Link& link);
-    void take_go(Channel& channel, std::uint64_t stream);
+    void take_cts(Channel& channel, std::uint64_t stream);
     void abandon_sends(Channel& channel, std::uint32_t context);
 
     // inbound.cpp
     Posted receive_unexpected(Channel& channel, tcp::ReceiveLane& lane, MutBytes data, Token token);
-    void let_go(Channel& channel, tcp::ReceiveLane& lane, tcp::Post& post);
-    void use_go(Channel& channel, tcp::ReceiveLane& lane);
+    void grant_cts(Channel& channel, tcp::ReceiveLane& lane, tcp::Post& post);
+    void send_cts(Channel& channel, tcp::ReceiveLane& lane);
     void read(Wire& wire);
     void read_frames(Wire& wire);
     bool take_bytes(Wire& wire, Bytes bytes);
     bool take_frame(Wire& wire);
     bool take_payload_frame(Wire& wire);
-    bool take_announcement(Channel& channel, const tcp::Frame& frame);
+    bool take_rts(Channel& channel, const tcp::Frame& frame);
     void advance(Wire& wire, std::uint64_t bytes);
     void end_payload(Wire& wire);
     void end_message(Channel& channel, tcp::ReceiveLane& lane);
     void turn_away(Channel& channel, tcp::ReceiveLane& lane, std::uint64_t sent_bytes);
     void pay_credit(Channel& channel, std::uint64_t credit);
     tcp::Unexpected* keep_unexpected(tcp::ReceiveLane& lane, const tcp::Frame& frame);
-    static bool use_spare_go(tcp::ReceiveLane& lane);
+    static bool use_spare_cts(tcp::ReceiveLane& lane);
     bool make_room(tcp::Unexpected& message);
     Wire* wire_into(const tcp::Unexpected* message) const;
     void release(Channel& channel, tcp::Unexpected* message);
