@@ -141,7 +141,7 @@ WEFT_API weft_status weft_comm_size(weft_comm comm, int* size);
  *
  * The kernel engines hand a schedule's messages over TCP to the operating system when an operation
  * starts; every dependent step is taken there when its data arrives. They need connections that are
- * lent to a communicator when it is made: at least one rank must have had a kernel engine (or auto)
+ * dedicated to a communicator when it is made: at least one rank must have had a kernel engine (or auto)
  * when it called weft_init. What cannot be handed over is done by the sleeping thread, and counted
  * (`weft info` in a job tells).
  *

@@ -18,7 +18,7 @@ struct Record {
     Rank rank = -1;
     // As that of a constructor's record (construct.cpp): of the carrier's rank 0, and never used.
     std::uint32_t context = 0;
-    Lending lending{};
+    DedicatedShare dedicated{};
 };
 
 Status check_records(const std::vector<Record>& records) {
@@ -78,7 +78,7 @@ Result<Communicator*> adopt(Process& process, const weft_carrier& carrier) {
         process.executor().expect_group();
         if (carrier.rank == 0) mine.context = process.take_context();
         offer.emplace(process);
-        mine.lending = offer->lending();
+        mine.dedicated = offer->dedicated();
     }
     std::vector<Record> records(static_cast<std::size_t>(carrier.ranks));
     Status status = Carried::allgather(carrier, std::as_bytes(std::span(&mine, 1)),
@@ -90,13 +90,13 @@ Result<Communicator*> adopt(Process& process, const weft_carrier& carrier) {
     if (status.is_ok()) {
         Group group;
         group.context = records.front().context;
-        std::vector<Lending> lending;
+        std::vector<DedicatedShare> dedicated;
         for (const Record& record : records) {
             group.members.push_back(record.rank);
-            lending.push_back(record.lending);
+            dedicated.push_back(record.dedicated);
         }
-        group.lent = agreed_streams(lending);
-        offer->keep(group.lent);
+        group.dedicated = agreed_streams(dedicated);
+        offer->keep(group.dedicated);
         made = &process.add(std::move(group), carrier.rank, "communicator of a carrier");
         if (const Failure failed = made->group().broken; failed.code != WEFT_OK) {
             status = made->broken_status("comm_from_carrier", failed);

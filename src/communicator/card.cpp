@@ -64,8 +64,9 @@ Card Card::mine() {
 // One item a line: a key, a space, a value.
 std::string Card::text() const {
     std::string text = "version " + version + "\njob " + job + "\nmachine " + machine + "\nshm " +
-                       shm + "\ntcp " + tcp + "\nlends " + std::to_string(lending.streams_left) +
-                       " " + std::to_string(lending.is_wanted) + "\ncores";
+                       shm + "\ntcp " + tcp + "\ndedicated " +
+                       std::to_string(dedicated.streams_left) + " " +
+                       std::to_string(dedicated.is_wanted) + "\ncores";
     for (int core : cores) text += " " + std::to_string(core);
     text += "\n";
     for (const auto& [name, value] : settings) text += "setting " + name + "=" + value + "\n";
@@ -84,8 +85,8 @@ Card Card::parse(const std::string& text) {
         if (key == "machine") card.machine = value;
         if (key == "shm") card.shm = value;
         if (key == "tcp") card.tcp = value;
-        if (key == "lends") {
-            std::istringstream(value) >> card.lending.streams_left >> card.lending.is_wanted;
+        if (key == "dedicated") {
+            std::istringstream(value) >> card.dedicated.streams_left >> card.dedicated.is_wanted;
         }
         if (key == "cores") {
             std::istringstream numbers(value);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "communicator/lending.h"
+#include "communicator/dedicated.h"
 
 namespace weft {
 
@@ -16,7 +16,7 @@ struct Card {
     std::string machine;  // equal on ranks that share cores
     std::string shm;      // of the shared-memory transport; empty: none
     std::string tcp;      // of the tcp transport; empty: none
-    Lending lending;
+    DedicatedShare dedicated;
     std::vector<int> cores;
     std::vector<std::pair<std::string, std::string>> settings;  // those that must agree
 

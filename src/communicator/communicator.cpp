@@ -107,7 +107,7 @@ bool Communicator::is_offered(Request& request) {
         home.was_compiled = true;
         home.tasks = compile_for_offload(home.schedule, host_.engine.offers_all(), [&](Rank peer) {
             Transport* route = host_.executor.route(group_.members[static_cast<std::size_t>(peer)]);
-            return route != nullptr && route->strands() != nullptr;
+            return route != nullptr && route->dedicated_connections() != nullptr;
         });
         home.pays = home.tasks && pays(home.schedule, *home.tasks);
     }

@@ -22,7 +22,7 @@ struct Record {
     // next free number would then be the same for two of them). All groups of one split share it:
     // no rank is in two of them. 0: rank 0 has run out of them.
     std::uint32_t context = 0;
-    Lending lending;
+    DedicatedShare dedicated;
 };
 
 const char* name_of(Construction::Kind kind) {
@@ -98,7 +98,7 @@ Result<Communicator*> construct(Process& process, Communicator& parent, Construc
     Keeping keeping(parent);
     Expecting expecting(process.executor());
     Offer offer(process);
-    Record record{mine, parent.rank() == 0 ? process.take_context() : 0, offer.lending()};
+    Record record{mine, parent.rank() == 0 ? process.take_context() : 0, offer.dedicated()};
     Result<std::vector<Record>> records = swap_records(parent, record);
     if (!records.is_ok()) return records.status();
     WEFT_RETURN_IF_NOT_OK(check_records(*records, parent.group()));
@@ -111,13 +111,13 @@ Result<Communicator*> construct(Process& process, Communicator& parent, Construc
         return static_cast<Communicator*>(nullptr);
     }
     std::vector<Rank> chosen = chosen_ranks(*records, parent.rank());
-    std::vector<Lending> lending;
+    std::vector<DedicatedShare> dedicated;
     for (Rank r : chosen) {
         group.members.push_back(parent.group().members[static_cast<std::size_t>(r)]);
-        lending.push_back((*records)[static_cast<std::size_t>(r)].lending);
+        dedicated.push_back((*records)[static_cast<std::size_t>(r)].dedicated);
     }
-    group.lent = agreed_streams(lending);
-    offer.keep(group.lent);
+    group.dedicated = agreed_streams(dedicated);
+    offer.keep(group.dedicated);
     auto rank = static_cast<Rank>(std::ranges::find(chosen, parent.rank()) - chosen.begin());
     Communicator& made = process.add(std::move(group), rank, child_name(mine, parent.name()));
     const Failure failed = made.group().broken;

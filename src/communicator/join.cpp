@@ -55,8 +55,9 @@ bool has_core_of_its_own(const std::vector<Card>& cards, Rank own) {
     return ranks <= cores.size();
 }
 
-bool any_strands(const std::vector<std::unique_ptr<Transport>>& transports) {
-    return std::ranges::any_of(transports, [](const auto& t) { return t->strands() != nullptr; });
+bool any_dedicated(const std::vector<std::unique_ptr<Transport>>& transports) {
+    return std::ranges::any_of(transports,
+                               [](const auto& t) { return t->dedicated_connections() != nullptr; });
 }
 
 Result<std::unique_ptr<Process>> make_process(Process::Parts parts) {
@@ -117,8 +118,8 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_carri
     parts.engine.timeout_ns = timeout->value_or(Engine::no_deadline);
 
     // For tests: as if an engine wanted it.
-    Result<bool> lends = switch_setting("WEFT_LEND");
-    if (!lends.is_ok()) return lends.status();
+    Result<bool> dedicates = switch_setting("WEFT_DEDICATE");
+    if (!dedicates.is_ok()) return dedicates.status();
 
     Result<std::unique_ptr<Startup>> startup = make_startup(carrier);
     if (!startup.is_ok()) return startup.status();
@@ -136,7 +137,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_carri
     Card mine = Card::mine();
     mine.job = parts.job;
     transports->write_on(mine, parts.ranks);
-    mine.lending.is_wanted = *lends || uses_kernel(parts.engine.kind);
+    mine.dedicated.is_wanted = *dedicates || uses_kernel(parts.engine.kind);
     Result<std::vector<std::string>> texts = (*startup)->exchange(mine.text());
     if (!texts.is_ok()) return texts.status();
     std::vector<Card> cards;
@@ -145,11 +146,11 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_carri
     parts.job = cards.front().job;
     const Status connected = transports->connect(cards, (*startup)->key(), parts);
     if (!connected.is_ok()) return (*startup)->cause_of(connected);
-    if (any_strands(parts.transports)) parts.offload = make_offload(parts.routes, *queue_depth);
-    std::vector<Lending> lending;
-    for (const Card& card : cards) lending.push_back(card.lending);
-    parts.lending = mine.lending;
-    parts.world_lent = agreed_streams(lending);
+    if (any_dedicated(parts.transports)) parts.offload = make_offload(parts.routes, *queue_depth);
+    std::vector<DedicatedShare> dedicated;
+    for (const Card& card : cards) dedicated.push_back(card.dedicated);
+    parts.dedicated = mine.dedicated;
+    parts.world_dedicated = agreed_streams(dedicated);
     parts.engine.may_spin = has_core_of_its_own(cards, parts.rank);
     const bool is_engine_free = !std::getenv("WEFT_ENGINE");
     Result<std::unique_ptr<Process>> process = make_process(std::move(parts));

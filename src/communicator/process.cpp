@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "transport/strand.h"
+#include "transport/dedicated.h"
 
 namespace weft {
 namespace {
@@ -20,10 +20,10 @@ std::vector<Transport*> plain(const std::vector<std::unique_ptr<Transport>>& own
     return transports;
 }
 
-Group everybody(Rank ranks, std::uint32_t lent) {
+Group everybody(Rank ranks, std::uint32_t dedicated) {
     Group group;
     group.context = world_context;
-    group.lent = lent;
+    group.dedicated = dedicated;
     group.members.resize(static_cast<std::size_t>(ranks));
     std::iota(group.members.begin(), group.members.end(), 0);
     return group;
@@ -45,7 +45,7 @@ Process::Process(Parts parts)
       transports_(std::move(parts.transports)),
       offload_(std::move(parts.offload)),
       selector_(std::move(parts.selector)),
-      lending_(parts.lending),
+      dedicated_(parts.dedicated),
       executor_(rank_, plain(transports_), std::move(parts.routes), offload_.get()),
       host_{.executor = executor_,
             .engine = engine_,
@@ -54,12 +54,12 @@ Process::Process(Parts parts)
             .checks_calls = parts.checks_calls,
             .has_core_of_its_own = parts.engine.may_spin,
             .end = [this](Communicator& communicator) { end(communicator); }},
-      world_(host_, everybody(ranks_, parts.world_lent), rank_, "world"),
+      world_(host_, everybody(ranks_, parts.world_dedicated), rank_, "world"),
       self_(host_, only(rank_), 0, "self"),
       engine_(executor_, parts.engine) {
     world_.place_in_table_ = communicators_.add(&world_);
     self_.place_in_table_ = communicators_.add(&self_);
-    lending_.streams_left -= parts.world_lent;
+    dedicated_.streams_left -= parts.world_dedicated;
     executor_.group_decided();
 }
 
@@ -71,10 +71,10 @@ std::uint32_t Process::take_context() {
     return static_cast<std::uint32_t>(context);
 }
 
-Lending Process::offer_lending() {
-    Lending share = lending_;
-    share.streams_left = std::min(share.streams_left, Strands::streams_max);
-    lending_.streams_left -= share.streams_left;
+DedicatedShare Process::offer_dedicated() {
+    DedicatedShare share = dedicated_;
+    share.streams_left = std::min(share.streams_left, DedicatedConnections::streams_max);
+    dedicated_.streams_left -= share.streams_left;
     if (uses_kernel(engine_.kind())) share.is_wanted = 1;
     return share;
 }
@@ -113,7 +113,7 @@ void Process::free(OwnSchedule& schedule) {
 
 void Process::end(Communicator& communicator) {
     executor_.remove_group(communicator.group());
-    give_back(communicator.group().lent);
+    give_back(communicator.group().dedicated);
     std::erase_if(made_, [&](const auto& made) { return made.get() == &communicator; });
 }
 

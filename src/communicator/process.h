@@ -9,7 +9,7 @@
 
 #include "base/handles.h"
 #include "communicator/communicator.h"
-#include "communicator/lending.h"
+#include "communicator/dedicated.h"
 #include "communicator/own_schedule.h"
 #include "engine/engine.h"
 #include "run/executor.h"
@@ -30,8 +30,8 @@ class Process {
         Selector selector;
         bool checks_calls = false;  // collectives compare the calls of all ranks first
         Engine::Options engine;
-        Lending lending;               // of this rank, before world has its share
-        std::uint32_t world_lent = 0;  // streams of world: what all ranks agreed on
+        DedicatedShare dedicated;           // of this rank, before world has its share
+        std::uint32_t world_dedicated = 0;  // streams of world: what all ranks agreed on
     };
 
     explicit Process(Parts parts);
@@ -47,10 +47,10 @@ class Process {
     const Transport* route(Rank peer) const { return executor_.route(peer); }
     const std::vector<std::unique_ptr<Transport>>& transports() const { return transports_; }
     const Selector& selector() const { return selector_; }
-    // Of what this rank can lend, a new communicator's share: nobody else is offered it until it is
-    // given back. Communicators give theirs back when they end.
-    Lending offer_lending();
-    void give_back(std::uint32_t streams) { lending_.streams_left += streams; }
+    // A new communicator's share of this rank's dedicated connections. Nobody else is offered it until
+    // it is given back. Communicators give theirs back when they end.
+    DedicatedShare offer_dedicated();
+    void give_back(std::uint32_t streams) { dedicated_.streams_left += streams; }
     HandleTable<Request>& requests() { return requests_; }
     HandleTable<Communicator>& communicators() { return communicators_; }
     HandleTable<OwnSchedule>& schedules() { return schedules_; }
@@ -64,8 +64,8 @@ class Process {
 
     // A number for a new communicator that no rank of the job has used; 0: there are none left.
     std::uint32_t take_context();
-    // The communicator of `group`; it lives until it is freed, or the process ends. What is lent to it
-    // has been taken.
+    // The communicator of `group`; it lives until it is freed, or the process ends. Its share of the
+    // dedicated connections has been taken.
     Communicator& add(Group group, Rank rank, std::string name);
     // Its handle is invalid from now on; it ends when nobody keeps it any more.
     void free(Communicator& communicator);
@@ -86,7 +86,7 @@ class Process {
     std::vector<std::unique_ptr<Transport>> transports_;
     std::unique_ptr<Offload> offload_;  // gives up its lists before their connections are closed
     Selector selector_;
-    Lending lending_;
+    DedicatedShare dedicated_;
     Executor executor_;
     HandleTable<Request> requests_;
     HandleTable<Communicator> communicators_;

@@ -68,7 +68,7 @@ void Transports::write_on(Card& card, [[maybe_unused]] Rank ranks) const {
 #if WEFT_HAS_TCP
     if (!tcp_) return;
     card.tcp = tcp_->card();
-    card.lending.streams_left = tcp_->lent_max(static_cast<std::size_t>(ranks - 1));
+    card.dedicated.streams_left = tcp_->dedicated_max(static_cast<std::size_t>(ranks - 1));
 #endif
 }
 

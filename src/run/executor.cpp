@@ -118,7 +118,7 @@ std::string Executor::offload_summary() const {
         text += separator + std::to_string(count) + " " + why;
         separator = ", ";
     };
-    add(fallbacks_.without_connection, "on streams without connections of their own");
+    add(fallbacks_.without_connection, "on streams without dedicated connections");
     add(fallbacks_.without_descriptors, "for want of descriptors");
     add(fallbacks_.behind_others, "behind operations that are not");
     return text;
@@ -598,7 +598,7 @@ bool Executor::has_lost_member(const Group& group, Failure& failure) const {
 void Executor::add_group(Group& group) {
     groups_.push_back(&group);
     for (Transport* transport : transports_) {
-        transport->lend(group.context, group.lent);
+        transport->dedicate(group.context, group.dedicated);
         transport->admit(group.context);
     }
     Failure failure;

@@ -45,7 +45,7 @@ struct Group {
     std::uint32_t number = 0;  // it was the number-th
     std::uint32_t made = 0;    // how many were made from this
 
-    std::uint32_t lent = 0;  // so many of its streams have connections of their own
+    std::uint32_t dedicated = 0;  // so many of its streams have dedicated connections
 };
 
 class Stream {

@@ -145,7 +145,7 @@ class CompletionSource {
     virtual void retire(std::uint32_t context) = 0;
 };
 
-class Strands;
+class DedicatedConnections;
 
 // Of a transport that has what comes within its reach.
 class Combining {
@@ -179,12 +179,12 @@ class Transport : public CompletionSource {
     // Receives that combine; null: there are none.
     virtual Combining* combining() { return nullptr; }
 
-    // The connections that can be lent to one stream each (transport/strand.h); null: none.
-    virtual Strands* strands() { return nullptr; }
+    // Null: there are none.
+    virtual DedicatedConnections* dedicated_connections() { return nullptr; }
 
     // From now on, and until the context is abandoned or retired, its streams 0 to `streams` - 1 have
-    // connections of their own: all its ranks have agreed. Call it before the context is admitted.
-    virtual void lend(std::uint32_t /*context*/, std::uint32_t /*streams*/) {}
+    // dedicated connections: all its ranks have agreed. Call it before the context is admitted.
+    virtual void dedicate(std::uint32_t /*context*/, std::uint32_t /*streams*/) {}
 
     // Whether messages of contexts that are neither admitted nor gone are kept (the user is about
     // to get contexts that its peers may have already) or dropped, those kept so far included. A

@@ -55,9 +55,9 @@ TEST(CommsOverTcp, NeedFewDescriptors) {
 
 TEST_P(Comms, DoNotGrowInMemory) {
     // Where each of them has connections of its own, fewer.
-    const bool lends = engine() == "kernel" || where().name == std::string("tcp_lent");
-    expect_program(3,
-                   "comms_program " + engine() + " growth" + (lends && !runs_all() ? " 2000" : ""));
+    const bool dedicates = engine() == "kernel" || where().name == std::string("tcp_dedicated");
+    expect_program(
+        3, "comms_program " + engine() + " growth" + (dedicates && !runs_all() ? " 2000" : ""));
 }
 
 TEST_P(Comms, AreMadeAndUsedByThreadsAtTheSameTime) {

@@ -104,7 +104,7 @@ TEST(DescriptorsOverTcp, TooFewForConnectionsAreNamedInTime) {
     for (const int limit : {12, 16, 20}) expect_end(job_under(limit, 12, "thread", 2));
 }
 
-// Task lists and what is lent to them take only what connections do not need.
+// Task lists and dedicated connections take only descriptors that shared connections do not need.
 TEST(DescriptorsOverTcp, SufficeForAKernelEngineWhereTheyDoForAThread) {
 #ifdef __SANITIZE_ADDRESS__
     GTEST_SKIP() << "the sanitizer itself needs descriptors to look at objects";

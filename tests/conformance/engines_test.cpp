@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Over, ThreadJobs, testing::ValuesIn(ways_between_thread
 
 TEST_P(ThreadJobs, ChangeTheirEnginesWhileOperationsAreOutstanding) {
     ThreadJob job(2, {.may_spin = false,
-                      .lends = GetParam() != Over::shm,
+                      .dedicates = GetParam() != Over::shm,
                       .over = GetParam(),
                       .offers_all = true});
     // (kernel:own belongs to the thread that made the job.)
@@ -79,7 +79,7 @@ TEST_P(ThreadJobs, ChangeTheirEnginesWhileOperationsAreOutstanding) {
 TEST(KernelEngines, WakeThreadsThatFellAsleepBeforeTheirFirstStart) {
     if (const std::string absence = absence_of("kernel"); !absence.empty()) GTEST_SKIP() << absence;
     ThreadJob::Options options{
-        .may_spin = false, .lends = true, .over = Over::tcp, .offers_all = true};
+        .may_spin = false, .dedicates = true, .over = Over::tcp, .offers_all = true};
     ThreadJob job(2, std::move(options));
     job.connect();
     weft_request first[2];

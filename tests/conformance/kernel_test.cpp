@@ -155,7 +155,7 @@ TEST_P(HandedOver, IsEveryCollectiveOnAStreamThatHasConnections) {
     constexpr Rank ranks = 4;
     ThreadJob job(ranks, {.engine = EngineKind::kernel,
                           .may_spin = false,
-                          .lends = true,
+                          .dedicates = true,
                           .over = GetParam(),
                           .offers_all = true,
                           .queue_depth = 16});
@@ -206,7 +206,7 @@ TEST_P(HandedOver, IsEveryCollectiveOnAStreamThatHasConnections) {
 TEST(KernelOptOut, IsOfOneCommunicator) {
     if (const std::string absence = absence_of("kernel"); !absence.empty()) GTEST_SKIP() << absence;
     ThreadJob::Options options{
-        .engine = EngineKind::kernel, .lends = true, .over = Over::tcp, .offers_all = true};
+        .engine = EngineKind::kernel, .dedicates = true, .over = Over::tcp, .offers_all = true};
     ThreadJob job(2, std::move(options));
     job.connect();
     std::uint64_t begun = 0;

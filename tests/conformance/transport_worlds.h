@@ -183,14 +183,14 @@ inline std::unique_ptr<TransportWorld> make_tcp_lanes_world(Rank ranks, std::uin
 }
 // Some streams of two contexts have connections of their own. One that ends is no reason to give its
 // peer up while the test may still say why.
-inline std::unique_ptr<TransportWorld> make_tcp_lent_world(Rank ranks, std::uint64_t) {
+inline std::unique_ptr<TransportWorld> make_tcp_dedicated_world(Rank ranks, std::uint64_t) {
     auto world = std::make_unique<TcpWorld>(
         ranks, tcp::Settings{.interfaces = "127.0.0.1",
                              .eager_threshold = 16,
                              .peer_timeout_ns = 3 * tcp_world_timeout_ns});
     for (Rank rank = 0; rank < ranks; ++rank) {
-        world->at(rank).lend(1, 3);
-        world->at(rank).lend(2, 1);
+        world->at(rank).dedicate(1, 3);
+        world->at(rank).dedicate(2, 1);
     }
     return world;
 }
@@ -207,7 +207,8 @@ inline std::vector<WorldFactory> transport_worlds() {
             {"mpi_rts", make_mpi_rts_world},
 #if WEFT_HAS_TCP
             {"tcp", make_tcp_world, true}, {"tcp_ipv6", make_tcp_ipv6_world, true},
-            {"tcp_lanes", make_tcp_lanes_world, true}, {"tcp_lent", make_tcp_lent_world, true},
+            {"tcp_lanes", make_tcp_lanes_world, true},
+            {"tcp_dedicated", make_tcp_dedicated_world, true},
 #endif
     };
 }

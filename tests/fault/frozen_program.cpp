@@ -37,8 +37,8 @@ bool is_shm() {
 // Where messages travel on connections of their own nothing bounds them but the sockets' buffers, which
 // single bytes would take long to fill. Elsewhere only they fill a ring, or a credit, to the last.
 std::size_t filling_bytes() {
-    const char* lends = std::getenv("WEFT_LEND");
-    const bool is_lent = lends && std::strcmp(lends, "1") == 0;
+    const char* dedicates = std::getenv("WEFT_DEDICATE");
+    const bool is_lent = dedicates && std::strcmp(dedicates, "1") == 0;
     return is_lent || std::strcmp(std::getenv("WEFT_ENGINE"), "kernel") == 0 ? 1000 : 1;
 }
 

@@ -1,4 +1,4 @@
-// Task lists carried out by io_uring, over sockets that are lent to them.
+// Task lists carried out by io_uring, over dedicated sockets.
 #include "engine/kernel/task_ring.h"
 
 #include <arpa/inet.h>
@@ -49,17 +49,18 @@ Pair connected_pair() {
     return pair;
 }
 
-// Lends a socket per peer, whatever the stream.
-class Lender final : public Transport, public Strands {
+// A dedicated socket per peer, whatever the stream.
+class DedicatedSockets final : public Transport, public DedicatedConnections {
   public:
-    explicit Lender(std::size_t ranks) : sockets_(ranks, -1), next_(2 * ranks), held_(2 * ranks) {}
+    explicit DedicatedSockets(std::size_t ranks)
+        : sockets_(ranks, -1), next_(2 * ranks), held_(2 * ranks) {}
     void connect(Rank peer, int socket) { sockets_[static_cast<std::size_t>(peer)] = socket; }
 
-    const char* name() const override { return "lender"; }
+    const char* name() const override { return "dedicated sockets"; }
     Abilities abilities() const override { return {.can_sleep = true, .kernel_chain = true}; }
     // A completion is seen by arm(), and wakes nobody who sleeps already.
     bool arm(Sleeper) override { return reported_.empty(); }
-    Strands* strands() override { return this; }
+    DedicatedConnections* dedicated_connections() override { return this; }
     // News of a broken group have nowhere to go here.
     Posted post_send(const Lane&, Bytes, Token) override { return Posted::pending; }
     Posted post_recv(const Lane&, MutBytes, Token) override { return Posted::pending; }
@@ -118,23 +119,24 @@ class Job {
   public:
     explicit Job(Rank ranks, unsigned depth = 256) {
         const auto n = static_cast<std::size_t>(ranks);
-        for (std::size_t r = 0; r < n; ++r) lenders_.push_back(std::make_unique<Lender>(n));
+        for (std::size_t r = 0; r < n; ++r)
+            transports_.push_back(std::make_unique<DedicatedSockets>(n));
         constexpr std::size_t all_with_all_max = 8;  // of more, neighbours in a ring
         for (std::size_t a = 0; a < n; ++a) {
             for (std::size_t b = a + 1; b < n; ++b) {
                 if (n > all_with_all_max && b != a + 1 && b - a != n - 1) continue;
                 pairs_.push_back(connected_pair());
-                lenders_[a]->connect(static_cast<Rank>(b), pairs_.back().ends[0].get());
-                lenders_[b]->connect(static_cast<Rank>(a), pairs_.back().ends[1].get());
+                transports_[a]->connect(static_cast<Rank>(b), pairs_.back().ends[0].get());
+                transports_[b]->connect(static_cast<Rank>(a), pairs_.back().ends[1].get());
             }
         }
         for (std::size_t r = 0; r < n; ++r) {
-            std::vector<Transport*> routes(n, lenders_[r].get());
+            std::vector<Transport*> routes(n, transports_[r].get());
             routes[r] = nullptr;
             rings_.push_back(std::make_unique<TaskRing>(routes, depth));
             rings_.back()->set_own(true);
             executors_.push_back(std::make_unique<Executor>(
-                static_cast<Rank>(r), std::vector<Transport*>{lenders_[r].get()}, routes,
+                static_cast<Rank>(r), std::vector<Transport*>{transports_[r].get()}, routes,
                 rings_.back().get()));
             Group group;
             group.context = 1;
@@ -147,7 +149,7 @@ class Job {
 
     Executor& executor(Rank rank) { return *executors_[static_cast<std::size_t>(rank)]; }
     Stream& stream(Rank rank) { return *streams_[static_cast<std::size_t>(rank)]; }
-    Lender& lender(Rank rank) { return *lenders_[static_cast<std::size_t>(rank)]; }
+    DedicatedSockets& transport(Rank rank) { return *transports_[static_cast<std::size_t>(rank)]; }
     TaskRing& ring(Rank rank) { return *rings_[static_cast<std::size_t>(rank)]; }
     Pair& pair(std::size_t number) { return pairs_[number]; }
     Rank ranks() const { return static_cast<Rank>(executors_.size()); }
@@ -164,7 +166,7 @@ class Job {
 
   private:
     std::vector<Pair> pairs_;
-    std::vector<std::unique_ptr<Lender>> lenders_;
+    std::vector<std::unique_ptr<DedicatedSockets>> transports_;
     std::vector<std::unique_ptr<TaskRing>> rings_;
     std::vector<std::unique_ptr<Executor>> executors_;
     std::vector<std::unique_ptr<Group>> groups_;
@@ -362,13 +364,13 @@ void expect_order_of_lists_that_wait(Job& job, std::int64_t bytes, bool grants_l
         calls[i]->start(rank, std::vector<Buffers>{{{}, sent[i]}, {{}, received[i]}}, {});
     };
     // The first ones may get their places after the later ones.
-    job.lender(1).grants_later = grants_later;
+    job.transport(1).grants_later = grants_later;
     for (std::size_t i = 0; i < runs; ++i) {
-        if (i == runs / 2) job.lender(1).grants_later = false;
+        if (i == runs / 2) job.transport(1).grants_later = false;
         start(1, i);
     }
     for (int i = 0; i < 100; ++i) job.executor(1).progress();
-    job.lender(1).grant_all();
+    job.transport(1).grant_all();
     for (std::size_t i = 0; i < runs; ++i) start(0, i);
     for (std::size_t i = 0; i < runs; ++i) {
         ASSERT_TRUE(job.drive_until([&] { return calls[i]->is_done(); })) << "run " << i;
@@ -389,7 +391,7 @@ TEST_F(TaskRingTest, ListsThatWaitBehindOneAnotherKeepTheirOrder) {
 
 TEST_F(TaskRingTest, AListWaitsForItsPlace) {
     Job job(2);
-    job.lender(1).grants_later = true;
+    job.transport(1).grants_later = true;
     const Subject subject = subject_of("allgather", "ring");
     Call call(job, subject, problem_of(2, 8));
     std::vector<std::vector<std::byte>> send(2, std::vector<std::byte>(8));
@@ -398,7 +400,7 @@ TEST_F(TaskRingTest, AListWaitsForItsPlace) {
     call.start(buffers, {});
     EXPECT_FALSE(job.drive_until([&] { return call.is_done(); }, second_ns / 10));
     EXPECT_TRUE(job.ring(1).needs_attention());
-    job.lender(1).grant_all();
+    job.transport(1).grant_all();
     EXPECT_TRUE(job.drive_until([&] { return call.is_done(); }));
     EXPECT_FALSE(job.ring(1).needs_attention());
     EXPECT_FALSE(job.ring(1).is_busy());
@@ -451,7 +453,7 @@ TEST_F(TaskRingTest, AClosedConnectionEndsARunAndNothingIsTouchedAfterwards) {
         ASSERT_TRUE(job.drive_until([&] { return call.run(1).is_done(); }));
         EXPECT_EQ(call.run(1).failure().code, WEFT_BROKEN_RANK);
         EXPECT_FALSE(job.ring(1).is_busy());
-        EXPECT_EQ(job.lender(1).errors.size(), 1u);
+        EXPECT_EQ(job.transport(1).errors.size(), 1u);
     }
 }
 
@@ -543,7 +545,7 @@ TEST_F(TaskRingTest, BytesThatAreNoMessageEndARun) {
             ASSERT_EQ(write(job.pair(0).ends[0].get(), garbage.data(), bytes),
                       static_cast<ssize_t>(bytes));
             EXPECT_TRUE(job.drive_until([&] { return call.run(1).is_done(); }));
-            EXPECT_EQ(job.lender(1).errors, std::vector<int>{EPROTO});
+            EXPECT_EQ(job.transport(1).errors, std::vector<int>{EPROTO});
         }
     }
 }
@@ -551,7 +553,7 @@ TEST_F(TaskRingTest, BytesThatAreNoMessageEndARun) {
 // Rank 1 has an engine; rank 0 is driven by the test.
 TEST_F(TaskRingTest, AListWhoseTurnComesWhenTheProgramLeavesIsHandedOver) {
     Job job(2);
-    job.lender(1).grants_later = true;
+    job.transport(1).grants_later = true;
     Call call(job, subject_of("allgather", "ring"), problem_of(2, 8));
     std::vector<std::vector<std::byte>> send(2, std::vector<std::byte>(8));
     std::vector<std::vector<std::byte>> recv(2, std::vector<std::byte>(16));
@@ -572,7 +574,7 @@ TEST_F(TaskRingTest, AListWhoseTurnComesWhenTheProgramLeavesIsHandedOver) {
     {
         Engine::Hold hold(engine);
         engine.progress();
-        job.lender(1).grant_all();  // is found by what the end of this call does
+        job.transport(1).grant_all();  // is found by what the end of this call does
     }
     const std::int64_t deadline_ns = now_ns() + 20 * second_ns;
     while (!call.run(0).is_done() && now_ns() < deadline_ns) job.executor(0).progress();

@@ -40,7 +40,7 @@ struct Surroundings {
     std::string absence() const;
 };
 
-// Shared memory alone; tcp over loopback, the same with connections that are lent to streams, and
+// Shared memory alone; tcp over loopback, the same with dedicated connections, and
 // with IPv6; shm and tcp.
 const std::vector<Surroundings>& surroundings();
 

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "communicator/kernel_engine.h"
-#include "transport/strand.h"
+#include "transport/dedicated.h"
 
 namespace weft::test {
 
@@ -144,10 +144,10 @@ ThreadJob::ThreadJob(Rank ranks, Options options) {
         parts.engine = {
             .kind = options.engine, .may_spin = options.may_spin, .offers_all = options.offers_all};
 #if WEFT_HAS_TCP
-        if (tcp && options.lends) {
-            parts.lending = {.streams_left = options.tcp.lent_max, .is_wanted = 1};
-            const std::vector<Lending> all(static_cast<std::size_t>(ranks), parts.lending);
-            parts.world_lent = agreed_streams(all);
+        if (tcp && options.dedicates) {
+            parts.dedicated = {.streams_left = options.tcp.dedicated_max, .is_wanted = 1};
+            const std::vector<DedicatedShare> all(static_cast<std::size_t>(ranks), parts.dedicated);
+            parts.world_dedicated = agreed_streams(all);
             parts.offload = make_offload(parts.routes, options.queue_depth);
         }
 #endif

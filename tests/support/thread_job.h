@@ -75,7 +75,7 @@ class ThreadJob {
         bool may_spin = true;
         Selector selector{};
         bool checks_calls = false;
-        bool lends = false;  // connections to streams
+        bool dedicates = false;  // connections to streams
         shm::Settings settings = shm::Settings::defaults(4);
         Over over = Over::shm;
         bool offers_all = false;  // as WEFT_OFFER_ALL
@@ -113,7 +113,7 @@ class ThreadJob {
 // A suite of tests that hold over every way between threads and with some engines.
 class EveryThreadJob : public testing::TestWithParam<std::tuple<Over, EngineKind>> {
   public:
-    // (A kernel engine: where there are connections to be lent.)
+    // (A kernel engine: where there can be dedicated connections.)
     static auto with_engines(std::initializer_list<EngineKind> engines) {
         std::vector<ParamType> all;
         for (Over over : ways_between_threads()) {
@@ -140,7 +140,7 @@ class EveryThreadJob : public testing::TestWithParam<std::tuple<Over, EngineKind
         const auto [over, engine] = GetParam();
         return {.engine = engine,
                 .may_spin = may_spin,
-                .lends = uses_kernel(engine),
+                .dedicates = uses_kernel(engine),
                 .over = over,
                 .offers_all = uses_kernel(engine)};
     }

@@ -124,10 +124,10 @@ TEST(Info, SaysWhatEachRankOfAJobHoldsWithinTheBound) {
     struct Case {
         std::size_t ranks;
         const char* settings;
-        const char* lent;
+        const char* dedicated;
     };
-    for (const auto& [ranks, settings, lent] :
-         {Case{2, "", "0"}, {5, "", "0"}, {8, "", "0"}, {5, "WEFT_LEND=1", "16"}}) {
+    for (const auto& [ranks, settings, dedicated] :
+         {Case{2, "", "0"}, {5, "", "0"}, {8, "", "0"}, {5, "WEFT_DEDICATE=1", "16"}}) {
         const std::string number = std::to_string(ranks);
         const Finished ranked =
             run("WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo " + std::string(settings) + " " + weft +
@@ -140,8 +140,8 @@ TEST(Info, SaysWhatEachRankOfAJobHoldsWithinTheBound) {
             if (line.starts_with("rank ")) lines.push_back(line);
         }
         ASSERT_EQ(lines.size(), ranks) << ranked.out;
-        const Held most =
-            held(run(weft + "info --ranks " + number + " --lent " + lent).out, "at most ");
+        const Held most = held(
+            run(weft + "info --ranks " + number + " --dedicated " + dedicated).out, "at most ");
         EXPECT_GE(most.connections, ranks - 1);
         for (std::size_t rank = 0; rank < ranks; ++rank) {
             const std::string& line = lines[rank];
@@ -165,10 +165,10 @@ TEST(Info, BoundsWhatLargeJobsHold) {
     EXPECT_EQ(one.connections, 2u * 1023);
     EXPECT_EQ(many.connections, one.connections) << "communicators share connections";
     EXPECT_LT(one.kib, 140 * 1024);
-    const Held lent = held(run(weft + "info --ranks 1024 --lent 4").out, "at most ");
-    EXPECT_EQ(lent.connections, one.connections + 4 * 4 * 1023);
-    EXPECT_EQ(lent.descriptors, one.descriptors + 4 * 4 * 1023);
-    EXPECT_LT(lent.kib - one.kib, 12 * 1024);
+    const Held dedicated = held(run(weft + "info --ranks 1024 --dedicated 4").out, "at most ");
+    EXPECT_EQ(dedicated.connections, one.connections + 4 * 4 * 1023);
+    EXPECT_EQ(dedicated.descriptors, one.descriptors + 4 * 4 * 1023);
+    EXPECT_LT(dedicated.kib - one.kib, 12 * 1024);
     EXPECT_LT(many.kib, 256 * 1024);
     EXPECT_NE(run(weft + "info --communicators 64").status, 0) << "of how many ranks?";
 }

@@ -19,13 +19,13 @@ TEST(Card, TravelsAsText) {
     Card card = card_of("1.2", "chain:segment=64K");
     card.shm = "where it is";
     card.cores = {0, 3};
-    card.lending = {16, 1};
+    card.dedicated = {16, 1};
     Card read = Card::parse(card.text());
     EXPECT_EQ(read.version, card.version);
     EXPECT_EQ(read.shm, card.shm);
     EXPECT_EQ(read.cores, card.cores);
-    EXPECT_EQ(read.lending.streams_left, 16u);
-    EXPECT_EQ(read.lending.is_wanted, 1u);
+    EXPECT_EQ(read.dedicated.streams_left, 16u);
+    EXPECT_EQ(read.dedicated.is_wanted, 1u);
     EXPECT_EQ(read.settings, card.settings);
 }
 

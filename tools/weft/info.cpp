@@ -183,7 +183,7 @@ struct JobSize {
     std::size_t ranks = 0;
     std::size_t communicators = 1;
     std::size_t connections = 1;
-    std::size_t lent = 0;
+    std::size_t dedicated = 0;
 };
 
 // What a rank of such a job holds at most.
@@ -191,7 +191,7 @@ void print_bound([[maybe_unused]] const JobSize& job) {
 #if WEFT_HAS_TCP
     print("tcp", "at most " + usage_text(TcpTransport::usage_max({.ranks = job.ranks,
                                                                   .connections = job.connections,
-                                                                  .lent = job.lent,
+                                                                  .dedicated = job.dedicated,
                                                                   .streams = job.communicators})));
 #else
     print("tcp", std::string("not in this build: ") + tcp_absence());
@@ -216,7 +216,8 @@ void add_info(CLI::App& app) {
     info->add_option("--connections", job->connections, "... with WEFT_CONNECTIONS of so many")
         ->check(CLI::Range(1, 64))
         ->needs(ranks);
-    info->add_option("--lent", job->lent, "... and so many more that are lent to one stream each")
+    info->add_option("--dedicated", job->dedicated,
+                     "... and so many more, dedicated to one stream each")
         ->check(CLI::Range(0, 64))
         ->needs(ranks);
     info->callback([job] {

@@ -19,7 +19,7 @@
 #include "base/fifo.h"
 #include "run/run.h"
 #include "schedule/tasks/tasks.h"
-#include "transport/strand.h"
+#include "transport/dedicated.h"
 #include "transport/tcp/frame.h"
 
 namespace weft::kernel {
@@ -53,7 +53,7 @@ struct Message {
 class RunLists;
 struct List;
 
-// How chains of one direction of a lent connection follow one another: each gives a token of its own
+// How chains of one direction of a dedicated connection follow one another: each gives a token of its own
 // when it ends, which the next one takes before it begins. (Of several that wait for one semaphore the
 // operating system wakes any.)
 struct Direction {

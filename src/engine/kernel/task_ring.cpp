@@ -53,10 +53,12 @@ void RunLists::add_late(bool sends, std::vector<Rank>& ranks) const {
 TaskRing::TaskRing(const std::vector<Transport*>& routes, unsigned depth)
     : maker_(pthread_self()), depth_(depth) {
     for (Transport* route : routes)
-        strands_.push_back(route != nullptr ? route->strands() : nullptr);
-    const auto is_peer = [](const Strands* strands) { return strands != nullptr; };
-    descriptors_max_ =
-        share_of_descriptors(static_cast<std::size_t>(std::ranges::count_if(strands_, is_peer)));
+        connections_.push_back(route != nullptr ? route->dedicated_connections() : nullptr);
+    const auto is_peer = [](const DedicatedConnections* connections) {
+        return connections != nullptr;
+    };
+    descriptors_max_ = share_of_descriptors(
+        static_cast<std::size_t>(std::ranges::count_if(connections_, is_peer)));
 }
 
 Status TaskRing::open() {
@@ -107,8 +109,8 @@ Result<std::unique_ptr<Offload::Lists>> TaskRing::make(const Tasks& tasks) {
 bool TaskRing::carries(const Tasks& tasks, const Stream& stream) const {
     return std::ranges::all_of(tasks.lists, [&](const TaskList& list) {
         const Rank peer = stream.member(list.peer);
-        const Strands* strands = strands_of(peer);
-        return strands != nullptr && strands->carries({peer, stream.id()});
+        const DedicatedConnections* connections = connections_to(peer);
+        return connections != nullptr && connections->carries({peer, stream.id()});
     });
 }
 
@@ -177,8 +179,8 @@ void TaskRing::take_place(List& list) {
     set_state(list, List::State::waiting);
     const Lane lane(list.peer, list.home.stream);
     const auto messages = static_cast<std::uint32_t>(list.messages.size());
-    const Posted posted =
-        strands_of(list.peer)->hold(lane, list.tasks.sends, messages, list.hold, {this, list.id});
+    const Posted posted = connections_to(list.peer)->hold(lane, list.tasks.sends, messages,
+                                                          list.hold, {this, list.id});
     if (posted == Posted::done) has_place(list);
 }
 
@@ -310,7 +312,7 @@ void TaskRing::end_batch(List& list) {
         if (!check_headers(list, messages)) return;
     }
     set_state(list, List::State::ended);
-    strands_of(list.peer)->release(list.hold);
+    connections_to(list.peer)->release(list.hold);
     report(list);
 }
 
@@ -371,7 +373,7 @@ void TaskRing::fail(List& list, int result) {
         socklen_t size = sizeof error;
         (void)getsockopt(list.hold.socket, SOL_SOCKET, SO_ERROR, &error, &size);
     }
-    strands_of(list.peer)->fail(list.hold, error);
+    connections_to(list.peer)->fail(list.hold, error);
 }
 
 // Ends what is under way of the wanted lists. When it returns no buffer of theirs is touched any

@@ -16,7 +16,7 @@
 #include "engine/kernel/ring.h"
 #include "engine/kernel/run_lists.h"
 #include "run/offload.h"
-#include "transport/strand.h"
+#include "transport/dedicated.h"
 
 namespace weft::kernel {
 
@@ -72,7 +72,9 @@ class TaskRing final : public Offload {
     };
 
     Status open();
-    Strands* strands_of(Rank peer) const { return strands_[static_cast<std::size_t>(peer)]; }
+    DedicatedConnections* connections_to(Rank peer) const {
+        return connections_[static_cast<std::size_t>(peer)];
+    }
     Fd semaphore();
     bool add_token(Direction& direction);
     void take_place(List& list);
@@ -91,7 +93,7 @@ class TaskRing final : public Offload {
 
     pthread_t maker_;  // the thread that joined the job
     bool own_ = false;
-    std::vector<Strands*> strands_;  // by rank; null: none
+    std::vector<DedicatedConnections*> connections_;  // by rank; null: none
     const unsigned depth_;
     Ring ring_;        // opened when it is first needed
     Fd thread_sleep_;  // epoll: the ring, while the progress thread is to be woken

@@ -67,7 +67,7 @@ Result<std::unique_ptr<TcpNode>> TcpNode::prepare(const tcp::Settings& settings)
     return node;
 }
 
-std::uint32_t TcpNode::lent_max(std::size_t peers) const {
+std::uint32_t TcpNode::dedicated_max(std::size_t peers) const {
     const std::size_t connections =
         settings_.connections > 0 ? settings_.connections : addresses_.size();
     // Of two calls that cross both may be used.
@@ -75,7 +75,7 @@ std::uint32_t TcpNode::lent_max(std::size_t peers) const {
                                descriptors_of_engine + descriptors_max() / part_for_task_lists;
     const std::size_t left = descriptors_left();
     const std::size_t streams = (left - std::min(left, needed)) / (2 * peers);
-    return static_cast<std::uint32_t>(std::min<std::size_t>(settings_.lent_max, streams));
+    return static_cast<std::uint32_t>(std::min<std::size_t>(settings_.dedicated_max, streams));
 }
 
 Result<std::unique_ptr<TcpTransport>> TcpNode::connect(Rank rank,

@@ -23,7 +23,7 @@ class TcpNode {
 
     // So many streams may have a connection of their own to each of these peers at once: as the
     // settings say, and no more than descriptors are left for.
-    std::uint32_t lent_max(std::size_t peers) const;
+    std::uint32_t dedicated_max(std::size_t peers) const;
 
     // cards[r] is rank r's card; a rank whose card is empty will not be reachable. Returns at once:
     // connections are made when they are needed, unless the settings say otherwise.

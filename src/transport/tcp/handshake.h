@@ -36,7 +36,7 @@ namespace weft::tcp {
 struct Hello {
     Rank from = -1;
     Rank to = -1;
-    // One for all streams: its number, below 2^32. One that is lent to a stream: that, packed.
+    // A shared connection: its number, below 2^32. A dedicated one: its stream, packed.
     std::uint64_t connection = 0;
 };
 

@@ -26,7 +26,9 @@ constexpr std::uint64_t message_bytes_max = std::uint64_t{1} << 39;
 
 std::uint32_t context_of(std::uint64_t stream) { return StreamId::unpack(stream).context; }
 
-tcp::Channel& channel_read(const tcp::Wire& wire) { return static_cast<tcp::Channel&>(*wire.link); }
+tcp::SharedConnection& shared_read(const tcp::Wire& wire) {
+    return static_cast<tcp::SharedConnection&>(*wire.link);
+}
 
 // The lane's last unexpected message has not come wholly.
 bool has_more_to_come(const ReceiveLane& lane) {
@@ -39,24 +41,25 @@ bool has_more_to_come(const ReceiveLane& lane) {
 
 Posted TcpTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     Peer& peer = peer_of(lane.peer);
-    if (Strand* strand = strand_of(peer, lane.stream)) return receive_on(*strand, data, token);
-    Channel& channel = channel_of(peer, lane.stream);
-    ReceiveLane& queue = channel.receives.find(lane.stream.packed());
-    if (!queue.unexpected.empty()) return receive_unexpected(channel, queue, data, token);
+    if (DedicatedConnection* dedicated = dedicated_of(peer, lane.stream))
+        return receive_on(*dedicated, data, token);
+    SharedConnection& shared = shared_of(peer, lane.stream);
+    ReceiveLane& queue = shared.receives.find(lane.stream.packed());
+    if (!queue.unexpected.empty()) return receive_unexpected(shared, queue, data, token);
     if (peer.lost) return refuse(peer, lane, token);
     Post* post = posts_.take();
     *post = {.data = data.data(), .bytes = data.size(), .token = token};
     queue.posts.append(post);
     // Everybody expects news of everybody, and needs no connection for that.
     if (lane.stream.context == 0) return Posted::pending;
-    expect(channel);
-    need(channel);
-    if (data.size() >= settings_.eager_threshold) grant_cts(channel, queue, *post);
+    expect(shared);
+    need(shared);
+    if (data.size() >= settings_.eager_threshold) grant_cts(shared, queue, *post);
     return Posted::pending;
 }
 
 // The lane's next message is here, wholly or in part, or its RTS is.
-Posted TcpTransport::receive_unexpected(Channel& channel, ReceiveLane& lane, MutBytes data,
+Posted TcpTransport::receive_unexpected(SharedConnection& shared, ReceiveLane& lane, MutBytes data,
                                         Token token) {
     Unexpected* message = lane.unexpected.take_first();
     const bool fits = message->bytes == data.size();
@@ -66,68 +69,69 @@ Posted TcpTransport::receive_unexpected(Channel& channel, ReceiveLane& lane, Mut
     const bool was_rts = message->is_rts;
     const bool is_complete = !was_rts && offset == sent_bytes;
     if (is_complete && fits && backlog_.empty()) {
-        release(channel, message);
+        release(shared, message);
         return Posted::done;
     }
     Post* post = posts_.take();
     *post = {
         .data = data.data(), .bytes = data.size(), .offset = fits ? offset : 0, .token = token};
     lane.posts.append(post);  // the only one
-    if (context_of(lane.stream) != 0) expect(channel);
-    if (!fits) turn_away(channel, lane, sent_bytes);
+    if (context_of(lane.stream) != 0) expect(shared);
+    if (!fits) turn_away(shared, lane, sent_bytes);
     post->offset = offset;
     if (Wire* wire = wire_into(message)) {
         wire->unexpected = nullptr;
         wire->post = post;
     }
-    if (is_complete) end_message(channel, lane);
-    release(channel, message);
-    if (was_rts) grant_cts(channel, lane, *post);
+    if (is_complete) end_message(shared, lane);
+    release(shared, message);
+    if (was_rts) grant_cts(shared, lane, *post);
     return Posted::pending;
 }
 
 // Grants the message of this receive a CTS; once. A message uses the lane's first CTS, even one that was
 // granted to a later message: that one then uses this one's.
-void TcpTransport::grant_cts(Channel& channel, ReceiveLane& lane, Post& post) {
-    if (!std::exchange(post.has_cts, true)) send_cts(channel, lane);
+void TcpTransport::grant_cts(SharedConnection& shared, ReceiveLane& lane, Post& post) {
+    if (!std::exchange(post.has_cts, true)) send_cts(shared, lane);
 }
 
-void TcpTransport::send_cts(Channel& channel, ReceiveLane& lane) {
+void TcpTransport::send_cts(SharedConnection& shared, ReceiveLane& lane) {
     if (lane.spare_cts > 0)
         --lane.spare_cts;
     else
-        control(channel, FrameKind::cts, lane.stream, 0);
+        control(shared, FrameKind::cts, lane.stream, 0);
 }
 
 // Reports the lane's first receive as broken: it cannot take the message of `sent_bytes` it met.
 // What comes of that is dropped.
-void TcpTransport::turn_away(Channel& channel, ReceiveLane& lane, std::uint64_t sent_bytes) {
+void TcpTransport::turn_away(SharedConnection& shared, ReceiveLane& lane,
+                             std::uint64_t sent_bytes) {
     Post& post = *lane.posts.first;
     report({.token = post.token,
             .code = WEFT_BROKEN_MESSAGE,
-            .peer = channel.peer.rank,
+            .peer = shared.peer.rank,
             .sent_bytes = static_cast<std::int64_t>(sent_bytes),
             .expected_bytes = static_cast<std::int64_t>(post.bytes)},
            lane.stream);
-    if (context_of(lane.stream) != 0) expect_less(channel);
+    if (context_of(lane.stream) != 0) expect_less(shared);
     post.is_ghost = true;
     post.data = nullptr;
     post.bytes = sent_bytes;
 }
 
 // The message of the lane's first receive has come wholly.
-void TcpTransport::end_message(Channel& channel, ReceiveLane& lane) {
+void TcpTransport::end_message(SharedConnection& shared, ReceiveLane& lane) {
     Post* post = lane.posts.take_first();
     if (!post->is_ghost) {
-        report({.token = post->token, .code = WEFT_OK, .peer = channel.peer.rank}, lane.stream);
-        if (context_of(lane.stream) != 0) expect_less(channel);
+        report({.token = post->token, .code = WEFT_OK, .peer = shared.peer.rank}, lane.stream);
+        if (context_of(lane.stream) != 0) expect_less(shared);
     }
     posts_.give_back(post);
 }
 
 // Reads what is there, a bounded amount. The wire may be closed afterwards.
 void TcpTransport::read(Wire& wire) {
-    if (wire.link->is_lent())
+    if (wire.link->is_dedicated())
         read_places(wire);
     else
         read_frames(wire);
@@ -209,7 +213,7 @@ void TcpTransport::end_payload(Wire& wire) {
     wire.post = nullptr;
     wire.unexpected = nullptr;
     if (post != nullptr && post->offset == post->bytes)
-        end_message(channel_read(wire), channel_read(wire).receives.find(wire.frame.stream));
+        end_message(shared_read(wire), shared_read(wire).receives.find(wire.frame.stream));
 }
 
 // A header has been read. False: it is none a peer would send here.
@@ -227,22 +231,22 @@ bool TcpTransport::take_frame(Wire& wire) {
         take_up(wire, *wire.link);
         return true;
     }
-    Channel& channel = channel_read(wire);
-    if (channel.in != &wire) return false;
+    SharedConnection& shared = shared_read(wire);
+    if (shared.in != &wire) return false;
     switch (frame.kind) {
         case FrameKind::eager:
         case FrameKind::part: return take_payload_frame(wire);
-        case FrameKind::rts: return take_rts(channel, frame);
+        case FrameKind::rts: return take_rts(shared, frame);
         case FrameKind::cts:
-            take_cts(channel, frame.stream);
-            go_on(channel);
+            take_cts(shared, frame.stream);
+            go_on(shared);
             return true;
         case FrameKind::credit:
-            channel.credit_used -= std::min(channel.credit_used, frame.bytes);
+            shared.credit_used -= std::min(shared.credit_used, frame.bytes);
             return true;
         case FrameKind::bye:
-            channel.has_left = true;
-            part_from(channel.peer);
+            shared.has_left = true;
+            part_from(shared.peer);
             return true;
         case FrameKind::welcome:
         case FrameKind::full: break;
@@ -251,20 +255,20 @@ bool TcpTransport::take_frame(Wire& wire) {
 }
 
 bool TcpTransport::take_payload_frame(Wire& wire) {
-    Channel& channel = channel_read(wire);
+    SharedConnection& shared = shared_read(wire);
     const Frame& frame = wire.frame;
     const bool is_eager = frame.kind == FrameKind::eager;
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
-    ReceiveLane* lane = is_wanted ? &channel.receives.find(frame.stream)
-                                  : channel.receives.find_existing(frame.stream);
+    ReceiveLane* lane = is_wanted ? &shared.receives.find(frame.stream)
+                                  : shared.receives.find_existing(frame.stream);
     std::uint64_t credit = is_eager ? credit_of(frame.bytes) : 0;
     if (lane != nullptr && !lane->posts.empty()) {
         Post& first = *lane->posts.first;
         if (first.offset == 0) {
-            if (!is_eager) grant_cts(channel, *lane, first);
+            if (!is_eager) grant_cts(shared, *lane, first);
             if (is_eager && first.has_cts) ++lane->spare_cts;
             if (!first.is_ghost && first.bytes != frame.bytes)
-                turn_away(channel, *lane, frame.bytes);
+                turn_away(shared, *lane, frame.bytes);
         }
         wire.post = &first;
         if (wire.post->bytes - wire.post->offset != frame.bytes) return false;
@@ -283,19 +287,19 @@ bool TcpTransport::take_payload_frame(Wire& wire) {
     }
     wire.left = frame.payload_bytes();
     if (wire.left == 0) end_payload(wire);
-    pay_credit(channel, credit);
+    pay_credit(shared, credit);
     return true;
 }
 
-bool TcpTransport::take_rts(Channel& channel, const Frame& frame) {
+bool TcpTransport::take_rts(SharedConnection& shared, const Frame& frame) {
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
-    ReceiveLane* lane = is_wanted ? &channel.receives.find(frame.stream)
-                                  : channel.receives.find_existing(frame.stream);
+    ReceiveLane* lane = is_wanted ? &shared.receives.find(frame.stream)
+                                  : shared.receives.find_existing(frame.stream);
     if (lane != nullptr && !lane->posts.empty()) {
         Post& first = *lane->posts.first;
         if (first.offset > 0 || first.is_ghost) return false;
-        if (first.bytes != frame.bytes) turn_away(channel, *lane, frame.bytes);
-        grant_cts(channel, *lane, first);
+        if (first.bytes != frame.bytes) turn_away(shared, *lane, frame.bytes);
+        grant_cts(shared, *lane, first);
     } else if (lane != nullptr && has_more_to_come(*lane)) {
         return false;
     } else if (is_wanted) {
@@ -304,7 +308,7 @@ bool TcpTransport::take_rts(Channel& channel, const Frame& frame) {
         lane->unexpected.append(message);
     } else {
         // Nobody will take it, but its sender must not wait for ever.
-        control(channel, FrameKind::cts, frame.stream, 0);
+        control(shared, FrameKind::cts, frame.stream, 0);
     }
     return true;
 }
@@ -344,45 +348,45 @@ tcp::Wire* TcpTransport::wire_into(const Unexpected* message) const {
     return place == wires_.end() ? nullptr : place->get();
 }
 
-void TcpTransport::release(Channel& channel, Unexpected* message) {
+void TcpTransport::release(SharedConnection& shared, Unexpected* message) {
     if (Wire* wire = wire_into(message)) wire->unexpected = nullptr;
     if (message->data != nullptr) {
         blocks_.give_back(message->data, message->bytes);
         counters_.unexpected_bytes -= message->bytes;
     }
-    pay_credit(channel, message->credit);
+    pay_credit(shared, message->credit);
     unexpected_.give_back(message);
 }
 
-void TcpTransport::pay_credit(Channel& channel, std::uint64_t credit) {
-    channel.credit_owed += credit;
-    if (channel.credit_owed < credit_max_ / 4) return;
-    control(channel, FrameKind::credit, 0, std::exchange(channel.credit_owed, 0));
+void TcpTransport::pay_credit(SharedConnection& shared, std::uint64_t credit) {
+    shared.credit_owed += credit;
+    if (shared.credit_owed < credit_max_ / 4) return;
+    control(shared, FrameKind::credit, 0, std::exchange(shared.credit_owed, 0));
 }
 
-void TcpTransport::abandon_receives(Channel& channel, std::uint32_t context) {
-    channel.receives.for_each([&](ReceiveLane& lane) {
+void TcpTransport::abandon_receives(SharedConnection& shared, std::uint32_t context) {
+    shared.receives.for_each([&](ReceiveLane& lane) {
         if (context_of(lane.stream) != context) return;
         while (!lane.posts.empty()) {
             Post* post = lane.posts.take_first();
             for (const auto& wire : wires_) {
                 if (wire->post == post) wire->post = nullptr;
             }
-            if (!post->is_ghost && context != 0) expect_less(channel);
+            if (!post->is_ghost && context != 0) expect_less(shared);
             posts_.give_back(post);
         }
     });
-    drop_unwanted_messages(channel);
+    drop_unwanted_messages(shared);
 }
 
 // An RTS is answered all the same: its sender must not wait for ever.
-void TcpTransport::drop_unwanted_messages(Channel& channel) {
-    channel.receives.for_each([&](ReceiveLane& lane) {
+void TcpTransport::drop_unwanted_messages(SharedConnection& shared) {
+    shared.receives.for_each([&](ReceiveLane& lane) {
         if (contexts_.wants(context_of(lane.stream))) return;
         while (!lane.unexpected.empty()) {
             Unexpected* message = lane.unexpected.take_first();
-            if (message->is_rts) control(channel, FrameKind::cts, lane.stream, 0);
-            release(channel, message);
+            if (message->is_rts) control(shared, FrameKind::cts, lane.stream, 0);
+            release(shared, message);
         }
     });
 }

@@ -97,9 +97,9 @@ bool has_connected(const tcp::Wire& wire) {
 void TcpTransport::need(Link& link) {
     if (link.out != nullptr || link.calling != nullptr || link.call_at_ns != 0 || link.peer.lost)
         return;
-    // When one that is lent ends, the reason must have come by another.
-    Channel& first = channel_at(link.peer, 0);
-    if (link.is_lent() && first.out == nullptr) return need(first);
+    // When a dedicated connection ends, the reason comes on a shared one, which must be up before.
+    SharedConnection& first = shared_at(link.peer, 0);
+    if (link.is_dedicated() && first.out == nullptr) return need(first);
     call(link);
 }
 
@@ -107,18 +107,18 @@ void TcpTransport::need(Link& link) {
 Status TcpTransport::open_all(std::int64_t deadline_ns) {
     for (Peer& peer : peers_) {
         for (std::uint32_t i = 0; i < peer.connections && !peer.addresses.empty(); ++i) {
-            Channel& channel = channel_at(peer, i);
-            if (rank_ < peer.rank) need(channel);
+            SharedConnection& shared = shared_at(peer, i);
+            if (rank_ < peer.rank) need(shared);
         }
     }
     for (const std::int64_t own_call_at_ns = now_ns() + own_call_ns;;) {
         look_around_ = true;
         (void)poll({});
-        if (now_ns() > own_call_at_ns) for_each_channel([this](Channel& c) { need(c); });
-        const Channel* missing = nullptr;
-        for_each_channel([&](const Channel& channel) {
-            const bool is_worse = missing == nullptr || channel.peer.lost;
-            if (channel.out == nullptr && is_worse) missing = &channel;
+        if (now_ns() > own_call_at_ns) for_each_shared([this](SharedConnection& c) { need(c); });
+        const SharedConnection* missing = nullptr;
+        for_each_shared([&](const SharedConnection& shared) {
+            const bool is_worse = missing == nullptr || shared.peer.lost;
+            if (shared.out == nullptr && is_worse) missing = &shared;
         });
         if (missing == nullptr) return ok;
         const Rank rank = missing->peer.rank;
@@ -311,10 +311,10 @@ bool TcpTransport::is_superfluous(const Wire& wire) const {
     if (stream.context != 0) {
         if (stream.stream >= streams_max || !contexts_.wants(stream.context)) return true;
         if (is_parting(peer, stream)) return true;
-        link = find_strand(peer, stream);
+        link = find_dedicated(peer, stream);
     } else {
         if (hello->connection >= peer.connections) return true;
-        link = peer.channels[hello->connection].get();
+        link = peer.shared[hello->connection].get();
     }
     if (link == nullptr) return false;
     if (link->out != nullptr) return true;
@@ -340,18 +340,18 @@ void TcpTransport::proven(Wire& wire) {
     keep_alive(wire.fd.get(), settings_.peer_timeout_ns);
     // Our own call, if there is one, has lost; should the peer have taken it already, both are used.
     if (stream.context != 0) {
-        Strand& strand = strand_at(peer, stream);
-        wire.link = &strand;
-        if (!answer(wire, {FrameKind::welcome, 0, 0, strand.name})) {
+        DedicatedConnection& dedicated = dedicated_at(peer, stream);
+        wire.link = &dedicated;
+        if (!answer(wire, {FrameKind::welcome, 0, 0, dedicated.name})) {
             // The caller has ended already.
             close(wire);
-            if (is_needed(strand)) need(strand);
+            if (is_needed(dedicated)) need(dedicated);
             return;
         }
     } else {
-        Channel& channel = channel_at(peer, stream.stream);
-        wire.link = &channel;
-        channel.controls.push_front({FrameKind::welcome, 0, 0, 0});
+        SharedConnection& shared = shared_at(peer, stream.stream);
+        wire.link = &shared;
+        shared.controls.push_front({FrameKind::welcome, 0, 0, 0});
     }
     take_up(wire, *wire.link);
 }
@@ -394,19 +394,19 @@ void TcpTransport::take_up(Wire& wire, Link& link) {
     link.calls_failed = 0;
     const bool is_first = link.out == nullptr;
     if (is_first) link.out = &wire;
-    if (link.is_lent()) {
-        auto& strand = static_cast<Strand&>(link);
-        strand.unexplained_ns = 0;
+    if (link.is_dedicated()) {
+        auto& dedicated = static_cast<DedicatedConnection&>(link);
+        dedicated.unexplained_ns = 0;
         // What has not proven us cannot have been taken.
-        if (strand.calling != nullptr && strand.calling->state != Wire::State::unanswered)
-            close(*strand.calling);
+        if (dedicated.calling != nullptr && dedicated.calling->state != Wire::State::unanswered)
+            close(*dedicated.calling);
         // Who waits in the kernel waits for the socket, not for another try.
         (void)fcntl(wire.fd.get(), F_SETFL, fcntl(wire.fd.get(), F_GETFL) & ~O_NONBLOCK);
-        return go_on(strand);
+        return go_on(dedicated);
     }
-    if (is_first) write(static_cast<Channel&>(link));
-    for (const auto& strand : link.peer.strands) {
-        if (is_needed(*strand)) need(*strand);
+    if (is_first) write(static_cast<SharedConnection&>(link));
+    for (const auto& dedicated : link.peer.dedicated) {
+        if (is_needed(*dedicated)) need(*dedicated);
     }
 }
 
@@ -441,34 +441,34 @@ void TcpTransport::listen_for(Wire& wire, std::uint32_t events) {
 void TcpTransport::fail(Wire& wire, int error) {
     const bool was_up = wire.state == Wire::State::up;
     Link* link = wire.link;
-    if (was_up && link->is_lent()) return end(static_cast<Strand&>(*link), error);
+    if (was_up && link->is_dedicated()) return end(static_cast<DedicatedConnection&>(*link), error);
     if (error == 0) error = wire.write_error;
     close(wire);
     if (link == nullptr) {
         ++counters_.hung_up;
         return;
     }
-    if (was_up && static_cast<Channel*>(link)->has_left) return part_from(link->peer);
+    if (was_up && static_cast<SharedConnection*>(link)->has_left) return part_from(link->peer);
     // What the peer sends on decides, not a call that was not needed.
     if (!was_up && link->out != nullptr) {
-        if (link->is_lent()) go_on(static_cast<Strand&>(*link));
+        if (link->is_dedicated()) go_on(static_cast<DedicatedConnection&>(*link));
         return;
     }
-    if (link->is_lent() && link->peer.lost) {
-        auto& strand = static_cast<Strand&>(*link);
-        strand.receives.is_over |= link->in == nullptr;
-        return break_places(strand);
+    if (link->is_dedicated() && link->peer.lost) {
+        auto& dedicated = static_cast<DedicatedConnection&>(*link);
+        dedicated.receives.is_over |= link->in == nullptr;
+        return break_places(dedicated);
     }
     const bool has_ended = error == ECONNREFUSED || (was_up && is_gone(error));
     if (has_ended) return lose(link->peer, WEFT_BROKEN_RANK);
     if (was_up || !(is_gone(error) || is_shortage(error)))
         return lose(link->peer, WEFT_BROKEN_TRANSPORT);
-    // It hung up: its own call may be on its way. One who always does is not the peer, or has given up
-    // what was lent, and says so.
-    if (link->is_lent() && link->calls_failed >= calls_unexplained_max)
-        await_reason(static_cast<Strand&>(*link));
+    // It hung up: its own call may be on its way. If it always does, it is not the peer, or has abandoned
+    // the context, and says so.
+    if (link->is_dedicated() && link->calls_failed >= calls_unexplained_max)
+        await_reason(static_cast<DedicatedConnection&>(*link));
     if (error == EMFILE) return call_later(*link, no_descriptor);
-    const bool is_none = is_gone(error) && !link->is_lent();
+    const bool is_none = is_gone(error) && !link->is_dedicated();
     call_later(*link, is_none ? WEFT_BROKEN_RANK : WEFT_BROKEN_TRANSPORT);
 }
 
@@ -500,12 +500,12 @@ void TcpTransport::close(Wire& wire) {
 // would be lost if a socket were closed while the peer sends something: wait until its machine has
 // all, but no longer than for a peer that does not answer.
 void TcpTransport::say_goodbye() {
-    for_each_channel([&](Channel& channel) {
-        if (!channel.peer.lost && channel.out != nullptr) control(channel, FrameKind::bye, 0, 0);
+    for_each_shared([&](SharedConnection& shared) {
+        if (!shared.peer.lost && shared.out != nullptr) control(shared, FrameKind::bye, 0, 0);
     });
     write_put_off();
     for (Peer& peer : peers_) {
-        while (!peer.strands.empty()) part(*peer.strands.back());
+        while (!peer.dedicated.empty()) part(*peer.dedicated.back());
     }
     const std::int64_t deadline_ns = now_ns() + settings_.peer_timeout_ns;
     for (long pause_ns = 20'000;; pause_ns = std::min(2 * pause_ns, 5'000'000l)) {
@@ -521,11 +521,10 @@ void TcpTransport::say_goodbye() {
             all_taken &= is_taken(*wires_[i]);
             read_parting(*wires_[i]);
         }
-        for_each_channel([&](Channel& channel) {
-            if (channel.peer.lost || channel.out == nullptr) return;
-            write(channel);
-            all_taken &=
-                is_taken(*channel.out) && !(channel.owes() && channel.out->write_error == 0);
+        for_each_shared([&](SharedConnection& shared) {
+            if (shared.peer.lost || shared.out == nullptr) return;
+            write(shared);
+            all_taken &= is_taken(*shared.out) && !(shared.owes() && shared.out->write_error == 0);
         });
         if (all_taken || now_ns() > deadline_ns) return;
         const timespec pause{0, pause_ns};

@@ -8,8 +8,8 @@
 
 #include "base/fifo.h"
 #include "base/unshared_fd.h"
+#include "transport/dedicated.h"
 #include "transport/lane_table.h"
-#include "transport/strand.h"
 #include "transport/tcp/address.h"
 #include "transport/tcp/frame.h"
 #include "transport/tcp/handshake.h"
@@ -19,7 +19,7 @@ namespace weft::tcp {
 
 struct Peer;
 struct Link;
-struct Strand;
+struct DedicatedConnection;
 
 // What the transport's epoll watches.
 struct Source {
@@ -40,7 +40,7 @@ struct Wire : Source {
         proving,     // both ends prove themselves
         unanswered,  // we have proven ourselves, the other end has not said that it uses it
         up,
-        parting,  // lent to a stream that has ended here; what still comes is dropped
+        parting,  // dedicated to a stream that has ended here; what still comes is dropped
         closed,
     };
     explicit Wire(Fd socket) : Source(Kind::wire), fd(std::move(socket)) {}
@@ -63,7 +63,7 @@ struct Wire : Source {
     std::uint16_t next_sequence = 0;  // of the frames read
     Frame frame;                      // whose payload is being read
     std::uint64_t left = 0;           // of that payload
-    // Of one for all streams:
+    // Of a shared connection:
     Post* post = nullptr;              // where it goes: the first of its lane,
     Unexpected* unexpected = nullptr;  // or the last of its lane, or nowhere
 };
@@ -86,11 +86,11 @@ struct Link {
     bool is_counted = false;   // among those that owe
 
     StreamId stream() const { return StreamId::unpack(name); }
-    bool is_lent() const { return stream().context != 0; }
+    bool is_dedicated() const { return stream().context != 0; }
 };
 
-// One for all streams.
-struct Channel : Link {
+// A connection that all streams share.
+struct SharedConnection : Link {
     using Link::Link;
 
     bool has_left = false;  // the peer has said that it sends nothing more on it
@@ -120,8 +120,8 @@ struct Channel : Link {
     bool owes() const { return is_writing() || !controls.empty() || !ready.empty(); }
 };
 
-// What one direction of a lent connection is to carry, in order: a message of the user's, or all
-// those of a list.
+// One entry in the queue of a dedicated connection's direction: a message of the user's, or all messages
+// of a list.
 struct Place {
     Place* next = nullptr;
     std::byte* data = nullptr;  // of a send: only read
@@ -135,7 +135,7 @@ struct Place {
     bool is_given_back = false;  // wholly moved, while an earlier one is not
     bool has_failed = false;
     bool sends = false;
-    Strand* strand = nullptr;
+    DedicatedConnection* dedicated = nullptr;
 };
 
 struct Direction {
@@ -144,8 +144,8 @@ struct Direction {
     bool is_over = false;  // nothing moves any more
 };
 
-// One that is lent to a stream (transport/strand.h).
-struct Strand : Link {
+// A connection for one stream (transport/dedicated.h).
+struct DedicatedConnection : Link {
     using Link::Link;
 
     Direction sends;
@@ -167,8 +167,8 @@ struct Peer {
     Rank rank = -1;
     std::vector<Address> addresses;
     std::uint32_t connections = 1;
-    std::vector<std::unique_ptr<Channel>> channels;  // null: not needed yet
-    std::vector<std::unique_ptr<Strand>> strands;    // that were needed
+    std::vector<std::unique_ptr<SharedConnection>> shared;        // null: not needed yet
+    std::vector<std::unique_ptr<DedicatedConnection>> dedicated;  // that were needed
     bool lost = false;
     bool has_left = false;  // in good order
     bool loss_reported = false;

@@ -28,12 +28,12 @@ Status read_connections(Settings& s) {
         return true;
     };
     const bool is_good = (plus == 0 || read(both.substr(0, plus), 1, s.connections)) &&
-                         (plus == both.npos || read(both.substr(plus + 1), 0, s.lent_max));
+                         (plus == both.npos || read(both.substr(plus + 1), 0, s.dedicated_max));
     if (is_good) return ok;
     return failure(
         WEFT_REFUSED_SETTING,
-        "WEFT_CONNECTIONS = '%s'; expected whole numbers 1..64, as 2, or with those that "
-        "may be lent 0..64 behind it, as 2+16 or +16",
+        "WEFT_CONNECTIONS = '%s'; expected a number of shared connections 1..64, as 2, or of "
+        "dedicated ones 0..64 behind it, as 2+16 or +16",
         text);
 }
 

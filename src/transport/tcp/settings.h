@@ -11,10 +11,9 @@ namespace weft::tcp {
 
 struct Settings {
     std::string interfaces;  // WEFT_INTERFACES: see address.h
-    // WEFT_CONNECTIONS: of each pair, for all streams (0: one an interface), and at most so many that
-    // are lent to one stream each
+    // WEFT_CONNECTIONS, of each pair: shared connections (0: one per interface), and dedicated ones
     std::uint32_t connections = 0;
-    std::uint32_t lent_max = 16;
+    std::uint32_t dedicated_max = 16;
     std::size_t eager_threshold = 128 * 1024;  // WEFT_RENDEZVOUS, in bytes
     // WEFT_PEER_TIMEOUT: after so long without any answer of its host, a peer counts as lost
     std::int64_t peer_timeout_ns = 10'000'000'000;

@@ -27,7 +27,7 @@ namespace {
 
 // Looking at a socket costs a call of the operating system: one that is waited for is looked at
 // itself in every poll, while there are few; all others now and then.
-constexpr std::size_t direct_channels_max = 2;
+constexpr std::size_t direct_shared_max = 2;
 constexpr std::uint32_t polls_per_look = 32;
 constexpr std::uint32_t idle_polls_per_look = 512;
 constexpr std::uint64_t wake_bytes_max = 128 * 1024;
@@ -65,7 +65,7 @@ TcpTransport::TcpTransport(Parts parts)
         if (peer.connections == 0)
             peer.connections =
                 static_cast<std::uint32_t>(std::max(own_.size(), peer.addresses.size()));
-        peer.channels.resize(peer.connections);
+        peer.shared.resize(peer.connections);
     }
     for (Fd& listener : parts.listeners)
         listeners_.push_back(std::make_unique<tcp::Listener>(std::move(listener)));
@@ -96,15 +96,15 @@ TcpTransport::~TcpTransport() {
 // Whoever posted has ended before: its buffers are not touched by what is still read and written.
 void TcpTransport::forget_posts() {
     std::set<std::uint32_t> contexts;
-    for_each_channel([&](Channel& channel) {
+    for_each_shared([&](SharedConnection& shared) {
         auto note = [&](const auto& lane) {
             if (!lane.posts.empty()) contexts.insert(StreamId::unpack(lane.stream).context);
         };
-        channel.sends.for_each(note);
-        channel.receives.for_each(note);
+        shared.sends.for_each(note);
+        shared.receives.for_each(note);
     });
-    for_each_strand([&](Strand& strand) {
-        if (is_needed(strand)) contexts.insert(strand.stream().context);
+    for_each_dedicated([&](DedicatedConnection& dedicated) {
+        if (is_needed(dedicated)) contexts.insert(dedicated.stream().context);
     });
     for (const std::uint32_t context : contexts) abandon(context);
 }
@@ -124,16 +124,16 @@ std::size_t TcpTransport::descriptors() const {
 }
 
 // Which connection carries a lane follows from what both ends know.
-tcp::Channel& TcpTransport::channel_of(Peer& peer, StreamId stream) {
-    return channel_at(
-        peer, stream.context == 0 ? 0 : (stream.context + stream.stream) % peer.connections);
+tcp::SharedConnection& TcpTransport::shared_of(Peer& peer, StreamId stream) {
+    return shared_at(peer,
+                     stream.context == 0 ? 0 : (stream.context + stream.stream) % peer.connections);
 }
 
-tcp::Channel& TcpTransport::channel_at(Peer& peer, std::uint32_t number) {
-    std::unique_ptr<Channel>& channel = peer.channels[number];
-    if (!channel) [[unlikely]]
-        channel = std::make_unique<Channel>(peer, number);
-    return *channel;
+tcp::SharedConnection& TcpTransport::shared_at(Peer& peer, std::uint32_t number) {
+    std::unique_ptr<SharedConnection>& shared = peer.shared[number];
+    if (!shared) [[unlikely]]
+        shared = std::make_unique<SharedConnection>(peer, number);
+    return *shared;
 }
 
 void TcpTransport::report(const Completion& completion, std::uint64_t stream) {
@@ -165,13 +165,14 @@ void TcpTransport::expect_less(Link& link) {
 }
 
 bool TcpTransport::owes(const Link& link) {
-    if (link.is_lent()) return static_cast<const Strand&>(link).owes();
-    return static_cast<const Channel&>(link).owes();
+    if (link.is_dedicated()) return static_cast<const DedicatedConnection&>(link).owes();
+    return static_cast<const SharedConnection&>(link).owes();
 }
 
 bool TcpTransport::is_needed(const Link& link) {
     if (link.expected > 0) return true;
-    return link.is_lent() ? static_cast<const Strand&>(link).lists > 0 : owes(link);
+    return link.is_dedicated() ? static_cast<const DedicatedConnection&>(link).lists > 0
+                               : owes(link);
 }
 
 std::size_t TcpTransport::poll(std::span<Completion> done) {
@@ -190,7 +191,7 @@ void TcpTransport::look_at_sockets() {
     const std::uint32_t rest = expecting_.empty() ? idle_polls_per_look : polls_per_look;
     write_put_off();
     bool all = std::exchange(look_around_, false) || owing_ > 0 || ++polls_ >= rest;
-    if (expecting_.size() <= direct_channels_max && !all) {
+    if (expecting_.size() <= direct_shared_max && !all) {
         for (std::size_t i = 0; i < expecting_.size(); ++i) {
             Wire* wire = expecting_[i]->in;
             if (wire != nullptr && expecting_[i]->calling == nullptr)
@@ -229,9 +230,9 @@ void TcpTransport::on_event(Source& source, std::uint32_t events) {
         case Wire::State::parting: return read_parting(wire);
         case Wire::State::up: break;
     }
-    if (wire.link->is_lent()) return on_strand_event(wire, events);
+    if (wire.link->is_dedicated()) return on_dedicated_event(wire, events);
     if ((events & EPOLLOUT) != 0 && wire.link->out == &wire)
-        write(static_cast<Channel&>(*wire.link));
+        write(static_cast<SharedConnection&>(*wire.link));
     if ((events & ~std::uint32_t{EPOLLOUT}) != 0) read(wire);
 }
 
@@ -322,7 +323,7 @@ bool TcpTransport::arm(Sleeper sleeper) {
 void TcpTransport::list_owed(std::vector<Rank>& peers) const {
     for (const Peer& peer : peers_) {
         auto owing = [](const auto& link) { return link && link->owes(); };
-        if (std::ranges::any_of(peer.channels, owing) || std::ranges::any_of(peer.strands, owing))
+        if (std::ranges::any_of(peer.shared, owing) || std::ranges::any_of(peer.dedicated, owing))
             peers.push_back(peer.rank);
     }
 }
@@ -341,15 +342,15 @@ void TcpTransport::sleep_until_worthwhile(Wire& wire) {
 // What is expected waits for a connection: both ends must answer for it to come about.
 bool TcpTransport::is_meeting() const {
     auto is_coming = [](const Link* link) {
-        return link->out == nullptr || (link->is_lent() && link->calling != nullptr);
+        return link->out == nullptr || (link->is_dedicated() && link->calling != nullptr);
     };
     return std::ranges::any_of(expecting_, is_coming) || std::ranges::any_of(holding_, is_coming);
 }
 
 // It leaves when it has said so on each connection: what it has sent on others comes first.
 void TcpTransport::part_from(Peer& peer) {
-    for (const auto& channel : peer.channels) {
-        if (channel && channel->in != nullptr && !channel->has_left) return;
+    for (const auto& shared : peer.shared) {
+        if (shared && shared->in != nullptr && !shared->has_left) return;
     }
     peer.has_left = true;
     lose(peer, WEFT_BROKEN_RANK);
@@ -365,8 +366,8 @@ void TcpTransport::lose(Peer& peer, weft_status how) {
         const Wire& wire = *wires_[i];
         const bool is_out_of_reach = peer.loss != WEFT_BROKEN_RANK;
         if (wire.link != nullptr && &wire.link->peer == &peer) {
-            // Those that are lent are read to their ends.
-            const bool may_be_read = wire.link->is_lent() &&
+            // Dedicated connections are read to their ends.
+            const bool may_be_read = wire.link->is_dedicated() &&
                                      (wire.state == Wire::State::up ||
                                       (wire.state == Wire::State::unanswered && !is_out_of_reach));
             if (!may_be_read) close(*wires_[i]);
@@ -374,25 +375,25 @@ void TcpTransport::lose(Peer& peer, weft_status how) {
             close(*wires_[i]);
         }
     }
-    for (auto& channel : peer.channels) {
-        if (channel) break_posts(*channel);
+    for (auto& shared : peer.shared) {
+        if (shared) break_posts(*shared);
     }
-    lose_strands(peer);
+    lose_dedicated(peer);
     report_loss(peer);
 }
 
-void TcpTransport::break_posts(Channel& channel) {
-    const bool was_expected = channel.expected > 0;
+void TcpTransport::break_posts(SharedConnection& shared) {
+    const bool was_expected = shared.expected > 0;
     auto break_all = [&](tcp::Chain<Post>& posts, std::uint64_t stream) {
         while (!posts.empty()) {
             Post* post = posts.take_first();
             if (!post->is_ghost)
-                report({.token = post->token, .code = channel.peer.loss, .peer = channel.peer.rank},
+                report({.token = post->token, .code = shared.peer.loss, .peer = shared.peer.rank},
                        stream);
             posts_.give_back(post);
         }
     };
-    channel.receives.for_each([&](ReceiveLane& lane) {
+    shared.receives.for_each([&](ReceiveLane& lane) {
         break_all(lane.posts, lane.stream);
         // Only the last one can be incomplete.
         tcp::Chain<Unexpected> complete;
@@ -401,25 +402,25 @@ void TcpTransport::break_posts(Channel& channel) {
             if (!message->is_rts && message->offset == message->bytes)
                 complete.append(message);
             else
-                release(channel, message);
+                release(shared, message);
         }
         lane.unexpected = complete;
     });
-    channel.sends.for_each([&](SendLane& lane) {
+    shared.sends.for_each([&](SendLane& lane) {
         break_all(lane.posts, lane.stream);
         lane.front = SendLane::Front::none;
         lane.early_cts = 0;
     });
-    channel.controls.clear();
-    channel.ready.clear();
-    channel.head_left = 0;
-    channel.payload_left = 0;
-    channel.writing.reset();
-    channel.call_at_ns = 0;
-    note_owing(channel);
+    shared.controls.clear();
+    shared.ready.clear();
+    shared.head_left = 0;
+    shared.payload_left = 0;
+    shared.writing.reset();
+    shared.call_at_ns = 0;
+    note_owing(shared);
     if (was_expected) {
-        channel.expected = 1;
-        expect_less(channel);
+        shared.expected = 1;
+        expect_less(shared);
     }
 }
 
@@ -442,31 +443,31 @@ void TcpTransport::abandon(std::uint32_t context) {
         return queued.completion.token.run != nullptr &&
                StreamId::unpack(queued.stream).context == context;
     });
-    for_each_channel([&](Channel& channel) {
-        abandon_sends(channel, context);
-        abandon_receives(channel, context);
+    for_each_shared([&](SharedConnection& shared) {
+        abandon_sends(shared, context);
+        abandon_receives(shared, context);
     });
     take_back(context, /*in_good_order=*/false);
 }
 
 void TcpTransport::retire(std::uint32_t context) {
     contexts_.remove(context);
-    for_each_channel([&](Channel& channel) {
-        channel.sends.for_each([&](SendLane& lane) {
+    for_each_shared([&](SharedConnection& shared) {
+        shared.sends.for_each([&](SendLane& lane) {
             if (StreamId::unpack(lane.stream).context == context) lane.early_cts = 0;
         });
-        channel.receives.for_each([&](ReceiveLane& lane) {
+        shared.receives.for_each([&](ReceiveLane& lane) {
             if (StreamId::unpack(lane.stream).context == context) lane.spare_cts = 0;
         });
-        drop_unwanted_messages(channel);
+        drop_unwanted_messages(shared);
     });
     take_back(context, /*in_good_order=*/true);
 }
 
 void TcpTransport::keep_early(bool keep) {
     contexts_.keep_early(keep);
-    for_each_channel([&](Channel& channel) { drop_unwanted_messages(channel); });
-    if (!keep) drop_unwanted_strands();
+    for_each_shared([&](SharedConnection& shared) { drop_unwanted_messages(shared); });
+    if (!keep) drop_unwanted_dedicated();
 }
 
 }  // namespace weft

@@ -7,8 +7,8 @@
 // those of other lanes take turns with them.
 //
 // Connections are made when a post first names their peer, and believed when both ends have proven
-// that they know the job's key (handshake.h). meeting.cpp is about them, strands.cpp about those that
-// are lent to one stream each.
+// that they know the job's key (handshake.h): meeting.cpp. A lane uses one of the connections that all
+// streams share, or the dedicated connection of its stream: dedicated.cpp.
 //
 // Thread safety: none; the progress engine's lock covers every call. Nothing here blocks, but the
 // end of the object: it waits until the peers' machines have what was sent.
@@ -24,14 +24,14 @@
 #include "base/job_key.h"
 #include "base/pool.h"
 #include "transport/contexts.h"
-#include "transport/strand.h"
+#include "transport/dedicated.h"
 #include "transport/tcp/peer.h"
 #include "transport/tcp/settings.h"
 #include "transport/transport.h"
 
 namespace weft {
 
-class TcpTransport final : public Transport, private Strands {
+class TcpTransport final : public Transport, private DedicatedConnections {
   public:
     struct Parts {
         Rank rank = 0;
@@ -71,8 +71,8 @@ class TcpTransport final : public Transport, private Strands {
 
     struct Extent {
         std::size_t ranks;        // that all are connected
-        std::size_t connections;  // of a pair, for all streams
-        std::size_t lent;         // of a pair, at most
+        std::size_t connections;  // of a pair, shared
+        std::size_t dedicated;    // of a pair, at most
         std::size_t streams;      // with operations at once
     };
     // The most that usage() tells in such a job; no strangers.
@@ -94,11 +94,11 @@ class TcpTransport final : public Transport, private Strands {
     void admit(std::uint32_t context) override { contexts_.admit(context); }
     void retire(std::uint32_t context) override;
     void keep_early(bool keep) override;
-    Strands* strands() override { return this; }
-    void lend(std::uint32_t context, std::uint32_t streams) override;
+    DedicatedConnections* dedicated_connections() override { return this; }
+    void dedicate(std::uint32_t context, std::uint32_t streams) override;
 
   private:
-    // Strands
+    // DedicatedConnections
     bool carries(const Lane& lane) const override;
     Posted hold(const Lane& lane, bool sends, std::uint32_t messages, Hold& place,
                 Token token) override;
@@ -107,8 +107,8 @@ class TcpTransport final : public Transport, private Strands {
 
     using Peer = tcp::Peer;
     using Link = tcp::Link;
-    using Channel = tcp::Channel;
-    using Strand = tcp::Strand;
+    using SharedConnection = tcp::SharedConnection;
+    using DedicatedConnection = tcp::DedicatedConnection;
     using Place = tcp::Place;
     using Wire = tcp::Wire;
 
@@ -117,8 +117,8 @@ class TcpTransport final : public Transport, private Strands {
         std::uint64_t stream;
     };
 
-    // So many streams of the context have connections of their own.
-    struct Lending {
+    // So many streams of the context have dedicated connections.
+    struct DedicatedStreams {
         std::uint32_t context;
         std::uint32_t streams;
     };
@@ -140,26 +140,26 @@ class TcpTransport final : public Transport, private Strands {
         WEFT_ASSERT(!peer.addresses.empty());
         return peer;
     }
-    Channel& channel_of(Peer& peer, StreamId stream);
-    Channel& channel_at(Peer& peer, std::uint32_t number);
+    SharedConnection& shared_of(Peer& peer, StreamId stream);
+    SharedConnection& shared_at(Peer& peer, std::uint32_t number);
     template <class Visit>
-    void for_each_channel(Visit visit) {
+    void for_each_shared(Visit visit) {
         for (Peer& peer : peers_) {
-            for (auto& channel : peer.channels) {
-                if (channel) visit(*channel);
+            for (auto& shared : peer.shared) {
+                if (shared) visit(*shared);
             }
         }
     }
     template <class Visit>
-    void for_each_strand(Visit visit) {
+    void for_each_dedicated(Visit visit) {
         for (Peer& peer : peers_) {
-            for (auto& strand : peer.strands) visit(*strand);
+            for (auto& dedicated : peer.dedicated) visit(*dedicated);
         }
     }
     template <class Visit>
     void for_each_link(Visit visit) {
-        for_each_channel(visit);
-        for_each_strand(visit);
+        for_each_shared(visit);
+        for_each_dedicated(visit);
     }
     void report(const Completion& completion, std::uint64_t stream);
     void sleep_until_worthwhile(Wire& wire);
@@ -175,7 +175,7 @@ class TcpTransport final : public Transport, private Strands {
     void look_for_silent_peers(std::int64_t now);
     void lose(Peer& peer, weft_status how);
     void part_from(Peer& peer);
-    void break_posts(Channel& channel);
+    void break_posts(SharedConnection& shared);
     void forget_posts();
     void report_loss(Peer& peer);
     Posted refuse(Peer& peer, const Lane& lane, Token token);
@@ -210,82 +210,86 @@ class TcpTransport final : public Transport, private Strands {
     // outbound.cpp
     // What an eager message may cost its receiver, until its receive is posted.
     static std::uint64_t credit_of(std::uint64_t bytes) { return bytes + 64; }
-    bool may_send_eagerly(const Channel& channel, std::uint64_t stream, std::uint64_t bytes) const;
-    void prepare_front(Channel& channel, tcp::SendLane& lane);
-    void control(Channel& channel, tcp::FrameKind kind, std::uint64_t stream, std::uint64_t bytes);
-    void put_off(Channel& channel);
+    bool may_send_eagerly(const SharedConnection& shared, std::uint64_t stream,
+                          std::uint64_t bytes) const;
+    void prepare_front(SharedConnection& shared, tcp::SendLane& lane);
+    void control(SharedConnection& shared, tcp::FrameKind kind, std::uint64_t stream,
+                 std::uint64_t bytes);
+    void put_off(SharedConnection& shared);
     void write_put_off();
-    void put_frame(Channel& channel, tcp::Frame frame);
-    void put_controls(Channel& channel);
-    bool begin_frame(Channel& channel);
-    void end_frame(Channel& channel);
-    void write(Channel& channel);
-    void go_on(Channel& channel);
-    void write_frames(Channel& channel);
+    void put_frame(SharedConnection& shared, tcp::Frame frame);
+    void put_controls(SharedConnection& shared);
+    bool begin_frame(SharedConnection& shared);
+    void end_frame(SharedConnection& shared);
+    void write(SharedConnection& shared);
+    void go_on(SharedConnection& shared);
+    void write_frames(SharedConnection& shared);
     void note_owing(Link& link);
-    void take_cts(Channel& channel, std::uint64_t stream);
-    void abandon_sends(Channel& channel, std::uint32_t context);
+    void take_cts(SharedConnection& shared, std::uint64_t stream);
+    void abandon_sends(SharedConnection& shared, std::uint32_t context);
 
     // inbound.cpp
-    Posted receive_unexpected(Channel& channel, tcp::ReceiveLane& lane, MutBytes data, Token token);
-    void grant_cts(Channel& channel, tcp::ReceiveLane& lane, tcp::Post& post);
-    void send_cts(Channel& channel, tcp::ReceiveLane& lane);
+    Posted receive_unexpected(SharedConnection& shared, tcp::ReceiveLane& lane, MutBytes data,
+                              Token token);
+    void grant_cts(SharedConnection& shared, tcp::ReceiveLane& lane, tcp::Post& post);
+    void send_cts(SharedConnection& shared, tcp::ReceiveLane& lane);
     void read(Wire& wire);
     void read_frames(Wire& wire);
     bool take_bytes(Wire& wire, Bytes bytes);
     bool take_frame(Wire& wire);
     bool take_payload_frame(Wire& wire);
-    bool take_rts(Channel& channel, const tcp::Frame& frame);
+    bool take_rts(SharedConnection& shared, const tcp::Frame& frame);
     void advance(Wire& wire, std::uint64_t bytes);
     void end_payload(Wire& wire);
-    void end_message(Channel& channel, tcp::ReceiveLane& lane);
-    void turn_away(Channel& channel, tcp::ReceiveLane& lane, std::uint64_t sent_bytes);
-    void pay_credit(Channel& channel, std::uint64_t credit);
+    void end_message(SharedConnection& shared, tcp::ReceiveLane& lane);
+    void turn_away(SharedConnection& shared, tcp::ReceiveLane& lane, std::uint64_t sent_bytes);
+    void pay_credit(SharedConnection& shared, std::uint64_t credit);
     tcp::Unexpected* keep_unexpected(tcp::ReceiveLane& lane, const tcp::Frame& frame);
     static bool use_spare_cts(tcp::ReceiveLane& lane);
     bool make_room(tcp::Unexpected& message);
     Wire* wire_into(const tcp::Unexpected* message) const;
-    void release(Channel& channel, tcp::Unexpected* message);
-    void abandon_receives(Channel& channel, std::uint32_t context);
-    void drop_unwanted_messages(Channel& channel);
+    void release(SharedConnection& shared, tcp::Unexpected* message);
+    void abandon_receives(SharedConnection& shared, std::uint32_t context);
+    void drop_unwanted_messages(SharedConnection& shared);
 
-    // strands.cpp
-    std::uint32_t lent_streams(std::uint32_t context) const;
-    Strand* strand_of(Peer& peer, StreamId stream);
-    static Strand* find_strand(const Peer& peer, StreamId stream);
-    Strand& strand_at(Peer& peer, StreamId stream);
-    Posted send_on(Strand& strand, Bytes data, Token token);
-    Posted receive_on(Strand& strand, MutBytes data, Token token);
-    Place& add_place(Strand& strand, bool sends, Token token, std::uint32_t messages);
-    void go_on(Strand& strand);
-    bool write(Strand& strand, Place& place);
-    void write_places(Strand& strand);
-    void grant(Strand& strand, bool sends, const Place* quietly);
-    void watch_places(Strand& strand);
-    static bool is_unsettled(const Strand& strand);
-    void settle(Strand& strand);
-    static bool is_readable(const Strand& strand);
+    // dedicated.cpp
+    std::uint32_t dedicated_streams(std::uint32_t context) const;
+    DedicatedConnection* dedicated_of(Peer& peer, StreamId stream);
+    static DedicatedConnection* find_dedicated(const Peer& peer, StreamId stream);
+    DedicatedConnection& dedicated_at(Peer& peer, StreamId stream);
+    Posted send_on(DedicatedConnection& dedicated, Bytes data, Token token);
+    Posted receive_on(DedicatedConnection& dedicated, MutBytes data, Token token);
+    Place& add_place(DedicatedConnection& dedicated, bool sends, Token token,
+                     std::uint32_t messages);
+    void go_on(DedicatedConnection& dedicated);
+    bool write(DedicatedConnection& dedicated, Place& place);
+    void write_places(DedicatedConnection& dedicated);
+    void grant(DedicatedConnection& dedicated, bool sends, const Place* quietly);
+    void watch_places(DedicatedConnection& dedicated);
+    static bool is_unsettled(const DedicatedConnection& dedicated);
+    void settle(DedicatedConnection& dedicated);
+    static bool is_readable(const DedicatedConnection& dedicated);
     static bool answer(Wire& wire, const tcp::Frame& frame);
     void read_welcome(Wire& wire);
     void read_places(Wire& wire);
-    bool take_header(Strand& strand, Wire& wire);
-    void end_place(Strand& strand, bool sends);
+    bool take_header(DedicatedConnection& dedicated, Wire& wire);
+    void end_place(DedicatedConnection& dedicated, bool sends);
     void give_back_list(Place& place);
-    void on_strand_event(Wire& wire, std::uint32_t events);
-    void end(Strand& strand, int error);
-    void end_sends(Strand& strand);
-    void await_reason(Strand& strand);
+    void on_dedicated_event(Wire& wire, std::uint32_t events);
+    void end(DedicatedConnection& dedicated, int error);
+    void end_sends(DedicatedConnection& dedicated);
+    void await_reason(DedicatedConnection& dedicated);
     void give_up_unexplained(std::int64_t now);
-    void lose_strands(Peer& peer);
-    void break_places(Strand& strand);
-    void drop(Strand& strand);
-    void part(Strand& strand);
+    void lose_dedicated(Peer& peer);
+    void break_places(DedicatedConnection& dedicated);
+    void drop(DedicatedConnection& dedicated);
+    void part(DedicatedConnection& dedicated);
     bool is_parting(const Peer& peer, StreamId stream) const;
     void read_parting(Wire& wire);
     template <class Condition>
-    void end_strands(Condition is_over, bool in_good_order);
+    void end_dedicated(Condition is_over, bool in_good_order);
     void take_back(std::uint32_t context, bool in_good_order);
-    void drop_unwanted_strands();
+    void drop_unwanted_dedicated();
 
     Rank rank_;
     JobKey key_;
@@ -297,10 +301,10 @@ class TcpTransport final : public Transport, private Strands {
     std::size_t reported_ = 0;    // entries of done_ that are filled
     Fifo<Report> backlog_;        // completions there was no room for
     std::uint32_t polls_ = 0;
-    bool look_around_ = false;        // at the next poll, at all sockets
-    std::vector<Channel*> put_off_;   // channels that are to write
-    std::vector<Link*> expecting_;    // links with `expected` > 0
-    std::vector<Strand*> holding_;    // strands with places of lists
+    bool look_around_ = false;                   // at the next poll, at all sockets
+    std::vector<SharedConnection*> put_off_;     // shared that are to write
+    std::vector<Link*> expecting_;               // links with `expected` > 0
+    std::vector<DedicatedConnection*> holding_;  // dedicated with places of lists
     std::vector<std::byte> staging_;  // what was read before it is known where it belongs
     std::vector<std::unique_ptr<Wire>> wires_;
     std::vector<std::unique_ptr<Wire>> closed_;  // kept until the events at hand are handled
@@ -315,7 +319,7 @@ class TcpTransport final : public Transport, private Strands {
     Pool<tcp::Unexpected> unexpected_;
     BlockPool blocks_;
     Contexts contexts_;
-    std::vector<Lending> lent_;
+    std::vector<DedicatedStreams> dedicated_;
     std::uint64_t credit_max_;  // bounds a peer's unexpected messages from us, and ours from it
 
     std::vector<std::unique_ptr<tcp::Listener>> listeners_;

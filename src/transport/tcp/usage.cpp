@@ -14,13 +14,13 @@ Usage TcpTransport::usage() const {
                   backlog_.held_bytes() + wires_.size() * sizeof(Wire);
     for (const Peer& peer : peers_) {
         usage.bytes += sizeof peer + peer.addresses.capacity() * sizeof(tcp::Address) +
-                       (peer.channels.capacity() + peer.strands.capacity()) * sizeof(void*) +
-                       peer.strands.size() * sizeof(Strand);
-        for (const auto& channel : peer.channels) {
-            if (!channel) continue;
-            usage.bytes += sizeof *channel + channel->sends.held_bytes() +
-                           channel->receives.held_bytes() + channel->controls.held_bytes() +
-                           channel->ready.held_bytes() + channel->orphan.capacity();
+                       (peer.shared.capacity() + peer.dedicated.capacity()) * sizeof(void*) +
+                       peer.dedicated.size() * sizeof(DedicatedConnection);
+        for (const auto& shared : peer.shared) {
+            if (!shared) continue;
+            usage.bytes += sizeof *shared + shared->sends.held_bytes() +
+                           shared->receives.held_bytes() + shared->controls.held_bytes() +
+                           shared->ready.held_bytes() + shared->orphan.capacity();
         }
     }
     for (std::size_t i = 1; i < tcp::refusal_kinds; ++i)
@@ -37,11 +37,11 @@ Usage TcpTransport::usage_max(const Extent& job) {
     const std::size_t ranks = job.ranks;
     const std::size_t streams = job.streams;
     const std::size_t peers = ranks - 1;
-    const std::size_t channels = peers * job.connections;
-    const std::size_t strands = peers * job.lent;
-    // Of two calls that cross both may be used. And what this rank has parted from the peer may still
-    // have, while others are lent already.
-    const std::size_t wires = 2 * channels + 2 * 2 * strands;
+    const std::size_t shared = peers * job.connections;
+    const std::size_t dedicated = peers * job.dedicated;
+    // When two calls cross, both wires may be used. And a peer may still have dedicated connections that
+    // this rank has parted from while new ones are up already.
+    const std::size_t wires = 2 * shared + 2 * 2 * dedicated;
     Usage usage{.connections = wires, .descriptors = wires + job.connections + own_descriptors};
     // A table is rebuilt to four times what it holds, and the one before is kept.
     using Sends = LaneTable<tcp::SendLane>;
@@ -49,18 +49,19 @@ Usage TcpTransport::usage_max(const Extent& job) {
                                   ? Sends::size_min
                                   : 2 * std::bit_ceil(4 * streams + 8);
     constexpr std::size_t fifo_slots_min = 8;
-    const std::size_t of_channel = sizeof(void*) + sizeof(Channel) +
-                                   lanes * (sizeof(tcp::SendLane) + sizeof(tcp::ReceiveLane)) +
-                                   std::bit_ceil(std::max(streams, fifo_slots_min)) *
-                                       (sizeof(tcp::Frame) + sizeof(std::uint64_t));
+    const std::size_t of_shared = sizeof(void*) + sizeof(SharedConnection) +
+                                  lanes * (sizeof(tcp::SendLane) + sizeof(tcp::ReceiveLane)) +
+                                  std::bit_ceil(std::max(streams, fifo_slots_min)) *
+                                      (sizeof(tcp::Frame) + sizeof(std::uint64_t));
     // The posts of all streams, and the one for a peer's news.
     const std::size_t posts = (peers * (2 * streams + 1) + 64) * sizeof(tcp::Post);
-    const std::size_t places = job.lent > 0 ? (2 * strands + 64) * sizeof(Place) : 0;
+    const std::size_t places = job.dedicated > 0 ? (2 * dedicated + 64) * sizeof(Place) : 0;
     // Blocks are powers of two.
     const std::size_t unexpected = 2 * peers * credit_of_each(ranks);
     usage.bytes = sizeof(TcpTransport) + staging_bytes +
                   ranks * (sizeof(Peer) + job.connections * sizeof(tcp::Address)) +
-                  channels * of_channel + strands * (2 * sizeof(void*) + sizeof(Strand)) +
+                  shared * of_shared +
+                  dedicated * (2 * sizeof(void*) + sizeof(DedicatedConnection)) +
                   wires * sizeof(Wire) + posts + places + unexpected;
     return usage;
 }

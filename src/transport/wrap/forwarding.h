@@ -29,9 +29,11 @@ class ForwardingTransport : public Transport {
     bool has_work() const override { return inner_.has_work(); }
     void list_owed(std::vector<Rank>& peers) const override { inner_.list_owed(peers); }
     void abandon(std::uint32_t context) override { inner_.abandon(context); }
-    Strands* strands() override { return inner_.strands(); }
-    void lend(std::uint32_t context, std::uint32_t streams) override {
-        inner_.lend(context, streams);
+    DedicatedConnections* dedicated_connections() override {
+        return inner_.dedicated_connections();
+    }
+    void dedicate(std::uint32_t context, std::uint32_t streams) override {
+        inner_.dedicate(context, streams);
     }
     void admit(std::uint32_t context) override { inner_.admit(context); }
     void retire(std::uint32_t context) override { inner_.retire(context); }

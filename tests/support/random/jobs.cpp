@@ -35,7 +35,7 @@ Outcome run_threads(const Case& c, Plant plant, Over way) {
                                    .may_spin = c.ranks <= 2,
                                    .selector = settings.selector(),
                                    .checks_calls = settings.checks_calls,
-                                   .lends = settings.lends,
+                                   .dedicates = settings.dedicates,
                                    .settings = settings.of_shm(c.ranks),
                                    .over = way,
                                    .offers_all = settings.offers_all};

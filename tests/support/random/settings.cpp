@@ -42,7 +42,7 @@ Settings Settings::of(const Case& c) {
                               c.transport.find("mixed") != std::string::npos;
     if (random.one_in(2) && suits_kernel && kernel_engine_absence().empty())
         settings.engine = EngineKind::kernel;
-    settings.lends = settings.engine == EngineKind::kernel || random.one_in(3);
+    settings.dedicates = settings.engine == EngineKind::kernel || random.one_in(3);
     settings.offers_all = random.one_in(2);
     if (random.one_in(3)) settings.queue_depth = 8;
     return settings;
@@ -89,7 +89,7 @@ std::string Settings::environment() const {
     if (offers_all) text += " WEFT_OFFER_ALL=1";
     if (queue_depth) text += " WEFT_QUEUE_DEPTH=" + std::to_string(*queue_depth);
     if (checks_calls) text += " WEFT_CHECK=1";
-    if (lends) text += " WEFT_LEND=1";
+    if (dedicates) text += " WEFT_DEDICATE=1";
     if (eager_threshold) text += " WEFT_RENDEZVOUS=" + std::to_string(*eager_threshold);
     if (large == shm::LargeMethod::ordinary) text += " WEFT_SHM_LARGE=ordinary";
     if (large == shm::LargeMethod::streaming) text += " WEFT_SHM_LARGE=streaming";

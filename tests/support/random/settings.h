@@ -27,7 +27,7 @@ struct Settings {
     bool offers_all = false;        // to a kernel engine
     std::optional<unsigned> queue_depth;
     bool checks_calls = false;
-    bool lends = false;  // connections to streams
+    bool dedicates = false;  // connections to streams
     shm::LargeMethod large = shm::LargeMethod::ring;
 
     static Settings of(const Case& c);

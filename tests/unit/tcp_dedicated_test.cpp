@@ -1,4 +1,4 @@
-// Connections that are lent to one stream each: messages and task lists take their turns on them, only
+// Dedicated connections: messages and task lists take turns on them, only
 // their owners touch the bytes, and the end of one is not taken for the end of its peer. The test
 // itself plays the lists: it writes and reads the sockets that it has been granted.
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/prng.h"
 #include "conformance/tcp_world.h"
-#include "transport/strand.h"
+#include "transport/dedicated.h"
 
 namespace weft::test {
 namespace {
@@ -42,22 +42,22 @@ std::vector<std::byte> bytes_of(std::size_t bytes, std::uint64_t tag) {
     return data;
 }
 
-// Two ranks of this thread; stream 0 of a context that it lends has a connection of its own.
-class Strand : public testing::Test {
+// Two ranks of this thread; stream 0 of a dedicated context has a connection of its own.
+class DedicatedConnection : public testing::Test {
   protected:
     static constexpr std::uint32_t context = 5;
 
-    Strand() { lend(context); }
+    DedicatedConnection() { dedicate(context); }
 
-    void lend(std::uint32_t of) {
+    void dedicate(std::uint32_t of) {
         for (Rank rank : {0, 1}) {
-            at(rank).lend(of, 1);
+            at(rank).dedicate(of, 1);
             at(rank).admit(of);
         }
     }
 
     TcpTransport& at(Rank rank) { return ranks.at(rank); }
-    Strands& strands(Rank rank) { return *at(rank).strands(); }
+    DedicatedConnections& dedicated(Rank rank) { return *at(rank).dedicated_connections(); }
     // From the other rank, or to it.
     static Lane lane_of(Rank rank, std::uint32_t of = context) { return {1 - rank, {of, 0}}; }
 
@@ -93,8 +93,8 @@ class Strand : public testing::Test {
     }
     Mine& hold(Rank rank, bool sends, std::uint32_t messages = 1, std::uint32_t of = context) {
         Mine& made = add();
-        made.is_done = strands(rank).hold(lane_of(rank, of), sends, messages, made.hold,
-                                          token_of(made)) == Posted::done;
+        made.is_done = dedicated(rank).hold(lane_of(rank, of), sends, messages, made.hold,
+                                            token_of(made)) == Posted::done;
         return made;
     }
 
@@ -187,16 +187,16 @@ class Strand : public testing::Test {
 
 // --- Places --------------------------------------------------------------------------------------
 
-TEST_F(Strand, IsThereForStreamsThatOneIsLentTo) {
+TEST_F(DedicatedConnection, IsThereForStreamsThatHaveOne) {
     EXPECT_TRUE(at(0).abilities().kernel_chain);
-    EXPECT_TRUE(strands(0).carries({1, {context, 0}}));
-    EXPECT_FALSE(strands(0).carries({1, {context, 1}}));
-    EXPECT_FALSE(strands(0).carries({1, {context + 1, 0}}));
+    EXPECT_TRUE(dedicated(0).carries({1, {context, 0}}));
+    EXPECT_FALSE(dedicated(0).carries({1, {context, 1}}));
+    EXPECT_FALSE(dedicated(0).carries({1, {context + 1, 0}}));
     at(0).retire(context);
-    EXPECT_FALSE(strands(0).carries({1, {context, 0}}));
+    EXPECT_FALSE(dedicated(0).carries({1, {context, 0}}));
 }
 
-TEST_F(Strand, ListIsGrantedItsPlaceWhenTheConnectionIsUp) {
+TEST_F(DedicatedConnection, ListIsGrantedItsPlaceWhenTheConnectionIsUp) {
     Mine& sends = hold(0, true);
     Mine& receives = hold(1, false);
     EXPECT_FALSE(sends.is_done);
@@ -213,7 +213,7 @@ TEST_F(Strand, ListIsGrantedItsPlaceWhenTheConnectionIsUp) {
     EXPECT_TRUE(next.is_done) << "granted at once";
 }
 
-TEST_F(Strand, MessagesAndListsTakeTheirTurns) {
+TEST_F(DedicatedConnection, MessagesAndListsTakeTheirTurns) {
     // As rank 0 sends them: a message, a list of two, a list of one, two messages, a list of one.
     Mine& first = send(0, bytes_of(3000, 0));
     Mine& pair = hold(0, true, 2);
@@ -242,17 +242,17 @@ TEST_F(Strand, MessagesAndListsTakeTheirTurns) {
     list_receives(into_pair, 0, bytes_of(3000, 0));
     list_receives(into_pair, 1, bytes_of(10, 1));
     EXPECT_FALSE(into_third.is_done);
-    strands(1).release(into_pair.hold);
+    dedicated(1).release(into_pair.hold);
     ASSERT_TRUE(until_done(into_third));
     EXPECT_EQ(into_third.data, bytes_of(20, 2));
 
     list_sends(single, 0, bytes_of(30, 3));
-    strands(0).release(pair.hold);
+    dedicated(0).release(pair.hold);
     EXPECT_FALSE(fourth.is_done);
-    strands(0).release(single.hold);
+    dedicated(0).release(single.hold);
     ASSERT_TRUE(until([&] { return into_fourth.is_done; }));
     list_receives(into_fourth, 0, bytes_of(30, 3));
-    strands(1).release(into_fourth.hold);
+    dedicated(1).release(into_fourth.hold);
     // The fourth message of the sender has no bytes, and met a receive of 70,000.
     ASSERT_TRUE(until_done(into_fifth));
     EXPECT_EQ(into_fifth.reported.code, WEFT_BROKEN_MESSAGE);
@@ -265,26 +265,26 @@ TEST_F(Strand, MessagesAndListsTakeTheirTurns) {
     list_receives(into_last, 1, bytes_of(1, 6));
 }
 
-TEST_F(Strand, ListsMayBeGivenBackInAnotherOrder) {
+TEST_F(DedicatedConnection, ListsMayBeGivenBackInAnotherOrder) {
     ASSERT_TRUE(until_up());
     Mine& first = hold(0, true);
     Mine& second = hold(0, true);
     Mine& third = hold(0, true);
     ASSERT_TRUE(first.is_done && second.is_done && third.is_done);
     // The completion of a later one may be seen first.
-    strands(0).release(second.hold);
+    dedicated(0).release(second.hold);
     Mine& message = send(0, bytes_of(10, 0));
-    strands(0).release(third.hold);
+    dedicated(0).release(third.hold);
     poll_for(2'000'000);
     EXPECT_FALSE(message.is_done);
-    strands(0).release(first.hold);
+    dedicated(0).release(first.hold);
     EXPECT_TRUE(until_done(message));
 }
 
-TEST_F(Strand, NobodyTouchesTheBytesOfAList) {
+TEST_F(DedicatedConnection, NobodyTouchesTheBytesOfAList) {
     // No timer wakes anybody meanwhile.
     ranks = TcpRanks(2, {.interfaces = "127.0.0.1", .peer_timeout_ns = patience_ns});
-    lend(context);
+    dedicate(context);
     ASSERT_TRUE(until_up());
     poll_for(20'000'000);
     Mine& list = hold(1, false);
@@ -304,13 +304,13 @@ TEST_F(Strand, NobodyTouchesTheBytesOfAList) {
     EXPECT_EQ(waiting_bytes(list), all);
     EXPECT_FALSE(behind.is_done);
     list_receives(list, 0, bytes_of(40, 1));
-    strands(1).release(list.hold);
+    dedicated(1).release(list.hold);
     ASSERT_TRUE(until_done(behind));
     EXPECT_EQ(behind.data, bytes_of(50, 2));
 }
 
 // What comes early stays in the socket: a list may be posted for it.
-TEST_F(Strand, NothingIsReadThatIsNotPosted) {
+TEST_F(DedicatedConnection, NothingIsReadThatIsNotPosted) {
     ASSERT_TRUE(until_up());
     Mine& received = receive(1, 30);
     for (std::uint64_t i = 0; i < 3; ++i) send(0, bytes_of(30, i));
@@ -323,7 +323,7 @@ TEST_F(Strand, NothingIsReadThatIsNotPosted) {
 }
 
 // A message that its receive did not expect is dropped to its last byte, and no further.
-TEST_F(Strand, ListFindsItsMessageBehindOneOfTheWrongSize) {
+TEST_F(DedicatedConnection, ListFindsItsMessageBehindOneOfTheWrongSize) {
     ASSERT_TRUE(until_up());
     for (std::size_t wrong_bytes : {std::size_t{0}, std::size_t{9}, std::size_t{300'000}}) {
         Mine& sent = send(0, bytes_of(wrong_bytes, 1));
@@ -335,18 +335,18 @@ TEST_F(Strand, ListFindsItsMessageBehindOneOfTheWrongSize) {
         EXPECT_EQ(received.reported.sent_bytes, static_cast<std::int64_t>(wrong_bytes));
         EXPECT_EQ(received.reported.expected_bytes, 8);
         list_receives(list, 0, bytes_of(60, 2));
-        strands(1).release(list.hold);
+        dedicated(1).release(list.hold);
         ASSERT_TRUE(until([&] { return sent.is_done && next.is_done; }));
     }
 }
 
 // Both call at once, and either may be behind: whichever of the connections is taken, or both, each
 // end's list is granted the socket that the other's writes to.
-TEST_F(Strand, ListsMeetWhoeverCalls) {
+TEST_F(DedicatedConnection, ListsMeetWhoeverCalls) {
     Prng random(1);
     for (std::uint32_t of = 100; of < 160 && !HasFailure(); ++of) {
         SCOPED_TRACE(of);
-        lend(of);
+        dedicate(of);
         std::array<Mine*, 2> sends;
         std::array<Mine*, 2> receives;
         for (Rank rank : {0, 1}) {
@@ -364,8 +364,8 @@ TEST_F(Strand, ListsMeetWhoeverCalls) {
         for (std::size_t r : {0u, 1u})
             list_receives(*receives[r], 0, bytes_of(500, of + 1 - r), of);
         for (Rank rank : {0, 1}) {
-            strands(rank).release(sends[static_cast<std::size_t>(rank)]->hold);
-            strands(rank).release(receives[static_cast<std::size_t>(rank)]->hold);
+            dedicated(rank).release(sends[static_cast<std::size_t>(rank)]->hold);
+            dedicated(rank).release(receives[static_cast<std::size_t>(rank)]->hold);
         }
         for (Rank rank : {0, 1}) at(rank).retire(of);
     }
@@ -373,7 +373,7 @@ TEST_F(Strand, ListsMeetWhoeverCalls) {
 
 // --- Ends ----------------------------------------------------------------------------------------
 
-TEST_F(Strand, WhatWasSentArrivesAfterItsSenderHasRetired) {
+TEST_F(DedicatedConnection, WhatWasSentArrivesAfterItsSenderHasRetired) {
     ASSERT_TRUE(until_up());
     const std::array<std::size_t, 2> in_use{at(0).descriptors(), at(1).descriptors()};
     Mine& sent = send(0, bytes_of(100'000, 1));
@@ -388,12 +388,12 @@ TEST_F(Strand, WhatWasSentArrivesAfterItsSenderHasRetired) {
     EXPECT_TRUE(until([&] {
         return at(0).descriptors() == in_use[0] - 1 && at(1).descriptors() == in_use[1] - 1;
     })) << "the connection stays open";
-    EXPECT_EQ(at(0).counters().connections, 1u) << "the one for all streams";
+    EXPECT_EQ(at(0).counters().connections, 1u) << "the shared one";
 }
 
 // A child of the program's has its own hold on each socket, which stays open, and readable, when this
 // rank has closed it.
-TEST_F(Strand, NothingComesOfClosedOnesThatAChildHasInherited) {
+TEST_F(DedicatedConnection, NothingComesOfClosedOnesThatAChildHasInherited) {
     ASSERT_TRUE(until_up());
     int hangs[2];
     ASSERT_EQ(pipe2(hangs, O_CLOEXEC), 0);
@@ -417,8 +417,8 @@ TEST_F(Strand, NothingComesOfClosedOnesThatAChildHasInherited) {
     EXPECT_EQ(waitpid(child, nullptr, 0), child);
 }
 
-// Who abandons a context says why on the connection for all streams.
-TEST_F(Strand, AbandonedOneIsNoReasonToGiveThePeerUp) {
+// A rank that abandons a context says why on the shared connection.
+TEST_F(DedicatedConnection, AbandonedOneIsNoReasonToGiveThePeerUp) {
     for (Rank rank : {0, 1}) at(rank).admit(0);
     ASSERT_TRUE(until_up());
     Mine& received = receive(1, 10);
@@ -427,7 +427,7 @@ TEST_F(Strand, AbandonedOneIsNoReasonToGiveThePeerUp) {
     at(0).abandon(context);
     std::array<std::byte, 1> byte{};
     ASSERT_TRUE(until([&] { return ::send(list.hold.socket, byte.data(), 1, MSG_NOSIGNAL) < 0; }));
-    strands(1).fail(list.hold, EPIPE);
+    dedicated(1).fail(list.hold, EPIPE);
     poll_for(peer_timeout_ns / 4);
     EXPECT_FALSE(received.is_done || list.reported.code != WEFT_OK);
 
@@ -441,10 +441,10 @@ TEST_F(Strand, AbandonedOneIsNoReasonToGiveThePeerUp) {
     poll_for(peer_timeout_ns * 3 / 2);
     EXPECT_TRUE(lost[1].empty() && lost[0].empty());
     EXPECT_FALSE(received.is_done);
-    EXPECT_EQ(at(1).counters().connections, 1u) << "the one for all streams";
+    EXPECT_EQ(at(1).counters().connections, 1u) << "the shared one";
 }
 
-TEST_F(Strand, EndThatNobodyExplainsIsTheLossOfThePeer) {
+TEST_F(DedicatedConnection, EndThatNobodyExplainsIsTheLossOfThePeer) {
     ASSERT_TRUE(until_up());
     Mine& received = receive(1, 10);
     Mine& list = hold(1, true);
@@ -453,13 +453,13 @@ TEST_F(Strand, EndThatNobodyExplainsIsTheLossOfThePeer) {
     EXPECT_EQ(received.reported.code, WEFT_BROKEN_TRANSPORT);
     EXPECT_EQ(lost[1], std::vector<weft_status>{WEFT_BROKEN_TRANSPORT});
     list.is_done = false;
-    strands(1).fail(list.hold, EPIPE);
+    dedicated(1).fail(list.hold, EPIPE);
     ASSERT_TRUE(until_done(list));
     EXPECT_EQ(list.reported.code, WEFT_BROKEN_TRANSPORT);
     EXPECT_EQ(list.reported.peer, 0);
 }
 
-TEST_F(Strand, PeerThatDiesBreaksItsPlaces) {
+TEST_F(DedicatedConnection, PeerThatDiesBreaksItsPlaces) {
     ASSERT_TRUE(until_up());
     Mine& granted = hold(1, false);
     Mine& behind = receive(1, 10);
@@ -472,7 +472,7 @@ TEST_F(Strand, PeerThatDiesBreaksItsPlaces) {
     ASSERT_TRUE(
         until([&] { return recv(granted.hold.socket, byte.data(), 1, MSG_DONTWAIT) == 0; }));
     granted.is_done = false;
-    strands(1).fail(granted.hold, 0);
+    dedicated(1).fail(granted.hold, 0);
     ASSERT_TRUE(until([&] { return granted.is_done && behind.is_done && never.is_done; }));
     for (const Mine* of : {&granted, &behind, &never}) {
         EXPECT_EQ(of->reported.code, WEFT_BROKEN_RANK);
@@ -485,7 +485,7 @@ TEST_F(Strand, PeerThatDiesBreaksItsPlaces) {
 }
 
 // One that has left in good order is not reported as lost; what it sent before still arrives.
-TEST_F(Strand, WhatAPeerHasSentBeforeItLeavesArrives) {
+TEST_F(DedicatedConnection, WhatAPeerHasSentBeforeItLeavesArrives) {
     ASSERT_TRUE(until_up());
     for (std::uint64_t i = 0; i < 2; ++i) send(0, bytes_of(50'000, i));
     gone.insert(0);
@@ -498,7 +498,7 @@ TEST_F(Strand, WhatAPeerHasSentBeforeItLeavesArrives) {
     list_receives(list, 0, bytes_of(50'000, 1));
     EXPECT_TRUE(lost[1].empty());
     list.is_done = false;
-    strands(1).fail(list.hold, 0);
+    dedicated(1).fail(list.hold, 0);
     ASSERT_TRUE(until_done(list));
     EXPECT_EQ(list.reported.code, WEFT_BROKEN_RANK);
 }
@@ -562,7 +562,7 @@ class Impostor {
     std::function<void()> poll_;
 };
 
-TEST_F(Strand, ForeignHeaderIsTheLossOfThePeerOnceItIsRead) {
+TEST_F(DedicatedConnection, ForeignHeaderIsTheLossOfThePeerOnceItIsRead) {
     const std::uint64_t own = StreamId{context, 0}.packed();
     const Frame good{FrameKind::eager, 0, 8, own};
     const Frame foreign[] = {
@@ -584,7 +584,7 @@ TEST_F(Strand, ForeignHeaderIsTheLossOfThePeerOnceItIsRead) {
     for (const Frame& frame : foreign) {
         SCOPED_TRACE(static_cast<int>(&frame - foreign));
         ranks = TcpRanks(2, {.interfaces = "127.0.0.1", .peer_timeout_ns = peer_timeout_ns});
-        lend(context);
+        dedicate(context);
         lost[0].clear();
         Impostor impostor(ranks.address(0), {1, 0, own}, [this] { poll(); });
         impostor.send(frame.encoded());
@@ -619,7 +619,7 @@ void expect_read_where_the_peer_sends(bool by_list) {
         auto made = (*node)->connect(1, cards, TcpRanks::key);
         ASSERT_TRUE(made.is_ok());
         TcpTransport& rank = **made;
-        rank.lend(5, 1);
+        rank.dedicate(5, 1);
         rank.admit(5);
 
         const StreamId stream{5, 0};
@@ -632,13 +632,13 @@ void expect_read_where_the_peer_sends(bool by_list) {
         };
         Hold hold;
         const Token token{&into, 0};
-        ASSERT_EQ(by_list ? rank.strands()->hold({0, stream}, false, 1, hold, token)
+        ASSERT_EQ(by_list ? rank.dedicated_connections()->hold({0, stream}, false, 1, hold, token)
                           : rank.post_recv({0, stream}, into, token),
                   Posted::pending);
         std::uint64_t name = 1;
-        Impostor for_all(listener, 0, name, poll);
-        EXPECT_EQ(name, 0u) << "the connection for all streams comes up first";
-        for_all.send(Frame{FrameKind::welcome, 0, 0, 0}.encoded());
+        Impostor shared(listener, 0, name, poll);
+        EXPECT_EQ(name, 0u) << "the shared connection comes up first";
+        shared.send(Frame{FrameKind::welcome, 0, 0, 0}.encoded());
         std::optional<Impostor> answered;
         if (sends != Sends::on_its_own_before_it_looks) {
             answered.emplace(listener, 0, name, poll);
@@ -672,26 +672,26 @@ void expect_read_where_the_peer_sends(bool by_list) {
 TEST(CrossedCalls, AreReadWhereThePeerSends) { expect_read_where_the_peer_sends(false); }
 TEST(CrossedCalls, AreReadByAListWhereThePeerSends) { expect_read_where_the_peer_sends(true); }
 
-TEST_F(Strand, HeaderThatAListFindsForeignIsTheLossOfThePeer) {
+TEST_F(DedicatedConnection, HeaderThatAListFindsForeignIsTheLossOfThePeer) {
     ASSERT_TRUE(until_up());
     Mine& list = hold(1, false);
     ASSERT_TRUE(list.is_done);
     list.is_done = false;
-    strands(1).fail(list.hold, EPROTO);
+    dedicated(1).fail(list.hold, EPROTO);
     ASSERT_TRUE(until_done(list));
     EXPECT_EQ(list.reported.code, WEFT_BROKEN_TRANSPORT);
     EXPECT_EQ(lost[1], std::vector<weft_status>{WEFT_BROKEN_TRANSPORT});
 }
 
 // A rank that does not have the context, and is not about to get it, does not take the call.
-TEST_F(Strand, OnlyContextsThatAreThereHaveOne) {
+TEST_F(DedicatedConnection, OnlyContextsThatAreThereHaveOne) {
     for (Rank rank : {0, 1}) at(rank).keep_early(false);
-    at(1).lend(context + 1, 1);
+    at(1).dedicate(context + 1, 1);
     at(1).admit(context + 1);
     Mine& list = hold(1, true, 1, context + 1);
     poll_for(peer_timeout_ns / 8);
     EXPECT_FALSE(list.is_done);
-    at(0).lend(context + 1, 1);
+    at(0).dedicate(context + 1, 1);
     at(0).admit(context + 1);
     ASSERT_TRUE(until_done(list));
     EXPECT_EQ(list.reported.code, WEFT_OK);

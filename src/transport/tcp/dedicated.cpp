@@ -1,14 +1,14 @@
-// Connections that are lent to one stream each (transport/strand.h).
+// Dedicated connections (transport/dedicated.h).
 //
-// A connection serves one lending: its name is the stream's, which no other ever has, so bytes of one
-// stream never meet another. It comes up like others (meeting.cpp); the first 16 bytes from the
-// called end are the `welcome`. Who retires the context says that nothing more comes, and drops what
-// still comes until the other end has done the same; who abandons it closes at once.
+// A connection serves one stream and is closed with it: its name is the stream's, which no other ever
+// has, so bytes of one stream never meet another. It comes up like others (meeting.cpp); the first 16
+// bytes from the called end are the `welcome`. A rank that retires the context says that nothing more
+// comes, and drops what still comes until the other end has done the same; one that abandons it closes
+// at once.
 //
-// A lent connection that ends is not by itself the death of its peer, which may have given the
-// context up: the reason comes on the connection for all streams, which comes up first, as news or as
-// the end of the peer. While it does not, whoever needs the lent connection waits, at most for
-// WEFT_PEER_TIMEOUT.
+// The end of a dedicated connection does not mean that the peer died: it may have abandoned the
+// context. The reason comes on the shared connection, which comes up first: as news, or as the end of
+// the peer. Until it comes, whoever needs the dedicated connection waits, at most WEFT_PEER_TIMEOUT.
 //
 // Only the message at the front of a direction is read or written, and no byte behind it that might
 // belong to a list.
@@ -35,105 +35,109 @@ constexpr std::uint64_t move_bytes_max = 1 << 20;  // in one go
 
 // --- Which streams have one ----------------------------------------------------------------------
 
-void TcpTransport::lend(std::uint32_t context, std::uint32_t streams) {
+void TcpTransport::dedicate(std::uint32_t context, std::uint32_t streams) {
     WEFT_ASSERT(context != 0 && streams <= streams_max);
-    if (streams > 0) lent_.push_back({context, streams});
+    if (streams > 0) dedicated_.push_back({context, streams});
 }
 
-std::uint32_t TcpTransport::lent_streams(std::uint32_t context) const {
-    for (const Lending& lending : lent_) {
-        if (lending.context == context) return lending.streams;
+std::uint32_t TcpTransport::dedicated_streams(std::uint32_t context) const {
+    for (const DedicatedStreams& of : dedicated_) {
+        if (of.context == context) return of.streams;
     }
     return 0;
 }
 
 bool TcpTransport::carries(const Lane& lane) const {
-    return lane.stream.stream < lent_streams(lane.stream.context) &&
+    return lane.stream.stream < dedicated_streams(lane.stream.context) &&
            !peers_[static_cast<std::size_t>(lane.peer)].addresses.empty();
 }
 
-tcp::Strand* TcpTransport::strand_of(Peer& peer, StreamId stream) {
-    return stream.stream < lent_streams(stream.context) ? &strand_at(peer, stream) : nullptr;
+tcp::DedicatedConnection* TcpTransport::dedicated_of(Peer& peer, StreamId stream) {
+    return stream.stream < dedicated_streams(stream.context) ? &dedicated_at(peer, stream)
+                                                             : nullptr;
 }
 
-tcp::Strand* TcpTransport::find_strand(const Peer& peer, StreamId stream) {
-    for (const auto& strand : peer.strands) {
-        if (strand->name == stream.packed()) return strand.get();
+tcp::DedicatedConnection* TcpTransport::find_dedicated(const Peer& peer, StreamId stream) {
+    for (const auto& dedicated : peer.dedicated) {
+        if (dedicated->name == stream.packed()) return dedicated.get();
     }
     return nullptr;
 }
 
-tcp::Strand& TcpTransport::strand_at(Peer& peer, StreamId stream) {
-    if (Strand* strand = find_strand(peer, stream)) return *strand;
-    Strand& made = *peer.strands.emplace_back(std::make_unique<Strand>(peer, stream.packed()));
+tcp::DedicatedConnection& TcpTransport::dedicated_at(Peer& peer, StreamId stream) {
+    if (DedicatedConnection* dedicated = find_dedicated(peer, stream)) return *dedicated;
+    DedicatedConnection& made =
+        *peer.dedicated.emplace_back(std::make_unique<DedicatedConnection>(peer, stream.packed()));
     made.sends.is_over = made.receives.is_over = peer.lost;
     return made;
 }
 
 // --- Places --------------------------------------------------------------------------------------
 
-tcp::Place& TcpTransport::add_place(Strand& strand, bool sends, Token token,
+tcp::Place& TcpTransport::add_place(DedicatedConnection& dedicated, bool sends, Token token,
                                     std::uint32_t messages) {
-    Direction& direction = strand.direction(sends);
+    Direction& direction = dedicated.direction(sends);
     Place& place = *places_.take();
-    place = {
-        .token = token, .sequence = direction.next_sequence, .sends = sends, .strand = &strand};
+    place = {.token = token,
+             .sequence = direction.next_sequence,
+             .sends = sends,
+             .dedicated = &dedicated};
     direction.next_sequence = static_cast<std::uint16_t>(direction.next_sequence + messages);
     direction.places.append(&place);
     return place;
 }
 
-Posted TcpTransport::send_on(Strand& strand, Bytes data, Token token) {
-    Place& place = add_place(strand, /*sends=*/true, token, 1);
+Posted TcpTransport::send_on(DedicatedConnection& dedicated, Bytes data, Token token) {
+    Place& place = add_place(dedicated, /*sends=*/true, token, 1);
     place.data = const_cast<std::byte*>(data.data());
     place.bytes = data.size();
-    Direction& sends = strand.sends;
+    Direction& sends = dedicated.sends;
     // With completions waiting in the backlog, `done` might overtake one of this lane.
-    if (sends.places.first == &place && strand.out != nullptr && !sends.is_over &&
-        backlog_.empty() && write(strand, place)) {
+    if (sends.places.first == &place && dedicated.out != nullptr && !sends.is_over &&
+        backlog_.empty() && write(dedicated, place)) {
         places_.give_back(sends.places.take_first());
         return Posted::done;
     }
-    expect(strand);
+    expect(dedicated);
     if (sends.is_over)
-        end_sends(strand);
+        end_sends(dedicated);
     else
-        need(strand);
-    watch_places(strand);
+        need(dedicated);
+    watch_places(dedicated);
     return Posted::pending;
 }
 
-Posted TcpTransport::receive_on(Strand& strand, MutBytes data, Token token) {
-    Place& place = add_place(strand, /*sends=*/false, token, 1);
+Posted TcpTransport::receive_on(DedicatedConnection& dedicated, MutBytes data, Token token) {
+    Place& place = add_place(dedicated, /*sends=*/false, token, 1);
     place.data = data.data();
     place.bytes = data.size();
-    expect(strand);
-    if (strand.receives.is_over)
-        await_reason(strand);
+    expect(dedicated);
+    if (dedicated.receives.is_over)
+        await_reason(dedicated);
     else
-        need(strand);
-    watch_places(strand);
+        need(dedicated);
+    watch_places(dedicated);
     return Posted::pending;
 }
 
 Posted TcpTransport::hold(const Lane& lane, bool sends, std::uint32_t messages, Hold& place,
                           Token token) {
-    Strand* strand = strand_of(peer_of(lane.peer), lane.stream);
-    WEFT_ASSERT(strand != nullptr);
-    Place& made = add_place(*strand, sends, token, messages);
+    DedicatedConnection* dedicated = dedicated_of(peer_of(lane.peer), lane.stream);
+    WEFT_ASSERT(dedicated != nullptr);
+    Place& made = add_place(*dedicated, sends, token, messages);
     made.list = &place;
     place = {.sequence = made.sequence, .place = &made};
-    if (strand->lists++ == 0) {
-        holding_.push_back(strand);
-        look_at(*strand);
+    if (dedicated->lists++ == 0) {
+        holding_.push_back(dedicated);
+        look_at(*dedicated);
     }
-    if (strand->direction(sends).is_over) {
-        await_reason(*strand);
+    if (dedicated->direction(sends).is_over) {
+        await_reason(*dedicated);
         return Posted::pending;
     }
-    need(*strand);
-    grant(*strand, sends, &made);
-    watch_places(*strand);
+    need(*dedicated);
+    grant(*dedicated, sends, &made);
+    watch_places(*dedicated);
     return made.is_granted ? Posted::done : Posted::pending;
 }
 
@@ -142,19 +146,19 @@ Posted TcpTransport::hold(const Lane& lane, bool sends, std::uint32_t messages, 
 void TcpTransport::release(Hold& hold) {
     Place& place = *static_cast<Place*>(hold.place);
     WEFT_ASSERT(place.is_granted && !place.is_given_back);
-    Strand& strand = *place.strand;
-    Direction& direction = strand.direction(place.sends);
+    DedicatedConnection& dedicated = *place.dedicated;
+    Direction& direction = dedicated.direction(place.sends);
     place.is_given_back = true;
     while (!direction.places.empty() && direction.places.first->is_given_back)
         give_back_list(*direction.places.take_first());
-    go_on(strand);
+    go_on(dedicated);
 }
 
 void TcpTransport::give_back_list(Place& place) {
-    Strand& strand = *place.strand;
+    DedicatedConnection& dedicated = *place.dedicated;
     places_.give_back(&place);
-    if (--strand.lists > 0) return;
-    *std::ranges::find(holding_, &strand) = holding_.back();
+    if (--dedicated.lists > 0) return;
+    *std::ranges::find(holding_, &dedicated) = holding_.back();
     holding_.pop_back();
 }
 
@@ -162,81 +166,82 @@ void TcpTransport::fail(Hold& hold, int error) {
     Place& place = *static_cast<Place*>(hold.place);
     WEFT_ASSERT(place.is_granted && !place.is_given_back);
     place.has_failed = true;
-    place.strand->direction(place.sends).is_over = true;
-    end(*place.strand, error);
+    place.dedicated->direction(place.sends).is_over = true;
+    end(*place.dedicated, error);
 }
 
 // Gives the lists at the front of the direction their places.
-void TcpTransport::grant(Strand& strand, bool sends, const Place* quietly) {
-    Wire* wire = sends ? strand.out : strand.in;
-    const bool is_free = sends || (!is_unsettled(strand) && !strand.is_dropping);
-    if (wire == nullptr || !is_free || strand.direction(sends).is_over) return;
-    Place* place = strand.direction(sends).places.first;
+void TcpTransport::grant(DedicatedConnection& dedicated, bool sends, const Place* quietly) {
+    Wire* wire = sends ? dedicated.out : dedicated.in;
+    const bool is_free = sends || (!is_unsettled(dedicated) && !dedicated.is_dropping);
+    if (wire == nullptr || !is_free || dedicated.direction(sends).is_over) return;
+    Place* place = dedicated.direction(sends).places.first;
     for (; place != nullptr && place->list != nullptr; place = place->next) {
         if (std::exchange(place->is_granted, true)) continue;
         place->list->socket = wire->fd.get();
         if (place != quietly)
-            report({.token = place->token, .code = WEFT_OK, .peer = strand.peer.rank}, strand.name);
+            report({.token = place->token, .code = WEFT_OK, .peer = dedicated.peer.rank},
+                   dedicated.name);
     }
 }
 
 // After a place or the connection has changed.
-void TcpTransport::go_on(Strand& strand) {
-    write_places(strand);
-    grant(strand, /*sends=*/true, nullptr);
-    grant(strand, /*sends=*/false, nullptr);
-    watch_places(strand);
+void TcpTransport::go_on(DedicatedConnection& dedicated) {
+    write_places(dedicated);
+    grant(dedicated, /*sends=*/true, nullptr);
+    grant(dedicated, /*sends=*/false, nullptr);
+    watch_places(dedicated);
 }
 
 // The message at the front has moved.
-void TcpTransport::end_place(Strand& strand, bool sends) {
-    Place* place = strand.direction(sends).places.take_first();
-    report({.token = place->token, .code = WEFT_OK, .peer = strand.peer.rank}, strand.name);
+void TcpTransport::end_place(DedicatedConnection& dedicated, bool sends) {
+    Place* place = dedicated.direction(sends).places.take_first();
+    report({.token = place->token, .code = WEFT_OK, .peer = dedicated.peer.rank}, dedicated.name);
     places_.give_back(place);
-    expect_less(strand);
+    expect_less(dedicated);
 }
 
 // Two calls have crossed. The peer has taken ours, and says so, or it sends on its own: it may have
 // finished with that long before it looks at ours.
-bool TcpTransport::is_unsettled(const Strand& strand) {
-    return strand.in != nullptr && strand.calling != nullptr;
+bool TcpTransport::is_unsettled(const DedicatedConnection& dedicated) {
+    return dedicated.in != nullptr && dedicated.calling != nullptr;
 }
 
-void TcpTransport::settle(Strand& strand) {
+void TcpTransport::settle(DedicatedConnection& dedicated) {
     std::byte first;
-    if (recv(strand.in->fd.get(), &first, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) return;
-    close(*strand.calling);
-    go_on(strand);
+    if (recv(dedicated.in->fd.get(), &first, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) return;
+    close(*dedicated.calling);
+    go_on(dedicated);
 }
 
 // A connection that nobody reads stays watched until something comes on it; one that a list reads
 // does not.
-void TcpTransport::watch_places(Strand& strand) {
-    note_owing(strand);
+void TcpTransport::watch_places(DedicatedConnection& dedicated) {
+    note_owing(dedicated);
     auto events_of = [&](const Wire& wire) {
         std::uint32_t events = 0;
-        if (strand.in == &wire) {
-            if (is_unsettled(strand))
-                events |= strand.receives.places.empty() ? 0 : EPOLLIN | EPOLLET;
-            else if (is_readable(strand))
+        if (dedicated.in == &wire) {
+            if (is_unsettled(dedicated))
+                events |= dedicated.receives.places.empty() ? 0 : EPOLLIN | EPOLLET;
+            else if (is_readable(dedicated))
                 events |= EPOLLIN;
-            else if (strand.receives.places.empty() && !strand.receives.is_over)
+            else if (dedicated.receives.places.empty() && !dedicated.receives.is_over)
                 events |= wire.watched & EPOLLIN;
         }
-        if (strand.out == &wire && strand.owes()) events |= EPOLLOUT;
+        if (dedicated.out == &wire && dedicated.owes()) events |= EPOLLOUT;
         return events;
     };
-    for (Wire* wire : {strand.in, strand.out}) {
+    for (Wire* wire : {dedicated.in, dedicated.out}) {
         if (wire != nullptr) listen_for(*wire, events_of(*wire));
     }
 }
 
-void TcpTransport::on_strand_event(Wire& wire, std::uint32_t events) {
-    auto& strand = static_cast<Strand&>(*wire.link);
-    if ((events & ~std::uint32_t{EPOLLIN}) != 0 && strand.out == &wire) go_on(strand);
+void TcpTransport::on_dedicated_event(Wire& wire, std::uint32_t events) {
+    auto& dedicated = static_cast<DedicatedConnection&>(*wire.link);
+    if ((events & ~std::uint32_t{EPOLLIN}) != 0 && dedicated.out == &wire) go_on(dedicated);
     if ((events & ~std::uint32_t{EPOLLOUT}) == 0) return;
-    if (strand.in == &wire && is_unsettled(strand)) return settle(strand);
-    if (is_readable(strand))
+    if (dedicated.in == &wire && is_unsettled(dedicated)) return settle(dedicated);
+    if (is_readable(dedicated))
         read(wire);
     else
         listen_for(wire, wire.watched & ~std::uint32_t{EPOLLIN});
@@ -244,20 +249,21 @@ void TcpTransport::on_strand_event(Wire& wire, std::uint32_t events) {
 
 // --- Sending -------------------------------------------------------------------------------------
 
-void TcpTransport::write_places(Strand& strand) {
-    if (!strand.owes()) return;
-    while (strand.owes() && write(strand, *strand.sends.places.first)) end_place(strand, true);
-    if (strand.sends.is_over) end_sends(strand);
+void TcpTransport::write_places(DedicatedConnection& dedicated) {
+    if (!dedicated.owes()) return;
+    while (dedicated.owes() && write(dedicated, *dedicated.sends.places.first))
+        end_place(dedicated, true);
+    if (dedicated.sends.is_over) end_sends(dedicated);
 }
 
-void TcpTransport::end_sends(Strand& strand) {
-    end(strand, strand.out != nullptr ? strand.out->write_error : 0);
+void TcpTransport::end_sends(DedicatedConnection& dedicated) {
+    end(dedicated, dedicated.out != nullptr ? dedicated.out->write_error : 0);
 }
 
 // True: it has been written wholly. False: not now, or the direction is over.
-bool TcpTransport::write(Strand& strand, Place& place) {
+bool TcpTransport::write(DedicatedConnection& dedicated, Place& place) {
     const Frame::Header header =
-        Frame{FrameKind::eager, place.sequence, place.bytes, strand.name}.encoded();
+        Frame{FrameKind::eager, place.sequence, place.bytes, dedicated.name}.encoded();
     for (std::uint64_t written = 0; written < move_bytes_max;) {
         const std::uint64_t of_head = std::min<std::uint64_t>(place.moved, header.size());
         const std::uint64_t offset = place.moved - of_head;
@@ -268,13 +274,13 @@ bool TcpTransport::write(Strand& strand, Place& place) {
         msghdr message{};
         message.msg_iov = pieces;
         message.msg_iovlen = place.bytes > offset ? 2 : 1;
-        const ssize_t n = sendmsg(strand.out->fd.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        const ssize_t n = sendmsg(dedicated.out->fd.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0) {
             if (errno == EINTR) continue;
             if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) return false;
             // What the peer has sent before can still be read.
-            strand.out->write_error = errno;
-            strand.sends.is_over = true;
+            dedicated.out->write_error = errno;
+            dedicated.sends.is_over = true;
             return false;
         }
         written += static_cast<std::uint64_t>(n);
@@ -287,10 +293,11 @@ bool TcpTransport::write(Strand& strand, Place& place) {
 // --- Receiving -----------------------------------------------------------------------------------
 
 // Whether what comes next belongs to a message of the user's.
-bool TcpTransport::is_readable(const Strand& strand) {
-    if (strand.in == nullptr || is_unsettled(strand) || strand.receives.is_over) return false;
-    const Place* first = strand.receives.places.first;
-    return strand.is_dropping || (first != nullptr && first->list == nullptr);
+bool TcpTransport::is_readable(const DedicatedConnection& dedicated) {
+    if (dedicated.in == nullptr || is_unsettled(dedicated) || dedicated.receives.is_over)
+        return false;
+    const Place* first = dedicated.receives.places.first;
+    return dedicated.is_dropping || (first != nullptr && first->list == nullptr);
 }
 
 // The first bytes of the called end.
@@ -317,9 +324,9 @@ void TcpTransport::read_welcome(Wire& wire) {
 
 void TcpTransport::read_places(Wire& wire) {
     if (wire.state == Wire::State::unanswered) return read_welcome(wire);
-    auto& strand = static_cast<Strand&>(*wire.link);
+    auto& dedicated = static_cast<DedicatedConnection&>(*wire.link);
     for (std::size_t total = 0; total < move_bytes_max;) {
-        if (strand.in != &wire || !is_readable(strand)) break;
+        if (dedicated.in != &wire || !is_readable(dedicated)) break;
         iovec pieces[2];
         int count = 0;
         std::size_t wanted = 0;
@@ -328,9 +335,9 @@ void TcpTransport::read_places(Wire& wire) {
             wanted += bytes;
         };
         const std::uint64_t left = wire.left;
-        Place* place = strand.receives.places.first;
+        Place* place = dedicated.receives.places.first;
         const Place* next = place;
-        if (strand.is_dropping) {
+        if (dedicated.is_dropping) {
             want(staging_.data(), std::min<std::uint64_t>(left, staging_.size()));
         } else if (left > 0) {
             want(place->data + (place->bytes - left), left);
@@ -346,8 +353,8 @@ void TcpTransport::read_places(Wire& wire) {
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno == EAGAIN) break;
         if (n <= 0) {
-            strand.receives.is_over = true;
-            end(strand, n < 0 ? errno : 0);
+            dedicated.receives.is_over = true;
+            end(dedicated, n < 0 ? errno : 0);
             break;
         }
         const auto bytes = static_cast<std::uint64_t>(n);
@@ -355,38 +362,38 @@ void TcpTransport::read_places(Wire& wire) {
         const std::uint64_t payload = std::min(bytes, left);
         wire.left -= payload;
         if (left > 0 && wire.left == 0) {
-            if (!std::exchange(strand.is_dropping, false)) end_place(strand, /*sends=*/false);
+            if (!std::exchange(dedicated.is_dropping, false)) end_place(dedicated, /*sends=*/false);
         }
         wire.header_bytes += bytes - payload;
-        if (wire.header_bytes == wire.header.size() && !take_header(strand, wire))
-            return lose(strand.peer, WEFT_BROKEN_TRANSPORT);
+        if (wire.header_bytes == wire.header.size() && !take_header(dedicated, wire))
+            return lose(dedicated.peer, WEFT_BROKEN_TRANSPORT);
         if (bytes < wanted) break;
     }
-    grant(strand, /*sends=*/false, nullptr);
-    watch_places(strand);
+    grant(dedicated, /*sends=*/false, nullptr);
+    watch_places(dedicated);
 }
 
 // False: it is none that a peer would send here.
-bool TcpTransport::take_header(Strand& strand, Wire& wire) {
+bool TcpTransport::take_header(DedicatedConnection& dedicated, Wire& wire) {
     wire.header_bytes = 0;
     const Frame frame = Frame::decoded(wire.header);
-    Place& place = *strand.receives.places.first;
-    if (frame.kind != FrameKind::eager || frame.stream != strand.name ||
+    Place& place = *dedicated.receives.places.first;
+    if (frame.kind != FrameKind::eager || frame.stream != dedicated.name ||
         frame.sequence != place.sequence)
         return false;
     wire.left = frame.bytes;
     if (frame.bytes != place.bytes) {
         report({.token = place.token,
                 .code = WEFT_BROKEN_MESSAGE,
-                .peer = strand.peer.rank,
+                .peer = dedicated.peer.rank,
                 .sent_bytes = static_cast<std::int64_t>(frame.bytes),
                 .expected_bytes = static_cast<std::int64_t>(place.bytes)},
-               strand.name);
-        strand.is_dropping = frame.bytes > 0;
-        places_.give_back(strand.receives.places.take_first());
-        expect_less(strand);
+               dedicated.name);
+        dedicated.is_dropping = frame.bytes > 0;
+        places_.give_back(dedicated.receives.places.take_first());
+        expect_less(dedicated);
     } else if (frame.bytes == 0) {
-        end_place(strand, /*sends=*/false);
+        end_place(dedicated, /*sends=*/false);
     }
     return true;
 }
@@ -394,50 +401,50 @@ bool TcpTransport::take_header(Strand& strand, Wire& wire) {
 // --- Ends ----------------------------------------------------------------------------------------
 
 // A direction is over because of this error of the operating system; 0: the other end has closed.
-void TcpTransport::end(Strand& strand, int error) {
+void TcpTransport::end(DedicatedConnection& dedicated, int error) {
     const bool is_gone = error == 0 || error == ECONNRESET || error == EPIPE;
-    if (!is_gone && !strand.peer.lost) return lose(strand.peer, WEFT_BROKEN_TRANSPORT);
-    await_reason(strand);
+    if (!is_gone && !dedicated.peer.lost) return lose(dedicated.peer, WEFT_BROKEN_TRANSPORT);
+    await_reason(dedicated);
 }
 
-void TcpTransport::await_reason(Strand& strand) {
-    if (strand.peer.lost) return break_places(strand);
-    if (strand.unexplained_ns != 0 || !is_needed(strand)) return;
-    strand.unexplained_ns = now_ns();
-    plan_timer(strand.unexplained_ns + settings_.peer_timeout_ns);
+void TcpTransport::await_reason(DedicatedConnection& dedicated) {
+    if (dedicated.peer.lost) return break_places(dedicated);
+    if (dedicated.unexplained_ns != 0 || !is_needed(dedicated)) return;
+    dedicated.unexplained_ns = now_ns();
+    plan_timer(dedicated.unexplained_ns + settings_.peer_timeout_ns);
 }
 
 void TcpTransport::give_up_unexplained(std::int64_t now) {
-    for_each_strand([&](Strand& strand) {
-        if (strand.unexplained_ns == 0 || strand.peer.lost) return;
-        const std::int64_t deadline_ns = strand.unexplained_ns + settings_.peer_timeout_ns;
+    for_each_dedicated([&](DedicatedConnection& dedicated) {
+        if (dedicated.unexplained_ns == 0 || dedicated.peer.lost) return;
+        const std::int64_t deadline_ns = dedicated.unexplained_ns + settings_.peer_timeout_ns;
         if (deadline_ns > now) return plan_timer(deadline_ns);
-        lose(strand.peer, WEFT_BROKEN_TRANSPORT);
+        lose(dedicated.peer, WEFT_BROKEN_TRANSPORT);
     });
 }
 
 // What the peer has sent still counts, unless it is out of reach: it is read up to its end.
-void TcpTransport::lose_strands(Peer& peer) {
-    for (const auto& strand : peer.strands) {
-        strand->call_at_ns = 0;
-        strand->sends.is_over = true;
+void TcpTransport::lose_dedicated(Peer& peer) {
+    for (const auto& dedicated : peer.dedicated) {
+        dedicated->call_at_ns = 0;
+        dedicated->sends.is_over = true;
         const bool is_out_of_reach = peer.loss != WEFT_BROKEN_RANK;
-        if (is_out_of_reach || (strand->in == nullptr && strand->calling == nullptr))
-            strand->receives.is_over = true;
+        if (is_out_of_reach || (dedicated->in == nullptr && dedicated->calling == nullptr))
+            dedicated->receives.is_over = true;
         if (is_out_of_reach) {
             // What lists are doing ends. The descriptor stays theirs.
-            for (Wire* wire : {strand->in, strand->out}) {
+            for (Wire* wire : {dedicated->in, dedicated->out}) {
                 if (wire != nullptr) (void)shutdown(wire->fd.get(), SHUT_RDWR);
             }
         }
-        break_places(*strand);
+        break_places(*dedicated);
     }
     look_around_ = true;
 }
 
 // Tells those who wait in vain why. A list that has been granted its place gives it back itself.
-void TcpTransport::break_places(Strand& strand) {
-    for (Direction* direction : {&strand.sends, &strand.receives}) {
+void TcpTransport::break_places(DedicatedConnection& dedicated) {
+    for (Direction* direction : {&dedicated.sends, &dedicated.receives}) {
         if (!direction->is_over) continue;
         tcp::Chain<Place> places = std::exchange(direction->places, {});
         while (!places.empty()) {
@@ -450,32 +457,33 @@ void TcpTransport::break_places(Strand& strand) {
                 direction->places.append(place);
                 continue;
             }
-            report({.token = place->token, .code = strand.peer.loss, .peer = strand.peer.rank},
-                   strand.name);
+            report(
+                {.token = place->token, .code = dedicated.peer.loss, .peer = dedicated.peer.rank},
+                dedicated.name);
             if (place->list != nullptr) {
                 give_back_list(*place);
             } else {
                 places_.give_back(place);
-                expect_less(strand);
+                expect_less(dedicated);
             }
         }
     }
-    watch_places(strand);
+    watch_places(dedicated);
 }
 
 // Nothing of the context is posted here any more; what was sent arrives.
-void TcpTransport::part(Strand& strand) {
-    for (Wire* wire : {strand.in, strand.out}) {
+void TcpTransport::part(DedicatedConnection& dedicated) {
+    for (Wire* wire : {dedicated.in, dedicated.out}) {
         if (wire == nullptr || wire->state != Wire::State::up) continue;
         (void)shutdown(wire->fd.get(), SHUT_WR);
         wire->state = Wire::State::parting;
         wire->link = nullptr;
-        wire->parts = &strand.peer;
-        wire->parted = strand.name;
+        wire->parts = &dedicated.peer;
+        wire->parted = dedicated.name;
         listen_for(*wire, EPOLLIN);
     }
-    strand.in = strand.out = nullptr;
-    drop(strand);
+    dedicated.in = dedicated.out = nullptr;
+    drop(dedicated);
 }
 
 // Whether this end has parted from a connection of that name and the other has not: a call for it is
@@ -496,52 +504,52 @@ void TcpTransport::read_parting(Wire& wire) {
     }
 }
 
-void TcpTransport::drop(Strand& strand) {
-    for (Wire* wire : {strand.calling, strand.in, strand.out}) {
+void TcpTransport::drop(DedicatedConnection& dedicated) {
+    for (Wire* wire : {dedicated.calling, dedicated.in, dedicated.out}) {
         // (Of two that are one, the second is closed already.)
         if (wire != nullptr && wire->state != Wire::State::closed) close(*wire);
     }
     for (const auto& wire : closed_) {
-        if (wire->link == &strand) wire->link = nullptr;
+        if (wire->link == &dedicated) wire->link = nullptr;
     }
-    for (Direction* direction : {&strand.sends, &strand.receives}) {
+    for (Direction* direction : {&dedicated.sends, &dedicated.receives}) {
         while (!direction->places.empty()) {
             Place* place = direction->places.take_first();
             if (place->list != nullptr) {
                 give_back_list(*place);
             } else {
                 places_.give_back(place);
-                expect_less(strand);
+                expect_less(dedicated);
             }
         }
     }
-    note_owing(strand);
-    std::erase_if(strand.peer.strands, [&](const auto& s) { return s.get() == &strand; });
+    note_owing(dedicated);
+    std::erase_if(dedicated.peer.dedicated, [&](const auto& s) { return s.get() == &dedicated; });
 }
 
 template <class Condition>
-void TcpTransport::end_strands(Condition is_over, bool in_good_order) {
+void TcpTransport::end_dedicated(Condition is_over, bool in_good_order) {
     for (Peer& peer : peers_) {
-        for (std::size_t i = peer.strands.size(); i-- > 0;) {
-            Strand& strand = *peer.strands[i];
-            if (!is_over(strand.stream().context)) continue;
+        for (std::size_t i = peer.dedicated.size(); i-- > 0;) {
+            DedicatedConnection& dedicated = *peer.dedicated[i];
+            if (!is_over(dedicated.stream().context)) continue;
             if (in_good_order)
-                part(strand);
+                part(dedicated);
             else
-                drop(strand);
+                drop(dedicated);
         }
     }
 }
 
-// What was lent to streams of this context is not any more.
+// Closes the dedicated connections of this context.
 void TcpTransport::take_back(std::uint32_t context, bool in_good_order) {
-    end_strands([&](std::uint32_t of) { return of == context; }, in_good_order);
-    std::erase_if(lent_, [&](const Lending& lending) { return lending.context == context; });
+    end_dedicated([&](std::uint32_t of) { return of == context; }, in_good_order);
+    std::erase_if(dedicated_, [&](const DedicatedStreams& of) { return of.context == context; });
 }
 
 // Of contexts that peers have, and this rank will not get.
-void TcpTransport::drop_unwanted_strands() {
-    end_strands([&](std::uint32_t of) { return !contexts_.wants(of); }, /*in_good_order=*/true);
+void TcpTransport::drop_unwanted_dedicated() {
+    end_dedicated([&](std::uint32_t of) { return !contexts_.wants(of); }, /*in_good_order=*/true);
 }
 
 }  // namespace weft

@@ -1,16 +1,16 @@
-#include "communicator/lending.h"
+#include "communicator/dedicated.h"
 
 #include <algorithm>
 
-#include "transport/strand.h"
+#include "transport/dedicated.h"
 
 namespace weft {
 
-std::uint32_t agreed_streams(std::span<const Lending> members) {
+std::uint32_t agreed_streams(std::span<const DedicatedShare> members) {
     if (members.size() < 2) return 0;
-    std::uint32_t streams = Strands::streams_max;
+    std::uint32_t streams = DedicatedConnections::streams_max;
     bool is_wanted = false;
-    for (const Lending& member : members) {
+    for (const DedicatedShare& member : members) {
         streams = std::min(streams, member.streams_left);
         is_wanted |= member.is_wanted != 0;
     }

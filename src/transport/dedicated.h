@@ -1,9 +1,9 @@
-// Connections that are lent to one stream each: what a task list needs, a byte stream to itself.
+// Dedicated connections, each for one stream: a task list needs a byte stream to itself.
 //
-// On a lent connection travel, in either direction, the messages of one stream to one peer and
-// nothing else: a 16-byte header (transport/tcp/frame.h, kind `eager`), then the bytes. There is no RTS
-// and no CTS: a sender that is early fills the sockets' buffers, and what has come stays there until its
-// receive is posted. The bytes are the same whoever moves them.
+// A dedicated connection carries, in both directions, the messages of one stream to one peer and nothing
+// else: a 16-byte header (transport/tcp/frame.h, kind `eager`), then the bytes. There is no RTS and no
+// CTS: a sender that is early fills the sockets' buffers, and what has come stays there until its receive
+// is posted. The bytes are the same whoever moves them.
 //
 // Both directions are queues of places: a message posted through the transport's verbs has one, and
 // a task list has one for all its messages. Places take their turns in order.
@@ -28,14 +28,14 @@ struct Hold {
     void* place = nullptr;  // the transport's
 };
 
-class Strands {
+class DedicatedConnections {
   public:
-    // Of one communicator at most so many streams have connections of their own.
+    // At most so many streams of one communicator have dedicated connections.
     static constexpr std::uint32_t streams_max = 4;
 
-    virtual ~Strands() = default;
+    virtual ~DedicatedConnections() = default;
 
-    // Whether the lane's stream has a connection of its own to the lane's peer.
+    // Whether the lane's stream has a dedicated connection to the lane's peer.
     virtual bool carries(const Lane& lane) const = 0;
 
     // Takes the next place in the lane's direction for a list of `messages` messages. done: it is
