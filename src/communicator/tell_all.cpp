@@ -18,7 +18,7 @@ Status tell_all(Communicator& communicator, const char* what, const void* mine, 
     Status outcome = communicator.finish(**started);
     if (outcome.code == WEFT_BROKEN_TIMEOUT) return outcome;
     // Also when this rank's part had gone well: the others were told that it has not got what the
-    // call makes, so it must not (see Executor::take_news).
+    // call makes, so it must not (see Executor::take_notice).
     return failed.code == WEFT_OK ? ok : communicator.broken_status(what, failed);
 }
 

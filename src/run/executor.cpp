@@ -9,8 +9,8 @@
 namespace weft {
 namespace {
 
-// In the token of news: that they were sent, not received.
-constexpr std::uint32_t news_sent = 1u << 31;
+// In the token of a failure notice: that it was sent, not received.
+constexpr std::uint32_t notice_sent = 1u << 31;
 
 // What comes in fewer bytes is as well stored first: they are still at hand when they are combined.
 constexpr std::int64_t combined_on_arrival_min = 4096;
@@ -25,13 +25,13 @@ Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Tr
       transports_(std::move(transports)),
       routes_(std::move(routes)),
       lost_(routes_.size()),
-      expected_news_(routes_.size()) {
+      expected_notices_(routes_.size()) {
     // Lists are given up before the connections they run on are closed.
     if (offload_ != nullptr) sources_.push_back(offload_);
     sources_.insert(sources_.end(), transports_.begin(), transports_.end());
     for (Transport* transport : transports_) transport->admit(0);
     for (Rank peer = 0; peer < static_cast<Rank>(routes_.size()); ++peer) {
-        if (peer != rank_) expect_news(peer);
+        if (peer != rank_) expect_notice(peer);
     }
 }
 
@@ -155,12 +155,12 @@ bool Executor::progress() {
     }
     poll_all(moved);
     if (!suspects_.empty()) [[unlikely]] {
-        // Who gave these messages up has said why before it did, in news that are taken one by one.
-        std::uint64_t news_before;
+        // A rank that gave these messages up sent a failure notice first; notices are taken one by one.
+        std::uint64_t notices_before;
         do {
-            news_before = news_taken_;
+            notices_before = notices_taken_;
             poll_all(moved);
-        } while (news_taken_ != news_before);
+        } while (notices_taken_ != notices_before);
         for (const Suspect& suspect : suspects_) break_context(suspect.context, suspect.failure);
         suspects_.clear();
     }
@@ -540,9 +540,9 @@ void Executor::handle(const Completion& completion) {
         return;
     }
     if (completion.token.run == this) {
-        bool received = (completion.token.op & news_sent) == 0;
+        bool received = (completion.token.op & notice_sent) == 0;
         if (received && completion.code == WEFT_OK) {
-            take_news(static_cast<Rank>(completion.token.op));
+            take_notice(static_cast<Rank>(completion.token.op));
         }
         return;
     }
@@ -603,8 +603,8 @@ void Executor::add_group(Group& group) {
     }
     Failure failure;
     if (has_lost_member(group, failure)) break_group(group, failure);
-    for (const Suspect& news : early_news_) {
-        if (news.context == group.context) break_group(group, news.failure);
+    for (const Suspect& notice : early_notices_) {
+        if (notice.context == group.context) break_group(group, notice.failure);
     }
 }
 
@@ -620,33 +620,33 @@ void Executor::expect_group() {
 
 void Executor::group_decided() {
     if (--expected_groups_ > 0) return;
-    early_news_.clear();
+    early_notices_.clear();
     for (Transport* transport : transports_) transport->keep_early(false);
 }
 
-void Executor::expect_news(Rank peer) {
+void Executor::expect_notice(Rank peer) {
     auto at = static_cast<std::size_t>(peer);
-    MutBytes place = std::as_writable_bytes(std::span(&expected_news_[at], 1));
+    MutBytes place = std::as_writable_bytes(std::span(&expected_notices_[at], 1));
     Lane lane{peer, {}};
-    // News are rare: one that the transport cannot take now is taken after the next one, or never.
+    // Failures are rare: a receive that the transport cannot take now is not tried again.
     if (routes_[at]->post_recv(lane, place, {this, static_cast<std::uint32_t>(peer)}) ==
         Posted::done) {
-        take_news(peer);
+        take_notice(peer);
     }
 }
 
-void Executor::take_news(Rank from) {
-    ++news_taken_;
-    const News news = expected_news_[static_cast<std::size_t>(from)];
-    // The teller has not got what it was making from its group when that broke, and never will.
+void Executor::take_notice(Rank from) {
+    ++notices_taken_;
+    const FailureNotice notice = expected_notices_[static_cast<std::size_t>(from)];
+    // The sender was making a group from this one when it broke, and will never have it.
     for (Group* group : groups_) {
-        if (group->parent == news.context && group->number > news.made &&
+        if (group->parent == notice.context && group->number > notice.made &&
             std::ranges::find(group->members, from) != group->members.end()) {
-            break_group(*group, news.failure);
+            break_group(*group, notice.failure);
         }
     }
-    break_context(news.context, news.failure);
-    expect_news(from);
+    break_context(notice.context, notice.failure);
+    expect_notice(from);
 }
 
 void Executor::break_context(std::uint32_t context, const Failure& failure) {
@@ -654,20 +654,20 @@ void Executor::break_context(std::uint32_t context, const Failure& failure) {
         if (group->context == context) return break_group(*group, failure);
     }
     // Of no group that is expected: of one that was freed.
-    if (expected_groups_ > 0) early_news_.push_back({context, failure});
+    if (expected_groups_ > 0) early_notices_.push_back({context, failure});
 }
 
 void Executor::break_group(Group& group, const Failure& failure) {
     if (group.broken.code != WEFT_OK) return;
     group.broken = failure;
-    const News& told =
-        *told_news_.emplace_back(std::make_unique<News>(News{group.context, group.made, failure}));
+    const FailureNotice& notice = *sent_notices_.emplace_back(
+        std::make_unique<FailureNotice>(FailureNotice{group.context, group.made, failure}));
     for (Rank member : group.members) {
         auto at = static_cast<std::size_t>(member);
         if (!routes_[at] || lost_[at] != WEFT_OK || member == rank_) continue;
-        // Best effort: a member that cannot be told will see this rank leave.
-        (void)routes_[at]->post_send({member, {}}, std::as_bytes(std::span(&told, 1)),
-                                     {this, static_cast<std::uint32_t>(member) | news_sent});
+        // Best effort: a member that does not get the notice will see this rank leave.
+        (void)routes_[at]->post_send({member, {}}, std::as_bytes(std::span(&notice, 1)),
+                                     {this, static_cast<std::uint32_t>(member) | notice_sent});
     }
     for (CompletionSource* source : sources_) source->abandon(group.context);
     offered_.remove_if([&](const Run* run) { return &run->stream_->group() == &group; });

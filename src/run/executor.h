@@ -5,9 +5,9 @@
 // allocates nothing while running, and does not recurse with a schedule's depth: what becomes ready
 // goes through the run's ready queue.
 //
-// A failure breaks the whole group: every run of it ends, and every member is told why on a stream
-// of its own (context 0), where each executor keeps a receive posted for each other rank. What a
-// rank gives up breaks the messages of others, so a broken message counts only after the news that
+// A failure breaks the whole group: every run of it ends, and every member gets a failure notice, on a
+// stream of its own (context 0) on which each executor keeps a receive posted for each other rank. What
+// one rank gives up breaks the messages of others, so a broken message counts only after the notice that
 // may explain it: all ranks name the rank that is the cause.
 //
 // Thread safety: none; the progress engine's lock covers every call.
@@ -69,14 +69,14 @@ class Executor {
 
     // From now on failures reach the group.
     void add_group(Group& group);
-    // Ends every run of the group with this failure, tells the other members, and forgets its
-    // messages. The first failure of a group is the one that counts.
+    // Ends every run of the group with this failure, sends a notice to the other members, and forgets
+    // its messages. Only the first failure of a group counts.
     void break_group(Group& group, const Failure& failure);
     // Before a group ends that has no runs: what still comes for it is dropped.
     void remove_group(Group& group);
 
-    // Between these two this rank may be given messages and news of groups it does not have yet:
-    // others that made them with it were faster. A new executor expects its first groups.
+    // Between these two, messages and failure notices may come for groups that this rank does not have
+    // yet: the others that make them were faster. A new executor expects its first groups.
     void expect_group();
     void group_decided();
 
@@ -113,10 +113,10 @@ class Executor {
   private:
     static constexpr std::uint32_t unattended_runs_max = 16;
 
-    // What ranks tell each other of a group that broke.
-    struct News {
+    // What the members of a group that broke send each other.
+    struct FailureNotice {
         std::uint32_t context = 0;
-        std::uint32_t made = 0;  // of the teller's group: groups made from it
+        std::uint32_t made = 0;  // by the sender: groups made from this one
         Failure failure;
     };
     struct Suspect {
@@ -128,8 +128,8 @@ class Executor {
     void begin_here(Run& run);
     bool may_begin_as_lists(Run& run);
     void poll_all(bool& moved);
-    void expect_news(Rank peer);
-    void take_news(Rank from);
+    void expect_notice(Rank peer);
+    void take_notice(Rank from);
     void break_context(std::uint32_t context, const Failure& failure);
     bool has_lost_member(const Group& group, Failure& failure) const;
     Instance instance(const Run& run, const Run::RepeatState& state, OpId op,
@@ -158,12 +158,12 @@ class Executor {
     std::vector<CompletionSource*> sources_;  // the transports, and what is offloaded to
     std::vector<Transport*> routes_;
     std::vector<Group*> groups_;
-    std::vector<weft_status> lost_;    // by rank of the job: why, or WEFT_OK
-    std::vector<News> expected_news_;  // by rank of the job: where its next news lands
-    std::vector<std::unique_ptr<News>> told_news_;
-    std::uint64_t news_taken_ = 0;
+    std::vector<weft_status> lost_;                // by rank of the job: why, or WEFT_OK
+    std::vector<FailureNotice> expected_notices_;  // by rank of the job: where its next one lands
+    std::vector<std::unique_ptr<FailureNotice>> sent_notices_;
+    std::uint64_t notices_taken_ = 0;
     std::vector<Suspect> suspects_;
-    std::vector<Suspect> early_news_;  // of contexts that this rank does not have yet
+    std::vector<Suspect> early_notices_;  // of contexts that this rank does not have yet
     std::uint32_t expected_groups_ = 1;
 
     std::array<Completion, 32> done_;  // taken from a transport at a time

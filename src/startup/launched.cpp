@@ -11,8 +11,8 @@
 namespace weft {
 namespace {
 
-// From a rank's end to the launcher's news of it.
-constexpr std::int64_t news_patience_ns = 1'000'000'000;
+// From a rank's end to the launcher's notice of it.
+constexpr std::int64_t notice_patience_ns = 1'000'000'000;
 
 Status launcher_gone() {
     return failure(WEFT_REFUSED_STATE,
@@ -102,7 +102,7 @@ Status Launched::cause_of(const Status& seen) {
     const bool is_about_an_end = seen.code == WEFT_BROKEN_RANK || seen.code == WEFT_REFUSED_STATE;
     if (seen.rank < 0 || !is_about_an_end) return seen;
     const std::string sentence = last_detail();
-    deadline_ = {now_ns() + news_patience_ns, news_patience_ns};
+    deadline_ = {now_ns() + notice_patience_ns, notice_patience_ns};
     const WireSize bytes = 0;
     std::vector<std::string> cards(static_cast<std::size_t>(ranks_));
     Status told = send_all(&bytes, sizeof bytes);

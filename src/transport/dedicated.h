@@ -51,9 +51,9 @@ class DedicatedConnections {
     virtual void release(Hold& place) = 0;
 
     // The list cannot go on: its socket failed with this error of the operating system; 0: it was
-    // closed by the other end. EPROTO: what came is none of a peer's. Nothing of it is pending in the
-    // kernel. Either a completion follows that says with the place's token why it is broken, or news
-    // of the peer that broke the group.
+    // closed by the other end. EPROTO: no peer would send what came. Nothing of it is pending in the
+    // kernel. Either a completion with the place's token follows and says why it is broken, or a failure
+    // notice of the peer that broke the group.
     virtual void fail(Hold& place, int error) = 0;
 };
 

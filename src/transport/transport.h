@@ -51,10 +51,9 @@ enum class Posted : std::uint8_t {
     busy,     // nothing started; post again after a later poll()
 };
 
-// A finished send or receive; or, with a null token.run, the news that `peer` is lost, and why:
-// WEFT_BROKEN_RANK, it died or left; WEFT_BROKEN_TRANSPORT, it does not answer (its host is dead, or
-// the link cut), or its bytes cannot be a peer's; WEFT_REFUSED_MEMORY, one of both ends has no
-// descriptor for the connection.
+// A finished send or receive. With a null token.run: `peer` is lost, and why. WEFT_BROKEN_RANK: it died
+// or left. WEFT_BROKEN_TRANSPORT: it does not answer (its host is dead, or the link cut), or its bytes
+// cannot be a peer's. WEFT_REFUSED_MEMORY: one of the two ends has no descriptor for the connection.
 struct Completion {
     Token token;
     weft_status code = WEFT_OK;  // WEFT_OK, a WEFT_BROKEN_*, or WEFT_REFUSED_MEMORY

@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
     }
     double died_s = 0;
     if (pread(file_of_death, &died_s, sizeof died_s, 0) != sizeof died_s || told_s - died_s > 2) {
-        return fail(rank, "the news took longer than 2 s");
+        return fail(rank, "the failure notice took longer than 2 s");
     }
     // Nothing can be made from what is broken; by itself the rank goes on.
     weft_comm made = WEFT_COMM_NULL;

@@ -122,7 +122,7 @@ bool survive(const std::string& mode, int frozen, const std::vector<int>& pids) 
     }
     if (weft_barrier(weft_comm_world()) != WEFT_BROKEN_TIMEOUT) return fail("it is not broken");
     if (mode == "finalize") {
-        // The frozen rank does not even take the news; over tcp its machine does.
+        // The frozen rank does not even take the failure notice; over tcp its machine does.
         if (!is_shm()) {
             if (weft_finalize() != WEFT_OK) return fail("weft_finalize");
             if (rank == 0) kill(pid, SIGCONT);

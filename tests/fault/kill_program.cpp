@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
     std::ifstream file(argv[4]);
     double died_s = 0;
     if (!(file >> died_s) || told_s - died_s > 2)
-        return fail(rank, "the news took longer than 2 s");
+        return fail(rank, "the failure notice took longer than 2 s");
 
     // Nothing is left pending, nothing can be started, and the rest of the library still works.
     for (weft_request& request : requests) {

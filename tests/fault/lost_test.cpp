@@ -45,7 +45,7 @@ TEST_P(Lost, EndsAllRequestsWithItsReason) {
     constexpr Rank ranks = 4;
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
-        // Rank 0 has posted a receive of news for each of the others; the loss comes later.
+        // Rank 0 has posted a receive of failure notices for each of the others; the loss comes later.
         const FaultyOptions options{
             .lose_at_post = ranks + seed % 12, .lost_peer = 2, .lost_code = GetParam().code};
         World world(ranks, seed, {}, {}, [&](Rank rank, std::unique_ptr<Transport> inner) {

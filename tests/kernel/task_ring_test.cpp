@@ -61,7 +61,7 @@ class DedicatedSockets final : public Transport, public DedicatedConnections {
     // A completion is seen by arm(), and wakes nobody who sleeps already.
     bool arm(Sleeper) override { return reported_.empty(); }
     DedicatedConnections* dedicated_connections() override { return this; }
-    // News of a broken group have nowhere to go here.
+    // Failure notices have nowhere to go here.
     Posted post_send(const Lane&, Bytes, Token) override { return Posted::pending; }
     Posted post_recv(const Lane&, MutBytes, Token) override { return Posted::pending; }
     std::size_t poll(std::span<Completion> done) override {

@@ -106,14 +106,14 @@ TEST(MpiTransport, LosesThePeerThatItCannotSendTo) {
     ASSERT_EQ(transport->post_send({1, {1, 0}}, data, {&carrier, 3}), Posted::pending);
     std::array<Completion, 8> done;
     ASSERT_EQ(transport->poll(done), 3u);
-    int news = 0;
+    int losses = 0;
     for (std::size_t i = 0; i < 3; ++i) {
         EXPECT_EQ(done[i].code, WEFT_BROKEN_TRANSPORT);
         EXPECT_EQ(done[i].peer, 1);
-        news += done[i].token.run == nullptr;
+        losses += done[i].token.run == nullptr;
         EXPECT_NE(done[i].token.op, 2u);
     }
-    EXPECT_EQ(news, 1);
+    EXPECT_EQ(losses, 1);
     EXPECT_EQ(transport->poll(done), 0u);
 }
 

@@ -473,7 +473,7 @@ TEST_F(ShmTest, a_dead_peer_breaks_what_needs_it_and_is_reported_once) {
         << "reported even to a rank that waits for nothing";
 }
 
-TEST_F(ShmTest, a_peer_that_left_breaks_what_needs_it_and_is_no_news) {
+TEST_F(ShmTest, a_peer_that_left_breaks_what_needs_it_and_is_not_reported) {
     make(2);
     const auto small = pattern(8, 1);
     std::vector<std::byte> got(8);
@@ -617,7 +617,7 @@ TEST_F(ShmTest, a_receiver_that_is_far_behind_keeps_bounded_memory) {
 }
 
 // Why a rank gives its messages up is said in context 0, and must be there before they break.
-TEST_F(ShmTest, news_come_at_once_to_a_receiver_that_is_far_behind) {
+TEST_F(ShmTest, failure_notices_come_at_once_to_a_receiver_that_is_far_behind) {
     make(2);
     const auto small = pattern(600, 1);
     std::uint32_t sent = 0;
@@ -626,11 +626,11 @@ TEST_F(ShmTest, news_come_at_once_to_a_receiver_that_is_far_behind) {
         poll(1);
     }
     std::vector<std::byte> got(40);
-    const auto news = pattern(got.size(), 2);
+    const auto notice = pattern(got.size(), 2);
     world->at(1).post_recv({0, {0, 0}}, got, token(1));
-    EXPECT_EQ(world->at(0).post_send({1, {0, 0}}, news, token(100'000)), Posted::done);
+    EXPECT_EQ(world->at(0).post_send({1, {0, 0}}, notice, token(100'000)), Posted::done);
     for (int i = 0; i < 10; ++i) poll(1);
-    EXPECT_TRUE(got == news);
+    EXPECT_TRUE(got == notice);
 }
 
 TEST_F(ShmTest, a_sender_that_sleeps_on_a_full_ring_is_woken) {
@@ -666,7 +666,7 @@ TEST_F(ShmTest, hundreds_of_lanes_and_posts) {
     EXPECT_EQ(sent, got);
 }
 
-TEST_F(ShmTest, with_rendezvous_from_0_bytes_on_only_news_are_sent_at_once) {
+TEST_F(ShmTest, with_rendezvous_from_0_bytes_on_only_failure_notices_are_sent_at_once) {
     Settings settings = Settings::defaults(2);
     settings.eager_threshold = 0;
     make(2, settings);

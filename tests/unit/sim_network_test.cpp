@@ -200,12 +200,12 @@ TEST(SimNetwork, MessageInFlightFromADeadRankMayArrive) {
         job.recv(1, lane(0), received, 9);
         job.network.kill_at(0, 20);
         std::vector<Completion> reported = job.run(1);
-        ASSERT_EQ(reported.size(), 2u) << "the message and the news, seed " << seed;
-        std::size_t news = reported[0].token.run ? 1 : 0;
-        EXPECT_EQ(reported[news].token.run, nullptr);
-        EXPECT_EQ(reported[news].code, WEFT_BROKEN_RANK);
-        EXPECT_EQ(reported[news].peer, 0);
-        const Completion& message = reported[1 - news];
+        ASSERT_EQ(reported.size(), 2u) << "the message and the loss, seed " << seed;
+        std::size_t loss = reported[0].token.run ? 1 : 0;
+        EXPECT_EQ(reported[loss].token.run, nullptr);
+        EXPECT_EQ(reported[loss].code, WEFT_BROKEN_RANK);
+        EXPECT_EQ(reported[loss].peer, 0);
+        const Completion& message = reported[1 - loss];
         EXPECT_EQ(message.peer, 0);
         EXPECT_EQ(received, message.code == WEFT_OK ? 5 : 0);
         codes.insert(message.code);

@@ -286,14 +286,14 @@ TEST(CheckingTransport, SeesBadTransports) {
          }},
         {"was reported lost twice",
          [&](Rogue& rogue, CheckingTransport&) {
-             Completion news{{}, WEFT_BROKEN_RANK, 1};
-             rogue.to_report = {news, news};
+             Completion loss{{}, WEFT_BROKEN_RANK, 1};
+             rogue.to_report = {loss, loss};
          }},
         {"no other rank of the job",
          [&](Rogue& rogue, CheckingTransport&) {
              rogue.to_report = {Completion{{}, WEFT_BROKEN_TRANSPORT, 0}};
          }},
-        {"news without a token have the code WEFT_BROKEN_MESSAGE",
+        {"a loss is reported with the code WEFT_BROKEN_MESSAGE",
          [&](Rogue& rogue, CheckingTransport&) {
              rogue.to_report = {Completion{{}, WEFT_BROKEN_MESSAGE, 1}};
          }},

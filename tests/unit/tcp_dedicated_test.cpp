@@ -431,12 +431,12 @@ TEST_F(DedicatedConnection, AbandonedOneIsNoReasonToGiveThePeerUp) {
     poll_for(peer_timeout_ns / 4);
     EXPECT_FALSE(received.is_done || list.reported.code != WEFT_OK);
 
-    Mine& news = add(12);
-    ASSERT_EQ(at(1).post_recv({0, {}}, news.data, token_of(news)), Posted::pending);
+    Mine& notice = add(12);
+    ASSERT_EQ(at(1).post_recv({0, {}}, notice.data, token_of(notice)), Posted::pending);
     Mine& reported = add();
     reported.data = bytes_of(12, 3);
     (void)at(0).post_send({1, {}}, reported.data, token_of(reported));
-    ASSERT_TRUE(until_done(news));
+    ASSERT_TRUE(until_done(notice));
     at(1).abandon(context);
     poll_for(peer_timeout_ns * 3 / 2);
     EXPECT_TRUE(lost[1].empty() && lost[0].empty());

@@ -160,7 +160,7 @@ void Job::step() {
         timeout_ms = static_cast<int>(std::min<std::int64_t>(left_ns / 1'000'000 + 1, 1'000'000));
     }
     if (::poll(entries.data(), entries.size(), timeout_ms) > 0) {
-        // Output first: what a rank wrote before it ended is shown before the news of its end.
+        // Output first: what a rank wrote before it ended is shown before the notice of its end.
         for (std::size_t i = 0; i < outputs_.size(); ++i) {
             if (entries[1 + ranks + i].revents != 0) outputs_[i].pump();
         }

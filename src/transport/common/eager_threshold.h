@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// WEFT_RENDEZVOUS, in bytes; none: each transport has its own default. 0: only the executors' news
+// WEFT_RENDEZVOUS, in bytes; none: each transport has its own default. 0: only failure notices
 // (context 0) are eager; they must arrive before what they explain.
 Result<std::optional<std::size_t>> eager_threshold_from_environment();
 

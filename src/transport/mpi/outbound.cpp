@@ -51,7 +51,7 @@ Posted MpiTransport::post_send(const Lane& to, Bytes data, Token token) {
 }
 
 bool MpiTransport::may_send_eagerly(const Peer& peer, const Post& post) const {
-    // News go at once: their receives are posted.
+    // Failure notices are eager: their receives are posted.
     if (context_of(post.stream) == 0) return post.bytes <= mpi::payload_max;
     return post.bytes < settings_.eager_threshold &&
            peer.credit_used + credit_of(post.bytes) <= credit_max_;

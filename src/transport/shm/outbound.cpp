@@ -1,8 +1,8 @@
 // The sending half: eager messages and RTSs into the peer's ring, then pieces of large messages.
 //
 // Towards one peer, records go out in this order: sends in posting order, answers about transfers,
-// pieces of large messages. So no answer overtakes the news that explain it. Pieces use a part of the ring only, so that small messages of other
-// lanes always find room between them.
+// pieces of large messages. So no answer overtakes the failure notice that explains it. Pieces use only
+// part of the ring, so that small messages of other lanes always find room between them.
 #include <algorithm>
 #include <cstring>
 
@@ -72,10 +72,10 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
     LaneQueue& queue = peer.sends.find(stream);
     if (peer.eager_threshold == 0 && peer.out.refresh_unexpected() <= unexpected_bytes_max / 2)
         peer.eager_threshold = eager_threshold(peer);
-    // Context 0 holds the executors' news, which must arrive before what they explain, and are short.
-    const bool is_news = lane.stream.context == 0;
+    // Failure notices must arrive before what they explain, and are short.
+    const bool is_notice = lane.stream.context == 0;
     const bool is_eager =
-        is_news ? data.size() <= peer.piece_bytes : data.size() < peer.eager_threshold;
+        is_notice ? data.size() <= peer.piece_bytes : data.size() < peer.eager_threshold;
     // Sends that wait on other lanes do not matter, unless they wait for room in the ring.
     const bool is_next =
         queue.idle() && peer.controls.empty() && peer.unwritten.empty() && backlog_.empty();

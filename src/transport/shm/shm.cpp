@@ -238,7 +238,7 @@ void ShmTransport::look_for_lost_peers() {
 }
 
 // The peer will write nothing more; what it has written still counts. One that left in good order
-// breaks what is still wanted of it, and is no news otherwise.
+// breaks what is still wanted of it, and is not reported otherwise.
 void ShmTransport::lose(Peer& peer) {
     if (peer.lost) return;
     peer.has_left = peer.parts.segment->header().left.load(std::memory_order_acquire) != 0;

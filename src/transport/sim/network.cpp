@@ -167,7 +167,7 @@ void SimNetwork::handle(const Event& event) {
             break;
         case Kind::report_lost:
             if (nodes_[event.a].dead) break;
-            nodes_[event.a].news.push_back(static_cast<Rank>(event.b));
+            nodes_[event.a].unreported.push_back(static_cast<Rank>(event.b));
             seen_ = true;
             break;
         case Kind::retry: seen_ = true; break;
@@ -322,8 +322,8 @@ void SimNetwork::report(End end) {
 std::size_t SimNetwork::poll(Rank rank, std::span<Completion> done) {
     Node& self = node(rank);
     std::size_t reported = 0;
-    for (; reported < done.size() && !(self.ready.empty() && self.news.empty()); ++reported) {
-        std::size_t pick = random_.below(self.ready.size() + self.news.size());
+    for (; reported < done.size() && !(self.ready.empty() && self.unreported.empty()); ++reported) {
+        std::size_t pick = random_.below(self.ready.size() + self.unreported.size());
         if (pick < self.ready.size()) {
             Side& at = side(self.ready[pick]);
             done[reported] = posts_[at.posts.head].completion;
@@ -336,8 +336,8 @@ std::size_t SimNetwork::poll(Rank rank, std::span<Completion> done) {
             pick -= self.ready.size();
             done[reported] = {};
             done[reported].code = WEFT_BROKEN_RANK;
-            done[reported].peer = self.news[pick];
-            self.news.erase(self.news.begin() + static_cast<std::ptrdiff_t>(pick));
+            done[reported].peer = self.unreported[pick];
+            self.unreported.erase(self.unreported.begin() + static_cast<std::ptrdiff_t>(pick));
         }
         record('c', static_cast<std::uint64_t>(rank), done[reported].token.op,
                static_cast<std::uint64_t>(-done[reported].code));
@@ -490,7 +490,7 @@ void SimNetwork::kill(Rank rank) {
         }
     }
     self.ready.clear();
-    self.news.clear();
+    self.unreported.clear();
     for (Rank other = 0; other < ranks(); ++other) {
         if (node(other).dead) continue;
         schedule(time_ + delay(), Kind::discover, static_cast<Index>(other),

@@ -140,8 +140,8 @@ class SimNetwork {
         bool dead = false;
         std::uint64_t posts = 0;
         std::uint64_t dies_at_post = 0;
-        std::vector<End> ready;  // ends with ready posts
-        std::vector<Rank> news;  // lost ranks not reported yet
+        std::vector<End> ready;        // ends with ready posts
+        std::vector<Rank> unreported;  // not reported yet
         std::vector<Rank> lost;
         Contexts contexts;
     };

@@ -7,8 +7,8 @@
 // at once.
 //
 // The end of a dedicated connection does not mean that the peer died: it may have abandoned the
-// context. The reason comes on the shared connection, which comes up first: as news, or as the end of
-// the peer. Until it comes, whoever needs the dedicated connection waits, at most WEFT_PEER_TIMEOUT.
+// context. The reason comes on the shared connection, which comes up first: a failure notice, or the end
+// of the peer. Until it comes, whoever needs the dedicated connection waits, at most WEFT_PEER_TIMEOUT.
 //
 // Only the message at the front of a direction is read or written, and no byte behind it that might
 // belong to a list.

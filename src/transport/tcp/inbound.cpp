@@ -50,7 +50,7 @@ Posted TcpTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     Post* post = posts_.take();
     *post = {.data = data.data(), .bytes = data.size(), .token = token};
     queue.posts.append(post);
-    // Everybody expects news of everybody, and needs no connection for that.
+    // Receives of failure notices are posted for every rank, and need no connection.
     if (lane.stream.context == 0) return Posted::pending;
     expect(shared);
     need(shared);

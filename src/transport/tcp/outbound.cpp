@@ -18,15 +18,15 @@ namespace {
 
 constexpr std::uint64_t write_bytes_max = 1 << 20;  // in one go; the rest is for who is woken
 
-bool is_news(std::uint64_t stream) { return StreamId::unpack(stream).context == 0; }
+bool is_notice(std::uint64_t stream) { return StreamId::unpack(stream).context == 0; }
 
 }  // namespace
 
-// Messages below the eager threshold, while the receiver's unexpected messages stay bounded; and the
-// executors' news, which must arrive before what they explain.
+// Messages below the eager threshold, while the receiver's unexpected messages stay bounded; and failure
+// notices, which must arrive before what they explain.
 bool TcpTransport::may_send_eagerly(const SharedConnection& shared, std::uint64_t stream,
                                     std::uint64_t bytes) const {
-    if (is_news(stream)) return true;
+    if (is_notice(stream)) return true;
     return bytes < settings_.eager_threshold &&
            shared.credit_used + credit_of(bytes) <= credit_max_;
 }
@@ -57,7 +57,7 @@ Posted TcpTransport::post_send(const Lane& lane, Bytes data, Token token) {
     Post* post = posts_.take();
     *post = {.data = const_cast<std::byte*>(data.data()), .bytes = data.size(), .token = token};
     queue.posts.append(post);
-    if (!is_news(stream)) expect(shared);
+    if (!is_notice(stream)) expect(shared);
     if (at_once) {
         queue.front = SendLane::Front::ready;
         queue.front_is_eager = true;
@@ -172,7 +172,7 @@ void TcpTransport::end_frame(SharedConnection& shared) {
     lane.front = SendLane::Front::none;
     report({.token = post.token, .code = WEFT_OK, .peer = shared.peer.rank}, stream);
     posts_.give_back(&post);
-    if (!is_news(stream)) expect_less(shared);
+    if (!is_notice(stream)) expect_less(shared);
     prepare_front(shared, lane);
 }
 
@@ -252,7 +252,7 @@ void TcpTransport::abandon_sends(SharedConnection& shared, std::uint32_t context
         if (!is_of_context(lane.stream)) return;
         while (!lane.posts.empty()) {
             posts_.give_back(lane.posts.take_first());
-            if (!is_news(lane.stream)) expect_less(shared);
+            if (!is_notice(lane.stream)) expect_less(shared);
         }
         lane.front = SendLane::Front::none;
         lane.early_cts = 0;

@@ -53,7 +53,7 @@ Usage TcpTransport::usage_max(const Extent& job) {
                                   lanes * (sizeof(tcp::SendLane) + sizeof(tcp::ReceiveLane)) +
                                   std::bit_ceil(std::max(streams, fifo_slots_min)) *
                                       (sizeof(tcp::Frame) + sizeof(std::uint64_t));
-    // The posts of all streams, and the one for a peer's news.
+    // The posts of all streams, and the one for a peer's failure notice.
     const std::size_t posts = (peers * (2 * streams + 1) + 64) * sizeof(tcp::Post);
     const std::size_t places = job.dedicated > 0 ? (2 * dedicated + 64) * sizeof(Place) : 0;
     // Blocks are powers of two.

@@ -128,7 +128,7 @@ void CheckingTransport::check_buffers(const Pending& pending) {
 void CheckingTransport::check_lost(const Completion& completion) {
     std::string peer = std::to_string(completion.peer);
     if (!is_loss(completion.code)) {
-        report(std::string("news without a token have the code ") + status_name(completion.code));
+        report(std::string("a loss is reported with the code ") + status_name(completion.code));
     } else if (completion.peer < 0 || completion.peer >= place_.ranks ||
                completion.peer == place_.rank) {
         report("rank " + peer + " was reported lost, which is no other rank of the job");

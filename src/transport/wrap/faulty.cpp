@@ -68,16 +68,16 @@ void FaultyTransport::count_post() {
     if (++posts_ != options_.lose_at_post) return;
     collect();
     lost_ = true;
-    Held news{{{}, options_.lost_code, options_.lost_peer}, 0};
-    bool news_first = random_.one_in(2);
-    if (news_first) held_.push_back(news);
+    Held loss{{{}, options_.lost_code, options_.lost_peer}, 0};
+    bool loss_first = random_.one_in(2);
+    if (loss_first) held_.push_back(loss);
     for (auto& [serial, pending] : pending_) {
         if (!is_doomed(pending.lane.peer)) continue;
         pending.broken = true;
         held_.push_back(
             {{pending.token, options_.lost_code, options_.lost_peer}, pending.lane.stream.context});
     }
-    if (!news_first) held_.push_back(news);
+    if (!loss_first) held_.push_back(loss);
 }
 
 Posted FaultyTransport::refuse(Lane lane, Token token) {

@@ -18,7 +18,7 @@ namespace weft::test::random {
 namespace {
 
 constexpr std::uint32_t first_made_context = 3;  // of communicators that the program makes
-constexpr const char* news = "(context 0,";      // always awaited: that a communicator broke
+constexpr const char* notices = "(context 0,";   // always awaited: that a communicator broke
 constexpr std::size_t planted_bytes_min = 100;
 
 struct Held {
@@ -224,7 +224,7 @@ class SimJob {
             failure_ += "\npending:";
             std::istringstream lines(network_.pending());
             for (std::string line; std::getline(lines, line);) {
-                if (line.find(news) == std::string::npos) failure_ += "\n  " + line;
+                if (line.find(notices) == std::string::npos) failure_ += "\n  " + line;
             }
         }
         if (failure_.empty()) return;

@@ -1,4 +1,4 @@
-// Why a group broke: of all that a peer has reported, the news count before the messages that it gave up.
+// Why a group broke: a peer's failure notices count before the messages that it gave up.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -12,30 +12,30 @@ namespace weft::test {
 namespace {
 
 constexpr Rank victim = 2;
-constexpr Rank teller = 1;
+constexpr Rank sender = 1;
 constexpr std::uint32_t context = 5;
 
 // As Executor has them.
-struct News {
+struct FailureNotice {
     std::uint32_t context = 0;
     std::uint32_t made = 0;
     Failure failure;
 };
 
-// Tells the first news together with a message that was given up, and one more with each later poll
+// Delivers the first notice together with a message that was given up, and one more with each later poll
 // for which a receive is there.
-class OneNewsAPoll final : public Transport {
+class OneNoticeAPoll final : public Transport {
   public:
-    explicit OneNewsAPoll(std::vector<News> news) : news_(std::move(news)) {}
+    explicit OneNoticeAPoll(std::vector<FailureNotice> notices) : notices_(std::move(notices)) {}
 
-    const char* name() const override { return "one news a poll"; }
+    const char* name() const override { return "one notice a poll"; }
     Abilities abilities() const override { return {}; }
     Posted post_send(const Lane&, Bytes, Token) override { return Posted::done; }
     Posted post_recv(const Lane& lane, MutBytes data, Token token) override {
         if (lane.stream.context == context) {
             given_up_ = token;
-        } else if (lane.peer == teller) {
-            EXPECT_EQ(data.size(), sizeof(News));
+        } else if (lane.peer == sender) {
+            EXPECT_EQ(data.size(), sizeof(FailureNotice));
             place_ = data;
             token_ = token;
         }
@@ -44,13 +44,13 @@ class OneNewsAPoll final : public Transport {
     std::size_t poll(std::span<Completion> done) override {
         std::size_t reported = 0;
         if (!given_up_ && sent_notices_ == 0) return 0;  // nothing has happened yet
-        if (!place_.empty() && sent_notices_ < news_.size()) {
-            std::memcpy(place_.data(), &news_[sent_notices_++], sizeof(News));
+        if (!place_.empty() && sent_notices_ < notices_.size()) {
+            std::memcpy(place_.data(), &notices_[sent_notices_++], sizeof(FailureNotice));
             place_ = {};
-            done[reported++] = {.token = token_, .peer = teller};
+            done[reported++] = {.token = token_, .peer = sender};
         }
         if (given_up_) {
-            done[reported++] = {.token = *given_up_, .code = WEFT_BROKEN_RANK, .peer = teller};
+            done[reported++] = {.token = *given_up_, .code = WEFT_BROKEN_RANK, .peer = sender};
             given_up_.reset();
         }
         return reported;
@@ -63,24 +63,24 @@ class OneNewsAPoll final : public Transport {
     std::size_t sent_notices() const { return sent_notices_; }
 
   private:
-    std::vector<News> news_;
+    std::vector<FailureNotice> notices_;
     std::size_t sent_notices_ = 0;
     MutBytes place_;
     Token token_;
     std::optional<Token> given_up_;
 };
 
-// The rank that a receive of `teller` is blamed on, when that rank has reported failures of the victim in
-// these contexts, in this order, before it gave up the message.
+// The rank that a receive from `sender` is blamed on, when that rank sent notices of the victim's failure
+// in these contexts, in this order, before it gave up the message.
 Rank blamed(const std::vector<std::uint32_t>& contexts) {
-    std::vector<News> news;
+    std::vector<FailureNotice> notices;
     for (std::uint32_t c : contexts)
-        news.push_back({c, 0, {.code = WEFT_BROKEN_RANK, .rank = victim}});
-    OneNewsAPoll transport(news);
+        notices.push_back({c, 0, {.code = WEFT_BROKEN_RANK, .rank = victim}});
+    OneNoticeAPoll transport(notices);
     Executor executor(0, {&transport}, {nullptr, &transport, &transport});
     Group group;
     group.context = context;
-    group.members = {0, teller};
+    group.members = {0, sender};
     executor.add_group(group);
     Stream stream(group, 0);
     ScheduleBuilder builder(0, 2);
@@ -94,19 +94,19 @@ Rank blamed(const std::vector<std::uint32_t>& contexts) {
     executor.progress();
     EXPECT_TRUE(run.is_done());
     EXPECT_EQ(run.failure().code, WEFT_BROKEN_RANK);
-    EXPECT_EQ(transport.sent_notices(), news.size());
+    EXPECT_EQ(transport.sent_notices(), notices.size());
     return run.failure().rank;
 }
 
-TEST(News, NameTheRankThatIsTheCause) {
+TEST(FailureNotice, NameTheRankThatIsTheCause) {
     EXPECT_EQ(blamed({context}), victim);
     EXPECT_EQ(blamed({1, context}), victim);
     EXPECT_EQ(blamed({1, 2, 3, context}), victim);
 }
 
-TEST(News, OfOtherGroupsDoNotExplainAMessage) {
-    EXPECT_EQ(blamed({1, 2, 3}), teller);
-    EXPECT_EQ(blamed({}), teller);
+TEST(FailureNotice, OfOtherGroupsDoNotExplainAMessage) {
+    EXPECT_EQ(blamed({1, 2, 3}), sender);
+    EXPECT_EQ(blamed({}), sender);
 }
 
 }  // namespace
