@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "communicator/tell_all.h"
+#include "communicator/allgather_and_wait.h"
 #include "schedule/check/check.h"
 #include "schedule/pack.h"
 
@@ -17,19 +17,20 @@ Result<std::vector<Schedule>> collect_schedules(const OwnSchedule& own) {
     const std::size_t size = mine.size();
     std::vector<std::size_t> sizes(ranks);
     WEFT_RETURN_IF_NOT_OK(
-        tell_all(communicator, "schedule_check", &size, sizes.data(), sizeof size));
+        allgather_and_wait(communicator, "schedule_check", &size, sizes.data(), sizeof size));
 
     const std::size_t largest = *std::ranges::max_element(sizes);
     mine.resize(largest);
     std::vector<std::byte> all(largest * ranks);
     WEFT_RETURN_IF_NOT_OK(
-        tell_all(communicator, "schedule_check", mine.data(), all.data(), largest));
+        allgather_and_wait(communicator, "schedule_check", mine.data(), all.data(), largest));
 
     // A rank may end as soon as it has its verdict. It waits until all ranks have what theirs is made
     // of; what goes wrong meanwhile changes no verdict.
     const std::byte here{};
     std::vector<std::byte> all_here(ranks);
-    const Status met = tell_all(communicator, "schedule_check", &here, all_here.data(), 1);
+    const Status met =
+        allgather_and_wait(communicator, "schedule_check", &here, all_here.data(), 1);
     if (!met.is_ok() && !met.is_broken()) return met;
 
     std::vector<Schedule> schedules;

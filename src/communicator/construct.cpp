@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "communicator/allgather_and_wait.h"
 #include "communicator/offer.h"
 #include "communicator/process.h"
-#include "communicator/tell_all.h"
 #include "weft/comm.h"
 
 namespace weft {
@@ -46,7 +46,7 @@ class Expecting {
 Result<std::vector<Record>> swap_records(Communicator& parent, const Record& mine) {
     std::vector<Record> records(static_cast<std::size_t>(parent.ranks()));
     WEFT_RETURN_IF_NOT_OK(
-        tell_all(parent, name_of(mine.call.kind), &mine, records.data(), sizeof mine));
+        allgather_and_wait(parent, name_of(mine.call.kind), &mine, records.data(), sizeof mine));
     return records;
 }
 

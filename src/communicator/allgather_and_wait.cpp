@@ -1,9 +1,9 @@
-#include "communicator/tell_all.h"
+#include "communicator/allgather_and_wait.h"
 
 namespace weft {
 
-Status tell_all(Communicator& communicator, const char* what, const void* mine, void* all,
-                std::size_t bytes) {
+Status allgather_and_wait(Communicator& communicator, const char* what, const void* mine, void* all,
+                          std::size_t bytes) {
     Result<Request*> started = communicator.start({.collective = Collective::allgather,
                                                    .send_buf = mine,
                                                    .recv_buf = all,
@@ -17,8 +17,8 @@ Status tell_all(Communicator& communicator, const char* what, const void* mine, 
     }
     Status outcome = communicator.finish(**started);
     if (outcome.code == WEFT_BROKEN_TIMEOUT) return outcome;
-    // Also when this rank's part had gone well: the others were told that it has not got what the
-    // call makes, so it must not (see Executor::take_notice).
+    // Even if this rank's part went well: the others were told that it does not have what the call
+    // makes, so it must not (see Executor::take_notice).
     return failed.code == WEFT_OK ? ok : communicator.broken_status(what, failed);
 }
 
