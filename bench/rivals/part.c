@@ -130,14 +130,12 @@ static void close_mpi(void) { MPI_Finalize(); }
 
 /* What weft/mpi.h calls. The program that has loaded this library brings Weft along, and hands over
    the way to it. */
-static weft_rival_from_carrier program;
+static weft_rival_from_oob program;
 
-weft_status weft_comm_from_carrier(const weft_carrier* carrier, weft_comm* comm) {
-    return program(carrier, comm);
-}
+weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm) { return program(oob, comm); }
 
-static weft_status join(weft_rival_from_carrier from_carrier, weft_comm* comm) {
-    program = from_carrier;
+static weft_status join(weft_rival_from_oob from_oob, weft_comm* comm) {
+    program = from_oob;
     return weft_comm_from_mpi(WORLD, comm);
 }
 

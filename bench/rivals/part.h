@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "weft/carrier.h"
+#include "weft/oob.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,14 +28,14 @@ typedef struct weft_rival_collective {
     weft_rival_function call; /* the blocking one */
 } weft_rival_collective;
 
-typedef weft_status (*weft_rival_from_carrier)(const weft_carrier* carrier, weft_comm* comm);
+typedef weft_status (*weft_rival_from_oob)(const weft_oob* oob, weft_comm* comm);
 
 typedef struct weft_rival_part {
     /* MPI_Init_thread, with MPI_THREAD_MULTIPLE where threads is not 0. Writes what the MPI calls
        itself. */
     void (*open)(int threads, char* version, size_t length);
     /* weft_comm_from_mpi of MPI_COMM_WORLD, by this function of the program's. */
-    weft_status (*join)(weft_rival_from_carrier from_carrier, weft_comm* comm);
+    weft_status (*join)(weft_rival_from_oob from_oob, weft_comm* comm);
     /* Null for a name that is not known. */
     const weft_rival_collective* (*find)(const char* name);
     /* Of the one operation that was started last. */

@@ -60,7 +60,7 @@ Rival::Rival(const std::string& name, const std::string& library)
     part_->open(is_async_, version.data(), version.size());
     version_ = shortened(version.data());
     weft_comm comm = WEFT_COMM_NULL;
-    must(part_->join(weft_comm_from_carrier, &comm), "weft_comm_from_mpi");
+    must(part_->join(weft_comm_from_oob, &comm), "weft_comm_from_mpi");
     must(weft_comm_free(&comm), "weft_comm_free");  // it has the ranks of weft_comm_world
 }
 

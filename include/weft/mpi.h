@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "weft/carrier.h"
+#include "weft/oob.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -84,38 +84,38 @@ static inline void weft_mpi_warn_of_launcher(void) {
 
 /**
  * Make a Weft communicator of the processes of an MPI communicator, by their ranks there; the rest is
- * as at weft_comm_from_carrier. Weft keeps nothing of `comm` and needs the MPI no more afterwards, but
- * with WEFT_TRANSPORT=mpi: then all messages go over the MPI, until weft_finalize, which comes before
+ * as at weft_comm_from_oob. Weft keeps nothing of `comm` and does not need the MPI afterwards, except with
+ * WEFT_TRANSPORT=mpi: then all messages go over the MPI, until weft_finalize, which comes before
  * MPI_Finalize.
  *
  * With WEFT_TRANSPORT=mpi the engine `thread` needs MPI_THREAD_MULTIPLE; where the MPI gives less, the
  * engine is `manual`.
  *
- * Agree     as weft_comm_from_carrier.
+ * Agree     as weft_comm_from_oob.
  * Calling   after MPI_Init, one thread, collective over `comm`; blocks.
- * Returns   as weft_comm_from_carrier. WEFT_REFUSED_ARGUMENT also for MPI_COMM_NULL.
+ * Returns   as weft_comm_from_oob. WEFT_REFUSED_ARGUMENT also for MPI_COMM_NULL.
  * Undefined an intercommunicator; WEFT_TRANSPORT=mpi and MPI_Finalize before weft_finalize.
  */
 static inline weft_status weft_comm_from_mpi(MPI_Comm comm, weft_comm* new_comm) {
-    weft_carrier carrier;
+    weft_oob oob;
     int level = MPI_THREAD_SINGLE;
-    if (comm == MPI_COMM_NULL) return weft_comm_from_carrier(NULL, new_comm);
+    if (comm == MPI_COMM_NULL) return weft_comm_from_oob(NULL, new_comm);
     weft_mpi_warn_of_launcher();
-    memset(&carrier, 0, sizeof carrier);
+    memset(&oob, 0, sizeof oob);
     MPI_Query_thread(&level);
-    MPI_Comm_rank(comm, &carrier.rank);
-    MPI_Comm_size(comm, &carrier.ranks);
-    carrier.struct_bytes = sizeof carrier;
-    carrier.context = &comm;
-    carrier.allgather = weft_mpi_allgather;
-    carrier.any_thread = level == MPI_THREAD_MULTIPLE;
-    carrier.request_bytes = sizeof(MPI_Request);
-    carrier.open = weft_mpi_open;
-    carrier.send = weft_mpi_send;
-    carrier.receive = weft_mpi_receive;
-    carrier.test_some = weft_mpi_test_some;
-    carrier.close = weft_mpi_close;
-    return weft_comm_from_carrier(&carrier, new_comm);
+    MPI_Comm_rank(comm, &oob.rank);
+    MPI_Comm_size(comm, &oob.ranks);
+    oob.struct_bytes = sizeof oob;
+    oob.context = &comm;
+    oob.allgather = weft_mpi_allgather;
+    oob.mpi.any_thread = level == MPI_THREAD_MULTIPLE;
+    oob.mpi.request_bytes = sizeof(MPI_Request);
+    oob.mpi.open = weft_mpi_open;
+    oob.mpi.send = weft_mpi_send;
+    oob.mpi.receive = weft_mpi_receive;
+    oob.mpi.test_some = weft_mpi_test_some;
+    oob.mpi.close = weft_mpi_close;
+    return weft_comm_from_oob(&oob, new_comm);
 }
 
 #ifdef __cplusplus

@@ -2,9 +2,9 @@
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
 
-#include "weft/carrier.h"
 #include "weft/collective.h"
 #include "weft/comm.h"
+#include "weft/oob.h"
 #include "weft/request.h"
 #include "weft/schedule.h"
 #include "weft/status.h"

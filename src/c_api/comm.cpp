@@ -1,7 +1,7 @@
-// The bodies of weft/comm.h and weft/carrier.h.
+// The bodies of weft/comm.h and weft/oob.h.
 #include "weft/comm.h"
 
-#include "weft/carrier.h"
+#include "weft/oob.h"
 
 #include <pthread.h>
 
@@ -101,23 +101,22 @@ weft_status weft_init(void) {
     });
 }
 
-weft_status weft_comm_from_carrier(const weft_carrier* carrier, weft_comm* comm) {
-    return c_api::guarded("weft_comm_from_carrier", [&]() -> Status {
-        if (!carrier || carrier->struct_bytes != sizeof *carrier || !carrier->allgather ||
-            carrier->ranks < 1 || carrier->rank < 0 || carrier->rank >= carrier->ranks) {
-            return failure(WEFT_REFUSED_ARGUMENT, "carrier = %s; expected one of this version",
-                           carrier ? "unknown" : "null");
+weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm) {
+    return c_api::guarded("weft_comm_from_oob", [&]() -> Status {
+        if (!oob || oob->struct_bytes != sizeof *oob || !oob->allgather || oob->ranks < 1 ||
+            oob->rank < 0 || oob->rank >= oob->ranks) {
+            return failure(WEFT_REFUSED_ARGUMENT, "oob = %s; expected one of this version",
+                           oob ? "unknown" : "null");
         }
         if (!comm) return failure(WEFT_REFUSED_ARGUMENT, "comm = null; expected a place for it");
         std::lock_guard<std::mutex> one(lifetime_mutex);
         const Membership mine = finalized                  ? Membership::left
                                 : c_api::current_process() ? Membership::member
                                                            : Membership::none;
-        WEFT_RETURN_IF_NOT_OK(agree_on_membership(*carrier, mine));
-        if (mine == Membership::none)
-            WEFT_RETURN_IF_NOT_OK(become([&] { return join_job(*carrier); }));
+        WEFT_RETURN_IF_NOT_OK(agree_on_membership(*oob, mine));
+        if (mine == Membership::none) WEFT_RETURN_IF_NOT_OK(become([&] { return join_job(*oob); }));
         Process& process = *c_api::current_process();
-        Result<Communicator*> made = adopt(process, *carrier);
+        Result<Communicator*> made = adopt(process, *oob);
         if (!made.is_ok()) return made.status();
         *comm = reinterpret_cast<weft_comm>(process.handle_of(**made));
         return ok;

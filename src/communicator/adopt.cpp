@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "communicator/offer.h"
-#include "startup/carried.h"
+#include "startup/oob.h"
 
 namespace weft {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 struct Record {
     char job[40] = {};
     Rank rank = -1;
-    // As that of a constructor's record (construct.cpp): of the carrier's rank 0, and never used.
+    // As in a constructor's record (construct.cpp): chosen by rank 0 of the group, never used before.
     std::uint32_t context = 0;
     DedicatedShare dedicated{};
 };
@@ -28,13 +28,13 @@ Status check_records(const std::vector<Record>& records) {
         if (std::strcmp(records[r].job, records.front().job) != 0) {
             return failure_of_rank(
                 WEFT_REFUSED_STATE, rank,
-                "rank %d of the carrier is in another Weft job than its rank 0; expected that "
+                "rank %d of the group is in another Weft job than its rank 0; expected that "
                 "weft_init found all of them, or was not called",
                 rank);
         }
         if (members.insert(records[r].rank).second) continue;
         return failure_of_rank(WEFT_REFUSED_ARGUMENT, rank,
-                               "rank %d of the carrier is rank %d of the job, as another one is",
+                               "rank %d of the group is rank %d of the job, as another one is",
                                rank, records[r].rank);
     }
     if (records.front().context != 0) return ok;
@@ -45,15 +45,15 @@ Status check_records(const std::vector<Record>& records) {
 
 }  // namespace
 
-Status agree_on_membership(const weft_carrier& carrier, Membership mine) {
-    std::vector<Membership> all(static_cast<std::size_t>(carrier.ranks));
-    WEFT_RETURN_IF_NOT_OK(Carried::allgather(carrier, std::as_bytes(std::span(&mine, 1)),
-                                             std::as_writable_bytes(std::span(all))));
+Status agree_on_membership(const weft_oob& oob, Membership mine) {
+    std::vector<Membership> all(static_cast<std::size_t>(oob.ranks));
+    WEFT_RETURN_IF_NOT_OK(OobStartup::allgather(oob, std::as_bytes(std::span(&mine, 1)),
+                                                std::as_writable_bytes(std::span(all))));
     const auto left = std::ranges::find(all, Membership::left);
     if (left != all.end()) {
         const auto rank = static_cast<Rank>(left - all.begin());
         return failure_of_rank(WEFT_REFUSED_STATE, rank,
-                               "rank %d of the carrier has finalized Weft; a process can join its "
+                               "rank %d of the group has finalized Weft; a process can join its "
                                "job once",
                                rank);
     }
@@ -62,12 +62,12 @@ Status agree_on_membership(const weft_carrier& carrier, Membership mine) {
     const auto rank = static_cast<Rank>(other - all.begin());
     const bool first_is = all.front() == Membership::member;
     return failure_of_rank(WEFT_REFUSED_STATE, rank,
-                           "Weft is initialized in rank %d of the carrier and not in rank %d; "
+                           "Weft is initialized in rank %d of the group and not in rank %d; "
                            "expected all or none",
                            first_is ? 0 : rank, first_is ? rank : 0);
 }
 
-Result<Communicator*> adopt(Process& process, const weft_carrier& carrier) {
+Result<Communicator*> adopt(Process& process, const weft_oob& oob) {
     Record mine{.rank = process.rank()};
     WEFT_ASSERT(process.job().size() < sizeof mine.job);
     std::memcpy(mine.job, process.job().data(), process.job().size());
@@ -76,13 +76,13 @@ Result<Communicator*> adopt(Process& process, const weft_carrier& carrier) {
         Engine::Hold hold(process.engine());
         // Others may use the communicator before this rank has it.
         process.executor().expect_group();
-        if (carrier.rank == 0) mine.context = process.take_context();
+        if (oob.rank == 0) mine.context = process.take_context();
         offer.emplace(process);
         mine.dedicated = offer->dedicated();
     }
-    std::vector<Record> records(static_cast<std::size_t>(carrier.ranks));
-    Status status = Carried::allgather(carrier, std::as_bytes(std::span(&mine, 1)),
-                                       std::as_writable_bytes(std::span(records)));
+    std::vector<Record> records(static_cast<std::size_t>(oob.ranks));
+    Status status = OobStartup::allgather(oob, std::as_bytes(std::span(&mine, 1)),
+                                          std::as_writable_bytes(std::span(records)));
     if (status.is_ok()) status = check_records(records);
 
     Engine::Hold hold(process.engine());
@@ -97,9 +97,9 @@ Result<Communicator*> adopt(Process& process, const weft_carrier& carrier) {
         }
         group.dedicated = agreed_streams(dedicated);
         offer->keep(group.dedicated);
-        made = &process.add(std::move(group), carrier.rank, "communicator of a carrier");
+        made = &process.add(std::move(group), oob.rank, "communicator of an out-of-band group");
         if (const Failure failed = made->group().broken; failed.code != WEFT_OK) {
-            status = made->broken_status("comm_from_carrier", failed);
+            status = made->broken_status("comm_from_oob", failed);
             process.free(*made);
         }
     }

@@ -16,7 +16,7 @@
 #include "communicator/card.h"
 #include "communicator/kernel_engine.h"
 #include "communicator/transports.h"
-#include "startup/carried.h"
+#include "startup/oob.h"
 #include "startup/startup.h"
 
 namespace weft {
@@ -93,9 +93,9 @@ void warn_of_unknown_settings() {
     }
 }
 
-using MakeStartup = Result<std::unique_ptr<Startup>> (*)(const weft_carrier*);
+using MakeStartup = Result<std::unique_ptr<Startup>> (*)(const weft_oob*);
 
-Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_carrier* carrier) {
+Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* oob) {
     Process::Parts parts;
     Result<EngineKind> engine = engine_from_environment();
     if (!engine.is_ok()) return engine.status();
@@ -121,7 +121,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_carri
     Result<bool> dedicates = switch_setting("WEFT_DEDICATE");
     if (!dedicates.is_ok()) return dedicates.status();
 
-    Result<std::unique_ptr<Startup>> startup = make_startup(carrier);
+    Result<std::unique_ptr<Startup>> startup = make_startup(oob);
     if (!startup.is_ok()) return startup.status();
     Result<std::string> job = new_job();
     if (!job.is_ok()) return job.status();
@@ -132,7 +132,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_carri
     parts.routes.resize(static_cast<std::size_t>(parts.ranks));
     if (parts.ranks == 1) return make_process(std::move(parts));
 
-    Result<Transports> transports = Transports::prepare(carrier);
+    Result<Transports> transports = Transports::prepare(oob);
     if (!transports.is_ok()) return transports.status();
     Card mine = Card::mine();
     mine.job = parts.job;
@@ -166,15 +166,15 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_carri
 }  // namespace
 
 Result<std::unique_ptr<Process>> join_job() {
-    return join([](const weft_carrier*) { return startup_from_environment(); }, nullptr);
+    return join([](const weft_oob*) { return startup_from_environment(); }, nullptr);
 }
 
-Result<std::unique_ptr<Process>> join_job(const weft_carrier& carrier) {
+Result<std::unique_ptr<Process>> join_job(const weft_oob& oob) {
     return join(
-        [](const weft_carrier* c) {
-            return Result<std::unique_ptr<Startup>>(std::make_unique<Carried>(*c));
+        [](const weft_oob* given) {
+            return Result<std::unique_ptr<Startup>>(std::make_unique<OobStartup>(*given));
         },
-        &carrier);
+        &oob);
 }
 
 }  // namespace weft

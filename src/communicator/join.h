@@ -4,14 +4,14 @@
 #include <memory>
 
 #include "communicator/process.h"
-#include "weft/carrier.h"
+#include "weft/oob.h"
 
 namespace weft {
 
 // The process this environment describes. Collective over the job.
 Result<std::unique_ptr<Process>> join_job();
 
-// The process of a job that is the group of `carrier`. Collective over it.
-Result<std::unique_ptr<Process>> join_job(const weft_carrier& carrier);
+// The process of a job that is the group of `oob`. Collective over it.
+Result<std::unique_ptr<Process>> join_job(const weft_oob& oob);
 
 }  // namespace weft

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-Result<Transports> Transports::prepare(const weft_carrier* carrier) {
+Result<Transports> Transports::prepare(const weft_oob* oob) {
     Transports transports;
     const char* text = std::getenv("WEFT_TRANSPORT");
     const std::string_view name = text != nullptr ? text : "";
@@ -23,14 +23,14 @@ Result<Transports> Transports::prepare(const weft_carrier* carrier) {
                        WEFT_HAS_TCP ? "auto, shm, tcp or mpi" : "auto, shm or mpi");
 
     if (transports.wanted_ == Wanted::mpi) {
-        if (carrier == nullptr || carrier->open == nullptr)
+        if (oob == nullptr || oob->mpi.open == nullptr)
             return failure(WEFT_REFUSED_UNSUPPORTED,
                            "WEFT_TRANSPORT = 'mpi', but the program has not given its MPI to Weft; "
                            "expected weft_comm_from_mpi instead of weft_init");
         Result<mpi::Settings> settings = mpi::Settings::from_environment();
         if (!settings.is_ok()) return settings.status();
         transports.mpi_settings_ = *settings;
-        transports.carrier_ = carrier;
+        transports.oob_ = oob;
         return transports;
     }
     if (transports.wanted_ != Wanted::tcp) {
@@ -74,13 +74,13 @@ void Transports::write_on(Card& card, [[maybe_unused]] Rank ranks) const {
 
 Status Transports::connect(const std::vector<Card>& cards, const JobKey& key,
                            Process::Parts& parts) {
-    if (carrier_) return connect_mpi(parts);
+    if (oob_) return connect_mpi(parts);
     if (shm_) WEFT_RETURN_IF_NOT_OK(connect_shm(cards, parts));
     return connect_tcp(cards, key, parts);
 }
 
 Status Transports::connect_mpi(Process::Parts& parts) {
-    Result<std::unique_ptr<MpiTransport>> mpi = MpiTransport::create(*carrier_, mpi_settings_);
+    Result<std::unique_ptr<MpiTransport>> mpi = MpiTransport::create(*oob_, mpi_settings_);
     if (!mpi.is_ok()) return mpi.status();
     for (Rank rank = 0; rank < parts.ranks; ++rank) {
         if (rank != parts.rank) parts.routes[static_cast<std::size_t>(rank)] = mpi->get();

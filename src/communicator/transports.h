@@ -1,7 +1,7 @@
 // The transports of a process: made ready before the ranks swap cards, connected afterwards.
 //
 // WEFT_TRANSPORT: auto (the default): ranks of one node over shm, others over tcp; shm; tcp; mpi: all
-// over the carrier that has brought the ranks together.
+// over the program's MPI.
 //
 // Thread safety: none; used once, while the process joins its job.
 #pragma once
@@ -18,14 +18,14 @@
 #if WEFT_HAS_TCP
 #include "transport/tcp/connect.h"
 #endif
-#include "weft/carrier.h"
+#include "weft/oob.h"
 
 namespace weft {
 
 class Transports {
   public:
-    // `carrier`: null where there is none.
-    static Result<Transports> prepare(const weft_carrier* carrier);
+    // `oob`: null where there is none.
+    static Result<Transports> prepare(const weft_oob* oob);
 
     // How this rank is reached, by so many ranks at most.
     void write_on(Card& card, Rank ranks) const;
@@ -42,7 +42,7 @@ class Transports {
     Status connect_tcp(const std::vector<Card>& cards, const JobKey& key, Process::Parts& parts);
 
     Wanted wanted_ = Wanted::any;
-    const weft_carrier* carrier_ = nullptr;  // for wanted_ mpi
+    const weft_oob* oob_ = nullptr;  // for wanted_ mpi
     mpi::Settings mpi_settings_;
     std::unique_ptr<ShmNode> shm_;
 #if WEFT_HAS_TCP

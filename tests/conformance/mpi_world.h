@@ -1,4 +1,4 @@
-// The ends of a few ranks' mpi transports in one process, over a carrier that does what an MPI may: it
+// The ends of a few ranks' mpi transports in one process, over an MPI channel that does what an MPI may: it
 // reads what it sends when the message is received, or before; reports completions in any order and late; and
 // receives from several senders in any order. Its ranks may be threads.
 #pragma once
@@ -28,35 +28,35 @@ class FakeMpi {
     }
 
     Result<std::unique_ptr<MpiTransport>> end(Rank rank, mpi::Settings settings) {
-        weft_carrier carrier{};
-        carrier.struct_bytes = sizeof carrier;
-        carrier.context = channels_[static_cast<std::size_t>(rank)].get();
-        carrier.rank = rank;
-        carrier.ranks = static_cast<int>(from_.size());
-        carrier.any_thread = 1;
-        carrier.request_bytes = sizeof(Request);
-        carrier.open = [](void* context, void** channel) {
+        weft_oob oob{};
+        oob.struct_bytes = sizeof oob;
+        oob.context = channels_[static_cast<std::size_t>(rank)].get();
+        oob.rank = rank;
+        oob.ranks = static_cast<int>(from_.size());
+        oob.mpi.any_thread = 1;
+        oob.mpi.request_bytes = sizeof(Request);
+        oob.mpi.open = [](void* context, void** channel) {
             *channel = context;
             return 0;
         };
-        carrier.send = [](void* channel, const void* data, int bytes, int to, void* request) {
+        oob.mpi.send = [](void* channel, const void* data, int bytes, int to, void* request) {
             const Channel& own = *static_cast<Channel*>(channel);
             return own.mpi->send(own.rank, data, bytes, to, request);
         };
-        carrier.receive = [](void* channel, void* data, int bytes, void* request) {
+        oob.mpi.receive = [](void* channel, void* data, int bytes, void* request) {
             const Channel& own = *static_cast<Channel*>(channel);
             return own.mpi->receive(own.rank, data, bytes, request);
         };
-        carrier.test_some = [](void* channel, int count, void* requests, int* ended, int* indices) {
+        oob.mpi.test_some = [](void* channel, int count, void* requests, int* ended, int* indices) {
             return static_cast<Channel*>(channel)->mpi->test_some(count, requests, ended, indices);
         };
-        carrier.close = [](void* channel, int, void*) {
+        oob.mpi.close = [](void* channel, int, void*) {
             const Channel& own = *static_cast<Channel*>(channel);
             std::lock_guard<std::mutex> lock(own.mpi->mutex_);
             own.mpi->posted_[static_cast<std::size_t>(own.rank)].clear();
             return 0;
         };
-        return MpiTransport::create(carrier, settings);
+        return MpiTransport::create(oob, settings);
     }
 
   private:

@@ -85,7 +85,7 @@ static void jobs_of_halves(void) {
     expect_same(weft_comm_world(), half);
     EXPECT(weft_comm_free(&comm) == WEFT_OK);
     EXPECT(weft_comm_from_mpi(MPI_COMM_WORLD, &comm) == WEFT_REFUSED_STATE);
-    EXPECT(comm == WEFT_COMM_NULL && detail_has("rank 1 of the carrier is in another Weft job"));
+    EXPECT(comm == WEFT_COMM_NULL && detail_has("rank 1 of the group is in another Weft job"));
     expect_same(weft_comm_world(), half);
     EXPECT(weft_finalize() == WEFT_OK);
 }
@@ -98,7 +98,7 @@ static void some_are_initialized(void) {
     comm = WEFT_COMM_NULL;
     EXPECT(weft_comm_from_mpi(MPI_COMM_WORLD, &comm) == WEFT_REFUSED_STATE);
     EXPECT(comm == WEFT_COMM_NULL);
-    EXPECT(detail_has("initialized in rank 1 of the carrier and not in rank 0"));
+    EXPECT(detail_has("initialized in rank 1 of the group and not in rank 0"));
     if (rank % 2 == 1) EXPECT(weft_finalize() == WEFT_OK);
 }
 
@@ -114,10 +114,10 @@ static void after_weft_init(void) {
 
 static void refused(void) {
     weft_comm comm = WEFT_COMM_NULL;
-    weft_carrier strange = {0};
+    weft_oob strange = {0};
     EXPECT(weft_comm_from_mpi(MPI_COMM_NULL, &comm) == WEFT_REFUSED_ARGUMENT);
     EXPECT(weft_comm_from_mpi(MPI_COMM_WORLD, NULL) == WEFT_REFUSED_ARGUMENT);
-    EXPECT(weft_comm_from_carrier(&strange, &comm) == WEFT_REFUSED_ARGUMENT);
+    EXPECT(weft_comm_from_oob(&strange, &comm) == WEFT_REFUSED_ARGUMENT);
     EXPECT(!weft_is_initialized() && comm == WEFT_COMM_NULL);
 }
 

@@ -1,4 +1,4 @@
-// What the mpi transport holds and gives away, and what it makes of a carrier that fails; what every
+// What the mpi transport holds and gives away, and what it does when the MPI fails; what every
 // transport promises is in tests/conformance.
 #include "transport/mpi/mpi.h"
 
@@ -40,30 +40,30 @@ TEST(MpiTransport, PutsABoundedAmountAside) {
     EXPECT_LE(receiver->usage().bytes - before, 4 * MiB);
 }
 
-// What a carrier was given to send stays its own: users' buffers never reach it.
-TEST(MpiTransport, LendsTheCarrierNoBufferOfTheUser) {
+// The MPI sends only from the transport's own buffers.
+TEST(MpiTransport, GivesTheMpiNoBufferOfTheUser) {
     struct Spy {
         static std::set<const void*>& lent() {
             static std::set<const void*> all;
             return all;
         }
     };
-    weft_carrier carrier{};
-    carrier.rank = 0;
-    carrier.ranks = 2;
-    carrier.request_bytes = 4;
-    carrier.open = [](void*, void**) { return 0; };
-    carrier.send = [](void*, const void* data, int bytes, int, void*) {
+    weft_oob oob{};
+    oob.rank = 0;
+    oob.ranks = 2;
+    oob.mpi.request_bytes = 4;
+    oob.mpi.open = [](void*, void**) { return 0; };
+    oob.mpi.send = [](void*, const void* data, int bytes, int, void*) {
         for (int i = 0; i < bytes; i += 8) Spy::lent().insert(static_cast<const char*>(data) + i);
         return 0;
     };
-    carrier.receive = [](void*, void*, int, void*) { return 0; };
-    carrier.test_some = [](void*, int, void*, int* ended, int*) {
+    oob.mpi.receive = [](void*, void*, int, void*) { return 0; };
+    oob.mpi.test_some = [](void*, int, void*, int* ended, int*) {
         *ended = 0;
         return 0;
     };
-    carrier.close = [](void*, int, void*) { return 0; };
-    auto transport = std::move(*MpiTransport::create(carrier, {}));
+    oob.mpi.close = [](void*, int, void*) { return 0; };
+    auto transport = std::move(*MpiTransport::create(oob, {}));
     alignas(8) static std::byte data[8192];
     EXPECT_EQ(transport->post_send({1, {1, 0}}, data, {data, 1}), Posted::done);
     EXPECT_FALSE(Spy::lent().empty());
@@ -75,35 +75,35 @@ struct Failing {
 };
 
 std::unique_ptr<MpiTransport> over(Failing& failing) {
-    weft_carrier carrier{};
-    carrier.context = &failing;
-    carrier.rank = 0;
-    carrier.ranks = 3;
-    carrier.request_bytes = 4;
-    carrier.open = [](void* context, void** channel) {
+    weft_oob oob{};
+    oob.context = &failing;
+    oob.rank = 0;
+    oob.ranks = 3;
+    oob.mpi.request_bytes = 4;
+    oob.mpi.open = [](void* context, void** channel) {
         *channel = context;
         return 0;
     };
-    carrier.send = [](void* channel, const void*, int, int, void*) {
+    oob.mpi.send = [](void* channel, const void*, int, int, void*) {
         return static_cast<Failing*>(channel)->sends ? 0 : 7;
     };
-    carrier.receive = [](void*, void*, int, void*) { return 0; };
-    carrier.test_some = [](void* channel, int, void*, int* ended, int*) {
+    oob.mpi.receive = [](void*, void*, int, void*) { return 0; };
+    oob.mpi.test_some = [](void* channel, int, void*, int* ended, int*) {
         *ended = 0;
         return static_cast<Failing*>(channel)->tests ? 0 : 7;
     };
-    carrier.close = [](void*, int, void*) { return 0; };
-    return std::move(*MpiTransport::create(carrier, {}));
+    oob.mpi.close = [](void*, int, void*) { return 0; };
+    return std::move(*MpiTransport::create(oob, {}));
 }
 
 TEST(MpiTransport, LosesThePeerThatItCannotSendTo) {
-    Failing carrier;
-    const auto transport = over(carrier);
+    Failing mpi;
+    const auto transport = over(mpi);
     std::array<std::byte, 8> data{};
-    ASSERT_EQ(transport->post_recv({1, {1, 0}}, data, {&carrier, 1}), Posted::pending);
-    ASSERT_EQ(transport->post_recv({2, {1, 0}}, data, {&carrier, 2}), Posted::pending);
-    carrier.sends = false;
-    ASSERT_EQ(transport->post_send({1, {1, 0}}, data, {&carrier, 3}), Posted::pending);
+    ASSERT_EQ(transport->post_recv({1, {1, 0}}, data, {&mpi, 1}), Posted::pending);
+    ASSERT_EQ(transport->post_recv({2, {1, 0}}, data, {&mpi, 2}), Posted::pending);
+    mpi.sends = false;
+    ASSERT_EQ(transport->post_send({1, {1, 0}}, data, {&mpi, 3}), Posted::pending);
     std::array<Completion, 8> done;
     ASSERT_EQ(transport->poll(done), 3u);
     int losses = 0;
@@ -117,12 +117,12 @@ TEST(MpiTransport, LosesThePeerThatItCannotSendTo) {
     EXPECT_EQ(transport->poll(done), 0u);
 }
 
-TEST(MpiTransport, LosesAllPeersWhenTheCarrierFails) {
-    Failing carrier;
-    const auto transport = over(carrier);
+TEST(MpiTransport, LosesAllPeersWhenTheMpiFails) {
+    Failing mpi;
+    const auto transport = over(mpi);
     std::array<std::byte, 8> data{};
-    ASSERT_EQ(transport->post_recv({2, {1, 0}}, data, {&carrier, 2}), Posted::pending);
-    carrier.tests = false;
+    ASSERT_EQ(transport->post_recv({2, {1, 0}}, data, {&mpi, 2}), Posted::pending);
+    mpi.tests = false;
     std::array<Completion, 8> done;
     ASSERT_EQ(transport->poll(done), 3u);
     for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(done[i].code, WEFT_BROKEN_TRANSPORT);

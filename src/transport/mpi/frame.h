@@ -1,6 +1,5 @@
-// What the ranks say to each other in the messages of the carrier: a frame each, and behind it, of the
-// kinds `eager` and `part`, bytes of one message. All ranks have one byte order, as those of a carrier
-// that gathers bytes do.
+// The messages of the MPI underneath: a frame each and, for the kinds `eager` and `part`, bytes of one
+// message behind it. All ranks have the same byte order.
 #pragma once
 
 #include <cstddef>

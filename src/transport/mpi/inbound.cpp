@@ -1,4 +1,4 @@
-// Receiving: from the carrier's messages into the user's buffers; unexpected messages.
+// Receiving: from the MPI's messages into the user's buffers; unexpected messages.
 #include <algorithm>
 #include <cstring>
 
@@ -83,8 +83,8 @@ void MpiTransport::drop(Peer& peer, std::uint64_t ticket) {
 }
 
 void MpiTransport::post_receive(std::size_t index) {
-    if (carrier_.receive(channel_, receive_bytes_.data() + index * large_bytes,
-                         static_cast<int>(large_bytes), request(receive_requests_, index)) != 0)
+    if (mpi_.receive(channel_, receive_bytes_.data() + index * large_bytes,
+                     static_cast<int>(large_bytes), request(receive_requests_, index)) != 0)
         fail_all();
 }
 
@@ -92,8 +92,8 @@ void MpiTransport::post_receive(std::size_t index) {
 void MpiTransport::take_arrived() {
     indices_.resize(std::max(sending_.size(), receives_));
     int ended = 0;
-    if (carrier_.test_some(channel_, static_cast<int>(receives_), receive_requests_.data(), &ended,
-                           indices_.data()) != 0)
+    if (mpi_.test_some(channel_, static_cast<int>(receives_), receive_requests_.data(), &ended,
+                       indices_.data()) != 0)
         return fail_all();
     if (ended == 0) return;
     for (int i = 0; i < ended; ++i) {
@@ -119,8 +119,8 @@ void MpiTransport::take_arrived() {
 }
 
 bool MpiTransport::is_good(const Frame& frame) const {
-    return frame.from >= 0 && frame.from < carrier_.ranks && frame.from != carrier_.rank &&
-           frame.payload <= mpi::payload_max;
+    return frame.from >= 0 && static_cast<std::size_t>(frame.from) < peers_.size() &&
+           frame.from != rank_ && frame.payload <= mpi::payload_max;
 }
 
 void MpiTransport::take_frame(const Frame& frame, Bytes payload) {

@@ -8,15 +8,18 @@ namespace weft {
 
 using mpi::Post;
 
-Result<std::unique_ptr<MpiTransport>> MpiTransport::create(const weft_carrier& carrier,
+Result<std::unique_ptr<MpiTransport>> MpiTransport::create(const weft_oob& oob,
                                                            mpi::Settings settings) {
-    std::unique_ptr<MpiTransport> transport(new MpiTransport(carrier, settings));
-    if (Status status = transport->open(); !status.is_ok()) return status;
+    std::unique_ptr<MpiTransport> transport(new MpiTransport(oob, settings));
+    if (Status status = transport->open(oob.context); !status.is_ok()) return status;
     return transport;
 }
 
-MpiTransport::MpiTransport(const weft_carrier& carrier, mpi::Settings settings)
-    : carrier_(carrier), settings_(settings), peers_(static_cast<std::size_t>(carrier.ranks)) {
+MpiTransport::MpiTransport(const weft_oob& oob, mpi::Settings settings)
+    : mpi_(oob.mpi),
+      rank_(oob.rank),
+      settings_(settings),
+      peers_(static_cast<std::size_t>(oob.ranks)) {
     settings_.eager_threshold = std::min(settings_.eager_threshold, mpi::payload_max + 1);
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
         peers_[rank].rank = static_cast<Rank>(rank);
@@ -26,16 +29,16 @@ MpiTransport::MpiTransport(const weft_carrier& carrier, mpi::Settings settings)
     credit_max_ = std::clamp<std::uint64_t>(of_all / peers_.size(), 64 << 10, 1 << 20);
 }
 
-Status MpiTransport::open() {
-    const int error = carrier_.open(carrier_.context, &channel_);
-    carrier_.context = nullptr;  // was for this call
+Status MpiTransport::open(void* context) {
+    const int error = mpi_.open(context, &channel_);
     if (error != 0) {
-        return failure(WEFT_REFUSED_UNSUPPORTED, "the carrier's open failed with error %d", error);
+        return failure(WEFT_REFUSED_UNSUPPORTED, "the MPI channel failed to open with error %d",
+                       error);
     }
     // One for each message that may come while the last ones are looked at; more wait in the MPI.
     receives_ = std::clamp<std::size_t>(2 * peers_.size(), 8, 64);
     receive_bytes_.resize(receives_ * large_bytes);
-    receive_requests_.resize(receives_ * carrier_.request_bytes);
+    receive_requests_.resize(receives_ * mpi_.request_bytes);
     arrived_.resize(receives_);
     for (std::size_t i = 0; i < receives_; ++i) post_receive(i);
     return ok;
@@ -43,8 +46,8 @@ Status MpiTransport::open() {
 
 MpiTransport::~MpiTransport() {
     if (channel_ == nullptr) return;
-    carrier_.close(channel_, static_cast<int>(receives_), receive_requests_.data());
-    // What the carrier still sends stays where it is, until the process ends: nobody has taken it.
+    mpi_.close(channel_, static_cast<int>(receives_), receive_requests_.data());
+    // What the MPI still sends must stay in place until the process ends.
     static auto* const kept = new std::vector<Slot>;
     std::ranges::move(sending_, std::back_inserter(*kept));
 }
@@ -105,10 +108,10 @@ void MpiTransport::finish(Peer& peer, mpi::Lane& lane, Post& post, weft_status c
     report_finished(lane);
 }
 
-// The carrier fails: it does not say for whom.
+// The MPI failed, and does not say for which peer.
 void MpiTransport::fail_all() {
     for (Peer& peer : peers_) {
-        if (peer.rank != carrier_.rank) lose(peer);
+        if (peer.rank != rank_) lose(peer);
     }
 }
 

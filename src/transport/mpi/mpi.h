@@ -1,12 +1,12 @@
-// The transport over the messages of a carrier, which is an MPI: the one that works wherever that does.
+// The transport over the program's MPI: it works wherever that does.
 //
-// All lanes to a peer share the carrier's order between two processes. A small message is sent at once,
-// as long as the receiver's unexpected messages stay bounded; for a larger one an RTS is sent, and it moves
-// in parts after the CTS. The carrier only ever has buffers of this transport, never a user's:
-// what it was given cannot be taken back from it, and an abandoned message must not touch its buffer.
-// The price is one copy on either side (docs/decisions/0005-mpi.md).
+// All lanes to a peer share the MPI's order between two processes. A small message is sent eagerly; a
+// credit bounds the receiver's unexpected messages. A larger one needs a CTS and moves in parts. The MPI
+// gets only buffers of this transport, never a user's: a send or receive of an MPI cannot be taken back,
+// and an abandoned message must not touch its buffer. The price is one copy on either side
+// (docs/decisions/0005-mpi.md).
 //
-// It can only be polled, and where the carrier is for one thread, only by the program's.
+// It can only be polled; if the MPI allows one thread only, only by the program's.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
@@ -22,20 +22,20 @@
 #include "transport/mpi/peer.h"
 #include "transport/mpi/settings.h"
 #include "transport/transport.h"
-#include "weft/carrier.h"
+#include "weft/oob.h"
 
 namespace weft {
 
 class MpiTransport final : public Transport {
   public:
-    // Collective over the carrier, whose ranks are those of the job.
-    static Result<std::unique_ptr<MpiTransport>> create(const weft_carrier& carrier,
+    // Collective over the ranks of `oob`, which are those of the job.
+    static Result<std::unique_ptr<MpiTransport>> create(const weft_oob& oob,
                                                         mpi::Settings settings);
     ~MpiTransport() override;
 
     const char* name() const override { return "mpi"; }
     Usage usage() const override;
-    Abilities abilities() const override { return {.any_thread = carrier_.any_thread != 0}; }
+    Abilities abilities() const override { return {.any_thread = mpi_.any_thread != 0}; }
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
     Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
@@ -56,7 +56,7 @@ class MpiTransport final : public Transport {
         std::uint64_t stream;
     };
 
-    // Bytes that the carrier sends from: a frame and what is behind it.
+    // Bytes that the MPI sends from: a frame and what is behind it.
     struct Slot {
         std::unique_ptr<std::byte[]> bytes;
         bool is_large = false;
@@ -66,13 +66,13 @@ class MpiTransport final : public Transport {
     static constexpr std::size_t large_bytes = sizeof(mpi::Frame) + mpi::payload_max;
     static constexpr std::uint32_t large_slots_max = 4;  // of each peer, at a time
 
-    MpiTransport(const weft_carrier& carrier, mpi::Settings settings);
-    Status open();
+    MpiTransport(const weft_oob& oob, mpi::Settings settings);
+    Status open(void* context);
 
     // mpi.cpp
     Peer& peer_of(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
     void* request(std::vector<std::byte>& requests, std::size_t index) const {
-        return requests.data() + index * carrier_.request_bytes;
+        return requests.data() + index * mpi_.request_bytes;
     }
     void report(const Completion& completion, std::uint64_t stream);
     void report_finished(mpi::Lane& lane);
@@ -114,7 +114,8 @@ class MpiTransport final : public Transport {
     void abandon_receives(Peer& peer, std::uint32_t context);
     void drop_unwanted_messages(Peer& peer);
 
-    weft_carrier carrier_;
+    weft_mpi_channel mpi_;
+    Rank rank_;
     mpi::Settings settings_;
     void* channel_ = nullptr;
     std::vector<Peer> peers_;

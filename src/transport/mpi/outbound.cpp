@@ -1,4 +1,4 @@
-// Sending: from the user's buffers into slots, and those to the carrier.
+// Sending: from the user's buffers into slots, and from those by the MPI.
 #include <algorithm>
 #include <cstring>
 
@@ -77,7 +77,7 @@ bool MpiTransport::send_frame(Peer& peer, Frame frame, Bytes payload) {
     Slot slot = std::move(free.back());
     free.pop_back();
     slot.peer = &peer;
-    frame.from = carrier_.rank;
+    frame.from = rank_;
     frame.sequence = peer.next_sent++;
     frame.payload = static_cast<std::uint32_t>(payload.size());
     std::memcpy(slot.bytes.get(), &frame, sizeof frame);
@@ -87,14 +87,14 @@ bool MpiTransport::send_frame(Peer& peer, Frame frame, Bytes payload) {
     const std::byte* data = slot.bytes.get();
     const std::size_t index = sending_.size();
     sending_.push_back(std::move(slot));
-    send_requests_.resize(sending_.size() * carrier_.request_bytes);
+    send_requests_.resize(sending_.size() * mpi_.request_bytes);
     peer.large_slots += is_large ? 1 : 0;
     ++peer.slots;
-    if (carrier_.send(channel_, data, static_cast<int>(bytes), peer.rank,
-                      request(send_requests_, index)) == 0)
+    if (mpi_.send(channel_, data, static_cast<int>(bytes), peer.rank,
+                  request(send_requests_, index)) == 0)
         return true;
     sending_.pop_back();
-    send_requests_.resize(sending_.size() * carrier_.request_bytes);
+    send_requests_.resize(sending_.size() * mpi_.request_bytes);
     lose(peer);
     return false;
 }
@@ -104,8 +104,8 @@ void MpiTransport::take_back_slots() {
     if (sending_.empty()) return;
     indices_.resize(std::max(sending_.size(), receives_));
     int ended = 0;
-    if (carrier_.test_some(channel_, static_cast<int>(sending_.size()), send_requests_.data(),
-                           &ended, indices_.data()) != 0)
+    if (mpi_.test_some(channel_, static_cast<int>(sending_.size()), send_requests_.data(), &ended,
+                       indices_.data()) != 0)
         return fail_all();
     const std::span<int> all(indices_.data(), static_cast<std::size_t>(ended));
     // From the last, so that what takes its place has not ended.
@@ -119,11 +119,11 @@ void MpiTransport::take_back_slots() {
         if (index + 1 < sending_.size()) {
             sending_[index] = std::move(sending_.back());
             std::memcpy(request(send_requests_, index),
-                        request(send_requests_, sending_.size() - 1), carrier_.request_bytes);
+                        request(send_requests_, sending_.size() - 1), mpi_.request_bytes);
         }
         sending_.pop_back();
     }
-    send_requests_.resize(sending_.size() * carrier_.request_bytes);
+    send_requests_.resize(sending_.size() * mpi_.request_bytes);
 }
 
 // Sends the message, or its RTS. False: the peer is lost.

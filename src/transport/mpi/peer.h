@@ -22,7 +22,7 @@ struct Peer {
     std::uint64_t tickets = 0;        // given to sends and receives so far
     std::uint32_t next_sent = 0;      // sequence of the next frame to it,
     std::uint32_t next_taken = 0;     // and from it
-    std::uint32_t large_slots = 0;    // that the carrier sends to it from
+    std::uint32_t large_slots = 0;    // that the MPI sends to it from
     std::uint32_t slots = 0;          // of any size
 
     std::uint64_t credit_used = 0;  // of our eager messages, not known to be taken

@@ -1,4 +1,4 @@
-#include "startup/carried.h"
+#include "startup/oob.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,14 +8,15 @@
 
 namespace weft {
 
-Status Carried::allgather(const weft_carrier& carrier, Bytes mine, MutBytes all) {
+Status OobStartup::allgather(const weft_oob& oob, Bytes mine, MutBytes all) {
     const int error =
-        carrier.allgather(carrier.context, mine.data(), all.data(), static_cast<int>(mine.size()));
+        oob.allgather(oob.context, mine.data(), all.data(), static_cast<int>(mine.size()));
     if (error == 0) return ok;
-    return failure(WEFT_REFUSED_UNSUPPORTED, "the carrier's allgather failed with error %d", error);
+    return failure(WEFT_REFUSED_UNSUPPORTED, "the out-of-band allgather failed with error %d",
+                   error);
 }
 
-Result<std::vector<std::string>> Carried::exchange(const std::string& card) {
+Result<std::vector<std::string>> OobStartup::exchange(const std::string& card) {
     struct Head {
         JobKey key{};  // of rank 0
         WireSize bytes = 0;
@@ -27,7 +28,7 @@ Result<std::vector<std::string>> Carried::exchange(const std::string& card) {
     }
     const auto count = static_cast<std::size_t>(ranks());
     std::vector<Head> heads(count);
-    WEFT_RETURN_IF_NOT_OK(allgather(carrier_, std::as_bytes(std::span(&mine, 1)),
+    WEFT_RETURN_IF_NOT_OK(allgather(oob_, std::as_bytes(std::span(&mine, 1)),
                                     std::as_writable_bytes(std::span(heads))));
     key_ = heads.front().key;
     ::explicit_bzero(&mine, sizeof mine);
@@ -42,7 +43,7 @@ Result<std::vector<std::string>> Carried::exchange(const std::string& card) {
     std::vector<std::byte> padded(longest);
     std::memcpy(padded.data(), card.data(), card.size());
     std::vector<std::byte> all(longest * count);
-    WEFT_RETURN_IF_NOT_OK(allgather(carrier_, padded, all));
+    WEFT_RETURN_IF_NOT_OK(allgather(oob_, padded, all));
     std::vector<std::string> cards;
     for (std::size_t r = 0; r < count; ++r) {
         cards.emplace_back(reinterpret_cast<const char*>(all.data()) + r * longest, heads[r].bytes);
