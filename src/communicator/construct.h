@@ -1,7 +1,7 @@
 // Making communicators from others. Collective over the parent; blocks.
 #pragma once
 
-#include "communicator/communicator.h"
+#include "communicator/process.h"
 
 namespace weft {
 
