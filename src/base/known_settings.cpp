@@ -10,7 +10,7 @@ namespace {
 // Each is in docs/man/weft.1, weft-info.1 or weft-run.1.
 constexpr std::array<std::string_view, 20> known = {
     "WEFT_CHECK",      "WEFT_CONNECT",      "WEFT_CONNECTIONS",
-    "WEFT_ENGINE",     "WEFT_INTERFACES",   "WEFT_LEND",
+    "WEFT_ENGINE",     "WEFT_INTERFACES",   "WEFT_DEDICATE",
     "WEFT_OFFER_ALL",  "WEFT_PEER_TIMEOUT", "WEFT_QUEUE_DEPTH",
     "WEFT_RANK",       "WEFT_RANKS",        "WEFT_RENDEZVOUS",
     "WEFT_SHM_LARGE",  "WEFT_SHM_RING",     "WEFT_STARTUP_DIR",

@@ -103,15 +103,16 @@ TEST(KnownSettings, HaveTheDefaultsThatAreWrittenDown) {
     };
 #if WEFT_HAS_TCP
     const tcp::Settings tcp;
-    expect_in(manual, "Not set: " + number(shm.rendezvous_bytes) + " in shared memory, " +
-                          number(tcp.whole_below) + " over TCP, " + number(mpi.whole_below) +
-                          " over an MPI.");
-    expect_in(manual, "each lent to one order of operations; " + number(tcp.lent_max) + " if not");
+    expect_in(manual, "Not set: " + number(shm.eager_threshold) + " in shared memory, " +
+                          number(tcp.eager_threshold) + " over TCP, " +
+                          number(mpi.eager_threshold) + " over an MPI.");
+    expect_in(manual, "each dedicated to one order of operations; " + number(tcp.dedicated_max) +
+                          " if not");
     expect_in(manual, "Not set: " + number(tcp.peer_timeout_ns / 1'000'000'000) + ".");
-    expect_in(readme, "| `WEFT_RENDEZVOUS` | " + number(shm.rendezvous_bytes) +
-                          " bytes in shared memory, " + number(tcp.whole_below) + " over TCP");
+    expect_in(readme, "| `WEFT_RENDEZVOUS` | " + number(shm.eager_threshold) +
+                          " bytes in shared memory, " + number(tcp.eager_threshold) + " over TCP");
     expect_in(readme, "| `WEFT_PEER_TIMEOUT` | " + number(tcp.peer_timeout_ns / 1'000'000'000));
-    expect_in(readme, "up to " + number(tcp.lent_max) + " for the kernel engine");
+    expect_in(readme, "up to " + number(tcp.dedicated_max) + " for the kernel engine");
     EXPECT_EQ(tcp.connections, 0u) << "one for each interface";
     EXPECT_FALSE(tcp.connects_ahead);
 #endif
@@ -131,7 +132,7 @@ TEST(KnownSettings, AreInReadme) {
     std::erase_if(names,
                   [](const std::string& name) { return name.starts_with("WEFT_ALGORITHM_"); });
     Words expected = known();
-    for (const char* name : {"WEFT_LEND", "WEFT_OFFER_ALL", "WEFT_STARTUP_FD"})
+    for (const char* name : {"WEFT_DEDICATE", "WEFT_OFFER_ALL", "WEFT_STARTUP_FD"})
         expected.erase(name);
     EXPECT_EQ(names, expected);
 }

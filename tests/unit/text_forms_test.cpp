@@ -125,9 +125,9 @@ TEST(Goal, EveryAlgorithmIsWellFormed) {
         grid.any_root = false;
         grid.bytes = {40};
         grid.pipelines = {{16, 2}};
-        test::for_each_problem(subject, grid, [&](const Trial& problem) {
+        test::for_each_problem(subject, grid, [&](const test::Trial& problem) {
             SCOPED_TRACE(test::to_text(subject, problem));
-            auto schedules = build_all(subject, problem);
+            auto schedules = test::build_all(subject, problem);
             ASSERT_TRUE(schedules.is_ok()) << last_detail();
             parse(to_goal(*schedules), problem.ranks);
         });

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Two builds of Weft beside each other: a bench command runs with either of them by turns.
+
+    bench/alternate.py build/old build/release -- micro --repetitions 100
+    bench/alternate.py --rounds 20 build/old build/release -- latency --engine manual,thread
+
+Every number of the tables that `weft bench` prints is compared: the median over the rounds with either
+build, and the ratio new / old. A machine drifts, so a difference counts only between runs that took turns.
+"""
+
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+NUMBER = re.compile(r"^-?\d+(\.\d+)?$")
+
+
+def cells_of(line):
+    return [cell.strip() for cell in re.split(r"\s{2,}", line.strip()) if cell.strip()]
+
+
+def numbers_in(text):
+    """By row and column of the tables, as ('barrier, 2 ranks', 'thread', 3)."""
+    found = {}
+    for line in text.splitlines():
+        cells = cells_of(line)
+        words = tuple(cell for cell in cells if not NUMBER.match(cell))
+        if not words or len(words) == len(cells):
+            continue
+        for column, cell in enumerate(cells):
+            if NUMBER.match(cell):
+                key = words + (column,)
+                while key in found:  # rows that read the same
+                    key += ("again",)
+                found[key] = float(cell)
+    return found
+
+
+def run(build, command):
+    program = os.path.join(build, "weft")
+    done = subprocess.run([program, "bench"] + command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                          timeout=1800)
+    if done.returncode != 0:
+        sys.exit("%s bench %s ended with status %d" % (program, " ".join(command), done.returncode))
+    return numbers_in(done.stdout.decode())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("old", help="a folder with the program weft")
+    parser.add_argument("new", help="another")
+    parser.add_argument("--rounds", type=int, default=10, help="how often each runs")
+    parser.add_argument("command", nargs="+", help="after --: what `weft bench` is given")
+    arguments = parser.parse_args()
+
+    samples = {"old": {}, "new": {}}
+    for number in range(arguments.rounds):
+        # Who goes first changes, too.
+        order = ("old", "new") if number % 2 == 0 else ("new", "old")
+        for side in order:
+            for key, value in run(getattr(arguments, side), arguments.command).items():
+                samples[side].setdefault(key, []).append(value)
+        if sys.stderr.isatty():
+            print("round %d of %d" % (number + 1, arguments.rounds), end="\r", file=sys.stderr)
+
+    print("%-60s %10s %10s %7s" % ("median of %d rounds" % arguments.rounds, "old", "new", "ratio"))
+    for key, old in samples["old"].items():
+        new = samples["new"].get(key)
+        if not new:
+            print("%-60s %10.4g %10s" % (" ".join(map(str, key)), statistics.median(old), "gone"))
+            continue
+        before, after = statistics.median(old), statistics.median(new)
+        ratio = "%7.3f" % (after / before) if before else "      -"
+        print("%-60s %10.4g %10.4g %s" % (" ".join(map(str, key)), before, after, ratio))
+
+
+if __name__ == "__main__":
+    main()
