@@ -11,7 +11,10 @@ install(TARGETS weft_shared EXPORT weft-targets
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Beneath README as in the source, so that its links hold.
+file(GLOB doc_pages CONFIGURE_DEPENDS docs/*.md docs/*.svg)
+install(FILES ${doc_pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/weft-config.cmake.in ${PROJECT_BINARY_DIR}/weft-config.cmake

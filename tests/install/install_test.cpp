@@ -104,6 +104,20 @@ TEST_F(Install, HoldsEveryPublicHeaderAndTheLicence) {
     EXPECT_EQ(content(find("LICENSE")), content(WEFT_SOURCE_DIR "/LICENSE"));
 }
 
+TEST_F(Install, HoldsTheDocumentsWhereReadmeLooksForThem) {
+    const std::string readme = find("README.md");
+    EXPECT_EQ(content(readme), content(WEFT_SOURCE_DIR "/README.md"));
+    const std::string docs = std::filesystem::path(readme).parent_path() / "docs";
+    std::size_t pages = 0;
+    for (const auto& page : std::filesystem::directory_iterator(WEFT_SOURCE_DIR "/docs")) {
+        if (page.is_directory()) continue;
+        const std::string name = page.path().filename();
+        EXPECT_EQ(content(docs + "/" + name), content(page.path())) << name;
+        ++pages;
+    }
+    EXPECT_GE(pages, 3u);
+}
+
 TEST_F(Install, TheProgramRunsAndHasItsManual) {
     if (!std::filesystem::exists(WEFT_BUILD_DIR "/weft")) GTEST_SKIP() << "built without it";
     const std::string program = "'" + prefix_ + "/bin/weft' ";

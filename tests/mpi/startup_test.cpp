@@ -96,6 +96,22 @@ TEST_P(FromMpi, TheProgressThreadNeedsAnMpiForManyThreads) {
     expect("one_thread", 2, "WEFT_TRANSPORT=mpi WEFT_ENGINE=thread");
 }
 
+// README's program for an MPI: the second block of C.
+TEST_P(FromMpi, ReadmesProgramCountsTheRanks) {
+    const std::string readme = content(WEFT_SOURCE_DIR "/README.md");
+    const std::string fence = "```c\n";
+    const std::size_t begin = readme.find(fence, readme.find(fence) + 1) + fence.size();
+    const Folder folder;
+    std::ofstream(folder / "program.c") << readme.substr(begin, readme.find("```", begin) - begin);
+    const std::string program = folder / "program";
+    expect_success(mpi().around("mpicc -Wall -Wextra -Werror -I" WEFT_SOURCE_DIR "/include " +
+                                (folder / "program.c") + " -o " + program +
+                                " -L" WEFT_BUILD_DIR " -lweft -Wl,-rpath," WEFT_BUILD_DIR));
+    const Finished done = run(mpi().job(3, program));
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_EQ(done.out, "3 ranks\n");
+}
+
 // The header's functions are compiled with programs that have warnings of their own.
 TEST_P(FromMpi, TheHeaderCompilesAsCxx) {
     const Folder folder;
