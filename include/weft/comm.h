@@ -24,9 +24,9 @@ typedef enum weft_engine WEFT_ANY_INT {
     WEFT_ENGINE_MANUAL = 0,      /* the program's own test and wait calls */
     WEFT_ENGINE_THREAD = 1,      /* one thread per process that sleeps until something arrives */
     WEFT_ENGINE_THREAD_POLL = 2, /* one thread per process that spins; a baseline for benchmarks */
-    WEFT_ENGINE_KERNEL = 3,      /* the operating system (io_uring), in the name of that thread */
-    WEFT_ENGINE_KERNEL_OWN = 4,  /* ... in the name of the program's thread that called weft_init */
-    WEFT_ENGINE_AUTO = 5         /* kernel for schedules where it pays, else thread */
+    WEFT_ENGINE_KERNEL = 3,      /* the operating system (io_uring), submitted by that thread */
+    WEFT_ENGINE_KERNEL_OWN = 4,  /* ... submitted by the thread that called weft_init */
+    WEFT_ENGINE_AUTO = 5         /* kernel for operations where it pays, else thread */
 } weft_engine;
 
 /**
@@ -109,7 +109,7 @@ WEFT_API weft_status weft_comm_split(weft_comm comm, int color, int key, weft_co
 
 /**
  * Free a communicator; *comm becomes WEFT_COMM_NULL. Operations already started finish, their
- * requests stay valid. Not collective. What weft_finalize finds it frees.
+ * requests stay valid. Not collective. weft_finalize frees the rest.
  *
  * Calling   any thread. Does not block.
  * Returns   WEFT_OK; WEFT_REFUSED_HANDLE for a null or freed communicator; WEFT_REFUSED_ARGUMENT for
@@ -141,9 +141,9 @@ WEFT_API weft_status weft_comm_size(weft_comm comm, int* size);
  *
  * The kernel engines hand a schedule's messages over TCP to the operating system when an operation
  * starts; every dependent step is taken there when its data arrives. They need connections that are
- * dedicated to a communicator when it is made: at least one rank must have had a kernel engine (or auto)
- * when it called weft_init. What cannot be handed over is done by the sleeping thread, and counted
- * (`weft info` in a job tells).
+ * dedicated to a communicator when it is made: at least one rank must have had a kernel engine (or
+ * auto) when it called weft_init. What cannot be handed over is done by the progress thread, and
+ * counted (`weft info` in a job and WEFT_STATS=1 print the counts).
  *
  * WEFT_ENGINE_KERNEL_OWN has the lowest latency and is not transparent: each step interrupts the
  * thread that called weft_init, which alone may start operations. Its epoll_wait, semtimedop,
@@ -152,7 +152,7 @@ WEFT_API weft_status weft_comm_size(weft_comm comm, int* size);
  * a long call of the operating system, and end with it. WEFT_ENGINE_KERNEL has none of this.
  *
  * Calling   any thread after weft_init. Leaving an engine with a thread waits for its thread to end;
- *           a thread whose name operations run in stays.
+ *           a thread stays while operations that it has submitted are pending.
  * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for an unknown engine; WEFT_REFUSED_STATE before weft_init;
  *           WEFT_REFUSED_UNSUPPORTED when the operating system does not let a kernel engine work.
  */

@@ -84,9 +84,10 @@ static inline void weft_mpi_warn_of_launcher(void) {
 
 /**
  * Make a Weft communicator of the processes of an MPI communicator, by their ranks there; the rest is
- * as at weft_comm_from_oob. Weft keeps nothing of `comm` and does not need the MPI afterwards, except with
- * WEFT_TRANSPORT=mpi: then all messages go over the MPI, until weft_finalize, which comes before
- * MPI_Finalize.
+ * as at weft_comm_from_oob. Start the program with the MPI's own mpiexec, not with weft run.
+ *
+ * Weft does not keep `comm` and no longer needs the MPI afterwards, except with WEFT_TRANSPORT=mpi: then
+ * all messages go over the MPI until weft_finalize, which must come before MPI_Finalize.
  *
  * With WEFT_TRANSPORT=mpi the engine `thread` needs MPI_THREAD_MULTIPLE; where the MPI gives less, the
  * engine is `manual`.

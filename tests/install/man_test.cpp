@@ -85,6 +85,63 @@ TEST(Man, NamesEverySubcommand) {
     }
 }
 
+// What a line of weft info lists, as "engines".
+Words listed_by_info(const std::string& what) {
+    Words words;
+    std::istringstream lines(run(WEFT_BUILD_DIR "/weft info").out);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream stream(line);
+        std::string first;
+        stream >> first;
+        if (first != what) continue;
+        for (std::string word; stream >> word;) words.insert(word);
+    }
+    return words;
+}
+
+// Marked up as a word to be typed (Cm a , b).
+bool names_word(const std::string& page, const std::string& word) {
+    std::istringstream lines(page);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream stream(line);
+        bool is_inside = false;
+        for (std::string one; stream >> one;) {
+            if (one == "Cm" || one == ".Cm") is_inside = true;
+            if (is_inside && one == word) return true;
+        }
+    }
+    return false;
+}
+
+TEST(Man, NamesEveryEngineAndTransport) {
+    for (const char* what : {"engines", "transports"}) {
+        const Words words = listed_by_info(what);
+        EXPECT_GE(words.size(), 3u) << what;
+        for (const char* page : {"", "info"}) {
+            const std::string text = content(page_of(page));
+            for (const std::string& word : words) {
+                EXPECT_TRUE(names_word(text, word)) << word << " is not in " << page_of(page);
+            }
+        }
+    }
+}
+
+// Each line of weft info, and each option in the synopsis.
+TEST(Man, OfInfoExplainsWhatItPrints) {
+    const std::string text = content(page_of("info"));
+    std::istringstream lines(run(WEFT_BUILD_DIR "/weft info").out);
+    const std::string families = "barrier bcast gather scatter allgather alltoall reduce allreduce";
+    for (std::string name, rest; lines >> name && std::getline(lines, rest);) {
+        if (families.find(name) != families.npos) continue;  // "barrier, bcast, ..."
+        EXPECT_TRUE(std::regex_search(text, std::regex("\\.It [^\n]*\\b" + name + "\\b"))) << name;
+    }
+    const std::string synopsis = text.substr(0, text.find(".Sh DESCRIPTION"));
+    for (const std::string& option : options("info")) {
+        if (option == "-h" || option == "--help") continue;
+        EXPECT_TRUE(contains(synopsis, "Fl " + option.substr(1)));
+    }
+}
+
 TEST(Man, IsFormattedWithoutWarnings) {
     // Minimal systems have a stub of this name.
     if (!run("man --version").out.starts_with("man ")) GTEST_SKIP() << "man is not installed";

@@ -216,8 +216,7 @@ void add_info(CLI::App& app) {
     info->add_option("--connections", job->connections, "... with WEFT_CONNECTIONS of so many")
         ->check(CLI::Range(1, 64))
         ->needs(ranks);
-    info->add_option("--dedicated", job->dedicated,
-                     "... and so many more, dedicated to one stream each")
+    info->add_option("--dedicated", job->dedicated, "... and so many more for the kernel engine")
         ->check(CLI::Range(0, 64))
         ->needs(ranks);
     info->callback([job] {
