@@ -11,7 +11,7 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Verdict, testing::ValuesIn(driven_by({"manual", "
                          Everywhere::name_of);
 
 TEST_P(Verdict, IsTheSameOnEveryRankAlsoWhenSomeEnd) {
-    constexpr int times = 6;
+    constexpr int times = 3;
     for (int i = 0; i < times; ++i) {
         expect_success(command({5, "tests/fault/verdict_program", ""}));
     }

@@ -75,6 +75,14 @@ TEST(Info, ListsTheTransportsThatTheLibraryTakes) {
     EXPECT_EQ(words(lines.at("transports")), expected_by_refusal("WEFT_TRANSPORT"));
 }
 
+TEST(Info, AJobReportsAMisspeltSettingOnce) {
+    const Finished done = run("WEFT_ENGIN=kernel " + job);
+    EXPECT_EQ(done.status, 0);
+    EXPECT_EQ(done.err,
+              "weft: WEFT_ENGIN is not a setting of Weft and has no effect; did you mean "
+              "WEFT_ENGINE?\n");
+}
+
 TEST(Info, IsRefusedATransportThatNeedsTheProgramsMpi) {
     const Finished done = run("WEFT_TRANSPORT=mpi " + job);
     EXPECT_NE(done.status, 0);
