@@ -61,7 +61,7 @@ typedef struct weft_oob {
  *
  * Agree     the WEFT_* settings that shape messages, and the Weft version, are the same on every rank.
  * Calling   one thread, collective over the group; blocks until every process of it has called it. A
- *           process that ends or fails meanwhile is what the other library makes of it.
+ *           process that ends or fails meanwhile is handled by that library.
  * Returns   WEFT_OK: *comm is the communicator; weft_comm_free frees it.
  *           WEFT_REFUSED_ARGUMENT: a null or unknown kind of `oob`, or a null `comm`.
  *           WEFT_REFUSED_STATE: Weft was finalized in a process of the group, or has been initialized
