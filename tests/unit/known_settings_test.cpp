@@ -95,8 +95,8 @@ TEST(KnownSettings, AreInTheManual) {
 TEST(KnownSettings, HaveTheDefaultsThatAreWrittenDown) {
     const std::string manual = content(WEFT_SOURCE_DIR "/docs/man/weft.1");
     const std::string readme = content(WEFT_SOURCE_DIR "/README.md");
-    const shm::Settings shm;
-    const mpi::Settings mpi;
+    [[maybe_unused]] const shm::Settings shm;
+    [[maybe_unused]] const mpi::Settings mpi;
     const auto number = [](auto value) { return std::to_string(value); };
     const auto expect_in = [](const std::string& text, const std::string& part) {
         EXPECT_NE(text.find(part), text.npos) << part;
