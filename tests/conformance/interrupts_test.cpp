@@ -22,7 +22,7 @@ TEST_P(Interrupts, NoSleepOfTheProgramOverTcp) {
     const bool has_io_uring =
         contains(run(WEFT_BUILD_DIR "/weft info").out, "\nio_uring      works");
     if (engine == "kernel" && has_io_uring) {
-        EXPECT_TRUE(contains(job.err, "task lists, 0 not")) << "tried without the engine";
+        EXPECT_TRUE(contains(job.err, "operations offloaded, 0 not")) << "tried without the engine";
     }
 }
 
