@@ -20,7 +20,7 @@ TEST_P(Interrupts, NoSleepOfTheProgramOverTcp) {
                              "/tests/conformance/interrupts_program");
     EXPECT_EQ(job.status, 0) << job.out << job.err;
     const bool has_io_uring =
-        contains(run(WEFT_BUILD_DIR "/weft info").out, "\nio_uring      works");
+        contains(run(WEFT_BUILD_DIR "/weft info").out, "\nio_uring              works");
     if (engine == "kernel" && has_io_uring) {
         EXPECT_TRUE(contains(job.err, "operations offloaded, 0 not")) << "tried without the engine";
     }

@@ -382,7 +382,7 @@ TEST(BenchRelay, PrintsARowForEachEngine) {
 }
 
 TEST(BenchRelay, HandsEveryRelayToTheOperatingSystem) {
-    if (!contains(run(WEFT_BUILD_DIR "/weft info").out, "\nio_uring      works")) {
+    if (!contains(run(WEFT_BUILD_DIR "/weft info").out, "\nio_uring              works")) {
         GTEST_SKIP() << "io_uring cannot be used here";
     }
     if (!has_two_cores()) GTEST_SKIP() << "there is only one core";

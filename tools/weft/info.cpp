@@ -25,7 +25,7 @@ namespace weft {
 namespace {
 
 void print(const char* what, const std::string& value) {
-    std::printf("%-14s%s\n", what, value.c_str());
+    std::printf("%-22s%s\n", what, value.c_str());
 }
 
 std::string cores() {

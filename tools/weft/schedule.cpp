@@ -78,7 +78,7 @@ struct Posed {
 
 void list(const Family& family) {
     for (const Algorithm* known : family.algorithms) {
-        std::printf("%-10s %-20s %s\n", family.name, known->name, known->source);
+        std::printf("%-20s %-20s %s\n", family.name, known->name, known->source);
     }
 }
 
