@@ -51,9 +51,9 @@ WEFT_API weft_status weft_init(void);
  * Calling   one thread, while no other is inside Weft.
  * Returns   WEFT_OK. WEFT_REFUSED_STATE before weft_init or after weft_finalize.
  *           WEFT_REFUSED_OUTSTANDING: operations are pending (the detail lists them); nothing changed.
- *           WEFT_TIMED_OUT: WEFT_TIMEOUT has passed while ranks did not take what ended operations owe
- *           them (the detail names them); nothing changed. Call again, or end the process: to those
- *           ranks it will have died.
+ *           WEFT_TIMED_OUT: WEFT_TIMEOUT passed before some ranks took messages that completed operations
+ *           still owe them (the detail names the ranks); nothing changed. Call again. If you end the
+ *           process instead, those ranks will report it as dead.
  */
 WEFT_API weft_status weft_finalize(void);
 
@@ -85,8 +85,8 @@ WEFT_API weft_comm weft_comm_self(void);
  *           WEFT_REFUSED_HANDLE; WEFT_REFUSED_MEMORY.
  *           WEFT_REFUSED_ARGUMENT: a null `new_comm`; or a rank called another constructor: refused on
  *           every rank, the detail names it, `comm` stays usable.
- *           WEFT_BROKEN_*: `comm` is broken, or a rank died meanwhile. Where other ranks have got
- *           the communicator nevertheless, it breaks. WEFT_BROKEN_TIMEOUT: WEFT_TIMEOUT has passed;
+ *           WEFT_BROKEN_*: `comm` is broken, or a rank died meanwhile. On ranks that already have
+ *           the new communicator, it is broken. WEFT_BROKEN_TIMEOUT: WEFT_TIMEOUT has passed;
  *           `comm` is broken on every rank, as after a blocking collective (see weft_barrier).
  *           *new_comm is untouched unless WEFT_OK.
  * Source    MPI-5.0 section 7.4.2

@@ -35,7 +35,7 @@ typedef struct weft_request_handle* weft_request;
 /**
  * Start the operation of a persistent request.
  *
- * Agree     each rank starts its request of the same operation as often; order does not matter.
+ * Agree     every rank starts its matching request the same number of times, in any order.
  * Calling   any thread. Does not block.
  * Cost      allocates nothing.
  * Returns   WEFT_OK: active. WEFT_REFUSED_STATE: it is active already. WEFT_REFUSED_HANDLE: not a

@@ -168,8 +168,8 @@ WEFT_API weft_status weft_schedule_seal(weft_schedule schedule);
  * of as many bytes, that all operations complete even when no message is buffered, and that
  * operations which nothing orders never touch the same bytes with one of them writing.
  *
- * What the communication is for is not known, and not looked at. Not found are a contribution that
- * is missing or goes in twice, operands in the wrong order for an operation that does not commute,
+ * The check does not know the intended result. It cannot detect a contribution that is missing or
+ * goes in twice, operands in the wrong order for an operation that does not commute,
  * a buffer that is not filled, and what the functions of weft_schedule_call touch beyond their
  * region: compare the results of runs for these.
  *
@@ -194,7 +194,7 @@ WEFT_API weft_status weft_schedule_check(weft_schedule schedule);
  *           `type`; WEFT_OP_NULL when there are none.
  * Lent      both buffers, from each start until that has completed.
  * Agree     every rank calls it, in the same order among all that make persistent requests on the
- *           communicator. Each start counts on all ranks.
+ *           communicator; and starts each as many times.
  * Calling   any thread, one at a time per communicator. Local.
  * Cost      allocates; starts of the request do not.
  * Returns   WEFT_OK. WEFT_REFUSED_*, WEFT_BROKEN_*: nothing made, *request untouched.

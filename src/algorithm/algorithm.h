@@ -1,6 +1,6 @@
 // What an algorithm is: a function that builds one rank's schedule, and its claims as data.
 //
-// One file per algorithm in algorithm/<collective>/, and one line in that folder's list.cpp.
+// One file per algorithm in algorithm/<collective>/, and one line in that folder's collective.cpp.
 #pragma once
 
 #include <cstdint>
