@@ -23,19 +23,18 @@ def cells_of(line):
 
 
 def numbers_in(text):
-    """By row and column of the tables, as ('barrier, 2 ranks', 'thread', 3)."""
+    """By the words before a row's first number, and its column: ('barrier, start + wait', 'thread', 1)."""
     found = {}
     for line in text.splitlines():
         cells = cells_of(line)
-        words = tuple(cell for cell in cells if not NUMBER.match(cell))
-        if not words or len(words) == len(cells):
+        numbers = [i for i, cell in enumerate(cells) if NUMBER.match(cell)]
+        if not numbers or numbers[0] == 0:
             continue
-        for column, cell in enumerate(cells):
-            if NUMBER.match(cell):
-                key = words + (column,)
-                while key in found:  # rows that read the same
-                    key += ("again",)
-                found[key] = float(cell)
+        for column, at in enumerate(numbers):
+            key = tuple(cells[:numbers[0]]) + (column + 1,)
+            while key in found:  # rows that read the same
+                key += ("again",)
+            found[key] = float(cells[at])
     return found
 
 
