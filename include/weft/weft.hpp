@@ -9,7 +9,7 @@
 // Threads   As in C. An object may be used by one thread at a time.
 #pragma once
 
-#if __cplusplus < 202002L
+#if __cplusplus < 201709L
 #error "weft.hpp needs C++20 (-std=c++20); C and older C++ programs use weft.h"
 #endif
 
@@ -416,6 +416,8 @@ void expect_buffer(const char* name, const char* function) {
 
 // Blocks that differ: within `recv`, checked against its size.
 struct Differing {
+    Differing(const Differing&) = delete;
+    Differing& operator=(const Differing&) = delete;
     template <class S, class R>
     Differing(S& from, R& into, std::size_t blocks, std::span<const std::size_t> sizes,
               std::span<const std::ptrdiff_t> places, const char* function)
@@ -426,6 +428,7 @@ struct Differing {
         if (!places.empty()) expect_elements("displacements", places.size(), blocks, function);
         std::size_t end = 0;
         for (std::size_t i = 0; i < blocks; ++i) {
+            if (sizes[i] == 0) continue;
             if (!places.empty() && places[i] < 0)
                 throw Error(WEFT_REFUSED_ARGUMENT, "displacements[" + std::to_string(i) +
                                                        "] is negative; expected a place in recv "
@@ -433,9 +436,15 @@ struct Differing {
                                                        function + ")");
             const std::size_t begin = places.empty() ? end : static_cast<std::size_t>(places[i]);
             end = std::max(end, begin + sizes[i]);
-            counts_.push_back(sizes[i] * units<T>);
-            if (!places.empty())
-                displacements_.push_back(places[i] * static_cast<std::ptrdiff_t>(units<T>));
+        }
+        counts_ = sizes;
+        displacements_ = places;
+        if constexpr (units<T> != 1) {  // the library is told bytes
+            for (std::size_t i = 0; i < blocks; ++i) scaled_counts_.push_back(sizes[i] * units<T>);
+            for (const std::ptrdiff_t place : places)
+                scaled_displacements_.push_back(place * static_cast<std::ptrdiff_t>(units<T>));
+            counts_ = scaled_counts_;
+            displacements_ = scaled_displacements_;
         }
         if (end > std::ranges::size(into))
             expect_elements("recv", std::ranges::size(into), end, function);
@@ -453,8 +462,10 @@ struct Differing {
     weft_type type;
 
   private:
-    std::vector<std::size_t> counts_;
-    std::vector<std::ptrdiff_t> displacements_;
+    std::span<const std::size_t> counts_;
+    std::span<const std::ptrdiff_t> displacements_;
+    std::vector<std::size_t> scaled_counts_;
+    std::vector<std::ptrdiff_t> scaled_displacements_;
 };
 
 // `recv` takes `blocks` times what is sent on root, and is not looked at elsewhere.

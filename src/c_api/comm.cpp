@@ -72,6 +72,9 @@ Status become(Join join) {
     // the libraries that they use are cleaned up, and before libweft is unloaded.
     (void)std::atexit([] {
         constexpr std::int64_t patience_ns = 1'000'000'000;
+        // Held by who joins or leaves, also by a thread that ends the process from there.
+        std::unique_lock<std::mutex> lifetime(lifetime_mutex, std::try_to_lock);
+        if (!lifetime) return;
         if (Process* process = c_api::current_process()) process->engine().end_threads(patience_ns);
     });
     // A forked child is no rank: what it does must not look like its parent's doing, nor it

@@ -1,9 +1,9 @@
 #include "communicator/collectives.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "communicator/agreement.h"
@@ -71,22 +71,28 @@ struct Posed {
     std::vector<std::int64_t> offsets;
 };
 
+// Of the blocks that are not empty.
 std::int64_t least_displacement(const SignatureView& signature) {
-    if (signature.displacements.empty()) return 0;
-    return *std::ranges::min_element(signature.displacements);
+    std::optional<std::int64_t> least;
+    for (std::size_t i = 0; i < signature.displacements.size(); ++i) {
+        const std::int64_t begin = signature.displacements[i];
+        if (signature.counts[i] > 0 && begin < least.value_or(begin + 1)) least = begin;
+    }
+    return least.value_or(0);
 }
 
 Posed pose(const SignatureView& signature, Place place) {
     const FixedSignature& s = signature.fixed;
     Posed posed;
+    const std::int64_t least = least_displacement(signature);
     std::int64_t packed = 0;
     for (std::size_t i = 0; i < signature.counts.size(); ++i) {
         posed.sizes.push_back(signature.counts[i] * s.unit_bytes);
         posed.offsets.push_back(packed);
         packed += posed.sizes.back();
         if (signature.displacements.empty()) continue;
-        posed.offsets.back() =
-            (signature.displacements[i] - least_displacement(signature)) * s.unit_bytes;
+        const std::int64_t elements = signature.displacements[i] - least;
+        posed.offsets.back() = signature.counts[i] > 0 ? elements * s.unit_bytes : 0;
     }
     const algorithm::Agreed agreed = {.collective = s.collective,
                                       .ranks = place.ranks,
@@ -129,7 +135,7 @@ Status check_blocks(const Call& call, Place place, SignatureView& signature) {
     if (!call.displacements) return ok;
     signature.displacements = {call.displacements, ranks};
     for (std::size_t i = 0; i < ranks; ++i) {
-        if (std::abs(call.displacements[i]) <= most) continue;
+        if (call.displacements[i] >= -most && call.displacements[i] <= most) continue;
         return failure(WEFT_REFUSED_ARGUMENT, "displs[%zu] = %lld; expected at most %lld", i,
                        static_cast<long long>(call.displacements[i]), static_cast<long long>(most));
     }

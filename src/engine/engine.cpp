@@ -226,6 +226,7 @@ void Engine::leave() {
     // What was found here may be to hand over, too.
     calls_owner |= (!leader_ || leader_sleeps_) && must_call_owner();
     executor_.wake_peers();
+    if (awaits_end_of_work_) notify_waiters();
     unlock();
     // Woken into the lock that is held it would stop at once, and the scheduler let it wait for its
     // next turn.
@@ -384,6 +385,7 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
         }
     }
     executor_.wake_peers();
+    if (awaits_end_of_work_ && sleeper == Sleeper::thread) notify_waiters();
     std::int64_t left_ns = no_deadline;
     if (deadline_ns != no_deadline) left_ns = std::max<std::int64_t>(deadline_ns - now_ns(), 0);
     const bool backs_off = backs_off_ && sleeper != Sleeper::none && armed_ == sleeper;
@@ -544,13 +546,11 @@ void Engine::thread_main() {
 void Engine::thread_poll_main() {
     lock();
     while (!poller_ends_) {
-        if (executor_.is_pending()) {
-            executor_.progress();
-            notify_waiters();
-        }
+        if (executor_.is_pending()) executor_.progress();
         // Of an engine before this one.
         if (must_call_owner()) thread_wake_.signal();
         if (executor_.active() == 0) executor_.wake_peers();
+        notify_waiters();
         unlock();
         if (!may_spin_ || contenders_.load(std::memory_order_relaxed) > 0) sched_yield();
         lock();

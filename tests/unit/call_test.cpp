@@ -146,12 +146,23 @@ TEST(BlocksThatDiffer, AreRefusedWithTheOffendingValue) {
     const Gathered large = {.counts = {1, 2, -1}};
     EXPECT_NE(refusal(large.call(), root).find("recv_counts[2] = 18446744073709551615"),
               std::string::npos);
-    const Gathered apart = {.displacements = {0, INT64_MIN + 1, 3}};
-    EXPECT_NE(refusal(apart.call(), root).find("displs[1] = -9223372036854775807"),
+    const Gathered apart = {.displacements = {0, INT64_MIN, 3}};
+    EXPECT_NE(refusal(apart.call(), root).find("displs[1] = -9223372036854775808"),
               std::string::npos);
     const Gathered overlapping = {.displacements = {2, 0, 1}};
     EXPECT_EQ(refusal(overlapping.call(), root),
               "displs[2] = 1 lies within the block of rank 1; expected blocks that do not overlap");
+}
+
+TEST(BlocksThatDiffer, LieAnywhereWhenTheyAreEmpty) {
+    const Gathered g = {.counts = {4, 0, 2}, .displacements = {100, 0, 104}};
+    Call c = g.call();
+    Result<Checked> checked = check(c, {2, 3});
+    ASSERT_FALSE(checked.is_ok());  // send_count is rank 1's
+    checked = check(c, root);
+    ASSERT_TRUE(checked.is_ok()) << last_detail();
+    EXPECT_EQ(checked->binding.recv, reinterpret_cast<std::byte*>(into) + 100 * 4);
+    EXPECT_EQ(bytes_of_buffers(checked->signature, root)->recv, 6 * 4);
 }
 
 TEST(BlocksThatDiffer, MayLieBeforeTheBuffersAddress) {

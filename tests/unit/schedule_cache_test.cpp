@@ -28,6 +28,22 @@ TEST(ScheduleCache, FindsBySignature) {
     EXPECT_EQ(cache.find(other), nullptr);
 }
 
+// Calls of all collectives with the same block size stay cached beside one another.
+TEST(ScheduleCache, HasRoomForEveryCollectiveOfOneSize) {
+    HandleTable<Request> table;
+    for (const std::int64_t bytes : {0, 8, 1024, 65536}) {
+        ScheduleCache cache(table);
+        auto call_of = [&](std::size_t number) {
+            SignatureView call = signature(bytes);
+            call.fixed.collective = static_cast<Collective>(number);
+            return call;
+        };
+        for (std::size_t i = 0; i < collectives; ++i) cache.insert(call_of(i), {}, schedule());
+        for (std::size_t i = 0; i < collectives; ++i)
+            EXPECT_NE(cache.find(call_of(i)), nullptr) << bytes << " bytes, collective " << i;
+    }
+}
+
 TEST(ScheduleCache, FindsByTheContentOfArrays) {
     HandleTable<Request> table;
     ScheduleCache cache(table);

@@ -339,11 +339,16 @@ class Swap {
 
         std::vector<Meeting> met = std::move(meetings_);
         meetings_.clear();
+        Status served = ok;
         for (std::size_t i = 0; i < met.size(); ++i) {
             if (fds[i + 1].revents == 0)
                 meetings_.push_back(std::move(met[i]));
             else
-                WEFT_RETURN_IF_NOT_OK(serve(met[i]));
+                served = serve(met[i]);
+            if (served.is_ok()) continue;
+            // Those that follow must still be told.
+            for (++i; i < met.size(); ++i) meetings_.push_back(std::move(met[i]));
+            return served;
         }
         if (fds[0].revents == 0) return ok;
         if (Fd caller = accept_caller())

@@ -148,7 +148,8 @@ void TcpTransport::call(Link& link) {
     while (!hold_reserve() ||
            !(socket = Fd(::socket(to.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)))) {
         if (!is_shortage(errno)) return lose(link.peer, WEFT_BROKEN_TRANSPORT);
-        if (!make_room_for_caller()) return call_later(link, no_descriptor);
+        // Not a caller that is just being heard.
+        if (!make_room_for_caller(now_ns() - hearing_ns)) return call_later(link, no_descriptor);
     }
     tcp::Address from = own_[turn % own_.size()];
     from.set_port(0);
