@@ -26,8 +26,8 @@ typedef struct weft_mpi_channel {
     size_t request_bytes;
     /* Opens the channel. Collective; blocks. `context` is weft_oob's. Null: there is no channel. */
     int (*open)(void* context, void** channel);
-    /* Sends to process `to`; receives at most `bytes` from any process. Messages of one process are
-       received in the order in which they were sent. */
+    /* Sends to process `to`; receives at most `bytes` from any process. The messages of one process
+       match the receives in order. */
     int (*send)(void* channel, const void* data, int bytes, int to, void* request);
     int (*receive)(void* channel, void* data, int bytes, void* request);
     /* Writes how many of `count` requests have completed to *ended, and which to `indices`. Requests
