@@ -1,4 +1,4 @@
-// What a rank tells the others about where it is and how it is reached through shared memory.
+// What a rank tells the others: where it is, and how to reach it through shared memory.
 #pragma once
 
 #include <sys/types.h>
@@ -15,9 +15,9 @@ struct Card {
     std::string node;  // equal on ranks that can reach each other
     pid_t pid = 0;
     std::string socket;  // the name of an abstract Unix socket
-    Key key{};           // known to the job alone: other users can see socket names
+    Key key{};           // known only to the job: other users can see socket names
 
-    // A card for this process with a new name and key; nothing when there is no randomness.
+    // A card for this process with a new name and key; nothing: there are no random numbers.
     static std::optional<Card> make();
     static std::optional<Card> parse(const std::string& text);
     std::string text() const;

@@ -1,10 +1,10 @@
-// The swap of descriptors between the ranks of a node.
+// Exchanging descriptors between the ranks of a node.
 //
-// The higher rank of a pair connects and greets first; the lower one answers. No step waits for
-// more than the other side of one pair, whose greeting lies in the socket already or is to come.
+// The higher rank of a pair connects and sends its greeting first; the lower one answers. Each step
+// waits only for the other side of one pair.
 //
-// A rank that gives up says farewell to those that wait for it, in place of a greeting, and names
-// the rank that was the cause: they may hear of that one from nobody else.
+// A rank that gives up sends a farewell instead of a greeting to those that wait for it. It names
+// the rank that was the cause: they may not hear of it otherwise.
 #include "transport/shm/connect.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ struct Greeting {
     Rank cause = -1;  // not -1: a farewell, without descriptors
 };
 
-// The name, without the terminating zero that would be part of it.
+// Without the terminating zero, which would be part of the name.
 socklen_t abstract_address(const std::string& name, sockaddr_un& address) {
     address = {};
     address.sun_family = AF_UNIX;
@@ -88,7 +88,7 @@ struct Received {
     bool is_cut = false;  // this process had no descriptors left for those of the peer
 };
 
-// Nothing when what came is no greeting for the owner of `key`.
+// Nothing: what came is not a greeting for the owner of `key`.
 std::optional<Received> receive_greeting(int socket, const Key& key) {
     Received received;
     iovec data{&received.greeting, sizeof received.greeting};
@@ -145,7 +145,7 @@ Fd life_of(int socket, pid_t pid) {
     return Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
 }
 
-// One of the two ends of each pair that has not been brought to an end.
+// A pair whose exchange has not ended.
 struct Meeting {
     Fd socket;
     Rank rank = -1;  // -1: connected to us, has not greeted yet
@@ -187,9 +187,9 @@ class Swap {
         return ok;
     }
 
-    // Tells everybody who waits for this rank, since its process may live on.
+    // Sends a farewell to all that wait for this rank, because its process may live on.
     void give_up(Rank cause) {
-        if (cause != rank_ && !is_reported_) await_end(cause);
+        if (cause != rank_ && !has_farewell_) await_end(cause);
         leave();
         std::vector<Rank> uncalled;
         for (Rank peer : local_) {
@@ -209,8 +209,9 @@ class Swap {
         }
     }
 
-    // A process that ends closes its sockets some time before it is seen to have ended. Whoever sees
-    // that this rank has left shall see the end that was the cause, too. The other may also live on.
+    // A process closes its sockets some time before others can see that it has ended. A rank that
+    // sees this one leave must also see the end that was the cause. The other process may also live
+    // on.
     void await_end(Rank peer) const {
         if (!std::ranges::binary_search(local_, peer)) return;
         const Fd life(static_cast<int>(syscall(SYS_pidfd_open, card_of(peer).pid, 0)));
@@ -229,7 +230,7 @@ class Swap {
         }
     }
 
-    // Should it not get through, the other side sees the closed socket.
+    // If it does not get through, the other side sees the closed socket.
     void say_farewell(const Meeting& meeting, Rank cause) {
         const int socket = meeting.socket.get();
         Rank to = meeting.rank;
@@ -276,7 +277,7 @@ class Swap {
         if (!meeting.socket)
             return failure(WEFT_REFUSED_MEMORY, "cannot create a socket: %s", strerror(errno));
         while (!connect_to(peer, meeting.socket.get())) {
-            // EAGAIN: many ranks call at once. The listener comes round to them.
+            // EAGAIN: many ranks connect at once; the listener accepts them later.
             if (errno != EAGAIN && errno != EINTR)
                 return failure_of_rank(WEFT_BROKEN_RANK, peer, "rank %d cannot be reached: %s",
                                        peer, strerror(errno));
@@ -291,8 +292,8 @@ class Swap {
         return ok;
     }
 
-    // A rank may end before it calls. Its card's process number tells, since there is no socket yet;
-    // should the number have been given to another process, patience ends the wait.
+    // A rank may end before it connects. There is no socket yet: watch the process on its card. If
+    // another process has that number by now, the deadline ends the wait.
     Status watch_callers() {
         for (Rank peer : local_) {
             if (peer <= rank_) continue;
@@ -306,8 +307,8 @@ class Swap {
         return ok;
     }
 
-    // Nobody gets through the swap without our answer: a rank that we still await and that has ended
-    // did not end in good order.
+    // Nobody gets through the swap without our answer: a rank that we still await and that has
+    // ended did not end in good order.
     Status check_callers() const {
         for (const Caller& caller : callers_) {
             pollfd life{caller.life.get(), POLLIN, 0};
@@ -332,7 +333,7 @@ class Swap {
         if (::poll(fds.data(), fds.size(), static_cast<int>(rest_ms)) < 0 && errno != EINTR)
             return failure(WEFT_BROKEN_TRANSPORT, "poll: %s", strerror(errno));
 
-        // A rank that has ended may have said more before.
+        // Read first: a rank that has ended may have sent something before.
         const auto has_come = [](const pollfd& fd) { return fd.revents != 0; };
         if (std::none_of(fds.begin(), fds.begin() + 1 + std::ssize(meetings_), has_come))
             return check_callers();
@@ -363,8 +364,7 @@ class Swap {
         return Fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     }
 
-    // A greeting or a farewell came, or the other side has hung up. A stranger is dropped without a
-    // word.
+    // A greeting or a farewell came, or the other side has hung up. Strangers are dropped silently.
     Status serve(Meeting& meeting) {
         const int socket = meeting.socket.get();
         const std::optional<ucred> owner = owner_of(socket);
@@ -397,7 +397,7 @@ class Swap {
     }
 
     Status gave_up(const Greeting& farewell) {
-        is_reported_ = true;
+        has_farewell_ = true;
         if (farewell.cause == farewell.rank)
             return failure_of_rank(WEFT_BROKEN_RANK, farewell.rank,
                                    "rank %d gave up when shared memory was set up", farewell.rank);
@@ -410,7 +410,7 @@ class Swap {
         return std::ranges::find(parts_.peers, peer, &PeerParts::rank) != parts_.peers.end();
     }
 
-    // Does the rank belong to the callers and has it not called yet?
+    // Whether the rank is to connect to us and has not done so.
     bool is_awaited(Rank peer) const {
         return peer > rank_ && std::ranges::binary_search(local_, peer) && !is_known(peer);
     }
@@ -453,15 +453,14 @@ class Swap {
     const std::vector<Rank> local_;  // the ranks of the node, this one included; ascending
     const std::span<const std::string> cards_;
     Fd listener_;
-    bool is_reported_ = false;  // by a farewell, whose sender has waited for the end already
+    bool has_farewell_ = false;  // its sender has already waited for the end of the cause
     const std::int64_t deadline_ns_ = now_ns() + patience_ns;
     ShmTransport::Parts parts_;
     std::vector<Meeting> meetings_;
     std::vector<Caller> callers_;
 };
 
-// With ptrace_scope 1 a process's memory is its children's and parents' business only. Ranks are
-// siblings, and the launcher between them is nobody's debugger.
+// With ptrace_scope 1 only a process's ancestors may read its memory. Ranks are siblings.
 void let_peers_read_memory() {
     int scope = 0;
     std::ifstream("/proc/sys/kernel/yama/ptrace_scope") >> scope;
@@ -471,7 +470,7 @@ void let_peers_read_memory() {
 }  // namespace
 
 Result<std::unique_ptr<ShmNode>> ShmNode::prepare() {
-    // What is malformed is refused before the others hear of this rank.
+    // Bad settings are refused before the others hear of this rank.
     WEFT_RETURN_IF_NOT_OK(shm::Settings::from_environment(1).status());
     std::unique_ptr<ShmNode> node(new ShmNode);
     const std::optional<Card> card = Card::make();

@@ -1,9 +1,9 @@
-// Bringing the ranks of one node together: who is on it, and the swap of descriptors.
+// Connecting the ranks of one node: who is on it, and the exchange of descriptors.
 //
-// A rank listens on an abstract Unix socket with a random name and tells it on its card, together
-// with a random key. When all cards are known, each pair on the same node swaps the descriptors
-// of segment and doorbells; then the sockets are closed. Only processes of the same user that know
-// the key are believed.
+// A rank listens on an abstract Unix socket with a random name. Its card holds the name and a
+// random key. When all cards are known, each pair on the same node exchanges the descriptors of
+// segment and doorbells; then the sockets are closed. Only processes of the same user that know the
+// key are accepted.
 //
 // Thread safety: none.
 #pragma once
@@ -24,7 +24,7 @@ class ShmNode {
     // Opens the socket. Returns at once.
     static Result<std::unique_ptr<ShmNode>> prepare();
 
-    // What the other ranks must know; a word without spaces inside, to be given to connect().
+    // What the other ranks must pass to connect(); a word without spaces.
     const std::string& card() const { return card_; }
 
     // Collective over the ranks whose cards name this node: waits for them, at most 30 s.

@@ -23,7 +23,7 @@ void copy_long(std::byte* to, const std::byte* from, std::size_t n) {
 
 const bool has_streaming_stores = true;
 
-// Whole lines only: a line that is written in part by either kind of store is fetched after all.
+// Whole lines only: a line that both kinds of stores write is fetched after all.
 void copy_streaming(std::byte* to, const std::byte* from, std::size_t n) {
     constexpr std::size_t line = 64;
     WEFT_ASSERT(reinterpret_cast<std::uintptr_t>(to) % sizeof(__m128i) == 0);

@@ -1,4 +1,4 @@
-// Copying in and out of rings.
+// Copying into and out of rings.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,18 @@
 
 namespace weft::shm {
 
-// For more than 64 bytes. The C library's memcpy turns to `rep movsb` at 2 KiB, which is slower by
-// 3 to 14 times on some processors when the two places are differently aligned, as a message and
-// its record are; this loop does not care.
+// For more than 64 bytes. From 2 KiB on the C library's memcpy uses `rep movsb`, which on some
+// processors is 3 to 14 times slower when source and destination are aligned differently, as a
+// message and its record are. This loop is not.
 void copy_long(std::byte* to, const std::byte* from, std::size_t n);
 
 // As copy_long(), with streaming stores where the processor has them: they go to memory without
-// fetching the lines first, from wherever they are. `to` lies on a multiple of 16 bytes.
+// fetching the lines first. REQUIRES: `to` is a multiple of 16.
 void copy_streaming(std::byte* to, const std::byte* from, std::size_t n);
 extern const bool has_streaming_stores;
 
-// Messages are mostly small, and a call would cost as much as their copy: of up to 64 bytes, the
-// first half and the last half are copied, which may overlap.
+// Inline for small messages, where a call would cost as much as the copy. Up to 64 bytes: copies
+// the first and the last half, which may overlap.
 inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t n) {
     auto both_ends = [=](auto width) {
         std::memcpy(to, from, width);

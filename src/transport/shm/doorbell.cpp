@@ -28,7 +28,8 @@ Result<Doorbells> Doorbells::duplicate() const {
     return bells;
 }
 
-// Neither can fail in a way that matters: a counter that is full, or empty, is what was wanted.
+// A write fails only when the counter is full, a read only when it is empty: both are what was
+// wanted.
 void Doorbells::ring(Sleeper sleeper) const { (void)eventfd_write(fd(sleeper), 1); }
 
 void Doorbells::silence(Sleeper sleeper) const {

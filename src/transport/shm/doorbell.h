@@ -1,4 +1,4 @@
-// What wakes a sleeping rank: one eventfd for each kind of sleeper, held by all ranks of the node.
+// Wakes a sleeping rank: one eventfd for each kind of sleeper, shared with all ranks of the node.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class Doorbells {
 
     int fd(Sleeper sleeper) const { return fds_[index(sleeper)].get(); }
     void ring(Sleeper sleeper) const;
-    // Makes the descriptor unreadable until the next ring().
+    // The descriptor is not readable any more, until the next ring().
     void silence(Sleeper sleeper) const;
 
   private:

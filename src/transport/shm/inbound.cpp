@@ -1,4 +1,4 @@
-// The receiving half: records out of the ring, to the receives they meet.
+// The receiving half: records out of the ring, into the receives that they match.
 #include <errno.h>
 #include <sys/uio.h>
 
@@ -31,14 +31,14 @@ Outcome mismatch(std::size_t sent_bytes, std::size_t expected_bytes) {
             static_cast<std::int64_t>(expected_bytes)};
 }
 
-// The post that the lane's next message meets; null when there is none.
+// The post that the lane's next message matches; null: it is unexpected.
 Post* next_post(LaneQueue& lane) {
     Post* post = lane.waiting;
     if (post != nullptr) lane.waiting = post->next;
     return post;
 }
 
-// Bytes of a message, from `offset` on, into the place that its receive has for them.
+// Stores bytes of a message, from `offset` on, where its receive wants them.
 void take_in(std::byte* place, const Combination& combination, std::size_t offset,
              const std::byte* bytes, std::size_t n) {
     if (combination.kernel == nullptr) [[likely]]
@@ -88,8 +88,8 @@ inline void ShmTransport::take(Peer& peer, Record* record) {
     WEFT_ASSERT(!"a record of a known kind");
 }
 
-// Takes the peer's records up to the first that finishes something: to look for more would wait
-// for a cache line that the peer has just written, while somebody waits for the completion.
+// Takes the peer's records up to the first that completes something. Looking for more would wait
+// for a cache line that the peer is writing, while somebody waits for the completion.
 inline void ShmTransport::take_some(Peer& peer) {
     const std::size_t reported_before = reported_;
     std::size_t moved_bytes = 0;
@@ -124,7 +124,7 @@ std::size_t ShmTransport::poll(std::span<Completion> done) {
     const std::size_t peers = peers_.size();
     for (std::size_t i = 0; i < peers; ++i) {
         if (reported_ == done_.size()) [[unlikely]] {
-            // Begin with the others next time, lest a busy peer keep them out.
+            // Begin with the others next time: a busy peer must not starve them.
             first_peer_ = (first_peer_ + i) % peers;
             break;
         }
@@ -134,7 +134,7 @@ std::size_t ShmTransport::poll(std::span<Completion> done) {
         if (peer.has_work) work_on(peer);
     }
     if (polls_until_waking_ != 0) {
-        // A poll that moves pieces of large messages takes as long as many that do not.
+        // A poll that moves pieces of large messages counts as many: it takes as long.
         count_polls_before_waking(pieces == counters_.pieces_moved ? 1 : polls_before_waking / 2);
     }
     if (reported_ == 0 && ++quiet_polls_ >= quiet_polls_max) {
@@ -188,7 +188,7 @@ Post* ShmTransport::append_receive(LaneQueue& queue, MutBytes data, const Combin
     return post;
 }
 
-// As post_recv(), when the message is there before the receive, or will never come.
+// As post_recv(), when the message is here already, or will never come.
 Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data,
                                     const Combination& combination, Token token) {
     LaneQueue& queue = peer.receives.find(lane.stream.packed());
@@ -280,8 +280,8 @@ void ShmTransport::finish_receive(SlotId id, const Outcome& how) {
     settle(peer, peer.receives.find(transfer.post->stream), transfer.post, how);
 }
 
-// The sender takes this back before it lets go of its buffer. A read-modify-write, because a plain
-// load could be satisfied before the copy that precedes it has read its last byte.
+// The sender resets this before it gives its buffer back. A read-modify-write: a plain load could
+// be satisfied before the copy that precedes it has read its last byte.
 bool ShmTransport::still_readable(const ReceiveTransfer& transfer) const {
     const SlotId sender = SlotId::unpack(transfer.from.transfer);
     auto& readable = transfer.peer->parts.segment->header().readable;
@@ -289,7 +289,7 @@ bool ShmTransport::still_readable(const ReceiveTransfer& transfer) const {
            readable[sender.index].fetch_add(0, std::memory_order_seq_cst) == sender.use;
 }
 
-// The next part of the first pull. False when nothing is left to do now.
+// Reads the next part of the first pull. False: nothing is left to do now.
 bool ShmTransport::pull_piece(Peer& peer) {
     const SlotId id = peer.pulls.front();
     ReceiveTransfer& transfer = *receives_.find(id);
@@ -300,7 +300,7 @@ bool ShmTransport::pull_piece(Peer& peer) {
         const iovec from{reinterpret_cast<void*>(transfer.from.address + transfer.offset), bytes};
         const ssize_t moved = process_vm_readv(peer.parts.pid, &to, 1, &from, 1, 0);
         if (moved <= 0) {
-            // EFAULT is about this memory; anything else would happen with the next message too.
+            // EFAULT is about this buffer; any other error would come back with the next message.
             if (moved < 0 && errno != EFAULT) {
                 peer.can_pull = false;
                 ++counters_.vm_readv_refusals;

@@ -1,11 +1,12 @@
-// The lanes from or to one peer: which post a message meets, and in which order posts are reported.
+// The lanes from or to one peer: which post a message matches, and in which order posts are
+// reported.
 //
-// A lane keeps its posts in posting order until they have been reported. Messages meet them in that
-// order too, but may finish in another (a small message overtakes the data of a large one); a post
-// that finishes before an earlier one waits for it. Messages that come before
-// their receive are kept as unexpected messages.
+// A lane keeps its posts in posting order until they have been reported. Messages match them in
+// that order too, but may finish in another (a small message overtakes the data of a large one); a
+// post that finishes before an earlier one waits for it.
 //
-// Thread safety: none. Invariant: a lane with unexpected messages has no post that waits for a message.
+// Thread safety: none. Invariant: a lane with unexpected messages has no post that waits for a
+// message.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +61,7 @@ struct LaneQueue {
     bool used = false;
     Post* oldest = nullptr;  // posts in posting order
     Post* newest = nullptr;
-    Post* waiting = nullptr;  // the first post that no message has met
+    Post* waiting = nullptr;  // the first post without a message
     Unexpected* first_unexpected = nullptr;
     Unexpected* last_unexpected = nullptr;
 

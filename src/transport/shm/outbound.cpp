@@ -1,8 +1,8 @@
 // The sending half: eager messages and RTSs into the peer's ring, then pieces of large messages.
 //
 // Towards one peer, records go out in this order: sends in posting order, answers about transfers,
-// pieces of large messages. So no answer overtakes the failure notice that explains it. Pieces use only
-// part of the ring, so that small messages of other lanes always find room between them.
+// pieces of large messages. So no answer overtakes the failure notice that explains it. Pieces use
+// only part of the ring, so that small messages of other lanes always find room between them.
 #include <algorithm>
 #include <cstring>
 
@@ -25,13 +25,14 @@ using shm::Stores;
 
 namespace {
 
-// A receiver with so many unexpected bytes is far behind: it gets only RTSs until half of them are left.
+// A receiver with so many unexpected bytes is far behind: it gets only RTSs until half of them are
+// left.
 constexpr std::uint64_t unexpected_bytes_max = 1 << 20;
 
-// What a shorter piece takes says little of a longer one.
+// The time of a shorter piece says little about a longer one.
 constexpr std::size_t timed_bytes_min = 4 * 1024;
 
-// Room for a record, or null after the reader was asked to tell when there is some.
+// Room for a record; null: there is none, and the reader will wake us when there is.
 Record* reserve(shm::RingWriter& ring, std::size_t payload_bytes) {
     Record* record = ring.reserve(payload_bytes);
     if (record == nullptr && ring.ask_for_room(payload_bytes)) record = ring.reserve(payload_bytes);
@@ -76,7 +77,7 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
     const bool is_notice = lane.stream.context == 0;
     const bool is_eager =
         is_notice ? data.size() <= peer.piece_bytes : data.size() < peer.eager_threshold;
-    // Sends that wait on other lanes do not matter, unless they wait for room in the ring.
+    // Pending sends of other lanes only matter if they wait for room in the ring.
     const bool is_next =
         queue.idle() && peer.controls.empty() && peer.unwritten.empty() && backlog_.empty();
     if (is_eager && is_next && write_eager(peer, stream, data)) return Posted::done;
@@ -138,7 +139,7 @@ void ShmTransport::send_control(Peer& peer, const Control& control) {
     peer.has_work = true;
 }
 
-// Out of line: small messages should not carry it along.
+// Out of line, to keep it out of the code for small messages.
 [[gnu::noinline]] void ShmTransport::copy_piece(Peer& peer, std::byte* to, Bytes piece) {
     StoreChoice::Turn turn;
     if (settings_.large == LargeMethod::streaming)
@@ -155,7 +156,7 @@ void ShmTransport::send_control(Peer& peer, const Control& control) {
     if (turn.timed) peer.stores.took(turn.stores, ticks() - begin, piece.size());
 }
 
-// The next piece of the first stream; false when there is no room for it.
+// Writes the next piece of the first large send. False: there is no room for it.
 bool ShmTransport::write_piece(Peer& peer) {
     const SlotId id = peer.streams.front();
     SendTransfer& transfer = *sends_.find(id);
@@ -179,7 +180,7 @@ bool ShmTransport::write_piece(Peer& peer) {
     return true;
 }
 
-// Writes what is queued, a bounded amount. False when nothing is queued or there is no room.
+// Writes what is queued, a bounded amount. False: nothing is queued, or there is no room.
 bool ShmTransport::flush(Peer& peer) {
     for (; !peer.unwritten.empty(); peer.unwritten.pop())
         if (!write_post(peer, peer.unwritten.front())) return false;
@@ -204,7 +205,7 @@ void ShmTransport::end_send_transfer(SlotId id) {
     sends_.remove(id);
 }
 
-// The receiver is ready. Should the send have been abandoned meanwhile, it must not wait for ever.
+// The receiver is ready. If the send has been abandoned, the receiver must not wait for ever.
 void ShmTransport::take_cts(Peer& peer, Record* record) {
     std::uint64_t receiver;
     std::memcpy(&receiver, record->payload(), sizeof receiver);

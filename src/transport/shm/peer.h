@@ -26,7 +26,7 @@ struct PeerParts {
     pid_t pid = 0;  // 0: its memory cannot be read
 };
 
-// A record without a message: about one transfer of a large one.
+// A record about the transfer of a large message.
 struct Control {
     RecordKind kind = RecordKind::none;
     SlotId about{};  // the addressee's transfer
@@ -38,7 +38,7 @@ struct Peer {
     RingReader in;
     RingWriter out;
     std::atomic<std::uint32_t>* armed = nullptr;
-    bool to_wake = false;              // if it sleeps: something is new since we last looked
+    bool to_wake = false;              // if it sleeps: it has something new
     std::uint32_t armed_seen = 0;      // when we last looked, and did not wake it
     std::size_t eager_threshold = 0;   // bytes; 0 while it is far behind
     std::size_t unexpected_bytes = 0;  // of its messages
@@ -56,7 +56,7 @@ struct Peer {
     Fifo<SlotId> pulls;      // large receives by vm_readv, likewise
     StoreChoice stores;      // into its ring
 
-    bool has_left = false;  // in good order
+    bool has_left = false;  // it has finalized
     bool loss_reported = false;
     bool can_pull = false;
     PeerParts parts;

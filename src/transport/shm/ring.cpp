@@ -6,8 +6,7 @@ namespace weft::shm {
 // Writer: blocked := 1, then read head. Reader: write head, then read blocked. All sequentially
 // consistent, so that at least one of the two sees what the other wrote.
 void RingWriter::ask() {
-    // Not written again and again: a writer that polls while it waits would take the line from the
-    // reader each time.
+    // Written once: a writer that polls would take the line from the reader each time.
     if (ring_.control->blocked.load(std::memory_order_seq_cst) == 0)
         ring_.control->blocked.store(1, std::memory_order_seq_cst);
     head_seen_ = ring_.control->head.load(std::memory_order_seq_cst);

@@ -1,9 +1,9 @@
 // A ring of records in memory that one writer and one reader share.
 //
-// A record starts on a pair of cache lines of its own with a 16-byte head, so that a message of up
-// to 48 bytes travels in one line. The head's first word is stored last and is all the reader looks at:
-// the word where the next record will start is 0 until that record is complete. For this the
-// writer clears the word behind a record before it publishes the record.
+// A record starts on its own pair of cache lines with a 16-byte head, so that a message of up to 48
+// bytes takes one line. The head's first word is stored last, and the reader polls only that: the
+// word where the next record will start is 0 until that record is complete. For this the writer
+// clears the word behind a record before it publishes the record.
 //
 // Positions count bytes and never wrap; a position's place is its remainder by the capacity. A
 // record that would cross the end of the memory starts at its beginning, behind a `skip`.
@@ -22,8 +22,8 @@
 namespace weft::shm {
 
 inline constexpr std::size_t line_bytes = 64;
-// Where records start. Processors fetch the neighbour of a line they read; the lines the peer will
-// write next must not be among those, or its next message waits until they are given back.
+// Records start on multiples of this. Processors also fetch the neighbour of a line they read; it
+// must not be a line that the peer writes next, or the peer would have to fetch it back first.
 inline constexpr std::size_t slot_bytes = 2 * line_bytes;
 
 enum class RecordKind : std::uint32_t {
@@ -34,7 +34,7 @@ enum class RecordKind : std::uint32_t {
     cts,                // clear to send: the receiver is ready; id: sender's transfer
     data,               // a piece of a large message; id: receiver's transfer
     finished,           // the receiver needs nothing more; id: sender's transfer
-    revoked,            // the sender has given the transfer up; id: receiver's transfer
+    revoked,            // the sender has abandoned the transfer; id: receiver's transfer
 };
 
 struct Record {
@@ -56,9 +56,9 @@ inline std::size_t record_span(std::size_t payload_bytes) {
     return (sizeof(Record) + payload_bytes + slot_bytes - 1) & ~(slot_bytes - 1);
 }
 
-// What the two ends tell each other beside the records; in shared memory, initially zero.
+// State of the two ends beside the records; in shared memory, initially zero.
 struct RingControl {
-    alignas(2 * line_bytes) std::atomic<std::uint64_t> head{0};  // the reader is done up to here
+    alignas(2 * line_bytes) std::atomic<std::uint64_t> head{0};  // the reader has read up to here
     std::atomic<std::uint64_t> unexpected{0};  // bytes of unexpected messages at the reader
     alignas(2 * line_bytes) std::atomic<std::uint32_t> blocked{0};  // the writer waits for room
 };
@@ -97,10 +97,10 @@ class RingWriter {
         return ring_.at(start_);
     }
 
-    // Lets the reader see the record that reserve(payload_bytes) gave. The store is sequentially
-    // consistent: after it, looking whether the reader sleeps cannot miss a reader that has gone
-    // to sleep without seeing the record. Here is the place for it: what follows waits for the peer
-    // anyway, and a fence later, when the peer's answer is there, would not.
+    // Publishes the record that reserve(payload_bytes) returned. The store is sequentially
+    // consistent: a look at whether the reader sleeps, after it, cannot miss a reader that fell
+    // asleep without seeing the record. It costs least here, where the writer waits for the peer
+    // anyway.
     void publish(Record* record, RecordKind kind, std::uint64_t id, std::size_t payload_bytes) {
         const std::uint64_t end = start_ + record_span(payload_bytes);
         record->bytes = static_cast<std::uint32_t>(payload_bytes);
@@ -113,23 +113,23 @@ class RingWriter {
             ring_.at(tail_)->set_kind(RecordKind::skip, std::memory_order_seq_cst);
         }
         tail_ = end;
-        // The next record is probably of one slot. Clearing the word behind it now, not then,
-        // takes one transfer of a cache line out of that message's way.
+        // The next record probably takes one slot. Clearing the word behind it now saves that
+        // message the transfer of a cache line.
         if (end + 2 * slot_bytes <= head_seen_ + ring_.capacity) {
             cleared_ = end + slot_bytes;
             clear(cleared_);
         }
     }
 
-    // After a reserve() without success: asks the reader to tell when it has made room. True when
-    // there is room already.
+    // After reserve() has failed: asks the reader for a wake-up when there is room. True: there
+    // already is.
     bool ask_for_room(std::size_t payload_bytes);
-    // The same for a writer that wants at most `bytes` under way.
+    // The same for a writer that wants at most `bytes` in flight.
     bool ask_until_in_flight(std::size_t bytes);
 
     // Bytes published and not yet known to be consumed.
     std::size_t in_flight() const { return tail_ - head_seen_; }
-    // As in_flight(), from the reader's latest word.
+    // As in_flight(), with the reader's current position.
     std::size_t refresh_in_flight() {
         head_seen_ = ring_.control->head.load(std::memory_order_acquire);
         return in_flight();
@@ -172,9 +172,9 @@ class RingReader {
         return record;
     }
 
-    // Gives the record's room back: in steps, so that the writer's cache line is taken rarely.
-    // True when a waiting writer must be woken should it sleep, which is worth it for a good part
-    // of the ring only.
+    // Gives the record's room back: in steps, so that the writer's cache line is rarely taken from
+    // it. True: a writer waits for room and must be woken if it sleeps, which pays only for a good
+    // part of the ring.
     [[nodiscard]] bool pop(Record* record) {
         position_ += record_span(record->bytes);
         if (position_ - published_ < ring_.capacity / 16) [[likely]]
@@ -190,13 +190,13 @@ class RingReader {
         ring_.control->unexpected.store(bytes, std::memory_order_relaxed);
     }
 
-    // For when there is no record: a waiting writer gets all the room. True as for pop().
+    // When there is no record: a waiting writer gets all the room. Returns as pop().
     [[nodiscard]] bool yield_room() {
         return position_ != offered_ &&
                ring_.control->blocked.load(std::memory_order_relaxed) != 0 && publish();
     }
 
-    // For when the reader is about to sleep: all room is given back. True as for pop().
+    // Before the reader sleeps: all room is given back. Returns as pop().
     [[nodiscard]] bool offer_room() { return position_ != offered_ && publish(); }
 
   private:
@@ -204,8 +204,8 @@ class RingReader {
 
     RingMemory ring_;
     std::uint64_t position_ = 0;
-    std::uint64_t published_ = 0;  // the writer may know that the reader is done up to here
-    std::uint64_t offered_ = 0;    // a writer that waited at this point was told
+    std::uint64_t published_ = 0;  // the position as stored for the writer
+    std::uint64_t offered_ = 0;    // ... and looked whether the writer waits
 };
 
 }  // namespace weft::shm

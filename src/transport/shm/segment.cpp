@@ -41,8 +41,7 @@ Result<std::byte*> map(int fd, std::size_t bytes) {
     return static_cast<std::byte*>(memory);
 }
 
-// Beyond the limit of a file's size (RLIMIT_FSIZE) the kernel also sends the thread SIGXFSZ, which
-// by default ends the process.
+// Beyond RLIMIT_FSIZE the kernel also sends SIGXFSZ, which by default ends the process.
 bool resize(int fd, std::size_t bytes) {
     sigset_t limit_signal, before, pending;
     sigemptyset(&limit_signal);
@@ -51,7 +50,7 @@ bool resize(int fd, std::size_t bytes) {
     sigpending(&pending);
     const bool is_resized = ftruncate(fd, static_cast<off_t>(bytes)) == 0;
     const int error = errno;
-    // One that was pending before is the program's.
+    // A signal that was pending before is the program's.
     const timespec at_once{};
     if (!is_resized && sigismember(&pending, SIGXFSZ) == 0)
         sigtimedwait(&limit_signal, nullptr, &at_once);

@@ -1,8 +1,8 @@
-// The memory of one rank that the other ranks of its node map: its inbound rings, who sleeps, and
-// which of its large messages may still be read.
+// The memory of one rank that the other ranks of its node map: its inbound rings, whether it
+// sleeps, and which of its large messages may still be read.
 //
 // It is a memfd: it has no name in any file system and disappears with the last process that maps
-// it, however that process ends. Its size is sealed, so that no peer can be hit by SIGBUS.
+// it, however that process ends. Its size is sealed, so that no peer gets a SIGBUS.
 #pragma once
 
 #include <array>
@@ -27,10 +27,10 @@ struct SegmentHeader {
     std::uint64_t magic = 0;
     std::uint64_t rings = 0;
     std::uint64_t ring_bytes = 0;
-    // The Sleeper that wants a doorbell rung for the next message, in the lowest two bits; 0:
-    // nobody. The rest counts, so that two sleeps differ.
+    // The lowest two bits: the Sleeper whose doorbell is to be rung; 0: nobody sleeps. The rest
+    // counts sleeps, so that no two look alike.
     alignas(2 * line_bytes) std::atomic<std::uint32_t> armed{0};
-    // Not 0: this rank has left in good order; everything it sent is in the rings.
+    // Not 0: this rank has finalized; everything it sent is in the rings.
     alignas(2 * line_bytes) std::atomic<std::uint32_t> left{0};
     // By SlotId::index of a large send: its SlotId::use while the message may be read.
     alignas(2 * line_bytes) std::array<std::atomic<std::uint32_t>, 1024> readable{};
@@ -40,7 +40,7 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 class Segment {
   public:
     static Result<std::shared_ptr<Segment>> create(SegmentShape shape);
-    // Maps a segment that another process created, after making sure that it is one.
+    // Checks and maps a segment that another process created.
     static Result<std::shared_ptr<Segment>> open(int fd, std::size_t rings);
 
     Segment(Fd fd, std::byte* memory, SegmentShape shape);

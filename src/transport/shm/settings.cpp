@@ -30,11 +30,11 @@ constexpr LargeName large_methods[] = {
     {"vm_readv", LargeMethod::vm_readv},
 };
 
-// As large as the second-level cache, or 1 MiB. Of a smaller ring, each line that is written next is
-// still in the reader's cache, and fetching it back from there takes three times as long as from the
-// cache that the cores share, where a larger ring's lines have gone by then, displaced by those that
-// were read and written since (1 MiB: 102 us with rings of up to 256 KiB, 60 with 512 KiB, 35 from
-// 1 MiB up). A still larger ring has left that cache, too, when a message that is alone comes to it.
+// As large as the second-level cache, or 1 MiB. The next line of a smaller ring is still in the
+// reader's cache; fetching it from there takes three times as long as from the cache that the cores
+// share, to which a larger ring's lines have been evicted by then (a message of 1 MiB: 102 us with
+// rings of up to 256 KiB, 60 with 512 KiB, 35 from 1 MiB on). The lines of a still larger ring have
+// left that cache, too.
 std::size_t best_ring_bytes() {
     const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     constexpr std::size_t unknown = std::size_t{1} << 20;

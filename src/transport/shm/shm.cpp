@@ -27,8 +27,8 @@ namespace {
 
 constexpr Sleeper sleeper_kinds[] = {Sleeper::thread, Sleeper::waiter};
 constexpr std::size_t piece_bytes_max = 16 * 1024;
-// A rank that starts an operation, and at once waits for it, sleeps for so long at most as far as its
-// peers can see. To look is cheaper than to ring.
+// A rank that starts an operation and waits for it at once looks asleep to its peers for at most so
+// long. Looking again is cheaper than ringing its doorbell.
 constexpr std::uint64_t on_its_way_ticks = 1'000;
 
 Status watch(int epoll, int fd, std::uint64_t id) {
@@ -89,7 +89,7 @@ Status ShmTransport::open_wait_fds() {
     return ok;
 }
 
-// What was sent stays in the peers' rings, which are theirs.
+// What was sent stays in the peers' rings.
 ShmTransport::~ShmTransport() {
     segment_->header().left.store(1, std::memory_order_seq_cst);
     for (Peer& peer : peers_) put_off_waking(peer);
@@ -100,8 +100,8 @@ Abilities ShmTransport::abilities() const {
     return {.can_sleep = true, .kernel_chain = false, .single_copy = true};
 }
 
-// Goes on with what is queued towards the peer, a bounded amount. False when nothing is queued or
-// all of it waits for the peer.
+// Moves what is queued for the peer, a bounded amount. False: nothing is queued, or all of it waits
+// for the peer.
 bool ShmTransport::work_on(Peer& peer) {
     const bool more_to_pull = !peer.pulls.empty() && pull_piece(peer);
     const bool more_to_write = flush(peer);
@@ -127,7 +127,8 @@ Usage ShmTransport::usage() const {
         usage.bytes += sizeof peer + peer.receives.held_bytes() + peer.sends.held_bytes();
     usage.bytes += sizeof *this + shape.rings * shape.ring_bytes + sizeof(shm::SegmentHeader) +
                    posts_.held_bytes() + unexpected_.held_bytes() + blocks_.held_bytes();
-    // Of each rank the doorbells and the memory; of the others the process; here what sleeps.
+    // Doorbells and memory of each rank; a pidfd for each other rank; lives_ and the epolls to
+    // sleep on.
     usage.descriptors =
         (peers_.size() + 1) * (Doorbells::count + 1) + peers_.size() + 1 + sleepers_.size();
     return usage;
@@ -138,8 +139,8 @@ int ShmTransport::wait_fd(Sleeper sleeper) const {
     return sleepers_[sleeper == Sleeper::thread ? 0 : 1].get();
 }
 
-// Everything that a peer changes before it looks at `armed` is looked at again after `armed` was
-// set, all sequentially consistent: either we see the change, or the peer sees that we sleep.
+// A peer changes something, then reads `armed`; we set `armed`, then look for changes. All
+// sequentially consistent: either we see the change, or the peer sees that we sleep.
 bool ShmTransport::arm(Sleeper sleeper) {
     const std::uint32_t armed =
         sleeper == Sleeper::none ? 0 : ++sleeps_ << 2 | static_cast<std::uint32_t>(sleeper);
@@ -171,8 +172,7 @@ void ShmTransport::acknowledge(Sleeper sleeper) {
     look_for_lost_peers();
 }
 
-// Two looks at whether a peer sleeps, some time apart: one that slept at the first may be on its
-// way back.
+// Looks twice whether a peer sleeps, some time apart: it may be waking up.
 void ShmTransport::count_polls_before_waking(std::uint32_t polls) {
     if (polls_until_waking_ <= polls) return wake_peers();
     polls_until_waking_ -= polls;
@@ -197,8 +197,8 @@ void ShmTransport::wake_peers() {
         if (peer.to_wake) wake(peer);
 }
 
-// One ring per sleep: who takes the word from `armed` rings. A peer that has begun another sleep
-// since the first look has seen, before that, everything that was new then.
+// One ring per sleep: the rank that resets `armed` rings. A peer that has fallen asleep again since
+// the first look has seen everything that was new then.
 void ShmTransport::wake(Peer& peer) {
     peer.to_wake = false;
     std::uint32_t armed = peer.armed->load(std::memory_order_seq_cst);
@@ -212,8 +212,8 @@ void ShmTransport::wake(Peer& peer) {
     peer.parts.doorbells.ring(static_cast<Sleeper>(armed & 3));
 }
 
-// A peer may have left because another has died: it learned that before it left, so whoever sees
-// the former can see the latter. Deaths come first, so that the error names their cause.
+// A peer may have left because another one died. Deaths are looked for first, so that the error
+// names the cause.
 void ShmTransport::look_for_lost_peers() {
     for (Peer& peer : peers_)
         peer.has_left = peer.parts.segment->header().left.load(std::memory_order_acquire) != 0;
@@ -223,7 +223,7 @@ void ShmTransport::look_for_lost_peers() {
         ready = epoll_wait(lives_.get(), events, static_cast<int>(std::size(events)), 0);
         for (int i = 0; i < ready; ++i) {
             Peer& peer = peers_[events[i].data.u64];
-            // An ended process stays readable; nobody should be woken by it again.
+            // The pidfd of an ended process stays readable, and must not wake anybody again.
             epoll_ctl(lives_.get(), EPOLL_CTL_DEL, peer.parts.life.get(), nullptr);
             if (peer.parts.segment->header().left.load(std::memory_order_acquire) == 0) {
                 lose(peer);
@@ -237,8 +237,8 @@ void ShmTransport::look_for_lost_peers() {
     }
 }
 
-// The peer will write nothing more; what it has written still counts. One that left in good order
-// breaks what is still wanted of it, and is not reported otherwise.
+// The peer writes nothing more; what it has written still counts. If it has finalized, posts that
+// need it break, but the loss is not reported.
 void ShmTransport::lose(Peer& peer) {
     if (peer.lost) return;
     peer.has_left = peer.parts.segment->header().left.load(std::memory_order_acquire) != 0;
@@ -278,7 +278,7 @@ void ShmTransport::report_loss(Peer& peer) {
     report({.token = {}, .code = WEFT_BROKEN_RANK, .peer = peer.parts.rank}, 0);
 }
 
-// The answer to a post that needs a lost peer.
+// For a post that needs a lost peer.
 Posted ShmTransport::refuse(Peer& peer, Lane lane, Token token) {
     report_loss(peer);
     report({.token = token, .code = WEFT_BROKEN_RANK, .peer = lane.peer}, lane.stream.packed());

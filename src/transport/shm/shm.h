@@ -1,9 +1,9 @@
 // The transport between ranks of one node: rings in shared memory.
 //
-// An eager message is copied into the receiver's ring, and with that it is sent. For a larger one, and
-// for every message to a receiver that is far behind, an RTS goes into the ring. When the receive is
-// posted, the receiver answers with a CTS, and the bytes come in pieces through the ring; or it
-// fetches them with process_vm_readv, if the settings say so.
+// An eager message is copied into the receiver's ring, and with that it is sent. For a larger one,
+// and for every message to a receiver that is far behind, an RTS goes into the ring. When the
+// receive is posted, the receiver answers with a CTS, and the bytes come in pieces through the
+// ring; or it fetches them with process_vm_readv, if the settings say so.
 //
 // Thread safety: none; the progress engine's lock covers every call. Nothing here blocks. A steady
 // state allocates nothing.
@@ -39,7 +39,7 @@ class ShmTransport final : public Transport, public Combining {
     struct Counters {
         std::uint64_t large_by_ring = 0;
         std::uint64_t large_by_vm_readv = 0;
-        std::uint64_t combined = 0;           // receives that did
+        std::uint64_t combined = 0;           // receives with a combination
         std::uint64_t vm_readv_refusals = 0;  // peers whose memory turned out not to be readable
         std::uint64_t doorbells_rung = 0;
         std::uint64_t pieces_moved = 0;
@@ -94,7 +94,7 @@ class ShmTransport final : public Transport, public Combining {
         std::uint64_t stream;
     };
 
-    // A program that waits right after a start is back within about so many polls of its peers.
+    // A peer that waits right after a start polls again within about so many polls of ours.
     static constexpr std::uint32_t polls_before_waking = 48;
     static constexpr std::uint32_t polls_before_look = 8;
 

@@ -1,4 +1,4 @@
-// Numbered entries whose numbers are never taken for one another: an id names one use of a slot.
+// A table of entries with ids. An id names one use of a slot, so an old id never finds a new entry.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace weft::shm {
 
-// Index of the slot and which use of it; both parts are visible to the peer.
+// The slot's index, and which use of it. The peer sees both.
 struct SlotId {
     std::uint32_t index = 0;
     std::uint32_t use = 0;  // 0: no slot
@@ -36,7 +36,7 @@ class Slots {
         return {index, entry.use};
     }
 
-    // Null when the use that `id` names has ended.
+    // Null: that use of the slot has ended.
     T* find(SlotId id) {
         if (id.index >= entries_.size()) return nullptr;
         Entry& entry = entries_[id.index];

@@ -1,11 +1,12 @@
-// Which stores put the pieces of large messages into a peer's ring: learned while doing it.
+// Which kind of stores writes the pieces of large messages into a peer's ring; chosen by timing
+// them.
 //
-// An ordinary store first fetches its line from the cache that used it last. Between two cores with
-// a common cache that costs little (1 MiB arrives after 35 us, with streaming stores, which go to
-// memory and fetch nothing, after 56); between others it takes nearly all of the time (440 us
-// against 50). Where the ranks run is not known, and can change. So every fourth piece is timed, and
-// now and then one that goes the other way. Streaming stores leave their reader with more to do than
-// the writer sees: to be taken they must be better by a factor.
+// An ordinary store first fetches the line from the cache that used it last. Between cores that
+// share a cache that is cheap (1 MiB arrives after 35 us; with streaming stores, which go to memory
+// and fetch nothing, after 56). Between others it takes nearly all of the time (440 us against 50).
+// Where the ranks run is unknown, and can change. So every fourth piece is timed, now and then with
+// the other kind of stores. Streaming stores cost the reader more than the writer sees: they must
+// be better by a factor.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +21,8 @@ enum class Stores : std::uint8_t { ordinary, streaming };
 class StoreChoice {
   public:
     static constexpr std::uint32_t timed_every = 4;
-    static constexpr std::uint32_t timed_first = 64;  // half of these go each way
-    static constexpr std::uint32_t tried_every = 64;  // of those that are timed: the other way
+    static constexpr std::uint32_t timed_first = 64;  // half of these with each kind
+    static constexpr std::uint32_t tried_every = 64;  // of the timed ones: with the other kind
     static constexpr std::uint64_t streaming_factor = 3;
 
     struct Turn {
@@ -39,8 +40,8 @@ class StoreChoice {
         return {other ? other_than(best_) : best_, true};
     }
 
-    // What a timed piece took. A single one says little, as the processor may have done something
-    // else meanwhile: it can halve what is known of its kind of stores, or add a quarter.
+    // What a timed piece took. One measurement says little, as the thread may have been
+    // interrupted: it can halve the known time of its kind of stores, or add a quarter.
     void took(Stores stores, std::uint64_t ticks, std::size_t bytes) {
         std::uint64_t& known = ticks_of(stores);
         const std::uint64_t now = std::max<std::uint64_t>(1, ticks * 1024 / bytes);
