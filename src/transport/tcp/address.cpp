@@ -17,7 +17,7 @@ namespace {
 sockaddr_in& as_v4(Address& a) { return reinterpret_cast<sockaddr_in&>(a.storage); }
 sockaddr_in6& as_v6(Address& a) { return reinterpret_cast<sockaddr_in6&>(a.storage); }
 
-// Of the text of an address without a port.
+// An address without a port.
 std::optional<Address> parse_host(const std::string& text) {
     Address address;
     if (inet_pton(AF_INET, text.c_str(), &as_v4(address).sin_addr) == 1) {
@@ -68,7 +68,7 @@ class Interfaces {
         return std::nullopt;
     }
 
-    // As the kernel lists them; of those with all of these flags and none of the others.
+    // In the kernel's order, the first with all of `flags` and none of `not_flags`.
     std::optional<std::string> first(unsigned flags, unsigned not_flags) const {
         for (const ifaddrs* i = list_.get(); i; i = i->ifa_next) {
             if (is_usable(*i) && (i->ifa_flags & (flags | not_flags)) == flags)
@@ -78,7 +78,7 @@ class Interfaces {
     }
 
   private:
-    // An address of the link alone would need the interface's number on the other machine.
+    // A link-local address would need the interface's number on the other machine.
     static bool is_usable(const ifaddrs& i) {
         if (!i.ifa_addr || (i.ifa_flags & IFF_UP) == 0) return false;
         if (i.ifa_addr->sa_family == AF_INET) return true;
@@ -155,7 +155,7 @@ Result<std::vector<Address>> addresses_of_interfaces(const std::string& text) {
     if (words.empty()) {
         WEFT_RETURN_IF_NOT_OK(interfaces.status());
         std::optional<std::string> name = interfaces.first(IFF_RUNNING, IFF_LOOPBACK);
-        // An interface that was just made is up a little before it runs.
+        // A new interface is up shortly before it runs.
         if (!name) name = interfaces.first(0, IFF_LOOPBACK);
         if (!name) name = interfaces.first(IFF_LOOPBACK, 0);
         if (!name) return failure(WEFT_REFUSED_UNSUPPORTED, "no network interface is up");

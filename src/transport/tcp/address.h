@@ -1,4 +1,4 @@
-// Addresses of sockets, and which of this machine's are used.
+// Socket addresses, and which of this machine's to use.
 #pragma once
 
 #include <sys/socket.h>
@@ -27,9 +27,10 @@ struct Address {
     static std::optional<Address> parse(const std::string& text);
 };
 
-// The addresses to be reached at, port 0, from names of interfaces and addresses separated by
+// The addresses to listen on, with port 0, from a list of interfaces and addresses separated by
 // commas: "eth0", "eth0:6" (its IPv6 address), "10.0.0.1", "::1". Empty: the first interface that
-// runs and is not the loopback one, else the first that is up, else the loopback one.
+// runs and is not the loopback interface, else the first such one that is up, else the loopback
+// interface.
 Result<std::vector<Address>> addresses_of_interfaces(const std::string& interfaces);
 
 }  // namespace weft::tcp

@@ -1,4 +1,4 @@
-// What a rank tells the others about how it is reached over TCP.
+// What a rank tells the others: how to reach it over TCP.
 #pragma once
 
 #include <optional>

@@ -20,11 +20,11 @@ using tcp::Card;
 
 namespace {
 
-// Everybody may call at once.
+// All ranks may call at once.
 constexpr int backlog = 4096;
 // For WEFT_CONNECT=ahead.
 constexpr std::int64_t patience_ns = 30'000'000'000;
-// A caller is heard when it has said something.
+// A caller is accepted when it has sent something.
 constexpr int silence_s = 5;
 
 Result<Fd> listen_at(Address& address) {
@@ -50,7 +50,7 @@ Result<Fd> listen_at(Address& address) {
 }  // namespace
 
 Result<std::unique_ptr<TcpNode>> TcpNode::prepare(const tcp::Settings& settings) {
-    // Here, so that no message waits for it.
+    // Done here, so that no message waits for it.
     if (!tcp::start_hmac())
         return failure(WEFT_REFUSED_UNSUPPORTED, "the crypto library refuses HMAC-SHA-256");
     std::unique_ptr<TcpNode> node(new TcpNode);
@@ -70,7 +70,7 @@ Result<std::unique_ptr<TcpNode>> TcpNode::prepare(const tcp::Settings& settings)
 std::uint32_t TcpNode::dedicated_max(std::size_t peers) const {
     const std::size_t connections =
         settings_.connections > 0 ? settings_.connections : addresses_.size();
-    // Of two calls that cross both may be used.
+    // When two calls cross, both may be used.
     const std::size_t needed = TcpTransport::own_descriptors + 2 * peers * connections +
                                descriptors_of_engine + descriptors_max() / part_for_task_lists;
     const std::size_t left = descriptors_left();

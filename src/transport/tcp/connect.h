@@ -1,4 +1,4 @@
-// Where this rank is reached by TCP, and the transport to those that are.
+// This rank's TCP listeners, and the transport to the ranks that have some.
 #pragma once
 
 #include <memory>
@@ -18,11 +18,11 @@ class TcpNode {
     // Listens on the chosen interfaces.
     static Result<std::unique_ptr<TcpNode>> prepare(const tcp::Settings& settings);
 
-    // What the other ranks must know; a word without spaces inside, to be given to connect().
+    // What the other ranks must pass to connect(); a word without spaces.
     const std::string& card() const { return card_; }
 
-    // So many streams may have a connection of their own to each of these peers at once: as the
-    // settings say, and no more than descriptors are left for.
+    // How many streams may have a dedicated connection to each of these peers at once: as many as
+    // the settings and the remaining descriptors allow.
     std::uint32_t dedicated_max(std::size_t peers) const;
 
     // cards[r] is rank r's card; a rank whose card is empty will not be reachable. Returns at once:

@@ -1,14 +1,15 @@
 // Dedicated connections (transport/dedicated.h).
 //
-// A connection serves one stream and is closed with it: its name is the stream's, which no other ever
-// has, so bytes of one stream never meet another. It comes up like others (meeting.cpp); the first 16
-// bytes from the called end are the `welcome`. A rank that retires the context says that nothing more
-// comes, and drops what still comes until the other end has done the same; one that abandons it closes
-// at once.
+// A connection serves one stream and is closed with it: its name is the stream's, which no other
+// ever has, so bytes of one stream never meet another. It comes up like others (meeting.cpp); the
+// first 16 bytes from the called end are the `welcome`. A rank that retires the context says that
+// nothing more comes, and drops what still comes until the other end has done the same; one that
+// abandons it closes at once.
 //
 // The end of a dedicated connection does not mean that the peer died: it may have abandoned the
-// context. The reason comes on the shared connection, which comes up first: a failure notice, or the end
-// of the peer. Until it comes, whoever needs the dedicated connection waits, at most WEFT_PEER_TIMEOUT.
+// context. The reason comes on the shared connection, which comes up first: a failure notice, or
+// the end of the peer. Until it comes, whoever needs the dedicated connection waits, at most
+// WEFT_PEER_TIMEOUT.
 //
 // Only the message at the front of a direction is read or written, and no byte behind it that might
 // belong to a list.
@@ -141,8 +142,8 @@ Posted TcpTransport::hold(const Lane& lane, bool sends, std::uint32_t messages, 
     return made.is_granted ? Posted::done : Posted::pending;
 }
 
-// Lists may be given back in another order than they moved in: the later one's completion may be
-// seen first.
+// Lists may be released in another order than they ran in: a later one's completion may be seen
+// first.
 void TcpTransport::release(Hold& hold) {
     Place& place = *static_cast<Place*>(hold.place);
     WEFT_ASSERT(place.is_granted && !place.is_given_back);
@@ -185,7 +186,7 @@ void TcpTransport::grant(DedicatedConnection& dedicated, bool sends, const Place
     }
 }
 
-// After a place or the connection has changed.
+// Moves on after a place or the connection has changed.
 void TcpTransport::go_on(DedicatedConnection& dedicated) {
     write_places(dedicated);
     grant(dedicated, /*sends=*/true, nullptr);
@@ -201,8 +202,8 @@ void TcpTransport::end_place(DedicatedConnection& dedicated, bool sends) {
     expect_less(dedicated);
 }
 
-// Two calls have crossed. The peer has taken ours, and says so, or it sends on its own: it may have
-// finished with that long before it looks at ours.
+// Two calls have crossed: it is open which one the peer sends on. It accepts ours with a `welcome`,
+// or it sends on its own, perhaps long before it looks at ours.
 bool TcpTransport::is_unsettled(const DedicatedConnection& dedicated) {
     return dedicated.in != nullptr && dedicated.calling != nullptr;
 }
@@ -214,8 +215,8 @@ void TcpTransport::settle(DedicatedConnection& dedicated) {
     go_on(dedicated);
 }
 
-// A connection that nobody reads stays watched until something comes on it; one that a list reads
-// does not.
+// A connection that nobody reads stays watched until something comes. One that a list reads is not
+// watched.
 void TcpTransport::watch_places(DedicatedConnection& dedicated) {
     note_owing(dedicated);
     auto events_of = [&](const Wire& wire) {
@@ -260,7 +261,7 @@ void TcpTransport::end_sends(DedicatedConnection& dedicated) {
     end(dedicated, dedicated.out != nullptr ? dedicated.out->write_error : 0);
 }
 
-// True: it has been written wholly. False: not now, or the direction is over.
+// True: all of it is written. False: not yet, or the direction is over.
 bool TcpTransport::write(DedicatedConnection& dedicated, Place& place) {
     const Frame::Header header =
         Frame{FrameKind::eager, place.sequence, place.bytes, dedicated.name}.encoded();
@@ -292,7 +293,7 @@ bool TcpTransport::write(DedicatedConnection& dedicated, Place& place) {
 
 // --- Receiving -----------------------------------------------------------------------------------
 
-// Whether what comes next belongs to a message of the user's.
+// Whether the next bytes belong to a message of the user's.
 bool TcpTransport::is_readable(const DedicatedConnection& dedicated) {
     if (dedicated.in == nullptr || is_unsettled(dedicated) || dedicated.receives.is_over)
         return false;
@@ -343,7 +344,7 @@ void TcpTransport::read_places(Wire& wire) {
             want(place->data + (place->bytes - left), left);
             next = place->next;
         }
-        // The next header comes with it if it is for the user, too.
+        // Read the next header too, if it is of a message of the user's.
         if (wanted == left && next != nullptr && next->list == nullptr)
             want(wire.header.data() + wire.header_bytes, wire.header.size() - wire.header_bytes);
         msghdr message{};
@@ -373,7 +374,7 @@ void TcpTransport::read_places(Wire& wire) {
     watch_places(dedicated);
 }
 
-// False: it is none that a peer would send here.
+// False: no peer would send this here.
 bool TcpTransport::take_header(DedicatedConnection& dedicated, Wire& wire) {
     wire.header_bytes = 0;
     const Frame frame = Frame::decoded(wire.header);
@@ -400,7 +401,7 @@ bool TcpTransport::take_header(DedicatedConnection& dedicated, Wire& wire) {
 
 // --- Ends ----------------------------------------------------------------------------------------
 
-// A direction is over because of this error of the operating system; 0: the other end has closed.
+// A direction has ended with this errno; 0: the other end has closed.
 void TcpTransport::end(DedicatedConnection& dedicated, int error) {
     const bool is_gone = error == 0 || error == ECONNRESET || error == EPIPE;
     if (!is_gone && !dedicated.peer.lost) return lose(dedicated.peer, WEFT_BROKEN_TRANSPORT);
@@ -423,7 +424,7 @@ void TcpTransport::give_up_unexplained(std::int64_t now) {
     });
 }
 
-// What the peer has sent still counts, unless it is out of reach: it is read up to its end.
+// What the peer has sent is read up to the end, unless the peer is out of reach.
 void TcpTransport::lose_dedicated(Peer& peer) {
     for (const auto& dedicated : peer.dedicated) {
         dedicated->call_at_ns = 0;
@@ -432,7 +433,7 @@ void TcpTransport::lose_dedicated(Peer& peer) {
         if (is_out_of_reach || (dedicated->in == nullptr && dedicated->calling == nullptr))
             dedicated->receives.is_over = true;
         if (is_out_of_reach) {
-            // What lists are doing ends. The descriptor stays theirs.
+            // Ends the operations of lists. The descriptor stays open for them.
             for (Wire* wire : {dedicated->in, dedicated->out}) {
                 if (wire != nullptr) (void)shutdown(wire->fd.get(), SHUT_RDWR);
             }
@@ -442,7 +443,8 @@ void TcpTransport::lose_dedicated(Peer& peer) {
     look_around_ = true;
 }
 
-// Tells those who wait in vain why. A list that has been granted its place gives it back itself.
+// Completes places that wait in vain as broken. A list that was granted its place releases it
+// itself.
 void TcpTransport::break_places(DedicatedConnection& dedicated) {
     for (Direction* direction : {&dedicated.sends, &dedicated.receives}) {
         if (!direction->is_over) continue;
@@ -471,7 +473,7 @@ void TcpTransport::break_places(DedicatedConnection& dedicated) {
     watch_places(dedicated);
 }
 
-// Nothing of the context is posted here any more; what was sent arrives.
+// Ends a connection whose context was retired: what was sent still arrives.
 void TcpTransport::part(DedicatedConnection& dedicated) {
     for (Wire* wire : {dedicated.in, dedicated.out}) {
         if (wire == nullptr || wire->state != Wire::State::up) continue;
@@ -486,8 +488,8 @@ void TcpTransport::part(DedicatedConnection& dedicated) {
     drop(dedicated);
 }
 
-// Whether this end has parted from a connection of that name and the other has not: a call for it is
-// one that crossed ours, and comes too late.
+// Whether this end has parted from a connection of that name and the other has not. A call for it
+// then crossed ours, and comes too late.
 bool TcpTransport::is_parting(const Peer& peer, StreamId stream) const {
     return std::ranges::any_of(wires_, [&](const auto& wire) {
         return wire->state == Wire::State::parting && wire->parts == &peer &&
@@ -506,7 +508,7 @@ void TcpTransport::read_parting(Wire& wire) {
 
 void TcpTransport::drop(DedicatedConnection& dedicated) {
     for (Wire* wire : {dedicated.calling, dedicated.in, dedicated.out}) {
-        // (Of two that are one, the second is closed already.)
+        // (`in` and `out` may be the same wire.)
         if (wire != nullptr && wire->state != Wire::State::closed) close(*wire);
     }
     for (const auto& wire : closed_) {
@@ -547,7 +549,7 @@ void TcpTransport::take_back(std::uint32_t context, bool in_good_order) {
     std::erase_if(dedicated_, [&](const DedicatedStreams& of) { return of.context == context; });
 }
 
-// Of contexts that peers have, and this rank will not get.
+// Those of contexts that peers have, and this rank will not get.
 void TcpTransport::drop_unwanted_dedicated() {
     end_dedicated([&](std::uint32_t of) { return !contexts_.wants(of); }, /*in_good_order=*/true);
 }

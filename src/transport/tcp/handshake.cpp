@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t protocol_version = 2;
 
-// Where the fields of the header's table are.
+// Offsets of the fields in the header's table.
 constexpr std::size_t version_at = 8;
 constexpr std::size_t from_at = 12;
 constexpr std::size_t to_at = 16;
@@ -128,7 +128,7 @@ void Handshake::refuse(Refusal refusal) {
     refusal_ = refusal;
 }
 
-// As much of it as has arrived.
+// Checks as much of it as has arrived.
 void Handshake::check_magic(const char* magic, std::size_t at) {
     const std::size_t arrived = std::min(done_ - at, sizeof(Name));
     if (std::memcmp(&bytes_[at], magic, arrived) != 0) refuse(Refusal::garbage);

@@ -1,6 +1,6 @@
-// The proof, at the beginning of every connection, that both ends hold the job's key. No sockets: the
-// owner moves the bytes and keeps the deadline. Not thread safe; does not block; once it is proven
-// or refused it wants and sends nothing more.
+// The handshake at the beginning of every connection, by which both ends prove that they hold the
+// job's key. It has no socket: the owner moves the bytes and keeps the deadline. Not thread safe;
+// does not block. Once proven or refused, it wants and sends nothing more.
 //
 //   bytes   written by   field
 //    0   8  caller       "WEFTcall"
@@ -14,11 +14,11 @@
 //  100  32               HMAC-SHA-256(key, "listener" and bytes 0 to 99)
 //  132  32  caller       HMAC-SHA-256(key, "caller\0\0" and bytes 0 to 131)
 //
-// Each end proves itself over the other's fresh nonce, so recorded bytes are worth nothing later;
-// the names of the ends keep one's proof from being sent back as the other's; the ranks are covered,
-// so a proof meant for one rank is none for another. The caller shows its proof only to one that has
-// shown its own. Who can change bytes between two honest ends can still change what follows: the
-// stream behind the handshake is neither encrypted nor authenticated.
+// Each proof covers the other end's fresh nonce, so recorded bytes are worthless later; its maker's
+// label, so it cannot be sent back as the other end's; and the ranks, so a proof for one rank is
+// none for another. The caller sends its proof only after it has verified the listener's. An
+// attacker who can change bytes between two honest ends can still change what follows: the stream
+// behind the handshake is neither encrypted nor authenticated.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ enum class Refusal : std::uint8_t {
     none,
     garbage,        // not this protocol
     wrong_version,  // this protocol, but not this version of it
-    wrong_rank,     // called another rank than this one, or claims to be one that cannot call
+    wrong_rank,     // it called another rank, or claims to be one that cannot call
     wrong_key,      // another job, a replay, or bytes changed on the way
     no_crypto,      // this end has no random numbers or no HMAC
 };
@@ -58,13 +58,13 @@ class Handshake {
     static Handshake caller(const JobKey& key, const Hello& hello);
     static Handshake listener(const JobKey& key, Rank own, Rank ranks);
 
-    // What is to be written now; empty: nothing. `sent` says how much of it has been.
+    // What is to be written now; empty: nothing. Report with `sent` how much was written.
     Bytes to_send() const;
     void sent(std::size_t bytes);
 
-    // Where the next bytes that are read belong, never more than the other end sends before it
-    // waits; empty: none. `received` says how many have been read; it refuses what cannot become
-    // a handshake at the first byte that shows it.
+    // Where to read the next bytes into, never more than the other end sends before it waits;
+    // empty: none. Report with `received` how many were read. It refuses at the first byte that
+    // cannot belong to a handshake.
     MutBytes wanted();
     void received(std::size_t bytes);
 
@@ -72,8 +72,8 @@ class Handshake {
     State state() const { return state_; }
     Refusal refusal() const { return refusal_; }
 
-    // The listener's: null until the caller has said who it claims to be, and that can be; true only
-    // when proven. The owner may drop the connection for it. The caller's: what it says.
+    // At the listener: null until the caller has sent a possible one; unverified until proven. The
+    // owner may drop the connection because of it. At the caller: its own.
     const Hello* hello() const { return has_hello_ ? &hello_ : nullptr; }
 
   private:

@@ -1,6 +1,5 @@
-// HMAC-SHA-256 and a comparison that takes equally long for all contents, both by OpenSSL's
-// libcrypto; the only place that knows of it.
-// H. Krawczyk, M. Bellare, R. Canetti: HMAC: Keyed-Hashing for Message Authentication, RFC 2104
+// HMAC-SHA-256 and a comparison in constant time, both by OpenSSL's libcrypto. Nothing else uses
+// it. H. Krawczyk, M. Bellare, R. Canetti: HMAC: Keyed-Hashing for Message Authentication, RFC 2104
 #pragma once
 
 #include <array>
@@ -12,15 +11,15 @@ namespace weft::tcp {
 
 using Mac = std::array<std::byte, 32>;
 
-// Starts libcrypto, which takes milliseconds, and tries it. Unless the program has used libcrypto before,
-// it then does not clean up when the process exits: a thread in a wait may still need it.
+// Initializes libcrypto, which takes milliseconds, and tries it. Unless the program has initialized
+// it before, libcrypto then does not clean up at exit, where a thread in a wait may still need it.
 [[nodiscard]] bool start_hmac();
 
 // False: the library refused (out of memory, SHA-256 switched off in its configuration); `mac` is
 // then not to be used. Thread safe.
 [[nodiscard]] bool hmac_sha256(Bytes key, Bytes data, Mac& mac);
 
-// Of spans of one size.
+// REQUIRES: spans of the same size.
 bool equal_in_constant_time(Bytes a, Bytes b);
 
 }  // namespace weft::tcp

@@ -18,8 +18,8 @@ using tcp::Unexpected;
 namespace {
 
 constexpr std::size_t read_bytes_max = 1 << 20;  // in one go
-// Bytes are read where it is not known yet to whom they belong: so few that copying them does not
-// matter, and a message of this size needs one call of the operating system.
+// How much is read at once while its destination is unknown: few enough that copying does not
+// matter, and a message of this size takes one system call.
 constexpr std::size_t unknown_bytes_max = 4 * 1024;
 // Larger unexpected messages are refused.
 constexpr std::uint64_t message_bytes_max = std::uint64_t{1} << 39;
@@ -30,7 +30,7 @@ tcp::SharedConnection& shared_read(const tcp::Wire& wire) {
     return static_cast<tcp::SharedConnection&>(*wire.link);
 }
 
-// The lane's last unexpected message has not come wholly.
+// More of the lane's last unexpected message is to come.
 bool has_more_to_come(const ReceiveLane& lane) {
     if (lane.unexpected.empty()) return false;
     const Unexpected& last = *lane.unexpected.last;
@@ -89,8 +89,8 @@ Posted TcpTransport::receive_unexpected(SharedConnection& shared, ReceiveLane& l
     return Posted::pending;
 }
 
-// Grants the message of this receive a CTS; once. A message uses the lane's first CTS, even one that was
-// granted to a later message: that one then uses this one's.
+// Grants the message of this receive a CTS; once. A message uses the lane's first CTS, even one
+// that was granted to a later message: that one then uses this one's.
 void TcpTransport::grant_cts(SharedConnection& shared, ReceiveLane& lane, Post& post) {
     if (!std::exchange(post.has_cts, true)) send_cts(shared, lane);
 }
@@ -103,7 +103,7 @@ void TcpTransport::send_cts(SharedConnection& shared, ReceiveLane& lane) {
 }
 
 // Reports the lane's first receive as broken: it cannot take the message of `sent_bytes` it met.
-// What comes of that is dropped.
+// The message is dropped as it comes.
 void TcpTransport::turn_away(SharedConnection& shared, ReceiveLane& lane,
                              std::uint64_t sent_bytes) {
     Post& post = *lane.posts.first;
@@ -119,7 +119,7 @@ void TcpTransport::turn_away(SharedConnection& shared, ReceiveLane& lane,
     post.bytes = sent_bytes;
 }
 
-// The message of the lane's first receive has come wholly.
+// All of the message of the lane's first receive has come.
 void TcpTransport::end_message(SharedConnection& shared, ReceiveLane& lane) {
     Post* post = lane.posts.take_first();
     if (!post->is_ghost) {
@@ -135,7 +135,7 @@ void TcpTransport::read(Wire& wire) {
         read_places(wire);
     else
         read_frames(wire);
-    // It must not be quiet about less than it was made to wait for.
+    // SO_RCVLOWAT must not exceed what is left of the frame.
     if (static_cast<std::uint64_t>(wire.wake_bytes) > std::max<std::uint64_t>(wire.left, 1))
         sleep_until_worthwhile(wire);
 }
@@ -178,7 +178,7 @@ void TcpTransport::read_frames(Wire& wire) {
     }
 }
 
-// False: they are none of a peer's.
+// False: no peer would send them.
 bool TcpTransport::take_bytes(Wire& wire, Bytes bytes) {
     while (!bytes.empty() && wire.state != Wire::State::closed) {
         if (wire.left > 0) {
@@ -216,7 +216,7 @@ void TcpTransport::end_payload(Wire& wire) {
         end_message(shared_read(wire), shared_read(wire).receives.find(wire.frame.stream));
 }
 
-// A header has been read. False: it is none a peer would send here.
+// A header has been read. False: no peer would send it here.
 bool TcpTransport::take_frame(Wire& wire) {
     wire.header_bytes = 0;
     wire.frame = Frame::decoded(wire.header);
@@ -313,8 +313,8 @@ bool TcpTransport::take_rts(SharedConnection& shared, const Frame& frame) {
     return true;
 }
 
-// For a message that comes in parts before its receive is posted: it has used a CTS that was granted to
-// another. False: there is none; the receive it was granted to has been abandoned.
+// For a message that comes in parts before its receive is posted: it has used a CTS that was
+// granted to another. False: there is none; the receive it was granted to has been abandoned.
 bool TcpTransport::use_spare_cts(ReceiveLane& lane) {
     if (lane.spare_cts == 0) return false;
     --lane.spare_cts;
@@ -340,7 +340,7 @@ bool TcpTransport::make_room(Unexpected& message) {
     return true;
 }
 
-// Who is reading it.
+// The wire that is reading it.
 tcp::Wire* TcpTransport::wire_into(const Unexpected* message) const {
     if (message->is_rts || message->offset == message->bytes) return nullptr;
     const auto place =

@@ -29,8 +29,8 @@ struct Unexpected {
     Unexpected* next = nullptr;
     std::byte* data = nullptr;
     std::uint64_t bytes = 0;
-    std::uint64_t offset = 0;  // of it have come
-    std::uint64_t credit = 0;  // to be given back when it is used up
+    std::uint64_t offset = 0;  // bytes that have come
+    std::uint64_t credit = 0;  // to be given back when it is received
     bool is_rts = false;       // it waits at its sender; none of its bytes has come
 };
 

@@ -1,19 +1,19 @@
-// Connections: calling, being called, and when a connection is in use.
+// Setting connections up: calling a peer, being called, and when a connection is in use.
 //
-// A rank that needs a peer calls it; the peer may call at the same time. A call is in use, and the
-// caller may send on it, when the called rank has said so (`welcome`); until then the called rank
-// may hang up at any time, and the caller calls again, a bounded number of times. Of two calls that
-// cross, that of the lower rank is kept: it hangs up on the other. If both were taken, each rank
-// sends only on the one that it has taken.
+// A rank that needs a peer calls it (connects); the peer may call at the same time. The caller may
+// send when the called rank has accepted the connection with a `welcome`. Until then the called
+// rank may hang up at any time, and the caller calls again, a bounded number of times. Of two calls
+// that cross, the one of the lower rank is kept: that rank hangs up on the other. If both were
+// accepted, each rank sends only on the one that it has accepted.
 //
-// Callers that do not prove themselves within caller_patience_ns are dropped, and the oldest of them
-// when there are many or descriptors run short: a crowd of strangers does not keep peers out for
-// long. Nothing that a caller says changes anything before it has proven itself.
+// Callers that do not prove themselves within caller_patience_ns are dropped; so are the oldest of
+// them when there are many, or when descriptors run short: strangers do not keep peers out for
+// long. Nothing that a caller sends has an effect before it has proven itself.
 //
-// A rank keeps a descriptor in reserve, for callers alone. When it has no other one, it hears who
-// calls with that, and a peer is told so (`full`). So no peer waits in vain for an answer, and two
+// A rank keeps one descriptor in reserve for callers. When there is no other, it accepts a caller
+// with that one and answers a peer with `full`. So no peer waits for an answer in vain, and two
 // ranks whose calls have taken all their descriptors hang up and try again. A connection for which
-// either end lacks the descriptor is given up after calls_without_descriptor_max tries.
+// either end has no descriptor is given up after calls_without_descriptor_max tries.
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -43,28 +43,28 @@ using tcp::Listener;
 namespace {
 
 constexpr std::int64_t caller_patience_ns = 3'000'000'000;
-// So long nobody is dropped for a caller who may be no better.
+// No caller is dropped earlier to make room for the next one.
 constexpr std::int64_t hearing_ns = 50'000'000;
 constexpr std::size_t callers_max = 128;  // that have not proven themselves
 constexpr int accepts_max = 32;           // at one look
 constexpr std::int64_t call_delay_min_ns = 2'000'000;
 constexpr std::int64_t call_delay_max_ns = 500'000'000;
-constexpr int calls_max = 30;                     // in vain; they take about 12 s
+constexpr int calls_max = 30;                     // that fail; they take about 12 s
 constexpr int calls_without_descriptor_max = 16;  // they take about 5 s
 constexpr int calls_unexplained_max = 4;
-// Why a peer is lost, within Weft (transport/transport.h).
+// As a reason for the loss of a peer (transport/transport.h).
 constexpr weft_status no_descriptor = WEFT_REFUSED_MEMORY;
-// A peer that is late calls itself; or it is dead, which a call finds out.
+// A peer that does not call within this time may be dead: calling it shows.
 constexpr std::int64_t own_call_ns = 1'000'000'000;
 
 void set(int socket, int level, int option, int value) {
-    // Every option used here exists wherever this runs; without it the connection works too.
+    // Connections also work without these options.
     (void)setsockopt(socket, level, option, &value, sizeof value);
 }
 
-// A connection over which nothing travels finds out that the other host is gone.
+// An idle connection notices that the other host is gone.
 void keep_alive(int socket, std::int64_t timeout_ns) {
-    constexpr std::int64_t timeout_max_s = 60'000;  // of the operating system
+    constexpr std::int64_t timeout_max_s = 60'000;  // of the kernel
     const int timeout_s =
         static_cast<int>(std::clamp<std::int64_t>(timeout_ns / 1'000'000'000, 2, timeout_max_s));
     constexpr int probes = 5;
@@ -76,7 +76,7 @@ void keep_alive(int socket, std::int64_t timeout_ns) {
 
 bool is_gone(int error) { return error == 0 || error == ECONNRESET || error == EPIPE; }
 
-// This process or machine has not enough of something that others may give back.
+// A resource is short in this process or machine, and may be freed by others.
 bool is_shortage(int error) {
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM ||
            error == ENOSPC || error == EADDRNOTAVAIL;
@@ -103,7 +103,7 @@ void TcpTransport::need(Link& link) {
     call(link);
 }
 
-// Of each pair the lower rank calls; the other one when it has waited.
+// The lower rank of each pair calls; the other one only after own_call_ns.
 Status TcpTransport::open_all(std::int64_t deadline_ns) {
     for (Peer& peer : peers_) {
         for (std::uint32_t i = 0; i < peer.connections && !peer.addresses.empty(); ++i) {
@@ -144,7 +144,7 @@ void TcpTransport::call(Link& link) {
     const auto& addresses = link.peer.addresses;
     const tcp::Address& to = addresses[turn % addresses.size()];
     Fd socket;
-    // (What is in reserve is not for calls.)
+    // (The reserve is not for calls.)
     while (!hold_reserve() ||
            !(socket = Fd(::socket(to.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)))) {
         if (!is_shortage(errno)) return lose(link.peer, WEFT_BROKEN_TRANSPORT);
@@ -155,7 +155,7 @@ void TcpTransport::call(Link& link) {
     from.set_port(0);
     if (from.family() == to.family()) {
         set(socket.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
-        // If it does not work the operating system chooses.
+        // If this fails, the kernel chooses the address.
         (void)bind(socket.get(), from.get(), from.length);
     }
     set(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
@@ -172,7 +172,7 @@ void TcpTransport::call(Link& link) {
     if (fails) fail(*wire, error);
 }
 
-// A call was in vain; after many the peer is lost.
+// A call has failed; after many the peer is lost.
 void TcpTransport::call_later(Link& link, weft_status loss) {
     if (link.peer.lost) return;
     const int most = loss == no_descriptor ? calls_without_descriptor_max : calls_max;
@@ -191,14 +191,14 @@ void TcpTransport::call_again(std::int64_t now) {
     });
 }
 
-// The operating system has connected our call, or not.
+// The kernel has connected our call, or has failed to.
 void TcpTransport::connected(Wire& wire) {
     int error = 0;
     socklen_t size = sizeof error;
     if (getsockopt(wire.fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
     if (error != 0) return fail(wire, error);
-    // From here on the timer looks whether the peer answers: this option would also end a
-    // connection whose peer does not read because it computes.
+    // From here on the timer watches whether the peer answers: this option would also end a
+    // connection whose peer computes and does not read.
     set(wire.fd.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
     keep_alive(wire.fd.get(), settings_.peer_timeout_ns);
     wire.state = Wire::State::proving;
@@ -219,7 +219,7 @@ void TcpTransport::accept_callers(Listener& listener) {
                 continue;
             }
             if (make_room_for_caller(now_ns() - hearing_ns)) continue;
-            // Callers wait until somebody has been heard.
+            // Further callers wait until one of these has been dealt with.
             starved_ += unproven_ == 0;
             accepting_ = false;
             for (const auto& l : listeners_)
@@ -238,8 +238,7 @@ void TcpTransport::accept_callers(Listener& listener) {
     }
 }
 
-// Drops the caller that has had the most time to prove itself. False: none called before
-// `since_ns`.
+// Drops the oldest caller that has not proven itself. False: none called before `since_ns`.
 bool TcpTransport::make_room_for_caller(std::int64_t since_ns) {
     for (const auto& wire : wires_) {
         if (wire->deadline_ns == 0) continue;
@@ -259,7 +258,7 @@ void TcpTransport::drop_slow_callers(std::int64_t now) {
             ++i;
             continue;
         }
-        // It is slow only if it is not this rank that has not looked for so long.
+        // Not slow, if this rank is the one that has not looked for so long.
         prove(wire);
         if (wire.state != Wire::State::proving) continue;
         ++counters_.too_slow;
@@ -267,7 +266,7 @@ void TcpTransport::drop_slow_callers(std::int64_t now) {
     }
 }
 
-// Moves the proof on as far as the socket lets it.
+// Continues the handshake as far as the socket allows.
 void TcpTransport::prove(Wire& wire) {
     Handshake& handshake = *wire.handshake;
     while (handshake.state() == Handshake::State::going) {
@@ -293,14 +292,14 @@ void TcpTransport::prove(Wire& wire) {
     const auto refusal = static_cast<std::size_t>(handshake.refusal());
     close(wire);
     if (wire.is_caller) {
-        // A call that reached something else than the peer: its port belongs to somebody else now.
+        // Our call did not reach the peer: another program has its port now.
         if (wire.link->out == nullptr) lose(wire.link->peer, WEFT_BROKEN_RANK);
         return;
     }
     ++counters_.refused[refusal];
 }
 
-// Whether we hang up on a caller, whatever it proves, now that it has said who it is.
+// The caller has said who it is: whether we hang up on it even if it proves that.
 bool TcpTransport::is_superfluous(const Wire& wire) const {
     const Hello* hello = wire.handshake->hello();
     if (wire.is_caller || hello == nullptr) return false;
@@ -339,12 +338,13 @@ void TcpTransport::proven(Wire& wire) {
     const StreamId stream = StreamId::unpack(hello.connection);
     set(wire.fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
     keep_alive(wire.fd.get(), settings_.peer_timeout_ns);
-    // Our own call, if there is one, has lost; should the peer have taken it already, both are used.
+    // This one wins over our own call, if there is one; if the peer has accepted ours already, both
+    // are used.
     if (stream.context != 0) {
         DedicatedConnection& dedicated = dedicated_at(peer, stream);
         wire.link = &dedicated;
         if (!answer(wire, {FrameKind::welcome, 0, 0, dedicated.name})) {
-            // The caller has ended already.
+            // The caller is gone.
             close(wire);
             if (is_needed(dedicated)) need(dedicated);
             return;
@@ -357,7 +357,7 @@ void TcpTransport::proven(Wire& wire) {
     take_up(wire, *wire.link);
 }
 
-// Whether there is a descriptor to hear the next caller with.
+// Whether there is a descriptor to accept the next caller with.
 bool TcpTransport::hold_reserve() {
     if (reserve_) return true;
     reserve_ = Fd(fcntl(events_.get(), F_DUPFD_CLOEXEC, 0));
@@ -365,8 +365,8 @@ bool TcpTransport::hold_reserve() {
     return static_cast<bool>(reserve_);
 }
 
-// Somebody else in this process has taken the descriptor in reserve, and callers are not heard.
-// Then nobody shall wait for an answer.
+// Something else in this process has taken the reserve, so callers cannot be accepted. They must
+// not wait for an answer.
 void TcpTransport::stop_listening() {
     for (const auto& listener : listeners_) listener->fd = {};
 }
@@ -375,11 +375,11 @@ void TcpTransport::stop_listening() {
 void TcpTransport::turn_away(Wire& wire, const Peer& peer, std::uint64_t connection) {
     (void)answer(wire, {FrameKind::full, 0, peer.lost ? 1u : 0u, connection});
     close(wire);
-    // The next one can be heard.
+    // The next one can be accepted.
     if (!accepting_) plan_timer(now_ns());
 }
 
-// The peer has told us so.
+// The peer has answered our call with `full`.
 void TcpTransport::refused_by(Wire& wire, const Frame& frame) {
     if (frame.bytes != 0 && wire.link->out == nullptr) lose(wire.link->peer, no_descriptor);
     fail(wire, EMFILE);
@@ -398,10 +398,10 @@ void TcpTransport::take_up(Wire& wire, Link& link) {
     if (link.is_dedicated()) {
         auto& dedicated = static_cast<DedicatedConnection&>(link);
         dedicated.unexplained_ns = 0;
-        // What has not proven us cannot have been taken.
+        // The peer cannot have accepted a call on which we have not proven ourselves.
         if (dedicated.calling != nullptr && dedicated.calling->state != Wire::State::unanswered)
             close(*dedicated.calling);
-        // Who waits in the kernel waits for the socket, not for another try.
+        // Operations in the kernel must wait for the socket instead of failing with EAGAIN.
         (void)fcntl(wire.fd.get(), F_SETFL, fcntl(wire.fd.get(), F_GETFL) & ~O_NONBLOCK);
         return go_on(dedicated);
     }
@@ -411,7 +411,7 @@ void TcpTransport::take_up(Wire& wire, Link& link) {
     }
 }
 
-// Null: for want of memory the operating system does not watch it.
+// Null: epoll has no memory to watch it.
 tcp::Wire* TcpTransport::add_wire(Fd socket) {
     wires_.push_back(std::make_unique<Wire>(std::move(socket)));
     Wire& wire = *wires_.back();
@@ -428,7 +428,7 @@ void TcpTransport::watch_out(Wire& wire, bool out) {
     listen_for(wire, out ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
-// Without events: until the next call at most one event comes, when the connection is reset.
+// With `events` 0, at most one event comes before the next call: when the connection is reset.
 void TcpTransport::listen_for(Wire& wire, std::uint32_t events) {
     if (wire.watched == events || wire.state == Wire::State::closed) return;
     wire.watched = events;
@@ -438,7 +438,7 @@ void TcpTransport::listen_for(Wire& wire, std::uint32_t events) {
     (void)epoll_ctl(events_.get(), EPOLL_CTL_MOD, wire.fd.get(), &event);
 }
 
-// The connection has ended, or cannot come about. `error` is 0 when the other end closed it.
+// The connection has ended, or cannot be set up. `error` 0: the other end closed it.
 void TcpTransport::fail(Wire& wire, int error) {
     const bool was_up = wire.state == Wire::State::up;
     Link* link = wire.link;
@@ -450,7 +450,7 @@ void TcpTransport::fail(Wire& wire, int error) {
         return;
     }
     if (was_up && static_cast<SharedConnection*>(link)->has_left) return part_from(link->peer);
-    // What the peer sends on decides, not a call that was not needed.
+    // Only the wire that the peer sends on counts, not a superfluous call.
     if (!was_up && link->out != nullptr) {
         if (link->is_dedicated()) go_on(static_cast<DedicatedConnection&>(*link));
         return;
@@ -464,8 +464,8 @@ void TcpTransport::fail(Wire& wire, int error) {
     if (has_ended) return lose(link->peer, WEFT_BROKEN_RANK);
     if (was_up || !(is_gone(error) || is_shortage(error)))
         return lose(link->peer, WEFT_BROKEN_TRANSPORT);
-    // It hung up: its own call may be on its way. If it always does, it is not the peer, or has abandoned
-    // the context, and says so.
+    // It hung up: its own call may be on its way. If it always does, it is not the peer, or has
+    // abandoned the context, and says so.
     if (link->is_dedicated() && link->calls_failed >= calls_unexplained_max)
         await_reason(static_cast<DedicatedConnection&>(*link));
     if (error == EMFILE) return call_later(*link, no_descriptor);
@@ -478,7 +478,8 @@ void TcpTransport::close(Wire& wire) {
     if (wire.state == Wire::State::up || wire.state == Wire::State::parting)
         --counters_.connections;
     wire.state = Wire::State::closed;
-    // Closing is not enough: a child of fork() may hold the socket too, and events of it would come.
+    // Closing is not enough: a forked child may hold the socket too, and epoll would still report
+    // it.
     (void)epoll_ctl(events_.get(), EPOLL_CTL_DEL, wire.fd.get(), nullptr);
     wire.fd = {};
     (void)hold_reserve();
@@ -497,9 +498,8 @@ void TcpTransport::close(Wire& wire) {
     wires_.erase(place);
 }
 
-// Everybody who is connected learns that this rank leaves in good order. What is still under way
-// would be lost if a socket were closed while the peer sends something: wait until its machine has
-// all, but no longer than for a peer that does not answer.
+// Sends a `bye` on every connection. Closing a socket while the peer sends would lose what is still
+// in flight: waits until the peer's machine has everything, but no longer than the peer timeout.
 void TcpTransport::say_goodbye() {
     for_each_shared([&](SharedConnection& shared) {
         if (!shared.peer.lost && shared.out != nullptr) control(shared, FrameKind::bye, 0, 0);

@@ -1,4 +1,4 @@
-// Sending: which message may go, and frames into the socket.
+// Sending: which message is next, and frames into the socket.
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -16,14 +16,14 @@ using tcp::SendLane;
 
 namespace {
 
-constexpr std::uint64_t write_bytes_max = 1 << 20;  // in one go; the rest is for who is woken
+constexpr std::uint64_t write_bytes_max = 1 << 20;  // in one go
 
 bool is_notice(std::uint64_t stream) { return StreamId::unpack(stream).context == 0; }
 
 }  // namespace
 
-// Messages below the eager threshold, while the receiver's unexpected messages stay bounded; and failure
-// notices, which must arrive before what they explain.
+// Messages below the eager threshold, while the receiver's unexpected messages stay bounded; and
+// failure notices, which must arrive before what they explain.
 bool TcpTransport::may_send_eagerly(const SharedConnection& shared, std::uint64_t stream,
                                     std::uint64_t bytes) const {
     if (is_notice(stream)) return true;
@@ -70,13 +70,13 @@ Posted TcpTransport::post_send(const Lane& lane, Bytes data, Token token) {
     return Posted::pending;
 }
 
-// Makes the lane's first message ready, or sends its RTS; if it is new there.
+// If the lane has a new first message: makes it ready, or sends its RTS.
 void TcpTransport::prepare_front(SharedConnection& shared, SendLane& lane) {
     if (lane.front != SendLane::Front::none || lane.posts.empty()) return;
     const Post& post = *lane.posts.first;
     lane.front_is_eager = may_send_eagerly(shared, lane.stream, post.bytes);
     if (lane.front_is_eager) {
-        // Before it is written: several lanes may have one ready.
+        // Already now: several lanes may have one ready.
         shared.credit_used += credit_of(post.bytes);
     } else if (lane.early_cts > 0) {
         --lane.early_cts;
@@ -107,7 +107,7 @@ void TcpTransport::control(SharedConnection& shared, FrameKind kind, std::uint64
     put_off(shared);
 }
 
-// Several frames are better sent together: each packet may wake somebody.
+// Sends several frames in one packet: each packet may wake somebody.
 void TcpTransport::put_off(SharedConnection& shared) {
     note_owing(shared);
     if (std::exchange(shared.is_put_off, true)) return;
@@ -131,7 +131,7 @@ void TcpTransport::put_frame(SharedConnection& shared, Frame frame) {
     shared.payload_left = shared.writing_bytes = frame.payload_bytes();
 }
 
-// As many as there is room for, and for one more frame.
+// As many as there is room for, leaving room for one more frame.
 void TcpTransport::put_controls(SharedConnection& shared) {
     shared.head_bytes = 0;
     shared.writing.reset();
@@ -176,7 +176,7 @@ void TcpTransport::end_frame(SharedConnection& shared) {
     prepare_front(shared, lane);
 }
 
-// Writes what is to be written, a bounded amount.
+// Writes what is queued, a bounded amount.
 void TcpTransport::write(SharedConnection& shared) {
     if (shared.out != nullptr && shared.out->write_error == 0) write_frames(shared);
     note_owing(shared);
@@ -210,7 +210,7 @@ void TcpTransport::write_frames(SharedConnection& shared) {
             if (errno == EINTR) continue;
             if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)
                 return watch_out(wire, true);
-            // What the peer has sent before is read first; then the wire fails there.
+            // What the peer sent before is read first; then reading fails.
             wire.write_error = errno;
             (void)shutdown(wire.fd.get(), SHUT_RDWR);
             return watch_out(wire, false);
@@ -233,7 +233,7 @@ void TcpTransport::abandon_sends(SharedConnection& shared, std::uint32_t context
         return StreamId::unpack(stream).context == context;
     };
     shared.sends.for_each([&](const SendLane& lane) {
-        // It was to be written, and never will.
+        // It was counted when it became ready, and will never be written.
         if (is_of_context(lane.stream) && lane.front == SendLane::Front::ready &&
             lane.front_is_eager && shared.writing != lane.stream)
             shared.credit_used -= credit_of(lane.posts.first->bytes);
@@ -243,7 +243,7 @@ void TcpTransport::abandon_sends(SharedConnection& shared, std::uint32_t context
         return frame.kind == FrameKind::rts && is_of_context(frame.stream);
     });
     if (shared.writing && is_of_context(*shared.writing)) {
-        // The frame has begun and must end with the bytes that belong there.
+        // The frame has begun and must be completed with its bytes.
         shared.orphan.assign(shared.payload, shared.payload + shared.payload_left);
         shared.payload = shared.orphan.data();
         shared.writing.reset();

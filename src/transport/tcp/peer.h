@@ -33,12 +33,12 @@ struct Listener : Source {
     UnsharedFd fd;
 };
 
-// One socket, and the frame that is half read from it.
+// One socket, and the frame that is being read from it.
 struct Wire : Source {
     enum class State : std::uint8_t {
-        connecting,  // the operating system connects
-        proving,     // both ends prove themselves
-        unanswered,  // we have proven ourselves, the other end has not said that it uses it
+        connecting,
+        proving,     // in the handshake
+        unanswered,  // we have proven ourselves; the other end has not answered with `welcome`
         up,
         parting,  // dedicated to a stream that has ended here; what still comes is dropped
         closed,
@@ -48,15 +48,16 @@ struct Wire : Source {
     UnsharedFd fd;
     State state = State::connecting;
     Link* link = nullptr;      // null: a caller that has not proven itself, or parting
-    Peer* parts = nullptr;     // when parting: from whom,
-    std::uint64_t parted = 0;  // and what it was: see Link::name
+    Peer* parts = nullptr;     // when parting: the other end,
+    std::uint64_t parted = 0;  // and the connection's name: see Link::name
     bool is_caller = false;    // this end is
     std::optional<Handshake> handshake;
-    std::int64_t deadline_ns = 0;  // of the proof of who called us
-    std::uint32_t watched = 0;     // events; 0: epoll does not know it
+    std::int64_t deadline_ns = 0;  // of a caller's proof
+    std::uint32_t watched = 0;     // events; 0: not in the epoll
     int wake_bytes = 1;            // so many must have come before a sleeper is woken
-    std::int64_t unheard_ns = 0;   // since when what was sent is repeated in vain; 0: it is not
-    int write_error = 0;           // nothing can be written any more
+    std::int64_t unheard_ns =
+        0;                // since when retransmissions go unanswered; 0: none
+    int write_error = 0;  // nothing can be written any more
 
     Frame::Header header;
     std::size_t header_bytes = 0;
@@ -68,8 +69,8 @@ struct Wire : Source {
     Unexpected* unexpected = nullptr;  // or the last of its lane, or nowhere
 };
 
-// One connection of a pair, from the first need of it on. It may happen that both ranks call each
-// other at once and both calls succeed: then each sends on one wire and reads from both.
+// One connection of a pair, from when it is first needed. When both ranks call each other at once,
+// both calls may succeed: then each rank sends on one wire and reads from both.
 struct Link {
     Link(Peer& p, std::uint64_t n) : peer(p), name(n) {}
 
@@ -80,10 +81,10 @@ struct Link {
     Wire* in = nullptr;           // what the peer sends on
     Wire* calling = nullptr;      // our call, until it is up
     std::int64_t call_at_ns = 0;  // when to call again; 0: not planned
-    int calls_failed = 0;         // one after the other
+    int calls_failed = 0;         // in a row
 
     std::size_t expected = 0;  // posts of the user that need something to be read or written
-    bool is_counted = false;   // among those that owe
+    bool is_counted = false;   // in TcpTransport::owing_
 
     StreamId stream() const { return StreamId::unpack(name); }
     bool is_dedicated() const { return stream().context != 0; }
@@ -97,31 +98,31 @@ struct SharedConnection : Link {
     LaneTable<SendLane> sends;
     LaneTable<ReceiveLane> receives;
     Fifo<Frame> controls;       // frames without payload, which go first
-    Fifo<std::uint64_t> ready;  // streams whose first send may go, taking turns
+    Fifo<std::uint64_t> ready;  // streams whose first send may be written, taking turns
 
-    // What is being written: headers of frames without payload, and at last one that may have some.
+    // What is being written: headers of frames without payload; only the last may have one.
     static constexpr std::size_t frames_max = 16;
     std::array<std::byte, frames_max * Frame::header_bytes> head;
     std::size_t head_bytes = 0;
     std::size_t head_left = 0;
     std::uint64_t payload_left = 0;
     const std::byte* payload = nullptr;
-    std::optional<std::uint64_t> writing;  // the stream whose first send it takes on,
-    std::uint64_t writing_bytes = 0;       // by so much
-    std::vector<std::byte> orphan;         // its payload, when that send was abandoned meanwhile
+    std::optional<std::uint64_t> writing;  // the stream whose first send the payload belongs to,
+    std::uint64_t writing_bytes = 0;       // so many bytes of it
+    std::vector<std::byte> orphan;         // a copy of the payload, if that send was abandoned
     std::uint16_t next_sequence = 0;
 
-    std::uint64_t credit_used = 0;  // of our eager messages, not known to be used up
-    std::uint64_t credit_owed = 0;  // for the peer's, which we have used up
+    std::uint64_t credit_used = 0;  // for our eager messages, not given back yet
+    std::uint64_t credit_owed = 0;  // for the peer's that were received, to be given back
 
-    bool is_put_off = false;  // writing is, until the end of what is going on
+    bool is_put_off = false;  // in TcpTransport::put_off_
 
     bool is_writing() const { return head_left > 0 || payload_left > 0; }
     bool owes() const { return is_writing() || !controls.empty() || !ready.empty(); }
 };
 
-// One entry in the queue of a dedicated connection's direction: a message of the user's, or all messages
-// of a list.
+// One entry in the queue of a dedicated connection's direction: a message of the user's, or all
+// messages of a list.
 struct Place {
     Place* next = nullptr;
     std::byte* data = nullptr;  // of a send: only read
@@ -132,7 +133,7 @@ struct Place {
     // Of a list:
     Hold* list = nullptr;  // null: a message
     bool is_granted = false;
-    bool is_given_back = false;  // wholly moved, while an earlier one is not
+    bool is_given_back = false;  // done, while an earlier one is not
     bool has_failed = false;
     bool sends = false;
     DedicatedConnection* dedicated = nullptr;
@@ -150,10 +151,11 @@ struct DedicatedConnection : Link {
 
     Direction sends;
     Direction receives;
-    std::size_t lists = 0;  // places of theirs
-    // What is being read is not what its receive expected.
+    std::size_t lists = 0;  // places of lists
+    // The message that is being read does not fit its receive.
     bool is_dropping = false;
-    // Since when somebody needs what does not come about any more, and the peer has not said why.
+    // Since when somebody needs the connection, it has ended, and the peer has not said why; 0: not
+    // so.
     std::int64_t unexplained_ns = 0;
 
     Direction& direction(bool sending) { return sending ? sends : receives; }
@@ -170,7 +172,7 @@ struct Peer {
     std::vector<std::unique_ptr<SharedConnection>> shared;        // null: not needed yet
     std::vector<std::unique_ptr<DedicatedConnection>> dedicated;  // that were needed
     bool lost = false;
-    bool has_left = false;  // in good order
+    bool has_left = false;  // it has finalized
     bool loss_reported = false;
     weft_status loss = WEFT_BROKEN_RANK;  // how it was lost
 };

@@ -11,7 +11,7 @@
 namespace weft::tcp {
 namespace {
 
-// The operating system repeats a lost packet after 0.2 s.
+// The kernel retransmits a lost packet after 0.2 s.
 constexpr std::int64_t peer_timeout_min_ns = 100'000'000;
 constexpr std::int64_t connections_max = 64;
 

@@ -25,8 +25,8 @@ using tcp::Unexpected;
 
 namespace {
 
-// Looking at a socket costs a call of the operating system: one that is waited for is looked at
-// itself in every poll, while there are few; all others now and then.
+// Looking at a socket costs a system call. Every poll looks at the sockets that are waited for,
+// while they are few; at all others only now and then.
 constexpr std::size_t direct_shared_max = 2;
 constexpr std::uint32_t polls_per_look = 32;
 constexpr std::uint32_t idle_polls_per_look = 512;
@@ -93,7 +93,7 @@ TcpTransport::~TcpTransport() {
     say_goodbye();
 }
 
-// Whoever posted has ended before: its buffers are not touched by what is still read and written.
+// The poster has ended: what is still read and written must not touch its buffers.
 void TcpTransport::forget_posts() {
     std::set<std::uint32_t> contexts;
     for_each_shared([&](SharedConnection& shared) {
@@ -123,7 +123,7 @@ std::size_t TcpTransport::descriptors() const {
     return wires_.size() + listeners_.size() + own_descriptors;
 }
 
-// Which connection carries a lane follows from what both ends know.
+// Both ends choose the same connection for a lane.
 tcp::SharedConnection& TcpTransport::shared_of(Peer& peer, StreamId stream) {
     return shared_at(peer,
                      stream.context == 0 ? 0 : (stream.context + stream.stream) % peer.connections);
@@ -143,7 +143,7 @@ void TcpTransport::report(const Completion& completion, std::uint64_t stream) {
         backlog_.push({completion, stream});
 }
 
-// A post of the user depends on what this connection moves.
+// A post of the user waits for this connection.
 void TcpTransport::expect(Link& link) {
     if (link.expected++ > 0) return;
     expecting_.push_back(&link);
@@ -152,7 +152,7 @@ void TcpTransport::expect(Link& link) {
 
 // From now on its peer must not be silent.
 void TcpTransport::look_at(Link& link) {
-    // Nobody has looked at it meanwhile.
+    // Nobody has looked at it since.
     if (link.in != nullptr) link.in->unheard_ns = 0;
     if (link.out != nullptr) link.out->unheard_ns = 0;
     if (timer_at_ns_ == 0) plan_timer(now_ns() + settings_.peer_timeout_ns / 4);
@@ -263,15 +263,15 @@ void TcpTransport::on_timer() {
     if (is_expecting()) plan_timer(now + settings_.peer_timeout_ns / 4);
 }
 
-// Whoever has not acknowledged anything for too long, although there is something to acknowledge,
-// is out of reach. A host whose program does not read answers all the same: it says that it has no
-// room. (A connection over which nothing is under way is kept alive by the operating system.)
+// A peer that has not acknowledged anything for too long, although there is something to
+// acknowledge, is out of reach. A host whose program does not read still answers: its window is
+// zero. (On idle connections the kernel sends keep-alives.)
 void TcpTransport::look_for_silent_peers(std::int64_t now) {
     const auto timeout_ms = static_cast<std::uint64_t>(settings_.peer_timeout_ns / 1'000'000);
     for (std::size_t i = wires_.size(); i-- > 0;) {
         if (i >= wires_.size()) continue;
         Wire& wire = *wires_[i];
-        // While it connects the operating system keeps the deadline.
+        // While it connects, the kernel keeps the deadline.
         if (wire.link == nullptr || wire.state == Wire::State::connecting) continue;
         if (!is_needed(*wire.link)) continue;
         tcp_info info{};
@@ -294,13 +294,13 @@ int TcpTransport::wait_fd(Sleeper sleeper) const {
     return sleeper == Sleeper::thread ? thread_sleep_.get() : events_.get();
 }
 
-// Sockets are readable whoever sleeps. The program looks at them only when it sleeps itself; the
-// progress thread must not be woken while the program drives.
+// Sockets are readable whoever sleeps. A program's thread looks at them only when it sleeps itself;
+// the progress thread must not be woken while the program drives.
 bool TcpTransport::arm(Sleeper sleeper) {
     write_put_off();
     const bool thread = sleeper == Sleeper::thread;
-    // What has come already is for who calls this, and still holds the lock that the thread needs:
-    // woken now it would stop at once, and the scheduler lets it wait for its next turn.
+    // What has come already is for the caller, which still holds the lock: a thread woken now would
+    // block at once, and the scheduler would make it wait for its next turn.
     pollfd events{events_.get(), POLLIN, 0};
     if (thread && !thread_armed_ && ::poll(&events, 1, 0) > 0) {
         look_around_ = true;
@@ -328,9 +328,9 @@ void TcpTransport::list_owed(std::vector<Rank>& peers) const {
     }
 }
 
-// In the midst of a large frame, waking up for every packet would take the computation more time
-// than the bytes need to come. Nothing else can be read before them, and they will come: also who
-// gives a message up ends the frame.
+// Within a large frame, waking up for every packet would cost the computation more than it saves.
+// Nothing else can be read before the frame's end, and that will come: even a sender that abandons
+// the message ends the frame.
 void TcpTransport::sleep_until_worthwhile(Wire& wire) {
     const int worthwhile =
         static_cast<int>(std::clamp<std::uint64_t>(wire.left, 1, wake_bytes_max));
@@ -339,7 +339,7 @@ void TcpTransport::sleep_until_worthwhile(Wire& wire) {
     (void)setsockopt(wire.fd.get(), SOL_SOCKET, SO_RCVLOWAT, &worthwhile, sizeof worthwhile);
 }
 
-// What is expected waits for a connection: both ends must answer for it to come about.
+// Posts wait for a connection, and both ends must answer for it to come up.
 bool TcpTransport::is_meeting() const {
     auto is_coming = [](const Link* link) {
         return link->out == nullptr || (link->is_dedicated() && link->calling != nullptr);
@@ -347,7 +347,7 @@ bool TcpTransport::is_meeting() const {
     return std::ranges::any_of(expecting_, is_coming) || std::ranges::any_of(holding_, is_coming);
 }
 
-// It leaves when it has said so on each connection: what it has sent on others comes first.
+// The peer leaves when it has said so on each connection: what it sent on others comes first.
 void TcpTransport::part_from(Peer& peer) {
     for (const auto& shared : peer.shared) {
         if (shared && shared->in != nullptr && !shared->has_left) return;
@@ -430,7 +430,7 @@ void TcpTransport::report_loss(Peer& peer) {
     report({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
 }
 
-// The answer to a post that needs a lost peer.
+// For a post that needs a lost peer.
 Posted TcpTransport::refuse(Peer& peer, const Lane& lane, Token token) {
     report_loss(peer);
     report({.token = token, .code = peer.loss, .peer = lane.peer}, lane.stream.packed());

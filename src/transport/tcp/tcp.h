@@ -1,17 +1,17 @@
 // The transport between nodes: lanes over TCP connections.
 //
-// A small message is sent eagerly; a credit bounds the receiver's unexpected messages. A large one needs
-// a CTS. The receiver sends one for every large receive when it is posted, without waiting for an RTS,
-// and in answer to an RTS. The k-th CTS on a lane is for its k-th message that needs one: lanes are first
-// in, first out, so an earlier receive is posted whenever a later one is. A large message goes in parts;
-// those of other lanes take turns with them.
+// A small message is sent eagerly; a credit bounds the receiver's unexpected messages. A large one
+// needs a CTS. The receiver sends one for every large receive when it is posted, without waiting
+// for an RTS, and in answer to an RTS. The k-th CTS on a lane is for its k-th message that needs
+// one: lanes are first in, first out, so an earlier receive is posted whenever a later one is. A
+// large message goes in parts; those of other lanes take turns with them.
 //
-// Connections are made when a post first names their peer, and believed when both ends have proven
-// that they know the job's key (handshake.h): meeting.cpp. A lane uses one of the connections that all
+// Connections are made when a post first names their peer, and used when both ends have proven that
+// they know the job's key (handshake.h): meeting.cpp. A lane uses one of the connections that all
 // streams share, or the dedicated connection of its stream: dedicated.cpp.
 //
-// Thread safety: none; the progress engine's lock covers every call. Nothing here blocks, but the
-// end of the object: it waits until the peers' machines have what was sent.
+// Thread safety: none; the progress engine's lock covers every call. Only the destructor blocks: it
+// waits until the peers' machines have what was sent.
 #pragma once
 
 #include <algorithm>
@@ -46,10 +46,10 @@ class TcpTransport final : public Transport, private DedicatedConnections {
         std::uint64_t connections = 0;                            // that are up
         std::uint64_t calls = 0;                                  // tried
         std::array<std::uint64_t, tcp::refusal_kinds> refused{};  // callers, by why
-        std::uint64_t too_slow = 0;     // callers that had not proven themselves in time
-        std::uint64_t hung_up = 0;      // that ended the connection before they had
-        std::uint64_t crowded_out = 0;  // that made room for later ones
-        std::uint64_t superfluous = 0;  // that say they are a peer we do not wait for a call of
+        std::uint64_t too_slow = 0;          // callers that did not prove themselves in time
+        std::uint64_t hung_up = 0;           // that ended the connection before they had
+        std::uint64_t crowded_out = 0;       // that made room for later ones
+        std::uint64_t superfluous = 0;       // that claim to be a peer whose call is not needed
         std::uint64_t unexpected_bytes = 0;  // at the moment
         std::uint64_t unexpected_bytes_max = 0;
     };
@@ -60,13 +60,13 @@ class TcpTransport final : public Transport, private DedicatedConnections {
     static Result<std::unique_ptr<TcpTransport>> create(Parts parts);
     ~TcpTransport() override;
 
-    // Connects to every peer ahead of the first need. Collective over them, and blocking.
+    // Connects to every peer now. Collective over all, and blocking.
     Status open_all(std::int64_t deadline_ns);
-    // Closes all sockets, as the end of the process would: for a child of this process, and for
-    // tests. Nothing else may be called afterwards.
+    // Closes all sockets, as the end of the process would: for a forked child, and for tests.
+    // Nothing else may be called afterwards.
     void hang_up();
     const Counters& counters() const { return counters_; }
-    // Of this process: sockets and what else the transport holds open.
+    // Sockets, and whatever else the transport holds open.
     std::size_t descriptors() const;
 
     struct Extent {
@@ -75,7 +75,7 @@ class TcpTransport final : public Transport, private DedicatedConnections {
         std::size_t dedicated;    // of a pair, at most
         std::size_t streams;      // with operations at once
     };
-    // The most that usage() tells in such a job; no strangers.
+    // An upper bound of usage() in such a job, without strangers.
     static Usage usage_max(const Extent& job);
 
     const char* name() const override { return "tcp"; }
@@ -127,8 +127,7 @@ class TcpTransport final : public Transport, private DedicatedConnections {
 
     explicit TcpTransport(Parts parts);
     Status open_descriptors();
-    // So much of a peer's messages may have come before their receives: of all peers together a
-    // bounded amount, but at least and at most so much of each.
+    // Bounds the unexpected messages of each peer: a fixed amount over all peers, clamped for each.
     static std::uint64_t credit_of_each(std::size_t ranks) {
         constexpr std::uint64_t of_all = 64 << 20;
         return std::clamp<std::uint64_t>(of_all / ranks, 64 << 10, 1 << 20);
@@ -302,17 +301,17 @@ class TcpTransport final : public Transport, private DedicatedConnections {
     Fifo<Report> backlog_;        // completions there was no room for
     std::uint32_t polls_ = 0;
     bool look_around_ = false;                   // at the next poll, at all sockets
-    std::vector<SharedConnection*> put_off_;     // shared that are to write
-    std::vector<Link*> expecting_;               // links with `expected` > 0
-    std::vector<DedicatedConnection*> holding_;  // dedicated with places of lists
-    std::vector<std::byte> staging_;  // what was read before it is known where it belongs
+    std::vector<SharedConnection*> put_off_;     // to be written at the end of this call
+    std::vector<Link*> expecting_;               // with `expected` > 0
+    std::vector<DedicatedConnection*> holding_;  // with places of lists
+    std::vector<std::byte> staging_;             // read here when the destination is not known yet
     std::vector<std::unique_ptr<Wire>> wires_;
     std::vector<std::unique_ptr<Wire>> closed_;  // kept until the events at hand are handled
     std::size_t unproven_ = 0;                   // wires of callers that have not proven themselves
     int owing_ = 0;                              // links with something to write
     bool accepting_ = true;  // false: there was no descriptor for another caller
-    int starved_ = 0;        // so often in a row, although nobody was being heard
-    Fd reserve_;             // given up to hear a caller when there is no other descriptor
+    int starved_ = 0;        // how often in a row, although there was no caller
+    Fd reserve_;             // closed to accept a caller when there is no other descriptor
 
     Pool<tcp::Post> posts_;
     Pool<tcp::Place> places_;

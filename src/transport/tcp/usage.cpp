@@ -1,4 +1,4 @@
-// What the transport holds, and at most would hold in a larger job.
+// What the transport holds, and an upper bound for any job.
 #include <bit>
 
 #include "transport/tcp/tcp.h"
@@ -39,11 +39,11 @@ Usage TcpTransport::usage_max(const Extent& job) {
     const std::size_t peers = ranks - 1;
     const std::size_t shared = peers * job.connections;
     const std::size_t dedicated = peers * job.dedicated;
-    // When two calls cross, both wires may be used. And a peer may still have dedicated connections that
-    // this rank has parted from while new ones are up already.
+    // When two calls cross, both wires may be used. And a peer may still have dedicated connections
+    // that this rank has parted from while new ones are up already.
     const std::size_t wires = 2 * shared + 2 * 2 * dedicated;
     Usage usage{.connections = wires, .descriptors = wires + job.connections + own_descriptors};
-    // A table is rebuilt to four times what it holds, and the one before is kept.
+    // A table grows to four times what it holds, and keeps the previous one.
     using Sends = LaneTable<tcp::SendLane>;
     const std::size_t lanes = streams + 1 <= Sends::size_min / 4 * 3
                                   ? Sends::size_min
