@@ -1,9 +1,10 @@
-// Which contexts a rank has, for transports: whether a message that finds no receive is kept.
+// The contexts that a rank has: a transport keeps an unexpected message only if its context is
+// wanted.
 //
-// A rank that is making communicators cannot know their contexts yet, while faster ranks send on
-// them already: it keeps what comes early. At other times what it does not know belongs to a
-// communicator that it has freed, or that broke, and comes to nobody. So nothing grows with the
-// number of communicators that ever were.
+// While a rank makes communicators it does not know their contexts yet, and faster ranks may
+// already send on them: it keeps messages of unknown contexts. At other times an unknown context is
+// of a communicator that was freed or broke, and its messages are dropped. So nothing grows with
+// the number of communicators that ever were.
 //
 // Thread safety: none.
 #pragma once
@@ -45,7 +46,7 @@ class Contexts {
     }
 
     Set living_;
-    Set gone_;  // removed while early messages are kept: those of these are not
+    Set gone_;  // removed while early messages are kept; theirs are not
     bool early_ = true;
 };
 

@@ -1,12 +1,12 @@
 // Dedicated connections, each for one stream: a task list needs a byte stream to itself.
 //
-// A dedicated connection carries, in both directions, the messages of one stream to one peer and nothing
-// else: a 16-byte header (transport/tcp/frame.h, kind `eager`), then the bytes. There is no RTS and no
-// CTS: a sender that is early fills the sockets' buffers, and what has come stays there until its receive
-// is posted. The bytes are the same whoever moves them.
+// A dedicated connection carries, in both directions, the messages of one stream to one peer and
+// nothing else: a 16-byte header (transport/tcp/frame.h, kind `eager`), then the bytes. There is no
+// RTS and no CTS: a sender that is early fills the sockets' buffers, and what has come stays there
+// until its receive is posted. The bytes are the same whoever moves them.
 //
-// Both directions are queues of places: a message posted through the transport's verbs has one, and
-// a task list has one for all its messages. Places take their turns in order.
+// Each direction is a queue of places: a message posted through the transport's verbs has one, a
+// task list has one for all its messages. Places take turns in order.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
@@ -17,11 +17,11 @@
 
 namespace weft {
 
-// A list's place. It belongs to the caller, who keeps it where it is from hold() until release(),
-// a completion that says that it is broken, or the end of the context.
+// A list's place. The caller owns it, and must not move it from hold() until release(), a broken
+// completion, or the end of the context.
 struct Hold {
-    // Good from the moment the place is granted. The socket is in blocking mode: an operation that waits
-    // in the kernel waits there for what it needs.
+    // Valid once the place is granted. In blocking mode, so that an operation of io_uring waits for
+    // data.
     int socket = -1;
     std::uint16_t sequence = 0;  // of the list's first message
 
@@ -39,21 +39,20 @@ class DedicatedConnections {
     virtual bool carries(const Lane& lane) const = 0;
 
     // Takes the next place in the lane's direction for a list of `messages` messages. done: it is
-    // granted. pending: a completion with the token follows from the transport's poll() when the
-    // connection is up and no message that was posted earlier is before it. (Lists that are before
-    // it do not keep it from being granted.) Its code may be a WEFT_BROKEN_*: then the place is gone.
-    // While it is granted, the transport leaves that direction of the socket alone.
-    // REQUIRES: carries(lane).
+    // granted. pending: a completion with the token follows from the transport's poll(), when the
+    // connection is up and no posted message is before the list. (Other lists before it do not
+    // matter.) With a code of WEFT_BROKEN_* the place is gone. While a place is granted, the
+    // transport does not touch that direction of the socket. REQUIRES: carries(lane).
     virtual Posted hold(const Lane& lane, bool sends, std::uint32_t messages, Hold& place,
                         Token token) = 0;
 
     // The list has moved all its messages.
     virtual void release(Hold& place) = 0;
 
-    // The list cannot go on: its socket failed with this error of the operating system; 0: it was
-    // closed by the other end. EPROTO: no peer would send what came. Nothing of it is pending in the
-    // kernel. Either a completion with the place's token follows and says why it is broken, or a failure
-    // notice of the peer that broke the group.
+    // The list cannot go on: its socket failed with this errno; 0: the other end has closed it;
+    // EPROTO: no peer would send what came. REQUIRES: none of its operations is pending in the
+    // kernel. A completion with the place's token follows and says why it is broken; or a failure
+    // notice of the peer, if that broke the group.
     virtual void fail(Hold& place, int error) = 0;
 };
 

@@ -1,9 +1,9 @@
-// A table from stream to lane: what a transport keeps about each lane from or to one peer.
+// A table from stream to lane: the state of each lane from or to one peer.
 //
-// `Lane` has members `std::uint64_t stream` and `bool used`, and `idle()`: nothing would be lost if
-// it were forgotten and made anew.
+// `Lane` has members `std::uint64_t stream` and `bool used`, and `idle()`: it may be forgotten and
+// made again.
 //
-// Thread safety: none. References stay good until the next find().
+// Thread safety: none. References are valid until the next find().
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ class LaneTable {
     static constexpr std::size_t size_min = 16;
 
     LaneTable() : table_(size_min) {}
-    LaneTable(LaneTable&&) = default;  // keeps the table where it is, and so last_
+    LaneTable(LaneTable&&) = default;  // does not move the entries: last_ stays valid
     LaneTable& operator=(LaneTable&&) = default;
 
-    // The lane of this stream, made if need be.
+    // The lane of this stream; makes one if there is none.
     Lane& find(std::uint64_t stream) {
         if (last_->used && last_->stream == stream) [[likely]]
             return *last_;
@@ -69,9 +69,9 @@ class LaneTable {
         return *last_;
     }
 
-    // Idle lanes are forgotten here and only here: a program that makes and frees streams for ever
-    // does not fill the table, and a stream in use keeps its place meanwhile. Two tables take turns
-    // and never shrink: many streams that are used one after the other allocate nothing.
+    // Forgets idle lanes, so that a program that makes and frees streams for ever does not fill the
+    // table. Two tables take turns and never shrink, so that using many streams one after the other
+    // allocates nothing.
     void rebuild() {
         std::size_t busy = 0;
         for (const Lane& lane : table_) busy += lane.used && !lane.idle();

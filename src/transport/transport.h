@@ -1,8 +1,8 @@
 // What moves bytes between two ranks: four verbs over lanes, and a descriptor to sleep on.
 //
 // A lane is the messages from one rank to another within one stream: first in, first out. The k-th
-// send on a lane meets the k-th receive; there are no tags. Lanes do not wait for one another: a
-// message whose receive is not posted yet must not hold up the messages of other lanes.
+// send on a lane matches the k-th receive; there are no tags. Lanes do not wait for each other: an
+// unexpected message must not hold up other lanes.
 //
 // Thread safety: none. The progress engine's lock covers every call.
 #pragma once
@@ -18,7 +18,8 @@
 
 namespace weft {
 
-// Communicator (context) and order within it (stream); equal on both ends of a lane.
+// A communicator (context) and an order of operations in it (stream); the same at both ends of a
+// lane.
 struct alignas(8) StreamId {
     std::uint32_t context = 0;
     std::uint32_t stream = 0;
@@ -51,9 +52,10 @@ enum class Posted : std::uint8_t {
     busy,     // nothing started; post again after a later poll()
 };
 
-// A finished send or receive. With a null token.run: `peer` is lost, and why. WEFT_BROKEN_RANK: it died
-// or left. WEFT_BROKEN_TRANSPORT: it does not answer (its host is dead, or the link cut), or its bytes
-// cannot be a peer's. WEFT_REFUSED_MEMORY: one of the two ends has no descriptor for the connection.
+// A finished send or receive. With a null token.run: `peer` is lost, and why. WEFT_BROKEN_RANK: it
+// died or left. WEFT_BROKEN_TRANSPORT: it does not answer (its host is dead, or the link cut), or
+// its bytes cannot be a peer's. WEFT_REFUSED_MEMORY: one of the two ends has no descriptor for the
+// connection.
 struct Completion {
     Token token;
     weft_status code = WEFT_OK;  // WEFT_OK, a WEFT_BROKEN_*, or WEFT_REFUSED_MEMORY
@@ -66,8 +68,8 @@ struct Completion {
 // Who is about to sleep. A process has at most one sleeper of each kind.
 enum class Sleeper : std::uint8_t { none = 0, thread = 1, waiter = 2 };
 
-// What a receive does with the bytes that come: `left[i] (op) came[i]` is stored in their stead, for
-// every element. The message may come in pieces, of whole elements.
+// Combines what a receive gets: stores `left[i] (op) received[i]` for every element. The message
+// may come in pieces of whole elements.
 struct Combination {
     using Kernel = void (*)(const void* left, const void* right, void* out, std::size_t count);
     Kernel kernel = nullptr;  // null: none
@@ -80,19 +82,19 @@ struct Abilities {
     bool can_sleep = false;  // has wait_fd(); otherwise it can only be polled
     bool kernel_chain = false;
     bool single_copy = false;
-    bool any_thread = true;  // otherwise only the program's own may call it
+    bool any_thread = true;  // otherwise only a thread of the program may call it
 };
 
-// What a transport holds in this process, for people who ask.
+// What a transport holds in this process, for `weft info`.
 struct Usage {
     std::size_t connections = 0;  // to other ranks
     std::size_t descriptors = 0;
     std::size_t bytes = 0;  // of memory, its own and what it shares
-    // Callers that were no ranks, or not now, by why: "wrong key".
+    // Callers that were turned away, by reason: "wrong key".
     std::vector<std::pair<const char*, std::uint64_t>> turned_away{};
 };
 
-// A source of completions: the transports, and what carries out task lists.
+// A source of completions: a transport, or the offload that runs task lists.
 class CompletionSource {
   public:
     virtual ~CompletionSource() = default;
@@ -109,44 +111,43 @@ class CompletionSource {
     // Readable when poll() has something to do, provided arm() was called for this sleeper.
     virtual int wait_fd(Sleeper) const { return -1; }
 
-    // `sleeper` is about to sleep on its wait_fd(): arrivals signal it from now on.
-    // When something has arrived already, it returns false (poll before sleeping), or the
-    // descriptor is readable at once.
-    // arm(Sleeper::none): nobody sleeps, arrivals need not signal.
+    // `sleeper` is about to sleep on its wait_fd(): what comes from now on wakes it. If something
+    // has already come, returns false (poll before sleeping), or the descriptor is readable at
+    // once. arm(Sleeper::none): nobody sleeps, nobody needs to be woken.
     virtual bool arm(Sleeper) { return true; }
 
-    // `sleeper` was woken through its wait_fd(): the descriptor is made unreadable again, at the
-    // latest when poll() has taken all there is.
+    // `sleeper` was woken through its wait_fd(): makes the descriptor unreadable again, at the
+    // latest when poll() has taken everything.
     virtual void acknowledge(Sleeper) {}
 
-    // Wakes the peers that sleep and for whom there is something new. Until this call, or a few
-    // polls, a transport may put waking off: a peer that was about to look need not be woken. Call
-    // it before leaving the transport alone for a while; arm() does it too.
+    // Wakes sleeping peers that have something new. A transport may put that off until this call,
+    // or for a few polls: a peer that is about to poll needs no wake-up. Call it before leaving the
+    // transport alone for a while; arm() does it too.
     virtual void wake_peers() {}
 
-    // Counts the pieces of large messages moved so far. While it grows a peer is at work on the
+    // Counts the pieces of large messages moved so far. While it grows, a peer is at work at the
     // other end, and sleeping until the next piece would cost more than it saves.
     virtual std::uint64_t pieces_moved() const { return 0; }
 
-    // poll() has something to do that no arrival will announce.
+    // poll() has something to do for which no wake-up comes.
     virtual bool has_work() const { return false; }
 
-    // Adds the peers for whom that is. For sentences about one who does not take what is his.
+    // Adds the peers it is for. For messages about a peer that does not take what was sent to it.
     virtual void list_owed(std::vector<Rank>&) const {}
 
-    // Forget every post of this context without completing it. When this returns, no buffer of
-    // such a post will be touched or read again by anybody who then believes what it read.
-    // Messages of the context that are still under way are dropped.
+    // Forgets every post of this context without completing it. When this returns, nobody writes to
+    // the buffers of such a post, or uses what it reads there. Messages of the context that are
+    // still in flight are dropped.
     virtual void abandon(std::uint32_t context) = 0;
 
-    // The user has freed this context and has no posts of it: what comes is dropped. What it has
+    // The user has freed this context and has no posts on it: what still comes is dropped. What was
     // sent still arrives.
     virtual void retire(std::uint32_t context) = 0;
 };
 
 class DedicatedConnections;
 
-// Of a transport that has what comes within its reach.
+// A transport whose receives can combine.
 class Combining {
   public:
     // As Transport::post_recv(), with a combination.
@@ -161,18 +162,18 @@ class Transport : public CompletionSource {
   public:
     virtual Usage usage() const { return {}; }
 
-    // (The lane is passed by reference so that the other arguments fit into registers. A token read
-    // back from the stack in another width than it was written waits for the stores before it, and
-    // right behind a message that is a cache line on its way between two cores: 25 ns.)
+    // (The lane is passed by reference so that the other arguments fit into registers. A token that
+    // is read from the stack in another width than it was written waits for all earlier stores;
+    // behind a message, that is a cache line on its way between two cores: 25 ns.)
 
-    // Start moving `data` to the lane's peer. Never blocks. `data` stays lent until completion.
+    // Starts sending `data` to the lane's peer. Never blocks. `data` stays lent until completion.
     virtual Posted post_send(const Lane& lane, Bytes data, Token token) = 0;
 
-    // Provide the place for the lane's next message, which must have exactly data.size() bytes.
-    // Never blocks. When it completes with WEFT_BROKEN_MESSAGE nothing was written outside `data`.
+    // Posts the receive of the lane's next message, which must have exactly data.size() bytes.
+    // Never blocks. With WEFT_BROKEN_MESSAGE nothing was written outside `data`.
     virtual Posted post_recv(const Lane& lane, MutBytes data, Token token) = 0;
 
-    // The user has this context from now on: messages that come before their receive are kept.
+    // The user has this context from now on: its unexpected messages are kept.
     virtual void admit(std::uint32_t context) = 0;
 
     // Receives that combine; null: there are none.
@@ -181,13 +182,14 @@ class Transport : public CompletionSource {
     // Null: there are none.
     virtual DedicatedConnections* dedicated_connections() { return nullptr; }
 
-    // From now on, and until the context is abandoned or retired, its streams 0 to `streams` - 1 have
-    // dedicated connections: all its ranks have agreed. Call it before the context is admitted.
+    // From now on, and until the context is abandoned or retired, its streams 0 to `streams` - 1
+    // have dedicated connections: all its ranks have agreed. Call it before the context is
+    // admitted.
     virtual void dedicate(std::uint32_t /*context*/, std::uint32_t /*streams*/) {}
 
-    // Whether messages of contexts that are neither admitted nor gone are kept (the user is about
-    // to get contexts that its peers may have already) or dropped, those kept so far included. A
-    // new transport keeps them.
+    // Whether unexpected messages of contexts that are neither admitted nor gone are kept (the user
+    // is about to get contexts that its peers may have already), or dropped, including those kept
+    // so far. A new transport keeps them.
     virtual void keep_early(bool keep) = 0;
 };
 

@@ -56,14 +56,14 @@ Posted MpiTransport::receive_unexpected(Peer& peer, mpi::Lane& lane, MutBytes da
     return Posted::pending;
 }
 
-// The lane's first post whose message has not come: now it has.
+// The post that the lane's next message matches.
 Post& MpiTransport::match(mpi::Lane& lane) {
     Post& post = *lane.unmatched;
     lane.unmatched = post.next;
     return post;
 }
 
-// An RTS meets its receive.
+// An RTS has matched its receive.
 void MpiTransport::begin(Peer& peer, mpi::Lane& lane, Post& post, std::uint64_t bytes,
                          std::uint64_t ticket) {
     if (peer.lost) {
@@ -88,7 +88,7 @@ void MpiTransport::post_receive(std::size_t index) {
         fail_all();
 }
 
-// Messages of one sender may be seen to end in another order than they were sent in.
+// The MPI may report the messages of one sender in another order than they were sent in.
 void MpiTransport::take_arrived() {
     indices_.resize(std::max(sending_.size(), receives_));
     int ended = 0;

@@ -1,7 +1,7 @@
 // The lanes to and from one peer: posts in order, and unexpected messages.
 //
-// Thread safety: none. Invariant: a receive lane has unexpected messages only when all its posts are
-// matched.
+// Thread safety: none. Invariant: a receive lane has unexpected messages only when all its posts
+// are matched.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ struct Post {
     std::byte* data = nullptr;  // of a send: only read
     std::uint64_t bytes = 0;
     std::uint64_t moved = 0;
-    std::uint64_t ticket = 0;  // of a message that moves in parts: what this end calls it,
-    std::uint64_t place = 0;   // and the other end
+    std::uint64_t ticket = 0;  // this end's number of a message that moves in parts,
+    std::uint64_t place = 0;   // and the other end's
     Completion result{};
-    bool is_over = false;  // to be reported when those before it have been
+    bool is_over = false;  // to be reported after those before it
 };
 
 // A message that came before its receive was posted.
@@ -31,7 +31,7 @@ struct Unexpected {
     Unexpected* next = nullptr;
     std::byte* data = nullptr;
     std::uint64_t bytes = 0;
-    std::uint64_t credit = 0;  // to be given back when it is taken
+    std::uint64_t credit = 0;  // to be given back when it is received
     std::uint64_t ticket = 0;
     bool is_rts = false;  // it waits at its sender
 };

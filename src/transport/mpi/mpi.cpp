@@ -24,7 +24,7 @@ MpiTransport::MpiTransport(const weft_oob& oob, mpi::Settings settings)
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
         peers_[rank].rank = static_cast<Rank>(rank);
     }
-    // As over TCP: so much of all peers, but at least and at most so much of each.
+    // As over TCP: a fixed amount over all peers, clamped for each.
     constexpr std::uint64_t of_all = 64 << 20;
     credit_max_ = std::clamp<std::uint64_t>(of_all / peers_.size(), 64 << 10, 1 << 20);
 }
@@ -35,7 +35,7 @@ Status MpiTransport::open(void* context) {
         return failure(WEFT_REFUSED_UNSUPPORTED, "the MPI channel failed to open with error %d",
                        error);
     }
-    // One for each message that may come while the last ones are looked at; more wait in the MPI.
+    // One for each message that may come between two polls; more wait in the MPI.
     receives_ = std::clamp<std::size_t>(2 * peers_.size(), 8, 64);
     receive_bytes_.resize(receives_ * large_bytes);
     receive_requests_.resize(receives_ * mpi_.request_bytes);
@@ -87,7 +87,7 @@ void MpiTransport::report(const Completion& completion, std::uint64_t stream) {
         backlog_.push({completion, stream});
 }
 
-// Completions come in the order of the posts.
+// Completions are reported in the order of the posts.
 void MpiTransport::report_finished(mpi::Lane& lane) {
     while (!lane.posts.empty() && lane.posts.first->is_over) {
         Post* post = lane.posts.take_first();

@@ -1,10 +1,10 @@
 // The transport over the program's MPI: it works wherever that does.
 //
-// All lanes to a peer share the MPI's order between two processes. A small message is sent eagerly; a
-// credit bounds the receiver's unexpected messages. A larger one needs a CTS and moves in parts. The MPI
-// gets only buffers of this transport, never a user's: a send or receive of an MPI cannot be taken back,
-// and an abandoned message must not touch its buffer. The price is one copy on either side
-// (docs/decisions/0005-mpi.md).
+// All lanes to a peer share the MPI's order between two processes. A small message is sent eagerly;
+// a credit bounds the receiver's unexpected messages. A larger one needs a CTS and moves in parts.
+// The MPI gets only buffers of this transport, never a user's: a send or receive of an MPI cannot
+// be taken back, and an abandoned message must not touch its buffer. The price is one copy on
+// either side (docs/decisions/0005-mpi.md).
 //
 // It can only be polled; if the MPI allows one thread only, only by the program's.
 //
@@ -124,18 +124,18 @@ class MpiTransport final : public Transport {
     std::span<Completion> done_;  // of the poll() that runs, else empty
     std::size_t reported_ = 0;    // entries of done_ that are filled
     Fifo<Report> backlog_;        // completions there was no room for
-    std::vector<int> indices_;    // of requests that have ended
+    std::vector<int> indices_;    // of completed requests
 
     std::vector<Slot> sending_;  // with requests of the same index
     std::vector<std::byte> send_requests_;
     std::vector<Slot> free_small_;
     std::vector<Slot> free_large_;
-    std::size_t slots_ = 0;  // all there are
+    std::size_t slots_ = 0;  // all of them
 
     std::size_t receives_ = 0;
     std::vector<std::byte> receive_bytes_;
     std::vector<std::byte> receive_requests_;
-    std::vector<bool> arrived_;  // and not taken: an earlier frame of its sender is missing
+    std::vector<bool> arrived_;  // but not taken: an earlier frame of its sender is missing
 
     int owing_ = 0;  // peers that something is to be sent to
     std::uint64_t pieces_moved_ = 0;

@@ -14,7 +14,7 @@ namespace {
 
 std::uint32_t context_of(std::uint64_t stream) { return StreamId::unpack(stream).context; }
 
-// Takes the post with this ticket out; null: it is not there any more.
+// Removes the post with this ticket; null: it is gone.
 Post* take(std::vector<Post*>& posts, std::uint64_t ticket) {
     const auto place = std::ranges::find(posts, ticket, &Post::ticket);
     if (place == posts.end()) return nullptr;
@@ -32,7 +32,7 @@ Posted MpiTransport::post_send(const Lane& to, Bytes data, Token token) {
               .data = const_cast<std::byte*>(data.data()),
               .bytes = data.size(),
               .result = {.token = token}};
-    // Nothing before it, and gone when this returns.
+    // Nothing is before it: it is sent when this returns.
     if (peer.waiting.empty() && may_send_eagerly(peer, post) && has_slot(peer, data.size())) {
         mpi::Lane* lane = peer.sends.find_existing(post.stream);
         if (lane == nullptr || lane->posts.empty()) {
@@ -57,7 +57,7 @@ bool MpiTransport::may_send_eagerly(const Peer& peer, const Post& post) const {
            peer.credit_used + credit_of(post.bytes) <= credit_max_;
 }
 
-// Small ones there are as many as are needed: credit bounds them.
+// There are as many small slots as needed: credit bounds them.
 bool MpiTransport::has_slot(const Peer& peer, std::size_t payload) const {
     return sizeof(Frame) + payload <= small_bytes || peer.large_slots < large_slots_max;
 }
@@ -99,7 +99,7 @@ bool MpiTransport::send_frame(Peer& peer, Frame frame, Bytes payload) {
     return false;
 }
 
-// The slots of sends that have ended.
+// Frees the slots of completed sends.
 void MpiTransport::take_back_slots() {
     if (sending_.empty()) return;
     indices_.resize(std::max(sending_.size(), receives_));
@@ -108,7 +108,7 @@ void MpiTransport::take_back_slots() {
                        indices_.data()) != 0)
         return fail_all();
     const std::span<int> all(indices_.data(), static_cast<std::size_t>(ended));
-    // From the last, so that what takes its place has not ended.
+    // From the last, so that the one that takes its place has not completed.
     std::ranges::sort(all, std::greater<>());
     for (const int at : all) {
         const auto index = static_cast<std::size_t>(at);
@@ -143,7 +143,7 @@ bool MpiTransport::say(Peer& peer, Post& post) {
         {});
 }
 
-// Says and sends what there are slots for.
+// Sends what there are slots for.
 void MpiTransport::go_on(Peer& peer) {
     const bool owed = peer.owes();
     while (!peer.waiting.empty()) {

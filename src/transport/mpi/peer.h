@@ -25,8 +25,8 @@ struct Peer {
     std::uint32_t large_slots = 0;    // that the MPI sends to it from
     std::uint32_t slots = 0;          // of any size
 
-    std::uint64_t credit_used = 0;  // of our eager messages, not known to be taken
-    std::uint64_t credit_owed = 0;  // for its, which have been
+    std::uint64_t credit_used = 0;  // for our eager messages, not given back yet
+    std::uint64_t credit_owed = 0;  // for the peer's that were received, to be given back
     bool lost = false;
     weft_status loss = WEFT_BROKEN_TRANSPORT;
 

@@ -95,8 +95,8 @@ SimNetwork::Index SimNetwork::find_wire(Rank from, Rank to, StreamId stream) {
     return index;
 }
 
-// So that a program that makes and frees streams for ever does not fill the network. What is still
-// to happen on such a wire was cut off; it finds the place in another use.
+// Frees idle wires, so that a program that makes and frees streams for ever does not fill the
+// network. Late events of such a wire were cut off; they find its place with another use.
 void SimNetwork::forget_idle_wires() {
     for (Index index = 0; index < wires_.size(); ++index) {
         Wire& wire = wires_[index];
@@ -127,7 +127,7 @@ void SimNetwork::rebuild_table() {
 bool SimNetwork::advance() {
     if (events_.empty()) return false;
     seen_ = false;
-    // Beyond the first visible event: so that polls also find several things at once.
+    // Beyond the first visible event, so that a poll also finds several at once.
     do {
         std::ranges::pop_heap(events_, is_later);
         Event event = events_.back();
@@ -474,7 +474,7 @@ void SimNetwork::kill(Rank rank) {
     for (Index i = 0; i < wires_.size(); ++i) {
         Wire& wire = wires_[i];
         if (wire.from == rank) {
-            // What was copied had left the rank; how much of that is still to come is chance.
+            // A message that was copied had left the rank; how much of it still arrives is random.
             std::uint32_t copied = 0;
             Index message = wire.messages.head;
             while (message != none && messages_[message].post == none) {

@@ -1,14 +1,14 @@
-// The simulated network: virtual time, and every message in flight between the ranks of a job that
-// lives in one thread.
+// The simulated network of a job whose ranks live in one thread: virtual time, and all messages in
+// flight.
 //
 // A seed decides every delay, which messages are buffered, in which order lanes overtake one
-// another and when a completion is reported; the same seed and the same calls give the same history.
-// Nothing moves by itself: only posts and advance() change anything, and no real clock is read.
+// another and when a completion is reported; the same seed and the same calls give the same
+// history. Nothing moves by itself: only posts and advance() change anything, and no real clock is
+// read.
 //
-// Thread safety: none.
-// Invariants: the messages of a wire arrive and are delivered in posting order, and its completions
-// are reported in posting order at either end; what is cut off (a killed rank, an abandoned context)
-// never comes back, so an event that outlives what it was for finds nothing and does nothing.
+// Thread safety: none. Invariants: the messages of a wire arrive and are delivered in posting
+// order, and its completions are reported in posting order at either end. What is cut off (a killed
+// rank, an abandoned context) never comes back, so a late event finds nothing and does nothing.
 #pragma once
 
 #include <cstdint>
@@ -40,9 +40,8 @@ class SimNetwork {
 
     Rank ranks() const { return static_cast<Rank>(nodes_.size()); }
 
-    // Move virtual time on until some rank has something to see, or a little further. False:
-    // nothing is in flight; when a poll of every rank brings nothing either, who still waits waits
-    // for ever.
+    // Advances virtual time until some rank has something to poll, or a little further. False:
+    // nothing is in flight; if a poll of every rank brings nothing either, waiters wait for ever.
     bool advance();
 
     std::int64_t time() const { return time_; }

@@ -55,9 +55,8 @@ struct Wire : Source {
     std::int64_t deadline_ns = 0;  // of a caller's proof
     std::uint32_t watched = 0;     // events; 0: not in the epoll
     int wake_bytes = 1;            // so many must have come before a sleeper is woken
-    std::int64_t unheard_ns =
-        0;                // since when retransmissions go unanswered; 0: none
-    int write_error = 0;  // nothing can be written any more
+    std::int64_t unheard_ns = 0;   // since when retransmissions go unanswered; 0: none
+    int write_error = 0;           // nothing can be written any more
 
     Frame::Header header;
     std::size_t header_bytes = 0;

@@ -1,4 +1,4 @@
-// What wrappers have in common: everything they do not change goes to the transport inside.
+// The base of wrappers: passes everything on to the inner transport.
 //
 // Thread safety: none. The inner transport outlives the wrapper.
 #pragma once

@@ -1,4 +1,4 @@
-// A transport that writes down what was posted and reported, and passes everything on.
+// A transport that records what was posted and reported, and passes everything on.
 //
 // Thread safety: none. The inner transport outlives it.
 #pragma once
