@@ -11,7 +11,7 @@ using tcp::FrameKind;
 
 namespace {
 
-// In the last byte of a header that has not come: of no kind of frame.
+// The last byte of a header that has not come: no frame has this kind.
 constexpr std::byte not_come{0xff};
 
 }  // namespace
@@ -81,7 +81,7 @@ void List::bind(const Binding& binding, std::byte* scratch, std::uint64_t stream
 }
 
 List::Verdict List::verdict_on(std::uint32_t number, std::uint64_t stream) const {
-    // The operating system fills it from front to back.
+    // The kernel fills it from front to back.
     const std::byte& last = messages[number].header.back();
     if (std::atomic_ref(const_cast<std::byte&>(last)).load(std::memory_order_acquire) == not_come)
         return Verdict::not_come;

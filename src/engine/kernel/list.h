@@ -1,9 +1,9 @@
 // One task list of one run, as entries for the operating system's ring.
 //
 // The entries are made once and hold no addresses; every start binds them to the buffers of its
-// call. A message is a header and bytes: its first entry moves the header and up to a segment of the
-// bytes, further entries a segment each. Longer entries would be woken so often by small packets
-// that the operating system moves them to a thread of its own.
+// call. A message is a header and bytes: its first entry moves the header and up to a segment of
+// the bytes, further entries a segment each. Small packets wake a longer entry so often that the
+// kernel moves it to a worker thread.
 //
 // Thread safety: none; the progress engine's lock covers it.
 #pragma once
@@ -32,8 +32,8 @@ struct Entry {
         more,    // a segment of it
         take,    // a token of semaphore `number`
         give,    // one to semaphore `number`
-        go,      // a token of the rest of the schedule
-        report,  // to the rest
+        go,      // waits for a token from the rest of the schedule
+        report,  // a completion for the rest
     };
     Kind kind = Kind::first;
     Buffer buffer = Buffer::send;
@@ -42,7 +42,7 @@ struct Entry {
     std::int64_t offset = 0;
 };
 
-// What a message needs that must stay where it is while it is moved.
+// What io_uring reads while a message is moved: it must stay in place.
 struct Message {
     tcp::Frame::Header header;
     iovec pieces[2];
@@ -53,27 +53,27 @@ struct Message {
 class RunLists;
 struct List;
 
-// How chains of one direction of a dedicated connection follow one another: each gives a token of its own
-// when it ends, which the next one takes before it begins. (Of several that wait for one semaphore the
-// operating system wakes any.)
+// Keeps the chains of one direction of a dedicated connection in order: each gives a token of its
+// own when it ends, which the next one takes before it begins. (Of several chains that wait for one
+// semaphore the kernel wakes any.)
 struct Direction {
     static constexpr std::uint32_t nothing = ~std::uint32_t{0};
 
-    Fifo<List*> lists;                  // that have entries to be handed over, by their places
-    std::vector<Fd> tokens;             // two at least
+    Fifo<List*> lists;       // with entries to be submitted, in the order of their places
+    std::vector<Fd> tokens;  // two at least
     std::vector<std::uint32_t> unused;  // of them
-    std::uint32_t last = nothing;       // what the chain gives that was handed over last
+    std::uint32_t last = nothing;       // the token that the last submitted chain gives
 };
 
 struct List {
-    // Of chains under way; with two, the next one begins without anybody's help when one ends.
+    // Chains in flight; with two, the next one begins by itself when one ends.
     static constexpr std::uint32_t batches_max = 2;
 
     enum class State : std::uint8_t {
         idle,
         waiting,  // for its place on the connection
-        granted,  // ... which it has: to be handed over
-        going,    // entries are in the operating system's hands
+        granted,  // it has its place: to be submitted
+        going,    // entries are submitted
         ended,    // well
         failed,
     };
@@ -85,20 +85,20 @@ struct List {
     const std::uint32_t id;  // in the ring's table
     std::vector<Entry> entries;
     std::vector<Message> messages;
-    Fd go;  // tokens of the rest; none: nothing waits for it
+    Fd go;  // tokens from the rest; none: the list does not wait for it
 
     State state = State::idle;
     bool is_called_off = false;  // completions of its entries are ignored from now on
     Hold hold;
     Direction* direction = nullptr;
     Rank peer = -1;                 // rank of the job
-    std::uint32_t handed_over = 0;  // entries
-    std::uint32_t batches = 0;      // chains of them under way
+    std::uint32_t handed_over = 0;  // entries submitted
+    std::uint32_t batches = 0;      // chains in flight
     std::uint32_t batches_ended = 0;
     std::uint32_t taken[batches_max] = {};  // tokens of the direction, by chain
-    std::uint32_t checked = 0;              // messages whose header has been found right
+    std::uint32_t checked = 0;              // messages whose header was checked
     std::uint32_t reached = 0;              // reports
-    std::vector<Token> awaited;             // by report; run == null: not asked for
+    std::vector<Token> awaited;             // by report; run == null: nobody awaits it
 
     bool is_busy() const {
         return state == State::waiting || state == State::granted || state == State::going;
@@ -106,12 +106,12 @@ struct List {
     bool is_receiving() const { return state == State::going && !tasks.sends; }
     // Binds addresses and headers; the place is granted.
     void bind(const Binding& binding, std::byte* scratch, std::uint64_t stream);
-    // What the header of message `number`, if it has come, says about it.
+    // What the header of message `number` says about it.
     enum class Verdict : std::uint8_t { not_come, right, other_size, foreign };
     Verdict verdict_on(std::uint32_t number, std::uint64_t stream) const;
     std::uint64_t sent_bytes(std::uint32_t number) const;
 
-    // Of an entry that moves bytes.
+    // The start of a buffer, for entries that move bytes.
     std::byte* base(Buffer buffer) const;
     const std::byte* send_base = nullptr;
     std::byte* recv_base = nullptr;

@@ -15,8 +15,8 @@
 namespace weft::kernel {
 namespace {
 
-// In a thread that then ends: a ring's own end interrupts the threads that made or used it once more,
-// a little later. False: there can be no more threads.
+// Runs the action in a thread that then ends: closing a ring interrupts the threads that made or
+// used it once more, a little later. False: no thread could be started.
 template <class Action>
 bool in_passing(Action action) {
     // Signals belong to the program's threads.
@@ -52,7 +52,7 @@ std::string try_chains() {
     const Fd there(eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC));
     if (!here || !there) return sentence("no descriptor for an eventfd", errno);
 
-    // A chain that waits for a token and passes it on; and one that is called off.
+    // A chain that waits for a token and passes it on, and one that is cancelled.
     std::uint64_t token = 1;
     std::uint64_t taken[2] = {};
     for (std::uint64_t chain = 0; chain < 2; ++chain) {
@@ -116,7 +116,7 @@ Status Ring::open(unsigned depth) {
         return failure(WEFT_REFUSED_UNSUPPORTED, "io_uring_setup: %s", std::strerror(error));
     is_open_ = true;
     depth_ = params.sq_entries;
-    // A child of this process must not touch it.
+    // A forked child must not touch it.
     (void)io_uring_ring_dontfork(&ring_);
     return ok;
 }
@@ -196,7 +196,7 @@ void Ring::add_cancel(const List& list) {
 }
 
 void Ring::submit() {
-    // It may be short of memory for a moment, or have completions to be rid of first.
+    // The kernel may be short of memory for a moment, or have to flush completions first.
     for (int tries = 0; io_uring_sq_ready(&ring_) > 0; ++tries) {
         const int submitted = io_uring_submit(&ring_);
         WEFT_ASSERT(submitted >= 0 || submitted == -EAGAIN || submitted == -EBUSY ||

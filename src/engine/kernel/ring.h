@@ -1,12 +1,11 @@
-// The operating system's ring, and what it is asked to do: chains of entries that begin one after
-// the other as each ends.
+// An io_uring, and chains of linked entries for it.
 //
 // Rules for every entry, each found by experiment (docs/decisions/0004-kernel-engine.md):
-//   - linked with IOSQE_IO_LINK: what fails ends its chain
-//   - transfers with MSG_WAITALL: whole, or failed
-//   - silent when they succeed, but for reports and the last of a chain: one completion per chain
+//   - IOSQE_IO_LINK: an entry that fails ends its chain
+//   - transfers with MSG_WAITALL: complete, or failed
+//   - IOSQE_CQE_SKIP_SUCCESS, except for reports and the last of a chain: one completion per chain
 //     gives its outcome
-//   - no flag of the ring: with others, steps wait until the program enters the operating system
+//   - the ring is set up without flags: with some, steps wait until the program enters the kernel
 //
 // Thread safety: none; the progress engine's lock covers it.
 #pragma once
@@ -35,25 +34,25 @@ class Ring {
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
 
-    // `depth`: entries that are handed over at a time.
+    // `depth`: entries submitted at a time.
     Status open(unsigned depth);
     void close();
     bool is_open() const { return is_open_; }
     unsigned depth() const { return depth_; }
     int fd() const { return ring_.ring_fd; }
 
-    // Adds entries [from, to) of the list as a chain that first takes a token, if there is one to be
-    // taken (-1: none), and gives one at its end.
+    // Adds entries [from, to) of the list as a chain that first takes a token from `takes` (-1:
+    // none), and gives one to `gives` at its end.
     void add(List& list, std::uint32_t from, std::uint32_t to, int takes, int gives);
-    // Asks for the end of all chains of the list.
+    // Adds a cancellation of all chains of the list.
     void add_cancel(const List& list);
-    // Hands over what was added. The calling thread owns it from now on.
+    // Submits what was added. The calling thread owns it from now on.
     void submit();
-    // As submit(), and lets completions come, for at most so long.
+    // As submit(), and waits for a completion for at most so long.
     void wait(std::int64_t timeout_ns);
 
     bool is_empty();
-    // Visit(list id, CqeKind, result) for each completion there is.
+    // Calls visit(list id, CqeKind, result) for each completion.
     template <class Visit>
     void reap(Visit visit) {
         io_uring_cqe* cqe = nullptr;
@@ -81,7 +80,7 @@ class Ring {
     const std::uint64_t one_ = 1;
 };
 
-// Why the ring cannot be used by this process; empty: it can. Runs a real chain.
+// Why this process cannot use io_uring; empty: it can. Tries real chains.
 std::string why_not();
 
 }  // namespace weft::kernel

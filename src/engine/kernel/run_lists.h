@@ -1,4 +1,4 @@
-// The task lists of one run. Inside of engine/kernel only.
+// The task lists of one run. Only for engine/kernel.
 #pragma once
 
 #include <memory>

@@ -16,16 +16,16 @@
 namespace weft::kernel {
 namespace {
 
-// What a chain has besides: it takes and gives a token of its direction.
+// Entries of a chain besides those of its list: it takes and gives a token of its direction.
 constexpr std::uint32_t token_entries = 2;
-// Calling chains off takes microseconds. Longer than this it cannot, and somebody must know.
+// Cancelling chains takes microseconds. If it takes longer than this, something is wrong.
 constexpr std::int64_t call_off_max_ns = 10'000'000'000;
 
 // The ring, and what its sleepers wait for.
 constexpr std::size_t own_descriptors = 2;
 
-// How many the ring and its eventfds may take: a part of what the process may have, and nothing
-// that connections with these peers may need.
+// How many descriptors the ring and its eventfds may take: a part of the process's limit, and none
+// that connections to these peers may need.
 std::size_t share_of_descriptors(std::size_t peers) {
     const std::size_t needed = 2 * peers + descriptors_of_engine;
     const std::size_t left = descriptors_left();
@@ -114,8 +114,8 @@ bool TaskRing::carries(const Tasks& tasks, const Stream& stream) const {
     });
 }
 
-// Not blocking, and counted: a token that is given wakes one who waits for it, without a thread of
-// the operating system's own. None: there are too many descriptors already.
+// An eventfd. Nonblocking, so that a read polls for its token and needs no worker thread of the
+// kernel. None: there are too many descriptors already.
 Fd TaskRing::semaphore() {
     if (descriptors_ >= descriptors_max_) {
         errno = EMFILE;
@@ -198,7 +198,7 @@ void TaskRing::granted(std::uint32_t id) {
     if (may_own()) hand_over();
 }
 
-// What is under way of the run is called off when its group is abandoned, which follows.
+// The group is abandoned next, and that cancels what the run has in flight.
 std::uint32_t TaskRing::broken(std::uint32_t id) {
     List* list = lists_[id];
     if (list == nullptr) return 0;
@@ -221,8 +221,8 @@ void TaskRing::hand_over() {
     if (any) ring_.submit();
 }
 
-// One list after the other, in the order of their places; a later one may have been granted its own
-// earlier, or be shorter.
+// Submits the direction's lists one after the other, in the order of their places, even if a later
+// one was granted its place first, or is shorter.
 void TaskRing::hand_over(Direction& direction) {
     const std::uint32_t batch = ring_.depth() - token_entries;
     for (; !direction.lists.empty(); direction.lists.pop(), --unfinished_) {
@@ -235,7 +235,7 @@ void TaskRing::hand_over(Direction& direction) {
         const auto all = static_cast<std::uint32_t>(list.entries.size());
         while (list.handed_over < all) {
             if (list.batches == List::batches_max) return;
-            // Without another token it goes on when a chain has ended.
+            // No more tokens: continue when a chain has ended.
             if (direction.unused.empty() && !add_token(direction)) return;
             const std::uint32_t gives = direction.unused.back();
             direction.unused.pop_back();
@@ -294,7 +294,7 @@ void TaskRing::on_completion(List& list, CqeKind kind, int result) {
     fail(list, result);
 }
 
-// A chain has ended well.
+// A chain has succeeded.
 void TaskRing::end_batch(List& list) {
     --list.batches;
     if (list.state != List::State::going || list.is_called_off) return;
@@ -316,14 +316,14 @@ void TaskRing::end_batch(List& list) {
     report(list);
 }
 
-// Every message that has come whole so far, or of which the header has, is what was expected.
+// Checks the headers that have come so far.
 void TaskRing::look_at_headers() {
     for (std::size_t i = 0; i < going_.size(); ++i) {
         if (!check_headers(*going_[i], 0)) return;
     }
 }
 
-// At least the first `come` messages have. False: the list has failed.
+// At least the first `come` messages have come. False: the list has failed.
 bool TaskRing::check_headers(List& list, std::uint32_t come) {
     const std::uint64_t stream = list.home.stream.packed();
     for (; list.checked < list.messages.size(); ++list.checked) {
@@ -331,7 +331,7 @@ bool TaskRing::check_headers(List& list, std::uint32_t come) {
             case List::Verdict::right: continue;
             case List::Verdict::not_come:
                 if (list.checked >= come) return true;
-                [[fallthrough]];  // its bytes came, and look like none
+                [[fallthrough]];  // it has come, and is not a header
             case List::Verdict::foreign: fail(list, -EPROTO); return false;
             case List::Verdict::other_size: fail(list, -EMSGSIZE); return false;
         }
@@ -346,13 +346,13 @@ void TaskRing::report(List& list) {
             {{.token = token, .code = WEFT_OK, .peer = list.peer}, list.home.stream.context});
 }
 
-// The list cannot go on: its entries have failed, or a message is not what was expected. What is
-// left of it is called off when its group is abandoned, which follows.
+// The list cannot go on: its entries have failed, or a message does not fit. Its group is abandoned
+// next, and that cancels the rest of it.
 void TaskRing::fail(List& list, int result) {
     if (list.state != List::State::going) return;
     std::erase(going_, &list);
     const bool was_checking = result == -EPROTO || result == -EMSGSIZE;
-    // What broke a transfer may be that the peer sent less than it was expected to, and left.
+    // The transfer may have failed because the peer sent less than expected, and left.
     if (!was_checking && !list.tasks.sends && !check_headers(list, 0)) return;
     set_state(list, List::State::failed);
     if (list.is_called_off) return;
@@ -376,7 +376,7 @@ void TaskRing::fail(List& list, int result) {
     connections_to(list.peer)->fail(list.hold, error);
 }
 
-// Ends what is under way of the wanted lists. When it returns no buffer of theirs is touched any
+// Cancels what the wanted lists have in flight. When it returns, nobody touches their buffers any
 // more.
 template <class Wanted>
 void TaskRing::call_off(Wanted wanted) {

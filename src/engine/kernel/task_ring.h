@@ -1,7 +1,6 @@
-// Carries out task lists by the operating system's ring: each step is taken there when its data
-// arrives, without a call of anybody.
+// Runs task lists on an io_uring: the kernel takes each step when its data arrives, without a call.
 //
-// A list begins when it has its place on its connection. It is handed over in batches of the ring's
+// A list begins when it has its place on its connection. It is submitted in batches of the ring's
 // depth, two at a time; a thread that may own it adds further ones.
 //
 // Thread safety: none; the progress engine's lock covers every call.
@@ -22,7 +21,7 @@ namespace weft::kernel {
 
 class TaskRing final : public Offload {
   public:
-    // `routes`: by rank of the job. `depth`: entries that are handed over at a time.
+    // `routes`: by rank of the job. `depth`: entries submitted at a time.
     TaskRing(const std::vector<Transport*>& routes, unsigned depth);
     ~TaskRing() override = default;
 
@@ -100,9 +99,9 @@ class TaskRing final : public Offload {
     bool thread_armed_ = false;
 
     std::vector<List*> lists_;  // by id; null: free
-    std::vector<List*> going_;  // receiving ones, whose headers are looked at
+    std::vector<List*> going_;  // receiving lists, whose headers are checked
     std::unordered_map<DirectionKey, Direction, DirectionHash> directions_;
-    Fifo<List*> to_hand_over_;  // or what is before them in their directions
+    Fifo<List*> to_hand_over_;  // the lists before them in their directions come first
     struct Finished {
         Completion completion;
         std::uint32_t context;
@@ -113,7 +112,7 @@ class TaskRing final : public Offload {
     std::size_t busy_ = 0;
     std::size_t waiting_ = 0;
     std::size_t receiving_ = 0;
-    std::size_t unfinished_ = 0;  // lists under way that have not been handed over wholly
+    std::size_t unfinished_ = 0;  // lists in flight with entries that are not submitted yet
 };
 
 }  // namespace weft::kernel
