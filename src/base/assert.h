@@ -1,4 +1,4 @@
-// Assertions that are always on: a broken invariant is our own bug and must not run on.
+// Assertions that are always on: a broken invariant is our own bug, and ends the process.
 #pragma once
 
 namespace weft {

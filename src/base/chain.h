@@ -1,4 +1,4 @@
-// Objects in order, linked by themselves: by their member `next`.
+// An intrusive list: objects linked by their member `next`.
 #pragma once
 
 namespace weft {

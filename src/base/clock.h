@@ -13,8 +13,8 @@ inline std::int64_t now_ns() {
     return t.tv_sec * 1'000'000'000 + t.tv_nsec;
 }
 
-// The cheapest clock there is: about 2,000 to 4,000 ticks a microsecond on x86, which nobody should
-// count on. For telling soon from not so soon.
+// The cheapest clock, for rough comparisons: about 2,000 to 4,000 ticks per microsecond on x86; do
+// not rely on it.
 inline std::uint64_t ticks() {
 #if defined(__x86_64__) || defined(__i386__)
     return __builtin_ia32_rdtsc();
@@ -23,7 +23,7 @@ inline std::uint64_t ticks() {
 #endif
 }
 
-// Tells the core that the program spins.
+// Hints to the core that the program spins.
 inline void cpu_relax() {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();

@@ -1,16 +1,16 @@
-// How many file descriptors this process can still have.
+// How many file descriptors this process can still open.
 #pragma once
 
 #include <cstddef>
 
 namespace weft {
 
-// RLIMIT_NOFILE, the soft one.
+// The soft limit RLIMIT_NOFILE.
 std::size_t descriptors_max();
-// What is left of it now. Of a large limit only the first few thousand are looked at.
+// How many of them are free. Of a large limit, looks only at the first few thousand.
 std::size_t descriptors_left();
 
-// Who takes how many, where there are few: task lists this part of all; the engine so many itself.
+// Shares when descriptors are few: of task lists, a part of the limit; of the engine, a number.
 inline constexpr std::size_t part_for_task_lists = 4;
 inline constexpr std::size_t descriptors_of_engine = 3;
 

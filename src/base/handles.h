@@ -1,7 +1,8 @@
-// Handles: numbers given to the caller for objects, that tell a freed object from a living one.
+// Handles: numbers for objects that are given to the caller. The handle of a freed object is
+// recognized.
 //
 // A handle holds the object's place and the generation of that place; renewing or removing an
-// object makes its former handles invalid. Handle 0 is never given out.
+// object invalidates its old handles. Handle 0 is never given out.
 //
 // Thread safety: none.
 #pragma once
@@ -36,7 +37,7 @@ class HandleTable {
         return std::uintptr_t{places_[place].generation} << 32 | (place + 1);
     }
 
-    // The object, or null for a handle that was never valid or no longer is.
+    // Null: the handle is not valid, or not any more.
     T* find(std::uintptr_t handle) const {
         auto place = static_cast<std::uint32_t>(handle) - 1;
         if (place >= places_.size() || places_[place].generation != handle >> 32) return nullptr;

@@ -1,7 +1,10 @@
-// The secret that the ranks of one job share: random, from the launcher, only ever in memory and on
-// the launcher's own sockets; without such a launcher from rank 0, and while the ranks start in a file
-// that only their user can read, or in what a launcher of MPI programs keeps for its job
-// (startup/key_value.h), or over their MPI. A connection proves with it that it belongs to the job.
+// The secret that the ranks of one job share. A connection proves with it that it belongs to the
+// job.
+//
+// It is random. `weft run` makes it, and it is only ever in memory and on the launcher's sockets.
+// Without that launcher rank 0 makes it; while the ranks start, it is in a file that only their
+// user can read, in the launcher's key-value space (startup/key_value.h), or in messages of their
+// MPI.
 #pragma once
 
 #include <array>

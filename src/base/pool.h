@@ -1,5 +1,5 @@
-// Storage that is handed out, taken back and never returned to the heap: a steady state allocates
-// nothing, however many posts and early messages come and go.
+// Pools of objects and of blocks, which never return storage to the heap: a steady state allocates
+// nothing.
 //
 // Thread safety: none.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace weft {
 
-// Objects of one type that carry a `next` pointer.
+// Objects of one type with a `next` pointer.
 template <class T>
 class Pool {
   public:
@@ -43,7 +43,7 @@ class Pool {
     std::vector<std::unique_ptr<T[]>> batches_;
 };
 
-// Blocks of bytes, each of the power of two that holds it.
+// Blocks of bytes, rounded up to a power of two.
 class BlockPool {
   public:
     std::byte* take(std::size_t bytes) {
@@ -51,7 +51,7 @@ class BlockPool {
         throw std::bad_alloc();
     }
 
-    // Null: there is no memory for one so large.
+    // Null: out of memory.
     std::byte* try_take(std::size_t bytes) {
         std::vector<std::byte*>& free = free_[size_class(bytes)];
         if (free.empty()) {

@@ -1,4 +1,4 @@
-// Random bytes that nobody can guess, from the kernel; for everything that repeats with a seed: Prng.
+// Random bytes from the kernel, for secrets. For everything that a seed must reproduce: Prng.
 #pragma once
 
 #include "base/bytes.h"
@@ -6,7 +6,7 @@
 
 namespace weft {
 
-// Fills all of `out`. Thread safe. Refused only where the kernel has no such numbers or a sandbox
+// Fills all of `out`. Thread safe. Refused only if the kernel has no random numbers, or a sandbox
 // forbids the call.
 Status random_bytes(MutBytes out);
 

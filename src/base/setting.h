@@ -1,5 +1,5 @@
-// Settings of the forms that several have, from the environment. Each function answers what the
-// variable says, nothing when it is not set, or a refusal: "WEFT_RANKS = 'two'; expected ...".
+// Reading settings of common forms from the environment. Each function returns the variable's
+// value, nothing if it is not set, or a refusal: "WEFT_RANKS = 'two'; expected ...".
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ Setting seconds_setting(const char* name);
 // "0" or "1"; not set: 0.
 Result<bool> switch_setting(const char* name);
 
-// "65536", "64K", "4M", "1G": powers of 1024. None for anything else, and for what overflows.
+// "65536", "64K", "4M", "1G": powers of 1024. None: it is something else, or overflows.
 std::optional<std::int64_t> parse_bytes(std::string_view text);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// What internal functions answer: a code, the rank it is about, and (per thread) a sentence.
+// What internal functions return: a code, the rank it is about, and (per thread) a sentence.
 #pragma once
 
 #include <cstdint>

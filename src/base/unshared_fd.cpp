@@ -1,4 +1,4 @@
-// A bit for each descriptor; one with a higher number than all bits stays open in children.
+// A bit for each descriptor; one with a higher number stays open in children.
 #include "base/unshared_fd.h"
 
 #include <atomic>
@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t descriptors_max = std::size_t{1} << 20;  // more than systems allow a process
+constexpr std::size_t descriptors_max = std::size_t{1} << 20;  // more than usual limits
 constexpr std::size_t word_bits = 64;
 
 // Pages that are never written take no memory.

@@ -1,4 +1,4 @@
-// A file descriptor that forked children do not keep: a connection ends, for the other end, with the
+// A file descriptor that forked children close: the other end sees its connection end with the
 // process that made it.
 //
 // Thread safety: different objects may be used by different threads.
@@ -19,7 +19,7 @@ class UnsharedFd {
     int get() const { return fd_.get(); }
     explicit operator bool() const { return static_cast<bool>(fd_); }
 
-    // For a child, right after fork(): closes all there are. Takes no lock and touches none of their
+    // For a child, right after fork(): closes all of them. Takes no lock and does not touch their
     // owners, which other threads of the parent may have been changing.
     static void close_all_in_child();
 

@@ -3,7 +3,7 @@
 
 namespace weft {
 
-// This thread is inside such a function: what that calls of Weft is refused, as the engine is held.
+// This thread is inside such a function: calls of Weft from it are refused, as the engine is held.
 inline constinit thread_local bool in_user_code = false;
 
 class UserCode {
