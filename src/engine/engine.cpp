@@ -18,32 +18,32 @@
 namespace weft {
 namespace {
 
-// A wait spins for about as long as recent waits that ended while spinning, within these limits,
-// and then sleeps.
+// How long a wait spins before it sleeps; adapted to recent waits within these limits.
 constexpr std::int64_t spin_min_ns = 5'000;
 constexpr std::int64_t spin_max_ns = 100'000;
-// Polls between two looks at the clock. The first ones after something moved are without a pause:
-// the next message of a short operation is often only a cache line's way off.
+// Polls between two looks at the clock. The first ones after something moved have no pause: the
+// next message of a short operation may already be on its way between two caches.
 constexpr int polls_per_look = 32;
-// A program that waited within this time after its last start does so again, and a short operation
-// may well end before its wait is called: a start then polls so often before it returns.
+// A program that waited within this time after its last start will probably do so again. A start
+// then polls so often before it returns: a short operation may complete before its wait is called.
 constexpr std::uint64_t hasty_ticks = 3'000;
 constexpr int hasty_polls = 16;
-// ... where that is quick. Over a network the answer is not that near, and each poll a system call.
+// ... but no longer than this: over a network the answer takes longer, and each poll is a system
+// call.
 constexpr std::uint64_t lingering_ticks = 3'000;
-// A call moves what there is to move right away, but leaves more than a few pieces of a large
-// message of each peer to who sleeps.
+// A call moves what it can, but leaves more than a few pieces of each peer's large message to the
+// sleeper.
 constexpr int rounds_before_leaving = 8;
-// The progress thread sleeps at once, except in the midst of a large message: there it waits about
-// as long as falling asleep and waking up would take.
+// The progress thread does not spin, except within a large message: there it spins about as long as
+// falling asleep and waking up would take.
 constexpr std::int64_t thread_spin_ns = 20'000;
-// A program that only tests learns of a peer's death within this time of its calls.
+// A program that only calls test sees a peer's death within this time.
 constexpr std::int64_t look_every_ns = 1'000'000;
-// Where spinning would take a core from another rank, a wait gives its core away so often first.
+// Where spinning would take a core from another rank, a wait yields so often instead.
 constexpr int yields_before_sleep = 4;
 
-// A message of another size than expected ends no list by itself: while a wait sleeps, what has come
-// of it is looked at so often.
+// A message of the wrong size does not end its list: a sleeping wait looks at received headers so
+// often.
 constexpr std::int64_t look_at_lists_every_ns = 100'000'000;
 
 // Engines with a thread that sleeps.
@@ -51,8 +51,8 @@ bool has_sleeper(EngineKind kind) {
     return kind != EngineKind::manual && kind != EngineKind::thread_poll;
 }
 
-// The backoff between polls of a transport that can only be polled. It grows by an eighth, so that a
-// message is seen late by at most about an eighth of the time it was waited for.
+// The backoff between polls of a transport that can only be polled. It grows by an eighth, so that
+// a message is seen late by at most about an eighth of the time it was waited for.
 constexpr std::int64_t backoff_min_ns = 50'000;
 // Waking up takes 60 us of an otherwise idle core.
 constexpr std::int64_t backoff_max_ns = 30'000'000;
@@ -80,7 +80,7 @@ Engine::Engine(Executor& executor, Options options)
 Engine::~Engine() {
     lock();
     change_kind(EngineKind::manual);
-    // What is under way belongs to nobody any more.
+    // Pending operations have no owner any more.
     thread_ends_ = true;
     thread_wake_.signal();
     if (thread_.joinable()) thread_.join();
@@ -94,7 +94,7 @@ Executor::Way Engine::way_to_start(bool waits) const {
         case EngineKind::automatic:
             if (thread_refused_) return Executor::Way::here;
             if (offers_all_) return Executor::Way::offered;
-            // Who waits drives it as well himself.
+            // A thread that waits drives the run itself just as well.
             return waits || is_hasty_ || (leader_ && !leader_sleeps_) ? Executor::Way::here
                                                                       : Executor::Way::offered;
         default: return Executor::Way::here;
@@ -128,12 +128,12 @@ bool Engine::yield_to_contenders() {
 }
 
 bool Engine::progress() {
-    // The program drives now, and nobody should be woken for what it finds itself.
+    // The program drives now; nobody should be woken for what it will find itself.
     if (armed_ == Sleeper::thread && !leader_) arm(Sleeper::none);
     bool moved = executor_.progress();
     if (moved || leader_) return moved;
-    // A death does not show in a transport's memory. Whoever sleeps is woken by it; a program that
-    // tests again and again looks now and then.
+    // A peer's death wakes a sleeper, but does not show in a transport's memory: a program that
+    // only tests must look now and then.
     std::int64_t now = now_ns();
     if (now - looked_ns_ < look_every_ns) return false;
     looked_ns_ = now;
@@ -148,7 +148,7 @@ std::uint64_t Engine::finished() {
     return count;
 }
 
-// Tells every transport who sleeps from now on. False: something has arrived, drive first.
+// Arms all transports for this sleeper. False: something has come already, drive first.
 bool Engine::arm(Sleeper sleeper) {
     armed_ = sleeper;
     bool quiet = true;
@@ -166,7 +166,7 @@ void Engine::notify_waiters() {
     if (leader_sleeps_) waiter_wake_.signal();
 }
 
-// After the start of a hasty program: an operation that ends here needs no sleeper.
+// After a start of a hasty program: an operation that completes here needs no sleeper.
 void Engine::linger() {
     std::uint64_t begin = ticks();
     for (int polls = 0; polls < hasty_polls && executor_.is_pending(); ++polls) {
@@ -203,7 +203,7 @@ void Engine::leave() {
         } else if (!leader_ && has_sleeper(engine) && executor_.needs_attention()) {
             sleeper = Sleeper::thread;
         }
-        // What a start has made to do itself is announced by no arrival: arm() looks at that too.
+        // No wake-up comes for work that a start has left: arm() looks at that too.
         if (sleeper == armed_ && (sleeper == Sleeper::none || (!is_rung_ && !executor_.has_work())))
             break;
         if (rounds == 0) moves = executor_.has_work();
@@ -223,17 +223,18 @@ void Engine::leave() {
         (backoff_too_long || (armed_ == Sleeper::thread && !thread_backs_off_))) {
         (armed_ == Sleeper::waiter ? waiter_wake_ : thread_wake_).signal();
     }
-    // What was found here may be to hand over, too.
+    // Lists may have become ready to submit here, too.
     calls_owner |= (!leader_ || leader_sleeps_) && must_call_owner();
     executor_.wake_peers();
     if (awaits_end_of_work_) notify_waiters();
     unlock();
-    // Woken into the lock that is held it would stop at once, and the scheduler let it wait for its
-    // next turn.
+    // After unlock(): woken earlier, the thread would block on the lock at once, and the scheduler
+    // would make it wait for its next turn.
     if (calls_owner) thread_wake_.signal();
 }
 
-// What lists are handed to is opened at their first start. Who fell asleep before does not hear it.
+// The ring is opened when lists are first started: a thread that fell asleep before does not watch
+// it.
 void Engine::wake_for_offload() {
     const Offload* offload = executor_.offload();
     const int descriptor = offload != nullptr ? offload->wait_fd(Sleeper::waiter) : -1;
@@ -242,7 +243,7 @@ void Engine::wake_for_offload() {
     thread_wake_.signal();
 }
 
-// Lists are to be handed over by a thread that stays. True: it is another one, to be woken.
+// Submits lists if this thread may own them. True: another thread must be woken to do it.
 bool Engine::must_call_owner() {
     if (!executor_.needs_owner()) return false;
     if (executor_.offload()->may_own() && !executor_.has_offered()) {
@@ -271,14 +272,14 @@ weft_status Engine::wait(DonePointer done, void* context, Patience patience) {
     return WEFT_OK;
 }
 
-// Gives up the lock until the leader has something to tell.
+// Gives up the lock until the leader notifies this thread.
 void Engine::follow(std::int64_t deadline_ns) {
     executor_.wake_peers();
-    // What this thread has started may be to do for the leader, announced by no arrival.
+    // This thread may have started something that the leader must do, and no wake-up comes for it.
     if (leader_sleeps_ && executor_.has_work()) waiter_wake_.signal();
     wake_for_offload();
     if (leader_sleeps_ && must_call_owner()) thread_wake_.signal();
-    // Taken back like everybody takes it, so that a leader that always has something to do gives way.
+    // Takes the lock back by Engine::lock(), so that a busy leader yields it.
     struct {
         Engine& engine;
         void lock() { engine.lock(); }
@@ -289,7 +290,7 @@ void Engine::follow(std::int64_t deadline_ns) {
     if (deadline_ns == no_deadline) {
         followers_wake_.wait(contended);
     } else {
-        // The steady clock is the monotonic one.
+        // steady_clock is CLOCK_MONOTONIC.
         std::chrono::nanoseconds deadline(deadline_ns);
         followers_wake_.wait_until(contended, std::chrono::steady_clock::time_point(deadline));
     }
@@ -357,7 +358,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
         if (followers_ > 0 && interrupted_.load(std::memory_order_relaxed)) {
             followers_wake_.notify_all();
         }
-        // Spinning a little longer would have caught a short sleep; a long one was worth it.
+        // After a short sleep spin longer next time, after a long one shorter.
         std::int64_t slept_ns = now_ns() - sleep_begin_ns;
         spin_ns_ = std::clamp(slept_ns < spin_max_ns ? spin_ns_ * 2 : spin_ns_ / 2, spin_min_ns,
                               spin_max_ns);
@@ -391,7 +392,7 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     const bool backs_off = backs_off_ && sleeper != Sleeper::none && armed_ == sleeper;
     if (backs_off) left_ns = std::min(left_ns, next_backoff_ns());
     if (sleeper == Sleeper::thread) thread_backs_off_ = backs_off;
-    // (Also of lists that begin meanwhile.)
+    // (Also for lists that begin while this thread sleeps.)
     const Offload* offload = executor_.offload();
     if (sleeper == Sleeper::waiter && offload != nullptr &&
         (offload->is_busy() || executor_.needs_owner()))
@@ -402,8 +403,8 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     lock();
     if (sleeper == Sleeper::thread) thread_backs_off_ = false;
     if (woken <= 0) return;  // a signal or the deadline: the caller looks
-    // Who rings a doorbell takes the mark that says whom to ring; sockets have no such mark, and
-    // go on to wake whom they are armed for.
+    // A peer that rings the doorbell resets `armed` in shared memory, so it must be armed again.
+    // Sockets stay armed.
     is_rung_ |= armed_ == sleeper && (woken > 1 || descriptors[0].revents == 0);
     if (descriptors[0].revents != 0) wake.clear();
     if (sleeper == Sleeper::none) return;
@@ -447,8 +448,8 @@ void Engine::end_threads(std::int64_t patience_ns) {
     unlock();
 }
 
-// With the lock held, which it gives up. Ends the thread of the old engine; `kind` starts its own when
-// something is pending. A thread that owns lists stays until the next change.
+// Called with the lock held; releases it. Ends the thread of the old engine; that of `kind` starts
+// when something is pending. A thread that owns lists stays until the next change.
 void Engine::change_kind(EngineKind kind) {
     kind_.store(kind, std::memory_order_relaxed);
     Offload* offload = executor_.offload();
@@ -471,7 +472,7 @@ void Engine::change_kind(EngineKind kind) {
 // Starts the progress thread if it does not run; called with the lock held.
 void Engine::ensure_thread(bool polls) {
     std::thread& thread = polls ? poller_ : thread_;
-    // Who changes the engine joins the thread without the lock: do not look at it meanwhile.
+    // change_kind() joins the thread without the lock: do not touch it meanwhile.
     if (stopping_ || thread_refused_ || thread.joinable()) return;
     // Signals belong to the program's threads.
     sigset_t all;
@@ -509,13 +510,13 @@ void Engine::thread_main() {
             executor_.settle_offered(Executor::Way::lists);
             executor_.offload()->hand_over();
         }
-        // It may be kept for the lists it owns alone.
+        // The thread may only be kept for the lists that it owns.
         if (!has_sleeper(kind())) {
             sleep(Sleeper::none, no_deadline);
             continue;
         }
-        // A leader that sleeps may have missed what woke this thread: the end of a peer wakes both
-        // sleepers, but only one of them gets to see it.
+        // Drive even if a leader sleeps: the end of a peer wakes both sleepers, but only one of
+        // them gets to see it.
         bool drives = !leader_ || leader_sleeps_;
         bool moved = false;
         for (int polls = backoff_ns_ > 0 ? polls_between_backoffs : 1; polls > 0 && !moved;

@@ -3,20 +3,20 @@
 //   manual       the program's own calls
 //   thread       besides, one thread that sleeps until something arrives
 //   thread_poll  besides, one thread that never sleeps (a baseline for measurements)
-//   kernel       as thread, and what can be carried out as task lists is handed to the operating
-//                system by that thread, which owns the lists and sleeps
-//   kernel_own   ... is handed over by the program's thread that joined the job: the steps are taken
-//                in its name, whenever it returns from the operating system or is interrupted
+//   kernel       as thread; that thread submits schedules to io_uring as task lists where possible,
+//                owns the lists, and sleeps
+//   kernel_own   as kernel, but the program's thread that joined the job submits and owns them: the
+//                steps run in its context, whenever it leaves the kernel or is interrupted
 //   automatic    as kernel, for those schedules where it pays
 //
-// Whoever holds the lock drives. Invariants:
-//   - When nobody holds the lock and runs need attention, somebody will be woken by arrivals: the
-//     transports are armed for a program's thread that sleeps in wait(), else for the progress
-//     thread (engine manual: nobody, the program will call).
-//   - While a program's thread spins in wait() it drives, and the transports are not armed: peers
+// The thread that holds the lock drives. Invariants:
+//   - When nobody holds the lock and runs need attention, what comes wakes somebody: the transports
+//     are armed for a program's thread that sleeps in wait(), else for the progress thread (engine
+//     manual: for nobody, the program will call).
+//   - While a program's thread spins in wait(), it drives, and the transports are not armed: peers
 //     make no system call for us, and the progress thread stays asleep.
-//   - At most one program's thread, the leader, sleeps on the transports; others that wait sleep on
-//     a condition variable until their run is done or the leader's place is free.
+//   - At most one program's thread, the leader, sleeps on the transports. Others that wait sleep on
+//     a condition variable until their run is done or there is no leader.
 //
 // Thread safety: all public functions may be called from any thread.
 #pragma once
@@ -46,11 +46,11 @@ enum class EngineKind : std::uint8_t {
     automatic,
 };
 
-// As WEFT_ENGINE calls it.
+// The name for WEFT_ENGINE.
 const char* engine_name(EngineKind kind);
-// The one of this name, if there is one.
+// The engine of this name, if there is one.
 std::optional<EngineKind> engine_named(std::string_view name);
-// Engines that offer schedules to the operating system.
+// Whether the engine uses io_uring.
 constexpr bool uses_kernel(EngineKind kind) { return kind >= EngineKind::kernel; }
 
 class Engine {
@@ -59,9 +59,9 @@ class Engine {
 
     struct Options {
         EngineKind kind = EngineKind::thread;
-        bool may_spin = true;  // false: more ranks than cores, spinning takes time from others
+        bool may_spin = true;                   // false: there are more ranks than cores
         std::int64_t timeout_ns = no_deadline;  // of waits that have no deadline of their own
-        // For tests: a kernel engine is offered everything, also what the program waits for at once.
+        // For tests: a kernel engine gets everything, even what the program waits for at once.
         bool offers_all = false;
     };
 
@@ -78,12 +78,12 @@ class Engine {
     bool offers_all() const { return offers_all_; }
     EngineKind kind() const { return kind_.load(std::memory_order_relaxed); }
     void set_kind(EngineKind kind);
-    // For the end of the process: no thread of the engine drives any more; operations stay pending.
-    // Gives up after `patience_ns`: the process may be ended from within a call that holds the engine.
+    // At the end of the process: stops the engine's threads; operations stay pending. Gives up
+    // after `patience_ns`: the process may exit within a call that holds the engine.
     void end_threads(std::int64_t patience_ns);
 
-    // Exclusive use of the executor and everything around it for a program's thread. On release,
-    // whoever is in charge of progress is armed.
+    // Exclusive use of the executor and everything around it by a program's thread. On release, the
+    // transports are armed for the thread that is in charge of progress.
     class Hold {
       public:
         explicit Hold(Engine& engine) : engine_(engine) { engine_.lock(); }
@@ -95,32 +95,33 @@ class Engine {
         Engine& engine_;
     };
 
-    // Inside a Hold: how a run is to be started. `waits`: the caller waits for it at once.
+    // Inside a Hold: how to start a run. `waits`: the caller waits for it at once.
     Executor::Way way_to_start(bool waits) const;
-    // Whether this thread may start runs at all; why not is in the failure.
+    // Whether this thread may start runs; if not, why.
     Status check_starter() const;
 
     // Drive once, inside a Hold.
     bool progress();
 
-    // How many runs have ended. Looks only: drives nothing, arms nobody.
+    // How many runs have ended. Does not drive.
     std::uint64_t finished();
 
-    // What else ends a wait.
+    // What may end a wait early.
     struct Patience {
         bool interruptible = true;
         std::int64_t deadline_ns =
             no_deadline;  // on the monotonic clock; none: Options::timeout_ns
     };
 
-    // Inside a Hold: drive, spin and finally sleep until `done()` is true; evaluated with the lock
-    // held. Returns WEFT_OK, or WEFT_INTERRUPTED or WEFT_TIMED_OUT when `patience` allows it.
+    // Inside a Hold: drives, spins and finally sleeps until `done()` is true, which is called with
+    // the lock held. Returns WEFT_OK; or WEFT_INTERRUPTED or WEFT_TIMED_OUT, if `patience` allows
+    // it.
     template <class Done>
     weft_status wait_until(Done done, Patience patience) {
         return wait([](void* d) { return (*static_cast<Done*>(d))(); }, &done, patience);
     }
 
-    // Makes a wait return WEFT_INTERRUPTED: the one in progress, or else the next that would block.
+    // Makes a wait return WEFT_INTERRUPTED: the current one, or else the next that would block.
     // Async-signal-safe.
     void interrupt();
 
@@ -149,7 +150,7 @@ class Engine {
 
     Executor& executor_;
     std::vector<CompletionSource*> sources_;
-    int offload_descriptor_ = -1;  // what sleeps on the offload since the last start
+    int offload_descriptor_ = -1;  // the offload's wait_fd() at the last start
     std::atomic<EngineKind> kind_;
     bool may_spin_;
     const std::int64_t timeout_ns_;
@@ -159,23 +160,23 @@ class Engine {
     std::atomic<int> contenders_{0};  // threads that wait for the lock: a spinning holder yields
 
     // Some transport can only be polled: a sleeper wakes up after a backoff to poll it. The backoff
-    // grows while nothing moves: waiting takes a bounded share of a core, and a message is seen late
-    // by a bounded share of the wait.
+    // grows while nothing moves: waiting takes a bounded share of a core, and a message is seen
+    // late by a bounded share of the wait.
     const bool backs_off_;
     std::int64_t backoff_ns_ = 0;    // the last one; 0: something has moved since
     bool thread_backs_off_ = false;  // it wakes up by itself
     Sleeper armed_ = Sleeper::none;
-    bool is_rung_ = false;  // `armed_` was woken, or need not sleep: it must be armed anew to sleep
+    bool is_rung_ = false;  // `armed_` was woken, or need not sleep: arm again before sleeping
     bool leader_ = false;   // a program's thread drives inside wait()
     bool leader_sleeps_ = false;  // ... and sleeps on the transports
     int followers_ = 0;           // program's threads that wait for the leader
     std::uint64_t notified_finished_ = 0;
-    bool awaits_end_of_work_ = false;  // there was some when a wait fell asleep
+    bool awaits_end_of_work_ = false;  // has_work() was true when a wait fell asleep
     std::condition_variable_any followers_wake_;
     std::int64_t spin_ns_;
     std::int64_t looked_ns_ = 0;    // when progress() last looked for peers that died
-    std::uint64_t left_ticks_ = 0;  // when the program last left a run behind that was pending
-    std::uint64_t started_ = 0;     // runs, when the program last left
+    std::uint64_t left_ticks_ = 0;  // when the program last left the engine after a start
+    std::uint64_t started_ = 0;     // runs started by then
     bool is_hasty_ = false;         // the program waited right after its last start
 
     std::thread thread_;     // sleeps
@@ -183,7 +184,7 @@ class Engine {
     bool stopping_ = false;  // the engine is being changed: no thread begins
     bool thread_ends_ = false;
     bool poller_ends_ = false;
-    bool owner_called_ = false;  // the thread was woken to hand lists over
+    bool owner_called_ = false;  // the thread was woken to submit lists
     bool thread_refused_ = false;
     std::timed_mutex kind_mutex_;  // one change of engine at a time; taken before lock_
 

@@ -1,5 +1,5 @@
-// The engine's lock: two atomic instructions when nobody contends, which is nearly always, and a
-// sleep otherwise. Inlined into every call of the library, where a mutex costs a fifth of a barrier
+// The engine's lock: two atomic instructions if nobody contends, which is nearly always, else a
+// sleep. Inlined into every call of the library, where a mutex would cost a fifth of a barrier
 // between neighbouring cores.
 #pragma once
 

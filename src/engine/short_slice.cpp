@@ -24,8 +24,7 @@ bool request_short_slice() {
     if (!kernel_has_slices()) return false;
     SchedAttributes attributes{};
     if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return false;
-    if (attributes.policy != 0)
-        return false;  // not SCHED_OTHER: somebody has chosen another policy
+    if (attributes.policy != 0) return false;  // not SCHED_OTHER: leave it as it is
     attributes.size = sizeof attributes;
     attributes.runtime = short_slice_ns;
     return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0;

@@ -1,4 +1,4 @@
-// Asks the scheduler to let this thread run at once when it is woken, for a short while.
+// Asks the scheduler to run this thread at once when it is woken.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace weft {
 
 inline constexpr std::uint64_t short_slice_ns = 100'000;
 
-// As in <linux/sched/types.h>, which C libraries of the time do not declare.
+// As in <linux/sched/types.h>; current C libraries do not declare it.
 struct SchedAttributes {
     std::uint32_t size;
     std::uint32_t policy;
@@ -19,9 +19,9 @@ struct SchedAttributes {
     std::uint64_t period;
 };
 
-// Gives the calling thread a slice of short_slice_ns within its ordinary policy (Linux 6.12 and later), so
-// that it preempts a computing thread instead of waiting for the end of that one's slice.
-// False: the kernel does not offer it, or forbids it.
+// Gives the calling thread a slice of short_slice_ns within SCHED_OTHER (Linux 6.12 and later). It
+// then preempts a computing thread, instead of waiting until that one's slice ends. False: the
+// kernel does not offer it, or forbids it.
 bool request_short_slice();
 
 }  // namespace weft

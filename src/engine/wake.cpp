@@ -17,7 +17,7 @@ Wake::~Wake() {
 void Wake::signal() const {
     int saved = errno;
     std::uint64_t one = 1;
-    // Fails only when the counter is full, and then it is readable already.
+    // Fails only when the counter is full; then it is already readable.
     [[maybe_unused]] ssize_t n = write(fd_, &one, sizeof one);
     errno = saved;
 }

@@ -1,4 +1,4 @@
-// An eventfd by which threads of one process wake one another out of a sleep on descriptors.
+// An eventfd by which a thread of this process wakes another that sleeps on descriptors.
 // Thread safety: any thread; signal() also from signal handlers.
 #pragma once
 
@@ -10,7 +10,7 @@ class Wake {
   public:
     Wake();
     ~Wake();
-    // Not 0: the errno with which the eventfd was refused; nothing may be asked of it.
+    // Not 0: the errno with which the eventfd was refused. The object must not be used.
     int error() const { return error_; }
     Wake(const Wake&) = delete;
     Wake& operator=(const Wake&) = delete;
