@@ -12,7 +12,7 @@ namespace {
 // In the token of a failure notice: that it was sent, not received.
 constexpr std::uint32_t notice_sent = 1u << 31;
 
-// What comes in fewer bytes is as well stored first: they are still at hand when they are combined.
+// Smaller messages are stored first: they are still in cache when they are combined.
 constexpr std::int64_t combined_on_arrival_min = 4096;
 
 bool is_large(const Op& op) { return op.bytes >= combined_on_arrival_min; }
@@ -26,7 +26,7 @@ Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Tr
       routes_(std::move(routes)),
       lost_(routes_.size()),
       expected_notices_(routes_.size()) {
-    // Lists are given up before the connections they run on are closed.
+    // First: lists are cancelled before the connections they use are closed.
     if (offload_ != nullptr) sources_.push_back(offload_);
     sources_.insert(sources_.end(), transports_.begin(), transports_.end());
     for (Transport* transport : transports_) transport->admit(0);
@@ -89,8 +89,8 @@ bool Executor::may_begin_as_lists(Run& run) {
         ++fallbacks_.without_connection;
         return false;
     }
-    // Lists take their places on their connections at once. A run before this one, carried out
-    // here, may still have messages to post there.
+    // Lists take their places on their connections at once. An earlier run of the executor's may
+    // still have messages to post there.
     const bool is_clear = std::ranges::all_of(run.lists_->tasks.lists, [&](const TaskList& list) {
         return run.stream_->last_on_lane(list.peer, list.sends).run == nullptr;
     });
@@ -155,7 +155,8 @@ bool Executor::progress() {
     }
     poll_all(moved);
     if (!suspects_.empty()) [[unlikely]] {
-        // A rank that gave these messages up sent a failure notice first; notices are taken one by one.
+        // A rank that gave these messages up sent a failure notice first; notices are taken one by
+        // one.
         std::uint64_t notices_before;
         do {
             notices_before = notices_taken_;
@@ -216,7 +217,7 @@ void Executor::append_ready(Run& run) {
     last_ready_ = &run;
 }
 
-// Takes a run that failed out of the lists of ready and of stalled runs.
+// Removes a failed run from the lists of ready and of stalled runs.
 void Executor::remove_from_queues(Run& run) {
     if (!run.queued_) return;
     run.queued_ = false;
@@ -235,7 +236,7 @@ void Executor::remove_from_queues(Run& run) {
     }
 }
 
-// One predecessor less.
+// One of its predecessors has completed.
 void Executor::release(Run& run, Instance instance) {
     if (--run.missing_[instance] == 0) push_ready(run, instance);
 }
@@ -393,7 +394,7 @@ bool Executor::execute(Run& run, Instance instance) {
     return true;
 }
 
-// The reduction that the transport performs while it receives for `op`, which is large; no_op: none.
+// The reduction that the transport performs while it receives for the large `op`; no_op: none.
 OpId Executor::combined_on_arrival(const Run& run, OpId op) const {
     const Op& recv = run.schedule_.ops()[op];
     if (recv.kind != OpKind::recv || run.binding_.reduction.kernel == nullptr) return no_op;
@@ -402,7 +403,7 @@ OpId Executor::combined_on_arrival(const Run& run, OpId op) const {
     return run.schedule_.combines_arrival(op);
 }
 
-// `op` was handed to the transport: the next message of its lane may follow.
+// `op` was posted: the next message of its lane may follow.
 void Executor::issued(Run& run, OpId op, Run::RepeatState* state, std::int64_t iteration) {
     const Schedule& schedule = run.schedule_;
     Edge next = schedule.after_issue(op);
@@ -438,7 +439,7 @@ void Executor::completed(Run& run, OpId op, Run::RepeatState* state, std::int64_
     const Schedule& schedule = run.schedule_;
     const OpId combined = is_large(schedule.ops()[op]) ? combined_on_arrival(run, op) : no_op;
     if (combined != no_op) [[unlikely]] {
-        // Of all that waits for `op` it is the only one.
+        // Nothing else waits for `op`.
         run.missing_[state ? instance(run, *state, combined, iteration) : combined] =
             Run::completed_mark;
         completed(run, combined, state, iteration);
@@ -494,7 +495,7 @@ void Executor::prepare_iteration(Run& run, std::size_t index, std::int64_t itera
         missing[i] = schedule.in_degree()[repeat.first + i] + 1;
     }
     if (iteration >= repeat.window) return;
-    // The first iterations have no predecessors in iterations before the first.
+    // The first iterations have no predecessors in earlier ones.
     for (OpId op = repeat.first; op < repeat.first + repeat.ops; ++op) {
         for (Edge edge : schedule.after_completion(op)) {
             if (edge.distance > iteration) --missing[edge.to - repeat.first];
@@ -574,8 +575,8 @@ void Executor::handle(const Completion& completion) {
               state.iteration_in_row[cell / repeat.ops]);
 }
 
-// A rank that is dead or out of reach breaks every group it belongs to: other members may be waiting
-// for it.
+// A rank that is dead or out of reach breaks every group it belongs to: other members may be
+// waiting for it.
 void Executor::lose(Rank peer, weft_status reason) {
     WEFT_ASSERT(reason != WEFT_OK);
     lost_[static_cast<std::size_t>(peer)] = reason;
@@ -653,7 +654,7 @@ void Executor::break_context(std::uint32_t context, const Failure& failure) {
     for (Group* group : groups_) {
         if (group->context == context) return break_group(*group, failure);
     }
-    // Of no group that is expected: of one that was freed.
+    // If no group is expected, it was freed.
     if (expected_groups_ > 0) early_notices_.push_back({context, failure});
 }
 

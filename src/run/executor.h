@@ -5,10 +5,10 @@
 // allocates nothing while running, and does not recurse with a schedule's depth: what becomes ready
 // goes through the run's ready queue.
 //
-// A failure breaks the whole group: every run of it ends, and every member gets a failure notice, on a
-// stream of its own (context 0) on which each executor keeps a receive posted for each other rank. What
-// one rank gives up breaks the messages of others, so a broken message counts only after the notice that
-// may explain it: all ranks name the rank that is the cause.
+// A failure breaks the whole group: every run of it ends, and every member gets a failure notice.
+// Notices have a stream of their own (context 0), on which each executor keeps a receive posted for
+// every other rank. A rank that gives up breaks the messages of others, so a broken message counts
+// only after the notices that may explain it: all ranks name the same cause.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
@@ -36,47 +36,47 @@ class Executor {
     enum class Way : std::uint8_t {
         here,     // by this executor
         lists,    // as task lists, if nothing that was started before is in their way
-        offered,  // is decided later: settle_offered()
+        offered,  // decided later: settle_offered()
     };
 
-    // Begin `run`, which must not be active, and issue what is ready. It may be done on return.
+    // Begins `run` and issues what is ready. It may be done on return. REQUIRES: it is not active.
     void start(Run& run, Stream& stream, const Binding& binding, Way way = Way::here);
 
-    // Runs that were started and only offered, and with them what was started behind them.
+    // Offered runs, and those started after them, that have not begun.
     bool has_offered() const { return !offered_.empty(); }
     // Begins them.
     void settle_offered(Way way);
     Offload* offload() const { return offload_; }
     const std::vector<CompletionSource*>& sources() const { return sources_; }
-    // Runs begun as task lists, and those that should have been and were not, by why.
+    // Runs that could not begin as task lists, by reason.
     struct Fallbacks {
-        std::uint64_t without_connection = 0;   // their stream has no connections of its own
-        std::uint64_t without_descriptors = 0;  // none was left for what joins the lists
-        std::uint64_t behind_others = 0;        // earlier runs were not out of the way yet
+        std::uint64_t without_connection = 0;   // their stream has no dedicated connections
+        std::uint64_t without_descriptors = 0;  // none was left for eventfds
+        std::uint64_t behind_others = 0;        // earlier runs still used the connections
     };
     Fallbacks& fallbacks() { return fallbacks_; }
     std::uint64_t begun_as_lists() const { return begun_as_lists_; }
     // "12 operations offloaded, 3 not: 3 on streams without connections of their own"; "" when
     // no operation was to be carried out so.
     std::string offload_summary() const;
-    // Lists have to be handed over by a thread that owns them.
+    // A thread that may own lists must submit some.
     bool needs_owner() const {
         return !offered_.empty() || (offload_ != nullptr && offload_->needs_owner());
     }
 
-    // Poll the transports once and advance what that allows. False: nothing happened.
+    // Polls the transports once and advances what that allows. False: nothing happened.
     bool progress();
 
     // From now on failures reach the group.
     void add_group(Group& group);
-    // Ends every run of the group with this failure, sends a notice to the other members, and forgets
-    // its messages. Only the first failure of a group counts.
+    // Ends every run of the group with this failure, sends a notice to the other members, and
+    // forgets its messages. Only the first failure of a group counts.
     void break_group(Group& group, const Failure& failure);
-    // Before a group ends that has no runs: what still comes for it is dropped.
+    // For a group without runs, before it ends: what still comes for it is dropped.
     void remove_group(Group& group);
 
-    // Between these two, messages and failure notices may come for groups that this rank does not have
-    // yet: the others that make them were faster. A new executor expects its first groups.
+    // Between these two, messages and failure notices may come for groups that this rank does not
+    // have yet: the others that make them were faster. A new executor expects its first groups.
     void expect_group();
     void group_decided();
 
@@ -84,23 +84,24 @@ class Executor {
     Run* first_active() const { return first_active_; }
     static Run* next_active(const Run& run) { return run.next_active_; }
     std::uint32_t active() const { return active_; }
-    // Nobody will call for a while: peers that sleep are woken for what was posted.
+    // Call it before leaving the executor alone for a while: wakes sleeping peers for what was
+    // posted.
     void wake_peers() {
         for (CompletionSource* source : sources_) source->wake_peers();
     }
-    // What reaches this rank of the job; null for this one itself.
+    // The transport to this rank of the job; null: this rank itself.
     Transport* route(Rank peer) const { return routes_[static_cast<std::size_t>(peer)]; }
     // Counts the runs begun.
     std::uint64_t started() const { return started_; }
-    // Whether a transport has something to do that no arrival will announce.
+    // Whether a transport has something to do for which no wake-up comes.
     bool has_work() const;
-    // For which ranks of the job that is, as far as the transports can tell; sorted.
+    // The ranks of the job it is for, as far as the transports know; sorted.
     std::vector<Rank> owed_ranks() const;
     // Whether anything is left to advance: runs, or what ended runs owe to others.
     bool is_pending() const { return active_ > 0 || has_work(); }
-    // Whether somebody should be woken by what arrives: others may wait for what this rank sends
-    // then, or it takes time. A few small messages that end an operation here are as well taken in
-    // by whoever waits for it; being woken would cost the computation more than they do.
+    // Whether what comes should wake somebody: other ranks may wait for what this one sends then,
+    // or it takes time. A few small messages that complete an operation here can be left to the
+    // thread that waits for it: waking up would cost the computation more than they do.
     bool needs_attention() const {
         return urgent_runs_ > 0 || active_ > unattended_runs_max || has_work() ||
                (offload_ != nullptr && offload_->needs_attention());
@@ -155,7 +156,7 @@ class Executor {
     Rank rank_;
     Offload* offload_;
     std::vector<Transport*> transports_;
-    std::vector<CompletionSource*> sources_;  // the transports, and what is offloaded to
+    std::vector<CompletionSource*> sources_;  // the offload and the transports
     std::vector<Transport*> routes_;
     std::vector<Group*> groups_;
     std::vector<weft_status> lost_;                // by rank of the job: why, or WEFT_OK

@@ -56,8 +56,8 @@ std::int64_t Run::memory_bytes() const {
            (lists_ ? lists_->lists->memory_bytes() + lists_->rest->memory_bytes() : 0);
 }
 
-// A receive is late until it has completed (in a repeat: in all iterations); a send while it has
-// been handed over and has not completed.
+// A receive is late until it has completed (in a repeat: in all iterations); a send from when it is
+// posted until it has completed.
 bool Run::is_late(OpId op) const {
     const bool sends = schedule_.ops()[op].kind == OpKind::send;
     auto late = [&](Instance at) {
@@ -69,7 +69,7 @@ bool Run::is_late(OpId op) const {
     const RepeatState& state =
         repeats_[static_cast<std::size_t>(repeat - schedule_.repeats().data())];
     if (!sends && state.started < repeat->iterations) return true;
-    // Of the iterations that have begun, the last ones, a window at most, may not have completed.
+    // Only the last iterations begun, a window at most, may not have completed.
     std::int64_t oldest = std::max<std::int64_t>(state.started - repeat->window, 0);
     for (std::int64_t i = oldest; i < state.started; ++i) {
         auto row = static_cast<Instance>(i % (2 * std::int64_t{repeat->window}));

@@ -1,9 +1,9 @@
 // A run: a schedule bound to buffers and started.
 //
 // A run is made once for a schedule and used again for every start; starting it allocates nothing.
-// Its state counts down, for every operation, the predecessors that are still missing. Operations
-// of a repeat have a row of counters per iteration in sight: 2 * window rows, because iterations up
-// to window - 1 ahead of the one that begins may already be counted down by carried edges.
+// Its state counts down, for every operation, the predecessors that have not completed. Operations
+// of a repeat have a row of counters per iteration: 2 * window rows, because carried edges may
+// already count down iterations up to window - 1 ahead of the one that begins.
 //
 // Thread safety: none; the progress engine's lock covers it.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace weft {
 
-// Where an operation runs: itself, or in a repeat a cell of its iteration's row.
+// An operation; within a repeat, a cell of its iteration's row.
 using Instance = std::uint32_t;
 
 class Run {
@@ -30,8 +30,8 @@ class Run {
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
-    // From now on the run can also be carried out as task lists, compiled from its schedule. Fails
-    // when `offload` has no room for them.
+    // From now on the run can also run as task lists, compiled from its schedule. Fails when
+    // `offload` has no room for them.
     Status prepare_lists(const Tasks& tasks, Offload& offload);
     bool has_lists() const { return lists_ != nullptr; }
 
@@ -42,8 +42,8 @@ class Run {
     Stream* stream() const { return stream_; }
     std::int64_t memory_bytes() const;
 
-    // Ranks of the job that this active run awaits messages of; or, `sends`, that have not taken its
-    // messages. Looks at every operation.
+    // The ranks of the job whose messages this active run awaits; with `sends`, those that have not
+    // taken its messages. Looks at every operation.
     std::vector<Rank> late_peers(bool sends) const;
 
   private:
@@ -64,7 +64,7 @@ class Run {
         std::vector<std::uint32_t> left_in_row;  // operations not completed
     };
 
-    // In place of the predecessors that an operation misses: it has completed.
+    // In missing_: the operation has completed.
     static constexpr std::uint32_t completed_mark = ~std::uint32_t{0};
 
     Run(const Schedule& rest, Run& whole);
@@ -80,10 +80,10 @@ class Run {
     std::unique_ptr<std::byte[]> own_scratch_;
     std::byte* scratch_ = nullptr;
 
-    Run* whole_ = nullptr;  // what this is the rest of
+    Run* whole_ = nullptr;  // this is the rest of that run
     std::unique_ptr<AsLists> lists_;
-    bool may_run_as_lists_ = false;  // by its last start
-    bool runs_as_lists_ = false;     // since then
+    bool may_run_as_lists_ = false;  // as its last start said
+    bool runs_as_lists_ = false;     // since its last start
 
     std::uint32_t unfinished_ = 0;  // operations outside repeats
     std::uint32_t outer_ops_ = 0;
@@ -92,7 +92,7 @@ class Run {
     std::uint32_t urgent_left_ = 0;       // of them, not completed
     std::vector<std::uint32_t> missing_;  // by instance: predecessors not completed, or the mark
     std::vector<RepeatState> repeats_;
-    std::vector<LaneHold> next_on_lane_;  // by schedule lane: who issues after this run
+    std::vector<LaneHold> next_on_lane_;  // by schedule lane: the run that issues after this one
 
     // Ready operations, first in first out; each instance is in it at most once.
     std::vector<Instance> ready_;

@@ -1,7 +1,7 @@
 // A group of ranks, and a stream: an order of operations that all of them share.
 //
-// Runs of one stream issue their messages on each lane in the order in which they were started. The
-// stream remembers, per lane, the last started run that has not issued all its messages yet.
+// Runs of one stream issue their messages on each lane in the order of their starts. The stream
+// knows, for each lane, the last started run that has not issued all its messages.
 //
 // Thread safety: none; the progress engine's lock covers it.
 #pragma once
@@ -42,8 +42,8 @@ struct Group {
     Failure broken;  // code other than WEFT_OK: nothing can be started any more
 
     std::uint32_t parent = 0;  // context of the group that this was made from
-    std::uint32_t number = 0;  // it was the number-th
-    std::uint32_t made = 0;    // how many were made from this
+    std::uint32_t number = 0;  // this is its number-th child
+    std::uint32_t made = 0;    // how many groups were made from this one
 
     std::uint32_t dedicated = 0;  // so many of its streams have dedicated connections
 };
