@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-// Stamps of an exchange and marks of a rank: random, so that no two are ever the same.
+// A stamp of an exchange, or a mark of a rank: random, and so unique.
 using Mark = std::array<std::byte, 16>;
 constexpr std::size_t mark_bytes = sizeof(Mark);
 
@@ -44,7 +44,7 @@ std::string list_of(const std::vector<std::string>& entries) {
     return text;
 }
 
-// Nothing for what list_of() has not written.
+// Nothing: list_of() did not write this.
 std::optional<std::vector<std::string>> parse_list(std::string_view text) {
     std::vector<std::string> entries;
     while (!text.empty()) {
@@ -109,7 +109,7 @@ Status Directory::publish(const std::string& name, std::string_view content) {
 }
 
 Result<bool> Directory::read_job() {
-    // A name that was looked up in vain NFS takes from memory for a while; it asks when making one.
+    // NFS caches for a while that a name does not exist; it asks the server when it creates one.
     WEFT_RETURN_IF_NOT_OK(files_.make_directory());
     Found job = files_.read(job_file);
     if (!job.is_ok()) return job.status();

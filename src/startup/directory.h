@@ -1,6 +1,6 @@
-// A rank of any launcher: the ranks leave their cards in a directory that all of them see.
+// Startup under any launcher: the ranks exchange their cards through a shared directory.
 //
-//   rank 0      makes "job": a stamp of this exchange, how many ranks there are, and the key
+//   rank 0      makes "job": a stamp of this exchange, the number of ranks, and the key
 //   all others  wait for it and make "rank-N": the stamp, a mark of their own, their card
 //   rank 0      waits for all of these and makes "cards": the stamp, then of each rank its mark and
 //               card
@@ -8,9 +8,9 @@
 //   rank 0      waits until all are gone and removes "cards", "job" and the directory, if it is empty
 //   all others  wait for that
 //
-// Files of an earlier job are not believed: rank 0 takes only cards with the stamp that it has just
-// made, and the others take only cards among which is their own with the mark that they have just
-// made. After a failure all files stay, so that every rank sees who is missing.
+// Files of an earlier job are ignored: rank 0 accepts only cards with the stamp that it has just
+// made, the others only cards that include their own with the mark that they have just made. After
+// a failure all files stay, so that every rank sees who is missing.
 #pragma once
 
 #include <cstdint>
@@ -32,26 +32,28 @@ class Directory final : public Startup {
 
     Rank rank() const override { return rank_; }
     Rank ranks() const override { return ranks_; }
-    // A rank that ends before it gave its card cannot be seen: only the deadline tells.
+    // Nobody sees a rank end before it has left its card: only the deadline ends the wait.
     Result<std::vector<std::string>> exchange(const std::string& card) override;
 
   private:
     using Found = Result<std::optional<std::string>>;
 
-    // Both make of this rank's entry those of all; an entry is a mark and a card.
+    // Both turn this rank's entry, a mark and a card, into those of all ranks.
     Status lead(std::vector<std::string>& entries);
     Status follow(std::vector<std::string>& entries);
 
     Result<bool> read_job();
-    // What follows the stamp of this exchange; nothing while the file is not there.
+    // What follows the stamp of this exchange in the file; nothing: there is no such file yet.
     Found read_stamped(const std::string& name);
     Status publish(const std::string& name, std::string_view content);
     Status used_before(const std::string& name) const;
 
-    // Looks with growing pauses, until it is there. After the deadline `late` says whom for.
+    // Looks with a growing backoff until it is there. After the deadline `late` says who is
+    // missing.
     Status wait_until(const std::function<Result<bool>()>& is_there,
                       const std::function<Rank()>& late);
-    // The first rank after 0, but this one, that has a file, or that has none; 0: no such rank.
+    // The first rank, other than 0 and this one, that has a file, or that has none; 0: there is
+    // none.
     Rank first(bool has_file);
 
     Rank rank_;

@@ -1,9 +1,9 @@
-// Startup from the environment: a rank of `weft run` talks to its launcher; where the variables say
-// so a directory is used; a rank of a launcher of MPI programs is found by PMIx or PMI; anything else
-// is alone. Not thread safe; used once, while the process joins.
+// Startup from the environment: the socket of `weft run`, a shared directory, or PMIx or PMI of a
+// launcher for MPI; any other process is alone. Not thread safe; used once, while the process
+// joins.
 //
-// WEFT_* goes first: it is what somebody has set for Weft, also below a launcher for MPI, whose
-// variables all processes on the way to the rank have inherited.
+// WEFT_* comes first: it was set for Weft, perhaps below a launcher for MPI, whose variables are
+// inherited.
 #include <fcntl.h>
 #include <sys/socket.h>
 
@@ -61,7 +61,7 @@ bool is_unix_stream(int fd) {
            ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 && type == SOCK_STREAM;
 }
 
-// It shall not reach the programs that this one starts: those would be the same rank.
+// The programs that this one starts must not inherit it: they would be the same rank.
 bool take_socket(int fd) { return is_unix_stream(fd) && ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0; }
 
 Result<std::unique_ptr<Startup>> launched(const Place& place, const char* text) {
@@ -113,7 +113,7 @@ Result<std::unique_ptr<Startup>> by_pmi(std::int64_t timeout_ns) {
         static_cast<Rank>(**rank), static_cast<Rank>(**ranks), static_cast<int>(**fd), timeout_ns));
 }
 
-// srun starts tasks that know nothing of each other unless it is told to: seldom what was meant.
+// Without --mpi, srun's tasks cannot find each other: seldom what was meant.
 void warn_of_lone_tasks() {
     const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
     const char* task = std::getenv("SLURM_PROCID");

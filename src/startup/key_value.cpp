@@ -41,7 +41,7 @@ std::optional<std::string> from_hexadecimal(std::string_view text) {
     return bytes;
 }
 
-// In front of the first piece: the length of all digits, so that a reader knows when to stop.
+// Before the first piece: the number of all digits, so that a reader knows when to stop.
 constexpr std::size_t length_digits = 8;
 
 std::string length_text(std::size_t length) {
@@ -100,7 +100,7 @@ Result<std::vector<std::string>> KeyValueStartup::exchange(const std::string& ca
         return failure(WEFT_REFUSED_UNSUPPORTED, "a card of %zu bytes; the limit is %u",
                        card.size(), wire_card_bytes_max);
     }
-    // A name of its own for each exchange of this process: a slow rank may still read the last one.
+    // A new name for each exchange of this process: a slow rank may still read the last one.
     static std::atomic<unsigned> exchanges{0};
     const std::string name = "weft-" + std::to_string(exchanges++);
     deadline_.at_ns = now_ns() + deadline_.timeout_ns;

@@ -1,9 +1,9 @@
-// A rank of a launcher that keeps a space of keys and values for its job: PMI, PMIx.
+// Startup over a launcher's key-value space: PMI, PMIx.
 //
-// Every rank puts its card there, rank 0 also the job's key; when all have, each gets everybody's.
-// The job's key is as secret as that space: launchers keep it in their own memory and hand it to the
-// processes they have started over sockets, between nodes over their own connections, which most of
-// them do not encrypt. Who can read those can join the job.
+// Every rank puts its card there, rank 0 also the job's key; when all have, each rank gets all
+// cards. The job's key is as secret as that space. Launchers keep it in memory and send it to the
+// processes they started over sockets, and between nodes over their own connections, which most do
+// not encrypt. Whoever can read those can join the job.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ class KeyValueStartup : public Startup {
     Result<std::vector<std::string>> exchange(const std::string& card) final;
 
   protected:
-    // value_bytes_max: of values, which are words of hexadecimal digits.
+    // value_bytes_max: of a value, which is hexadecimal digits.
     KeyValueStartup(Rank rank, Rank ranks, std::int64_t timeout_ns, std::size_t value_bytes_max)
         : rank_(rank),
           ranks_(ranks),
@@ -29,7 +29,7 @@ class KeyValueStartup : public Startup {
           deadline_{.timeout_ns = timeout_ns} {}
 
     virtual Status put(const std::string& key, const std::string& value) = 0;
-    // Until every rank has come here; afterwards all of them see what any has put before.
+    // A barrier; afterwards every rank sees what any rank has put before.
     virtual Status fence() = 0;
     // What rank `owner` has put.
     virtual Result<std::string> get(Rank owner, const std::string& key) = 0;

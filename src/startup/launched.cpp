@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// From a rank's end to the launcher's notice of it.
+// How long the launcher may take to report the end of a rank.
 constexpr std::int64_t notice_patience_ns = 1'000'000'000;
 
 Status launcher_gone() {
@@ -97,7 +97,7 @@ Result<std::vector<std::string>> Launched::exchange(const std::string& card) {
     return cards;
 }
 
-// One more exchange, which the end of a rank makes fail.
+// Starts another exchange, which fails when a rank has ended.
 Status Launched::cause_of(const Status& seen) {
     const bool is_about_an_end = seen.code == WEFT_BROKEN_RANK || seen.code == WEFT_REFUSED_STATE;
     if (seen.rank < 0 || !is_about_an_end) return seen;

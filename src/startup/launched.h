@@ -1,4 +1,4 @@
-// A rank of `weft run`: the launcher, at the other end of a socket, hands the cards round.
+// Startup under `weft run`: the launcher distributes the cards over a socket.
 #pragma once
 
 #include "startup/startup.h"
@@ -18,8 +18,8 @@ class Launched final : public Startup {
     Status cause_of(const Status& seen) override;
 
   private:
-    // All bytes or a failure, within the deadline of the exchange. The descriptor stays blocking:
-    // a shell between the launcher and this process may share it.
+    // All bytes or a failure, within the deadline of the exchange. The descriptor stays blocking: a
+    // shell between the launcher and this process may share it.
     Status send_all(const void* data, std::size_t bytes);
     Status recv_all(void* data, std::size_t bytes);
     Status recv_answer(std::vector<std::string>& cards);

@@ -32,17 +32,17 @@ std::optional<std::string_view> word(std::string_view line, std::string_view key
     return std::nullopt;
 }
 
-// Whoever has greeted the launcher must take leave, or counts as crashed (Intel); it may do so once,
-// and speak no more afterwards. An MPI in this process has greeted too, and takes its leave as late
-// as in a function of atexit() (MPICH). So this is done after those, and then to a closed socket.
+// A process that has sent cmd=init must send cmd=finalize, or counts as crashed (Intel). It may do
+// so only once, as the last command. An MPI in this process sends both too, the latter as late as
+// in a function of atexit() (MPICH). So this is sent after those; the socket may then be closed.
 int leave_fd = -1;    // our own: the MPI closes PMI_FD
-pid_t leave_pid = 0;  // a forked child takes no leave for its parent
+pid_t leave_pid = 0;  // a forked child does not send it for its parent
 
 __attribute__((destructor)) void take_leave() {
     if (leave_fd < 0 || ::getpid() != leave_pid) return;
     constexpr std::string_view line = "cmd=finalize\n";
     if (::send(leave_fd, line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) return;
-    // Hydra ends the job when it cannot answer.
+    // Hydra ends the job if it cannot send its answer.
     pollfd entry{leave_fd, POLLIN, 0};
     ::poll(&entry, 1, 1000);
 }

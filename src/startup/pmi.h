@@ -1,6 +1,6 @@
-// A rank that MPICH's launcher Hydra has started, or another that speaks version 1 of the wire
-// protocol PMI: lines of words "key=value" over the socket PMI_FD, each answered by one. Intel MPI's
-// mpiexec speaks it, and Slurm's `--mpi=pmi2`.
+// Startup under MPICH's launcher Hydra, or another that speaks version 1 of the PMI wire protocol:
+// lines of words "key=value" over the socket PMI_FD, each answered by one. Intel MPI's mpiexec
+// speaks it, and Slurm's `--mpi=pmi2`.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace weft {
 
 class Pmi final : public KeyValueStartup {
   public:
-    // `fd` stays open, as an MPI in this process uses it too.
+    // `fd` stays open: an MPI in this process uses it too.
     Pmi(Rank rank, Rank ranks, int fd, std::int64_t timeout_ns)
         : KeyValueStartup(rank, ranks, timeout_ns, value_bytes), fd_(fd) {}
 
@@ -26,11 +26,11 @@ class Pmi final : public KeyValueStartup {
     Result<std::string> get(Rank owner, const std::string& key) override;
 
     Status greet();
-    // The launcher's answer; refused unless it is `answer` and well.
+    // The launcher's answer; refused unless it is `answer` and reports success.
     Result<std::string> ask(const std::string& command, std::string_view answer);
 
     int fd_;
-    std::string space_;  // the name of the job's keys and values
+    std::string space_;  // the name of the job's key-value space
     std::string heard_;  // bytes after the last answer
 };
 

@@ -19,8 +19,8 @@
 namespace weft {
 namespace {
 
-// Where the launcher's installation says to be, in the forms that they come in (the last is that of
-// Open MPI's Python package), unless the system finds the library, or the process has it already.
+// Where installations have the library (the last is Open MPI's Python package), unless the system
+// finds it, or the process has it already.
 std::vector<std::string> candidates() {
     const std::string name = "libpmix.so.2";
     std::vector<std::string> paths = {name};
@@ -34,7 +34,7 @@ std::vector<std::string> candidates() {
     return paths;
 }
 
-// The library stays open: it has threads and handlers of its own.
+// The library stays open: it has threads and handlers.
 Result<pmix::Functions> open_library() {
     void* library = nullptr;
     std::string looked;
@@ -67,15 +67,15 @@ Result<pmix::Functions> open_library() {
     return failure(WEFT_REFUSED_UNSUPPORTED, "libpmix.so.2 has no %s", missing.c_str());
 }
 
-// Left once for each Init; an MPI in this process counts for itself.
+// One Finalize for each Init; an MPI in this process counts separately.
 pmix::Functions entered{};
-pid_t entered_pid = 0;  // a forked child does not leave for its parent
+pid_t entered_pid = 0;  // a forked child does not call Finalize for its parent
 
 void leave() {
     if (::getpid() == entered_pid) entered.Finalize(nullptr, 0);
 }
 
-// What PMIx's thread tells of a fence; it may come after the deadline.
+// The outcome of a fence, from PMIx's thread; it may come after the deadline.
 struct Fence {
     std::mutex mutex;
     std::condition_variable ended;
@@ -93,7 +93,7 @@ class PmixSpace final : public KeyValueStartup {
           self_(self) {}
 
   private:
-    // Less than what PMIx compresses: it does not always undo that for the reader.
+    // Shorter than values that PMIx compresses: it does not always decompress them for the reader.
     static constexpr std::size_t value_bytes = 2048;
 
     Status put(const std::string& key, const std::string& value) override {

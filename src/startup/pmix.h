@@ -1,10 +1,10 @@
-// A rank that a launcher with PMIx has started: Open MPI's mpirun, prterun, Slurm's `--mpi=pmix`.
+// Startup under a launcher with PMIx: Open MPI's mpirun, prterun, Slurm's `--mpi=pmix`.
 //
-// The protocol is PMIx's own; its library libpmix is opened while the process joins, not linked: where
-// such a launcher runs it is there. Its thread, which sleeps, stays until the process ends.
+// The library libpmix is not linked but opened while the process joins; such a launcher's
+// installation has it. Its sleeping thread stays until the process ends.
 //
-// Open MPI 5.0 does not start in a process that has entered PMIx already (MPI_Init: "local rank ...
-// Not found"), and crashes in MPI_Finalize when that was left before. A program that uses both calls
+// Open MPI 5.0 does not start in a process that has called PMIx_Init already (MPI_Init: "local rank
+// ... Not found"), and crashes in MPI_Finalize after PMIx_Finalize. A program that uses both calls
 // MPI_Init first.
 #pragma once
 

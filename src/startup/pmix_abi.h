@@ -1,5 +1,5 @@
-// What Weft uses of libpmix's binary interface: PMIx Standard 4.1, chapters 3 to 7 and appendix; the
-// same since version 2.
+// The part of libpmix's ABI that Weft uses: PMIx Standard 4.1, chapters 3 to 7 and appendix;
+// unchanged since version 2.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ constexpr const char* collect = "pmix.collect";
 
 using Finished = void (*)(Code, void*);
 
-// The functions of these names, with PMIx_ in front.
+// The functions PMIx_<name>.
 struct Functions {
     Code (*Init)(Process*, Info*, std::size_t);
     Code (*Finalize)(const Info*, std::size_t);

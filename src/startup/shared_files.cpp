@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// It may also vanish between two steps of looking at it, which NFS says in its own way.
+// A file may vanish while it is read; NFS reports that as ESTALE.
 bool is_absent() { return errno == ENOENT || errno == ESTALE; }
 
 bool write_all(int fd, std::string_view data) {
@@ -92,7 +92,7 @@ Result<std::optional<std::string>> SharedFiles::read(const std::string& name) {
         if (is_absent()) return absent;
         return failed("read", name);
     }
-    if (data.empty()) return absent;  // publish() is at it
+    if (data.empty()) return absent;  // publish() has not renamed it yet
     return std::optional(std::move(data));
 }
 
@@ -104,7 +104,7 @@ Result<bool> SharedFiles::publish(const std::string& name, std::string_view cont
         return failed("write", name);
     }
     const int at = (*directory)->get();
-    // The name is taken by an empty file first: a rename alone would replace another's.
+    // An empty file takes the name first: rename() would replace another process's file.
     Fd claim(::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!claim) {
         if (errno == EEXIST) return false;

@@ -1,8 +1,7 @@
-// Small files that the processes of one user, on machines that share a file system, leave for each
-// other in a directory. Not thread safe.
+// Small files in a directory of a shared file system, for processes of one user. Not thread safe.
 //
-// Directory and files belong to the user, and nobody else may write them. The directory is opened
-// anew for every look: that is what makes NFS ask the server what there is.
+// Directory and files belong to the user, and nobody else may write them. Every look opens the
+// directory again: that makes NFS ask the server.
 #pragma once
 
 #include <optional>
@@ -21,22 +20,22 @@ class SharedFiles {
 
     const std::string& path() const { return path_; }
 
-    // Makes the directory, for the user alone, if there is none.
+    // Makes the directory, if there is none, with access for the user only.
     Status make_directory();
 
-    // The whole file; nothing while it is not there.
+    // The whole file; nothing: it does not exist.
     Result<std::optional<std::string>> read(const std::string& name);
 
-    // To readers the file is there with all of `content`, or not at all. False: it was there already,
-    // and stays as it is.
+    // Atomic: readers see the file with all of `content`, or no file. False: it existed, and is
+    // unchanged.
     Result<bool> publish(const std::string& name, std::string_view content);
 
     Status remove(const std::string& name);
-    // Unless there is something else in it.
+    // Unless it contains something else.
     void remove_directory();
 
   private:
-    // Nothing when there is no directory.
+    // Nothing: there is no directory.
     Result<std::optional<Fd>> open_directory();
     Status check_owner(int fd, const std::string& path) const;
     Status failed(const char* verb, const std::string& name) const;

@@ -1,4 +1,5 @@
-// How the ranks of a job find each other: who am I, how many are we, swap cards, share a key.
+// How the ranks of a job find each other: this rank, the number of ranks, the exchange of cards,
+// the key.
 #pragma once
 
 #include <string.h>
@@ -22,12 +23,12 @@ class Startup {
     virtual Rank rank() const = 0;
     virtual Rank ranks() const = 0;
 
-    // Every rank gives a card and gets everybody's, by rank. Collective and blocking; it also acts
-    // as a barrier. Fails when a rank ends before it gave its card, or does not give it in time.
+    // Every rank gives a card and gets all cards, by rank. Collective and blocking; also a barrier.
+    // Fails when a rank ends before it gives its card, or does not give it in time.
     virtual Result<std::vector<std::string>> exchange(const std::string& card) = 0;
 
-    // After an exchange: what to report of `seen`, a failure to reach a rank. That one may have ended
-    // because of another, which is named instead where the launcher knows.
+    // After an exchange: what to report for `seen`, a failure to reach a rank. If the launcher
+    // knows that another rank ended first, it names that one instead.
     virtual Status cause_of(const Status& seen) { return seen; }
 
     // Random, the same on every rank of the job and on no other; valid after an exchange.
@@ -37,8 +38,8 @@ class Startup {
     JobKey key_{};
 };
 
-// The way the environment says: a job of `weft run`, of any other launcher with a directory, of a
-// launcher that speaks PMIx or PMI, or of one rank.
+// As the environment says: `weft run`, any other launcher with a directory, a launcher that speaks
+// PMIx or PMI, or a job of one rank.
 Result<std::unique_ptr<Startup>> startup_from_environment();
 
 // Whether the environment says that a launcher has started this process as a rank.

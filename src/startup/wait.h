@@ -1,4 +1,4 @@
-// Waiting for a launcher's socket, within the time that an exchange may take.
+// Waiting for a launcher's socket, until the deadline of an exchange.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@ namespace weft {
 
 struct StartupDeadline {
     std::int64_t at_ns = 0;
-    std::int64_t timeout_ns = 0;  // what it was made of, for the sentence
+    std::int64_t timeout_ns = 0;  // for the message
 
     Status passed() const;
 };
 
-// Until the socket is ready for `events` (of poll), or closed.
+// Waits until the socket is ready for `events` (of poll), or closed.
 Status wait_for_launcher(int fd, short events, const StartupDeadline& deadline);
 
 }  // namespace weft

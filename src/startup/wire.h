@@ -1,12 +1,12 @@
-// What a rank and its launcher say to each other over the socket WEFT_STARTUP_FD.
+// The protocol between a rank and its launcher, over the socket WEFT_STARTUP_FD.
 //
 // An exchange, in the byte order of the machine both run on:
 //   rank to launcher    WireSize n, then the n bytes of its card
 //   launcher to rank    once all have asked: WireAnswer::cards, the JobKey, then by rank WireSize n
 //                       and n bytes
 //                    or WireAnswer::rank_ended, then WireSize: the first rank that ended
-// A rank may do several exchanges; its k-th belongs to the k-th of every other rank. The
-// key is the same in all of them.
+// A rank may do several exchanges; its k-th matches the k-th of every other rank. The key is always
+// the same.
 #pragma once
 
 #include <cstdint>
