@@ -24,6 +24,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/error_text.h"
+#include "base/fd.h"
 #include "transport/shm/card.h"
 
 namespace weft {
@@ -275,7 +277,8 @@ class Swap {
     Status call(Rank peer) {
         Meeting meeting{seqpacket_socket(), peer};
         if (!meeting.socket)
-            return failure(WEFT_REFUSED_MEMORY, "cannot create a socket: %s", strerror(errno));
+            return failure(WEFT_REFUSED_MEMORY, "cannot create a socket: %s",
+                           error_text(errno).c_str());
         while (!connect_to(peer, meeting.socket.get())) {
             // EAGAIN: many ranks connect at once; the listener accepts them later.
             if (errno != EAGAIN && errno != EINTR)
@@ -483,7 +486,7 @@ Result<std::unique_ptr<ShmNode>> ShmNode::prepare() {
         listen(node->listener_.get(), SOMAXCONN) != 0)
         return failure(
             is_out_of_descriptors(errno) ? WEFT_REFUSED_MEMORY : WEFT_REFUSED_UNSUPPORTED,
-            "cannot listen on a Unix socket: %s", strerror(errno));
+            "cannot listen on a Unix socket: %s", error_text(errno).c_str());
     node->card_ = card->text();
     let_peers_read_memory();
     return node;

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+#include "base/error_text.h"
+
 namespace weft::shm {
 
 Result<Doorbells> Doorbells::create() {
@@ -13,7 +15,8 @@ Result<Doorbells> Doorbells::create() {
     for (Fd& fd : bells.fds_) {
         fd = Fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
         if (!fd)
-            return failure(WEFT_REFUSED_MEMORY, "cannot create an eventfd: %s", strerror(errno));
+            return failure(WEFT_REFUSED_MEMORY, "cannot create an eventfd: %s",
+                           error_text(errno).c_str());
     }
     return bells;
 }
@@ -23,7 +26,8 @@ Result<Doorbells> Doorbells::duplicate() const {
     for (std::size_t i = 0; i < count; ++i) {
         bells.fds_[i] = Fd(fcntl(fds_[i].get(), F_DUPFD_CLOEXEC, 0));
         if (!bells.fds_[i])
-            return failure(WEFT_REFUSED_MEMORY, "cannot duplicate an eventfd: %s", strerror(errno));
+            return failure(WEFT_REFUSED_MEMORY, "cannot duplicate an eventfd: %s",
+                           error_text(errno).c_str());
     }
     return bells;
 }

@@ -12,6 +12,8 @@
 #include <bit>
 #include <new>
 
+#include "base/error_text.h"
+
 namespace weft::shm {
 namespace {
 
@@ -68,7 +70,7 @@ Status cannot_create(std::size_t bytes) {
                        "bytes (ulimit -f, RLIMIT_FSIZE)",
                        bytes, static_cast<unsigned long long>(limit.rlim_cur));
     return failure(WEFT_REFUSED_MEMORY, "cannot create %zu bytes of shared memory: %s", bytes,
-                   strerror(error));
+                   error_text(error).c_str());
 }
 
 }  // namespace
@@ -100,7 +102,7 @@ Result<std::shared_ptr<Segment>> Segment::open(int received_fd, std::size_t ring
     struct stat info {};
     if (!fd || fstat(fd.get(), &info) != 0)
         return failure(WEFT_REFUSED_MEMORY, "cannot use a peer's shared memory: %s",
-                       strerror(errno));
+                       error_text(errno).c_str());
     const int seals = fcntl(fd.get(), F_GET_SEALS);
     if (seals < 0 || (seals & size_seals) != size_seals ||
         static_cast<std::size_t>(info.st_size) < sizeof(SegmentHeader))
