@@ -25,7 +25,6 @@
 
 #include "base/clock.h"
 #include "base/error_text.h"
-#include "base/fd.h"
 #include "transport/shm/card.h"
 
 namespace weft {
