@@ -14,10 +14,10 @@
 #include "base/setting.h"
 #include "base/unshared_fd.h"
 #include "c_api/guard.h"
-#include "communicator/adopt.h"
-#include "communicator/construct.h"
-#include "communicator/join.h"
-#include "communicator/kernel_engine.h"
+#include "process/construct.h"
+#include "process/join/adopt.h"
+#include "process/join/join.h"
+#include "process/join/kernel_engine.h"
 
 using namespace weft;
 

@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/user_code.h"
-#include "communicator/process.h"
+#include "process/process.h"
 #include "weft/comm.h"
 
 namespace weft::c_api {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "c_api/guard.h"
-#include "communicator/request_list.h"
+#include "process/completion/request_list.h"
 
 using namespace weft;
 

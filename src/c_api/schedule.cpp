@@ -2,7 +2,7 @@
 #include "weft/schedule.h"
 
 #include "c_api/guard.h"
-#include "communicator/check_schedules.h"
+#include "communicator/own/check_schedules.h"
 
 using namespace weft;
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/handles.h"
-#include "communicator/agreement.h"
-#include "communicator/collectives.h"
+#include "communicator/call/agreement.h"
+#include "communicator/call/collectives.h"
 #include "run/run.h"
 #include "schedule/tasks/tasks.h"
 

@@ -1,6 +1,6 @@
 // WEFT_CHECK=1 on simulated ranks: calls that do not match end on every rank, with both in words and no
 // buffer touched; calls that match give what they give without it.
-#include "communicator/agreement.h"
+#include "communicator/call/agreement.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // one that the algorithm can do.
 #include <gtest/gtest.h>
 
-#include "communicator/construct.h"
+#include "process/construct.h"
 #include "support/thread_job.h"
 
 namespace weft::test {

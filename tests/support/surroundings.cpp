@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/assert.h"
-#include "communicator/kernel_engine.h"
 #include "engine/engine.h"
+#include "process/join/kernel_engine.h"
 #include "tools/process.h"
 
 namespace weft::test {

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "communicator/kernel_engine.h"
+#include "process/join/kernel_engine.h"
 #include "transport/dedicated.h"
 
 namespace weft::test {

@@ -14,10 +14,10 @@
 #include <tuple>
 #include <vector>
 
-#include "communicator/process.h"
-#include "communicator/request_list.h"
 #include "conformance/mpi_world.h"
 #include "conformance/shm_world.h"
+#include "process/completion/request_list.h"
+#include "process/process.h"
 #if WEFT_HAS_TCP
 #include "conformance/tcp_world.h"
 #endif

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "communicator/process.h"
+#include "process/process.h"
 #include "transport/sim/sim.h"
 
 namespace weft::test {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "communicator/collectives.h"
+#include "communicator/call/collectives.h"
 #include "weft/collective.h"
 
 namespace weft {

@@ -1,5 +1,5 @@
 // What ranks must agree on when they join, and what is said when they do not.
-#include "communicator/card.h"
+#include "process/join/card.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <set>
 #include <sstream>
 
-#include "communicator/kernel_engine.h"
+#include "process/join/kernel_engine.h"
 #include "transport/mpi/settings.h"
 #include "transport/shm/settings.h"
 #if WEFT_HAS_TCP

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "bench/engines.h"
 #include "c_api/guard.h"
-#include "communicator/kernel_engine.h"
+#include "process/join/kernel_engine.h"
 #include "startup/startup.h"
 #if WEFT_HAS_TCP
 #include "transport/tcp/tcp.h"

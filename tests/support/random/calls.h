@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "communicator/call.h"
+#include "communicator/call/call.h"
 
 namespace weft::test::random {
 

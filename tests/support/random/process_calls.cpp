@@ -1,8 +1,8 @@
 #include "support/random/process_calls.h"
 
 #include "base/clock.h"
-#include "communicator/construct.h"
-#include "communicator/request_list.h"
+#include "process/completion/request_list.h"
+#include "process/construct.h"
 
 namespace weft::test::random {
 

@@ -3,7 +3,7 @@
 // Thread safety: as the C API's.
 #pragma once
 
-#include "communicator/process.h"
+#include "process/process.h"
 #include "support/random/calls.h"
 
 namespace weft::test::random {

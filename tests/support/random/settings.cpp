@@ -1,7 +1,7 @@
 #include "support/random/settings.h"
 
 #include "algorithm/catalogue.h"
-#include "communicator/kernel_engine.h"
+#include "process/join/kernel_engine.h"
 
 namespace weft::test::random {
 

@@ -1,4 +1,4 @@
-#include "communicator/agreement.h"
+#include "communicator/call/agreement.h"
 
 #include <cstdio>
 #include <cstring>
@@ -79,7 +79,7 @@ bool agree(const CallRecord& left, const CallRecord& right) {
 }
 
 std::string in_words(const CallRecord& record) {
-    // Constructors differ by name only, and say so themselves (communicator/construct.cpp).
+    // Constructors differ by name only, and say so themselves (process/construct.cpp).
     if (record.of_library) {
         return "comm_dup, comm_split or schedule_check, which exchange " +
                std::to_string(bytes_of(record)) + " bytes";

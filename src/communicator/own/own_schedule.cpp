@@ -1,4 +1,4 @@
-#include "communicator/own_schedule.h"
+#include "communicator/own/own_schedule.h"
 
 #include <algorithm>
 #include <limits>

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "communicator/process.h"
+#include "communicator/own/own_schedule.h"
 
 namespace weft {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "communicator/process.h"
+#include "process/process.h"
 #include "weft/oob.h"
 
 namespace weft {

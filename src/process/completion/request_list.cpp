@@ -1,4 +1,4 @@
-#include "communicator/request_list.h"
+#include "process/completion/request_list.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "communicator/transports.h"
+#include "process/join/transports.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -9,9 +9,9 @@
 
 #include "base/handles.h"
 #include "communicator/communicator.h"
-#include "communicator/dedicated.h"
-#include "communicator/own_schedule.h"
+#include "communicator/own/own_schedule.h"
 #include "engine/engine.h"
+#include "process/dedicated.h"
 #include "run/executor.h"
 #include "select/select.h"
 #include "transport/transport.h"

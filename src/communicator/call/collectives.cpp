@@ -1,4 +1,4 @@
-#include "communicator/collectives.h"
+#include "communicator/call/collectives.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "communicator/agreement.h"
+#include "communicator/call/agreement.h"
 #include "weft/collective.h"
 
 namespace weft {

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <string>
 
-#include "communicator/call.h"
-#include "communicator/signature.h"
+#include "communicator/call/call.h"
+#include "communicator/call/signature.h"
 #include "run/binding.h"
 #include "schedule/builder.h"
 

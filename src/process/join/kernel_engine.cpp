@@ -1,4 +1,4 @@
-#include "communicator/kernel_engine.h"
+#include "process/join/kernel_engine.h"
 
 #include <charconv>
 #include <cstdlib>

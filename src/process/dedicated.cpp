@@ -1,4 +1,4 @@
-#include "communicator/dedicated.h"
+#include "process/dedicated.h"
 
 #include <algorithm>
 

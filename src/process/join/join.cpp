@@ -1,4 +1,4 @@
-#include "communicator/join.h"
+#include "process/join/join.h"
 
 #include <unistd.h>
 
@@ -13,9 +13,9 @@
 #include "base/known_settings.h"
 #include "base/random.h"
 #include "base/setting.h"
-#include "communicator/card.h"
-#include "communicator/kernel_engine.h"
-#include "communicator/transports.h"
+#include "process/join/card.h"
+#include "process/join/kernel_engine.h"
+#include "process/join/transports.h"
 #include "startup/oob.h"
 #include "startup/startup.h"
 

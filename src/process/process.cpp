@@ -1,4 +1,4 @@
-#include "communicator/process.h"
+#include "process/process.h"
 
 #include <algorithm>
 #include <limits>

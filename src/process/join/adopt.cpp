@@ -1,4 +1,4 @@
-#include "communicator/adopt.h"
+#include "process/join/adopt.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "communicator/offer.h"
+#include "process/offer.h"
 #include "startup/oob.h"
 
 namespace weft {

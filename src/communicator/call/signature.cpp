@@ -1,4 +1,4 @@
-#include "communicator/signature.h"
+#include "communicator/call/signature.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 // Thread safety: none; the engine is held when it is made, changed and ended.
 #pragma once
 
-#include "communicator/process.h"
+#include "process/process.h"
 
 namespace weft {
 

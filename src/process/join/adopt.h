@@ -1,7 +1,7 @@
 // Communicators of processes that have an out-of-band exchange, all of which are ranks of the job.
 #pragma once
 
-#include "communicator/process.h"
+#include "process/process.h"
 #include "weft/oob.h"
 
 namespace weft {

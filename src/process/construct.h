@@ -1,7 +1,7 @@
 // Making communicators from others. Collective over the parent; blocks.
 #pragma once
 
-#include "communicator/process.h"
+#include "process/process.h"
 
 namespace weft {
 

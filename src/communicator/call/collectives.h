@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "communicator/call.h"
-#include "communicator/signature.h"
+#include "communicator/call/call.h"
+#include "communicator/call/signature.h"
 #include "run/run.h"
 #include "select/select.h"
 

@@ -10,7 +10,7 @@
 
 #include <cstddef>
 
-#include "communicator/process.h"
+#include "process/process.h"
 #include "weft/request.h"
 
 namespace weft {

@@ -1,4 +1,4 @@
-#include "communicator/card.h"
+#include "process/join/card.h"
 
 #include <sched.h>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "communicator/dedicated.h"
+#include "process/dedicated.h"
 
 namespace weft {
 

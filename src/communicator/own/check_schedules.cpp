@@ -1,4 +1,4 @@
-#include "communicator/check_schedules.h"
+#include "communicator/own/check_schedules.h"
 
 #include <algorithm>
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/job_key.h"
-#include "communicator/card.h"
-#include "communicator/process.h"
+#include "process/join/card.h"
+#include "process/process.h"
 #include "transport/mpi/settings.h"
 #include "transport/shm/connect.h"
 #if WEFT_HAS_TCP

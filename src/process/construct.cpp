@@ -1,11 +1,11 @@
-#include "communicator/construct.h"
+#include "process/construct.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "communicator/allgather_and_wait.h"
-#include "communicator/offer.h"
-#include "communicator/process.h"
+#include "process/offer.h"
+#include "process/process.h"
 #include "weft/comm.h"
 
 namespace weft {
