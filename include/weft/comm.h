@@ -94,6 +94,25 @@ WEFT_API weft_comm weft_comm_self(void);
 WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
 
 /**
+ * As weft_comm_dup, with other settings than those of `comm`, which a new communicator has otherwise.
+ * `settings` are words with spaces between them; null or empty: none.
+ *
+ *   COLLECTIVE=ALGORITHM   as WEFT_ALGORITHM_<COLLECTIVE>: "bcast=chain:segment=64K,window=8"
+ *   offload=0, offload=1   see weft_comm_set_offload
+ *
+ * To choose an algorithm for single calls, make them on such a communicator.
+ *
+ * Agree     as weft_comm_dup; also the algorithms that `settings` names, in the same spelling.
+ * Calling   as weft_comm_dup.
+ * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT for an unknown word, and on every rank when
+ *           ranks give different settings (the detail names one); WEFT_REFUSED_SETTING for an algorithm
+ *           that is not known, or has no such parameter. A call whose algorithm cannot carry it out is
+ *           refused when it is made.
+ * Source    MPI-5.0 section 7.4.2 (MPI_Comm_dup_with_info)
+ */
+WEFT_API weft_status weft_comm_dup_with(weft_comm comm, const char* settings, weft_comm* new_comm);
+
+/**
  * Make a communicator of the ranks that give the same `color`, in the order of their `key`, those with
  * equal keys in the order of their ranks in `comm`. WEFT_COLOR_NONE: none for this rank, *new_comm
  * becomes WEFT_COMM_NULL.
@@ -106,6 +125,17 @@ WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
  * Source    MPI-5.0 section 7.4.2
  */
 WEFT_API weft_status weft_comm_split(weft_comm comm, int color, int key, weft_comm* new_comm);
+
+/**
+ * Make a communicator of the ranks of `comm` on each node, those that can share memory, in the order of
+ * their `key`, those with equal keys in the order of their ranks in `comm`.
+ *
+ * Agree     as weft_comm_split.
+ * Calling   as weft_comm_split.
+ * Returns   as weft_comm_dup.
+ * Source    MPI-5.0 section 7.4.2 (MPI_Comm_split_type with MPI_COMM_TYPE_SHARED)
+ */
+WEFT_API weft_status weft_comm_split_node(weft_comm comm, int key, weft_comm* new_comm);
 
 /**
  * Free a communicator; *comm becomes WEFT_COMM_NULL. Operations already started finish, their

@@ -546,11 +546,26 @@ class Communicator {
         made.is_owner_ = true;
         return made;
     }
+    // With other settings, as "allreduce=ring offload=0"; see weft_comm_dup_with.
+    Communicator dup(const char* settings) const {
+        Communicator made;
+        check(weft_comm_dup_with(handle_, settings, &made.handle_));
+        made.is_owner_ = true;
+        return made;
+    }
     // Null where `color` is WEFT_COLOR_NONE.
     Communicator split(int color, int key = 0) const {
         Communicator made;
         check(weft_comm_split(handle_, color, key, &made.handle_));
         made.is_owner_ = made.handle_ != WEFT_COMM_NULL;
+        return made;
+    }
+
+    // The ranks on this rank's node.
+    Communicator split_node(int key = 0) const {
+        Communicator made;
+        check(weft_comm_split_node(handle_, key, &made.handle_));
+        made.is_owner_ = true;
         return made;
     }
 

@@ -28,6 +28,7 @@ struct Algorithm {
     const char* source;  // author, year, title, DOI, algorithm number
     Needs needs = {};
     Tunes tunes = Tunes::nothing;
+    bool follows_topology = false;  // schedules depend on who shares a node
     // The makespan when a message takes one unit, and Tuning::ports.
     std::int64_t (*rounds)(const Agreed&);
     // By the rank that sends most.

@@ -6,6 +6,7 @@
 
 #include "algorithm/collective.h"
 #include "schedule/op.h"
+#include "shape/topology.h"
 
 namespace weft::algorithm {
 
@@ -27,6 +28,7 @@ struct Agreed {
     std::int64_t element_bytes = 1;            // what is cut, is cut between elements
     bool commutative = true;                   // the operation, if there is one
     bool combines = false;  // operands can be combined on arrival (transport.h: Combining)
+    const Topology* topology = nullptr;  // who shares a node; null: everybody
     Tuning tuning = {};
 
     // Bytes of a rank's block, and of all blocks together.

@@ -39,10 +39,11 @@ Pieces find_pieces(const Layout& all, Rank root, Blocks blocks) {
 
 }  // namespace
 
-void bcast_along(const Tree& tree, Region data, OpId before, ScheduleBuilder& schedule) {
+OpId bcast_along(const Tree& tree, Region data, OpId before, ScheduleBuilder& schedule) {
     OpId ready = before;
     if (tree.parent) ready = schedule.recv(data, *tree.parent, {before});
     for (Rank child : tree.children) schedule.send(data, child, {ready});
+    return ready;
 }
 
 OpId reduce_along(const Tree& tree, Region from, Region into, ScheduleBuilder& schedule) {

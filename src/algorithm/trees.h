@@ -8,7 +8,8 @@
 namespace weft::algorithm {
 
 // Passes `data` down the tree. `before`: at the top, data is there; elsewhere, it may be written.
-void bcast_along(const Tree& tree, Region data, OpId before, ScheduleBuilder& schedule);
+// Returns: data is there.
+OpId bcast_along(const Tree& tree, Region data, OpId before, ScheduleBuilder& schedule);
 
 // Combines everybody's operand `from` at the top of a binomial tree, where the result lands in
 // `into`, which may be `from` itself; elsewhere `into` is not looked at. Operands are combined in

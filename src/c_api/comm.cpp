@@ -41,7 +41,7 @@ void tell_statistics(Process& process) {
 }
 
 weft_status construct_for(const char* function, weft_comm comm, Construction mine,
-                          weft_comm* new_comm) {
+                          weft_comm* new_comm, const char* settings = "") {
     return c_api::guarded_communicator(
         function, comm, [&](Process& process, Communicator& parent) -> Status {
             if (!new_comm)
@@ -50,7 +50,9 @@ weft_status construct_for(const char* function, weft_comm comm, Construction min
                 return failure(WEFT_REFUSED_ARGUMENT,
                                "color = %d; expected 0 or more, or WEFT_COLOR_NONE", mine.color);
             }
-            Result<Communicator*> made = construct(process, parent, mine);
+            Result<Settings> changed = parent.settings().changed(settings ? settings : "");
+            if (!changed.is_ok()) return changed.status();
+            Result<Communicator*> made = construct(process, parent, mine, *changed);
             if (!made.is_ok()) return made.status();
             *new_comm =
                 *made ? reinterpret_cast<weft_comm>(process.handle_of(**made)) : WEFT_COMM_NULL;
@@ -172,9 +174,19 @@ weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm) {
     return construct_for("weft_comm_dup", comm, {.kind = Construction::Kind::dup}, new_comm);
 }
 
+weft_status weft_comm_dup_with(weft_comm comm, const char* settings, weft_comm* new_comm) {
+    return construct_for("weft_comm_dup_with", comm, {.kind = Construction::Kind::dup_with},
+                         new_comm, settings);
+}
+
 weft_status weft_comm_split(weft_comm comm, int color, int key, weft_comm* new_comm) {
     return construct_for("weft_comm_split", comm,
                          {.kind = Construction::Kind::split, .color = color, .key = key}, new_comm);
+}
+
+weft_status weft_comm_split_node(weft_comm comm, int key, weft_comm* new_comm) {
+    return construct_for("weft_comm_split_node", comm,
+                         {.kind = Construction::Kind::split_node, .key = key}, new_comm);
 }
 
 weft_status weft_comm_free(weft_comm* comm) {

@@ -43,11 +43,13 @@ std::string description_of(const Request& request) {
     return request.name() + " of " + size + " on " + request.communicator->name();
 }
 
-Communicator::Communicator(Host& host, Group group, Rank rank, std::string name)
+Communicator::Communicator(Host& host, Group group, Rank rank, std::string name, Settings settings)
     : host_(host),
       group_(std::move(group)),
-      place_{rank, static_cast<Rank>(group_.members.size()), all_combine(host.executor, group_)},
+      topology_(host.topology.part(group_.members)),
+      place_{rank, topology_.ranks(), all_combine(host.executor, group_), &topology_},
       name_(std::move(name)),
+      settings_(std::move(settings)),
       calls_(group_, 0),
       schedules_(host.requests) {
     host_.executor.add_group(group_);
@@ -67,7 +69,7 @@ Result<Communicator::Ready> Communicator::make_ready(const Call& call) {
         if (!buffers.is_ok()) return buffers.status();
         WEFT_RETURN_IF_NOT_OK(check_buffers(*checked, *buffers));
         Result<Schedule> schedule =
-            build_schedule(checked->signature, place_, host_.selector, is_checked());
+            build_schedule(checked->signature, place_, settings_.selector, is_checked());
         if (!schedule.is_ok()) return schedule.status();
         prepared = &schedules_.insert(checked->signature, *buffers, std::move(*schedule));
     }
@@ -101,7 +103,7 @@ void Communicator::launch(Request& request, Stream& stream, const Binding& bindi
 // Whether the request is offered to a kernel engine, which it is made ready for.
 bool Communicator::is_offered(Request& request) {
     Offload* offload = host_.executor.offload();
-    if (offload == nullptr || !offloads_) return false;
+    if (offload == nullptr || !settings_.offloads) return false;
     Prepared& home = request.home;
     if (!home.was_compiled) {
         home.was_compiled = true;

@@ -8,8 +8,8 @@
 
 #include "communicator/request.h"
 #include "communicator/schedule_cache.h"
+#include "communicator/settings.h"
 #include "engine/engine.h"
-#include "select/select.h"
 
 namespace weft {
 
@@ -19,8 +19,8 @@ class Communicator;
 struct Host {
     Executor& executor;
     Engine& engine;
-    const Selector& selector;
     HandleTable<Request>& requests;
+    const Topology& topology;          // of the job
     bool checks_calls = false;         // collectives compare the calls of all ranks first
     bool has_core_of_its_own = false;  // this rank need not share its core with others
     // Of a communicator that nobody keeps any more.
@@ -33,7 +33,7 @@ std::string description_of(const Request& request);
 class Communicator {
   public:
     // `group` has this process's rank at position `rank`.
-    Communicator(Host& host, Group group, Rank rank, std::string name);
+    Communicator(Host& host, Group group, Rank rank, std::string name, Settings settings);
     ~Communicator() = default;
     Communicator(const Communicator&) = delete;
     Communicator& operator=(const Communicator&) = delete;
@@ -41,7 +41,9 @@ class Communicator {
     Rank rank() const { return place_.rank; }
     Rank ranks() const { return place_.ranks; }
     const std::string& name() const { return name_; }
+    const Topology& topology() const { return topology_; }
     Group& group() { return group_; }
+    const Settings& settings() const { return settings_; }
 
     // Starts a collective. The request is given back by settle(). `waits`: the caller finishes it at
     // once.
@@ -74,7 +76,7 @@ class Communicator {
     void let_go();
 
     // Its operations are not offered to the kernel engine any more, or are again.
-    void set_offload(bool offload) { offloads_ = offload; }
+    void set_offload(bool offload) { settings_.offloads = offload; }
 
     // Schedules of calls, and those that the program made itself.
     ScheduleCache& schedules() { return schedules_; }
@@ -100,15 +102,16 @@ class Communicator {
 
     Host& host_;
     Group group_;
+    Topology topology_;
     Place place_;
     std::string name_;
+    Settings settings_;
     Stream calls_;  // stream 0: the nonblocking calls in the order they are made
     std::uint32_t persistent_made_ = 0;  // as many streams behind stream 0 are taken
     ScheduleCache schedules_;
     std::uint32_t place_in_table_ = 0;
     std::uint32_t keepers_ = 0;
     bool freed_ = false;
-    bool offloads_ = true;
 };
 
 // Keeps a communicator while the engine is let go of: another thread may free it.

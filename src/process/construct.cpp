@@ -1,6 +1,7 @@
 #include "process/construct.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "communicator/allgather_and_wait.h"
@@ -22,11 +23,13 @@ struct Record {
     // next free number would then be the same for two of them). All groups of one split share it:
     // no rank is in two of them. 0: rank 0 has run out of them.
     std::uint32_t context = 0;
+    std::uint64_t settings = 0;  // Settings::digest()
     DedicatedShare dedicated;
 };
 
 const char* name_of(Construction::Kind kind) {
-    return kind == Construction::Kind::dup ? "comm_dup" : "comm_split";
+    constexpr std::array names = {"comm_dup", "comm_dup_with", "comm_split", "comm_split_node"};
+    return names[static_cast<std::size_t>(kind)];
 }
 
 // While it lives, messages of contexts that this rank does not have yet are kept: ranks that have
@@ -55,7 +58,13 @@ Status check_records(const std::vector<Record>& records, const Group& group) {
     const Construction::Kind expected = records.front().call.kind;
     for (std::size_t rank = 0; rank < records.size(); ++rank) {
         Construction::Kind kind = records[rank].call.kind;
-        if (kind == expected) continue;
+        if (kind == expected && records[rank].settings == records.front().settings) continue;
+        if (kind == expected) {
+            return failure_of_rank(WEFT_REFUSED_ARGUMENT, group.members[rank],
+                                   "rank %d of the job gives other settings than rank %d; expected "
+                                   "the same on every rank",
+                                   group.members[rank], group.members.front());
+        }
         return failure_of_rank(WEFT_REFUSED_ARGUMENT, group.members[rank],
                                "rank %d of the job called weft_%s where rank %d called weft_%s; "
                                "expected the same call on every rank",
@@ -85,20 +94,26 @@ std::vector<Rank> chosen_ranks(const std::vector<Record>& records, Rank rank) {
 // "split 3 of dup of world"; of a long line of ancestors the nearest.
 std::string child_name(const Construction& call, const std::string& parent) {
     constexpr std::size_t parent_length_max = 60;
-    std::string name = call.kind == Construction::Kind::dup
-                           ? "dup of "
-                           : "split " + std::to_string(call.color) + " of ";
+    std::string name = "dup of ";
+    if (call.kind == Construction::Kind::split)
+        name = "split " + std::to_string(call.color) + " of ";
+    if (call.kind == Construction::Kind::split_node)
+        name = "node " + std::to_string(call.color) + " of ";
     if (parent.size() <= parent_length_max) return name + parent;
     return name + parent.substr(0, parent_length_max) + "...";
 }
 
 }  // namespace
 
-Result<Communicator*> construct(Process& process, Communicator& parent, Construction mine) {
+Result<Communicator*> construct(Process& process, Communicator& parent, Construction mine,
+                                const Settings& settings) {
+    if (mine.kind == Construction::Kind::split_node)
+        mine.color = parent.topology().node_of(parent.rank());
     Keeping keeping(parent);
     Expecting expecting(process.executor());
     Offer offer(process);
-    Record record{mine, parent.rank() == 0 ? process.take_context() : 0, offer.dedicated()};
+    const Record record{mine, parent.rank() == 0 ? process.take_context() : 0, settings.digest(),
+                        offer.dedicated()};
     Result<std::vector<Record>> records = swap_records(parent, record);
     if (!records.is_ok()) return records.status();
     WEFT_RETURN_IF_NOT_OK(check_records(*records, parent.group()));
@@ -119,7 +134,8 @@ Result<Communicator*> construct(Process& process, Communicator& parent, Construc
     group.dedicated = agreed_streams(dedicated);
     offer.keep(group.dedicated);
     auto rank = static_cast<Rank>(std::ranges::find(chosen, parent.rank()) - chosen.begin());
-    Communicator& made = process.add(std::move(group), rank, child_name(mine, parent.name()));
+    Communicator& made =
+        process.add(std::move(group), rank, child_name(mine, parent.name()), settings);
     const Failure failed = made.group().broken;
     if (failed.code == WEFT_OK) return &made;
     // A rank of it died meanwhile.

@@ -7,15 +7,16 @@ namespace weft {
 
 // A rank's part of a constructor's call.
 struct Construction {
-    enum class Kind : std::int32_t { dup, split };
+    enum class Kind : std::int32_t { dup, dup_with, split, split_node };
 
     Kind kind = Kind::dup;
     std::int32_t color = 0;  // of a split; WEFT_COLOR_NONE: no communicator for this rank
     std::int32_t key = 0;
 };
 
-// The new communicator; null for a rank that wanted none. The engine is held, and let go of while
+// The new communicator, with these settings; null for a rank that wanted none. The engine is held, and let go of while
 // waiting for the other ranks.
-Result<Communicator*> construct(Process& process, Communicator& parent, Construction mine);
+Result<Communicator*> construct(Process& process, Communicator& parent, Construction mine,
+                                const Settings& settings);
 
 }  // namespace weft

@@ -42,20 +42,21 @@ Process::Process(Parts parts)
     : rank_(parts.rank),
       ranks_(parts.ranks),
       job_(std::move(parts.job)),
+      topology_(parts.nodes.empty() ? std::vector<Rank>(static_cast<std::size_t>(ranks_))
+                                    : parts.nodes),
       transports_(std::move(parts.transports)),
       offload_(std::move(parts.offload)),
-      selector_(std::move(parts.selector)),
       dedicated_(parts.dedicated),
       executor_(rank_, plain(transports_), std::move(parts.routes), offload_.get()),
       host_{.executor = executor_,
             .engine = engine_,
-            .selector = selector_,
             .requests = requests_,
+            .topology = topology_,
             .checks_calls = parts.checks_calls,
             .has_core_of_its_own = parts.engine.may_spin,
             .end = [this](Communicator& communicator) { end(communicator); }},
-      world_(host_, everybody(ranks_, parts.world_dedicated), rank_, "world"),
-      self_(host_, only(rank_), 0, "self"),
+      world_(host_, everybody(ranks_, parts.world_dedicated), rank_, "world", parts.settings),
+      self_(host_, only(rank_), 0, "self", std::move(parts.settings)),
       engine_(executor_, parts.engine) {
     world_.place_in_table_ = communicators_.add(&world_);
     self_.place_in_table_ = communicators_.add(&self_);
@@ -79,9 +80,10 @@ DedicatedShare Process::offer_dedicated() {
     return share;
 }
 
-Communicator& Process::add(Group group, Rank rank, std::string name) {
+Communicator& Process::add(Group group, Rank rank, std::string name, Settings settings) {
     made_.reserve(made_.size() + 1);
-    auto made = std::make_unique<Communicator>(host_, std::move(group), rank, std::move(name));
+    auto made = std::make_unique<Communicator>(host_, std::move(group), rank, std::move(name),
+                                               std::move(settings));
     made->place_in_table_ = communicators_.add(made.get());
     return *made_.emplace_back(std::move(made));
 }

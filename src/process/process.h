@@ -13,7 +13,6 @@
 #include "engine/engine.h"
 #include "process/dedicated.h"
 #include "run/executor.h"
-#include "select/select.h"
 #include "transport/transport.h"
 
 namespace weft {
@@ -23,12 +22,13 @@ class Process {
     struct Parts {
         Rank rank = 0;
         Rank ranks = 1;
-        std::string job;  // the same on all ranks of this job, and on no others
+        std::string job;          // the same on all ranks of this job, and on no others
+        std::vector<Rank> nodes;  // by rank of the job, equal where ranks share one; empty: all do
         std::vector<std::unique_ptr<Transport>> transports;
         std::vector<Transport*> routes;    // by rank of the job; null for this rank
         std::unique_ptr<Offload> offload;  // null: none
-        Selector selector;
-        bool checks_calls = false;  // collectives compare the calls of all ranks first
+        Settings settings;                 // of world, and what is made from it
+        bool checks_calls = false;         // collectives compare the calls of all ranks first
         Engine::Options engine;
         DedicatedShare dedicated;           // of this rank, before world has its share
         std::uint32_t world_dedicated = 0;  // streams of world: what all ranks agreed on
@@ -46,7 +46,6 @@ class Process {
     // What reaches this rank of the job; null for this one itself.
     const Transport* route(Rank peer) const { return executor_.route(peer); }
     const std::vector<std::unique_ptr<Transport>>& transports() const { return transports_; }
-    const Selector& selector() const { return selector_; }
     // A new communicator's share of this rank's dedicated connections. Nobody else is offered it until
     // it is given back. Communicators give theirs back when they end.
     DedicatedShare offer_dedicated();
@@ -66,7 +65,7 @@ class Process {
     std::uint32_t take_context();
     // The communicator of `group`; it lives until it is freed, or the process ends. Its share of the
     // dedicated connections has been taken.
-    Communicator& add(Group group, Rank rank, std::string name);
+    Communicator& add(Group group, Rank rank, std::string name, Settings settings);
     // Its handle is invalid from now on; it ends when nobody keeps it any more.
     void free(Communicator& communicator);
     // A schedule of the program's own, open; returns its handle.
@@ -83,9 +82,9 @@ class Process {
     Rank rank_;
     Rank ranks_;
     std::string job_;
+    Topology topology_;
     std::vector<std::unique_ptr<Transport>> transports_;
     std::unique_ptr<Offload> offload_;  // gives up its lists before their connections are closed
-    Selector selector_;
     DedicatedShare dedicated_;
     Executor executor_;
     HandleTable<Request> requests_;

@@ -31,6 +31,18 @@ OpId ScheduleBuilder::add(Op op, std::span<const OpId> after) {
     return id;
 }
 
+Rank ScheduleBuilder::peer_of(Rank member) const {
+    if (members_.empty()) return member;
+    WEFT_ASSERT(member >= 0 && static_cast<std::size_t>(member) < members_.size());
+    return members_[static_cast<std::size_t>(member)];
+}
+
+ScheduleBuilder::Within ScheduleBuilder::within(std::span<const Rank> members) {
+    std::vector<Rank> peers;
+    for (const Rank member : members) peers.push_back(peer_of(member));
+    return Within(*this, std::move(peers));
+}
+
 void ScheduleBuilder::fence() {
     WEFT_ASSERT(!in_repeat_);
     std::vector<OpId> before;
@@ -42,14 +54,14 @@ void ScheduleBuilder::fence() {
 }
 
 OpId ScheduleBuilder::send(Region from, Rank peer, After after) {
-    Op op{.kind = OpKind::send, .from_buffer = from.buffer, .peer = peer};
+    Op op{.kind = OpKind::send, .from_buffer = from.buffer, .peer = peer_of(peer)};
     op.bytes = from.bytes;
     op.from_offset = from.offset;
     return add(op, std::span(after.begin(), after.size()));
 }
 
 OpId ScheduleBuilder::recv(Region into, Rank peer, After after) {
-    Op op{.kind = OpKind::recv, .into_buffer = into.buffer, .peer = peer};
+    Op op{.kind = OpKind::recv, .into_buffer = into.buffer, .peer = peer_of(peer)};
     op.bytes = into.bytes;
     op.into_offset = into.offset;
     return add(op, std::span(after.begin(), after.size()));

@@ -9,6 +9,7 @@
 
 #include <initializer_list>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "schedule/schedule.h"
@@ -33,6 +34,22 @@ class ScheduleBuilder {
 
     // An operation as it is stored.
     OpId add(Op op, std::span<const OpId> after = {});
+
+    // While the result lives, peers are numbered by their place in `members`, which are numbered as
+    // peers were before: to build an algorithm among some of the ranks.
+    class [[nodiscard]] Within {
+      public:
+        Within(ScheduleBuilder& builder, std::vector<Rank> members)
+            : builder_(builder), outer_(std::exchange(builder.members_, std::move(members))) {}
+        ~Within() { builder_.members_ = std::move(outer_); }
+        Within(const Within&) = delete;
+        Within& operator=(const Within&) = delete;
+
+      private:
+        ScheduleBuilder& builder_;
+        std::vector<Rank> outer_;
+    };
+    Within within(std::span<const Rank> members);
 
     // What is added from now on waits for everything that was added before. Not inside a repeat.
     void fence();
@@ -76,7 +93,10 @@ class ScheduleBuilder {
     void compress_edges();
     bool has_cycle() const;
 
+    Rank peer_of(Rank member) const;
+
     Schedule schedule_;
+    std::vector<Rank> members_;  // peers by number; empty: all ranks
     std::vector<Dependency> dependencies_;
     OpId fence_ = no_op;
     bool in_repeat_ = false;

@@ -60,27 +60,26 @@ Result<Selector> Selector::from_environment() {
     return selector;
 }
 
-Status Selector::force(Collective collective, const std::string& text) {
+Status Selector::force(Collective collective, const std::string& text, const std::string& name) {
     const Family& family = algorithm::family_of(collective);
-    const std::string variable = setting_of(family);
-    Result<AlgorithmSetting> setting = parse_algorithm(variable.c_str(), text);
+    Result<AlgorithmSetting> setting = parse_algorithm(name.c_str(), text);
     if (!setting.is_ok()) return setting.status();
     Choice choice{family.find(setting->name), {}};
     if (!choice.algorithm) {
         return failure(WEFT_REFUSED_SETTING, "%s: \"%s\" is not known; expected one of: %s",
-                       variable.c_str(), setting->name.c_str(), family.known_names().c_str());
+                       name.c_str(), setting->name.c_str(), family.known_names().c_str());
     }
     const algorithm::Tunes tunes = choice.algorithm->tunes;
     const bool has_segments = setting->segment_bytes || setting->window;
     if ((has_segments && tunes != algorithm::Tunes::segments) ||
         (setting->ports && tunes != algorithm::Tunes::ports)) {
-        return failure(WEFT_REFUSED_SETTING, "%s: \"%s\"; %s has no %s", variable.c_str(),
-                       text.c_str(), setting->name.c_str(), has_segments ? "segments" : "ports");
+        return failure(WEFT_REFUSED_SETTING, "%s: \"%s\"; %s has no %s", name.c_str(), text.c_str(),
+                       setting->name.c_str(), has_segments ? "segments" : "ports");
     }
     if (setting->segment_bytes) choice.tuning.segment_bytes = *setting->segment_bytes;
     if (setting->window) choice.tuning.window = *setting->window;
     if (setting->ports) choice.tuning.ports = *setting->ports;
-    forced_[static_cast<std::size_t>(collective)] = Forced{choice, text};
+    forced_[static_cast<std::size_t>(collective)] = Forced{choice, name, text};
     return ok;
 }
 
@@ -92,7 +91,7 @@ Result<Choice> Selector::choose(const Agreed& agreed) const {
         tuned.tuning = forced->choice.tuning;
         const std::string lacks = forced->choice.algorithm->unmet_need(tuned);
         if (lacks.empty()) return forced->choice;
-        return failure(WEFT_REFUSED_SETTING, "%s=%s needs %s", setting_of(family).c_str(),
+        return failure(WEFT_REFUSED_SETTING, "%s=%s needs %s", forced->name.c_str(),
                        forced->text.c_str(), lacks.c_str());
     }
     const auto meets = [&](const Algorithm* a) { return a->unmet_need(agreed).empty(); };
@@ -108,6 +107,15 @@ Result<Choice> Selector::choose(const Agreed& agreed) const {
         if (meets(algorithm)) choice.algorithm = algorithm;
     }
     return choice;
+}
+
+std::string Selector::text() const {
+    std::string text;
+    for (const Family& family : algorithm::catalogue()) {
+        const auto& forced = forced_[static_cast<std::size_t>(family.collective)];
+        if (forced) text += std::string(family.name) + "=" + forced->text + "\n";
+    }
+    return text;
 }
 
 }  // namespace weft

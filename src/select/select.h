@@ -31,15 +31,23 @@ class Selector {
     // sentence that lists those it does, and tuning that the algorithm does not follow.
     static Result<Selector> from_environment();
 
-    // As if the setting of this collective were `text`.
-    Status force(Collective collective, const std::string& text);
+    // From now on the calls of this collective use what `text` says, as above. `name`: of the setting, for
+    // sentences.
+    Status force(Collective collective, const std::string& text, const std::string& name);
+    Status force(Collective collective, const std::string& text) {
+        return force(collective, text, setting_of(algorithm::family_of(collective)));
+    }
 
     // Refuses a call that lacks what the forced algorithm needs.
     Result<Choice> choose(const algorithm::Agreed& agreed) const;
 
+    // All that is forced, for comparison with other ranks'.
+    std::string text() const;
+
   private:
     struct Forced {
         Choice choice;
+        std::string name;
         std::string text;
     };
     std::array<std::optional<Forced>, collectives> forced_;

@@ -1,6 +1,7 @@
 // Communicators made from others: ENGINE CASE [CYCLES]. Every rank runs the same case and ends with status 1
 // and a sentence when something does not hold.
 #include <malloc.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <weft/weft.h>
 
@@ -346,6 +347,88 @@ void refused() {
     free_comm(made);
 }
 
+// The ranks of a node are those in one network namespace, as Surroundings arranges nodes.
+void nodes() {
+    struct stat network {};
+    EXPECT(stat("/proc/self/ns/net", &network) == 0);
+    const auto own = static_cast<std::int64_t>(network.st_ino);
+    std::vector<std::int64_t> all(static_cast<std::size_t>(world_size));
+    EXPECT(weft_allgather(&own, all.data(), 1, WEFT_INT64, weft_comm_world()) == WEFT_OK);
+    std::vector<int> members;
+    for (int rank : everybody()) {
+        if (all[static_cast<std::size_t>(rank)] == own) members.push_back(rank);
+    }
+    weft_comm made = WEFT_COMM_NULL;
+    EXPECT(weft_comm_split_node(weft_comm_world(), 0, &made) == WEFT_OK);
+    use(made, members);
+    free_comm(made);
+    // By key, in a communicator whose ranks are in another order.
+    weft_comm turned = split_of(weft_comm_world(), 0, -world_rank);
+    EXPECT(weft_comm_split_node(turned, world_rank, &made) == WEFT_OK);
+    use(made, members);
+    free_comm(made);
+    EXPECT(weft_comm_split_node(turned, 0, &made) == WEFT_OK);
+    std::reverse(members.begin(), members.end());
+    use(made, members);
+    free_comm(made);
+    // An algorithm that goes by nodes.
+    EXPECT(weft_comm_dup_with(turned, "bcast=hierarchical", &made) == WEFT_OK);
+    members = everybody();
+    std::reverse(members.begin(), members.end());
+    use(made, members);
+    free_comm(made);
+    free_comm(turned);
+}
+
+// Communicators with algorithms of their own.
+void settings() {
+    weft_comm world = weft_comm_world();
+    weft_comm made = WEFT_COMM_NULL;
+    EXPECT(weft_comm_dup_with(world, nullptr, &made) == WEFT_OK);
+    use(made, everybody());
+    free_comm(made);
+    EXPECT(weft_comm_dup_with(world, " allreduce=ring  bcast=chain:segment=64,window=2 offload=0 ",
+                              &made) == WEFT_OK);
+    use(made, everybody());
+    free_comm(made);
+
+    made = world;
+    for (const char* bad : {"allreduce", "alreduce=ring", "offload=2", "=", "ring"}) {
+        EXPECT(weft_comm_dup_with(world, bad, &made) == WEFT_REFUSED_ARGUMENT);
+        EXPECT(detail_has(std::string("settings: \"") + bad + "\"; expected COLLECTIVE=ALGORITHM"));
+    }
+    EXPECT(weft_comm_dup_with(world, "bcast=chian", &made) == WEFT_REFUSED_SETTING);
+    EXPECT(detail_has("bcast: \"chian\" is not known; expected one of: binomial"));
+    EXPECT(weft_comm_dup_with(world, "bcast=binomial:segment=4", &made) == WEFT_REFUSED_SETTING);
+    EXPECT(made == world);
+
+    // What was made from it inherits them: 3 ports need a power of four ranks. Other calls do not mind.
+    const bool is_possible = world_size == 1 || world_size == 4;
+    EXPECT(weft_comm_dup_with(world, "allgather=standard_exchange:ports=3", &made) == WEFT_OK);
+    weft_comm child = dup_of(made);
+    free_comm(made);
+    const int own = world_rank;
+    std::vector<int> all(static_cast<std::size_t>(world_size));
+    const weft_status status = weft_allgather(&own, all.data(), 1, WEFT_INT32, child);
+    EXPECT(status == (is_possible ? WEFT_OK : WEFT_REFUSED_SETTING));
+    if (!is_possible) EXPECT(detail_has("allgather=standard_exchange:ports=3 needs"));
+    EXPECT(weft_comm_dup_with(child, "allgather=ring", &made) == WEFT_OK);
+    use(made, everybody());
+    free_comm(made);
+    free_comm(child);
+    if (world_size == 1) return;
+
+    made = world;
+    const char* mine = world_rank == 1 ? "allreduce=ring" : "allreduce=recursive_doubling";
+    EXPECT(weft_comm_dup_with(world, mine, &made) == WEFT_REFUSED_ARGUMENT);
+    EXPECT(detail_has("rank 1 of the job gives other settings than rank 0"));
+    EXPECT(made == world);
+    // Whether operations are offloaded is each rank's own affair.
+    EXPECT(weft_comm_dup_with(world, world_rank == 1 ? "offload=0" : "", &made) == WEFT_OK);
+    use(made, everybody());
+    free_comm(made);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -372,6 +455,10 @@ int main(int argc, char** argv) {
         growth(argc > 3 ? std::atoi(argv[3]) : 10'000);
     else if (name == "refused")
         refused();
+    else if (name == "nodes")
+        nodes();
+    else if (name == "settings")
+        settings();
     else
         fail(__LINE__, argv[2]);
     EXPECT(weft_barrier(weft_comm_world()) == WEFT_OK);

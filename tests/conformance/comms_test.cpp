@@ -24,6 +24,8 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Comms, Everywhere::all(), Everywhere::name_of);
 
 TEST_P(Comms, CarryAllCollectives) { expect("all_collectives"); }
 TEST_P(Comms, SplitByColorAndKey) { expect("splits"); }
+TEST_P(Comms, SplitByNode) { expect("nodes"); }
+TEST_P(Comms, HaveSettingsOfTheirOwn) { expect("settings"); }
 TEST_P(Comms, FinishWhatIsOutstandingWhenFreed) { expect("frees"); }
 TEST_P(Comms, DoNotWaitForOneAnother) { expect("interleaved"); }
 TEST_P(Comms, AreUsedByFastRanksBeforeSlowOnesHaveThem) { expect("ahead"); }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithm/catalogue.h"
+#include "base/prng.h"
 #include "schedule/promise.h"
 
 namespace weft::test {
@@ -20,6 +21,7 @@ using Subject = std::pair<const algorithm::Family*, const algorithm::Algorithm*>
 struct Trial : algorithm::Agreed {
     bool in_place = false;
     std::span<const std::int64_t> offsets = {};  // of blocks that differ
+    const char* nodes = "";                      // how the ranks lie on nodes
 
     // Blocks of no, one and two times `block` bytes by turns, the last rank's first, with gaps.
     void make_differ(std::int64_t block) {
@@ -45,6 +47,22 @@ struct Trial : algorithm::Agreed {
         bytes = total_bytes() / ranks;
     }
     static constexpr std::int64_t gap = 8;
+
+    // The ways in which ranks lie on nodes: all on one, in turn, in blocks of three, and by chance.
+    static constexpr const char* ways_to_lie[] = {"one", "in turn", "blocks", "any"};
+    void lie(const char* way) {
+        static std::map<std::pair<Rank, std::string>, Topology> known;  // trials refer to them
+        std::vector<Rank> marks;
+        Prng random(static_cast<std::uint64_t>(ranks));
+        for (Rank r = 0; r < ranks; ++r) {
+            const std::string name = nodes = way;
+            marks.push_back(name == "in turn"  ? r % 2
+                            : name == "blocks" ? r / 3
+                            : name == "any"    ? static_cast<Rank>(random.below(4))
+                                               : 0);
+        }
+        topology = &known.try_emplace({ranks, way}, marks).first->second;
+    }
 };
 
 inline std::vector<Subject> everything() {
@@ -68,7 +86,7 @@ inline std::string to_text(const Subject& subject, const Trial& p) {
            " segment=" + std::to_string(p.tuning.segment_bytes) +
            " window=" + std::to_string(p.tuning.window) +
            " ports=" + std::to_string(p.tuning.ports) + (p.commutative ? "" : " ordered") +
-           (p.in_place ? " in place" : "");
+           (p.in_place ? " in place" : "") + (*p.nodes ? std::string(" nodes=") + p.nodes : "");
 }
 
 inline Promise promise_of(const algorithm::Family& family, const Trial& trial) {
@@ -118,12 +136,14 @@ void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
             if (testing::Test::HasFatalFailure()) return;
         }
     };
+    const std::size_t nodes = subject.second->follows_topology ? std::size(Trial::ways_to_lie) : 1;
     for (Rank ranks : grid.ranks) {
         p.ranks = ranks;
         const Rank roots = family.has_root ? ranks : 1;
         for (p.root = grid.any_root ? 0 : roots - 1; p.root < roots; ++p.root) {
-            for (std::int64_t bytes : grid.bytes) {
-                p.bytes = bytes;
+            for (std::size_t i = 0; i < nodes * grid.bytes.size(); ++i) {
+                const std::int64_t bytes = p.bytes = grid.bytes[i / nodes];
+                if (nodes > 1) p.lie(Trial::ways_to_lie[i % nodes]);
                 if (family.blocks_differ) p.make_differ(bytes);
                 if (bytes > 0 && family.recv.root == algorithm::Blocks::none) continue;  // no data
                 for (const algorithm::Tuning& tuning : tunings(*subject.second, grid)) {

@@ -139,7 +139,10 @@ ThreadJob::ThreadJob(Rank ranks, Options options) {
             }
         }
 #endif
-        parts.selector = options.selector;
+        for (Rank peer = 0; options.over == Over::mixed && peer < ranks; ++peer) {
+            parts.nodes.push_back(peer % 2);
+        }
+        parts.settings.selector = options.selector;
         parts.checks_calls = options.checks_calls;
         parts.engine = {
             .kind = options.engine, .may_spin = options.may_spin, .offers_all = options.offers_all};

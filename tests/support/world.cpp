@@ -18,7 +18,7 @@ World::World(Rank ranks, std::uint64_t seed, SimOptions options, Selector select
         if (wrap) transport = wrap(rank, std::move(transport));
         parts.routes.assign(static_cast<std::size_t>(ranks), transport.get());
         parts.transports.push_back(std::move(transport));
-        parts.selector = selector;
+        parts.settings.selector = selector;
         parts.checks_calls = checks_calls;
         parts.engine.kind = EngineKind::manual;
         processes_.push_back(std::make_unique<Process>(std::move(parts)));

@@ -153,7 +153,8 @@ TEST(Info, SaysWhatEachRankOfAJobHoldsWithinTheBound) {
         EXPECT_GE(most.connections, ranks - 1);
         for (std::size_t rank = 0; rank < ranks; ++rank) {
             const std::string& line = lines[rank];
-            EXPECT_TRUE(line.starts_with("rank " + std::to_string(rank) + ": met all others in "))
+            EXPECT_TRUE(
+                line.starts_with("rank " + std::to_string(rank) + " on node 0: met all others in "))
                 << line;
             const Held own = held(line, "tcp: ");
             EXPECT_GE(own.connections, ranks - 1) << line;

@@ -17,6 +17,28 @@ std::vector<OpId> successors(const Schedule& schedule, OpId op) {
     return to;
 }
 
+TEST(Builder, NumbersPeersWithinSomeOfTheRanks) {
+    ScheduleBuilder builder(0, 10);
+    const std::vector<Rank> outer = {0, 9, 7, 5};
+    const std::vector<Rank> inner = {3, 1};
+    {
+        const auto some = builder.within(outer);
+        builder.send(data, 1);
+        {
+            const auto fewer = builder.within(inner);
+            builder.send(data, 0);
+            builder.recv(data, 1);
+        }
+        builder.send(data, 2);
+    }
+    builder.send(data, 2);
+    Result<Schedule> schedule = builder.seal();
+    ASSERT_TRUE(schedule.is_ok());
+    std::vector<Rank> peers;
+    for (const Op& op : schedule->ops()) peers.push_back(op.peer);
+    EXPECT_EQ(peers, (std::vector<Rank>{9, 5, 9, 7, 2}));
+}
+
 TEST(Builder, KeepsOperationsAndEdges) {
     ScheduleBuilder builder(1, 4);
     OpId arrived = builder.recv(data, 0);

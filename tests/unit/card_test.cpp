@@ -18,15 +18,25 @@ Card card_of(const char* version, const char* bcast) {
 TEST(Card, TravelsAsText) {
     Card card = card_of("1.2", "chain:segment=64K");
     card.shm = "where it is";
+    card.node = "this,one";
     card.cores = {0, 3};
     card.dedicated = {16, 1};
     Card read = Card::parse(card.text());
     EXPECT_EQ(read.version, card.version);
     EXPECT_EQ(read.shm, card.shm);
+    EXPECT_EQ(read.node, card.node);
     EXPECT_EQ(read.cores, card.cores);
     EXPECT_EQ(read.dedicated.streams_left, 16u);
     EXPECT_EQ(read.dedicated.is_wanted, 1u);
     EXPECT_EQ(read.settings, card.settings);
+}
+
+TEST(Card, TellsWhoSharesANode) {
+    std::vector<Card> cards(4);
+    cards[0].node = cards[2].node = "a";
+    cards[1].node = "b";
+    cards[3].node = "";
+    EXPECT_EQ(nodes_of(cards), (std::vector<Rank>{0, 1, 0, 2}));
 }
 
 TEST(Card, EqualOnesAgree) {

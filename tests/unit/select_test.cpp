@@ -128,8 +128,8 @@ TEST_F(Select, OnlyWhatACallAllows) {
 
 TEST_F(Select, WhatIsNotUnderstoodIsRefused) {
     EXPECT_EQ(refusal("WEFT_ALGORITHM_BCAST", "chian"),
-              "WEFT_ALGORITHM_BCAST: \"chian\" is not known; expected one of: binomial, chain, "
-              "chain_rounds");
+              "WEFT_ALGORITHM_BCAST: \"chian\" is not known; expected one of: " +
+                  algorithm::family_of(Collective::bcast).known_names());
     EXPECT_EQ(refusal("WEFT_ALGORITHM_BCAST", "chain:segment=x"),
               "WEFT_ALGORITHM_BCAST: \"chain:segment=x\"; expected segment=BYTES, as 64K");
     EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:window=0"), "");

@@ -9,12 +9,40 @@
 #include "shape/fold.h"
 #include "shape/power.h"
 #include "shape/ring.h"
+#include "shape/topology.h"
 #include "shape/tree.h"
 
 namespace weft {
 namespace {
 
 constexpr Rank ranks_max = 130;
+
+TEST(Topology, NumbersNodesByTheirLowestRanks) {
+    const std::vector<Rank> marks = {7, -2, 7, 0, -2, 7};
+    const Topology nodes(marks);
+    ASSERT_EQ(nodes.ranks(), 6);
+    ASSERT_EQ(nodes.nodes(), 3);
+    const std::vector<std::vector<Rank>> members = {{0, 2, 5}, {1, 4}, {3}};
+    for (Rank node = 0; node < 3; ++node) {
+        const std::span<const Rank> found = nodes.members(node);
+        const std::vector<Rank>& expected = members[static_cast<std::size_t>(node)];
+        EXPECT_EQ(std::vector<Rank>(found.begin(), found.end()), expected);
+        for (const Rank rank : expected) EXPECT_EQ(nodes.node_of(rank), node);
+    }
+}
+
+TEST(Topology, OfSomeRanksIsThatOfTheirNodes) {
+    const std::vector<Rank> marks = {0, 1, 0, 1, 2};
+    const std::vector<Rank> chosen = {4, 3, 1, 2};
+    const Topology part = Topology(marks).part(chosen);
+    ASSERT_EQ(part.ranks(), 4);
+    ASSERT_EQ(part.nodes(), 3);
+    EXPECT_EQ(part.node_of(0), 0);
+    EXPECT_EQ(part.node_of(1), 1);
+    EXPECT_EQ(part.node_of(2), 1);
+    EXPECT_EQ(part.node_of(3), 2);
+    EXPECT_EQ(Topology(std::vector<Rank>{}).nodes(), 0);
+}
 
 TEST(Power, LogarithmsBracketTheNumber) {
     for (Rank n = 1; n < 5000; ++n) {

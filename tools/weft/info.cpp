@@ -153,11 +153,12 @@ void print_job() {
     const std::int64_t met_ns = now_ns() - begin_ns;
     try_engine(world, ranks);
     must(weft_barrier(world));
-    std::string text = "rank " + std::to_string(rank) + ": met all others in " +
-                       std::to_string(met_ns / 1000) + " us, " +
+    Process& process = *c_api::current_process();
+    std::string text = "rank " + std::to_string(rank) + " on node " +
+                       std::to_string(process.world().topology().node_of(rank)) +
+                       ": met all others in " + std::to_string(met_ns / 1000) + " us, " +
                        std::to_string(open_descriptors()) + " descriptors in all";
     {
-        Process& process = *c_api::current_process();
         Engine::Hold hold(process.engine());
         for (const auto& transport : process.transports()) {
             const Usage usage = transport->usage();

@@ -16,6 +16,7 @@
 #include "schedule/tasks/table.h"
 #include "schedule/tasks/text.h"
 #include "schedule/text.h"
+#include "shape/blocks.h"
 #include "weft/commands.h"
 
 namespace weft {
@@ -29,6 +30,7 @@ struct Options {
     std::string collective;
     std::string algorithm;
     algorithm::Agreed agreed;
+    Rank nodes = 1;  // the ranks lie on them in blocks
     bool in_place = false;
     Rank rank = -1;  // all
     std::string format = "text";
@@ -68,11 +70,19 @@ struct Posed {
             offsets.push_back(r * agreed.bytes);
         }
         agreed.sizes = sizes;
+        std::vector<Rank> marks;
+        for (Rank node = 0; node < options.nodes; ++node)
+            marks.resize(marks.size() + static_cast<std::size_t>(
+                                            block_of(agreed.ranks, options.nodes, node).count),
+                         node);
+        nodes = std::make_unique<Topology>(marks);
+        agreed.topology = nodes.get();
         problems = family.problems(agreed, options.in_place, offsets);
     }
 
     std::vector<std::int64_t> sizes;
     std::vector<std::int64_t> offsets;
+    std::unique_ptr<Topology> nodes;
     std::vector<algorithm::Problem> problems;
 };
 
@@ -100,6 +110,10 @@ void validate(const Options& options, const Algorithm& algorithm) {
     }
     if (options.agreed.tuning.ports > 1 && algorithm.tunes != algorithm::Tunes::ports) {
         refuse("--ports with " + std::string(algorithm.name) + "; it has no ports");
+    }
+    if (options.nodes > options.agreed.ranks) {
+        refuse("nodes = " + std::to_string(options.nodes) + "; expected 1.." +
+               std::to_string(options.agreed.ranks));
     }
     const std::string lacks = algorithm.unmet_need(options.agreed);
     if (!lacks.empty()) refuse(std::string(algorithm.name) + " needs " + lacks);
@@ -273,6 +287,9 @@ void add_schedule(CLI::App& app) {
         ->check(CLI::IsMember(names));
     command->add_option("-a,--algorithm", options->algorithm, "By name; default: the first listed");
     command->add_option("-n,--ranks", agreed.ranks, "How many ranks")
+        ->check(CLI::Range(1, 4096))
+        ->capture_default_str();
+    command->add_option("--nodes", options->nodes, "The ranks lie on so many nodes, in blocks")
         ->check(CLI::Range(1, 4096))
         ->capture_default_str();
     command->add_option("--rank", options->rank, "Only this rank's schedule")

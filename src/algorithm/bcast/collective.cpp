@@ -7,7 +7,8 @@ namespace weft::algorithm {
 #define WEFT_ALGORITHMS(line) \
     line(bcast_binomial) \
     line(bcast_chain) \
-    line(bcast_chain_rounds)
+    line(bcast_chain_rounds) \
+    line(bcast_hierarchical)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

@@ -6,6 +6,7 @@
 
 #include "algorithm/collective.h"
 #include "base/status.h"
+#include "shape/topology.h"
 #include "weft/types.h"
 
 namespace weft {
@@ -28,7 +29,8 @@ struct Call {
 struct Place {
     Rank rank = 0;
     Rank ranks = 1;
-    bool combines = false;  // every rank's transports do; the same on all of them
+    bool combines = false;               // every rank's transports do; the same on all of them
+    const Topology* topology = nullptr;  // of the communicator
 };
 
 }  // namespace weft

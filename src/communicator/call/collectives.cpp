@@ -101,7 +101,8 @@ Posed pose(const SignatureView& signature, Place place) {
                                       .sizes = posed.sizes,
                                       .element_bytes = s.element_bytes,
                                       .commutative = s.commutative,
-                                      .combines = s.combines};
+                                      .combines = s.combines,
+                                      .topology = place.topology};
     posed.problem =
         algorithm::family_of(s.collective).problem(agreed, place.rank, s.in_place, posed.offsets);
     return posed;

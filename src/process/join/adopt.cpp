@@ -97,7 +97,8 @@ Result<Communicator*> adopt(Process& process, const weft_oob& oob) {
         }
         group.dedicated = agreed_streams(dedicated);
         offer->keep(group.dedicated);
-        made = &process.add(std::move(group), oob.rank, "communicator of an out-of-band group");
+        made = &process.add(std::move(group), oob.rank, "communicator of an out-of-band group",
+                            process.world().settings());
         if (const Failure failed = made->group().broken; failed.code != WEFT_OK) {
             status = made->broken_status("comm_from_oob", failed);
             process.free(*made);

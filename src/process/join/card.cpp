@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
 
+#include "base/node.h"
 #include "select/select.h"
 
 namespace weft {
@@ -53,6 +55,7 @@ Card Card::mine() {
     Card card;
     card.version = WEFT_VERSION;
     std::ifstream("/proc/sys/kernel/random/boot_id") >> card.machine;
+    card.node = this_node();
     card.cores = own_cores();
     for (const std::string& name : agreed_settings()) {
         const char* value = std::getenv(name.c_str());
@@ -63,8 +66,8 @@ Card Card::mine() {
 
 // One item a line: a key, a space, a value.
 std::string Card::text() const {
-    std::string text = "version " + version + "\njob " + job + "\nmachine " + machine + "\nshm " +
-                       shm + "\ntcp " + tcp + "\ndedicated " +
+    std::string text = "version " + version + "\njob " + job + "\nmachine " + machine + "\nnode " +
+                       node + "\nshm " + shm + "\ntcp " + tcp + "\ndedicated " +
                        std::to_string(dedicated.streams_left) + " " +
                        std::to_string(dedicated.is_wanted) + "\ncores";
     for (int core : cores) text += " " + std::to_string(core);
@@ -83,6 +86,7 @@ Card Card::parse(const std::string& text) {
         if (key == "version") card.version = value;
         if (key == "job") card.job = value;
         if (key == "machine") card.machine = value;
+        if (key == "node") card.node = value;
         if (key == "shm") card.shm = value;
         if (key == "tcp") card.tcp = value;
         if (key == "dedicated") {
@@ -98,6 +102,16 @@ Card Card::parse(const std::string& text) {
         }
     }
     return card;
+}
+
+std::vector<Rank> nodes_of(const std::vector<Card>& cards) {
+    std::map<std::string, Rank> numbers;
+    std::vector<Rank> marks;
+    for (const Card& card : cards) {
+        marks.push_back(
+            numbers.emplace(card.node, static_cast<Rank>(numbers.size())).first->second);
+    }
+    return marks;
 }
 
 Status check_agreement(const std::vector<Card>& cards) {

@@ -104,7 +104,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     if (!queue_depth.is_ok()) return queue_depth.status();
     Result<Selector> selector = Selector::from_environment();
     if (!selector.is_ok()) return selector.status();
-    parts.selector = *selector;
+    parts.settings.selector = *selector;
 
     Result<bool> checks_calls = switch_setting("WEFT_CHECK");
     if (!checks_calls.is_ok()) return checks_calls.status();
@@ -144,6 +144,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     for (const std::string& text : *texts) cards.push_back(Card::parse(text));
     WEFT_RETURN_IF_NOT_OK(check_agreement(cards));
     parts.job = cards.front().job;
+    parts.nodes = nodes_of(cards);
     const Status connected = transports->connect(cards, (*startup)->key(), parts);
     if (!connected.is_ok()) return (*startup)->cause_of(connected);
     if (any_dedicated(parts.transports)) parts.offload = make_offload(parts.routes, *queue_depth);

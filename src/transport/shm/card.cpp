@@ -1,13 +1,13 @@
 // Making and reading cards: "weft-shm-2/<node>/<pid>/<socket>/<key>".
 #include "transport/shm/card.h"
 
-#include <limits.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <charconv>
-#include <fstream>
 #include <vector>
+
+#include "base/node.h"
 
 namespace weft::shm {
 namespace {
@@ -44,25 +44,6 @@ std::optional<Key> random_key() {
     if (getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
         return std::nullopt;
     return key;
-}
-
-std::string namespace_name(const char* link) {
-    char name[64];
-    const ssize_t length = readlink(link, name, sizeof name);
-    return length > 0 ? std::string(name, static_cast<std::size_t>(length)) : "?";
-}
-
-// The running kernel, and the namespaces that abstract sockets and process numbers live in.
-std::string this_node() {
-    std::string boot;
-    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-    char host[HOST_NAME_MAX + 1] = "";
-    gethostname(host, sizeof host - 1);
-    std::string node = boot + "," + host + "," + namespace_name("/proc/self/ns/net") + "," +
-                       namespace_name("/proc/self/ns/pid");
-    for (char& c : node)
-        if (c <= ' ' || c == '/') c = '_';
-    return node;
 }
 
 }  // namespace

@@ -161,7 +161,7 @@ class SimJob {
             parts.ranks = c.ranks;
             parts.routes.assign(static_cast<std::size_t>(c.ranks), end.get());
             parts.transports.push_back(std::move(end));
-            parts.selector = settings.selector();
+            parts.settings.selector = settings.selector();
             parts.checks_calls = settings.checks_calls;
             parts.engine.kind = EngineKind::manual;
             m.process = std::make_unique<Process>(std::move(parts));

@@ -1,0 +1,12 @@
+// Which node this process runs on.
+#pragma once
+
+#include <string>
+
+namespace weft {
+
+// Equal on processes that can reach each other through shared memory: the running kernel, the host, and
+// the namespaces that abstract sockets and process numbers live in. One word without '/'.
+std::string this_node();
+
+}  // namespace weft

@@ -1,0 +1,53 @@
+#include "communicator/settings.h"
+
+#include <algorithm>
+#include <string>
+
+namespace weft {
+namespace {
+
+constexpr std::string_view spaces = " \t\n";
+
+Status refused(std::string_view word) {
+    return failure(WEFT_REFUSED_ARGUMENT,
+                   "settings: \"%.*s\"; expected COLLECTIVE=ALGORITHM, offload=0 or offload=1",
+                   static_cast<int>(word.size()), word.data());
+}
+
+Status change(Settings& settings, std::string_view word) {
+    const std::size_t equals = word.find('=');
+    if (equals == word.npos) return refused(word);
+    const std::string name(word.substr(0, equals));
+    const std::string value(word.substr(equals + 1));
+    if (name == "offload" && (value == "0" || value == "1")) {
+        settings.offloads = value == "1";
+        return ok;
+    }
+    const algorithm::Family* family = algorithm::find_family(name);
+    if (!family) return refused(word);
+    return settings.selector.force(family->collective, value, name);
+}
+
+}  // namespace
+
+Result<Settings> Settings::changed(std::string_view words) const {
+    Settings changed = *this;
+    while (true) {
+        words.remove_prefix(std::min(words.find_first_not_of(spaces), words.size()));
+        if (words.empty()) return changed;
+        const std::string_view word = words.substr(0, words.find_first_of(spaces));
+        WEFT_RETURN_IF_NOT_OK(change(changed, word));
+        words.remove_prefix(word.size());
+    }
+}
+
+std::uint64_t Settings::digest() const {
+    // FNV-1a.
+    std::uint64_t digest = 0xcbf29ce484222325;
+    for (const char c : selector.text()) {
+        digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    }
+    return digest;
+}
+
+}  // namespace weft

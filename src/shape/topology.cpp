@@ -1,0 +1,28 @@
+#include "shape/topology.h"
+
+#include <map>
+
+namespace weft {
+
+Topology::Topology(std::span<const Rank> marks) : begin_(1) {
+    std::map<Rank, Rank> numbers;
+    std::vector<std::vector<Rank>> members;
+    for (const Rank mark : marks) {
+        const auto [number, is_new] = numbers.emplace(mark, static_cast<Rank>(members.size()));
+        if (is_new) members.emplace_back();
+        members[static_cast<std::size_t>(number->second)].push_back(ranks());
+        node_.push_back(number->second);
+    }
+    for (const std::vector<Rank>& node : members) {
+        by_node_.insert(by_node_.end(), node.begin(), node.end());
+        begin_.push_back(by_node_.size());
+    }
+}
+
+Topology Topology::part(std::span<const Rank> members) const {
+    std::vector<Rank> marks;
+    for (const Rank rank : members) marks.push_back(node_of(rank));
+    return Topology(marks);
+}
+
+}  // namespace weft

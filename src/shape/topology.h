@@ -1,0 +1,36 @@
+// Which ranks share a node, and so reach each other through its memory.
+//
+// Thread safety: immutable, share freely.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+
+namespace weft {
+
+class Topology {
+  public:
+    // Ranks of one node have equal marks. Nodes are numbered by their lowest ranks.
+    explicit Topology(std::span<const Rank> marks);
+    // The topology of some of the ranks, numbered by their place in `members`.
+    Topology part(std::span<const Rank> members) const;
+
+    Rank ranks() const { return static_cast<Rank>(node_.size()); }
+    Rank nodes() const { return static_cast<Rank>(begin_.size()) - 1; }
+    Rank node_of(Rank rank) const { return node_[static_cast<std::size_t>(rank)]; }
+    // A node's ranks, the lowest first.
+    std::span<const Rank> members(Rank node) const {
+        const auto n = static_cast<std::size_t>(node);
+        return std::span(by_node_).subspan(begin_[n], begin_[n + 1] - begin_[n]);
+    }
+
+  private:
+    std::vector<Rank> node_;  // by rank
+    std::vector<Rank> by_node_;
+    std::vector<std::size_t> begin_;  // of each node in by_node_, and the end
+};
+
+}  // namespace weft
