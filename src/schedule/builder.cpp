@@ -107,7 +107,7 @@ void ScheduleBuilder::order(OpId before, OpId after, std::uint32_t distance) {
     WEFT_ASSERT(before < schedule_.ops_.size() && after < schedule_.ops_.size());
     if (before >= after && distance == 0) may_have_cycle_ = true;
     if (in_repeat_) {
-        // What lies before the repeat holds back the whole of it.
+        // An operation before the repeat holds back all of it.
         Repeat& repeat = schedule_.repeats_.back();
         if (after >= repeat.first && before < repeat.first) {
             if (before == repeat.entry) return;
@@ -135,7 +135,7 @@ void ScheduleBuilder::repeat_begin(Blocks blocks, After after) {
     repeat.stride = blocks.block_bytes * blocks.per_iteration;
     repeat.iterations = (blocks.total_bytes + repeat.stride - 1) / repeat.stride;
     repeat.short_bytes = repeat.iterations * repeat.stride - blocks.total_bytes;
-    // Several blocks, all shortened alike: only one block an iteration can be the short one.
+    // The last iteration shortens all its blocks alike, so it may only have one.
     WEFT_ASSERT(blocks.per_iteration == 1 || repeat.short_bytes == 0);
     repeat.scratch_begin = schedule_.scratch_bytes_;
     block_bytes_ = blocks.block_bytes;
@@ -168,7 +168,7 @@ OpId ScheduleBuilder::repeat_end() {
     return repeat.exit = add(Op{}, {});
 }
 
-// The messages of each lane in schedule order, and who is issued after whom.
+// Orders each lane's messages as in the schedule: which is issued after which.
 void ScheduleBuilder::derive_lanes() {
     Schedule& s = schedule_;
     s.issue_.assign(s.ops_.size(), Edge{Schedule::no_issue, 0});
@@ -227,7 +227,7 @@ void ScheduleBuilder::derive_lanes() {
     if (!messages.empty()) close_repeat(messages.back());
 }
 
-// Turns the list of dependencies into the compressed form, and counts in-degrees.
+// Compresses the list of dependencies and counts in-degrees.
 void ScheduleBuilder::compress_edges() {
     Schedule& s = schedule_;
     std::size_t n = s.ops_.size();
@@ -250,7 +250,7 @@ void ScheduleBuilder::compress_edges() {
     }
 }
 
-// Whether some operations wait for each other, carried edges left aside.
+// Edges to later iterations cannot close a cycle and are left out.
 bool ScheduleBuilder::has_cycle() const {
     const Schedule& s = schedule_;
     std::vector<std::uint32_t> left(s.in_degree_);

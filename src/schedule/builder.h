@@ -1,10 +1,10 @@
-// Builds a schedule: each call adds an operation and names the operations it waits for.
+// Builds a schedule: each call adds an operation and names those it waits for.
 //
 //   OpId ready = schedule.recv(data, parent);
 //   for (Rank child : children) schedule.send(data, child, {ready});
 //
-// Predecessors must have been added before; no_op and schedule.start() stand for none. Operations
-// on one lane are posted in the order of the calls. A send and a receive may have zero bytes.
+// Predecessors must already have been added; no_op and schedule.start() stand for none. Messages of
+// a lane are posted in the order of the calls. A message may have zero bytes.
 #pragma once
 
 #include <initializer_list>
@@ -32,11 +32,10 @@ class ScheduleBuilder {
     OpId join(std::span<const OpId> after);
     OpId join(After after) { return join(std::span(after.begin(), after.size())); }
 
-    // An operation as it is stored.
+    // Adds an operation in its stored form.
     OpId add(Op op, std::span<const OpId> after = {});
 
-    // While the result lives, peers are numbered by their place in `members`, which are numbered as
-    // peers were before: to build an algorithm among some of the ranks.
+    // Builds among some of the ranks: while the result lives, peer i means members[i].
     class [[nodiscard]] Within {
       public:
         Within(ScheduleBuilder& builder, std::vector<Rank> members)
@@ -51,23 +50,23 @@ class ScheduleBuilder {
     };
     Within within(std::span<const Rank> members);
 
-    // What is added from now on waits for everything that was added before. Not inside a repeat.
+    // All later operations wait for all earlier ones. Not inside a repeat.
     void fence();
 
-    // One more predecessor of an operation that exists.
+    // Adds a predecessor to an existing operation.
     void order(OpId before, OpId after, std::uint32_t distance = 0);
 
-    // Room for `bytes` of scratch, aligned to 64 bytes. Inside a repeat: the room of one window
-    // slot; all of it is multiplied by the window when the repeat ends.
+    // Reserves `bytes` of scratch, aligned to 64 bytes. Inside a repeat this is per slot of the
+    // window; the end of the repeat multiplies it by the window.
     Region scratch(std::int64_t bytes);
 
     // Between repeat_begin and repeat_end the calls describe iteration 0 of a repeated block.
-    // `total_bytes` is cut into blocks of `block_bytes`, of which an iteration takes the next
-    // `per_iteration`; every region inside must have block_bytes bytes and moves on by so many
-    // blocks per iteration. With one block an iteration the last one may be shorter; with several
-    // the iterations must be whole, and the rest belongs behind the repeat.
-    // repeat_end returns the operation that completes when all iterations have; operations inside
-    // the repeat can not be named afterwards.
+    // `total_bytes` is cut into blocks of `block_bytes`; an iteration takes the next
+    // `per_iteration` of them. Every region inside must have block_bytes bytes; each iteration
+    // shifts it by `per_iteration` blocks. With one block per iteration the last may be shorter;
+    // with several, all iterations must be whole, and the remainder belongs after the repeat.
+    // repeat_end returns the operation that completes when all iterations have. Operations inside
+    // the repeat cannot be named afterwards.
     struct Blocks {
         std::int64_t total_bytes = 0;
         std::int64_t block_bytes = 0;
@@ -77,9 +76,9 @@ class ScheduleBuilder {
     void repeat_begin(Blocks blocks, After after = {});
     OpId repeat_end();
 
-    // Derives lanes, issue order and in-degrees, and hands the schedule out; the builder is empty
-    // afterwards. Refuses a cycle, a peer that is no other rank of the communicator, and a negative
-    // offset or size, with a sentence.
+    // Derives lanes, issue order and in-degrees, and returns the schedule; the builder is empty
+    // afterwards. Refuses a cycle, a peer that is not another rank of the communicator, and a
+    // negative offset or size, with a sentence.
     Result<Schedule> seal();
 
   private:

@@ -1,4 +1,4 @@
-// Schedules as a picture: the language of Graphviz.
+// Schedules as pictures, in the language of Graphviz.
 #pragma once
 
 #include <span>
@@ -8,9 +8,8 @@
 
 namespace weft {
 
-// One cluster per rank; a repeat is a box that shows its first iteration, an edge to a later
-// iteration is labelled with the distance. Dashed: the messages between the ranks that are shown,
-// the k-th of a lane to the k-th.
+// One cluster per rank. A repeat is a box that shows its first iteration; an edge to a later
+// iteration is labelled with the distance. Dashed edges are messages between the ranks shown.
 std::string to_dot(std::span<const Schedule> schedules);
 
 }  // namespace weft

@@ -15,7 +15,7 @@ void add_rank(std::string& out, const Schedule& schedule) {
     const std::vector<Step> steps = unroll(schedule);
     std::map<std::pair<Rank, OpKind>, std::int64_t> messages;  // on each lane so far
     out += "\nrank " + std::to_string(schedule.rank()) + " {\n";
-    if (steps.empty()) out += "l0: calc 0\n";  // a rank without operations takes part all the same
+    if (steps.empty()) out += "l0: calc 0\n";  // every rank needs an operation
     for (std::size_t s = 0; s < steps.size(); ++s) {
         const Op& op = steps[s].what;
         out += label(s) + ": ";
@@ -28,7 +28,7 @@ void add_rank(std::string& out, const Schedule& schedule) {
                (op.kind == OpKind::send ? "b to " : "b from ") + std::to_string(op.peer) + " tag " +
                std::to_string(tag) + '\n';
     }
-    // Tags keep a lane in order; only completions have to be waited for.
+    // Tags keep a lane in order, so the order of issue needs no dependencies.
     for (std::size_t s = 0; s < steps.size(); ++s) {
         for (std::uint32_t after : steps[s].after_completion) {
             out += label(after) + " requires " + label(s) + '\n';

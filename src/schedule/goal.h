@@ -8,9 +8,9 @@
 
 namespace weft {
 
-// All ranks' schedules; `schedules[r]` is rank r's. Repeats are written out. A message's tag is its
-// number on its lane, so that any order of arrival meets the right receive. What is computed
-// locally costs nothing: sizes and dependencies are the schedule's, times are the simulator's.
+// `schedules[r]` is rank r's. Repeats are written out. A message's tag is its number on its lane,
+// so that it meets the right receive in any order of arrival. Local operations cost nothing: sizes
+// and dependencies come from the schedule, times from the simulator.
 std::string to_goal(std::span<const Schedule> schedules);
 
 }  // namespace weft

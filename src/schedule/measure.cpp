@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// A message that can go: its place in the schedule of the sender and of the receiver.
+// A message that can move: its step at the sender and at the receiver.
 struct Message {
     Rank from;
     Rank to;
@@ -30,7 +30,7 @@ class Clockwork {
         }
     }
 
-    // The makespan; or the reason why there is none.
+    // Returns the makespan, or why there is none.
     Result<std::int64_t> run(int ports) {
         for (Rank r = 0; r < ranks(); ++r) {
             for (std::uint32_t s = 0; s < steps(r).size(); ++s) {
@@ -79,7 +79,7 @@ class Clockwork {
         std::uint32_t step;
     };
 
-    // The posted ends of a lane that have no partner yet, in posting order.
+    // The posted ends of a lane that have no partner yet, in the order of posting.
     struct Lane {
         std::deque<std::uint32_t> sends;
         std::deque<std::uint32_t> recvs;
@@ -101,7 +101,7 @@ class Clockwork {
         release(r, steps(r)[s].after_completion);
     }
 
-    // Does what takes no time, and posts messages.
+    // Completes all that takes no time, and posts messages.
     void drain() {
         while (!ready_.empty()) {
             auto [r, s] = ready_.front();
@@ -122,7 +122,6 @@ class Clockwork {
         }
     }
 
-    // A message that has both its ends can go.
     void match(Rank from, Rank to, Lane& lane) {
         if (lane.sends.empty() || lane.recvs.empty()) return;
         new_candidates_.push_back({from, to, lane.sends.front(), lane.recvs.front()});
@@ -130,7 +129,7 @@ class Clockwork {
         lane.recvs.pop_front();
     }
 
-    // The messages of the next unit of time: of those that can go, the first in schedule order.
+    // The messages of the next unit of time: the first, in schedule order, of those that can move.
     std::vector<Message> choose(int ports) {
         auto key = [](const Message& m) { return std::tuple(m.send, m.recv, m.from, m.to); };
         auto before = [&](const Message& a, const Message& b) { return key(a) < key(b); };
@@ -160,10 +159,10 @@ class Clockwork {
     }
 
     std::vector<std::vector<Step>> ranks_;
-    std::vector<std::vector<std::uint32_t>> waiting_;  // edges yet to come; `done`: completed
+    std::vector<std::vector<std::uint32_t>> waiting_;  // edges still missing; `done`: completed
     std::deque<Ready> ready_;
     std::map<std::pair<Rank, Rank>, Lane> lanes_;  // by sender and receiver
-    std::vector<Message> candidates_;              // messages that can go, in schedule order
+    std::vector<Message> candidates_;              // messages that can move, in schedule order
     std::vector<Message> new_candidates_;
     std::int64_t open_ = 0;  // posted messages that have not moved
     Timetable times_;

@@ -18,9 +18,9 @@ enum class OpKind : std::uint8_t {
     reduce,        // into = from (op) into
     reduce_right,  // into = into (op) from; `from` may be overwritten
     call,          // function number `peer` of the program, which may read and write `into`
-    // Only in what a compiler of task lists leaves over (tasks.h):
-    await,   // task list `peer` has come to its report number `from_offset`
-    enable,  // task list `peer` may pass its next `go`
+    // Only in the rest of a schedule compiled to task lists (tasks/tasks.h):
+    await,   // completes when task list `peer` has reached its report number `from_offset`
+    enable,  // lets task list `peer` pass its next `go`
 };
 
 enum class Buffer : std::uint8_t { send, recv, scratch };
@@ -41,7 +41,7 @@ struct Op {
     OpKind kind = OpKind::join;
     Buffer from_buffer = Buffer::send;
     Buffer into_buffer = Buffer::send;
-    Rank peer = -1;  // rank in the communicator; of a call: which one
+    Rank peer = -1;  // rank in the communicator; of a call: the function's number
     std::int64_t bytes = 0;
     std::int64_t from_offset = 0;
     std::int64_t into_offset = 0;
@@ -50,7 +50,7 @@ struct Op {
     Region into() const { return {into_buffer, into_offset, bytes}; }
     bool is_message() const { return kind == OpKind::send || kind == OpKind::recv; }
     bool reduces() const { return kind == OpKind::reduce || kind == OpKind::reduce_right; }
-    // Which of the two regions it has.
+    // Which of the two regions it uses.
     bool reads() const { return kind == OpKind::send || kind == OpKind::copy || reduces(); }
     bool writes() const {
         return kind == OpKind::recv || kind == OpKind::copy || kind == OpKind::call || reduces();

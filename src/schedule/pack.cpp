@@ -18,7 +18,7 @@ struct PackedEdge {
     OpId after;
 };
 
-// Behind what lies at `place`, which moves on.
+// Writes `value` at `place` and advances it.
 template <class T>
 void put(std::byte*& place, const T& value) {
     std::memcpy(place, &value, sizeof value);
@@ -54,7 +54,7 @@ std::vector<std::byte> pack(const Schedule& schedule) {
 
 Result<Schedule> unpack(std::span<const std::byte> bytes, Rank rank, Rank ranks) {
     auto bad = [&] {
-        return failure(WEFT_BROKEN_MESSAGE, "the bytes of rank %d are no schedule", rank);
+        return failure(WEFT_BROKEN_MESSAGE, "the bytes of rank %d are not a schedule", rank);
     };
     if (bytes.size() < sizeof(Header)) return bad();
     const auto header = take<Header>(bytes);

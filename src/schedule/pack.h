@@ -1,4 +1,4 @@
-// A schedule as bytes, for ranks that tell each other theirs. Of schedules without repeats.
+// A schedule as bytes, which ranks can exchange. Only schedules without repeats.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 namespace weft {
 
 std::vector<std::byte> pack(const Schedule& schedule);
-// The schedule of `rank`; what lies behind it in `bytes` is not looked at.
-// Refuses bytes that are no schedule, with a sentence.
+// Reads the schedule of `rank`; later `bytes` are ignored.
+// Refuses bytes that are not a schedule, with a sentence.
 Result<Schedule> unpack(std::span<const std::byte> bytes, Rank rank, Rank ranks);
 
 }  // namespace weft

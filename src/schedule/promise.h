@@ -1,5 +1,5 @@
-// What the ranks of a call find in their buffers and what they have to leave there: the promise that
-// the checker holds schedules against.
+// The promise of a call: what its ranks' buffers hold before, and what they must hold afterwards.
+// The checker compares schedules with it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// Consecutive ranks whose contributions are combined; one rank's is as it is.
+// Consecutive ranks whose contributions are combined. A single rank's stays as it is.
 struct Sources {
     Rank first = 0;
     Rank last = 0;
@@ -18,7 +18,7 @@ struct Sources {
     friend auto operator<=>(const Sources&, const Sources&) = default;
 };
 
-// `where` of `rank` holds the bytes from `origin` on of what `sources` contribute.
+// `where` of `rank` holds what `sources` contribute, from byte `origin` on.
 struct Holding {
     Rank rank = 0;
     Region where;
@@ -30,14 +30,14 @@ struct Promise {
     // Bytes of the caller's buffers, by rank.
     std::vector<std::int64_t> send_bytes;
     std::vector<std::int64_t> recv_bytes;
-    std::vector<Holding> before;  // of one source each
+    std::vector<Holding> before;  // each from one source
     std::vector<Holding> after;
-    // Reductions: elements of this size, all of them combined whole.
+    // Reductions combine whole elements of this size.
     std::int64_t element_bytes = 1;
-    // Contributions may be combined in any order; otherwise only in that of the ranks. Either way
-    // ranks that get the same element get it by the same expression, hence bit for bit.
+    // Contributions may be combined in any order, otherwise only in rank order. Either way, ranks
+    // that get the same element get it by the same expression, hence bit for bit.
     bool commutative = false;
-    bool follows_data = true;   // false: about the order of operations alone
+    bool follows_data = true;   // false: only the order of operations is checked
     bool synchronizes = false;  // no rank leaves before every rank has entered
 };
 

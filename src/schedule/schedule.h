@@ -2,9 +2,9 @@
 // sealed, and free of addresses, so that it can be cached and bound to buffers at every start.
 //
 // Stored flat: the operations, and the edges as a compressed list. There are two kinds of edges:
-//   after completion   B starts when A has completed; the builder's calls name them
-//   after issue        B is handed to the transport after A was; seal() derives them, so that the
-//                      messages of a lane are posted in schedule order whatever becomes ready first
+//   after completion   B starts when A has completed; named in the builder's calls
+//   after issue        B is posted after A; derived by seal(), so that the messages of a lane are
+//                      posted in schedule order, whichever becomes ready first
 //
 // A repeat is a block of operations stored once and run `iterations` times, at most `window` of
 // them at a time (docs/decisions/0001-repeated-blocks.md):
@@ -13,7 +13,7 @@
 //   - iteration i begins when iteration i - window has completed
 //   - in the last iteration every region is `short_bytes` shorter
 //   - an edge inside the block may reach `distance` iterations forward (distance < window)
-//   - the block hangs between two joins: it begins after `entry`, and completes `exit`
+//   - the block lies between two joins: it begins after `entry`, and its end completes `exit`
 //
 // Thread safety: immutable, share freely.
 #pragma once
@@ -40,7 +40,7 @@ struct Repeat {
     std::uint32_t window = 1;
     std::int64_t iterations = 0;
     std::int64_t stride = 0;
-    std::int64_t scratch_begin = 0;  // scratch from here on rotates; what lies before is shared
+    std::int64_t scratch_begin = 0;  // iterations share the scratch before it
     std::int64_t scratch_stride = 0;
     std::int64_t short_bytes = 0;
 
@@ -51,8 +51,8 @@ struct Repeat {
 struct ScheduleLane {
     Rank peer = -1;
     bool sends = false;
-    OpId gate = no_op;  // holding this back holds back every message of the lane
-    OpId last = no_op;  // when this has been issued (in a repeat: in the last iteration), all have
+    OpId gate = no_op;  // no message of the lane is issued before this one
+    OpId last = no_op;  // the last to be issued (in a repeat: in its last iteration)
 };
 
 class Schedule {
@@ -63,11 +63,11 @@ class Schedule {
     std::span<const Op> ops() const { return ops_; }
     std::span<const Repeat> repeats() const { return repeats_; }
 
-    // Operations that wait for the completion of `op`.
+    // The operations that wait for `op` to complete.
     std::span<const Edge> after_completion(OpId op) const {
         return {edges_.data() + edge_begin_[op], edges_.data() + edge_begin_[op + 1]};
     }
-    // The operation that waits for `op` to be handed to the transport; to == no_issue: none.
+    // The operation that waits for `op` to be posted; to == no_issue: none.
     Edge after_issue(OpId op) const { return issue_[op]; }
     static constexpr OpId no_issue = (1u << 28) - 1;
 
@@ -80,8 +80,8 @@ class Schedule {
     // For sends and receives: index into lanes(). -1 for the rest.
     std::int32_t lane_of(OpId op) const { return lane_of_[op]; }
 
-    // The reduction that combines what the receive `op` brings, in its place, and that only waits
-    // for it, as nothing else does: who receives may as well combine what comes. no_op: none.
+    // The reduction that combines the bytes of the receive `op` in place, if it waits for nothing
+    // else and nothing else waits for `op`: then receiving may combine as well. no_op: none.
     OpId combines_arrival(OpId op) const;
 
     std::int64_t scratch_bytes() const { return scratch_bytes_; }
@@ -89,13 +89,13 @@ class Schedule {
     // The repeat that holds `op`, or null.
     const Repeat* repeat_of(OpId op) const;
 
-    // `op` as it runs in `iteration` of its repeat. Outside repeats: as it is stored.
+    // `op` as it runs in `iteration` of its repeat; outside repeats, as stored.
     Op at(OpId op, std::int64_t iteration) const;
 
     // Bytes of the caller's buffer that the operations need.
     std::int64_t reach(Buffer buffer) const;
 
-    // Memory held, for bounding the cache.
+    // The memory it holds; this bounds the cache.
     std::int64_t memory_bytes() const;
 
   private:

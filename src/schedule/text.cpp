@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// Appends to `out`; at most 255 characters a call.
+// Appends to `out`, at most 255 characters per call.
 __attribute__((format(printf, 2, 3))) void print(std::string& out, const char* format, ...) {
     char text[256];
     va_list arguments;
@@ -69,7 +69,7 @@ std::string after_text(const std::vector<Predecessor>& predecessors) {
     for (const Predecessor& p : predecessors) {
         print(text, "%s%u", text.empty() ? "after " : ", ", p.op);
         if (p.distance > 0)
-            print(text, " of %u iteration%s before", p.distance, p.distance > 1 ? "s" : "");
+            print(text, " (%u iteration%s earlier)", p.distance, p.distance > 1 ? "s" : "");
     }
     return text;
 }
@@ -80,7 +80,7 @@ struct Line {
 };
 
 void add_repeat_line(std::string& out, const Repeat& repeat) {
-    print(out, "      repeat %lld times, %u at a time, moving on by %lld bytes",
+    print(out, "      repeat %lld times, %u at a time, advancing by %lld bytes",
           static_cast<long long>(repeat.iterations), repeat.window,
           static_cast<long long>(repeat.stride));
     if (repeat.scratch_stride > 0)

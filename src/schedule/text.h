@@ -7,13 +7,13 @@
 
 namespace weft {
 
-// One line per operation; a repeat is a block that shows its first iteration:
+// One line per operation. A repeat is a block that shows its first iteration:
 //
 //   0  copy    send[0..64) -> recv[128..192)
 //   1  send    send[0..64) -> rank 1            after 0
 //
-// What follows "after" has to complete first. The order of the messages of a lane is that of the
-// lines, and not shown.
+// The operations named behind "after" have to complete first. The messages of a lane are issued in
+// the order of their lines.
 std::string to_text(const Schedule& schedule);
 
 // One operation, one region: "recv    recv[0..64) <- rank 1", "recv[0..64)".

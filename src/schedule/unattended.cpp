@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-// Whether one pass over the operations meets every one after, or before, all it waits for.
+// Whether every operation follows all those it waits for, so that one pass suffices.
 bool is_in_order(const Schedule& schedule) {
     if (!schedule.repeats().empty()) return false;
     for (OpId op = 0; op < schedule.ops().size(); ++op) {
@@ -17,7 +17,7 @@ bool is_in_order(const Schedule& schedule) {
     return true;
 }
 
-// How much is left so far.
+// What has been left so far.
 struct Load {
     std::int64_t bytes = 0;
     std::uint32_t ops = 0;
@@ -54,7 +54,7 @@ std::vector<bool> find_urgent(const Schedule& schedule) {
             o.kind == OpKind::send || o.kind == OpKind::enable || o.bytes > unattended_bytes_max;
         for (Edge edge : schedule.after_completion(op)) urgent |= is_urgent[edge.to];
         is_urgent[op] = urgent;
-        if (!urgent && o.kind != OpKind::await) left.add(o);  // a list brings its own data in
+        if (!urgent && o.kind != OpKind::await) left.add(o);  // a list receives its data itself
     }
     if (left.is_too_much()) is_urgent.assign(ops, true);
     return is_urgent;
@@ -65,8 +65,8 @@ std::vector<bool> worth_offloading(const Schedule& schedule, const std::vector<b
     if (!is_in_order(schedule)) return can;
     const std::vector<bool> is_urgent = find_urgent(schedule);
     const std::vector<bool> is_after_receive = find_after_receive(schedule);
-    std::vector<bool> gains(can.size());  // by lane, whatever the others do
-    Load left;                            // sends of lanes that do not
+    std::vector<bool> gains(can.size());  // by lane, regardless of the others
+    Load left;                            // sends of the other lanes
     auto for_each_message = [&](auto body) {
         for (OpId op = 0; op < schedule.ops().size(); ++op) {
             const std::int32_t lane = schedule.lane_of(op);

@@ -1,5 +1,5 @@
-// What of a schedule is well left until somebody waits for the whole of it: few operations on small
-// data that nothing has to be sent after.
+// Which operations can be left until somebody waits for the schedule: a few, on little data, that
+// no send comes after.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace weft {
 
-// Larger messages are worth waking up for: taking them in needs time.
+// Larger messages take time to receive: they are worth a wake-up.
 inline constexpr std::int64_t unattended_bytes_max = 4 * 1024;
-// Nor are these left to a wait: they would fill what lies between the ranks.
+// Together no more than this: the messages would fill the buffers between the ranks.
 inline constexpr std::int64_t unattended_bytes_of_all_max = 16 * 1024;
 inline constexpr std::uint32_t unattended_ops_max = 32;
 
-// By operation, those that are not left: what a send, or a list of tasks, still has to come after,
-// and what takes time. Where there are repeats: everything.
+// By operation: whether it cannot be left, because a send or a task list comes after it or because
+// it takes time. In a schedule with repeats none can.
 std::vector<bool> find_urgent(const Schedule& schedule);
 
 }  // namespace weft

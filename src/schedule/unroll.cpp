@@ -95,7 +95,7 @@ class Unroller {
 
     const Schedule& schedule_;
     std::vector<Step> steps_;
-    std::vector<std::uint32_t> first_;  // by operation: its step, in a repeat that of iteration 0
+    std::vector<std::uint32_t> first_;  // by operation: its step (in a repeat: in iteration 0)
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// One operation in one iteration; or, when id is no_op, the beginning or the end of an iteration.
+// One operation in one iteration; if id is no_op, the beginning or the end of an iteration.
 struct Step {
     OpId id = no_op;
     std::int64_t iteration = 0;
@@ -19,8 +19,8 @@ struct Step {
     std::vector<std::uint32_t> after_issue = {};
 };
 
-// Numbered in schedule order: the operations before a repeat, its iterations one after the other,
-// and the operations after it.
+// Steps are numbered in schedule order: the operations before a repeat, its iterations one after
+// the other, then the operations after it.
 std::vector<Step> unroll(const Schedule& schedule);
 
 }  // namespace weft

@@ -211,7 +211,7 @@ TEST(Check, AMissingBlock) {
                           b.recv(recv_part(8 * (1 - r), 8), 1 - r);
                       }),
                 promised("allgather", 2, 8), Flaw::result,
-                "recv[8..16) of rank 1 holds nothing that was written");
+                "recv[8..16) of rank 1 holds unwritten bytes");
 }
 
 TEST(Check, AnotherRootsData) {
@@ -308,8 +308,7 @@ TEST(Check, ReduceRightSpoilsItsOperand) {
         OpId once = b.reduce_right(o, recv_part(0, 16), {a});
         b.copy(o, recv_part(0, 16), {once});
     });
-    expect_flaw(reused, promised("allreduce", 2, 16), Flaw::result,
-                "holds nothing that was written");
+    expect_flaw(reused, promised("allreduce", 2, 16), Flaw::result, "holds unwritten bytes");
 }
 
 // Everybody combines everything itself, each in an order of its own: equal but for rounding.

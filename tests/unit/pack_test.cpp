@@ -56,7 +56,7 @@ TEST(Pack, ShortBytesAreRefused) {
         const Result<Schedule> cut = unpack(std::span(bytes).first(size), 1, 3);
         ASSERT_EQ(cut.status().code, WEFT_BROKEN_MESSAGE) << size << " bytes";
     }
-    EXPECT_STREQ(last_detail(), "the bytes of rank 1 are no schedule");
+    EXPECT_STREQ(last_detail(), "the bytes of rank 1 are not a schedule");
 }
 
 // A rank's bytes are checked like its calls were.

@@ -38,9 +38,9 @@ TEST(Text, ARepeatIsABlock) {
     EXPECT_EQ(
         to_text(*builder.seal()),
         "   0  join\n"
-        "      repeat 7 times, 3 at a time, moving on by 16 bytes, scratch by 64; the last is 12 "
+        "      repeat 7 times, 3 at a time, advancing by 16 bytes, scratch by 64; the last is 12 "
         "bytes shorter\n"
-        "   1  | recv    scratch[0..16) <- rank 0       after 2 of 2 iterations before\n"
+        "   1  | recv    scratch[0..16) <- rank 0       after 2 (2 iterations earlier)\n"
         "   2  | copy    scratch[0..16) -> recv[0..16)  after 1\n"
         "   3  | send    recv[0..16) -> rank 2          after 2\n"
         "   4  join                                     after the repeat\n");

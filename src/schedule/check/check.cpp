@@ -21,7 +21,7 @@ std::string name_of(const Schedule& schedule, OpId op, std::int64_t iteration) {
 
 namespace {
 
-// Every edge either stays inside a repeat, or outside of all; in and out lead its two joins.
+// No edge enters or leaves a repeat: its two joins connect it.
 bool edges_respect_repeats(const Schedule& schedule) {
     for (OpId id = 0; id < schedule.ops().size(); ++id) {
         const Repeat* repeat = schedule.repeat_of(id);
@@ -82,16 +82,16 @@ void check_structure(std::span<const Schedule> schedules, const Promise& promise
                      Findings& findings) {
     const auto ranks = static_cast<Rank>(schedules.size());
     if (promise.send_bytes.size() != schedules.size()) {
-        findings.add(Flaw::structure,
-                     "the promise is about " + std::to_string(promise.send_bytes.size()) +
-                         " ranks, there are schedules of " + std::to_string(ranks));
+        findings.add(Flaw::structure, "the promise is for " +
+                                          std::to_string(promise.send_bytes.size()) +
+                                          " ranks, the schedules are for " + std::to_string(ranks));
         return;
     }
     for (Rank r = 0; r < ranks && !findings.full(); ++r) {
         const Schedule& schedule = schedules[static_cast<std::size_t>(r)];
         if (schedule.rank() != r || schedule.ranks() != ranks) {
-            findings.add(Flaw::structure, "the schedule at place " + std::to_string(r) + " of " +
-                                              std::to_string(ranks) + " is that of rank " +
+            findings.add(Flaw::structure, "schedule " + std::to_string(r) + " of " +
+                                              std::to_string(ranks) + " belongs to rank " +
                                               std::to_string(schedule.rank()) + " of " +
                                               std::to_string(schedule.ranks()));
         } else if (!edges_respect_repeats(schedule)) {

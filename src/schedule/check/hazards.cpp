@@ -1,18 +1,18 @@
-// Whether operations of one rank that may run at the same time leave each other's bytes alone.
+// Whether operations of one rank that may run at the same time conflict.
 //
-// The operations are visited in an order that extends their dependencies. For every byte the last
-// writer and its readers since are known, and a new access has to be ordered after them. That
-// suffices: what it has to fear from earlier accesses, those had to fear from each other.
+// The operations are visited in an order that respects their dependencies. Each byte has its last
+// writer and the readers since; a new access must be ordered after them. That suffices: those were
+// themselves ordered after all earlier accesses that conflict with theirs.
 //
-// A repeat appears twice:
-//   - from outside as one step between its two joins that touches what all iterations touch
+// A repeat is visited twice:
+//   - from outside, as one step between its two joins that touches what all iterations touch
 //   - from inside, alone, with its first 2 * window - 1 iterations. Iterations begin in order, and
-//     at most `window` of them are under way; so iterations a window or more apart are ordered. Two
-//     that are nearer conflict or not, and are ordered or not, depending only on their distance and
-//     on the slot of scratch of the earlier one: no path between them leaves the iterations from
-//     one to the other, and regions of the caller's buffers move together. All distances below
-//     `window` from all `window` slots occur among these iterations. The last iteration, being
-//     shorter, touches no more.
+//     at most `window` of them run at a time, so iterations a window or more apart are ordered. For
+//     two closer ones, conflict and order depend only on their distance and on the scratch slot of
+//     the earlier one: a path between them stays within the iterations from one to the other, and
+//     regions of the caller's buffers shift together. All distances below `window` from all
+//     `window` slots occur among these iterations. The last iteration is shorter and touches no
+//     more.
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ namespace {
 
 // Where a step comes from.
 struct Origin {
-    OpId op = no_op;  // no_op: a mere point in the order
+    OpId op = no_op;  // no_op: the beginning or the end of an iteration
     std::int64_t iteration = 0;
 };
 
@@ -34,7 +34,7 @@ class Hazards {
     Hazards(const Schedule& schedule, Findings& findings)
         : schedule_(schedule), findings_(findings) {}
 
-    // Operations outside of repeats, and the repeats as one step each.
+    // Operations outside repeats, and each repeat as one step.
     void check_outside() {
         Order order(schedule_.ops().size());
         auto step_of = [&](OpId id) {
@@ -80,7 +80,7 @@ class Hazards {
     void check_inside(const Repeat& repeat) {
         const std::int64_t iterations =
             std::min<std::int64_t>(repeat.iterations, 2 * std::int64_t{repeat.window} - 1);
-        const std::uint32_t stride = repeat.ops + 2;  // an iteration is also a beginning and an end
+        const std::uint32_t stride = repeat.ops + 2;  // with its beginning and its end
         auto begin_of = [&](std::int64_t i) { return static_cast<Step>(i) * stride; };
         auto step_of = [&](OpId id, std::int64_t i) { return begin_of(i) + 1 + id - repeat.first; };
         auto end_of = [&](std::int64_t i) { return begin_of(i) + 1 + repeat.ops; };
@@ -125,7 +125,7 @@ class Hazards {
         if (writes(op)) f(Access{op.into_buffer, op.into_offset, op.into_offset + op.bytes, true});
     }
 
-    // What an access of the first iteration touches in all of them, the gaps left out.
+    // What an access of the first iteration touches in all iterations, without the gaps.
     template <class F>
     static void for_all_iterations(Access access, const Repeat& repeat, F f) {
         const bool is_user = access.buffer != Buffer::scratch;
@@ -152,7 +152,7 @@ class Hazards {
         }
     }
 
-    // The two operands of a copy or a reduction are apart.
+    // The operands of a copy or a reduction must not overlap.
     void check_own_overlap(const Op& op, Origin origin) {
         if (!reads(op) || !writes(op) || op.bytes == 0) return;
         if (op.from_buffer != op.into_buffer) return;

@@ -9,7 +9,7 @@
 
 namespace weft::checking {
 
-// The index of a lane in schedule.lanes(); -1: there are no such messages.
+// The index of a lane in schedule.lanes(); -1: none.
 std::int32_t find_lane(const Schedule& schedule, Rank peer, bool sends);
 
 // The operations of every lane. The issue edges that seal() derives keep them in this order.
@@ -26,7 +26,7 @@ class LaneOps {
     std::vector<OpId> ops_;
 };
 
-// Goes through the messages of a lane, iteration by iteration where they repeat.
+// Visits the messages of a lane in order, inside repeats iteration by iteration.
 class LaneCursor {
   public:
     LaneCursor(const Schedule& schedule, std::span<const OpId> ops)
@@ -53,7 +53,7 @@ class LaneCursor {
     }
 
   private:
-    // The messages from at_ on that are in the same repeat, or one that is in none.
+    // Finds the messages from at_ on that share a repeat; outside repeats, one message.
     void enter() {
         iteration_ = 0;
         begin_ = end_ = at_;

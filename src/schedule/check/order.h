@@ -1,4 +1,4 @@
-// Steps of one rank, who waits for whose completion, and who has touched which bytes.
+// The steps of one rank: which wait for which, and which have touched which bytes.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Access {
     bool writes;
 };
 
-// Steps and who waits for whose completion.
+// Which step waits for the completion of which.
 class Order {
   public:
     explicit Order(std::size_t steps) : first_(steps, no_edge), seen_(steps, 0) {}
@@ -55,8 +55,8 @@ class Order {
         return order;
     }
 
-    // Whether `after` waits for `before`. Walks back from `after` no further than it has to, and
-    // goes on from there when asked about the same step again.
+    // Whether `after` waits for `before`. Walks back from `after` only as far as needed, and
+    // continues from there when asked about the same step again.
     bool is_ordered(Step before, Step after) {
         if (walked_ != after) {
             walked_ = after;
@@ -83,15 +83,15 @@ class Order {
     };
 
     std::vector<Link> edges_;
-    std::vector<std::uint32_t> first_;  // by step: its first edge in the list of those into it
-    std::vector<std::uint32_t> seen_;   // by step: the number of the last walk that came by
+    std::vector<std::uint32_t> first_;  // by step: the first edge into it
+    std::vector<std::uint32_t> seen_;   // by step: the last walk that passed it
     std::vector<Step> found_;
-    std::size_t at_ = 0;  // in found_: from here on predecessors have not been looked at
+    std::size_t at_ = 0;  // in found_: the first whose predecessors have not been visited
     std::uint32_t walk_ = 0;
     Step walked_ = no_step;
 };
 
-// Who has touched the bytes of one buffer.
+// Which steps have touched the bytes of one buffer.
 class History {
   public:
     // Returns the first earlier step that conflicts with this access and is not ordered before it.
@@ -121,7 +121,7 @@ class History {
   private:
     static constexpr std::uint32_t none = 0xffffffffu;
 
-    // Up to the beginning of the next. Lists of readers share their tails.
+    // Ends where the next begins. Lists of readers share their tails.
     struct Cell {
         std::int64_t begin;
         Step writer;
@@ -136,7 +136,7 @@ class History {
         return earlier != no_step && earlier != step && !order.is_ordered(earlier, step);
     }
 
-    // The cell that begins at `position`, which it does afterwards.
+    // Makes a cell begin at `position`, and returns its index.
     std::size_t split(std::int64_t position) {
         auto next = std::lower_bound(cells_.begin(), cells_.end(), position,
                                      [](const Cell& c, std::int64_t at) { return c.begin < at; });

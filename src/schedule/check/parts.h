@@ -1,5 +1,4 @@
-// The parts of the checker. Each adds what it finds; the later ones rely on the earlier ones having
-// found nothing.
+// The parts of the checker. Each adds its findings; later ones assume that earlier ones have none.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace weft::checking {
 
-// What has been found, the first few of it.
+// The first few findings.
 class Findings {
   public:
     void add(Flaw flaw, std::string sentence) {
@@ -34,10 +33,10 @@ std::string name_of(const Schedule& schedule, OpId op, std::int64_t iteration);
 
 inline bool reads(const Op& op) { return op.reads(); }
 inline bool writes(const Op& op) { return op.writes(); }
-// Whether the operand that it reads may be overwritten too.
+// Whether the operand it reads may be overwritten as well.
 inline bool spoils(const Op& op) { return op.kind == OpKind::reduce_right; }
 
-// The schedules belong together, edges stay inside their repeat, regions inside their buffers.
+// The schedules belong together, no edge enters or leaves a repeat, regions lie in their buffers.
 void check_structure(std::span<const Schedule> schedules, const Promise& promise,
                      Findings& findings);
 
@@ -58,8 +57,8 @@ struct Buffers {
     }
 };
 
-// Follows all ranks to their end, or to the deadlock; leaves the buffers as they then are. Returns
-// the number of operations done.
+// Runs all ranks to their end or to a deadlock; `buffers` then hold the result. Returns the number
+// of operations executed.
 std::int64_t play(std::span<const Schedule> schedules, const Promise& promise,
                   std::vector<Buffers>& buffers, Terms& terms, Findings& findings);
 

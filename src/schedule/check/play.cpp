@@ -1,8 +1,8 @@
-// Follows the schedules of all ranks in one legal order, with symbols for data.
+// Executes the schedules of all ranks in one legal order, with symbols for data.
 //
-// A message moves when both its ends are posted, and completes both. More progress never takes
-// progress away, so that either every order ends or none does. That a barrier holds is not
-// concluded from the completion of a send: a transport may buffer it.
+// A message moves when both its ends are posted, and completes both. No step can prevent another,
+// so either every order ends or none does. The completion of a send says nothing about whether the
+// receiver has entered a barrier: a transport may buffer the message.
 #include "schedule/check/lanes.h"
 #include "schedule/check/parts.h"
 #include "schedule/check/player.h"
@@ -10,7 +10,7 @@
 namespace weft::checking {
 namespace {
 
-// One lane's messages that wait for their other end.
+// The messages of a lane whose other end has not been posted.
 struct Waiting {
     Rank peer = -1;
     std::size_t peer_lane = 0;
@@ -172,7 +172,7 @@ class Play {
         return undefined;
     }
 
-    // The operation at the other end of the first message that waits on a lane.
+    // The operation that the first waiting message of a lane needs at its other end.
     std::string awaited(const Waiting& lane) {
         const Schedule& other = player(lane.peer).schedule();
         const LaneOps ops(other);
@@ -221,7 +221,7 @@ class Play {
     std::vector<Player> players_;
     std::vector<std::vector<Waiting>> lanes_;  // by rank, as Schedule::lanes()
     std::vector<Ready> ready_;
-    std::vector<Stretch> value_;  // room for what is read and written
+    std::vector<Stretch> value_;  // what is read and written; here to save allocations
     std::vector<Stretch> other_;
     std::vector<Stretch> result_;
     std::int64_t operations_ = 0;

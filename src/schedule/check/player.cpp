@@ -13,7 +13,7 @@ Knowledge::Knowledge(Rank rank, Rank ranks, std::size_t instances)
     at_end_[static_cast<std::size_t>(own_) / 64] |= std::uint64_t{1} << (own_ % 64);
 }
 
-// A rank always knows of itself.
+// A rank always knows that it has entered itself.
 void Knowledge::forget(Instance instance) {
     std::fill_n(of(instance), words_, 0);
     of(instance)[static_cast<std::size_t>(own_) / 64] = std::uint64_t{1} << (own_ % 64);
@@ -136,7 +136,7 @@ void Player::prepare(std::size_t index, std::int64_t iteration) {
         if (!knowledge_.empty()) knowledge_[0].forget(first + i);
     }
     if (iteration >= repeat.window) return;
-    // Nothing comes from iterations before the first.
+    // The first iterations have no predecessors in earlier ones.
     auto discount = [&](const Edge& edge) {
         if (edge.distance > iteration) --missing_[first + edge.to - repeat.first];
     };

@@ -1,5 +1,5 @@
-// One rank while the checker follows it: which of its operations may run, and what it knows of the
-// others' having entered the call.
+// One rank while the checker executes it: which operations may run, and which ranks it knows to
+// have entered the call.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace weft::checking {
 
-// An operation as it runs: its number outside of repeats; inside, a place in a row of counters.
+// One execution of an operation: outside repeats its number; inside, the index of its counter.
 using Instance = std::uint32_t;
 
 struct Ready {
@@ -17,7 +17,7 @@ struct Ready {
     Instance instance;
 };
 
-// For every instance, the ranks that must have entered before it runs; and before the rank's end.
+// The ranks that must have entered before each instance runs, and before the rank leaves.
 class Knowledge {
   public:
     Knowledge(Rank rank, Rank ranks, std::size_t instances);
@@ -44,11 +44,10 @@ class Knowledge {
     std::vector<std::uint64_t> at_end_;
 };
 
-// Iterations of a repeat begin in order, as the executor begins them; counters are kept for two
-// windows of them.
+// The iterations of a repeat begin in order, as in the executor; two windows of them have counters.
 class Player {
   public:
-    // Puts what becomes ready into `ready`. `learns`: keeps knowledge, which costs memory.
+    // Appends what becomes ready to `ready`. `learns`: keeps Knowledge, which costs memory.
     Player(const Schedule& schedule, bool learns, std::vector<Ready>& ready);
 
     const Schedule& schedule() const { return *schedule_; }
@@ -67,7 +66,7 @@ class Player {
     bool has_completed(OpId outside_of_repeats) const {
         return missing_[outside_of_repeats] == done;
     }
-    // A message has come from another rank, which knew something when it sent it.
+    // A message brings what its sender knew when it sent it.
     void hear(Instance recv, const Player& sender, Instance send) {
         if (!knowledge_.empty()) knowledge_[0].learn(recv, sender.knowledge_[0], send);
     }
@@ -97,7 +96,7 @@ class Player {
 
     const Schedule* schedule_;
     std::vector<Ready>* ready_;
-    std::vector<std::uint32_t> missing_;  // by instance: edges yet to come; `done`
+    std::vector<std::uint32_t> missing_;  // by instance: edges still missing; `done`: completed
     std::vector<RepeatState> repeats_;
     std::vector<Knowledge> knowledge_;  // one, or none
 };

@@ -1,4 +1,4 @@
-// Whether the buffers hold in the end what the collective promises.
+// Whether the buffers hold what the collective promises.
 #include <algorithm>
 #include <map>
 
@@ -68,7 +68,7 @@ class Result {
         return text + (promise_.commutative ? "" : " in rank order");
     }
 
-    // The first rank that gets an element decides by which expression the others must get it.
+    // All ranks must get an element by the expression of the first rank that gets it.
     void compare_bits(const Holding& held) {
         Memory& combined = combined_.at(held.sources);
         seen_.clear();
@@ -80,8 +80,8 @@ class Result {
         if (differs) {
             findings_.add(Flaw::result, to_text(held.where) + " of rank " +
                                             std::to_string(held.rank) +
-                                            " is combined by another expression than on ranks "
-                                            "before it: rounding may differ");
+                                            " is combined by another expression than on an "
+                                            "earlier rank: rounding may differ");
         }
         combined.write(held.origin, value_);
     }
@@ -89,7 +89,7 @@ class Result {
     const Promise& promise_;
     Terms& terms_;
     Findings& findings_;
-    // By origin: the expressions that ranks have got of what these sources contribute.
+    // By origin: the expressions by which ranks got the combination of these sources.
     std::map<Sources, Memory> combined_;
     std::vector<Stretch> value_;
     std::vector<Stretch> seen_;

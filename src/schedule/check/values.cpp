@@ -19,7 +19,7 @@ Term Terms::combine(Term left, Term right) {
     const Node& l = nodes_[left];
     const Node& r = nodes_[right];
     Node node{left, right, 0, l.first, r.last, false};
-    // Counting stops where it cannot matter any more: a wrong schedule may double without end.
+    // The count is capped: a wrong schedule may double it without end.
     const std::int64_t many = std::numeric_limits<std::int64_t>::max() / 2;
     node.leaves = std::min(many, l.leaves + r.leaves);
     node.in_order = l.in_order && r.in_order && l.last + 1 == r.first;
@@ -60,7 +60,7 @@ std::vector<Rank> Terms::leaves_of(Term term, std::size_t at_most) const {
 }
 
 std::string Terms::text(Term term) const {
-    if (term == undefined) return "nothing that was written";
+    if (term == undefined) return "unwritten bytes";
     const Node& node = nodes_[term];
     if (node.leaves == 1) return "rank " + std::to_string(node.first) + "'s";
     if (node.in_order) {
@@ -102,7 +102,7 @@ void Memory::write(std::int64_t begin, std::span<const Stretch> value) {
     const std::size_t first = piece_at(begin);
     const std::size_t last = piece_at(end - 1);
 
-    // The touched pieces and their neighbours, as they will be.
+    // The touched pieces and their neighbours, after the write.
     spare_.clear();
     auto put = [&](const Piece& piece) {
         if (!spare_.empty() && spare_.back().term == piece.term &&

@@ -1,5 +1,5 @@
-// Symbols for data: who contributed a byte, or which contributions were combined, and in what
-// order; and a buffer as the list of its pieces.
+// Symbols for data: which rank contributed a byte, or which contributions were combined in which
+// order. And a buffer as a list of pieces.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace weft::checking {
 using Term = std::uint32_t;
 inline constexpr Term undefined = 0;  // nobody has written there
 
-// Expressions over the ranks' contributions. Equal expressions have equal numbers; operations that
-// commute make (a, b) and (b, a) equal.
+// Expressions over the ranks' contributions. Equal expressions have equal numbers; if the operation
+// commutes, (a, b) and (b, a) are equal.
 class Terms {
   public:
     Terms(Rank ranks, bool commutative);
@@ -25,7 +25,7 @@ class Terms {
     Term contribution(Rank rank) const { return static_cast<Term>(rank) + 1; }
     Term combine(Term left, Term right);
 
-    // The contribution of each of these ranks once; in rank order, unless the operation commutes.
+    // Whether `term` has each of these ranks once, in rank order unless the operation commutes.
     bool is_combination(Term term, Sources sources);
 
     // "rank 2's", "the combination of ranks 0, 1, 1 (in this order)".
@@ -46,7 +46,7 @@ class Terms {
     bool commutative_;
     std::vector<Node> nodes_;
     std::unordered_map<std::uint64_t, Term> known_;  // by left and right
-    // Of terms that are not in order: the ranks they combine, if each of these once; else {0, -1}.
+    // By term that is not in order: the ranks it combines, if each only once; otherwise {0, -1}.
     std::unordered_map<Term, Sources> unordered_;
 };
 
@@ -62,12 +62,12 @@ class Memory {
   public:
     explicit Memory(std::int64_t bytes);
 
-    // Appends what is there to `out`.
+    // Appends the contents to `out`.
     void read(std::int64_t begin, std::int64_t bytes, std::vector<Stretch>& out) const;
     void write(std::int64_t begin, std::span<const Stretch> value);
 
   private:
-    // Up to the beginning of the next: byte x of the buffer holds byte x + shift of the term.
+    // Ends where the next begins. Byte x of the buffer holds byte x + shift of the term.
     struct Piece {
         std::int64_t begin;
         Term term;
@@ -84,8 +84,8 @@ class Memory {
     std::vector<Piece> spare_;  // of write()
 };
 
-// Calls f(bytes, x, y) for the parts of two equally long lists that lie in one stretch of each;
-// x and y begin with the part.
+// Splits two equally long lists at the ends of both, and calls f(bytes, x, y) for each part; x and
+// y are the two sides of it.
 template <class F>
 void for_each_pair(std::span<const Stretch> a, std::span<const Stretch> b, F f) {
     std::size_t i = 0;

@@ -1,4 +1,4 @@
-// What the checker says of the schedules of a call.
+// What the checker says about the schedules of a call.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Finding {
 
 struct Verdict {
     std::vector<Finding> findings;  // the first few
-    std::int64_t operations = 0;    // followed, all iterations counted
+    std::int64_t operations = 0;    // executed, counting all iterations
     std::int64_t messages = 0;
 
     bool holds() const { return findings.empty(); }

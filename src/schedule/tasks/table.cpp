@@ -15,7 +15,7 @@ struct Cell {
     Lines cleareds;
     Lines recvs;
     Lines sends;
-    std::map<std::string, int> waits;  // "recv CQ) from 1": how many
+    std::map<std::string, int> waits;  // such as "recv CQ) from 1", and how many
 
     Lines lines() const {
         Lines all;
@@ -31,7 +31,7 @@ struct Cell {
 
 using Column = std::map<std::int64_t, Cell>;  // by step
 
-// Whether somebody waits for the message `number` of the tasks: the first that follows it tells.
+// Whether anything waits for the message at index `message`: the next task tells.
 bool is_waited_for(const TaskList& list, std::size_t message) {
     const bool is_last = message + 1 == list.tasks.size();
     if (is_last) return !list.sends;
@@ -64,7 +64,7 @@ Column column(const Tasks& tasks, const Timetable& times) {
     Column steps;
     for (const TaskList& list : tasks.lists) {
         const bool carries_away =
-            list.sends != list.is_control;  // a clear goes against its message
+            list.sends != list.is_control;  // a CTS travels against its message
         const Rank rank = tasks.rest.rank();
         const auto& when =
             times.at(carries_away ? std::pair(rank, list.peer) : std::pair(list.peer, rank));

@@ -15,8 +15,8 @@
 namespace weft {
 namespace {
 
-// A join with more predecessors in lists, and more successors, stays a join in the rest: as
-// semaphores it would be their product.
+// A join with more than this many predecessors in lists and more than this many successors stays a
+// join in the rest: it would need a semaphore for each pair of them.
 constexpr std::size_t seen_through_max = 8;
 
 // A message of a list, counted from 0.
@@ -27,8 +27,8 @@ struct Place {
     auto operator<=>(const Place&) const = default;
 };
 
-// What a step comes after, joins seen through: of every list its furthest message, and operations
-// of the rest.
+// What a step waits for, with joins replaced by their predecessors: the furthest message of every
+// list, and operations of the rest.
 struct Before {
     std::vector<Place> places;
     std::vector<OpId> rest;
@@ -81,7 +81,7 @@ class Compiler {
         std::uint32_t position;  // of the last message waited for
     };
 
-    // A task, and where it stands: before the message at `place`, as it, or after it.
+    // A task and its position: before the message at `place`, the message itself, or after it.
     struct Note {
         enum class Side : std::uint8_t { before, message, enable, report };
         Place place;
@@ -111,8 +111,8 @@ class Compiler {
                    : no_list;
     }
 
-    // Each step after all it waits for, and the messages of a lane in the order of their issue;
-    // else in the order of the schedule.
+    // Compiles each step after those it waits for, and the messages of a lane in order of issue;
+    // otherwise in schedule order.
     void follow_steps() {
         std::vector<std::uint32_t> missing;
         std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
@@ -135,7 +135,7 @@ class Compiler {
         }
     }
 
-    // Compiles a step. Returns what its successors come after.
+    // Compiles a step. Returns what its successors have to wait for.
     Before take(const Step& step, Before before) {
         before.tidy();
         if (const std::uint32_t list = list_of(step); list != no_list) {
@@ -154,7 +154,7 @@ class Compiler {
         if (protocol_ == Protocol::rendezvous && sends) {
             before.places.push_back(append(list + 1, {.kind = Task::Kind::cleared}, {}));
         } else if (protocol_ == Protocol::rendezvous) {
-            // What keeps the buffer from being free keeps the sender from being told so.
+            // The CTS waits until the buffer is free.
             const bool waits = !before.places.empty() || !before.rest.empty();
             const Place clear = append(list + 1, {.kind = Task::Kind::clear}, before);
             if (waits) before = {{clear}, {}};
@@ -165,7 +165,7 @@ class Compiler {
                       before);
     }
 
-    // Appends a message to a list, with what it waits for.
+    // Appends a message to a list, behind the tasks that wait for its predecessors.
     Place append(std::uint32_t list, const Task& message, const Before& before) {
         const Place at{list, tasks_.lists[list].messages++};
         for (Place place : before.places) wait(place, at);
@@ -175,13 +175,13 @@ class Compiler {
     }
 
     void wait(Place before, Place at) {
-        if (before.list == at.list) return;  // one after the other
+        if (before.list == at.list) return;  // a list is in order anyway
         auto [entry, is_new] = semaphores_.try_emplace(std::pair(before.list, at.list));
         Semaphore& semaphore = entry->second;
         if (is_new) {
             semaphore.number = tasks_.semaphores++;
         } else if (before.position <= semaphore.position) {
-            return;  // an earlier message of the list has waited for it
+            return;  // an earlier message of the list has already waited for it
         }
         semaphore.position = before.position;
         notes_.push_back(
@@ -253,15 +253,15 @@ class Compiler {
     const Schedule& schedule_;
     const Protocol protocol_;
     std::vector<Step> steps_;
-    std::vector<Before> before_;  // by step, as far as they are known
+    std::vector<Before> before_;  // by step, as far as known
     std::vector<std::uint32_t> list_of_lane_;
     Tasks tasks_;
     std::vector<Note> notes_;
     std::map<std::pair<std::uint32_t, std::uint32_t>, Semaphore> semaphores_;  // by its two lists
     std::vector<RestOp> rest_;
     std::map<Place, OpId> awaits_;
-    std::vector<OpId> enable_of_list_;                     // the last one
-    std::set<std::pair<std::uint32_t, OpId>> waited_for_;  // by lists, in the rest
+    std::vector<OpId> enable_of_list_;                     // by list: its last one
+    std::set<std::pair<std::uint32_t, OpId>> waited_for_;  // by lists: operations of the rest
 };
 
 }  // namespace

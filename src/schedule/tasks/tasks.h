@@ -1,24 +1,24 @@
-// A schedule compiled for offload: task lists that something else than the executor carries out, and
-// the rest of the schedule for the executor.
+// A schedule compiled for offload: task lists that the offload carries out, and the rest of the
+// schedule for the executor.
 //
-// A task list is one lane of the schedule: its sends or its receives, in order, one after the other.
-// Between lists there are semaphores, one for each pair of a list that goes ahead and one that waits
-// for it: `enable` gives it a token, `wait` takes one. Because both lists are in order, tokens need
-// no names, and a wait that an earlier one of the pair implies is left out. What waits for a list in
-// the rest of the schedule (a reduction, a message on another kind of lane) is told by a `report`;
-// what a list waits for there is told to it by a `go`.
+// A task list is one lane of the schedule: its sends or its receives, in order, one after the
+// other. If a list waits for another, the pair has a semaphore: the first list's `enable` gives it
+// a token, the second list's `wait` takes one. Both lists are in order, so tokens need no names,
+// and a wait that an earlier one of the pair implies is left out. A `report` tells the rest of the
+// schedule (a reduction, a message on a lane without a list) that the list has come so far; at a
+// `go` the list waits for the rest.
 //
-// What a message waits for stands right before it, what it sets free right after it. The end of a
-// list is its last report, and no task.
+// A message's waits stand right before it, its enables and reports right after it. The end of a
+// list is its last report, and has no task.
 //
 // In the rest, an operation `await` (list `peer`, its report number `from_offset`) completes when
-// the list has come to that report; `enable` (list `peer`) lets the list's next `go` pass. The rest
-// completes when everything has: it awaits the end of every list. Repeats are written out.
+// the list has reached that report; `enable` (list `peer`) lets the list pass its next `go`. The
+// rest completes when everything has: it awaits the end of every list. Repeats are written out.
 //
-// With rendezvous a lane has a second list, of control messages: the receiver's sends `clear` for a
-// message when the receive's predecessors have completed, because then the buffer is free, and the
-// sender's takes `cleared` before the message goes. Both ends of a lane have to be compiled for the
-// same protocol.
+// With rendezvous a lane has a second list, of control messages. The receiver's list sends a CTS
+// (`clear`) when the receive's predecessors have completed, because then the buffer is free; the
+// sender's list waits for it (`cleared`) before it sends the message. Both ends of a lane must be
+// compiled for the same protocol.
 #pragma once
 
 #include <cstdint>
@@ -34,13 +34,13 @@ struct Task {
         // Messages:
         send,     // `region` to the list's peer
         recv,     // `region` from the list's peer
-        clear,    // tells the list's peer that its next message may come (rendezvous)
-        cleared,  // waits for the peer's `clear` (rendezvous)
-        // What holds them together:
+        clear,    // sends a CTS for the peer's next message (rendezvous)
+        cleared,  // waits for the peer's CTS (rendezvous)
+        // Between messages:
         wait,    // takes a token of semaphore `number`
         enable,  // gives one to semaphore `number`
-        go,      // waits for the rest of the schedule
-        report,  // tells the rest of the schedule: report `number` of the list
+        go,      // waits for an `enable` in the rest of the schedule
+        report,  // number `number`: completes an `await` in the rest of the schedule
     };
     Kind kind = Kind::send;
     std::uint32_t number = 0;
@@ -52,9 +52,9 @@ struct Task {
 struct TaskList {
     Rank peer = -1;  // in the communicator
     bool sends = false;
-    bool is_control = false;     // of clear (sends) or cleared: beside a list with the messages
-    std::uint32_t messages = 0;  // sends or recvs; in a control list: clears or cleareds
-    std::uint32_t reports = 1;   // the end of the list included
+    bool is_control = false;     // has the CTS of the list before it
+    std::uint32_t messages = 0;  // in a control list, CTS
+    std::uint32_t reports = 1;   // including the end of the list
     std::vector<Task> tasks = {};
 };
 
@@ -67,13 +67,13 @@ struct Tasks {
 };
 
 enum class Protocol : std::uint8_t {
-    eager,       // a message goes as soon as its predecessors let it (paper's Table I)
-    rendezvous,  // ... and its receiver has cleared it (Table II)
+    eager,       // a message is sent when its predecessors have completed (the paper's table I)
+    rendezvous,  // ... and its CTS has come (table II)
 };
 
-// Which lanes of the schedule gain by being offloaded, of those that `can` be, by lane. Not: a few
-// small receives that no send waits for (they are as well read by who waits for the operation), and
-// a few small sends that wait for no receive (they are as well sent by who starts it).
+// By lane: whether it can be offloaded and gains by it. Not worth it: a few small receives that no
+// send waits for (the thread that waits for the operation can receive them), and a few small sends
+// that wait for no receive (the thread that starts it can send them).
 std::vector<bool> worth_offloading(const Schedule& schedule, const std::vector<bool>& can);
 
 // Compiles the lanes with `offloaded` to lists, in the order of schedule.lanes(); with rendezvous,

@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// A block for every list, a line for every task; then the operations of the rest, if any:
+// A block for each list, a line for each task, then the operations of the rest, if any:
 //
 //   list 2, to rank 1
 //       go
