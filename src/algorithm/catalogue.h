@@ -9,10 +9,10 @@
 
 namespace weft::algorithm {
 
-// By Collective.
+// Indexed by Collective.
 std::span<const Family> catalogue();
 const Family& family_of(Collective collective);
-// Null: not there.
+// Null: unknown.
 const Family* find_family(std::string_view collective);
 
 }  // namespace weft::algorithm

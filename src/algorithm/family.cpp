@@ -33,7 +33,7 @@ Problem Family::problem(const Agreed& agreed, Rank rank, bool is_call_in_place,
     const bool has_one_buffer = in_place == InPlace::root_has_one_buffer && is_root;
     problem.in_place = has_one_buffer || (is_call_in_place && is_in_place_on(is_root));
     if (!problem.in_place) return problem;
-    // The one with a block lies within the other's, as that of this rank.
+    // A single block lies within the other buffer, as this rank's block.
     const bool send_is_given = in_place != InPlace::recv_at_root;
     Layout& shared = send_is_given ? problem.send : problem.recv;
     const Layout& other = send_is_given ? problem.recv : problem.send;

@@ -1,4 +1,4 @@
-// What the library, the tools and the tests are told of a collective.
+// The description of a collective, for the library, the tools and the tests.
 #pragma once
 
 #include <span>
@@ -11,10 +11,10 @@
 
 namespace weft::algorithm {
 
-// Blocks that a buffer of the caller's holds; all: one for every rank.
+// How many blocks a caller's buffer holds; all: one per rank.
 enum class Blocks : std::uint8_t { none, one, all };
 
-// On the root and on the other ranks; both the same where there is no root.
+// On the root and on the other ranks; the same if there is no root.
 struct BlocksOn {
     Blocks root = Blocks::none;
     Blocks others = Blocks::none;
@@ -23,12 +23,11 @@ struct BlocksOn {
 constexpr BlocksOn everywhere(Blocks blocks) { return {blocks, blocks}; }
 constexpr BlocksOn at_root(Blocks blocks) { return {blocks, Blocks::none}; }
 
-// Which buffer may be WEFT_IN_PLACE, and where: contribution and result then share the other one.
-// root_has_one_buffer: there is one buffer for both (bcast).
+// Which buffer may be WEFT_IN_PLACE, and where. Contribution and result then share the other one.
+// root_has_one_buffer: the root has one buffer for both anyway (bcast).
 enum class InPlace : std::uint8_t { never, send, send_at_root, recv_at_root, root_has_one_buffer };
 
-// A collective. One of these in algorithm/<collective>/collective.cpp describes it to the library, the
-// tools and the tests.
+// A collective, as algorithm/<collective>/collective.cpp describes it.
 struct Family {
     Collective collective;
     const char* name;
@@ -37,33 +36,33 @@ struct Family {
     InPlace in_place = InPlace::never;
     BlocksOn send = {};
     BlocksOn recv = {};
-    bool blocks_differ = false;  // from rank to rank; all ranks know how
+    bool blocks_differ = false;  // from rank to rank; all ranks know the sizes
     void (*promise)(Promises&);
     std::span<const Algorithm* const> algorithms;
 
-    // In place is a choice of the caller's.
+    // Whether the caller can choose to be in place.
     bool has_in_place() const {
         return in_place != InPlace::never && in_place != InPlace::root_has_one_buffer;
     }
-    // Whether some rank has a buffer with a block of every rank.
+    // Whether some rank's buffer holds a block of every rank.
     bool has_block_of_every_rank() const {
         return send.root == Blocks::all || recv.root == Blocks::all;
     }
-    // Whether a call that is in place is so on this rank.
+    // Whether a call in place is so on this rank.
     bool is_in_place_on(bool is_root) const {
         return in_place == InPlace::send || (has_in_place() && is_root);
     }
 
-    // The part of one rank, and of every rank. `in_place`: the call is, wherever it may be. `offsets`: of
-    // blocks that differ; kept by the caller, as agreed.sizes are.
+    // One rank's part, and every rank's. `in_place`: on every rank that may be. `offsets`: of
+    // blocks that differ. The caller keeps them, and agreed.sizes, alive.
     Problem problem(const Agreed& agreed, Rank rank, bool in_place,
                     std::span<const std::int64_t> offsets = {}) const;
     std::vector<Problem> problems(const Agreed& agreed, bool in_place,
                                   std::span<const std::int64_t> offsets = {}) const;
-    // What a call promises, from the parts of all ranks.
+    // What a call promises, given all ranks' parts.
     Promise promise_of(std::span<const Problem> problems) const;
 
-    // Null: not there.
+    // Null: unknown.
     const Algorithm* find(std::string_view algorithm) const;
     // "ring, bruck"
     std::string known_names() const;

@@ -18,7 +18,7 @@ Family allgatherv();
 
 }  // namespace weft::algorithm
 
-// Defines `list`, of the algorithms of a collective, from a macro that calls line(x) for each of them.
+// Defines `list`, the algorithms of a collective, from a macro that calls line(x) for each.
 #define WEFT_DECLARE_ALGORITHM(name) extern const Algorithm name;
 #define WEFT_ADDRESS_ALGORITHM(name) &name,
 #define WEFT_DEFINE_LIST(LINES)   \

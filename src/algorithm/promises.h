@@ -1,4 +1,4 @@
-// What a collective promises, put together from the problems of all ranks.
+// Builds a collective's promise from the problems of all ranks.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace weft::algorithm {
 
-// Where a block lies: block `block` of what `rank` contributes, or gets.
+// Block `block` of what `rank` contributes, or gets.
 struct BlockOf {
     Rank rank = 0;
     Rank block = 0;
@@ -17,15 +17,15 @@ struct BlockOf {
 
 class Promises {
   public:
-    // What the ranks contribute is known from their problems. REQUIRES: one problem per rank.
+    // The problems say what the ranks contribute. REQUIRES: one problem per rank.
     explicit Promises(std::span<const Problem> problems);
 
     Rank ranks() const { return problems_.front().ranks(); }
     Rank root() const { return problems_.front().root(); }
 
-    // `into` holds in the end what `from` held.
+    // At the end `into` holds what `from` held.
     void move(BlockOf from, BlockOf into);
-    // `into` holds the combination of block `block` of the ranks in `sources`.
+    // At the end `into` holds the combination of block `block` of all `sources`.
     void combine(Sources sources, Rank block, BlockOf into);
     Sources everyone() const { return {0, ranks() - 1}; }
     // No rank leaves before every rank has entered.

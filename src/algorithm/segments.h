@@ -8,7 +8,7 @@
 
 namespace weft::algorithm {
 
-// Bytes of a segment: whole elements, one at least, and not more than the vector.
+// Bytes of a segment: whole elements, at least one, and at most the vector.
 inline std::int64_t segment_bytes(std::int64_t bytes, std::int64_t element_bytes, Tuning tuning) {
     std::int64_t elements = std::max<std::int64_t>(1, tuning.segment_bytes / element_bytes);
     return std::min(bytes, elements * element_bytes);

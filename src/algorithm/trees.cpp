@@ -25,10 +25,10 @@ void for_each_subtree(const Tree& tree, Rank root, Rank ranks, F f) {
     }
 }
 
-// Where blocks lie in the root's buffer: in one piece or, around its end, in two.
+// Where blocks lie in the root's buffer: in one piece, or in two if they wrap around its end.
 struct Pieces {
     Region before;
-    Region behind;  // no bytes: one piece
+    Region behind;  // empty: one piece
 };
 
 Pieces find_pieces(const Layout& all, Rank root, Blocks blocks) {
@@ -56,7 +56,7 @@ OpId reduce_along(const Tree& tree, Region from, Region into, ScheduleBuilder& s
     }
 
     // The nearest child is ready first. Its operand becomes the sum; later operands land in two
-    // places by turns, so that a receive waits for the last but one reduction.
+    // buffers in turn, so that a receive waits for the last reduction but one.
     const Rank* child = tree.children.end();
     Region sum = is_top ? into : schedule.scratch(from.bytes);
     OpId result = no_op;

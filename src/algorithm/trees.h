@@ -1,4 +1,4 @@
-// Steps along a tree of ranks that several algorithms are made of.
+// Steps along a tree of ranks, shared by several algorithms.
 #pragma once
 
 #include "algorithm/algorithm.h"
@@ -7,17 +7,17 @@
 
 namespace weft::algorithm {
 
-// Passes `data` down the tree. `before`: at the top, data is there; elsewhere, it may be written.
-// Returns: data is there.
+// Passes `data` down the tree. Waits for `before`: at the top the data is ready, elsewhere it may
+// be overwritten. Returns the operation that completes when the data is there.
 OpId bcast_along(const Tree& tree, Region data, OpId before, ScheduleBuilder& schedule);
 
-// Combines everybody's operand `from` at the top of a binomial tree, where the result lands in
-// `into`, which may be `from` itself; elsewhere `into` is not looked at. Operands are combined in
-// the order of their distance from the top. Returns at the top: the result is there; elsewhere:
-// `from` has been read.
+// Combines all ranks' operands `from`, up a binomial tree, in the order of their distance from the
+// top. The result is in `into` at the top, which may be `from` itself; other ranks ignore `into`.
+// Returns the operation that completes when the result is there; on other ranks, when `from` has
+// been read.
 OpId reduce_along(const Tree& tree, Region from, Region into, ScheduleBuilder& schedule);
 
-// Every rank passes on the blocks of its subtree in one message, up to the root or down from it.
+// Every rank gets or passes on the blocks of its subtree in one message.
 void gather_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule);
 void scatter_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule);
 

@@ -1,13 +1,13 @@
-// Allgather in rounds that multiply what every rank holds by k + 1, with k ports; ceil(log_(k+1)
-// ranks) rounds, the last one partial. Any number of ranks.
+// Allgather by rounds, each of which multiplies what a rank holds by k + 1, with k ports:
+// ceil(log_(k+1) ranks) rounds, the last one may be partial. Any number of ranks.
 //
-// Seen from rank r, place i belongs to the block of rank r + i (modulo ranks). After j rounds the
-// first (k+1)^j places are filled. A message holds consecutive places, but in the user's buffer the
+// On rank r, place i is for the block of rank r + i (modulo ranks). After j rounds the first
+// (k+1)^j places are filled. A message holds consecutive places, but in the user's buffer the
 // places wrap around from the last block to the first. Let full = (k+1)^(rounds - 1): the last
-// round fills the places from `full` on, in up to k pieces; all rounds before it fill the places
-// below, and messages are sent from below only. The wrap lies either among the places below, or in
-// one of the pieces, or between two of them. So one part at most goes through scratch; the others
-// land where they belong.
+// round fills the places from `full` on, in up to k pieces; the rounds before it fill the places
+// below, and messages are sent only from these. The wrap lies among the places below, in one of the
+// pieces, or between two of them. So at most one part goes through scratch; the others land where
+// they belong.
 #include <algorithm>
 
 #include "algorithm/algorithm.h"
@@ -17,10 +17,10 @@
 namespace weft::algorithm {
 namespace {
 
-// Consecutive places, and where they are: in the user's buffer, or in scratch if they wrap.
+// Consecutive places, in the user's buffer, or in scratch if they wrap.
 struct Places {
     Rank first;
-    Rank last;  // behind the last
+    Rank last;  // one past the last
     bool wrap;
     Region room;
 };
@@ -32,7 +32,7 @@ Places find_room(const Problem& in, Rank first, Rank last, ScheduleBuilder& sche
     return {first, last, wrap, in.recv.blocks(block, last - first)};
 }
 
-// Copies what has wrapped to where it belongs, without the first `skip` places.
+// Copies places that wrap from scratch to where they belong, except for the first `skip`.
 void unwrap(const Problem& in, const Places& places, Rank skip, OpId after,
             ScheduleBuilder& schedule) {
     if (!places.wrap) return;

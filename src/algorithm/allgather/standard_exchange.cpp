@@ -1,10 +1,10 @@
-// Allgather by exchange among groups of k + 1 ranks, with k ports; the number of ranks is a power of
-// k + 1.
+// Allgather by exchange among groups of k + 1 ranks, with k ports; the number of ranks is a power
+// of k + 1.
 //
-// In round j a rank exchanges with the k ranks that differ from it only in digit j, written in base
-// k + 1. All it has then are the consecutive blocks of the ranks that differ only in lower digits,
-// so that every message lies where it belongs. (The paper prints p + (k+1)^j modulo N for the
-// partner; with it blocks are missing. Its Table I shows the exchange.)
+// In round j a rank exchanges with the k ranks that differ from it only in digit j, in base k + 1.
+// It then holds the blocks of the ranks that differ from it only in lower digits. These are
+// consecutive, so every message lands where it belongs. (The paper prints p + (k+1)^j modulo N for
+// the partner, by which blocks would be missing. Its table I shows the exchange.)
 #include "algorithm/algorithm.h"
 #include "shape/power.h"
 

@@ -1,4 +1,4 @@
-// Allgatherv: every rank gets every rank's block; the blocks differ in size and lie anywhere.
+// Allgatherv: every rank gets every rank's block; blocks may differ in size and lie anywhere.
 #include "algorithm/list.h"
 
 namespace weft::algorithm {

@@ -1,4 +1,4 @@
-// Allgatherv around a ring, as allgather's, whose blocks may differ. Any number of ranks.
+// Allgatherv around a ring: allgather's algorithm, for blocks that differ. Any number of ranks.
 #include <algorithm>
 
 #include "algorithm/algorithm.h"
@@ -13,7 +13,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return allgather_ring.build(in, schedule);
 }
 
-// A rank does not send the block of the rank that it sends to.
+// A rank sends all blocks but that of the next rank.
 std::int64_t sent_bytes(const Agreed& a) {
     return a.ranks == 1 ? 0 : a.total_bytes() - *std::ranges::min_element(a.sizes);
 }

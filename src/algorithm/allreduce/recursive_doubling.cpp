@@ -1,9 +1,9 @@
-// Allreduce by recursive doubling, the whole vector in every message. Any number of ranks, also for
-// operations that do not commute.
+// Allreduce by recursive doubling, with the whole vector in every message. Any number of ranks,
+// also for operations that do not commute.
 //
-// Ranks beyond a power of two fold into their neighbours first (shape/fold.h). Partners always
-// combine the lower ranks' operand with the higher ranks', in this order: operands stay in rank
-// order, and all ranks get the same bits.
+// Ranks beyond a power of two first fold into their neighbours (shape/fold.h). Partners combine the
+// lower ranks' operand with the higher ranks', in this order: operands stay in rank order, and all
+// ranks get the same bits.
 #include <utility>
 
 #include "algorithm/algorithm.h"
@@ -12,7 +12,7 @@
 namespace weft::algorithm {
 namespace {
 
-// This rank's partner stands for it: give the operand away and take the result.
+// This rank's partner stands for it: it gets the operand and returns the result.
 void build_folded(const Problem& in, Rank partner, ScheduleBuilder& schedule) {
     OpId given = schedule.send(in.send.block(), partner);
     schedule.recv(in.recv.block(), partner, {in.in_place ? given : no_op});
@@ -28,12 +28,12 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         return ok;
     }
 
-    // `result` completes when into holds what has been combined so far.
+    // `result` completes when `into` holds all operands combined so far.
     OpId result = schedule.start();
     if (!in.in_place) result = schedule.copy(from, into);
     if (in.ranks() == 1) return ok;
 
-    // Operands land in two places by turns, so that a receive waits for the last but one reduction.
+    // Operands land in two buffers in turn, so that a receive waits for the last reduction but one.
     Region operand = schedule.scratch(in.agreed.bytes);
     const bool paired = fold.is_paired(in.rank);
     const int reductions = floor_log2(fold.standing) + (paired ? 1 : 0);
@@ -50,11 +50,11 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         OpId arrived = schedule.recv(operand, fold.partner(in.rank));
         turn(schedule.reduce(operand, into, {result, arrived}));
     }
-    bool own = !paired;  // what has been combined so far is this rank's operand alone
+    bool own = !paired;  // so far there is only this rank's operand
     for (Rank bit = 1; bit < fold.standing; bit *= 2) {
         const Rank peer = fold.rank_of(*number ^ bit);
         OpId sent = own ? schedule.send(from, peer) : schedule.send(into, peer, {result});
-        OpId unread = own && !in.in_place ? no_op : sent;  // when into may be overwritten
+        OpId unread = own && !in.in_place ? no_op : sent;  // `into` may be overwritten
         OpId arrived = schedule.recv(operand, peer, {free});
         turn(peer < in.rank ? schedule.reduce(operand, into, {result, arrived, unread})
                             : schedule.reduce_right(operand, into, {result, arrived, unread}));

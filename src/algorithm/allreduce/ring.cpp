@@ -1,6 +1,6 @@
-// Allreduce around a ring: the vector is cut into a block per rank; each block collects all operands
-// on its way around, and the result then goes around once more. Any number of ranks; blocks hold
-// whole elements and may be empty. The operation has to commute.
+// Allreduce around a ring: the vector is cut into one block per rank. Each block collects all
+// operands on its way around; then its result goes around once more. Any number of ranks; blocks
+// hold whole elements and may be empty. The operation has to commute.
 #include <utility>
 #include <vector>
 
@@ -27,14 +27,14 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     };
     auto block_of_step = [&](Rank step) { return around(in.rank, -step, in.ranks()); };
 
-    // Step by step a block comes in, is combined with this rank's operand, and goes on. Out of place
-    // it lands in `into` at once; else in two places by turns.
+    // In each step a block arrives, is combined with this rank's operand, and is sent on. Out of
+    // place it lands in `into`, in place in two buffers in turn.
     const std::int64_t largest = part(all, 0).bytes;
     Region operand = in.in_place ? schedule.scratch(largest) : Region{};
     Region other_operand = in.in_place && in.ranks() > 2 ? schedule.scratch(largest) : operand;
     OpId free = no_op;
     OpId other_free = no_op;
-    std::vector<OpId> sent;  // by step: the block that came in has gone on
+    std::vector<OpId> sent;  // by step: its block has been sent on
     sent.push_back(schedule.send(part(from, in.rank), beside.to));
     OpId result = no_op;
     for (Rank step = 1; step < in.ranks(); ++step) {
@@ -52,7 +52,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         }
         sent.push_back(schedule.send(into, beside.to, {result}));
     }
-    // The last of these sends has begun the second way around, with the block that is complete here.
+    // The last of these sends began the second way around: its block is complete here.
     for (Rank step = 0; step < in.ranks() - 1; ++step) {
         const Region into = part(all, block_of_step(step));
         const bool unread = step == 0 && !in.in_place;
@@ -63,7 +63,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-// A rank sends each block on both ways but two neighbouring ones, of which the last are smallest.
+// A rank sends each block twice, except two neighbouring ones; the last two are the smallest.
 std::int64_t sent_bytes(const Agreed& a) {
     if (a.ranks == 1) return 0;
     const std::int64_t elements = a.bytes / a.element_bytes;

@@ -1,9 +1,9 @@
-// Alltoall in ceil(log2 ranks) rounds: a block for the rank i ahead travels the powers of two that i
-// is made of. Any number of ranks; for small blocks, because every block is sent several times.
+// Alltoall in ceil(log2 ranks) rounds: a block for the rank i ahead travels by the powers of two
+// that add up to i. Any number of ranks. For small blocks, because each is sent several times.
 //
-// Seen from rank r, place i holds the block for rank r + i (modulo ranks). In round k the places with
-// bit k set go 2^k ranks on, and the blocks that arrive take their places. In the end place i holds
-// the block from rank r - i.
+// On rank r, place i holds the block for rank r + i (modulo ranks). In round k the places with bit
+// k set are sent 2^k ranks ahead, and the blocks that arrive take their places. At the end place i
+// holds the block from rank r - i.
 #include <algorithm>
 #include <vector>
 
@@ -14,8 +14,8 @@
 namespace weft::algorithm {
 namespace {
 
-// The places with bit k set, run by run, copied between `places` and `packed`, where they are
-// consecutive. Returns: all copied.
+// Copies the places with bit k set between `places` and `packed`, where they are consecutive.
+// Returns the join of all copies.
 OpId copy_runs(Rank ranks, int k, Region places, Region packed, bool pack, OpId after,
                ScheduleBuilder& schedule) {
     const std::int64_t bytes = places.bytes / ranks;

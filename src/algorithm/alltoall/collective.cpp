@@ -1,4 +1,4 @@
-// Alltoall: block s of what rank r gets is block r of what rank s contributes.
+// Alltoall: block s of rank r's result is block r of rank s's contribution.
 #include "algorithm/list.h"
 
 namespace weft::algorithm {

@@ -7,7 +7,7 @@
 
 namespace weft::algorithm {
 
-// In place all blocks for others are copied to scratch, so that what arrives overwrites none.
+// In place, blocks for others are first copied to scratch: arriving ones must not overwrite them.
 class Outgoing {
   public:
     Outgoing(const Problem& in, ScheduleBuilder& schedule) : from_(in.send) {
@@ -28,7 +28,7 @@ class Outgoing {
 
     Region block(Rank to) const { return from_.block(to); }
 
-    // The block is there to be sent; and what arrives from this rank may land in its place.
+    // The block for rank `r` can be sent, and the block from rank `r` may be received in its place.
     OpId ready(Rank r) const {
         return saved_.empty() ? no_op : saved_[static_cast<std::size_t>(r)];
     }

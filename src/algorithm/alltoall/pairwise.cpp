@@ -1,5 +1,5 @@
-// Alltoall in steps: in step i a rank sends to the one i ahead while it hears from the one i behind,
-// one message at a time each way. Any number of ranks.
+// Alltoall in steps: in step i a rank sends to the rank i ahead and receives from the rank i
+// behind, one message at a time each way. Any number of ranks.
 #include "algorithm/algorithm.h"
 #include "algorithm/alltoall/outgoing.h"
 #include "shape/ring.h"

@@ -1,4 +1,4 @@
-// Barrier by dissemination: in round k every rank tells the one 2^k ahead. Any number of ranks.
+// Barrier by dissemination: in round k every rank sends to the rank 2^k ahead. Any number of ranks.
 #include "algorithm/algorithm.h"
 #include "shape/power.h"
 #include "shape/ring.h"
@@ -8,10 +8,10 @@ namespace {
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     const Region nothing;
-    OpId heard = schedule.start();  // everybody whom the rounds so far tell of has entered
+    OpId heard = schedule.start();  // the messages of all earlier rounds have come
     OpId news = schedule.start();
     for (int k = 0; k < ceil_log2(in.ranks()); ++k) {
-        // A round's message does not tell whether those of earlier rounds have come.
+        // A round's message does not imply that those of earlier rounds have come.
         if (k > 0) heard = k == 1 ? news : schedule.join({heard, news});
         Neighbours peers = dissemination_peers(in.rank, in.ranks(), k);
         schedule.send(nothing, peers.to, {heard});

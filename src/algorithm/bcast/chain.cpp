@@ -1,5 +1,5 @@
-// Broadcast along a chain in segments, each passed on as soon as it is there. Any number of ranks,
-// any root. No bytes, no messages.
+// Broadcast along a chain in segments, each passed on as soon as it arrives. Any number of ranks,
+// any root. Zero bytes need no messages.
 #include "algorithm/algorithm.h"
 #include "algorithm/segments.h"
 #include "shape/tree.h"
@@ -22,7 +22,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-// A rank with one segment in flight receives the next when it has passed on the last.
+// With one segment in flight, a rank receives the next only when it has passed on the last.
 std::int64_t rounds(const Agreed& a) {
     std::int64_t segments = segment_count(a);
     if (segments == 0 || a.ranks == 1) return 0;

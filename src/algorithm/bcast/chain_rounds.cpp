@@ -1,6 +1,6 @@
 // Broadcast along a chain in rounds: the k-th send and the k+1-th receive share a round, and the
-// next begins when both are done. Kept to show what rounds cost beside `chain`. Any number of
-// ranks, any root. No bytes, no messages.
+// next begins when both have completed. Kept to show, beside `chain`, what rounds cost. Any number
+// of ranks, any root. Zero bytes need no messages.
 #include "algorithm/algorithm.h"
 #include "algorithm/segments.h"
 #include "shape/tree.h"
@@ -12,7 +12,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     const Tree chain = chain_tree(in.rank, in.ranks(), in.root());
     const std::int64_t bytes =
         segment_bytes(in.agreed.bytes, in.agreed.element_bytes, in.agreed.tuning);
-    OpId round = schedule.start();  // the end of the last one
+    OpId round = schedule.start();  // the end of the last round
     OpId sent = no_op;
     for (std::int64_t at = 0; at < in.agreed.bytes; at += bytes) {
         const Region segment = in.recv.block().part(at, std::min(bytes, in.agreed.bytes - at));

@@ -13,7 +13,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-// The nearer child's half is at least as large: it comes last.
+// The nearer child's subtree is at least as large: its message comes last.
 std::int64_t rounds_of(std::int64_t ranks) {
     const std::int64_t near = ranks / 2;
     const std::int64_t far = ranks - 1 - near;

@@ -14,7 +14,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-// The largest subtree below the root: the last one, unless it is cut short.
+// The largest subtree below the root is the last, unless it is cut short.
 std::int64_t sent_bytes(const Agreed& a) {
     std::int64_t largest = 0;
     for (std::int64_t step = 1; step < a.ranks; step *= 2) {

@@ -1,5 +1,5 @@
-// Gather straight to the root, one rank after the other: the root asks each for its block with an
-// empty message, so that blocks do not meet on the way. Any number of ranks, any root.
+// Gather straight to the root, one rank after the other: the root asks each rank for its block with
+// an empty message, so that blocks do not compete on the way. Any number of ranks, any root.
 #include "algorithm/algorithm.h"
 #include "shape/ring.h"
 

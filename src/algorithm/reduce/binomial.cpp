@@ -1,6 +1,6 @@
-// Reduction along a binomial tree. Any number of ranks, any root, also for operations that do not
-// commute: their operands stay in rank order in the tree from rank 0, which sends the result to the
-// root.
+// Reduction along a binomial tree. Any number of ranks, any root. For operations that do not
+// commute the tree starts from rank 0, which keeps operands in rank order; rank 0 then sends the
+// result to the root.
 #include "algorithm/algorithm.h"
 #include "algorithm/trees.h"
 #include "shape/power.h"

@@ -1,4 +1,4 @@
-// Reduce-scatter: rank r gets the combination of block r of what all ranks contribute.
+// Reduce-scatter: rank r gets the combination of all ranks' blocks r.
 #include "algorithm/list.h"
 
 namespace weft::algorithm {

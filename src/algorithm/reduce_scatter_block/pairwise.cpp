@@ -1,5 +1,5 @@
-// Reduce-scatter in steps: in step i a rank sends block r + i to the rank r + i, one message at a
-// time, and combines what comes. Any number of ranks, also for operations that do not commute: their
+// Reduce-scatter in steps: in step i rank r sends block r + i to rank r + i, one message at a time,
+// and combines what arrives. Any number of ranks, also for operations that do not commute: their
 // operands are combined from the last rank's down to the first's.
 #include <utility>
 #include <vector>
@@ -10,8 +10,8 @@
 namespace weft::algorithm {
 namespace {
 
-// Whose operands are combined, one after the other. The order of arrival, with this rank's own behind
-// the first; or from the highest rank on.
+// The ranks in the order in which their operands are combined: in order of arrival, with this rank
+// second; or, if the operation does not commute, from the highest rank down.
 std::vector<Rank> order_of_operands(const Problem& in) {
     std::vector<Rank> order;
     for (Rank i = 1; i < in.ranks(); ++i) order.push_back(around(in.rank, -i, in.ranks()));
@@ -33,9 +33,9 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         if (to == 0) first_block_read = sent;
     }
 
-    // In place the result is the first block, which others may still have to get.
+    // In place the result overwrites the first block, which may still have to be sent.
     const Region sum = in.in_place ? schedule.scratch(in.recv.bytes) : in.recv.block();
-    // Operands land in two places by turns; those that must wait for their turn, each in its own.
+    // Operands land in two buffers in turn; if rank order counts, each in its own.
     const bool takes_turns = in.agreed.commutative;
     Region operand;
     Region other_operand;

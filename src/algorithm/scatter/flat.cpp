@@ -24,8 +24,7 @@ extern const Algorithm scatter_flat = {
     .name = "flat",
     .source =
         "Chan, Heimlich, Purkayastha, van de Geijn: Collective communication: theory, practice, "
-        "and "
-        "experience, 2007, doi:10.1002/cpe.1206",
+        "and experience, 2007, doi:10.1002/cpe.1206",
     .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
     .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
     .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
