@@ -13,7 +13,7 @@ struct Block {
     std::int64_t count = 0;
 };
 
-// Block `i` of `elements` cut into `blocks`: sizes differ by one at most, the larger come first.
+// Block `i` of `elements` cut into `blocks`. Sizes differ by at most one; the larger come first.
 constexpr Block block_of(std::int64_t elements, Rank blocks, Rank i) {
     std::int64_t least = elements / blocks;
     std::int64_t larger = elements % blocks;

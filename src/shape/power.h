@@ -1,4 +1,4 @@
-// Powers around a number of ranks, and its digits.
+// Logarithms and powers of numbers of ranks, and digits of a rank.
 #pragma once
 
 #include <bit>
@@ -29,7 +29,8 @@ constexpr bool is_power_of(Rank radix, Rank n) {
     return power == n;
 }
 
-// `rank` with its digit of weight `weight` (a power of radix) turned forward by 0 <= by < radix.
+// `rank` with its digit of weight `weight` (a power of radix) advanced by `by`, modulo radix.
+// REQUIRES: 0 <= by < radix.
 constexpr Rank turn_digit(Rank rank, Rank radix, Rank weight, Rank by) {
     const Rank digit = rank / weight % radix;
     const Rank turned = digit < radix - by ? digit + by : digit - (radix - by);

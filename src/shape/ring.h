@@ -1,4 +1,4 @@
-// Ranks on a ring, and counting from another rank than 0.
+// Ranks on a ring.
 #pragma once
 
 #include "base/status.h"
@@ -13,7 +13,7 @@ constexpr Rank around(Rank rank, Rank distance, Rank ranks) {
     return static_cast<Rank>(sum);
 }
 
-// Whom one rank hears and tells.
+// The ranks that one rank receives from and sends to.
 struct Neighbours {
     Rank from = 0;
     Rank to = 0;
@@ -23,7 +23,7 @@ constexpr Neighbours ring_neighbours(Rank rank, Rank ranks) {
     return {around(rank, -1, ranks), around(rank, 1, ranks)};
 }
 
-// Round `k` of a dissemination: tell the rank 2^k ahead; 2^k < ranks.
+// Round `k` of a dissemination: a rank sends to the rank 2^k ahead; 2^k < ranks.
 constexpr Neighbours dissemination_peers(Rank rank, Rank ranks, int k) {
     return {around(rank, -(Rank{1} << k), ranks), around(rank, Rank{1} << k, ranks)};
 }

@@ -28,7 +28,7 @@ Tree binomial_tree(Rank rank, Rank ranks, Rank root) {
 Tree binary_tree(Rank rank, Rank ranks, Rank root) {
     Tree tree;
     tree.distance = around(rank, -root, ranks);
-    // The subtree at `top` down to the rank's own.
+    // Walks down from the root to this rank's subtree.
     Rank top = 0;
     Rank size = ranks;
     while (top != tree.distance) {

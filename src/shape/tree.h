@@ -1,4 +1,4 @@
-// Trees over the ranks: who hears from whom, children in the order in which they are to be told.
+// Trees over the ranks: each rank's parent, and its children in the order of sending.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// A few ranks, without allocation. A binomial tree over 2^31 ranks has 31 children at most.
+// A few ranks, without allocation. In a binomial tree over 2^31 ranks, a rank has at most 31.
 class Children {
   public:
     void push_back(Rank rank) {
@@ -25,22 +25,22 @@ class Children {
     std::size_t size_ = 0;
 };
 
-// Counted from the root on, a rank's subtree are consecutive ranks: the rank itself at `distance`
-// and those behind it.
+// Counted from the root, a subtree is consecutive ranks: its own rank, at `distance`, and those
+// behind it.
 struct Tree {
     std::optional<Rank> parent;  // none: the root
     Children children;
     Rank distance = 0;
-    Rank subtree = 1;  // ranks in it
+    Rank subtree = 1;  // number of ranks in it
 };
 
-// The rank at distance v from the root has the parent at v without its lowest set bit. The child
-// farthest away has the largest subtree and comes first, so that all are told within
-// ceil(log2 ranks) messages.
+// The parent of the rank at distance v from the root is at v without its lowest set bit. The
+// farthest child has the largest subtree and comes first, so that a broadcast takes
+// ceil(log2 ranks) rounds.
 Tree binomial_tree(Rank rank, Rank ranks, Rank root);
 
-// A rank's subtree is halved between two children, the nearer one getting the odd rank. The farther
-// child comes first.
+// A subtree is halved between two children; the nearer one gets the odd rank. The farther one comes
+// first.
 Tree binary_tree(Rank rank, Rank ranks, Rank root);
 
 // From the root to the next rank, and on around the ring up to the rank before the root.
