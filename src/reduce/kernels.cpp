@@ -1,8 +1,8 @@
 // One loop for all kernels, and the table of those that exist.
 //
-// What floating-point minimum and maximum answer does not depend on the order of the operands: a
-// NaN on either side gives a NaN, and -0 counts as less than +0. Nor does it for minloc and maxloc:
-// a NaN wins, and of values that compare equal the one with the lower index.
+// Minimum and maximum do not depend on the order of the operands: with floating-point, a NaN on
+// either side gives a NaN, and -0 is less than +0. With minloc and maxloc, a NaN wins, and of equal
+// values the one with the lower index.
 #include "reduce/kernels.h"
 
 #include <array>
@@ -14,8 +14,8 @@
 namespace weft {
 namespace {
 
-// Signed arithmetic is done in unsigned types, where overflow wraps; types narrower than int would
-// be promoted to (signed) int.
+// Signed arithmetic uses unsigned types, where overflow wraps. Types narrower than int would be
+// promoted to (signed) int.
 template <class T>
 auto wrapping(T value) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -50,9 +50,9 @@ struct Prod {
     }
 };
 
-// Picking the least twice, with the operands either way round, differs only for zeros of both signs
-// and for NaNs. Or-ing the two picks then gives the negative zero, or a NaN (its exponent stays all
-// ones), whatever the order of the operands: three vector instructions.
+// Two picks of the least, with the operands in either order, differ only for zeros of both signs
+// and for NaNs. Their bitwise or is then the negative zero, or a NaN (its exponent stays all ones),
+// in either order: three vector instructions.
 template <class T>
 T least_of(T a, T b) {
     T once = a < b ? a : b;
@@ -124,14 +124,13 @@ struct BitXor {
     }
 };
 
-// An element as it lies in a buffer: at any address, whatever the program calls its type.
+// An element in a buffer: at any address, and of any type in the program.
 template <class T>
 struct [[gnu::packed, gnu::may_alias]] Stored {
     T element;
 };
 
-// `out` is exactly `left` or `right`, or overlaps neither: an iteration never touches what another
-// one does.
+// `out` is exactly `left` or `right`, or overlaps neither: no two iterations touch the same bytes.
 template <class T, class Function>
 void combine(const void* left, const void* right, void* out, std::size_t count) {
     const auto* l = static_cast<const Stored<T>*>(left);
@@ -173,7 +172,7 @@ bool wins(const Stored<Pair<Value>>& a, const Stored<Pair<Value>>& b) {
     return a.element.index <= b.element.index;
 }
 
-// Moves whole structs, so that the padding too is the same on every rank.
+// Moves whole structs, so that the padding is the same on every rank as well.
 template <class Value, class Before>
 void locate(const void* left, const void* right, void* out, std::size_t count) {
     const auto* l = static_cast<const Stored<Pair<Value>>*>(left);

@@ -7,14 +7,14 @@
 
 namespace weft {
 
-// Combines `count` elements: out[i] = left[i] (op) right[i]. `out` is `left`, or `right`, or apart
-// from both.
+// Combines `count` elements: out[i] = left[i] (op) right[i]. `out` is `left` or `right`, or
+// overlaps neither.
 using Kernel = void (*)(const void* left, const void* right, void* out, std::size_t count);
 
 inline constexpr int type_count = WEFT_INT64_INT32 + 1;
 inline constexpr int predefined_op_count = 13;  // WEFT_OP_NULL and the twelve operations
 
-// Null where MPI defines no such reduction. `op` is the value of a predefined handle.
+// Null if MPI defines no such reduction. `op` is the value of a predefined handle.
 Kernel kernel_of(int op, weft_type type);
 
 }  // namespace weft

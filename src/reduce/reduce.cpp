@@ -97,8 +97,8 @@ void Reduction::apply_right(void* from, void* into, std::size_t bytes) const {
         kernel(into, from, into, bytes / element_bytes);
     } else {
         UserCode here;
-        // Also when the function says it commutes: swapped operands might round differently, and
-        // the ranks' results must be equal to the last bit.
+        // Even if it is said to commute: swapped operands might round differently, and the ranks'
+        // results must be equal to the last bit.
         user(into, from, bytes / element_bytes, type, user_context);
         std::memcpy(into, from, bytes);
     }

@@ -12,12 +12,12 @@ namespace weft {
 
 // Bytes of one element; 0 for an unknown type.
 std::size_t type_bytes(weft_type type);
-// What its offsets in a buffer are multiples of.
+// Offsets in a buffer are multiples of this.
 std::size_t type_alignment(weft_type type);
 // "float64"; "?" for an unknown type.
 const char* type_name(weft_type type);
 
-// A reduction bound to a type, as a run keeps it: a built-in kernel or a user's function.
+// A reduction bound to a type: a built-in kernel or a user's function.
 struct Reduction {
     Kernel kernel = nullptr;
     weft_op_function user = nullptr;
@@ -32,11 +32,11 @@ struct Reduction {
     void apply_right(void* from, void* into, std::size_t bytes) const;
 };
 
-// Binds `op` to `type`. Refuses an unknown or freed op, and a combination that MPI does not define
-// either (float bitwise, sum of pairs, arithmetic on bytes), with a sentence.
+// Binds `op` to `type`. Refuses an unknown or freed op, and what MPI does not define (float
+// bitwise, sum of pairs, arithmetic on bytes), with a sentence.
 Result<Reduction> bind_reduction(weft_op op, weft_type type);
 
-// Name of a predefined operation: "sum"; "user" for the rest.
+// "sum"; "user" for an operation that is not predefined.
 const char* op_name(weft_op op);
 
 // weft_op_create and weft_op_free.

@@ -10,7 +10,7 @@ namespace {
 
 struct Table {
     std::mutex mutex;
-    HandleTable<UserOp> ops;  // guarded by mutex; owns what it points to
+    HandleTable<UserOp> ops;  // guarded by mutex; owns the operations
 };
 
 // Never destroyed: static objects of the program may use operations while they are destroyed.

@@ -1,4 +1,4 @@
-// User-defined reductions by their handles.
+// User-defined reductions, by handle.
 //
 // Thread safety: every function may be called from any thread.
 #pragma once
@@ -15,7 +15,7 @@ struct UserOp {
 };
 
 weft_op add_user_op(UserOp user);
-// Both refuse a handle that was freed, or never made. REQUIRES: `op` is not null nor predefined.
+// Both refuse a handle that was freed or never made. REQUIRES: `op` is neither null nor predefined.
 Result<UserOp> find_user_op(weft_op op);
 Status remove_user_op(weft_op op);
 
