@@ -17,7 +17,7 @@ weft_status make_request(const char* function, weft_comm comm, weft_request* req
     return c_api::guarded_communicator(
         function, comm, [&](Process& process, Communicator& communicator) -> Status {
             if (!request) {
-                return failure(WEFT_REFUSED_ARGUMENT, "request = null; expected a place for it");
+                return failure(WEFT_REFUSED_ARGUMENT, "request = null; expected an address");
             }
             Result<Request*> made = make(communicator);
             if (!made.is_ok()) return made.status();
@@ -63,7 +63,7 @@ Call allgather_call(const void* send_buf, void* recv_buf, size_t count, weft_typ
             .type = type};
 }
 
-// Of gather and scatter.
+// For gather and scatter.
 Call rooted_call(Collective collective, const void* send_buf, void* recv_buf, size_t count,
                  weft_type type, int root) {
     return {.collective = collective,
@@ -93,7 +93,7 @@ Call reduce_call(const void* send_buf, void* recv_buf, size_t count, weft_type t
             .root = root};
 }
 
-// Of allreduce and reduce_scatter_block.
+// For allreduce and reduce_scatter_block.
 Call reduction_call(Collective collective, const void* send_buf, void* recv_buf, size_t count,
                     weft_type type, weft_op op) {
     return {.collective = collective,

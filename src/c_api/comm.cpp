@@ -24,14 +24,12 @@ using namespace weft;
 namespace {
 
 std::mutex lifetime_mutex;  // weft_init and weft_finalize
-// Owned, and ended by weft_finalize only: a process that ends without it has not left in good order,
-// and its peers must see it die.
+// Owned. Only weft_finalize ends it: a process that exits without it must look dead to its peers.
 std::atomic<Process*> process_pointer{nullptr};
-Process* volatile parents_process = nullptr;  // in a forked child; only held, never used
+Process* volatile parents_process = nullptr;  // in a forked child, where it is never used
 bool finalized = false;
 bool tells_statistics = false;
 
-// What the engine did, for people who wonder.
 void tell_statistics(Process& process) {
     const std::string offloaded = process.executor().offload_summary();
     std::fprintf(stderr, "weft: rank %d: %llu operations, engine %s%s%s\n", process.rank(),
@@ -45,7 +43,7 @@ weft_status construct_for(const char* function, weft_comm comm, Construction min
     return c_api::guarded_communicator(
         function, comm, [&](Process& process, Communicator& parent) -> Status {
             if (!new_comm)
-                return failure(WEFT_REFUSED_ARGUMENT, "new_comm = null; expected a place for it");
+                return failure(WEFT_REFUSED_ARGUMENT, "new_comm = null; expected an address");
             if (mine.color < 0 && mine.color != WEFT_COLOR_NONE) {
                 return failure(WEFT_REFUSED_ARGUMENT,
                                "color = %d; expected 0 or more, or WEFT_COLOR_NONE", mine.color);
@@ -60,8 +58,8 @@ weft_status construct_for(const char* function, weft_comm comm, Construction min
         });
 }
 
-// Joins the process to a job. A setting that this file reads is refused before the others hear of
-// the rank, so that they are told by their own call.
+// Joins the process to a job. The setting that this file uses is refused before other ranks know of
+// this one; so each rank's own call refuses it.
 template <class Join>
 Status become(Join join) {
     Result<bool> tells = switch_setting("WEFT_STATS");
@@ -70,17 +68,16 @@ Status become(Join join) {
     if (!joined.is_ok()) return joined.status();
     tells_statistics = *tells;
     process_pointer.store(joined->release(), std::memory_order_release);
-    // Exit handlers run in the reverse order of their registration: the engine's threads end before
-    // the libraries that they use are cleaned up, and before libweft is unloaded.
+    // Exit handlers run in reverse order of registration: the engine's threads end before the
+    // libraries that they use are cleaned up, and before libweft is unloaded.
     (void)std::atexit([] {
         constexpr std::int64_t patience_ns = 1'000'000'000;
-        // Held by who joins or leaves, also by a thread that ends the process from there.
+        // A thread that joins or leaves holds it, perhaps this one, if it calls exit() there.
         std::unique_lock<std::mutex> lifetime(lifetime_mutex, std::try_to_lock);
         if (!lifetime) return;
         if (Process* process = c_api::current_process()) process->engine().end_threads(patience_ns);
     });
-    // A forked child is no rank: what it does must not look like its parent's doing, nor it
-    // like its parent.
+    // A forked child is not a rank: it must neither use its parent's connections nor hold them.
     pthread_atfork(nullptr, nullptr, [] {
         parents_process = process_pointer.exchange(nullptr);
         UnsharedFd::close_all_in_child();
@@ -96,11 +93,11 @@ weft_status weft_init(void) {
     return c_api::guarded("weft_init", []() -> Status {
         std::lock_guard<std::mutex> one(lifetime_mutex);
         if (c_api::current_process()) {
-            return failure(WEFT_REFUSED_STATE, "Weft is initialized already");
+            return failure(WEFT_REFUSED_STATE, "Weft is already initialized");
         }
         if (finalized) {
             return failure(WEFT_REFUSED_STATE,
-                           "Weft was finalized; a process can join its job once");
+                           "Weft was finalized; a process can join its job only once");
         }
         return become([] { return join_job(); });
     });
@@ -110,10 +107,10 @@ weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm) {
     return c_api::guarded("weft_comm_from_oob", [&]() -> Status {
         if (!oob || oob->struct_bytes != sizeof *oob || !oob->allgather || oob->ranks < 1 ||
             oob->rank < 0 || oob->rank >= oob->ranks) {
-            return failure(WEFT_REFUSED_ARGUMENT, "oob = %s; expected one of this version",
+            return failure(WEFT_REFUSED_ARGUMENT, "oob = %s; expected a weft_oob of this version",
                            oob ? "unknown" : "null");
         }
-        if (!comm) return failure(WEFT_REFUSED_ARGUMENT, "comm = null; expected a place for it");
+        if (!comm) return failure(WEFT_REFUSED_ARGUMENT, "comm = null; expected an address");
         std::lock_guard<std::mutex> one(lifetime_mutex);
         const Membership mine = finalized                  ? Membership::left
                                 : c_api::current_process() ? Membership::member
@@ -141,13 +138,13 @@ weft_status weft_finalize(void) {
                 process.release();
                 return outstanding;
             }
-            // What ended operations still owe to their peers.
+            // Completed operations may still have bytes to send.
             Executor& executor = process->executor();
             if (process->engine().wait_until([&] { return !executor.has_work(); },
                                              {.interruptible = false}) == WEFT_TIMED_OUT) {
                 process.release();
                 return failure(WEFT_TIMED_OUT,
-                               "%s of the job did not take what ended operations owe",
+                               "%s of the job did not take all messages of completed operations",
                                listed(executor.owed_ranks()).c_str());
             }
         }
@@ -208,8 +205,7 @@ weft_status weft_comm_free(weft_comm* comm) {
 weft_status weft_comm_rank(weft_comm comm, int* rank) {
     return c_api::guarded_communicator(
         "weft_comm_rank", comm, [&](Process&, Communicator& communicator) -> Status {
-            if (!rank)
-                return failure(WEFT_REFUSED_ARGUMENT, "rank = null; expected a place for it");
+            if (!rank) return failure(WEFT_REFUSED_ARGUMENT, "rank = null; expected an address");
             *rank = communicator.rank();
             return ok;
         });
@@ -218,8 +214,7 @@ weft_status weft_comm_rank(weft_comm comm, int* rank) {
 weft_status weft_comm_size(weft_comm comm, int* size) {
     return c_api::guarded_communicator(
         "weft_comm_size", comm, [&](Process&, Communicator& communicator) -> Status {
-            if (!size)
-                return failure(WEFT_REFUSED_ARGUMENT, "size = null; expected a place for it");
+            if (!size) return failure(WEFT_REFUSED_ARGUMENT, "size = null; expected an address");
             *size = communicator.ranks();
             return ok;
         });
@@ -229,8 +224,7 @@ weft_status weft_set_engine(weft_engine engine) {
     return c_api::guarded("weft_set_engine", [&]() -> Status {
         Process* process = c_api::current_process();
         if (!process) {
-            return failure(WEFT_REFUSED_STATE,
-                           "Weft is not initialized; expected weft_init before");
+            return failure(WEFT_REFUSED_STATE, "Weft is not initialized; expected weft_init first");
         }
         if (engine < WEFT_ENGINE_MANUAL || engine > WEFT_ENGINE_AUTO) {
             return failure(WEFT_REFUSED_ARGUMENT, "engine = %d; expected one of weft_engine",
@@ -239,8 +233,8 @@ weft_status weft_set_engine(weft_engine engine) {
         const auto kind = static_cast<EngineKind>(engine);
         if (kind != EngineKind::automatic && uses_kernel(kind) &&
             !kernel_engine_absence().empty()) {
-            return failure(WEFT_REFUSED_UNSUPPORTED, "no engine %s: %s", engine_name(kind),
-                           kernel_engine_absence().c_str());
+            return failure(WEFT_REFUSED_UNSUPPORTED, "engine %s is not available: %s",
+                           engine_name(kind), kernel_engine_absence().c_str());
         }
         WEFT_RETURN_IF_NOT_OK(process->check_engine(kind));
         process->engine().set_kind(kind);

@@ -13,15 +13,15 @@ namespace weft::c_api {
 // The process between weft_init and weft_finalize, else null.
 Process* current_process();
 
-// A body's status with the function's name behind the sentence. While Weft calls a function of the
-// program, it holds the engine: a body might wait for that forever.
+// Returns the body's status; appends the function's name to its sentence. Refuses calls from a
+// function that Weft calls: the engine is held meanwhile, and the body might wait for it forever.
 template <class Body>
 weft_status guarded(const char* function, Body body) {
     Status status;
     try {
         status = in_user_code ? failure(WEFT_REFUSED_STATE,
-                                        "called by an operation's or a schedule's function; "
-                                        "expected no calls of Weft there")
+                                        "called from an operation's or a schedule's function; "
+                                        "Weft cannot be called there")
                               : body();
     } catch (const std::bad_alloc&) {
         status = failure(WEFT_REFUSED_MEMORY, "out of memory");
@@ -30,28 +30,27 @@ weft_status guarded(const char* function, Body body) {
     return status.code;
 }
 
-// As above, for functions that need the process; the body gets it with the engine held.
+// For functions that need the process; the body gets it with the engine held.
 template <class Body>
 weft_status guarded_process(const char* function, Body body) {
     return guarded(function, [&]() -> Status {
         Process* process = current_process();
         if (!process) {
-            return failure(WEFT_REFUSED_STATE,
-                           "Weft is not initialized; expected weft_init before");
+            return failure(WEFT_REFUSED_STATE, "Weft is not initialized; expected weft_init first");
         }
         Engine::Hold hold(process->engine());
         return body(*process);
     });
 }
 
-// As above, for functions on a communicator.
+// For functions on a communicator.
 template <class Body>
 weft_status guarded_communicator(const char* function, weft_comm comm, Body body) {
     return guarded_process(function, [&](Process& process) -> Status {
         Communicator* found = process.communicators().find(reinterpret_cast<std::uintptr_t>(comm));
         if (!found) {
             return failure(WEFT_REFUSED_HANDLE,
-                           "comm = %p; expected a communicator that is not freed",
+                           "comm = %p; expected a communicator that has not been freed",
                            static_cast<void*>(comm));
         }
         return body(process, *found);

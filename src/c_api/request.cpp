@@ -16,7 +16,7 @@ bool are_null(size_t count, const weft_request* requests) {
                        [](weft_request request) { return request == WEFT_REQUEST_NULL; });
 }
 
-// Null requests are complete also before weft_init and after weft_finalize.
+// Null requests are complete even before weft_init and after weft_finalize.
 template <class MakeList, class Body>
 weft_status on_list(const char* function, size_t count, const weft_request* requests,
                     MakeList make_list, Body body) {
@@ -48,15 +48,15 @@ weft_status on_requests(const char* function, size_t count, weft_request* reques
 
 Status check_place(const char* name, const size_t* place) {
     if (place) return ok;
-    return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected a place for it", name);
+    return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected an address", name);
 }
 
-// Completes everything once `ready`, the answer of test or wait, is ok.
+// Completes all requests if `ready`, the result of test or wait, is ok.
 Status complete_all(RequestList& list, Status ready, weft_status* statuses = nullptr) {
     return ready.is_ok() ? list.settle_all(statuses) : ready;
 }
 
-// `ready`: test or wait for any.
+// `ready` tests or waits for any.
 template <class Ready>
 Status complete_first(RequestList& list, size_t* index, Ready ready) {
     WEFT_RETURN_IF_NOT_OK(check_place("index", index));

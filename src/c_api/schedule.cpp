@@ -14,7 +14,7 @@ weft_status on_schedule(const char* function, weft_schedule schedule, Body body)
         OwnSchedule* found = process.schedules().find(reinterpret_cast<std::uintptr_t>(schedule));
         if (!found) {
             return failure(WEFT_REFUSED_HANDLE,
-                           "schedule = %p; expected a schedule that is not freed",
+                           "schedule = %p; expected a schedule that has not been freed",
                            static_cast<void*>(schedule));
         }
         return body(process, *found);
@@ -23,7 +23,7 @@ weft_status on_schedule(const char* function, weft_schedule schedule, Body body)
 
 Status check_place(const char* name, const void* place) {
     if (place) return ok;
-    return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected a place for it", name);
+    return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected an address", name);
 }
 
 Result<Region> region_of(const weft_region& region) {
@@ -159,7 +159,7 @@ weft_status weft_schedule_check(weft_schedule schedule) {
             return all.status();
         });
     if (collected != WEFT_OK) return collected;
-    // It may take its time: the engine is not held, other operations go on.
+    // This may take long: the engine is not held, and other operations go on.
     return c_api::guarded(function, [&] { return check_schedules(schedules); });
 }
 

@@ -10,8 +10,7 @@ weft_status weft_op_create(weft_op_function function, int commutative, void* con
     return c_api::guarded("weft_op_create", [&]() -> Status {
         if (!function)
             return failure(WEFT_REFUSED_ARGUMENT, "function = null; expected a function");
-        if (!op)
-            return failure(WEFT_REFUSED_ARGUMENT, "op = null; expected a place for the operation");
+        if (!op) return failure(WEFT_REFUSED_ARGUMENT, "op = null; expected an address");
         return create_user_op(function, commutative != 0, context, op);
     });
 }
@@ -19,7 +18,7 @@ weft_status weft_op_create(weft_op_function function, int commutative, void* con
 weft_status weft_op_free(weft_op* op) {
     return c_api::guarded("weft_op_free", [&]() -> Status {
         if (!op)
-            return failure(WEFT_REFUSED_HANDLE, "op = null; expected the place of an operation");
+            return failure(WEFT_REFUSED_HANDLE, "op = null; expected the address of an operation");
         return free_user_op(op);
     });
 }

@@ -1,5 +1,5 @@
-// Communicators made from others: ENGINE CASE [CYCLES]. Every rank runs the same case and ends with status 1
-// and a sentence when something does not hold.
+// Communicators made from others: ENGINE CASE [CYCLES]. Every rank runs the same case and ends with
+// status 1 and a sentence when something does not hold.
 #include <malloc.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -197,7 +197,7 @@ void frees() {
     int unused;
     EXPECT(weft_comm_size(handle, &unused) == WEFT_REFUSED_HANDLE);
     EXPECT(weft_barrier(handle) == WEFT_REFUSED_HANDLE);
-    EXPECT(detail_has("expected a communicator that is not freed"));
+    EXPECT(detail_has("expected a communicator that has not been freed"));
     EXPECT(weft_comm_free(&handle) == WEFT_REFUSED_HANDLE);
     if (world_size > 1 && world_rank != 0) {
         EXPECT(weft_finalize() == WEFT_REFUSED_OUTSTANDING);
@@ -282,8 +282,8 @@ std::size_t resident_bytes() {
     return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Making, using and freeing communicators for ever takes no memory. (A sanitizer's allocator keeps what
-// is freed: there only the cycles themselves are run.)
+// Making, using and freeing communicators for ever takes no memory. (A sanitizer's allocator keeps
+// what is freed: there only the cycles themselves are run.)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool counts_memory = false;
 #else
@@ -319,7 +319,7 @@ void refused() {
     weft_comm world = weft_comm_world();
     weft_comm made = world;
     EXPECT(weft_comm_dup(world, nullptr) == WEFT_REFUSED_ARGUMENT);
-    EXPECT(detail_has("new_comm = null; expected a place for it (weft_comm_dup)"));
+    EXPECT(detail_has("new_comm = null; expected an address (weft_comm_dup)"));
     EXPECT(weft_comm_dup(WEFT_COMM_NULL, &made) == WEFT_REFUSED_HANDLE);
     EXPECT(weft_comm_split(world, -3, 0, &made) == WEFT_REFUSED_ARGUMENT);
     EXPECT(detail_has("color = -3; expected 0 or more, or WEFT_COLOR_NONE (weft_comm_split)"));

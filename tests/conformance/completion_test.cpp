@@ -87,8 +87,8 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Complete,
                                                        EngineKind::kernel}),
                          EveryThreadJob::name);
 
-// What waits for whom is told exactly where messages wait for their receives. A kernel engine's are in
-// the sockets, or wait for a connection.
+// Sentences name exactly who waits for whom if messages wait for their receives. A kernel engine's
+// messages are in sockets, or wait for a connection.
 class CompleteLate : public Complete {};
 INSTANTIATE_TEST_SUITE_P(Jobs, CompleteLate,
                          EveryThreadJob::with_engines({EngineKind::manual, EngineKind::thread}),
@@ -272,7 +272,7 @@ TEST_P(Complete, ADeadlineNamesTheLateRankOfAPipeline) {
     EXPECT_EQ(into, from);
 }
 
-// Who relays large segments to a rank that is late still awaits the segments that have no place yet.
+// A rank that relays large segments to a late rank still waits for the segments that have no room.
 TEST_P(CompleteLate, ADeadlineNamesBothNeighboursOfARelay) {
     ThreadJob::Options options = job_options();
     ASSERT_TRUE(options.selector.force(Collective::bcast, "chain:segment=100000,window=2").is_ok());
@@ -383,7 +383,7 @@ TEST_P(Complete, OneOfSeveralThreadsGetsTheOutcome) {
             const bool late =
                 details[t].find("was completed by another thread meanwhile") != std::string::npos;
             const bool too_late =
-                details[t].find("expected a request that is not completed") != std::string::npos;
+                details[t].find("expected a request that has not completed") != std::string::npos;
             EXPECT_TRUE(late || too_late) << details[t];
         }
     }

@@ -66,7 +66,7 @@ int main() {
 
     // The handles from before are known to be completed.
     EXPECT(weft_wait(&reduce) == WEFT_REFUSED_HANDLE);
-    EXPECT(detail_has("expected a request that is not completed"));
+    EXPECT(detail_has("expected a request that has not completed"));
     EXPECT(weft_test(&barrier) == WEFT_REFUSED_HANDLE);
     weft_request again[2] = {WEFT_REQUEST_NULL, reduce};
     EXPECT(weft_waitall(2, again, nullptr) == WEFT_REFUSED_HANDLE);

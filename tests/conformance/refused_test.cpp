@@ -47,7 +47,7 @@ void expect_only_null_requests() {
     expect_refused(weft_start(&null), WEFT_REFUSED_HANDLE, "request = WEFT_REQUEST_NULL; expected");
     weft_request stale[2] = {WEFT_REQUEST_NULL, reinterpret_cast<weft_request>(std::uintptr_t{1})};
     expect_refused(weft_waitall(2, stale, nullptr), WEFT_REFUSED_STATE,
-                   "Weft is not initialized; expected weft_init before (weft_waitall)");
+                   "Weft is not initialized; expected weft_init first (weft_waitall)");
 }
 
 void product(const void*, void*, size_t, weft_type, void*) {}
@@ -58,11 +58,11 @@ class Refused : public testing::Test {
     static void SetUpTestSuite() {
         weft_request request = WEFT_REQUEST_NULL;
         expect_refused(weft_ibarrier(WEFT_COMM_NULL, &request), WEFT_REFUSED_STATE,
-                       "Weft is not initialized; expected weft_init before (weft_ibarrier)");
+                       "Weft is not initialized; expected weft_init first (weft_ibarrier)");
         expect_refused(weft_finalize(), WEFT_REFUSED_STATE,
                        "Weft is not initialized (weft_finalize)");
         expect_refused(weft_set_engine(WEFT_ENGINE_THREAD), WEFT_REFUSED_STATE,
-                       "Weft is not initialized; expected weft_init before (weft_set_engine)");
+                       "Weft is not initialized; expected weft_init first (weft_set_engine)");
         expect_only_null_requests();
         EXPECT_EQ(weft_comm_world(), WEFT_COMM_NULL);
         EXPECT_EQ(weft_is_initialized(), 0);
@@ -71,7 +71,7 @@ class Refused : public testing::Test {
     static void TearDownTestSuite() {
         EXPECT_EQ(weft_finalize(), WEFT_OK) << weft_last_detail();
         expect_refused(weft_init(), WEFT_REFUSED_STATE,
-                       "Weft was finalized; a process can join its job once");
+                       "Weft was finalized; a process can join its job only once");
         expect_only_null_requests();
         EXPECT_EQ(weft_comm_world(), WEFT_COMM_NULL);
     }
@@ -89,7 +89,7 @@ class Refused : public testing::Test {
 };
 
 TEST_F(Refused, SecondInit) {
-    expect_refused(weft_init(), WEFT_REFUSED_STATE, "Weft is initialized already (weft_init)");
+    expect_refused(weft_init(), WEFT_REFUSED_STATE, "Weft is already initialized (weft_init)");
     EXPECT_EQ(weft_is_initialized(), 1);
 }
 
@@ -206,7 +206,7 @@ TEST_F(Refused, Operations) {
                    "op = sum is predefined and cannot be freed (weft_op_free)");
     EXPECT_EQ(sum, WEFT_SUM);
     expect_refused(weft_op_free(nullptr), WEFT_REFUSED_HANDLE,
-                   "op = null; expected the place of an operation (weft_op_free)");
+                   "op = null; expected the address of an operation (weft_op_free)");
     weft_op none = WEFT_OP_NULL;
     expect_refused(weft_op_free(&none), WEFT_REFUSED_HANDLE, "op is null (weft_op_free)");
 }
@@ -214,7 +214,8 @@ TEST_F(Refused, Operations) {
 TEST_F(Refused, CommunicatorsAndPlaces) {
     expect_refused(weft_ibarrier(WEFT_COMM_NULL, &request_), WEFT_REFUSED_HANDLE, "comm = ");
     expect_refused(weft_ibarrier(reinterpret_cast<weft_comm>(std::uintptr_t{77}), &request_),
-                   WEFT_REFUSED_HANDLE, "comm = 0x4d; expected a communicator that is not freed");
+                   WEFT_REFUSED_HANDLE,
+                   "comm = 0x4d; expected a communicator that has not been freed");
     expect_refused(weft_ibarrier(world_, nullptr), WEFT_REFUSED_ARGUMENT, "request = null");
     expect_refused(weft_comm_rank(world_, nullptr), WEFT_REFUSED_ARGUMENT, "rank = null");
     expect_refused(weft_comm_size(world_, nullptr), WEFT_REFUSED_ARGUMENT, "size = null");
@@ -231,7 +232,7 @@ TEST_F(Refused, AFreedCommunicator) {
     EXPECT_EQ(comm, WEFT_COMM_NULL);
     char sentence[100];
     std::snprintf(sentence, sizeof sentence,
-                  "comm = %p; expected a communicator that is not freed (",
+                  "comm = %p; expected a communicator that has not been freed (",
                   static_cast<void*>(freed));
     auto expect = [&](weft_status status, const char* function) {
         expect_refused(status, WEFT_REFUSED_HANDLE, sentence + std::string(function) + ")");
@@ -276,9 +277,9 @@ TEST_F(Refused, AFreedCommunicator) {
 
 TEST_F(Refused, MakingAndFreeingCommunicators) {
     expect_refused(weft_comm_dup(world_, nullptr), WEFT_REFUSED_ARGUMENT,
-                   "new_comm = null; expected a place for it (weft_comm_dup)");
+                   "new_comm = null; expected an address (weft_comm_dup)");
     expect_refused(weft_comm_split(world_, 0, 0, nullptr), WEFT_REFUSED_ARGUMENT,
-                   "new_comm = null; expected a place for it (weft_comm_split)");
+                   "new_comm = null; expected an address (weft_comm_split)");
     weft_comm comm = world_;
     expect_refused(weft_comm_split(world_, -1, 0, &comm), WEFT_REFUSED_ARGUMENT,
                    "color = -1; expected 0 or more, or WEFT_COLOR_NONE (weft_comm_split)");
@@ -293,7 +294,7 @@ TEST_F(Refused, MakingAndFreeingCommunicators) {
 TEST_F(Refused, Requests) {
     expect_refused(weft_wait(nullptr), WEFT_REFUSED_HANDLE, "request = null");
     expect_refused(weft_test(&request_), WEFT_REFUSED_HANDLE,
-                   "request = 0x1234; expected a request that is not completed (weft_test)");
+                   "request = 0x1234; expected a request that has not completed (weft_test)");
     expect_refused(weft_waitall(2, nullptr, nullptr), WEFT_REFUSED_ARGUMENT, "requests = null");
     weft_request null = WEFT_REQUEST_NULL;
     EXPECT_EQ(weft_wait(&null), WEFT_OK);
@@ -303,7 +304,7 @@ TEST_F(Refused, Requests) {
 TEST_F(Refused, PersistentForms) {
     expect_refused(weft_barrier_init(WEFT_COMM_NULL, &request_), WEFT_REFUSED_HANDLE, "comm = ");
     expect_refused(weft_barrier_init(world_, nullptr), WEFT_REFUSED_ARGUMENT,
-                   "request = null; expected a place for it (weft_barrier_init)");
+                   "request = null; expected an address (weft_barrier_init)");
     expect_refused(weft_bcast_init(into_, 8, WEFT_INT32, 9, world_, &request_),
                    WEFT_REFUSED_ARGUMENT, "root = 9; expected 0..0 (weft_bcast_init)");
     expect_refused(weft_allgather_init(nullptr, into_, 1, WEFT_INT32, world_, &request_),
@@ -317,7 +318,7 @@ TEST_F(Refused, Starts) {
     expect_refused(weft_start(nullptr), WEFT_REFUSED_HANDLE,
                    "request = null; expected a request's address (weft_start)");
     expect_refused(weft_start(&request_), WEFT_REFUSED_HANDLE,
-                   "request = 0x1234; expected a request that is not completed (weft_start)");
+                   "request = 0x1234; expected a request that has not completed (weft_start)");
     weft_request null = WEFT_REQUEST_NULL;
     expect_refused(weft_start(&null), WEFT_REFUSED_HANDLE,
                    "request = WEFT_REQUEST_NULL; expected a persistent request (weft_start)");
@@ -373,7 +374,7 @@ TEST_F(Refused, CompletionCalls) {
     weft_status statuses[2] = {WEFT_BUSY, WEFT_BUSY};
     weft_request requests[2] = {WEFT_REQUEST_NULL, request_};
     const std::string sentence =
-        "request = 0x1234; expected a request that is not completed at requests[1] (";
+        "request = 0x1234; expected a request that has not completed at requests[1] (";
     expect_refused(weft_testall(2, requests, statuses), WEFT_REFUSED_HANDLE,
                    sentence + "weft_testall)");
     expect_refused(weft_waitall(2, requests, statuses), WEFT_REFUSED_HANDLE,
@@ -395,12 +396,12 @@ TEST_F(Refused, CompletionCalls) {
     EXPECT_EQ(requests[1], request_);
 
     expect_refused(weft_testany(1, requests, nullptr), WEFT_REFUSED_ARGUMENT,
-                   "index = null; expected a place for it (weft_testany)");
+                   "index = null; expected an address (weft_testany)");
     expect_refused(weft_waitany(1, requests, nullptr), WEFT_REFUSED_ARGUMENT, "index = null");
     expect_refused(weft_testsome(1, requests, nullptr, indices, nullptr), WEFT_REFUSED_ARGUMENT,
-                   "completed = null; expected a place for it (weft_testsome)");
+                   "completed = null; expected an address (weft_testsome)");
     expect_refused(weft_waitsome(1, requests, &number, nullptr, nullptr), WEFT_REFUSED_ARGUMENT,
-                   "indices = null; expected a place for it (weft_waitsome)");
+                   "indices = null; expected an address (weft_waitsome)");
     expect_refused(weft_testall(2, nullptr, nullptr), WEFT_REFUSED_ARGUMENT, "requests = null");
     expect_refused(weft_waitany(2, nullptr, &number), WEFT_REFUSED_ARGUMENT, "requests = null");
     expect_refused(weft_waitsome(2, nullptr, &number, indices, nullptr), WEFT_REFUSED_ARGUMENT,

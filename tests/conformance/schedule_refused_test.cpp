@@ -23,7 +23,7 @@ class ScheduleRefused : public testing::Test {
     static void SetUpTestSuite() {
         weft_schedule schedule = WEFT_SCHEDULE_NULL;
         expect_refused(weft_schedule_create(WEFT_COMM_NULL, &schedule), WEFT_REFUSED_STATE,
-                       "Weft is not initialized; expected weft_init before (weft_schedule_create)");
+                       "Weft is not initialized; expected weft_init first (weft_schedule_create)");
         ASSERT_EQ(weft_init(), WEFT_OK) << weft_last_detail();
     }
     static void TearDownTestSuite() { EXPECT_EQ(weft_finalize(), WEFT_OK) << weft_last_detail(); }
@@ -62,14 +62,15 @@ TEST_F(ScheduleRefused, HandlesAndPlaces) {
     weft_schedule null = WEFT_SCHEDULE_NULL;
     expect_refused(weft_schedule_create(WEFT_COMM_NULL, &null), WEFT_REFUSED_HANDLE, "comm = ");
     expect_refused(weft_schedule_create(weft_comm_world(), nullptr), WEFT_REFUSED_ARGUMENT,
-                   "schedule = null; expected a place for it (weft_schedule_create)");
+                   "schedule = null; expected an address (weft_schedule_create)");
     weft_schedule freed = WEFT_SCHEDULE_NULL;
     ASSERT_EQ(weft_schedule_create(weft_comm_world(), &freed), WEFT_OK);
     weft_schedule copy = freed;
     ASSERT_EQ(weft_schedule_free(&freed), WEFT_OK);
     EXPECT_EQ(freed, WEFT_SCHEDULE_NULL);
     char sentence[100];
-    std::snprintf(sentence, sizeof sentence, "schedule = %p; expected a schedule that is not freed",
+    std::snprintf(sentence, sizeof sentence,
+                  "schedule = %p; expected a schedule that has not been freed",
                   static_cast<void*>(copy));
     expect_refused(weft_schedule_free(&copy), WEFT_REFUSED_HANDLE, sentence);
     expect_refused(weft_schedule_seal(copy), WEFT_REFUSED_HANDLE, sentence);
@@ -80,7 +81,7 @@ TEST_F(ScheduleRefused, HandlesAndPlaces) {
                    WEFT_REFUSED_HANDLE, sentence);
     expect_refused(weft_schedule_free(nullptr), WEFT_REFUSED_HANDLE, "schedule = ");
     expect_refused(weft_schedule_scratch(open_, 8, nullptr), WEFT_REFUSED_ARGUMENT,
-                   "region = null; expected a place for it (weft_schedule_scratch)");
+                   "region = null; expected an address (weft_schedule_scratch)");
 }
 
 TEST_F(ScheduleRefused, Regions) {
@@ -226,13 +227,13 @@ TEST_F(ScheduleRefused, Buffers) {
     expect_no_request(WEFT_REFUSED_ARGUMENT, "send_buf = 0x", data_, data_, WEFT_BYTE,
                       WEFT_OP_NULL);
     expect_refused(weft_schedule_init(open_, data_, other_, WEFT_BYTE, WEFT_OP_NULL, nullptr),
-                   WEFT_REFUSED_ARGUMENT, "request = null; expected a place for it");
+                   WEFT_REFUSED_ARGUMENT, "request = null; expected an address");
 }
 
 // They run with the engine held: without the refusal, they would wait for themselves.
 void expect_no_calls_of_weft() {
     const std::string sentence =
-        "called by an operation's or a schedule's function; expected no calls of Weft there (";
+        "called from an operation's or a schedule's function; Weft cannot be called there (";
     weft_request request = WEFT_REQUEST_NULL;
     weft_comm comm = WEFT_COMM_NULL;
     int rank = -1;

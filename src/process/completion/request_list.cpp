@@ -42,7 +42,7 @@ Status RequestList::check_handles() const {
     for (std::size_t i = 0; i < count_; ++i) {
         if (requests_[i] == WEFT_REQUEST_NULL || find(i)) continue;
         return refuse(
-            failure(WEFT_REFUSED_HANDLE, "request = %p; expected a request that is not completed",
+            failure(WEFT_REFUSED_HANDLE, "request = %p; expected a request that has not completed",
                     static_cast<void*>(requests_[i])),
             i);
     }
@@ -152,8 +152,8 @@ Status RequestList::wait(Enough enough, Engine::Patience patience) {
 
 // --- Settle --------------------------------------------------------------------------------------
 
-// Completes a request that has finished. The second entry of one that is named twice is refused like
-// one that another thread was faster with.
+// Completes a request that has finished. The second entry of one that is named twice is refused
+// like one that another thread was faster with.
 Status RequestList::settle(std::size_t i) {
     Request* request = find(i);
     if (!request) {
