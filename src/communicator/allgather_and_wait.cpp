@@ -17,8 +17,8 @@ Status allgather_and_wait(Communicator& communicator, const char* what, const vo
     }
     Status outcome = communicator.finish(**started);
     if (outcome.code == WEFT_BROKEN_TIMEOUT) return outcome;
-    // Even if this rank's part went well: the others were told that it does not have what the call
-    // makes, so it must not (see Executor::take_notice).
+    // Even if this rank's part went well: its failure notice says that it will never have what the
+    // call makes (see Executor::take_notice).
     return failed.code == WEFT_OK ? ok : communicator.broken_status(what, failed);
 }
 

@@ -1,8 +1,8 @@
-// What a request handle names: a run, and where it goes back to when it is not needed any more.
+// What a request handle names: a run, and the schedule that it is returned to after use.
 //
-// Requests are made for a schedule once and used again; `Prepared` keeps them with their schedule.
-// A request is active from its start until its outcome has been told. A nonblocking request is
-// given back then; a persistent one stays, inactive, until it is freed.
+// Requests are made for a schedule and reused; `Prepared` keeps them with their schedule. A request
+// is active from its start until its outcome has been reported. A nonblocking request is then given
+// back; a persistent one stays, inactive, until it is freed.
 // Thread safety: none; the progress engine's lock covers everything here.
 #pragma once
 
@@ -28,21 +28,20 @@ std::string listed(const std::vector<Rank>& ranks);
 struct Request : Run {
     explicit Request(Prepared& prepared);
 
-    // Every run of a process was made as a request.
+    // Every run of a process is part of a request.
     static const Request& of(const Run& run) { return static_cast<const Request&>(run); }
 
-    // What every start of a persistent request uses: an order of operations of its own, and the
-    // buffers.
+    // What every start of a persistent request uses: its own stream, and the buffers.
     struct Persistent {
         Stream stream;
         Binding binding;
     };
 
     bool is_persistent() const { return persistent != nullptr; }
-    // "allreduce" or "persistent allreduce"; "schedule" of the program's own.
+    // "allreduce" or "persistent allreduce"; "schedule" if the program built it.
     std::string name() const;
-    // "waits for messages from ranks 1, 2 and has messages for rank 3 to take"; "" when only earlier
-    // operations keep it.
+    // "waits for messages from ranks 1, 2 and has messages for rank 3 to take"; "" if it only waits
+    // for earlier operations.
     std::string awaited() const;
 
     Prepared& home;
@@ -62,7 +61,7 @@ struct Prepared {
           buffers(needed),
           schedule(std::move(made)),
           table(handle_table) {}
-    // A schedule of the program's own.
+    // A schedule that the program built.
     Prepared(Schedule made, std::vector<UserCall> made_calls, HandleTable<Request>& handle_table)
         : is_own(true),
           schedule(std::move(made)),
@@ -72,28 +71,28 @@ struct Prepared {
     Prepared(const Prepared&) = delete;
     Prepared& operator=(const Prepared&) = delete;
 
-    // An idle request; makes one when all are in use.
+    // An idle request; makes one if all are in use.
     Request& take();
-    // Of the schedule and all requests made for it.
+    // Of the schedule and all its requests.
     std::int64_t memory_bytes() const;
-    // Back to the idle ones; its handles become invalid.
+    // Makes a request idle; its handles become invalid.
     void give_back(Request& request);
 
     bool is_own = false;
-    Signature signature;  // not of an own one
-    BufferBytes buffers;  // likewise
+    Signature signature;  // unless is_own
+    BufferBytes buffers;  // unless is_own
     Schedule schedule;
     std::vector<UserCall> calls;
-    std::unique_ptr<Tasks> tasks;  // null: not made, or nothing is worth it
+    std::unique_ptr<Tasks> tasks;  // null: not compiled, or nothing is worth offloading
     bool was_compiled = false;
     bool pays = false;         // auto offers it
-    bool was_refused = false;  // there were no descriptors left for another request's lists
+    bool was_refused = false;  // no descriptors were left for another request's lists
     HandleTable<Request>& table;
     std::vector<std::unique_ptr<Request>> requests;
     Request* free = nullptr;
-    std::uint32_t taken = 0;  // requests, and one for the program's handle of its own schedule
+    std::uint32_t taken = 0;  // requests, and the program's handle of its own schedule
     std::uint64_t last_used = 0;
-    // Not in the cache (any more); lives until nothing of it is taken.
+    // No longer in the cache, or never was; lives until nothing of it is taken.
     bool dropped = false;
 };
 

@@ -19,7 +19,7 @@ Prepared* ScheduleCache::find(const SignatureView& call) {
     return nullptr;
 }
 
-// Drops idle entries, the least recently used first, until the rest keeps to the limit.
+// Drops idle entries, the least recently used first, until the others are within the limit.
 void ScheduleCache::make_room() {
     while (true) {
         std::int64_t bytes = 0;

@@ -1,5 +1,5 @@
-// The schedules of a communicator by call signature. Bounded: sets of a few ways, the least
-// recently used entry makes room, an idle one if there is one.
+// The schedules of a communicator, by call signature. Bounded: sets of a few ways; in a full set
+// the least recently used entry makes room, an idle one if there is one.
 //
 // Thread safety: none; the progress engine's lock covers it.
 #pragma once
@@ -16,19 +16,19 @@ class ScheduleCache {
   public:
     explicit ScheduleCache(HandleTable<Request>& table) : table_(table) {}
 
-    // Null: not there.
+    // Null: not cached.
     Prepared* find(const SignatureView& call);
 
-    // Keeps a schedule that find() did not know. What is in use and makes room for it lives on until
-    // its last request is given back.
+    // Adds a schedule that find() did not know. An entry in use that makes room for it lives on
+    // until its last request is given back.
     Prepared& insert(const SignatureView& call, BufferBytes buffers, Schedule schedule);
 
-    // Keeps a schedule of the program's own, uncached, until let_go() and until its last request is
-    // given back.
+    // Keeps a schedule that the program built, uncached, until let_go() has been called and its
+    // last request has been given back.
     Prepared& keep(Schedule schedule, std::vector<UserCall> calls);
     void let_go(Prepared& own);
 
-    // A request is not needed any more.
+    // The request is no longer needed.
     void give_back(Request& request);
 
   private:
@@ -36,7 +36,7 @@ class ScheduleCache {
     static constexpr std::size_t ways = 4;
     using Set = std::array<std::unique_ptr<Prepared>, ways>;
 
-    // Of all entries together, scratch included: idle ones are dropped beyond it.
+    // For all entries, including scratch: beyond it idle ones are dropped.
     static constexpr std::int64_t memory_bytes_max = 64 << 20;
 
     Set& set_of(const SignatureView& call);

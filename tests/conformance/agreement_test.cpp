@@ -62,7 +62,7 @@ std::vector<Pair> mismatches() {
          {of(C::allreduce, 8, WEFT_UINT32, 0, WEFT_SUM), "allreduce of 8 x uint32 with sum"}},
         {allreduce,
          {of(C::allreduce, 8, WEFT_INT32, 0, max_of_own()),
-          "allreduce of 8 x int32 with an operation of the program's own"}},
+          "allreduce of 8 x int32 with a user-defined operation"}},
         {allreduce,
          {of(C::reduce, 8, WEFT_INT32, 0, WEFT_SUM), "reduce of 8 x int32 with sum and root 0"}},
         {{of(C::allgather, 5, WEFT_INT16), "allgather of 5 x int16"},

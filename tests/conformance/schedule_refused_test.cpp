@@ -107,8 +107,7 @@ TEST_F(ScheduleRefused, Regions) {
     expect_refused(weft_schedule_call(open_, {WEFT_SEND_BUFFER, 0, 4}, nothing, nullptr, &node_),
                    WEFT_REFUSED_ARGUMENT, "data = send[0..4) would be written");
     expect_refused(weft_schedule_copy(open_, recv(0, 4), recv(8, 12), &node_),
-                   WEFT_REFUSED_ARGUMENT,
-                   "from has 4 bytes and into 12; expected as many bytes in both");
+                   WEFT_REFUSED_ARGUMENT, "from has 4 bytes and into 12; expected equal sizes");
     expect_refused(weft_schedule_reduce(open_, recv(0, 8), recv(4, 8), &node_),
                    WEFT_REFUSED_ARGUMENT, "from = recv[0..8) overlaps into = recv[4..12)");
     expect_refused(weft_schedule_call(open_, recv(0, 4), nullptr, nullptr, &node_),
@@ -133,7 +132,7 @@ TEST_F(ScheduleRefused, Scratch) {
     EXPECT_EQ(region.bytes, 8);
     expect_refused(weft_schedule_copy(open_, {WEFT_SCRATCH, 64, 12}, recv(0, 12), &node_),
                    WEFT_REFUSED_ARGUMENT,
-                   "from = scratch[64..76); expected a part of the scratch taken, 72 bytes "
+                   "from = scratch[64..76); expected a part of the scratch, 72 bytes "
                    "(weft_schedule_copy)");
 }
 

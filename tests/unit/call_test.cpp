@@ -139,7 +139,7 @@ TEST(BlocksThatDiffer, AreRefusedWithTheOffendingValue) {
     EXPECT_EQ(refusal(good.call(), root), "accepted");
     Call c = good.call();
     c.counts = nullptr;
-    EXPECT_EQ(refusal(c, root), "recv_counts = null; expected one of every rank");
+    EXPECT_EQ(refusal(c, root), "recv_counts = null; expected a count for every rank");
     c = good.call();
     c.count = 5;
     EXPECT_EQ(refusal(c, root), "send_count = 5; expected recv_counts[1] = 2");

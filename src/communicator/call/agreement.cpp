@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// The operations of the program by number; two more stand for its own.
+// Predefined operations have their number; two more numbers stand for user-defined ones.
 constexpr std::uint8_t user_op = 255;
 constexpr std::uint8_t user_op_in_rank_order = 254;
 
@@ -23,8 +23,8 @@ std::uint8_t op_number(weft_op op, bool commutative) {
 }
 
 std::string op_in_words(std::uint8_t op) {
-    if (op == user_op) return "an operation of the program's own";
-    if (op == user_op_in_rank_order) return "an operation of its own that does not commute";
+    if (op == user_op) return "a user-defined operation";
+    if (op == user_op_in_rank_order) return "a user-defined operation that does not commute";
     return op_name(reinterpret_cast<weft_op>(std::uintptr_t{op}));
 }
 
@@ -37,7 +37,7 @@ std::int64_t bytes_of(const CallRecord& record) {
            static_cast<std::int64_t>(type_bytes(static_cast<weft_type>(record.type)));
 }
 
-// Of the blocks' sizes in bytes.
+// A hash of the blocks' sizes in bytes.
 std::uint32_t fingerprint(const SignatureView& signature) {
     std::uint64_t hash = 0xcbf29ce484222325u;
     for (const std::int64_t count : signature.counts) {
@@ -79,7 +79,7 @@ bool agree(const CallRecord& left, const CallRecord& right) {
 }
 
 std::string in_words(const CallRecord& record) {
-    // Constructors differ by name only, and say so themselves (process/construct.cpp).
+    // Constructors that differ only by name find that out themselves (process/construct.cpp).
     if (record.of_library) {
         return "comm_dup, comm_split or schedule_check, which exchange " +
                std::to_string(bytes_of(record)) + " bytes";
@@ -92,7 +92,7 @@ std::string in_words(const CallRecord& record) {
     words += type_name(static_cast<weft_type>(record.type));
     if (family.blocks_differ) {
         char text[40];
-        std::snprintf(text, sizeof text, " in blocks of sizes %08x", record.blocks);
+        std::snprintf(text, sizeof text, " in blocks whose sizes hash to %08x", record.blocks);
         words += text;
     }
     if (family.reduces) words += " with " + op_in_words(record.op);
@@ -113,7 +113,7 @@ Disagreement Disagreement::of(const Failure& failure) {
     return disagreement;
 }
 
-// Everybody's record goes to rank 0 and from there, in one piece, to everybody.
+// All records are gathered at rank 0, which broadcasts them in one message.
 void Agreement::add_to(ScheduleBuilder& schedule, Place place) {
     constexpr auto bytes = static_cast<std::int64_t>(sizeof(CallRecord));
     const Region all = schedule.scratch(place.ranks * bytes);
@@ -151,7 +151,7 @@ void Agreement::tell(void* data, std::size_t bytes, void* agreement) {
     std::memcpy(data, &static_cast<Agreement*>(agreement)->mine_, bytes);
 }
 
-// All ranks see the same records and come to the same verdict.
+// All ranks compare the same records and come to the same verdict.
 void Agreement::compare(void* data, std::size_t bytes, void* agreement) {
     Agreement& self = *static_cast<Agreement*>(agreement);
     const auto* records = static_cast<const std::byte*>(data);

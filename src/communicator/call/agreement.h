@@ -1,9 +1,9 @@
-// WEFT_CHECK=1: the ranks of a collective tell each other what they have called, and no data moves
-// until the calls agree. It is a part of the collective's schedule, on its stream, so that it is
+// WEFT_CHECK=1: the ranks of a collective exchange what they have called, and no data moves until
+// the calls agree. The exchange is part of the collective's schedule, on its stream, so that it is
 // cached, started and ordered with it.
 //
-// Ranks that make different collectives meet all the same, because that part is equal on all of them.
-// A nonblocking call does not meet a persistent one: they have different streams.
+// Ranks that call different collectives find out, because the exchange is the same for all. A
+// nonblocking call never meets a persistent one: they have different streams.
 //
 // Thread safety: none; the progress engine's lock covers it.
 #pragma once
@@ -19,11 +19,11 @@
 
 namespace weft {
 
-// A collective call as ranks tell each other of it.
+// What ranks exchange about a collective call.
 struct CallRecord {
     std::int64_t count = 0;
     std::int32_t root = 0;
-    std::uint32_t blocks = 0;  // where they differ: a fingerprint of their sizes
+    std::uint32_t blocks = 0;  // if blocks differ: a hash of their sizes
     std::uint8_t collective = 0;
     std::uint8_t type = 0;
     std::uint8_t op = 0;
@@ -31,7 +31,7 @@ struct CallRecord {
     bool of_library = false;
 };
 
-// Two calls that do not agree: what a failure says of them (Failure::remark).
+// Two calls that do not agree, as a failure carries them (Failure::remark).
 struct Disagreement {
     CallRecord call;
     CallRecord expected;
@@ -41,23 +41,23 @@ struct Disagreement {
     static Disagreement of(const Failure& failure);
 };
 
-// What the ranks must agree on of a call that was found good, and what tells it in words.
+// The record of a checked call.
 CallRecord record_of(const Call& call, const SignatureView& signature, bool persistent);
 
-// Whether two ranks may make these calls together (Agree in weft/collective.h). The same bytes may be
-// described by different counts and types, unless they are reduced.
+// Whether two ranks may make these calls together ("Agree" in weft/collective.h). Counts and types
+// may differ if the bytes are equal, unless they are reduced.
 bool agree(const CallRecord& left, const CallRecord& right);
 
 // "bcast of 8 x float64 with root 1"
 std::string in_words(const CallRecord& record);
 
-// One started call's part.
+// The exchange of one started call.
 class Agreement {
   public:
-    // To an empty schedule: the exchange and the comparison. What is added later waits for it.
+    // Adds the exchange and the comparison to an empty schedule. Later operations wait for them.
     static void add_to(ScheduleBuilder& schedule, Place place);
 
-    // Before a start of such a schedule: `binding` calls this, which must stay where it is.
+    // Call before starting such a schedule. `binding` keeps a pointer to this.
     void bind(const CallRecord& mine, const Group& group, Binding& binding);
 
   private:

@@ -1,4 +1,4 @@
-// A collective call as the caller made it, before anything is checked.
+// A collective call as the caller made it, before any check.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,17 @@ struct Call {
     weft_type type = WEFT_BYTE;
     weft_op op = WEFT_OP_NULL;
     int root = 0;
-    // Where blocks differ: of each rank's block, in elements. `count` is then that of this rank's.
+    // If blocks differ: by rank, in elements. `count` is then that of this rank's block.
     const std::int64_t* counts = nullptr;
     const std::int64_t* displacements = nullptr;  // null: one behind the other
-    bool of_library = false;  // not the user's call: forced algorithms are not for it
+    bool of_library = false;  // the library's own call: forced algorithms do not apply
 };
 
-// Of the caller.
+// The caller.
 struct Place {
     Rank rank = 0;
     Rank ranks = 1;
-    bool combines = false;               // every rank's transports do; the same on all of them
+    bool combines = false;  // all ranks' transports combine on arrival; the same on all ranks
     const Topology* topology = nullptr;  // of the communicator
 };
 

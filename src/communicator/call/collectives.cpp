@@ -38,11 +38,11 @@ Status check_overlap(const void* send_buf, std::int64_t send_bytes, const void* 
         send_buf, static_cast<long long>(send_bytes), recv_buf, static_cast<long long>(recv_bytes));
 }
 
-// More than a process can address. Schedules compute with small multiples of it: scratch for a
-// block of every child in a tree, rounded up.
+// More than a process can address. Schedules compute small multiples of it: scratch for a block of
+// every child in a tree, rounded up.
 constexpr std::int64_t bytes_max = std::numeric_limits<std::int64_t>::max() / 64;
 
-// count * size of type, when `blocks` times as much can still be addressed.
+// count * size of type, if `blocks` times as much can still be addressed.
 Result<std::int64_t> block_bytes(const Call& call, Rank blocks) {
     std::size_t element = type_bytes(call.type);
     if (element == 0) {
@@ -50,7 +50,7 @@ Result<std::int64_t> block_bytes(const Call& call, Rank blocks) {
                        static_cast<int>(call.type));
     }
     auto most = static_cast<std::size_t>(bytes_max) / element / static_cast<std::size_t>(blocks);
-    const bool is_looked_at = call.counts == nullptr;  // else these are (check_blocks)
+    const bool is_looked_at = call.counts == nullptr;  // otherwise check_blocks() checks the counts
     if (is_looked_at && call.count > most) {
         return failure(WEFT_REFUSED_ARGUMENT,
                        "count = %zu; expected at most %zu for %s on %d ranks", call.count, most,
@@ -64,14 +64,14 @@ bool is_in_place(const Family& family, const Call& call, Place place) {
     return spared == WEFT_IN_PLACE && family.is_in_place_on(place.rank == call.root);
 }
 
-// A problem, and the arrays it refers to.
+// A problem and the arrays it refers to.
 struct Posed {
     Problem problem;
     std::vector<std::int64_t> sizes;
     std::vector<std::int64_t> offsets;
 };
 
-// Of the blocks that are not empty.
+// The least displacement of a block that is not empty.
 std::int64_t least_displacement(const SignatureView& signature) {
     std::optional<std::int64_t> least;
     for (std::size_t i = 0; i < signature.displacements.size(); ++i) {
@@ -108,10 +108,11 @@ Posed pose(const SignatureView& signature, Place place) {
     return posed;
 }
 
-// The counts and displacements of a call whose blocks differ.
+// Checks the counts and displacements of a call whose blocks differ.
 Status check_blocks(const Call& call, Place place, SignatureView& signature) {
     if (!call.counts)
-        return failure(WEFT_REFUSED_ARGUMENT, "recv_counts = null; expected one of every rank");
+        return failure(WEFT_REFUSED_ARGUMENT,
+                       "recv_counts = null; expected a count for every rank");
     const auto ranks = static_cast<std::size_t>(place.ranks);
     const auto own = static_cast<std::size_t>(place.rank);
     signature.fixed.unit_bytes = static_cast<std::int64_t>(type_bytes(call.type));
@@ -119,7 +120,7 @@ Status check_blocks(const Call& call, Place place, SignatureView& signature) {
     signature.counts = {call.counts, ranks};
     std::int64_t sum = 0;
     for (std::size_t i = 0; i < ranks; ++i) {
-        // Of the caller's type, size_t.
+        // The caller's counts are of type size_t.
         if (call.counts[i] < 0 || call.counts[i] > most - sum) {
             return failure(WEFT_REFUSED_ARGUMENT,
                            "recv_counts[%zu] = %zu; expected at most %lld elements of %s in all", i,
@@ -175,7 +176,7 @@ Result<Checked> check(const Call& call, Place place) {
         checked.binding.reduction = *reduction;
         signature.commutative = reduction->commutative;
         signature.combines = place.combines && reduction->kernel != nullptr;
-        // Data that only moves may be described by different types on different ranks.
+        // Data that is not reduced may have different types on different ranks.
         signature.element_bytes = static_cast<std::int64_t>(type_bytes(call.type));
     }
     signature.in_place = is_in_place(family, call, place);
@@ -191,7 +192,7 @@ Result<Checked> check(const Call& call, Place place) {
 
 Result<BufferBytes> bytes_of_buffers(const SignatureView& signature, Place place) {
     const Posed posed = pose(signature, place);
-    // Where they lie was the caller's choice: no two blocks share a byte.
+    // The caller chose the displacements: no two blocks may share a byte.
     std::vector<std::size_t> order(signature.displacements.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::erase_if(order, [&](std::size_t i) { return posed.sizes[i] == 0; });

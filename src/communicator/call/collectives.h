@@ -1,6 +1,5 @@
-// What the communicator must know of a call of any collective: whether it is refused, what its
-// schedule depends on, and how to build that schedule. What differs between collectives is in the
-// catalogue (algorithm/catalogue.h).
+// For calls of any collective: checks them, says what their schedules depend on, and builds these.
+// What differs between collectives is in the catalogue (algorithm/catalogue.h).
 #pragma once
 
 #include <cstdint>
@@ -12,13 +11,13 @@
 
 namespace weft {
 
-// A call that was found good, but for its buffers.
+// A checked call; its buffers have not been checked.
 struct Checked {
     SignatureView signature;
     Binding binding;
 };
 
-// Of the caller's buffers.
+// Sizes of the caller's buffers.
 struct BufferBytes {
     std::int64_t send = 0;
     std::int64_t recv = 0;
@@ -27,17 +26,17 @@ struct BufferBytes {
 // "bcast", for messages.
 const char* collective_name(Collective collective);
 
-// Refuses a null buffer of which bytes are needed, and two that overlap.
+// Refuses a null buffer if bytes of it are needed, and two that overlap.
 Status check_buffers(const void* send_buf, std::int64_t send_bytes, const void* recv_buf,
                      std::int64_t recv_bytes, const char* recv_name);
 
-// Refuses a bad call with a sentence; its buffers are not looked at.
+// Refuses a bad call with a sentence. Does not check its buffers.
 Result<Checked> check(const Call& call, Place place);
 // Refuses blocks that overlap.
 Result<BufferBytes> bytes_of_buffers(const SignatureView& signature, Place place);
 Status check_buffers(const Checked& call, BufferBytes bytes);
 
-// This rank's schedule. `is_checked`: no data moves until the ranks' calls agree (see agreement.h).
+// Builds this rank's schedule. `is_checked`: no data moves until the calls agree (see agreement.h).
 Result<Schedule> build_schedule(const SignatureView& signature, Place place,
                                 const Selector& selector, bool is_checked);
 

@@ -26,7 +26,7 @@ bool Signature::is_of(const SignatureView& call) const {
 std::uint64_t hash_of(const SignatureView& call) {
     const FixedSignature& s = call.fixed;
     std::uint64_t hash = static_cast<std::uint64_t>(s.bytes) * 0x9e3779b97f4a7c15u;
-    // (Of the hash, bits 32 to 37 and 54 to 59 choose a set of the cache.)
+    // Bits 32 to 37 and 54 to 59 of the hash choose a set of the cache.
     hash ^= static_cast<std::uint64_t>(s.collective) << 32 | std::uint64_t{s.in_place} << 59;
     hash ^= std::uint64_t{s.commutative} << 58;
     hash ^= static_cast<std::uint64_t>(s.root) * 0xbf58476d1ce4e5b9u;

@@ -11,7 +11,7 @@
 
 namespace weft {
 
-// What every call has.
+// The part that every call has.
 struct FixedSignature {
     Collective collective = Collective::barrier;
     bool in_place = false;    // on this rank
@@ -21,20 +21,20 @@ struct FixedSignature {
     std::int32_t root = 0;
     std::int64_t bytes = 0;  // see algorithm::Agreed
     std::int64_t element_bytes = 1;
-    std::int64_t unit_bytes = 1;  // of the arrays' elements
+    std::int64_t unit_bytes = 1;  // bytes of an element in the arrays
 
     friend bool operator==(const FixedSignature&, const FixedSignature&) = default;
 };
 
-// Of one call: what it has, and its arrays as the caller passed them; they are not copied.
+// One call's signature. Its arrays are the caller's own; they are not copied.
 struct SignatureView {
     FixedSignature fixed;
-    // In elements, by rank: see Call. Empty: there are none.
+    // In elements, by rank: see Call. Empty: none.
     std::span<const std::int64_t> counts = {};
     std::span<const std::int64_t> displacements = {};
 };
 
-// The same, kept.
+// A copy that owns its arrays.
 class Signature {
   public:
     Signature() = default;

@@ -25,8 +25,8 @@ Result<std::vector<Schedule>> collect_schedules(const OwnSchedule& own) {
     WEFT_RETURN_IF_NOT_OK(
         allgather_and_wait(communicator, "schedule_check", mine.data(), all.data(), largest));
 
-    // A rank may end as soon as it has its verdict. It waits until all ranks have what theirs is made
-    // of; what goes wrong meanwhile changes no verdict.
+    // A rank may exit as soon as it has its verdict, so it first waits until all ranks have the
+    // schedules. A failure in the meantime changes no verdict.
     const std::byte here{};
     std::vector<std::byte> all_here(ranks);
     const Status met =

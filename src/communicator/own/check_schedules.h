@@ -1,4 +1,4 @@
-// Ranks show each other the schedules that they built themselves, and check them together.
+// Ranks exchange the schedules that the program built, and check them together.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace weft {
 
-// The schedules of all ranks, by rank. Collective; the engine is let go of meanwhile, and another
-// thread may free `own`. REQUIRES: sealed.
+// The schedules of all ranks, by rank. Collective. Releases the engine meanwhile; another thread
+// may free `own`. REQUIRES: sealed.
 Result<std::vector<Schedule>> collect_schedules(const OwnSchedule& own);
 
 // Refuses schedules with a flaw; the sentence names the operations. Needs no engine.

@@ -35,8 +35,7 @@ Status OwnSchedule::check_open() const {
         return failure(WEFT_REFUSED_STATE, "the schedule is sealed; expected an open one");
     }
     if (ops_ == Schedule::no_issue) {
-        return failure(WEFT_REFUSED_MEMORY, "the schedule has %u operations, and no more can",
-                       ops_);
+        return failure(WEFT_REFUSED_MEMORY, "the schedule has %u operations; expected fewer", ops_);
     }
     return ok;
 }
@@ -62,9 +61,8 @@ Status OwnSchedule::check_region(const char* name, Region region, bool written) 
     }
     if (region.bytes == 0) return ok;
     if (region.buffer == Buffer::scratch && region.offset + region.bytes > scratch_bytes_) {
-        return failure(WEFT_REFUSED_ARGUMENT,
-                       "%s = %s; expected a part of the scratch taken, %lld bytes", name,
-                       to_text(region).c_str(), Long{scratch_bytes_});
+        return failure(WEFT_REFUSED_ARGUMENT, "%s = %s; expected a part of the scratch, %lld bytes",
+                       name, to_text(region).c_str(), Long{scratch_bytes_});
     }
     if (region.buffer == Buffer::send && written) {
         return failure(WEFT_REFUSED_ARGUMENT,
@@ -105,8 +103,8 @@ Result<OwnSchedule::Node> OwnSchedule::local(OpKind kind, Region from, Region in
     WEFT_RETURN_IF_NOT_OK(check_region("into", into, true));
     if (from.bytes != into.bytes) {
         return failure(WEFT_REFUSED_ARGUMENT,
-                       "from has %lld bytes and into %lld; expected as many bytes in both",
-                       Long{from.bytes}, Long{into.bytes});
+                       "from has %lld bytes and into %lld; expected equal sizes", Long{from.bytes},
+                       Long{into.bytes});
     }
     if (overlap(from, into)) {
         return failure(WEFT_REFUSED_ARGUMENT, "from = %s overlaps into = %s", to_text(from).c_str(),
@@ -161,7 +159,7 @@ Result<Region> OwnSchedule::scratch(std::int64_t bytes) {
 
 Status OwnSchedule::seal() {
     WEFT_RETURN_IF_NOT_OK(check_open());
-    // A builder that has refused is of no more use.
+    // A copy: a builder that has refused cannot be used any more.
     Result<Schedule> sealed = ScheduleBuilder(builder_).seal();
     if (!sealed.is_ok()) return sealed.status();
     prepared_ = &communicator_.schedules().keep(std::move(*sealed), calls_);
@@ -169,7 +167,7 @@ Status OwnSchedule::seal() {
     return ok;
 }
 
-// The reduction, when the schedule reduces: of whole and aligned elements.
+// Binds the reduction, if the schedule reduces. Refuses elements that are not whole or not aligned.
 Result<Reduction> OwnSchedule::bind(weft_type type, weft_op op) const {
     Result<Reduction> reduction(Reduction{});
     for (OpId id = 0; id < schedule().ops().size(); ++id) {

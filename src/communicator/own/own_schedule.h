@@ -1,10 +1,10 @@
-// A schedule that the program builds itself: open for more operations until it is sealed, then the
-// origin of persistent requests. Every function refuses what is wrong with a sentence.
+// A schedule that the program builds itself. Operations can be added until it is sealed; then it
+// makes persistent requests. Every function refuses mistakes with a sentence.
 //
-// Its communicator is kept for it (see Process::make_schedule). Its requests keep what they need of
-// it, so that it can be freed first.
+// Process::make_schedule keeps the communicator for it. Its requests keep what they need of it, so
+// it can be freed before them.
 //
-// Thread safety: none; used with the process's engine held.
+// Thread safety: none; the engine must be held.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace weft {
 
 class OwnSchedule {
   public:
-    // `number` tells its nodes from those of other schedules.
+    // `number` distinguishes its nodes from those of other schedules.
     OwnSchedule(Communicator& communicator, std::uint32_t number);
     OwnSchedule(const OwnSchedule&) = delete;
     OwnSchedule& operator=(const OwnSchedule&) = delete;
 
     Communicator& communicator() const { return communicator_; }
 
-    // An operation as the program names it; 0: none.
+    // The program's name of an operation; 0: none.
     using Node = std::uint64_t;
 
     Result<Node> send(Region from, Rank peer);
@@ -42,7 +42,7 @@ class OwnSchedule {
     const Schedule& schedule() const { return prepared_->schedule; }
     Result<Request*> make_request(const void* send_buf, void* recv_buf, weft_type type, weft_op op);
 
-    // Lets go of everything that is kept for it. It must not be used any more.
+    // Releases all that is kept for it. It must not be used afterwards.
     void free();
 
   private:
