@@ -1,11 +1,11 @@
-// Making communicators from others. Collective over the parent; blocks.
+// Makes communicators from others. Collective over the parent; blocks.
 #pragma once
 
 #include "process/process.h"
 
 namespace weft {
 
-// A rank's part of a constructor's call.
+// A rank's part in a constructor's call.
 struct Construction {
     enum class Kind : std::int32_t { dup, dup_with, split, split_node };
 
@@ -14,8 +14,8 @@ struct Construction {
     std::int32_t key = 0;
 };
 
-// The new communicator, with these settings; null for a rank that wanted none. The engine is held, and let go of while
-// waiting for the other ranks.
+// Returns the new communicator, which has these settings; null for a rank that wants none. The engine must be held; it is
+// released while waiting for the other ranks.
 Result<Communicator*> construct(Process& process, Communicator& parent, Construction mine,
                                 const Settings& settings);
 

@@ -1,6 +1,6 @@
-// Which streams of a communicator get dedicated connections (transport/dedicated.h). Its members agree
-// when it is made: by how many streams each can still serve, and whether it wants to. Each stream takes
-// one connection of every pair of members; the first streams come first.
+// How many streams of a communicator get dedicated connections (transport/dedicated.h): the first
+// ones. Its members agree when it is made: each says how many streams it can still serve, and
+// whether it wants any. A stream takes one connection per pair of members.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace weft {
 
-// What a rank tells the others. Another thread may be making a communicator at the same time: what is
-// offered to one is not offered to the other.
+// What a rank tells the others. If two threads make communicators at the same time, nothing is
+// offered to both.
 struct DedicatedShare {
     std::uint32_t streams_left = 0;
-    std::uint32_t is_wanted = 0;  // or 1
+    std::uint32_t is_wanted = 0;  // 0 or 1
 };
 
-// How many streams of their communicator: as many as every member can, if any member wants them.
+// As many streams as every member can serve, if any member wants them.
 std::uint32_t agreed_streams(std::span<const DedicatedShare> members);
 
 }  // namespace weft

@@ -1,13 +1,13 @@
 // A share of this rank's dedicated connections, for a communicator that is being made.
 //
-// Thread safety: none; the engine is held when it is made, changed and ended.
+// Thread safety: none; the engine must be held when it is made, changed and destroyed.
 #pragma once
 
 #include "process/process.h"
 
 namespace weft {
 
-// What this rank offers to the new communicator, and takes back if it is not needed.
+// Offers a share to the new communicator; the destructor takes back what it does not keep.
 class Offer {
   public:
     explicit Offer(Process& process) : process_(process), dedicated_(process.offer_dedicated()) {}
@@ -16,7 +16,7 @@ class Offer {
     Offer& operator=(const Offer&) = delete;
 
     const DedicatedShare& dedicated() const { return dedicated_; }
-    // So much of it is the communicator's, which gives it back.
+    // This much now belongs to the communicator, which gives it back when it ends.
     void keep(std::uint32_t streams) { kept_ = streams; }
 
   private:

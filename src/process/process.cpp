@@ -11,7 +11,7 @@ namespace {
 
 // Context 0 belongs to the executors.
 constexpr std::uint32_t world_context = 1;
-constexpr std::uint32_t self_context = 2;  // the same on all ranks: it sends nothing
+constexpr std::uint32_t self_context = 2;  // on all ranks: it sends nothing
 constexpr std::uint32_t first_made_context = 3;
 
 std::vector<Transport*> plain(const std::vector<std::unique_ptr<Transport>>& owned) {

@@ -1,6 +1,6 @@
-// Everything one rank has: its transports, its executor and engine, its communicators and requests.
+// Everything a rank has: its transports, its executor and engine, its communicators and requests.
 //
-// Thread safety: engine() any thread; the rest with the engine held.
+// Thread safety: any thread may call engine(); for the rest the engine must be held.
 #pragma once
 
 #include <memory>
@@ -27,11 +27,11 @@ class Process {
         std::vector<std::unique_ptr<Transport>> transports;
         std::vector<Transport*> routes;    // by rank of the job; null for this rank
         std::unique_ptr<Offload> offload;  // null: none
-        Settings settings;                 // of world, and what is made from it
-        bool checks_calls = false;         // collectives compare the calls of all ranks first
+        Settings settings;          // of world and self
+        bool checks_calls = false;  // WEFT_CHECK: collectives first compare the calls of all ranks
         Engine::Options engine;
-        DedicatedShare dedicated;           // of this rank, before world has its share
-        std::uint32_t world_dedicated = 0;  // streams of world: what all ranks agreed on
+        DedicatedShare dedicated;           // of this rank, including world's share
+        std::uint32_t world_dedicated = 0;  // world's streams, agreed on by all ranks
     };
 
     explicit Process(Parts parts);
@@ -43,11 +43,11 @@ class Process {
     const std::string& job() const { return job_; }
     Engine& engine() { return engine_; }
     Executor& executor() { return executor_; }
-    // What reaches this rank of the job; null for this one itself.
+    // The transport that reaches rank `peer` of the job; null for this rank.
     const Transport* route(Rank peer) const { return executor_.route(peer); }
     const std::vector<std::unique_ptr<Transport>>& transports() const { return transports_; }
-    // A new communicator's share of this rank's dedicated connections. Nobody else is offered it until
-    // it is given back. Communicators give theirs back when they end.
+    // Takes a share of this rank's dedicated connections for a new communicator, until it is given
+    // back. Communicators give theirs back when they end.
     DedicatedShare offer_dedicated();
     void give_back(std::uint32_t streams) { dedicated_.streams_left += streams; }
     HandleTable<Request>& requests() { return requests_; }
@@ -63,17 +63,17 @@ class Process {
 
     // A number for a new communicator that no rank of the job has used; 0: there are none left.
     std::uint32_t take_context();
-    // The communicator of `group`; it lives until it is freed, or the process ends. Its share of the
-    // dedicated connections has been taken.
+    // Adds the communicator of `group`; it lives until it is freed or the process ends. Its share
+    // of the dedicated connections must have been taken.
     Communicator& add(Group group, Rank rank, std::string name, Settings settings);
-    // Its handle is invalid from now on; it ends when nobody keeps it any more.
+    // Makes its handle invalid; the communicator ends when nobody keeps it any more.
     void free(Communicator& communicator);
-    // A schedule of the program's own, open; returns its handle.
+    // Adds an open schedule for the program to build; returns its handle.
     std::uintptr_t make_schedule(Communicator& communicator);
     void free(OwnSchedule& schedule);
-    // Refuses the progress thread where a transport is only for the program's own.
+    // Refuses the progress thread if only the program's own threads may call a transport.
     Status check_engine(EngineKind kind) const;
-    // Fails with a sentence that lists them when operations are pending.
+    // Fails if operations are pending, with a sentence that lists them.
     Status refuse_outstanding();
 
   private:
@@ -84,7 +84,7 @@ class Process {
     std::string job_;
     Topology topology_;
     std::vector<std::unique_ptr<Transport>> transports_;
-    std::unique_ptr<Offload> offload_;  // gives up its lists before their connections are closed
+    std::unique_ptr<Offload> offload_;  // cancels its lists before their connections are closed
     DedicatedShare dedicated_;
     Executor executor_;
     HandleTable<Request> requests_;
@@ -97,7 +97,7 @@ class Process {
     std::vector<std::unique_ptr<OwnSchedule>> own_schedules_;
     std::uint32_t schedules_made_ = 0;
     std::uint32_t contexts_taken_ = 0;
-    Engine engine_;  // last: its thread ends before what it drives
+    Engine engine_;  // last: its thread ends before what it drives is destroyed
 };
 
 }  // namespace weft

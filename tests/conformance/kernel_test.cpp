@@ -130,8 +130,8 @@ INSTANTIATE_TEST_SUITE_P(Seccomp, WithoutKernel,
 
 TEST_P(WithoutKernel, TheThreadCarriesOnAndThatIsSaid) {
     for (const char* engine : {"kernel", "kernel:own"}) {
-        const std::string line = std::string("weft: no engine ") + engine +
-                                 ", thread is used instead: " + sentence() + "\n";
+        const std::string line = std::string("weft: engine ") + engine +
+                                 " is not available, using thread: " + sentence() + "\n";
         EXPECT_EQ(said(engine, -1), line + line);
         EXPECT_EQ(said(engine, 1), line);
     }

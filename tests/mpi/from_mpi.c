@@ -98,7 +98,7 @@ static void some_are_initialized(void) {
     comm = WEFT_COMM_NULL;
     EXPECT(weft_comm_from_mpi(MPI_COMM_WORLD, &comm) == WEFT_REFUSED_STATE);
     EXPECT(comm == WEFT_COMM_NULL);
-    EXPECT(detail_has("initialized in rank 1 of the group and not in rank 0"));
+    EXPECT(detail_has("initialized in rank 1 of the group but not in rank 0"));
     if (rank % 2 == 1) EXPECT(weft_finalize() == WEFT_OK);
 }
 

@@ -5,13 +5,13 @@
 namespace weft {
 namespace {
 
-constexpr int listed_max = 4;  // operations in a sentence
+constexpr int listed_max = 4;  // operations named in a sentence
 
 }  // namespace
 
 // --- Handles -------------------------------------------------------------------------------------
 
-// Null: WEFT_REQUEST_NULL, or not a request (any more).
+// Null: WEFT_REQUEST_NULL, or not a request, or no longer one.
 Request* RequestList::find(std::size_t i) const {
     if (requests_[i] == WEFT_REQUEST_NULL) return nullptr;
     return process_->requests().find(reinterpret_cast<std::uintptr_t>(requests_[i]));
@@ -25,13 +25,13 @@ RequestList::State RequestList::state(std::size_t i) const {
     return request->is_done() ? State::finished : State::pending;
 }
 
-// Adds to the sentence which request it is about.
+// Appends to the sentence which request it is about.
 Status RequestList::refuse(Status status, std::size_t i) const {
     if (!single_) append_detail(" at requests[%zu]", i);
     return status;
 }
 
-// Every entry is null or a request.
+// Refuses entries that are neither null nor a request.
 Status RequestList::check_handles() const {
     if (!requests_ && single_) {
         return failure(WEFT_REFUSED_HANDLE, "request = null; expected a request's address");
@@ -51,7 +51,7 @@ Status RequestList::check_handles() const {
 
 // --- Start and free ------------------------------------------------------------------------------
 
-// Marks them as active, so that a request that is named twice is found out.
+// Marks them as active, so that a request named twice is detected.
 Status RequestList::check_starts() {
     Status status = ok;
     std::size_t good = 0;
@@ -93,7 +93,7 @@ Status RequestList::free() {
 
 // --- Finish --------------------------------------------------------------------------------------
 
-// Whether one has finished or none is active. Looks at them only when a run has ended meanwhile.
+// Whether one has finished or none is active. Looks only if a run has ended since the last look.
 bool RequestList::any_finished() {
     if (seen_finished_ == process_->executor().finished()) return false;
     seen_finished_ = process_->executor().finished();
@@ -109,7 +109,7 @@ bool RequestList::any_finished() {
 bool RequestList::all_finished() {
     while (first_pending_ < count_ && state(first_pending_) != State::pending) ++first_pending_;
     if (first_pending_ < count_) return false;
-    // Another thread may have completed a persistent one and started it again.
+    // Another thread may have completed a persistent one and restarted it.
     for (std::size_t i = 0; i < count_; ++i) {
         if (state(i) != State::pending) continue;
         first_pending_ = i;
@@ -152,8 +152,8 @@ Status RequestList::wait(Enough enough, Engine::Patience patience) {
 
 // --- Settle --------------------------------------------------------------------------------------
 
-// Completes a request that has finished. The second entry of one that is named twice is refused
-// like one that another thread was faster with.
+// Completes a request that has finished. The second entry of a request named twice is refused as if
+// another thread had completed it.
 Status RequestList::settle(std::size_t i) {
     Request* request = find(i);
     if (!request) {
@@ -169,7 +169,7 @@ Status RequestList::settle(std::size_t i) {
     return outcome;
 }
 
-// The outcomes of several requests, and their one answer: the first bad one.
+// Combines the outcomes of several requests: the first bad one.
 class RequestList::Outcomes {
   public:
     void add(Status status) {

@@ -1,11 +1,10 @@
-// The requests of one call as the caller named them: starting them, and testing or waiting for one,
-// any, some or all of them.
+// The requests that a call names: starts them, and tests or waits for one, any, some or all.
 //
-// A handle is looked up whenever it is looked at: while a wait sleeps, other threads may complete
-// the same requests. One that is gone when its wait ends was completed by another thread; it counts
-// as finished, and its outcome is a refusal.
+// Handles are looked up anew on every use: while a wait sleeps, other threads may complete the same
+// requests. A request that is gone when its wait ends was completed by another thread; it counts as
+// finished, and its outcome is a refusal.
 //
-// Thread safety: none; used with the process's engine held.
+// Thread safety: none; the engine must be held.
 #pragma once
 
 #include <cstddef>
@@ -20,29 +19,29 @@ enum class Enough : std::uint8_t { any, all };
 
 class RequestList {
   public:
-    // One request: sentences do not name its index. No process: all requests are null.
+    // One request: sentences do not name its index. `process`: null if all requests are null.
     RequestList(Process* process, weft_request* request)
         : process_(process), requests_(request), count_(1), single_(true) {}
     RequestList(Process* process, std::size_t count, weft_request* requests)
         : process_(process), requests_(requests), count_(count), single_(false) {}
 
-    // Starts all of them, or refuses one and starts none. They are persistent.
+    // Starts persistent requests: all of them, or none if it refuses one.
     Status start();
     // Frees a single request.
     Status free();
 
-    // Ok when enough have finished, or none is active. Otherwise refused, WEFT_PENDING (test),
+    // Ok if enough have finished or none is active. Otherwise a refusal, WEFT_PENDING (test),
     // WEFT_INTERRUPTED or WEFT_TIMED_OUT (wait), and nothing has been completed.
     Status test(Enough enough);
     Status wait(Enough enough, Engine::Patience patience = {});
 
-    // After that: complete what has finished and report the outcomes.
+    // After that these complete finished requests and return the first bad outcome.
 
-    // Every request. `statuses`: by request, or null. The first bad outcome.
+    // All requests. `statuses`: by request, or null.
     Status settle_all(weft_status* statuses);
-    // The first that has finished; *index: WEFT_NONE when none was active.
+    // The first that has finished. *index: WEFT_NONE if none was active.
     Status settle_first(std::size_t* index);
-    // Those that have finished, *completed of them; WEFT_NONE when none was active.
+    // All that have finished. *completed: how many; WEFT_NONE if none was active.
     Status settle_finished(std::size_t* completed, std::size_t* indices, weft_status* statuses);
 
   private:

@@ -16,7 +16,7 @@ namespace {
 struct Record {
     char job[40] = {};
     Rank rank = -1;
-    // As in a constructor's record (construct.cpp): chosen by rank 0 of the group, never used before.
+    // As in a constructor's record (construct.cpp): rank 0 of the group chooses a new one.
     std::uint32_t context = 0;
     DedicatedShare dedicated{};
 };
@@ -28,13 +28,13 @@ Status check_records(const std::vector<Record>& records) {
         if (std::strcmp(records[r].job, records.front().job) != 0) {
             return failure_of_rank(
                 WEFT_REFUSED_STATE, rank,
-                "rank %d of the group is in another Weft job than its rank 0; expected that "
-                "weft_init found all of them, or was not called",
+                "rank %d of the group is in another Weft job than its rank 0; expected one job, or "
+                "no weft_init before",
                 rank);
         }
         if (members.insert(records[r].rank).second) continue;
         return failure_of_rank(WEFT_REFUSED_ARGUMENT, rank,
-                               "rank %d of the group is rank %d of the job, as another one is",
+                               "rank %d of the group is rank %d of the job, and so is another one",
                                rank, records[r].rank);
     }
     if (records.front().context != 0) return ok;
@@ -54,7 +54,7 @@ Status agree_on_membership(const weft_oob& oob, Membership mine) {
         const auto rank = static_cast<Rank>(left - all.begin());
         return failure_of_rank(WEFT_REFUSED_STATE, rank,
                                "rank %d of the group has finalized Weft; a process can join its "
-                               "job once",
+                               "job only once",
                                rank);
     }
     const auto other = std::ranges::find_if(all, [&](auto m) { return m != all.front(); });
@@ -62,7 +62,7 @@ Status agree_on_membership(const weft_oob& oob, Membership mine) {
     const auto rank = static_cast<Rank>(other - all.begin());
     const bool first_is = all.front() == Membership::member;
     return failure_of_rank(WEFT_REFUSED_STATE, rank,
-                           "Weft is initialized in rank %d of the group and not in rank %d; "
+                           "Weft is initialized in rank %d of the group but not in rank %d; "
                            "expected all or none",
                            first_is ? 0 : rank, first_is ? rank : 0);
 }

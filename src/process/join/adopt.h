@@ -1,4 +1,4 @@
-// Communicators of processes that have an out-of-band exchange, all of which are ranks of the job.
+// Communicators of ranks of the job that have an out-of-band exchange.
 #pragma once
 
 #include "process/process.h"
@@ -6,15 +6,14 @@
 
 namespace weft {
 
-// What the ranks of such a group must know of each other first.
+// Whether a process is, or was, a rank of a job.
 enum class Membership : std::int32_t { none = 0, member = 1, left = 2 };
 
-// Whether every process of the group has this membership. Refused on all when they differ, or when none
-// of them can have a communicator any more. Collective and blocking.
+// Refuses on all processes of the group if they differ in membership, or if one has left its job.
+// Collective; blocks.
 Status agree_on_membership(const weft_oob& oob, Membership mine);
 
-// The communicator, with the ranks of the group. Collective over the group, and blocking; the engine must
-// not be held.
+// Makes the group's communicator. Collective over the group; blocks. The engine must not be held.
 Result<Communicator*> adopt(Process& process, const weft_oob& oob);
 
 }  // namespace weft

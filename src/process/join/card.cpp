@@ -30,8 +30,8 @@ std::string one_line(std::string text) {
     return text;
 }
 
-// The cores this process may run on. The kernel refuses a mask that is shorter than its own, whose
-// length it does not tell.
+// The cores this process may run on. The kernel refuses a mask shorter than its own, and does not
+// say how long that is.
 std::vector<int> own_cores() {
     std::vector<int> cores;
     for (std::size_t count = CPU_SETSIZE; count <= 1 << 20; count *= 2) {
@@ -64,7 +64,7 @@ Card Card::mine() {
     return card;
 }
 
-// One item a line: a key, a space, a value.
+// One item per line: a key, a space, a value.
 std::string Card::text() const {
     std::string text = "version " + version + "\njob " + job + "\nmachine " + machine + "\nnode " +
                        node + "\nshm " + shm + "\ntcp " + tcp + "\ndedicated " +

@@ -32,17 +32,17 @@ Result<EngineKind> engine_from_environment() {
                    text);
 }
 
-// Where the operating system does not let it, the thread does the same work.
+// If the kernel engine cannot be used, the thread does its work.
 EngineKind usable(EngineKind wanted) {
     if (!uses_kernel(wanted) || kernel_engine_absence().empty()) return wanted;
     if (wanted != EngineKind::automatic)
-        std::fprintf(stderr, "weft: no engine %s, thread is used instead: %s\n",
+        std::fprintf(stderr, "weft: engine %s is not available, using thread: %s\n",
                      engine_name(wanted), kernel_engine_absence().c_str());
     return EngineKind::thread;
 }
 
-// Spinning takes time from others where there are more ranks than cores. Emulated nodes share those
-// of one machine.
+// With more ranks than cores, spinning takes time from others. Emulated nodes share the cores of
+// one machine.
 bool has_core_of_its_own(const std::vector<Card>& cards, Rank own) {
     const std::string& machine = cards[static_cast<std::size_t>(own)].machine;
     std::set<int> cores;
@@ -67,7 +67,6 @@ Result<std::unique_ptr<Process>> make_process(Process::Parts parts) {
     return failure(WEFT_REFUSED_MEMORY, "no descriptor for an eventfd: %s", std::strerror(error));
 }
 
-// A name that no other job has.
 Result<std::string> new_job() {
     std::array<std::byte, 16> bytes{};
     WEFT_RETURN_IF_NOT_OK(random_bytes(bytes));
@@ -80,7 +79,7 @@ Result<std::string> new_job() {
     return name;
 }
 
-// A misspelt setting would otherwise have no effect without a word.
+// A misspelt setting would otherwise be ignored silently.
 void warn_of_unknown_settings() {
     std::vector<std::string> algorithms;
     for (const algorithm::Family& family : algorithm::catalogue()) {
@@ -109,7 +108,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     Result<bool> checks_calls = switch_setting("WEFT_CHECK");
     if (!checks_calls.is_ok()) return checks_calls.status();
     parts.checks_calls = *checks_calls;
-    // For tests: as if everything were worth it.
+    // For tests: auto offers everything.
     Result<bool> offers_all = switch_setting("WEFT_OFFER_ALL");
     if (!offers_all.is_ok()) return offers_all.status();
     parts.engine.offers_all = *offers_all;
@@ -117,7 +116,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     if (!timeout.is_ok()) return timeout.status();
     parts.engine.timeout_ns = timeout->value_or(Engine::no_deadline);
 
-    // For tests: as if an engine wanted it.
+    // For tests: wants dedicated connections whatever the engine.
     Result<bool> dedicates = switch_setting("WEFT_DEDICATE");
     if (!dedicates.is_ok()) return dedicates.status();
 

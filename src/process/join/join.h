@@ -1,4 +1,4 @@
-// Joining the job: swap cards with the other ranks, agree on the settings, connect the transports.
+// Joins the job: exchanges cards with the other ranks, compares settings, connects the transports.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,10 @@
 
 namespace weft {
 
-// The process this environment describes. Collective over the job.
+// Joins the job that the environment describes. Collective over the job.
 Result<std::unique_ptr<Process>> join_job();
 
-// The process of a job that is the group of `oob`. Collective over it.
+// Joins the job that is the group of `oob`. Collective over the group.
 Result<std::unique_ptr<Process>> join_job(const weft_oob& oob);
 
 }  // namespace weft

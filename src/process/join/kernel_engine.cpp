@@ -12,7 +12,7 @@ namespace weft {
 namespace {
 
 constexpr unsigned depth_min = 8;
-constexpr unsigned depth_max = 32'768;  // of the operating system
+constexpr unsigned depth_max = 32'768;  // the operating system's limit
 constexpr unsigned depth_default = 1024;
 
 }  // namespace

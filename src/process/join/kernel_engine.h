@@ -9,11 +9,11 @@
 
 namespace weft {
 
-// Why it cannot: not in this build, refused by the operating system, too old. Empty: it can. Found
-// out once, by trying.
+// Why it cannot: not in this build, refused by the operating system, or too old. Empty: it can.
+// Tried once, then remembered.
 const std::string& kernel_engine_absence();
 
-// WEFT_QUEUE_DEPTH: entries that the operating system is handed at a time.
+// WEFT_QUEUE_DEPTH: how many entries the operating system gets at a time.
 Result<unsigned> queue_depth_from_environment();
 
 // Null: kernel_engine_absence() says why. `routes`: by rank of the job.

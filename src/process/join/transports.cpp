@@ -50,7 +50,7 @@ Result<Transports> Transports::prepare(const weft_oob* oob) {
         transports.tcp_ = std::move(*tcp);
         return transports;
     }
-    // It may not be needed.
+    // tcp may not be needed.
     if (transports.wanted_ == Wanted::tcp) return tcp.status();
     transports.no_tcp_ = last_detail();
     transports.no_tcp_code_ = tcp.status().code;
@@ -116,7 +116,7 @@ Status Transports::connect_tcp(const std::vector<Card>& cards, [[maybe_unused]] 
                                    no_tcp_.c_str());
         if (cards[r].tcp.empty())
             return failure_of_rank(WEFT_REFUSED_UNSUPPORTED, rank,
-                                   "rank %d is on another node, and has no tcp", rank);
+                                   "rank %d is on another node and has no tcp", rank);
         tcp_cards[r] = cards[r].tcp;
         is_needed = true;
     }

@@ -1,7 +1,7 @@
-// The transports of a process: made ready before the ranks swap cards, connected afterwards.
+// The transports of a process: prepared before the ranks exchange cards, connected afterwards.
 //
-// WEFT_TRANSPORT: auto (the default): ranks of one node over shm, others over tcp; shm; tcp; mpi: all
-// over the program's MPI.
+// WEFT_TRANSPORT: auto (the default: shm within a node, tcp between nodes), shm, tcp, or mpi (the
+// program's MPI for all ranks).
 //
 // Thread safety: none; used once, while the process joins its job.
 #pragma once
@@ -24,14 +24,14 @@ namespace weft {
 
 class Transports {
   public:
-    // `oob`: null where there is none.
+    // `oob`: null if there is none.
     static Result<Transports> prepare(const weft_oob* oob);
 
-    // How this rank is reached, by so many ranks at most.
+    // Writes on the card how at most `ranks` ranks can reach this one.
     void write_on(Card& card, Rank ranks) const;
 
-    // Reaches every rank of the job by the best way there is, or says to which there is none.
-    // Collective over the ranks of a node. Fills transports and routes.
+    // Connects to every rank of the job by the best transport, or refuses and names a rank that
+    // none reaches. Collective over the ranks of a node. Fills transports and routes.
     Status connect(const std::vector<Card>& cards, const JobKey& key, Process::Parts& parts);
 
   private:
@@ -48,8 +48,8 @@ class Transports {
 #if WEFT_HAS_TCP
     std::unique_ptr<TcpNode> tcp_;
 #endif
-    std::string no_tcp_;                                  // why there is none,
-    weft_status no_tcp_code_ = WEFT_REFUSED_UNSUPPORTED;  // and of which kind that is
+    std::string no_tcp_;                                  // why there is no tcp: the sentence,
+    weft_status no_tcp_code_ = WEFT_REFUSED_UNSUPPORTED;  // and its status
 };
 
 }  // namespace weft
