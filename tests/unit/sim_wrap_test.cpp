@@ -289,7 +289,7 @@ TEST(CheckingTransport, SeesBadTransports) {
              Completion loss{{}, WEFT_BROKEN_RANK, 1};
              rogue.to_report = {loss, loss};
          }},
-        {"no other rank of the job",
+        {"not another rank of the job",
          [&](Rogue& rogue, CheckingTransport&) {
              rogue.to_report = {Completion{{}, WEFT_BROKEN_TRANSPORT, 0}};
          }},

@@ -95,8 +95,8 @@ SimNetwork::Index SimNetwork::find_wire(Rank from, Rank to, StreamId stream) {
     return index;
 }
 
-// Frees idle wires, so that a program that makes and frees streams for ever does not fill the
-// network. Late events of such a wire were cut off; they find its place with another use.
+// Frees idle wires, so that a program that makes and frees streams forever does not fill the
+// network. Late events of a freed wire are cut off: its place has another `use`.
 void SimNetwork::forget_idle_wires() {
     for (Index index = 0; index < wires_.size(); ++index) {
         Wire& wire = wires_[index];
@@ -127,7 +127,7 @@ void SimNetwork::rebuild_table() {
 bool SimNetwork::advance() {
     if (events_.empty()) return false;
     seen_ = false;
-    // Beyond the first visible event, so that a poll also finds several at once.
+    // Goes on after the first visible event, so that a poll may also find several.
     do {
         std::ranges::pop_heap(events_, is_later);
         Event event = events_.back();
@@ -254,7 +254,7 @@ bool SimNetwork::dies_now(Rank rank) {
     return self.dead;
 }
 
-// A busy answer leaves an event behind, so that advance() does not call a retry hopeless.
+// A busy answer adds an event, so that advance() does not call a retry hopeless.
 bool SimNetwork::is_busy() {
     if (options_.busy_one_in == 0 || !random_.one_in(options_.busy_one_in)) return false;
     schedule(time_ + delay(), Kind::retry, 0);
@@ -360,7 +360,7 @@ void SimNetwork::arrive(Index index) {
     }
 }
 
-// Half of the deliveries happen at once: receive buffers change long before that is reported.
+// Half of the deliveries happen at once: receive buffers change long before the report.
 void SimNetwork::match(Index index) {
     Wire& wire = wires_[index];
     while (wire.arrived > wire.matched && wire.waiting > wire.matched) {
@@ -392,7 +392,7 @@ void SimNetwork::deliver(Index index) {
     finish({index, false}, received, code);
 }
 
-// Ends the first message, which must have arrived; it lands in `into`, if there is such a place.
+// Ends the first message, which must have arrived; it lands in `into`, unless that is null.
 void SimNetwork::take_first(Index index, std::byte* into) {
     Wire& wire = wires_[index];
     const Message& message = messages_[wire.messages.head];
@@ -474,7 +474,7 @@ void SimNetwork::kill(Rank rank) {
     for (Index i = 0; i < wires_.size(); ++i) {
         Wire& wire = wires_[i];
         if (wire.from == rank) {
-            // A message that was copied had left the rank; how much of it still arrives is random.
+            // A copied message has left the rank; how much of it still arrives is random.
             std::uint32_t copied = 0;
             Index message = wire.messages.head;
             while (message != none && messages_[message].post == none) {
@@ -505,7 +505,7 @@ void SimNetwork::kill_at(Rank rank, std::int64_t time) {
 
 void SimNetwork::kill_at_post(Rank rank, std::uint64_t n) { node(rank).dies_at_post = n; }
 
-// `rank` learns that `dead` is gone; what has not been delivered by now never will be.
+// `rank` learns that `dead` is gone; whatever has not been delivered by now never will be.
 void SimNetwork::discover(Rank rank, Rank dead) {
     if (node(rank).dead) return;
     node(rank).lost.push_back(dead);

@@ -1,10 +1,9 @@
-// The simulated network of a job whose ranks live in one thread: virtual time, and all messages in
+// The simulated network of a job whose ranks share one thread: virtual time, and all messages in
 // flight.
 //
-// A seed decides every delay, which messages are buffered, in which order lanes overtake one
-// another and when a completion is reported; the same seed and the same calls give the same
-// history. Nothing moves by itself: only posts and advance() change anything, and no real clock is
-// read.
+// A seed decides every delay, which messages are buffered, how lanes overtake one another and when
+// a completion is reported. The same seed and the same calls give the same history. Nothing moves
+// by itself: only posts and advance() change anything, and no real clock is read.
 //
 // Thread safety: none. Invariants: the messages of a wire arrive and are delivered in posting
 // order, and its completions are reported in posting order at either end. What is cut off (a killed
@@ -21,13 +20,13 @@
 
 namespace weft {
 
-// When a send completes: as soon as its bytes are copied away, or once its receive has taken them.
+// When a send completes: once its bytes have been copied, or once its receive has taken them.
 enum class Buffering : std::uint8_t { random, always, never };
 
 struct SimOptions {
     Buffering buffering = Buffering::random;
-    std::uint32_t delay_max = 64;   // of seven delays in eight; the eighth is up to 16 times longer
-    std::uint32_t busy_one_in = 0;  // one post in so many is answered busy; 0: none
+    std::uint32_t delay_max = 64;   // of seven delays in eight; the last is up to 16 times longer
+    std::uint32_t busy_one_in = 0;  // one post in this many is answered busy; 0: none
     bool done_at_once = true;       // posts may be answered done
 };
 
@@ -41,25 +40,25 @@ class SimNetwork {
     Rank ranks() const { return static_cast<Rank>(nodes_.size()); }
 
     // Advances virtual time until some rank has something to poll, or a little further. False:
-    // nothing is in flight; if a poll of every rank brings nothing either, waiters wait for ever.
+    // nothing is in flight; if no rank has anything to poll either, waiters wait forever.
     bool advance();
 
     std::int64_t time() const { return time_; }
 
-    // The rank dies: now, at a virtual time, or instead of its n-th post (1 is the first). From
-    // then on its posts and polls do nothing. Its messages in flight may still arrive.
+    // The rank dies: now, at a virtual time, or instead of its n-th post (from 1). From then on its
+    // posts and polls do nothing. Its messages in flight may still arrive.
     void kill(Rank rank);
     void kill_at(Rank rank, std::int64_t time);
     void kill_at_post(Rank rank, std::uint64_t n);
     bool is_dead(Rank rank) const { return node(rank).dead; }
 
-    // Stands for everything that happened so far.
+    // A hash of everything that has happened so far.
     std::uint64_t history_hash() const { return hash_; }
 
-    // How many lanes it keeps a record of.
+    // How many lanes are recorded.
     std::size_t lanes() const { return wires_.size(); }
 
-    // A line for each post that has not finished: who waits for whom. Empty: nobody.
+    // A line for each post that has not finished: who waits for whom. Empty: none.
     std::string pending() const;
 
     // The verbs of one rank's transport; see transport.h.
@@ -96,8 +95,8 @@ class SimNetwork {
         std::vector<std::byte> copy;
     };
 
-    // One end of a wire. Its posts, oldest first: `ready` may be reported by the next poll, then
-    // `scheduled` have an event that makes them ready, then the rest.
+    // One end of a wire. Its posts, oldest first: `ready` ones, which the next poll may report;
+    // then `scheduled` ones, which an event makes ready; then the rest.
     struct Side {
         List posts;
         Index unscheduled = none;  // the first of the rest
@@ -106,8 +105,8 @@ class SimNetwork {
         std::int64_t last_report = 0;
     };
 
-    // A lane and what travels on it. Of the messages not delivered the first `arrived` have reached
-    // the receiver, and of these the first `matched` are being delivered.
+    // A lane and its messages. Of those not delivered, the first `arrived` have reached the
+    // receiver; of these, the first `matched` are being delivered.
     struct Wire {
         Rank from = 0;
         Rank to = 0;
@@ -118,10 +117,10 @@ class SimNetwork {
         std::uint32_t in_flight = 0;
         std::uint32_t arrived = 0;
         std::uint32_t matched = 0;
-        std::uint32_t waiting = 0;  // receives not delivered into
+        std::uint32_t waiting = 0;  // receives without a message
         std::int64_t last_arrival = 0;
         std::int64_t last_delivery = 0;
-        std::uint32_t use = 0;  // counts the wires that had this place
+        std::uint32_t use = 0;  // how many wires have had this place
         bool used = false;
 
         bool is_idle() const {
@@ -139,8 +138,8 @@ class SimNetwork {
         bool dead = false;
         std::uint64_t posts = 0;
         std::uint64_t dies_at_post = 0;
-        std::vector<End> ready;        // ends with ready posts
-        std::vector<Rank> unreported;  // not reported yet
+        std::vector<End> ready;  // ends with ready posts
+        std::vector<Rank> unreported;
         std::vector<Rank> lost;
         Contexts contexts;
     };
@@ -214,13 +213,13 @@ class SimNetwork {
     std::int64_t time_ = 0;
     std::uint64_t sequence_ = 0;
     std::uint64_t hash_ = 0;
-    bool seen_ = false;  // an event gave a rank something to see
+    bool seen_ = false;  // an event gave a rank something to poll
 
     std::vector<Node> nodes_;
     std::vector<Wire> wires_;
     std::vector<Index> free_wires_;
     std::vector<Index> table_;   // open addressing: hash of a wire's name -> wire
-    std::vector<Event> events_;  // a heap, the next one first
+    std::vector<Event> events_;  // a heap, the next event first
     std::vector<Post> posts_;
     std::vector<Message> messages_;
     Index free_post_ = none;

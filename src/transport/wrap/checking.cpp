@@ -131,13 +131,13 @@ void CheckingTransport::check_lost(const Completion& completion) {
         report(std::string("a loss is reported with the code ") + status_name(completion.code));
     } else if (completion.peer < 0 || completion.peer >= place_.ranks ||
                completion.peer == place_.rank) {
-        report("rank " + peer + " was reported lost, which is no other rank of the job");
+        report("rank " + peer + " was reported lost, but is not another rank of the job");
     } else if (!lost_.insert(completion.peer).second) {
         report("rank " + peer + " was reported lost twice");
     }
 }
 
-// False: it must not reach the user.
+// False: the completion must not reach the user.
 bool CheckingTransport::complete(Completion& completion) {
     if (!completion.token.run) {
         check_lost(completion);
@@ -164,7 +164,7 @@ bool CheckingTransport::complete(Completion& completion) {
         report("the " + post + " completed with " + status_name(completion.code));
     }
     if (is_loss(completion.code) && completion.peer != pending.lane.peer) {
-        report("the " + post + " broke and names rank " + std::to_string(completion.peer));
+        report("the " + post + " broke but names rank " + std::to_string(completion.peer));
     }
     if (completion.code == WEFT_BROKEN_MESSAGE &&
         (pending.sends || completion.sent_bytes == completion.expected_bytes ||
@@ -185,7 +185,7 @@ bool CheckingTransport::complete(Completion& completion) {
 std::size_t CheckingTransport::poll(std::span<Completion> done) {
     std::size_t reported = inner_.poll(done);
     if (reported > done.size()) {
-        report("a poll reported more than it was given room for");
+        report("a poll reported more completions than it had room for");
         reported = done.size();
     }
     std::size_t kept = 0;

@@ -1,11 +1,10 @@
-// A transport that holds both sides of another one to the contract of transport.h.
+// A transport that checks the contract of transport.h on both sides of another one.
 //
-// Of its user: posts name another rank of the job, carry a token, and leave an abandoned context
-// alone; lent buffers do not change. Of the inner transport: each pending post completes once, with
-// its own token, in posting order within its lane and never after its context was abandoned;
-// nothing is written outside a receive's buffer, nor into it after the end; a lost peer is reported
-// once. To see stray writes, receives land in guarded buffers of this wrapper and are copied from
-// there.
+// The user's posts name another rank of the job, have a token, and do not use an abandoned context;
+// lent buffers do not change. In the inner transport each pending post completes once, with its own
+// token, in posting order within its lane and never after its context was abandoned; nothing is
+// written outside a receive's buffer, nor into it after the end; a lost peer is reported once. To
+// detect stray writes, receives land in guarded buffers of this wrapper and are copied from there.
 //
 // Thread safety: none. The inner transport outlives it.
 #pragma once
@@ -33,11 +32,11 @@ class CheckingTransport final : public ForwardingTransport {
 
     CheckingTransport(Transport& inner, Place place, OnViolation on_violation = OnViolation::abort);
 
-    // Sentences, when violations are collected.
+    // The sentences, if violations are collected.
     const std::vector<std::string>& violations() const { return violations_; }
     // Posts that have not completed.
     std::size_t pending() const { return pending_.size(); }
-    // Looks whether buffers of abandoned posts have changed since.
+    // Reports buffers of abandoned posts that have changed since.
     void check_abandoned();
 
     Posted post_send(const Lane& lane, Bytes data, Token token) override;

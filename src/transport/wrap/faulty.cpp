@@ -10,7 +10,7 @@ FaultyTransport::FaultyTransport(Transport& inner, std::uint64_t seed, FaultyOpt
     WEFT_ASSERT(options.hold_one_in != 1 && options.busy_one_in != 1);
 }
 
-// Held completions would sleep through an arm(): whoever uses this wrapper polls.
+// This wrapper can only be polled: arm() would not wake for held completions.
 Abilities FaultyTransport::abilities() const {
     Abilities abilities = inner_.abilities();
     abilities.can_sleep = false;
@@ -85,7 +85,7 @@ Posted FaultyTransport::refuse(Lane lane, Token token) {
     return Posted::pending;
 }
 
-// Takes over what the inner transport reports.
+// Collects what the inner transport reports.
 void FaultyTransport::collect() {
     std::array<Completion, 32> done;
     std::size_t reported;

@@ -1,8 +1,8 @@
-// A transport that misbehaves as the contract allows: from a seed it answers busy, holds
-// completions back, and loses a peer at a chosen post.
+// A transport that is as unpleasant as the contract allows: by a seed it answers busy and holds
+// completions back, and it loses a peer at a chosen post.
 //
-// After the loss no buffer of a post with that peer is touched: what the inner transport still
-// reads and writes for that peer is a copy of this wrapper's own.
+// After the loss no buffer of a post with that peer is touched: the inner transport only reads and
+// writes copies in this wrapper for that peer.
 //
 // Thread safety: none. The inner transport outlives it.
 #pragma once
@@ -17,10 +17,10 @@
 namespace weft {
 
 struct FaultyOptions {
-    std::uint32_t busy_one_in = 0;   // one post in so many is answered busy; 0: none
-    std::uint32_t hold_one_in = 0;   // a poll stops reporting with this chance each time; 0: never;
-                                     // 1 would hold everything for ever
-    std::uint64_t lose_at_post = 0;  // at which of its posts the peer is lost; 0: never
+    std::uint32_t busy_one_in = 0;   // one post in this many is answered busy; 0: none
+    std::uint32_t hold_one_in = 0;   // before one report in this many a poll stops; 0: never;
+                                     // 1 would hold everything forever
+    std::uint64_t lose_at_post = 0;  // the post at which the peer is lost; 0: never
     Rank lost_peer = -1;
     weft_status lost_code = WEFT_BROKEN_RANK;  // or WEFT_BROKEN_TRANSPORT: a cut link
 };
@@ -29,7 +29,7 @@ class FaultyTransport final : public ForwardingTransport {
   public:
     FaultyTransport(Transport& inner, std::uint64_t seed, FaultyOptions options);
 
-    // Something is held back that a later poll will report, or a busy post may be tried again.
+    // A later poll will report something held back, or a busy post may be tried again.
     bool will_move() const { return !held_.empty() || was_busy_; }
 
     Abilities abilities() const override;
@@ -42,7 +42,7 @@ class FaultyTransport final : public ForwardingTransport {
     struct Pending {
         Lane lane;
         Token token;
-        MutBytes into;                // receives from the peer to be lost
+        MutBytes into;                // receives from the peer that gets lost
         std::vector<std::byte> copy;  // what the inner transport sees of a post with that peer
         bool broken = false;          // reported as broken: the inner completion is swallowed
     };

@@ -1,4 +1,4 @@
-// A transport that records what was posted and reported, and passes everything on.
+// A transport that passes everything on, and records posts and completions.
 //
 // Thread safety: none. The inner transport outlives it.
 #pragma once
@@ -16,7 +16,7 @@ class RecordingTransport final : public ForwardingTransport {
 
     struct Record {
         What what = What::send;
-        Lane lane;              // completions know the peer only
+        Lane lane;              // of completions only the peer is known
         std::size_t bytes = 0;  // posts
         Token token;            // posts and completions
         Posted posted = Posted::pending;
@@ -27,7 +27,7 @@ class RecordingTransport final : public ForwardingTransport {
 
     const std::vector<Record>& records() const { return records_; }
 
-    // A line for each record, as "send 64 bytes to 1 (context 0, stream 2) op 7: pending".
+    // A line per record, such as "send 64 bytes to 1 (context 0, stream 2) op 7: pending".
     std::string text() const;
 
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
