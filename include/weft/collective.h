@@ -15,16 +15,16 @@ extern "C" {
 #endif
 
 /**
- * As send_buf: this rank's contribution already lies in recv_buf. As recv_buf of the root of a scatter,
- * where it has to be cast to void*: the root's block stays in send_buf.
+ * As send_buf: this rank's contribution is already in recv_buf. As recv_buf on the root of a scatter
+ * (cast it to void*): the root's block stays in send_buf.
  */
 #define WEFT_IN_PLACE ((const void*)-1)
 
 /*
  * With WEFT_CHECK=1 the ranks of a collective compare what its `Agree` field names before any data
- * moves: calls that do not match end with WEFT_BROKEN_MESSAGE on every rank, the detail has the first
- * rank that differs and both calls in words, and no buffer has been touched. A nonblocking call and a
- * persistent request are never compared with each other: their operations do not meet.
+ * moves. Calls that do not match end with WEFT_BROKEN_MESSAGE on every rank, without touching any
+ * buffer; the detail names the first rank that differs, and both calls. A nonblocking call is never
+ * compared with a persistent request: their operations do not meet.
  */
 
 /**
@@ -40,12 +40,12 @@ extern "C" {
 WEFT_API weft_status weft_ibarrier(weft_comm comm, weft_request* request);
 
 /**
- * As weft_ibarrier followed by weft_wait. What holds for all blocking forms:
+ * As weft_ibarrier followed by weft_wait. For all blocking forms:
  *
  * Returns   as the nonblocking form, or as weft_wait; weft_interrupt() does not end it.
- *           WEFT_BROKEN_TIMEOUT: WEFT_TIMEOUT has passed; the detail names late ranks. No request is
- *           left to come back with, so `comm` is broken on every rank, as by the death of a rank: the
- *           buffers are the caller's again, and what was to be received is undefined.
+ *           WEFT_BROKEN_TIMEOUT: WEFT_TIMEOUT has passed; the detail names late ranks. There is no
+ *           request to wait for again, so `comm` is broken on every rank, as by the death of a rank:
+ *           the buffers are the caller's again, and the contents of receive buffers are undefined.
  */
 WEFT_API weft_status weft_barrier(weft_comm comm);
 
@@ -93,7 +93,7 @@ WEFT_API weft_status weft_allgather(const void* send_buf, void* recv_buf, size_t
  * Start gathering `count` elements of every rank into `root`.
  *
  * Shapes    send_buf [count]; on root, recv_buf [ranks][count]: block r receives rank r's data. Elements of
- *           `type`. recv_buf is not looked at elsewhere.
+ *           `type`. Other ranks' recv_buf is ignored.
  * In place  send_buf == WEFT_IN_PLACE on root: its block is already in recv_buf.
  * Lent      both buffers are lent until *request completes.
  * Agree     root, count * size of type, and the order of starts on `comm`, are the same on every rank.
@@ -112,10 +112,10 @@ WEFT_API weft_status weft_gather(const void* send_buf, void* recv_buf, size_t co
                                  int root, weft_comm comm);
 
 /**
- * Start giving every rank its block of `count` elements from `root`.
+ * Start sending a block of `count` elements from `root` to each rank.
  *
  * Shapes    on root, send_buf [ranks][count]: block r goes to rank r; recv_buf [count]. Elements of `type`.
- *           send_buf is not looked at elsewhere.
+ *           Other ranks' send_buf is ignored.
  * In place  recv_buf == (void*)WEFT_IN_PLACE on root: its block stays in send_buf.
  * Lent      both buffers are lent until *request completes.
  * Agree     root, count * size of type, and the order of starts on `comm`, are the same on every rank.
@@ -134,7 +134,7 @@ WEFT_API weft_status weft_scatter(const void* send_buf, void* recv_buf, size_t c
                                   weft_type type, int root, weft_comm comm);
 
 /**
- * Start sending every rank a block of `count` elements of its own.
+ * Start sending a block of `count` elements from every rank to every rank.
  *
  * Shapes    send_buf [ranks][count]: block r goes to rank r; recv_buf [ranks][count]: block r receives what
  *           rank r sends to this rank. Elements of `type`.
@@ -156,10 +156,10 @@ WEFT_API weft_status weft_alltoall(const void* send_buf, void* recv_buf, size_t 
                                    weft_type type, weft_comm comm);
 
 /**
- * Start combining `count` elements of every rank with `op`, the result going to `root`.
+ * Start combining `count` elements of every rank with `op`; `root` gets the result.
  *
- * Shapes    send_buf [count]; on root, recv_buf [count]. Elements of `type`. recv_buf is not looked at
- *           elsewhere.
+ * Shapes    send_buf [count]; on root, recv_buf [count]. Elements of `type`. Other ranks' recv_buf is
+ *           ignored.
  * In place  send_buf == WEFT_IN_PLACE on root: its contribution is in recv_buf.
  * Lent      both buffers are lent until *request completes.
  * Agree     root, count, type, op, and the order of starts on `comm`, are the same on every rank.
@@ -179,8 +179,8 @@ WEFT_API weft_status weft_reduce(const void* send_buf, void* recv_buf, size_t co
                                  weft_op op, int root, weft_comm comm);
 
 /**
- * Start combining `count` elements of every rank with `op`, the result going to every rank.
- * The result is the same to the last bit on every rank.
+ * Start combining `count` elements of every rank with `op`; every rank gets the result, the same to the
+ * last bit.
  *
  * Shapes    send_buf [count], recv_buf [count] of `type`.
  * In place  send_buf == WEFT_IN_PLACE: this rank's contribution is in recv_buf.
@@ -202,8 +202,8 @@ WEFT_API weft_status weft_allreduce(const void* send_buf, void* recv_buf, size_t
                                     weft_type type, weft_op op, weft_comm comm);
 
 /**
- * Start combining [ranks] blocks of `count` elements of every rank with `op`; block r of the result
- * goes to rank r.
+ * Start combining [ranks] blocks of `count` elements of every rank with `op`; rank r gets block r of
+ * the result.
  *
  * Shapes    send_buf [ranks][count], recv_buf [count] of `type`.
  * In place  send_buf == WEFT_IN_PLACE: this rank's contribution is in recv_buf [ranks][count], whose
@@ -230,12 +230,11 @@ WEFT_API weft_status weft_reduce_scatter_block(const void* send_buf, void* recv_
  *
  * Shapes    send_buf [send_count], recv_buf with block r, of recv_counts[r] elements, from element
  *           displs[r] on; elements of `type`. displs == NULL: one block behind the other.
- *           Displacements may be negative; blocks do not overlap.
- * In place  send_buf == WEFT_IN_PLACE: this rank's block is already in recv_buf; send_count is not
- *           looked at.
+ *           Displacements may be negative; blocks must not overlap.
+ * In place  send_buf == WEFT_IN_PLACE: this rank's block is already in recv_buf; send_count is ignored.
  * Lent      both buffers are lent until *request completes. The arrays are copied.
  * Agree     recv_counts[r] * size of type for every r, and the order of starts on `comm`, are the same
- *           on every rank; recv_counts[r] is send_count of rank r. displs may differ.
+ *           on every rank; recv_counts[r] equals rank r's send_count. displs may differ.
  * Calling   any thread, one at a time per communicator. Does not block.
  * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
  * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
@@ -255,17 +254,17 @@ WEFT_API weft_status weft_allgatherv(const void* send_buf, size_t send_count, vo
 /* --- Persistent forms ------------------------------------------------------------------------ */
 
 /**
- * Make a persistent request of a barrier, inactive: weft_start starts it, as often as wanted.
- * What holds for all persistent forms:
+ * Make an inactive persistent request for a barrier; weft_start starts it, any number of times.
+ * For all persistent forms:
  *
  * Shapes    as the nonblocking form. Every start uses the buffers named here.
  * Lent      the buffers, from a start until its completion; in between they are the caller's.
- * Agree     the order in which ranks make persistent requests on `comm`. Their starts are in any
- *           order, also relative to nonblocking calls, and as many on every rank.
- * Calling   any thread, one at a time per communicator. Local: nothing is sent, nobody waited for.
- * Cost      the first request with a signature builds a schedule; every one allocates. Starting it
- *           does not.
- * Returns   WEFT_OK: *request is inactive, until weft_request_free frees it.
+ * Agree     the order in which persistent requests are made on `comm` is the same on every rank. Starts
+ *           may come in any order, also relative to nonblocking calls, but equally many on every rank.
+ * Calling   any thread, one at a time per communicator. Local: sends nothing, waits for nobody.
+ * Cost      the first request with a signature builds a schedule; every request allocates. Starts do
+ *           not.
+ * Returns   WEFT_OK: *request is inactive; weft_request_free frees it.
  *           WEFT_REFUSED_*: nothing was made, *request untouched; does not count in the order.
  * Source    MPI-5.0 section 6.13
  */

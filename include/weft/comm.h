@@ -16,7 +16,7 @@ typedef struct weft_comm_handle* weft_comm;
 
 #define WEFT_COMM_NULL ((weft_comm)0)
 
-/** A color for weft_comm_split: no communicator for this rank. (MPI_UNDEFINED of MPI's standard ABI.) */
+/** A color for weft_comm_split: no communicator for this rank. (MPI_UNDEFINED in MPI's standard ABI.) */
 #define WEFT_COLOR_NONE (-32766)
 
 /** Who advances operations while the program computes. */
@@ -26,13 +26,13 @@ typedef enum weft_engine WEFT_ANY_INT {
     WEFT_ENGINE_THREAD_POLL = 2, /* one thread per process that spins; a baseline for benchmarks */
     WEFT_ENGINE_KERNEL = 3,      /* the operating system (io_uring), submitted by that thread */
     WEFT_ENGINE_KERNEL_OWN = 4,  /* ... submitted by the thread that called weft_init */
-    WEFT_ENGINE_AUTO = 5         /* kernel for operations where it pays, else thread */
+    WEFT_ENGINE_AUTO = 5         /* kernel for operations where it pays, otherwise thread */
 } weft_engine;
 
 /**
  * Join the job: find the other ranks and connect to them. The launcher is `weft run`, or one that
- * speaks PMIx or PMI (mpiexec, mpirun, srun); a program that was not started by one is a job of one
- * rank. A program that uses MPI joins by weft_comm_from_mpi (weft/mpi.h), or calls this after MPI_Init.
+ * speaks PMIx or PMI (mpiexec, mpirun, srun); without a launcher the process is a job of one rank. A
+ * program that uses MPI joins by weft_comm_from_mpi (weft/mpi.h), or calls this after MPI_Init.
  *
  * Agree     the WEFT_* settings that shape messages, and the Weft version, are the same on every rank.
  * Calling   once per process, collective over the job; blocks until every rank has called it.
@@ -40,7 +40,7 @@ typedef enum weft_engine WEFT_ANY_INT {
  *           WEFT_REFUSED_STATE: already called, the launcher is gone, or not all ranks joined in time.
  *           WEFT_REFUSED_SETTING: a WEFT_* setting is malformed, or differs from another rank's
  *           (the detail names the rank and the setting).
- *           WEFT_REFUSED_MEMORY, WEFT_REFUSED_UNSUPPORTED: what the detail says.
+ *           WEFT_REFUSED_MEMORY, WEFT_REFUSED_UNSUPPORTED: see the detail.
  *           WEFT_BROKEN_*: a rank ended, or the operating system failed, while ranks connected.
  */
 WEFT_API weft_status weft_init(void);
@@ -51,13 +51,13 @@ WEFT_API weft_status weft_init(void);
  * Calling   one thread, while no other is inside Weft.
  * Returns   WEFT_OK. WEFT_REFUSED_STATE before weft_init or after weft_finalize.
  *           WEFT_REFUSED_OUTSTANDING: operations are pending (the detail lists them); nothing changed.
- *           WEFT_TIMED_OUT: WEFT_TIMEOUT passed before some ranks took messages that completed operations
- *           still owe them (the detail names the ranks); nothing changed. Call again. If you end the
+ *           WEFT_TIMED_OUT: WEFT_TIMEOUT passed before some ranks took the last messages of completed
+ *           operations (the detail names the ranks); nothing changed. Call again. If you end the
  *           process instead, those ranks will report it as dead.
  */
 WEFT_API weft_status weft_finalize(void);
 
-/** 1 between weft_init and weft_finalize, else 0. */
+/** 1 between weft_init and weft_finalize, otherwise 0. */
 WEFT_API int weft_is_initialized(void);
 
 /**
@@ -75,8 +75,7 @@ WEFT_API weft_comm weft_comm_world(void);
 WEFT_API weft_comm weft_comm_self(void);
 
 /**
- * Make a communicator of the same ranks: its operations and those of `comm` do not wait for one
- * another.
+ * Make a communicator of the same ranks. Its operations and those of `comm` do not wait for each other.
  *
  * Agree     the order of this call and of starts on `comm` is the same on every rank.
  * Calling   any thread, one at a time per communicator, collective over `comm`; blocks until every
@@ -84,7 +83,7 @@ WEFT_API weft_comm weft_comm_self(void);
  * Returns   WEFT_OK: *new_comm is the communicator.
  *           WEFT_REFUSED_HANDLE; WEFT_REFUSED_MEMORY.
  *           WEFT_REFUSED_ARGUMENT: a null `new_comm`; or a rank called another constructor: refused on
- *           every rank, the detail names it, `comm` stays usable.
+ *           every rank; the detail names the rank; `comm` stays usable.
  *           WEFT_BROKEN_*: `comm` is broken, or a rank died meanwhile. On ranks that already have
  *           the new communicator, it is broken. WEFT_BROKEN_TIMEOUT: WEFT_TIMEOUT has passed;
  *           `comm` is broken on every rank, as after a blocking collective (see weft_barrier).
@@ -94,28 +93,27 @@ WEFT_API weft_comm weft_comm_self(void);
 WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
 
 /**
- * As weft_comm_dup, with other settings than those of `comm`, which a new communicator has otherwise.
- * `settings` are words with spaces between them; null or empty: none.
+ * Duplicate `comm` with other settings. The duplicate keeps those that `settings` does not name: words
+ * separated by spaces; null or empty: none.
  *
- *   COLLECTIVE=ALGORITHM   as WEFT_ALGORITHM_<COLLECTIVE>: "bcast=chain:segment=64K,window=8"
+ *   COLLECTIVE=ALGORITHM   as in WEFT_ALGORITHM_<COLLECTIVE>: "bcast=chain:segment=64K,window=8"
  *   offload=0, offload=1   see weft_comm_set_offload
  *
- * To choose an algorithm for single calls, make them on such a communicator.
+ * To choose an algorithm for single calls, make them on such a duplicate.
  *
  * Agree     as weft_comm_dup; also the algorithms that `settings` names, in the same spelling.
  * Calling   as weft_comm_dup.
  * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT for an unknown word, and on every rank when
- *           ranks give different settings (the detail names one); WEFT_REFUSED_SETTING for an algorithm
- *           that is not known, or has no such parameter. A call whose algorithm cannot carry it out is
- *           refused when it is made.
+ *           ranks give different settings (the detail names one); WEFT_REFUSED_SETTING for an unknown
+ *           algorithm, or a parameter that it does not have. A call that its algorithm cannot carry
+ *           out is refused when it is made.
  * Source    MPI-5.0 section 7.4.2 (MPI_Comm_dup_with_info)
  */
 WEFT_API weft_status weft_comm_dup_with(weft_comm comm, const char* settings, weft_comm* new_comm);
 
 /**
- * Make a communicator of the ranks that give the same `color`, in the order of their `key`, those with
- * equal keys in the order of their ranks in `comm`. WEFT_COLOR_NONE: none for this rank, *new_comm
- * becomes WEFT_COMM_NULL.
+ * Make a communicator of the ranks that give the same `color`, ordered by `key`, then by rank in `comm`.
+ * WEFT_COLOR_NONE: none for this rank, *new_comm becomes WEFT_COMM_NULL.
  *
  * Agree     the order of this call and of starts on `comm` is the same on every rank.
  * Calling   any thread, one at a time per communicator, collective over `comm`; blocks until every
@@ -127,8 +125,8 @@ WEFT_API weft_status weft_comm_dup_with(weft_comm comm, const char* settings, we
 WEFT_API weft_status weft_comm_split(weft_comm comm, int color, int key, weft_comm* new_comm);
 
 /**
- * Make a communicator of the ranks of `comm` on each node, those that can share memory, in the order of
- * their `key`, those with equal keys in the order of their ranks in `comm`.
+ * Make a communicator of this node's ranks of `comm`, those that can share memory, ordered by `key`,
+ * then by rank in `comm`.
  *
  * Agree     as weft_comm_split.
  * Calling   as weft_comm_split.
@@ -138,13 +136,13 @@ WEFT_API weft_status weft_comm_split(weft_comm comm, int color, int key, weft_co
 WEFT_API weft_status weft_comm_split_node(weft_comm comm, int key, weft_comm* new_comm);
 
 /**
- * Free a communicator; *comm becomes WEFT_COMM_NULL. Operations already started finish, their
- * requests stay valid. Not collective. weft_finalize frees the rest.
+ * Free a communicator; *comm becomes WEFT_COMM_NULL. Operations already started finish, and their
+ * requests stay valid. Not collective. weft_finalize frees communicators that are left.
  *
  * Calling   any thread. Does not block.
  * Returns   WEFT_OK; WEFT_REFUSED_HANDLE for a null or freed communicator; WEFT_REFUSED_ARGUMENT for
- *           those of weft_comm_world and weft_comm_self.
- * Undefined starting operations on it on some ranks that not all of its ranks start.
+ *           weft_comm_world and weft_comm_self.
+ * Undefined starting an operation on it on some ranks but not on all.
  * Source    MPI-5.0 section 7.4.3
  */
 WEFT_API weft_status weft_comm_free(weft_comm* comm);
@@ -166,25 +164,25 @@ WEFT_API weft_status weft_comm_rank(weft_comm comm, int* rank);
 WEFT_API weft_status weft_comm_size(weft_comm comm, int* size);
 
 /**
- * Choose the progress engine of this process, now. Ranks need not agree; operations under way
- * continue under the new engine. The default is thread, or what WEFT_ENGINE says.
+ * Choose the progress engine of this process. Ranks need not agree; operations under way continue under
+ * the new engine. The default is thread, or what WEFT_ENGINE says.
  *
  * The kernel engines hand a schedule's messages over TCP to the operating system when an operation
- * starts; every dependent step is taken there when its data arrives. They need connections that are
+ * starts; it takes every dependent step when the step's data arrives. They need connections that are
  * dedicated to a communicator when it is made: at least one rank must have had a kernel engine (or
- * auto) when it called weft_init. What cannot be handed over is done by the progress thread, and
- * counted (`weft info` in a job and WEFT_STATS=1 print the counts).
+ * auto) when it called weft_init. The progress thread does the rest, which is counted (`weft info` in a
+ * job and WEFT_STATS=1 print the counts).
  *
  * WEFT_ENGINE_KERNEL_OWN has the lowest latency and is not transparent: each step interrupts the
  * thread that called weft_init, which alone may start operations. Its epoll_wait, semtimedop,
  * sigtimedwait and timed recv then return EINTR, and a blocking recv with MSG_WAITALL may return
  * short; nanosleep, poll, select and futexes are not affected. Steps wait while that thread is inside
- * a long call of the operating system, and end with it. WEFT_ENGINE_KERNEL has none of this.
+ * a long system call, and stop when it ends. WEFT_ENGINE_KERNEL has none of these effects.
  *
- * Calling   any thread after weft_init. Leaving an engine with a thread waits for its thread to end;
- *           a thread stays while operations that it has submitted are pending.
+ * Calling   any thread after weft_init. Leaving an engine with a thread waits for that thread to end;
+ *           it stays while operations that it has submitted are pending.
  * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for an unknown engine; WEFT_REFUSED_STATE before weft_init;
- *           WEFT_REFUSED_UNSUPPORTED when the operating system does not let a kernel engine work.
+ *           WEFT_REFUSED_UNSUPPORTED if the operating system does not support a kernel engine.
  */
 WEFT_API weft_status weft_set_engine(weft_engine engine);
 
@@ -194,8 +192,8 @@ WEFT_API weft_status weft_set_engine(weft_engine engine);
 WEFT_API weft_engine weft_get_engine(void);
 
 /**
- * Whether operations of this communicator may be handed to the operating system by the kernel
- * engines (1, as at first) or not (0). Of operations started from now on, on this rank.
+ * Whether kernel engines may hand operations of this communicator to the operating system: 1 (the
+ * default) or 0. Holds on this rank, for operations started from now on.
  *
  * Calling   any thread.
  * Returns   WEFT_OK; WEFT_REFUSED_HANDLE; WEFT_REFUSED_ARGUMENT for another value.

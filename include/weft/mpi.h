@@ -1,5 +1,5 @@
 /* Weft in a program that uses MPI. Include it where you include mpi.h: the functions below are compiled
-   into your program, against your MPI, and one build of Weft serves all MPIs. */
+   into your program, against your MPI, so that one build of Weft works with any MPI. */
 #ifndef WEFT_MPI_H
 #define WEFT_MPI_H
 
@@ -64,7 +64,7 @@ static inline int weft_mpi_close(void* channel, int count, void* requests) {
     return MPI_SUCCESS;
 }
 
-/* An MPI program that weft run has started: its MPI knows nothing of the other ranks. Said once. */
+/* Warns once if weft run has started an MPI program: its MPI does not know the other ranks. */
 static inline void weft_mpi_warn_of_launcher(void) {
     static int is_told = 0;
     const char* rank = getenv("WEFT_RANK");
@@ -83,14 +83,14 @@ static inline void weft_mpi_warn_of_launcher(void) {
 }
 
 /**
- * Make a Weft communicator of the processes of an MPI communicator, by their ranks there; the rest is
- * as at weft_comm_from_oob. Start the program with the MPI's own mpiexec, not with weft run.
+ * Make a Weft communicator of the processes of an MPI communicator, with their ranks there. Otherwise as
+ * weft_comm_from_oob. Start the program with the MPI's own mpiexec, not with weft run.
  *
  * Weft does not keep `comm` and no longer needs the MPI afterwards, except with WEFT_TRANSPORT=mpi: then
  * all messages go over the MPI until weft_finalize, which must come before MPI_Finalize.
  *
- * With WEFT_TRANSPORT=mpi the engine `thread` needs MPI_THREAD_MULTIPLE; where the MPI gives less, the
- * engine is `manual`.
+ * With WEFT_TRANSPORT=mpi the engine `thread` needs MPI_THREAD_MULTIPLE; if the MPI provides less, the
+ * default engine is `manual`.
  *
  * Agree     as weft_comm_from_oob.
  * Calling   after MPI_Init, one thread, collective over `comm`; blocks.

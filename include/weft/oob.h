@@ -1,6 +1,6 @@
-/* Communicators of processes that another library has started: an out-of-band exchange by which they
-   find each other, and, if that library is an MPI, a channel for all their messages. weft/mpi.h fills
-   both in for an MPI. */
+/* Communicators of processes that another library has started. They find each other by an out-of-band
+   exchange; if that library is an MPI, it can also give them a channel for all their messages.
+   weft/mpi.h provides both for an MPI. */
 #ifndef WEFT_OOB_H
 #define WEFT_OOB_H
 
@@ -15,23 +15,23 @@ extern "C" {
 #endif
 
 /**
- * A channel of an MPI, for WEFT_TRANSPORT=mpi: messages between the processes of the group, apart from
- * all others of the program. The functions return 0, or an error of the MPI.
+ * A channel of an MPI, for WEFT_TRANSPORT=mpi: messages between the processes of the group, separate from
+ * the program's other messages. The functions return 0, or an error of the MPI.
  *
- * A request takes `request_bytes` bytes. Weft keeps requests, also in arrays. A completed request is not
- * tested again before it is used anew.
+ * A request takes `request_bytes` bytes. Weft keeps requests, also in arrays. It does not test a
+ * completed request again before it reuses it.
  */
 typedef struct weft_mpi_channel {
     int any_thread; /* not 0: any thread may call the functions, at any time */
     size_t request_bytes;
-    /* Opens the channel. Collective; blocks. `context` is weft_oob's. Null: there is no channel. */
+    /* Opens the channel. Collective; blocks. `context` is weft_oob's. If `open` is null there is none. */
     int (*open)(void* context, void** channel);
     /* Sends to process `to`; receives at most `bytes` from any process. The messages of one process
        match the receives in order. */
     int (*send)(void* channel, const void* data, int bytes, int to, void* request);
     int (*receive)(void* channel, void* data, int bytes, void* request);
-    /* Writes how many of `count` requests have completed to *ended, and which to `indices`. Requests
-       that were reported before are skipped. Does not block. */
+    /* Writes to *ended how many of `count` requests have completed, and to `indices` which. Skips
+       requests that it has reported before. Does not block. */
     int (*test_some)(void* channel, int count, void* requests, int* ended, int* indices);
     /* Cancels `count` receives and closes the channel. */
     int (*close)(void* channel, int count, void* requests);
@@ -40,7 +40,7 @@ typedef struct weft_mpi_channel {
 /** The out-of-band exchange of a group of processes. */
 typedef struct weft_oob {
     size_t struct_bytes; /* sizeof(weft_oob) in the program */
-    void* context;       /* of allgather and mpi.open; used only during the call */
+    void* context;       /* for allgather and mpi.open; used only during the call */
     int rank;            /* of the calling process in the group */
     int ranks;
 
@@ -52,22 +52,22 @@ typedef struct weft_oob {
 } weft_oob;
 
 /**
- * Make a communicator of the processes of `oob`, by their ranks there. It is like any other: its ranks
+ * Make a communicator of the processes of `oob`, with their ranks there. It is like any other: its ranks
  * use shm and tcp, unless WEFT_TRANSPORT=mpi.
  *
- * Before weft_init this joins the job, as weft_init does: the group is the job then, and
- * weft_comm_world its ranks. Later, and after weft_init, it makes a communicator of ranks of the job,
- * of all or of some.
+ * The first call joins the job, as weft_init does, unless weft_init was called: the group is then the
+ * job, and weft_comm_world has its ranks. Other calls make a communicator of some or all ranks of the
+ * job.
  *
  * Agree     the WEFT_* settings that shape messages, and the Weft version, are the same on every rank.
- * Calling   one thread, collective over the group; blocks until every process of it has called it. A
- *           process that ends or fails meanwhile is handled by that library.
+ * Calling   one thread, collective over the group; blocks until all its processes have called it. If a
+ *           process ends or fails meanwhile, the other library handles that.
  * Returns   WEFT_OK: *comm is the communicator; weft_comm_free frees it.
  *           WEFT_REFUSED_ARGUMENT: a null or unknown kind of `oob`, or a null `comm`.
- *           WEFT_REFUSED_STATE: Weft was finalized in a process of the group, or has been initialized
- *           in some of them and not in others, or they are not of one job. Refused on every rank.
+ *           WEFT_REFUSED_STATE: Weft was finalized in a process of the group, or is initialized in some
+ *           of them but not in all, or they belong to different jobs. Refused on every rank.
  *           WEFT_REFUSED_UNSUPPORTED: a function of `oob` failed; or WEFT_ENGINE=thread with
- *           WEFT_TRANSPORT=mpi and an MPI for one thread.
+ *           WEFT_TRANSPORT=mpi and an MPI below MPI_THREAD_MULTIPLE.
  *           WEFT_REFUSED_SETTING, WEFT_REFUSED_MEMORY, WEFT_BROKEN_*: as weft_init.
  *           *comm is untouched unless WEFT_OK.
  */

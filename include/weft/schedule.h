@@ -1,4 +1,4 @@
-/* The program's own schedules: operations and what they wait for, run in the background. */
+/* Schedules that the program builds: operations and what they wait for, run in the background. */
 #ifndef WEFT_SCHEDULE_H
 #define WEFT_SCHEDULE_H
 
@@ -16,22 +16,21 @@ extern "C" {
 #endif
 
 /**
- * What one rank does in a communication that the program designs: a graph of operations.
+ * One rank's part in a communication that the program designs: a graph of operations.
  *
- * It is open when it is made, and calls add operations to it; each may start at once, or after
- * those that weft_schedule_after names. When it is sealed, weft_schedule_init binds it to buffers:
- * a persistent request like that of any collective, started as often as one likes. Every rank of
- * the communicator makes a schedule of its own, possibly an empty one.
+ * It is open at first, and calls add operations to it. Each starts at once, or after those that
+ * weft_schedule_after names. When it is sealed, weft_schedule_init binds it to buffers: that gives a
+ * persistent request like any collective's. Every rank of the communicator makes its own schedule,
+ * possibly an empty one.
  *
- * Messages between two ranks are matched in the order in which the two schedules add them.
- * Operations that nothing orders may run at the same time; weft_schedule_check finds those that
- * would get into each other's way.
+ * Messages between two ranks match in the order in which the two schedules add them. Operations
+ * that nothing orders may run at the same time; weft_schedule_check finds those that conflict.
  */
 typedef struct weft_schedule_handle* weft_schedule;
 
 #define WEFT_SCHEDULE_NULL ((weft_schedule)0)
 
-/** An operation of a schedule. Sentences number them from 0 in the order they are added. */
+/** An operation of a schedule. Sentences number them from 0, in the order in which they were added. */
 typedef uint64_t weft_node;
 
 /** As a predecessor: none. */
@@ -41,10 +40,10 @@ typedef uint64_t weft_node;
 typedef enum weft_buffer WEFT_ANY_INT {
     WEFT_SEND_BUFFER = 0, /* given to weft_schedule_init; only read */
     WEFT_RECV_BUFFER = 1, /* given to weft_schedule_init; read and written */
-    WEFT_SCRATCH = 2      /* of each request; undefined at every start */
+    WEFT_SCRATCH = 2      /* each request has its own; undefined at every start */
 } weft_buffer;
 
-/** `bytes` of a buffer from `offset` on. A region of no bytes lies anywhere. */
+/** `bytes` of a buffer from `offset` on. A region of zero bytes may lie anywhere. */
 typedef struct weft_region {
     weft_buffer buffer;
     int64_t offset;
@@ -54,9 +53,9 @@ typedef struct weft_region {
 /**
  * A function of the program as an operation: may read and write the `bytes` at `data`.
  *
- * It runs in whichever thread advances operations, and holds up all other operations of the process
- * meanwhile. It must call nothing of Weft: what it starts, waits for, makes or frees is refused with
- * WEFT_REFUSED_STATE. `context` is what weft_schedule_call was given.
+ * It runs in whichever thread advances operations, and all other operations of the process wait for it.
+ * It must not call Weft: starts, waits, constructors and frees are refused with WEFT_REFUSED_STATE.
+ * `context` is the one given to weft_schedule_call.
  */
 typedef void (*weft_schedule_function)(void* data, size_t bytes, void* context);
 
@@ -69,11 +68,11 @@ typedef void (*weft_schedule_function)(void* data, size_t bytes, void* context);
 WEFT_API weft_status weft_schedule_create(weft_comm comm, weft_schedule* schedule);
 
 /**
- * Free a schedule, which becomes WEFT_SCHEDULE_NULL. Its requests stay as they are.
- * Schedules that are left when weft_finalize is called are freed by it.
+ * Free a schedule; *schedule becomes WEFT_SCHEDULE_NULL. Its requests stay valid. weft_finalize frees
+ * schedules that are left.
  *
  * Calling   any thread. Local.
- * Returns   WEFT_OK. WEFT_REFUSED_HANDLE: null, or freed already.
+ * Returns   WEFT_OK. WEFT_REFUSED_HANDLE: null, or already freed.
  */
 WEFT_API weft_status weft_schedule_free(weft_schedule* schedule);
 
@@ -91,7 +90,7 @@ WEFT_API weft_status weft_schedule_scratch(weft_schedule schedule, int64_t bytes
 /**
  * Send a region to `peer`, another rank of the schedule's communicator.
  *
- * Agree     the k-th send to a rank and that rank's k-th receive from here have as many bytes.
+ * Agree     the k-th send to a rank and that rank's k-th receive from this one have equally many bytes.
  *           Otherwise the request fails with WEFT_BROKEN_MESSAGE, or never completes.
  * Calling   any thread, one at a time per schedule. Local.
  * Returns   WEFT_OK: added; *node names it, unless `node` is null. WEFT_REFUSED_*: nothing added,
@@ -105,7 +104,7 @@ WEFT_API weft_status weft_schedule_recv(weft_schedule schedule, weft_region into
                                         weft_node* node);
 
 /**
- * Copy: into = from. The two have as many bytes, and none in common.
+ * Copy: into = from. The regions have equally many bytes and do not overlap.
  * Calling and Returns as weft_schedule_send.
  */
 WEFT_API weft_status weft_schedule_copy(weft_schedule schedule, weft_region from, weft_region into,
@@ -126,8 +125,8 @@ WEFT_API weft_status weft_schedule_reduce_right(weft_schedule schedule, weft_reg
                                                 weft_region into, weft_node* node);
 
 /**
- * Call `function` with the region and `context`; the region may have no bytes. What else the
- * function touches is the program's business: weft_schedule_check knows only of the region.
+ * Call `function` with the region and `context`; the region may have zero bytes. The function may touch
+ * other memory, but weft_schedule_check knows only the region.
  * Calling and Returns as weft_schedule_send.
  */
 WEFT_API weft_status weft_schedule_call(weft_schedule schedule, weft_region data,
@@ -143,8 +142,8 @@ WEFT_API weft_status weft_schedule_join(weft_schedule schedule, weft_node* node)
 /**
  * Let `node` start only when `predecessor` has completed. WEFT_NODE_NONE: changes nothing.
  *
- * A send has completed when its region may be written again; a message starts after the earlier
- * ones to (or from) the same peer have started, so that none of these may wait for it.
+ * A send has completed when its region may be written again. A message starts after all earlier ones
+ * to (or from) the same peer have started, so none of these may wait for it.
  *
  * Calling   any thread, one at a time per schedule. Local.
  * Returns   WEFT_OK. WEFT_REFUSED_HANDLE: not a node of this schedule. WEFT_REFUSED_STATE: sealed.
@@ -153,11 +152,11 @@ WEFT_API weft_status weft_schedule_after(weft_schedule schedule, weft_node node,
                                          weft_node predecessor);
 
 /**
- * End building. From now on the schedule does not change.
+ * End building. The schedule does not change any more.
  *
  * Calling   any thread, one at a time per schedule. Local.
  * Returns   WEFT_OK. WEFT_REFUSED_ARGUMENT: operations wait for each other in a cycle; the schedule
- *           stays open. WEFT_REFUSED_STATE: sealed already.
+ *           stays open. WEFT_REFUSED_STATE: already sealed.
  */
 WEFT_API weft_status weft_schedule_seal(weft_schedule schedule);
 
@@ -165,41 +164,40 @@ WEFT_API weft_status weft_schedule_seal(weft_schedule schedule);
 
 /**
  * Prove, from the schedules of all ranks and without moving data, that every send meets a receive
- * of as many bytes, that all operations complete even when no message is buffered, and that
- * operations which nothing orders never touch the same bytes with one of them writing.
+ * of equal size, that all operations complete even if no message is buffered, and that operations
+ * which nothing orders never touch the same bytes while one of them writes.
  *
  * The check does not know the intended result. It cannot detect a contribution that is missing or
- * goes in twice, operands in the wrong order for an operation that does not commute,
- * a buffer that is not filled, and what the functions of weft_schedule_call touch beyond their
- * region: compare the results of runs for these.
+ * counted twice, operands in the wrong order for an operation that does not commute, a buffer that is
+ * not filled, or what the functions of weft_schedule_call touch outside their region. To find these,
+ * compare the results of runs.
  *
  * Agree     every rank calls it, with its sealed schedule on the same communicator, in the same
  *           order among the operations of that communicator.
  * Calling   any thread, one at a time per communicator; collective, returns when all have called.
- * Cost      every rank gets the schedules of all; meant for development.
+ * Cost      every rank gets all ranks' schedules; meant for development.
  * Returns   the same on every rank. WEFT_OK: proved. WEFT_REFUSED_ARGUMENT: the detail names the
  *           operations, as "hazard: operation 0 of rank 1 (recv recv[0..8) <- rank 0) and ...".
  *           WEFT_BROKEN_*: the communicator is broken (WEFT_BROKEN_TIMEOUT: see weft_barrier).
- *           On this rank alone, and before the others are told anything: WEFT_REFUSED_STATE: the
- *           schedule is open.
+ *           On this rank alone, before anything is sent: WEFT_REFUSED_STATE: the schedule is open.
  */
 WEFT_API weft_status weft_schedule_check(weft_schedule schedule);
 
 /**
- * Make a persistent request of a sealed schedule, inactive. It is started, completed and freed
- * with the calls of weft/request.h, and outlives the schedule's handle. A schedule may have many.
+ * Make an inactive persistent request of a sealed schedule. The calls of weft/request.h start, complete
+ * and free it; it outlives the schedule's handle. A schedule may have many requests.
  *
- * Shapes    send_buf and recv_buf reach as far as the regions in them; null when there are none.
- *           `type` and `op` are those of all reductions, whose regions are whole elements of
- *           `type`; WEFT_OP_NULL when there are none.
- * Lent      both buffers, from each start until that has completed.
- * Agree     every rank calls it, in the same order among all that make persistent requests on the
- *           communicator; and starts each as many times.
+ * Shapes    send_buf and recv_buf hold all regions in them; null if there are none. `type` and `op` are
+ *           those of all reductions, whose regions are whole elements of `type`; WEFT_OP_NULL if
+ *           there are none.
+ * Lent      both buffers, from each start until its completion.
+ * Agree     every rank calls it, in the same order among all calls that make persistent requests on
+ *           the communicator, and starts each request equally often.
  * Calling   any thread, one at a time per communicator. Local.
  * Cost      allocates; starts of the request do not.
  * Returns   WEFT_OK. WEFT_REFUSED_*, WEFT_BROKEN_*: nothing made, *request untouched.
  *           Failures after a start come from tests and waits.
- * Undefined what the buffers hold after a start, when weft_schedule_check would find a hazard.
+ * Undefined the buffers' contents after a start, if weft_schedule_check would find a hazard.
  */
 WEFT_API weft_status weft_schedule_init(weft_schedule schedule, const void* send_buf,
                                         void* recv_buf, weft_type type, weft_op op,

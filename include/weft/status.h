@@ -1,4 +1,4 @@
-/* Status codes of every Weft call, and the sentence that explains the last failure. */
+/* The status codes of all Weft calls, and the sentence that explains the last failure. */
 #ifndef WEFT_STATUS_H
 #define WEFT_STATUS_H
 
@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /**
- * What a call answers.
+ * What a call returns.
  *
  *   0            done
  *   positive     not yet; no error
@@ -21,7 +21,7 @@ typedef enum weft_status WEFT_ANY_INT {
 
     WEFT_PENDING = 1,     /* the operation has not completed */
     WEFT_BUSY = 2,        /* nothing was started; try again later */
-    WEFT_INTERRUPTED = 3, /* a wait returned early because weft_interrupt() asked for it */
+    WEFT_INTERRUPTED = 3, /* a wait returned early because of weft_interrupt() */
     WEFT_TIMED_OUT = 4, /* a wait's deadline has passed; weft_last_detail() names the late ranks */
 
     WEFT_REFUSED_ARGUMENT = -1,    /* an argument is out of range; weft_last_detail() names it */
@@ -34,19 +34,19 @@ typedef enum weft_status WEFT_ANY_INT {
 
     WEFT_BROKEN_RANK = -100,    /* a rank died or left */
     WEFT_BROKEN_MESSAGE = -101, /* a peer sent something that does not match this call */
-    /* A rank cannot be reached any more: its host is dead or the link to it is cut (no answer within
-       WEFT_PEER_TIMEOUT), bytes came from it that cannot be Weft's, or a descriptor is missing for
-       the connection with it; the detail says which. Without a rank, from weft_init:
-       the operating system failed underneath. */
+    /* A rank can no longer be reached: its host is dead or the link to it is cut (no answer within
+       WEFT_PEER_TIMEOUT), it sent bytes that cannot be Weft's, or there is no descriptor for the
+       connection to it; the detail says which. If no rank is named, from weft_init: the operating
+       system failed. */
     WEFT_BROKEN_TRANSPORT = -102,
-    /* WEFT_TIMEOUT has ended a blocking collective or constructor; the detail names a late rank */
+    /* WEFT_TIMEOUT ended a blocking collective or constructor; the detail names a late rank */
     WEFT_BROKEN_TIMEOUT = -103
 } weft_status;
 
 /**
  * The name of a status, for messages: "WEFT_REFUSED_ARGUMENT".
  *
- * Calling   any thread, any time, also before weft_init.
+ * Calling   any thread, any time, even before weft_init.
  * Returns   a static string; "WEFT_UNKNOWN_STATUS" for a value outside the enumeration.
  */
 WEFT_API const char* weft_status_name(weft_status status);
@@ -56,7 +56,7 @@ WEFT_API const char* weft_status_name(weft_status status);
  *
  * Example   "root = 9; expected 0..7 (weft_ibcast)"
  * Calling   any thread, any time. The string is valid until this thread's next Weft call.
- * Returns   never null; "" when nothing has gone wrong in this thread.
+ * Returns   never null; "" if nothing has gone wrong in this thread.
  */
 WEFT_API const char* weft_last_detail(void);
 

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /**
- * Type of one element. The pair types are C structs {value, index} with the compiler's padding.
+ * The type of an element. The pair types are C structs {value, index} with the compiler's padding.
  * Elements may lie at any address; those at multiples of their size are combined fastest.
  */
 typedef enum weft_type WEFT_ANY_INT {
@@ -34,7 +34,7 @@ typedef enum weft_type WEFT_ANY_INT {
     WEFT_INT64_INT32 = 14    /* struct { int64_t value; int32_t index; }  for minloc, maxloc */
 } weft_type;
 
-/** A reduction operation: one of the constants below, or what weft_op_create made. */
+/** A reduction operation: one of the constants below, or one made by weft_op_create. */
 typedef struct weft_op_handle* weft_op;
 
 #define WEFT_OP_NULL ((weft_op)0)
@@ -52,21 +52,21 @@ typedef struct weft_op_handle* weft_op;
 #define WEFT_MAXLOC ((weft_op)12) /* pair types only; of equal values the lower index wins */
 
 /**
- * A user's reduction: inout[i] = in[i] (op) inout[i] for `count` elements of `type`. They are
- * aligned like those of the program's buffers, which is all the function may rely on.
+ * A user-defined reduction: inout[i] = in[i] (op) inout[i] for `count` elements of `type`. They are
+ * only aligned as in the program's buffers.
  *
- * It may run in the progress thread, and must call nothing of Weft: what it starts, waits for, makes
- * or frees is refused with WEFT_REFUSED_STATE. `context` is what weft_op_create was given.
+ * It may run in the progress thread, and must not call Weft: starts, waits, constructors and frees are
+ * refused with WEFT_REFUSED_STATE. `context` is the one given to weft_op_create.
  */
 typedef void (*weft_op_function)(const void* in, void* inout, size_t count, weft_type type,
                                  void* context);
 
 /**
- * Make a reduction operation from a function. It must be associative.
+ * Make a reduction operation from a function, which must be associative.
  *
  * `commutative` not 0 allows any order of the operands; 0 keeps them in rank order.
  *
- * Calling   any thread; also before weft_init.
+ * Calling   any thread; even before weft_init.
  * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for a null function or a null op.
  * Source    MPI-5.0 section 6.9.5
  */

@@ -1,12 +1,12 @@
 // Weft for C++20: owners for the handles of weft.h, ranges for buffers, exceptions for failures. It
-// adds no behaviour: what a function does, costs and asks of the ranks is said at the C function of
-// its name (weft_iallreduce for Communicator::iallreduce).
+// adds no behaviour: the C function of the same name (weft_iallreduce for Communicator::iallreduce)
+// says what a function does, costs and requires of the ranks.
 //
-// Errors    Every status but WEFT_OK is thrown as weft::Error, with its code and its sentence. Not
-//           yet is no error but an answer: test, and waits with a deadline, return false.
-// Buffers   Contiguous ranges of trivially copyable elements; counts follow from their sizes. What is
+// Errors    Every status but WEFT_OK is thrown as weft::Error, with its code and its sentence. "Not
+//           yet" is not an error: test, and waits with a deadline, return false.
+// Buffers   Contiguous ranges of trivially copyable elements; counts follow from their sizes. A buffer
 //           lent to an operation must outlive it, so temporaries that own elements do not compile.
-// Threads   As in C. An object may be used by one thread at a time.
+// Threads   As in C. Only one thread at a time may use an object.
 #pragma once
 
 #if __cplusplus < 201709L
@@ -29,14 +29,14 @@
 
 #include "weft/weft.h"
 
-// Of its own inside weft: a program that links the library statically has two of some names.
+// A namespace inside weft: some names are also in the library, which a program may link statically.
 namespace weft {
 inline namespace cpp {
 
 // --- Errors --------------------------------------------------------------------------------------
 
-// A call that was refused, a failed operation, or a wait that weft_interrupt ended (the request is
-// still pending then).
+// A refused call, a failed operation, or a wait that weft_interrupt ended (its request is then still
+// pending).
 class Error : public std::runtime_error {
   public:
     Error(weft_status code, const std::string& sentence)
@@ -48,7 +48,7 @@ class Error : public std::runtime_error {
     weft_status code_;
 };
 
-// Throws what a C function has answered, unless it is WEFT_OK.
+// Throws the status of a C function, unless it is WEFT_OK.
 inline void check(weft_status status) {
     if (status != WEFT_OK) throw Error(status, weft_last_detail());
 }
@@ -61,7 +61,7 @@ inline bool done(weft_status status) {
     return true;
 }
 
-// In destructors: std::terminate shows the sentence, unless an exception is on its way already.
+// For destructors: std::terminate shows the sentence, unless an exception is already in flight.
 inline void check_at_end(weft_status status) {
     if (std::uncaught_exceptions() == 0) check(status);
 }
@@ -70,8 +70,8 @@ inline void check_at_end(weft_status status) {
 
 // --- The job -------------------------------------------------------------------------------------
 
-// The job is joined where this is made and left where it ends. One per process; make it before
-// everything else of Weft, so that it ends last.
+// Joins the job when constructed, and leaves it when destroyed. One per process; make it before any
+// other object of Weft, so that it is destroyed last.
 class Environment {
   public:
     Environment() { check(weft_init()); }
@@ -121,8 +121,8 @@ consteval weft_type type() {
 
 }  // namespace detail
 
-// How elements of a C++ type travel. WEFT_BYTE, as many as it has, where there is no other: char,
-// bool, enumerations, structs.
+// The weft_type of a C++ type. Where there is none (char, bool, enumerations, structs): WEFT_BYTE, one
+// per byte.
 template <class T>
 inline constexpr weft_type type_of = detail::type<T>();
 
@@ -148,9 +148,9 @@ inline const weft_op maxloc = WEFT_MAXLOC;
 
 enum class Operands { in_any_order, in_rank_order };
 
-// A reduction by the program's own function of two elements, associative: a lambda without captures,
-// so that nothing of it must outlive the operations. It may run in the progress thread, must call
-// nothing of Weft, and must not throw (std::terminate).
+// A user-defined reduction: an associative function of two elements, as a lambda without captures, so
+// that nothing of it must outlive the operations. It may run in the progress thread, must not call
+// Weft, and must not throw (std::terminate).
 template <Reducible T>
 class Operation {
   public:
@@ -182,7 +182,7 @@ class Operation {
     weft_op handle_ = WEFT_OP_NULL;
 };
 
-// What a reduction of elements T takes: one of the constants above, or an Operation<T>.
+// What a reduction of elements T takes: one of the constants above or an Operation<T>.
 template <Reducible T>
 class OperationOn {
   public:
@@ -212,14 +212,14 @@ inline Clock::time_point after(std::chrono::nanoseconds timeout) {
 
 }  // namespace detail
 
-// An operation that was started, or a persistent one. Null ones, and persistent ones that are not
-// started, are complete.
+// A nonblocking operation that was started, or a persistent one. Null requests, and persistent ones
+// that are not started, are complete.
 //
-// When it ends, or another is assigned to it, it first waits: the buffers are lent to the operation.
-// That is soon, because every other rank starts the operation too or leaves the job. Call wait()
-// to learn the outcome: a failure that nobody asked for calls std::terminate, which shows the
-// sentence, or is dropped when an exception is on its way already. When WEFT_TIMEOUT passes first
-// the program is terminated in any case: the operation would go on in buffers that are gone.
+// Before it is destroyed or assigned to, it waits for its operation, because the buffers are lent.
+// That is soon, because every other rank also starts the operation or leaves the job. Call wait()
+// to learn the outcome: otherwise a failure calls std::terminate, which shows the sentence, or is
+// dropped if an exception is already in flight. If WEFT_TIMEOUT passes first, the program is
+// terminated in any case: the operation would go on in buffers that are gone.
 class [[nodiscard]] Request {
   public:
     Request() noexcept = default;
@@ -232,18 +232,18 @@ class [[nodiscard]] Request {
     }
     ~Request() {
         if (handle_ == WEFT_REQUEST_NULL || !weft_is_initialized())
-            return;  // finalize has freed it
+            return;  // weft_finalize has freed it
         weft_status status = weft_wait(&handle_);
         if (status == WEFT_INTERRUPTED) {
             while (status == WEFT_INTERRUPTED) status = weft_wait(&handle_);
-            weft_interrupt();  // for a wait that can tell the program
+            weft_interrupt();  // passes it on to a wait that can report it
         }
         if (status == WEFT_TIMED_OUT) check(status);  // terminates: the buffers are still lent
         detail::check_at_end(status);
         detail::check_at_end(weft_request_free(&handle_));
     }
 
-    // Is there an operation to be completed, or a persistent one?
+    // Whether it has an operation to be completed, or is persistent.
     explicit operator bool() const noexcept { return handle_ != WEFT_REQUEST_NULL; }
     weft_request handle() const noexcept { return handle_; }
 
@@ -253,7 +253,7 @@ class [[nodiscard]] Request {
     bool test() { return detail::done(weft_test(&handle_)); }
     void wait() { check(weft_wait(&handle_)); }
 
-    // False: the time is over, and the operation goes on; weft_last_detail() names who is late.
+    // False: timed out; the operation goes on, and weft_last_detail() names late ranks.
     [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline) {
         return detail::done(weft_wait_until(&handle_, detail::deadline_ns(deadline)));
     }
@@ -267,7 +267,7 @@ class [[nodiscard]] Request {
 
 namespace detail {
 
-// A Request is its handle and nothing else, so an array of them is one of handles.
+// A Request is only its handle, so an array of Requests is an array of handles.
 inline weft_request* handles(std::span<Request> requests) {
     static_assert(sizeof(Request) == sizeof(weft_request) && std::is_standard_layout_v<Request>);
     return reinterpret_cast<weft_request*>(requests.data());
@@ -275,14 +275,14 @@ inline weft_request* handles(std::span<Request> requests) {
 
 }  // namespace detail
 
-// As an index or a number of requests: none was active.
+// As an index or a number of requests: no request was active.
 inline constexpr std::size_t none = WEFT_NONE;
 
 inline void start_all(std::span<Request> persistent) {
     check(weft_startall(persistent.size(), detail::handles(persistent)));
 }
 
-// All of them complete, or none. Of failed ones the first in the order of the array is thrown.
+// Completes all of them, or none. Throws the first failure in array order.
 inline bool test_all(std::span<Request> requests) {
     return detail::done(weft_testall(requests.size(), detail::handles(requests), nullptr));
 }
@@ -299,7 +299,7 @@ inline void wait_all(std::span<Request> requests) {
     return wait_all_until(requests, detail::after(timeout));
 }
 
-// `index` is that of the completed one, `none` when it returns false or none was active.
+// `index`: of the completed request; `none` if it returns false or none was active.
 inline bool test_any(std::span<Request> requests, std::size_t& index) {
     return detail::done(weft_testany(requests.size(), detail::handles(requests), &index));
 }
@@ -309,7 +309,8 @@ inline std::size_t wait_any(std::span<Request> requests) {
     return index;
 }
 
-// How many have completed, `none` when none was active; indices [requests] begins with theirs.
+// Returns how many have completed, `none` if none was active. `indices` gets theirs, and must have room
+// for all requests.
 inline std::size_t test_some(std::span<Request> requests, std::span<std::size_t> indices) {
     std::size_t completed = none;
     if (indices.size() < requests.size())
@@ -329,8 +330,8 @@ inline std::size_t wait_some(std::span<Request> requests, std::span<std::size_t>
 
 // --- Buffers -------------------------------------------------------------------------------------
 
-// In the place of a buffer to be sent: this rank's data already lies where it is received. In that of
-// one to be received, on the root of a scatter: it stays where it is sent from.
+// As a send buffer: this rank's data is already in the receive buffer. As the receive buffer on the root
+// of a scatter: its block stays in the send buffer.
 struct InPlace {};
 inline constexpr InPlace in_place{};
 
@@ -342,12 +343,12 @@ template <class B>
 concept OutBuffer =
     Buffer<B> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<B>>>;
 
-// A buffer of the same elements as B, or in_place.
+// A buffer with the same elements as B, or in_place.
 template <class S, class B>
 concept BufferLike = std::same_as<std::remove_cvref_t<S>, InPlace> ||
     (Buffer<S>&& std::same_as<std::ranges::range_value_t<S>, std::ranges::range_value_t<B>>);
 
-// The same for a buffer to be received.
+// The same for a receive buffer.
 template <class R, class B>
 concept OutBufferLike = BufferLike<R, B> &&
     (std::same_as<std::remove_cvref_t<R>, InPlace> || OutBuffer<R>);
@@ -383,7 +384,7 @@ const void* start_of(B& buffer) {
         return std::ranges::data(buffer);
 }
 
-// The elements of `one`; where that is in place, those of a block of `all`, which has `blocks`.
+// The elements of `one`; if that is in place, those of one of the `blocks` of `all`.
 template <class One, class All>
 std::size_t block_elements(One& one, All& all, std::size_t blocks) {
     if constexpr (is_in_place<One>)
@@ -395,7 +396,7 @@ std::size_t block_elements(One& one, All& all, std::size_t blocks) {
 template <class T>
 constexpr std::size_t units = type_of<T> == WEFT_BYTE ? sizeof(T) : 1;
 
-// `recv` takes `blocks` times what is sent.
+// `recv` is `blocks` times as long as `send`.
 template <class S, class R>
 Buffers buffers(S& send, R& recv, std::size_t blocks, const char* function) {
     using T = std::ranges::range_value_t<R>;
@@ -409,12 +410,12 @@ void expect_buffer(const char* name, const char* function) {
     if constexpr (is_in_place<B>)
         throw Error(WEFT_REFUSED_ARGUMENT,
                     std::string(name) +
-                        " = in_place; expected a buffer, in place is for the "
-                        "root (weft::Communicator::" +
+                        " = in_place; expected a buffer, only the root can be in "
+                        "place (weft::Communicator::" +
                         function + ")");
 }
 
-// Blocks that differ: within `recv`, checked against its size.
+// Blocks that differ; checked to lie within `recv`.
 struct Differing {
     Differing(const Differing&) = delete;
     Differing& operator=(const Differing&) = delete;
@@ -439,7 +440,7 @@ struct Differing {
         }
         counts_ = sizes;
         displacements_ = places;
-        if constexpr (units<T> != 1) {  // the library is told bytes
+        if constexpr (units<T> != 1) {  // elements travel as bytes
             for (std::size_t i = 0; i < blocks; ++i) scaled_counts_.push_back(sizes[i] * units<T>);
             for (const std::ptrdiff_t place : places)
                 scaled_displacements_.push_back(place * static_cast<std::ptrdiff_t>(units<T>));
@@ -468,7 +469,7 @@ struct Differing {
     std::vector<std::ptrdiff_t> scaled_displacements_;
 };
 
-// `recv` takes `blocks` times what is sent on root, and is not looked at elsewhere.
+// On root `recv` is `blocks` times as long as `send`; elsewhere it is ignored.
 template <class S, class R>
 Buffers to_root(bool is_root, S& send, R& recv, std::size_t blocks, const char* function) {
     using T = std::ranges::range_value_t<R>;
@@ -477,7 +478,7 @@ Buffers to_root(bool is_root, S& send, R& recv, std::size_t blocks, const char* 
     return {start_of(send), nullptr, block_elements(send, recv, blocks) * units<T>, type_of<T>};
 }
 
-// `send` gives `blocks` times what is received on root, and is not looked at elsewhere.
+// On root `send` is `blocks` times as long as `recv`; elsewhere it is ignored.
 template <class S, class R>
 Buffers from_root(bool is_root, S& send, R& recv, std::size_t blocks, const char* function) {
     using T = std::ranges::range_value_t<S>;
@@ -490,7 +491,7 @@ Buffers from_root(bool is_root, S& send, R& recv, std::size_t blocks, const char
     return {is_root ? std::ranges::data(send) : nullptr, into, elements * units<T>, type_of<T>};
 }
 
-// `send` gives `blocks` times what is received; in place, `recv` does.
+// `send` is `blocks` times as long as the result; in place, `recv` is.
 template <class S, class R>
 Buffers scattered(S& send, R& recv, std::size_t blocks, const char* function) {
     using T = std::ranges::range_value_t<R>;
@@ -518,8 +519,8 @@ Buffers all_to_all(S& send, R& recv, std::size_t blocks, const char* function) {
 
 // --- Communicators -------------------------------------------------------------------------------
 
-// A group of ranks and the order of their operations. Those made by dup and split are freed when
-// they end, world and self are not; a null one refuses every call.
+// A group of ranks and the order of their operations. Communicators made by dup and split are freed when
+// destroyed, world and self are not. A null one refuses every call.
 class Communicator {
   public:
     Communicator() noexcept = default;
@@ -553,7 +554,7 @@ class Communicator {
         made.is_owner_ = true;
         return made;
     }
-    // Null where `color` is WEFT_COLOR_NONE.
+    // Null if `color` is WEFT_COLOR_NONE.
     Communicator split(int color, int key = 0) const {
         Communicator made;
         check(weft_comm_split(handle_, color, key, &made.handle_));
@@ -625,7 +626,7 @@ class Communicator {
         return make(weft_allgather_init, b.send, b.recv, b.count, b.type, handle_);
     }
 
-    // --- Gather: on root, `recv` is size() times as long as `send`; it is not looked at elsewhere
+    // --- Gather: on root, `recv` is size() times as long as `send`; elsewhere it is ignored
 
     template <OutBuffer R, BufferLike<R> S>
     Request igather(S&& send, R&& recv, int root) const {
@@ -643,7 +644,7 @@ class Communicator {
         return make(weft_gather_init, b.send, b.recv, b.count, b.type, root, handle_);
     }
 
-    // --- Scatter: on root, `send` is size() times as long as `recv`; it is not looked at elsewhere
+    // --- Scatter: on root, `send` is size() times as long as `recv`; elsewhere it is ignored
 
     template <Buffer S, OutBufferLike<S> R>
     Request iscatter(S&& send, R&& recv, int root) const {
@@ -679,7 +680,7 @@ class Communicator {
         return make(weft_alltoall_init, b.send, b.recv, b.count, b.type, handle_);
     }
 
-    // --- Reduce: on root, `recv` is as long as `send`; it is not looked at elsewhere
+    // --- Reduce: on root, `recv` is as long as `send`; elsewhere it is ignored
 
     template <ReducedBuffer R, BufferLike<R> S>
     Request ireduce(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op,
@@ -717,15 +718,15 @@ class Communicator {
         const detail::Buffers b = detail::buffers(send, recv, 1, "allreduce_init");
         return make(weft_allreduce_init, b.send, b.recv, b.count, b.type, op.handle(), handle_);
     }
-    // Of one number of every rank.
+    // Reduces one number per rank.
     template <Reducible T>
     T allreduce(T value, OperationOn<std::type_identity_t<T>> op) const {
         allreduce(in_place, std::span(&value, 1), op);
         return value;
     }
 
-    // --- Reduce-scatter: `send` has size() blocks, `recv` one; in place, `recv` has them and its first
-    // block gets the result
+    // --- Reduce-scatter: `send` has size() blocks, `recv` one; in place, `recv` has all of them, and its
+    // first one gets the result
 
     template <ReducedBuffer R, BufferLike<R> S>
     Request ireduce_scatter_block(S&& send, R&& recv,

@@ -255,10 +255,10 @@ void rooted() {
            WEFT_REFUSED_ARGUMENT);
     const int other = (rank + 1) % ranks;
     EXPECT(std::string(error_of([&] { world.gather(weft::in_place, odd, other); }).what()) ==
-           "send = in_place; expected a buffer, in place is for the root "
+           "send = in_place; expected a buffer, only the root can be in place "
            "(weft::Communicator::gather)");
     EXPECT(std::string(error_of([&] { world.scatter(odd, weft::in_place, other); }).what()) ==
-           "recv = in_place; expected a buffer, in place is for the root "
+           "recv = in_place; expected a buffer, only the root can be in place "
            "(weft::Communicator::scatter)");
     world.barrier();
 }
