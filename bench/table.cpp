@@ -9,7 +9,7 @@ namespace weft::bench {
 std::string fixed(double value, int digits) {
     char text[64];
     std::snprintf(text, sizeof text, "%.*f", digits, value);
-    // No sign before a nought: "-0" would say that something was lost.
+    // No sign before a zero: "-0" would say that something was lost.
     const bool is_zero = std::string_view(text).find_first_not_of("-0.") == std::string_view::npos;
     return is_zero && text[0] == '-' ? text + 1 : text;
 }
