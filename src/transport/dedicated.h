@@ -1,9 +1,9 @@
 // Dedicated connections, each for one stream: a task list needs a byte stream to itself.
 //
 // A dedicated connection carries, in both directions, the messages of one stream to one peer and
-// nothing else: a 16-byte header (transport/tcp/frame.h, kind `eager`), then the bytes. There is no
-// RTS and no CTS: a sender that is early fills the sockets' buffers, and what has come stays there
-// until its receive is posted. The bytes are the same whoever moves them.
+// nothing else: a MessageHeader, then the bytes. There is no RTS and no CTS: a sender that is early
+// fills the sockets' buffers, and what has come stays there until its receive is posted. The bytes are
+// the same whoever moves them.
 //
 // Each direction is a queue of places: a message posted through the transport's verbs has one, a
 // task list has one for all its messages. Places take turns in order.
@@ -11,11 +11,46 @@
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "transport/transport.h"
 
 namespace weft {
+
+// What precedes the bytes of a message.
+//
+//   byte  0  8  the lane's stream: communicator and order within it
+//         8  8  bits 0-43 bytes, 44-59 sequence, 60-63 kind
+//
+// Numbers have the byte order of the machine; all ranks of a job are of one kind.
+struct MessageHeader {
+    static constexpr std::size_t size = 16;
+    static constexpr std::uint64_t bytes_max = (std::uint64_t{1} << 44) - 1;
+    static constexpr std::uint8_t message = 2;  // the kind; others are the transport's own
+    using Encoded = std::array<std::byte, size>;
+
+    std::uint8_t kind = message;
+    std::uint16_t sequence = 0;  // of this sender's messages on this connection
+    std::uint64_t bytes = 0;
+    std::uint64_t stream = 0;
+
+    Encoded encoded() const {
+        const std::uint64_t words[2] = {
+            stream, bytes | std::uint64_t{sequence} << 44 | std::uint64_t{kind} << 60};
+        Encoded header;
+        std::memcpy(header.data(), words, sizeof words);
+        return header;
+    }
+    static MessageHeader decoded(const Encoded& header) {
+        std::uint64_t words[2];
+        std::memcpy(words, header.data(), sizeof words);
+        return {static_cast<std::uint8_t>(words[1] >> 60),
+                static_cast<std::uint16_t>(words[1] >> 44), words[1] & bytes_max, words[0]};
+    }
+};
 
 // A list's place. The caller owns it, and must not move it from hold() until release(), a broken
 // completion, or the end of the context.

@@ -99,6 +99,17 @@ TEST(Layers, NoArrowRunsUp) {
     EXPECT_GT(arrows, 300u);
 }
 
+// shm, tcp and mpi stand behind the interface; who joins a job chooses among them.
+TEST(Layers, OnlyJoiningAJobNamesATransport) {
+    for (const auto& [unit, used] : includes()) {
+        if (unit.starts_with("transport/") || unit.starts_with("process/join/")) continue;
+        for (const std::string& name : used) {
+            if (!name.starts_with("transport/")) continue;
+            EXPECT_EQ(name.find('/'), name.rfind('/')) << unit << " uses " << name;
+        }
+    }
+}
+
 TEST(Layers, NoFileNeedsOneThatNeedsIt) {
     const auto used = includes();
     std::map<std::string, int> state;  // 1: on the path, 2: done

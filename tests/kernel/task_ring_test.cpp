@@ -497,10 +497,8 @@ TEST_F(TaskRingTest, AMessagePassesARankThatNeverEntersTheLibrary) {
     // Ranks 0 and 2 are played on the bare sockets: the pairs are 0-1, 0-2, 1-2.
     std::atomic<bool> has_come{false};
     std::thread ends([&] {
-        const auto header = tcp::Frame{.kind = tcp::FrameKind::eager,
-                                       .bytes = bytes,
-                                       .stream = job.stream(0).id().packed()}
-                                .encoded();
+        const auto header =
+            MessageHeader{.bytes = bytes, .stream = job.stream(0).id().packed()}.encoded();
         const auto write_all = [&](Bytes all) {
             while (!all.empty()) {
                 const ssize_t n = write(job.pair(0).ends[0].get(), all.data(), all.size());

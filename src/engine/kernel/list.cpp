@@ -6,12 +6,9 @@
 
 namespace weft::kernel {
 
-using tcp::Frame;
-using tcp::FrameKind;
-
 namespace {
 
-// The last byte of a header that has not come: no frame has this kind.
+// The last byte of a header that has not come: no message has this kind.
 constexpr std::byte not_come{0xff};
 
 }  // namespace
@@ -29,7 +26,7 @@ List::List(const TaskList& list, RunLists& run_lists, std::uint32_t number)
                 do {
                     const std::int64_t bytes = std::min(
                         task.region.bytes - moved,
-                        segment_bytes - (moved == 0 ? std::int64_t{Frame::header_bytes} : 0));
+                        segment_bytes - (moved == 0 ? std::int64_t{MessageHeader::size} : 0));
                     entries.push_back(
                         {moved == 0 ? Entry::Kind::first : Entry::Kind::more, task.region.buffer,
                          message, static_cast<std::uint32_t>(bytes), task.region.offset + moved});
@@ -66,12 +63,11 @@ void List::bind(const Binding& binding, std::byte* scratch, std::uint64_t stream
         message.header.fill(not_come);
         if (tasks.sends)
             message.header =
-                Frame{.kind = FrameKind::eager,
-                      .sequence = static_cast<std::uint16_t>(hold.sequence + entry.number),
-                      .bytes = message.bytes,
-                      .stream = stream}
+                MessageHeader{.sequence = static_cast<std::uint16_t>(hold.sequence + entry.number),
+                              .bytes = message.bytes,
+                              .stream = stream}
                     .encoded();
-        message.pieces[0] = {message.header.data(), Frame::header_bytes};
+        message.pieces[0] = {message.header.data(), MessageHeader::size};
         message.pieces[1] = {entry.bytes > 0 ? base(entry.buffer) + entry.offset : nullptr,
                              entry.bytes};
         message.vector = {};
@@ -85,15 +81,16 @@ List::Verdict List::verdict_on(std::uint32_t number, std::uint64_t stream) const
     const std::byte& last = messages[number].header.back();
     if (std::atomic_ref(const_cast<std::byte&>(last)).load(std::memory_order_acquire) == not_come)
         return Verdict::not_come;
-    const Frame frame = Frame::decoded(messages[number].header);
+    const MessageHeader header = MessageHeader::decoded(messages[number].header);
     const auto sequence = static_cast<std::uint16_t>(hold.sequence + number);
-    if (frame.kind != FrameKind::eager || frame.stream != stream || frame.sequence != sequence)
+    if (header.kind != MessageHeader::message || header.stream != stream ||
+        header.sequence != sequence)
         return Verdict::foreign;
-    return frame.bytes == messages[number].bytes ? Verdict::right : Verdict::other_size;
+    return header.bytes == messages[number].bytes ? Verdict::right : Verdict::other_size;
 }
 
 std::uint64_t List::sent_bytes(std::uint32_t number) const {
-    return Frame::decoded(messages[number].header).bytes;
+    return MessageHeader::decoded(messages[number].header).bytes;
 }
 
 }  // namespace weft::kernel

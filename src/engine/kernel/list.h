@@ -20,7 +20,6 @@
 #include "run/run.h"
 #include "schedule/tasks/tasks.h"
 #include "transport/dedicated.h"
-#include "transport/tcp/frame.h"
 
 namespace weft::kernel {
 
@@ -44,7 +43,7 @@ struct Entry {
 
 // What io_uring reads while a message is moved: it must stay in place.
 struct Message {
-    tcp::Frame::Header header;
+    MessageHeader::Encoded header;
     iovec pieces[2];
     msghdr vector;
     std::uint64_t bytes = 0;
