@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "bench/collective/collective.h"
 #include "bench/contestants.h"
+#include "bench/join.h"
 #include "bench/launch.h"
 #include "bench/sizes.h"
 #include "bench/sleep.h"

@@ -10,6 +10,7 @@
 #include "bench/collective/collective.h"
 #include "bench/contestants.h"
 #include "bench/core_time.h"
+#include "bench/join.h"
 #include "bench/launch.h"
 #include "bench/plain/sockets.h"
 #include "bench/sizes.h"

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "bench/contestants.h"
+#include "bench/join.h"
 #include "bench/launch.h"
 #include "bench/sleep.h"
 #include "bench/table.h"

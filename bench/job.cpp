@@ -1,4 +1,4 @@
-// Joining a job and failing with a sentence.
+// What a rank tells the others, and failing with a sentence.
 #include "bench/job.h"
 
 #include <sys/resource.h>
@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <set>
 
-#include "bench/rivals/rival.h"
 #include "c_api/guard.h"
 
 namespace weft::bench {
@@ -30,23 +29,6 @@ void must(weft_status status, const char* call) {
     if (status == WEFT_OK) [[likely]]
         return;
     fail("%s: %s: %s", call, weft_status_name(status), weft_last_detail());
-}
-
-Job join_job(int ranks) {
-    Job job;
-    // An MPI that is measured here has brought the ranks together.
-    if (Rival::of_this_job() == nullptr) must(weft_init(), "weft_init");
-    job.comm = weft_comm_world();
-    must(weft_comm_rank(job.comm, &job.rank), "weft_comm_rank");
-    must(weft_comm_size(job.comm, &job.ranks), "weft_comm_size");
-    if (job.ranks != ranks) fail("%d ranks are to be measured; this job has %d", ranks, job.ranks);
-    return job;
-}
-
-void leave_job() {
-    must(weft_barrier(weft_comm_world()), "weft_barrier");
-    must(weft_finalize(), "weft_finalize");
-    if (const Rival* rival = Rival::of_this_job()) rival->finalize();
 }
 
 double cpu_seconds() {

@@ -23,11 +23,6 @@ void must(weft_status status, const char* call);
 // Ends the process with status 1, after a message.
 [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Fails unless the job has this many ranks: a launcher other than this program's may start another
-// number than the options say.
-Job join_job(int ranks);
-void leave_job();
-
 // CPU time of all threads of this process so far.
 double cpu_seconds();
 

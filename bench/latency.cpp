@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "bench/contestants.h"
+#include "bench/join.h"
 #include "bench/launch.h"
 #include "bench/plain/sockets.h"
 #include "bench/rivals/latency.h"

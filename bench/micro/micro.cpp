@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "bench/join.h"
 #include "bench/launch.h"
 #include "bench/micro/rows.h"
 #include "bench/table.h"

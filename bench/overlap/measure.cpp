@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "bench/overlap/disturbed.h"
-#include "bench/overlap/meter.h"
 #include "bench/statistics.h"
 #include "bench/work.h"
 

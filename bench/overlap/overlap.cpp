@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "bench/circumstances.h"
+#include "bench/join.h"
 #include "bench/json_file.h"
 #include "bench/launch.h"
 #include "bench/overlap/disturbed.h"

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "bench/circumstances.h"
+#include "bench/join.h"
 #include "bench/json_file.h"
 #include "bench/launch.h"
 #include "bench/progress.h"

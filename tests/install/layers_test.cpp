@@ -1,5 +1,5 @@
-// The arrows between the folders of src run one way, as ARCHITECTURE.md's table has them, and no file
-// needs another that needs it.
+// The arrows between the folders of src run one way, as ARCHITECTURE.md's table has them; bench uses
+// tools/weft, not the other way; and no file of them needs another that needs it.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -15,24 +15,22 @@ namespace {
 
 using Names = std::set<std::string>;
 
-const std::string source_dir = WEFT_SOURCE_DIR "/src/";
+const std::string source_dir = WEFT_SOURCE_DIR "/";
 
 // By folder, those that it may use.
 std::map<std::string, Names> table() {
     std::map<std::string, Names> rows;
-    Names above;
     std::istringstream text(content(WEFT_SOURCE_DIR "/ARCHITECTURE.md"));
     const std::regex row(R"(\| `([a-z_/<>]+)` \| .* \| (.*) \|)");
     for (std::string line; std::getline(text, line);) {
         std::smatch cells;
         if (!std::regex_match(line, cells, row)) continue;
-        const std::string folder = cells[1].str().substr(0, cells[1].str().find("/<"));
+        const std::string folder = "src/" + cells[1].str().substr(0, cells[1].str().find("/<"));
         Names& uses = rows[folder];
-        const std::string named = cells[2];
-        if (named == "all above") uses = above;
-        std::istringstream list(named);
-        for (std::string name; std::getline(list >> std::ws, name, ',');) uses.insert(name);
-        above.insert(folder);
+        std::istringstream list(cells[2]);
+        for (std::string name; std::getline(list >> std::ws, name, ',');) {
+            uses.insert("src/" + name);
+        }
     }
     return rows;
 }
@@ -59,20 +57,26 @@ Names reach(const std::map<std::string, Names>& rows, const std::string& folder)
     return all;
 }
 
-// By file without its ending, those of src that its header or source includes.
-std::map<std::string, Names> includes() {
+// By file of these folders, without its ending, the files that its header or source includes.
+std::map<std::string, Names> includes(const Names& folders) {
     std::map<std::string, Names> all;
     const std::regex include("#include \"([^\"]+)\"");
-    for (const auto& file : std::filesystem::recursive_directory_iterator(source_dir)) {
-        const std::string ending = file.path().extension();
-        if (ending != ".h" && ending != ".cpp") continue;
-        const std::string unit = (file.path().parent_path() / file.path().stem()).string();
-        Names& used = all[unit.substr(source_dir.size())];
-        const std::string text = content(file.path());
-        for (std::sregex_iterator at(text.begin(), text.end(), include), end; at != end; ++at) {
-            const std::string header = (*at)[1];
-            if (!std::filesystem::exists(source_dir + header)) continue;  // of include/weft
-            used.insert(header.substr(0, header.rfind('.')));
+    for (const std::string& folder : folders) {
+        for (const auto& file :
+             std::filesystem::recursive_directory_iterator(source_dir + folder)) {
+            const std::string ending = file.path().extension();
+            if (ending != ".h" && ending != ".cpp") continue;
+            const std::string unit = (file.path().parent_path() / file.path().stem()).string();
+            Names& used = all[unit.substr(source_dir.size())];
+            const std::string text = content(file.path());
+            for (std::sregex_iterator at(text.begin(), text.end(), include), end; at != end; ++at) {
+                const std::string header = (*at)[1];
+                for (const std::string from : {"src/", "tools/", ""}) {
+                    if (!std::filesystem::exists(source_dir + from + header)) continue;
+                    used.insert(from + header.substr(0, header.rfind('.')));
+                    break;
+                }
+            }
         }
     }
     return all;
@@ -81,13 +85,13 @@ std::map<std::string, Names> includes() {
 TEST(Layers, EveryFolderIsInTheTable) {
     const auto rows = table();
     ASSERT_GT(rows.size(), 10u);
-    for (const auto& [unit, used] : includes()) EXPECT_NE(row_of(rows, unit), "") << unit;
+    for (const auto& [unit, used] : includes({"src"})) EXPECT_NE(row_of(rows, unit), "") << unit;
 }
 
 TEST(Layers, NoArrowRunsUp) {
     const auto rows = table();
     std::size_t arrows = 0;
-    for (const auto& [unit, used] : includes()) {
+    for (const auto& [unit, used] : includes({"src"})) {
         const std::string from = row_of(rows, unit);
         const Names allowed = reach(rows, from);
         for (const std::string& name : used) {
@@ -101,17 +105,32 @@ TEST(Layers, NoArrowRunsUp) {
 
 // shm, tcp and mpi stand behind the interface; who joins a job chooses among them.
 TEST(Layers, OnlyJoiningAJobNamesATransport) {
-    for (const auto& [unit, used] : includes()) {
-        if (unit.starts_with("transport/") || unit.starts_with("process/join/")) continue;
+    for (const auto& [unit, used] : includes({"src"})) {
+        if (unit.starts_with("src/transport/") || unit.starts_with("src/process/join/")) continue;
         for (const std::string& name : used) {
-            if (!name.starts_with("transport/")) continue;
-            EXPECT_EQ(name.find('/'), name.rfind('/')) << unit << " uses " << name;
+            if (!name.starts_with("src/transport/")) continue;
+            EXPECT_EQ(name.rfind('/'), std::string("src/transport").size())
+                << unit << " uses " << name;
         }
     }
 }
 
+// From below: the library, tools/weft, bench.
+TEST(Layers, BenchUsesTheProgramAndThatTheLibrary) {
+    std::size_t arrows = 0;
+    for (const auto& [unit, used] : includes({"src", "tools"})) {
+        const bool is_library = unit.starts_with("src/");
+        for (const std::string& name : used) {
+            EXPECT_TRUE(name.starts_with("src/") || (!is_library && name.starts_with("tools/")))
+                << unit << " uses " << name;
+            ++arrows;
+        }
+    }
+    EXPECT_GT(arrows, 300u);
+}
+
 TEST(Layers, NoFileNeedsOneThatNeedsIt) {
-    const auto used = includes();
+    const auto used = includes({"src", "tools", "bench"});
     std::map<std::string, int> state;  // 1: on the path, 2: done
     std::vector<std::string> path;
     std::function<void(const std::string&)> visit = [&](const std::string& unit) {

@@ -6,11 +6,12 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "algorithm/catalogue.h"
 #include "base/clock.h"
-#include "bench/engines.h"
 #include "c_api/guard.h"
+#include "engine/engine.h"
 #include "process/join/kernel_engine.h"
 #include "startup/startup.h"
 #if WEFT_HAS_TCP
@@ -47,13 +48,21 @@ std::string names(const List& list, Name name) {
     return text;
 }
 
+std::vector<EngineKind> engines() {
+    std::vector<EngineKind> kinds;
+    for (int kind = 0; kind <= static_cast<int>(EngineKind::automatic); ++kind) {
+        kinds.push_back(static_cast<EngineKind>(kind));
+    }
+    return kinds;
+}
+
 void print_info() {
     const Build build = this_build();
     print("version", build.version);
     print("commit", build.commit);
     print("compiler", build.compiler);
     print("build", std::string(build.build_type) + ": " + build.flags);
-    print("engines", names(bench::engines(), [](const bench::Engine& e) { return e.name; }));
+    print("engines", names(engines(), engine_name));
     print("transports", names(transports(), [](const char* name) { return name; }));
     if (const char* absence = tcp_absence()) {
         print("tcp", std::string("not in this build: ") + absence);

@@ -1,0 +1,24 @@
+#include "bench/join.h"
+
+#include "bench/rivals/rival.h"
+
+namespace weft::bench {
+
+Job join_job(int ranks) {
+    Job job;
+    // An MPI that is measured here has brought the ranks together.
+    if (Rival::of_this_job() == nullptr) must(weft_init(), "weft_init");
+    job.comm = weft_comm_world();
+    must(weft_comm_rank(job.comm, &job.rank), "weft_comm_rank");
+    must(weft_comm_size(job.comm, &job.ranks), "weft_comm_size");
+    if (job.ranks != ranks) fail("%d ranks are to be measured; this job has %d", ranks, job.ranks);
+    return job;
+}
+
+void leave_job() {
+    must(weft_barrier(weft_comm_world()), "weft_barrier");
+    must(weft_finalize(), "weft_finalize");
+    if (const Rival* rival = Rival::of_this_job()) rival->finalize();
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,13 @@
+// Joining the job that is measured: Weft's, or that of an MPI which is measured beside it.
+#pragma once
+
+#include "bench/job.h"
+
+namespace weft::bench {
+
+// Fails unless the job has this many ranks: a launcher other than this program's may start another
+// number than the options say.
+Job join_job(int ranks);
+void leave_job();
+
+}  // namespace weft::bench
