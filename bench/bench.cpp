@@ -10,6 +10,7 @@
 #include "bench/micro/micro.h"
 #include "bench/overlap/overlap.h"
 #include "bench/relay/relay.h"
+#include "engine/kind.h"
 #include "weft/commands.h"
 #include "weft/seconds.h"
 
@@ -68,9 +69,7 @@ void add_overlap_options(CLI::App& command, OverlapOptions& options) {
     command.add_option("--collective", options.collectives, "Which, as ibcast,iallreduce")
         ->delimiter(',')
         ->capture_default_str();
-    command
-        .add_option("--engine", options.engines,
-                    "Progress engines: manual, thread, thread:poll, kernel, kernel:own, auto")
+    command.add_option("--engine", options.engines, "Progress engines: " + engine_names())
         ->delimiter(',')
         ->capture_default_str();
     command.add_option("--sizes", options.sizes, "Bytes: a range as 8:4M, or a list as 8,512,16K")
@@ -118,8 +117,7 @@ void add_idle(CLI::App& bench) {
     auto options = std::make_shared<IdleOptions>();
     CLI::App* command =
         bench.add_subcommand("idle", "What waiting for a late rank costs in CPU time, per engine");
-    command
-        ->add_option("--engine", options->engines, "Progress engines: manual, thread, thread:poll")
+    command->add_option("--engine", options->engines, "Progress engines, as those of overlap")
         ->delimiter(',')
         ->capture_default_str();
     command->add_option("--late", options->late_s, "Seconds that the last rank is late")

@@ -1,29 +1,15 @@
-// The list of progress engines.
 #include "bench/engines.h"
 
-#include <array>
+#include "engine/kind.h"
 
 namespace weft::bench {
-namespace {
-
-constexpr std::array list = {
-    Engine{"manual", WEFT_ENGINE_MANUAL},           Engine{"thread", WEFT_ENGINE_THREAD},
-    Engine{"thread:poll", WEFT_ENGINE_THREAD_POLL}, Engine{"kernel", WEFT_ENGINE_KERNEL},
-    Engine{"kernel:own", WEFT_ENGINE_KERNEL_OWN},   Engine{"auto", WEFT_ENGINE_AUTO},
-};
-
-}  // namespace
-
-std::span<const Engine> engines() { return list; }
 
 Result<Engine> find_engine(const std::string& name) {
-    std::string known;
-    for (const Engine& engine : list) {
-        if (name == engine.name) return engine;
-        known += known.empty() ? engine.name : std::string(", ") + engine.name;
-    }
-    return failure(WEFT_REFUSED_ARGUMENT, "engine = \"%s\"; expected one of %s", name.c_str(),
-                   known.c_str());
+    const std::optional<EngineKind> kind = engine_named(name);
+    if (!kind)
+        return failure(WEFT_REFUSED_ARGUMENT, "engine = \"%s\"; expected one of %s", name.c_str(),
+                       engine_names().c_str());
+    return Engine{traits(*kind).name, static_cast<weft_engine>(*kind)};
 }
 
 Result<std::vector<Engine>> find_engines(const std::vector<std::string>& names) {

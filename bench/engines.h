@@ -1,7 +1,6 @@
-// The progress engines by the names that people type.
+// The progress engines that a measurement was told to take.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -14,8 +13,6 @@ struct Engine {
     const char* name;
     weft_engine value;
 };
-
-std::span<const Engine> engines();
 
 // Refuses an unknown name with a sentence that lists the known ones.
 Result<Engine> find_engine(const std::string& name);

@@ -2,10 +2,10 @@
 #include <atomic>
 
 #include "base/clock.h"
-#include "bench/engines.h"
 #include "bench/micro/rows.h"
 #include "bench/micro/shared.h"
 #include "bench/statistics.h"
+#include "engine/kind.h"
 
 namespace weft::bench {
 namespace {
@@ -49,7 +49,7 @@ void barrier(const Job& job) {
 }  // namespace
 
 MicroRows measure_barrier(const Job& job, int repetitions) {
-    constexpr weft_engine chosen[] = {WEFT_ENGINE_MANUAL, WEFT_ENGINE_THREAD};
+    constexpr EngineKind chosen[] = {EngineKind::manual, EngineKind::thread};
     SharedMemory memory(job, 4096);
     Line& line = *memory.at<Line>(0);
     std::vector<double> trips;
@@ -57,7 +57,7 @@ MicroRows measure_barrier(const Job& job, int repetitions) {
     for (int i = 0; i < repetitions; ++i) {
         trips.push_back(batch_ns(job, [&] { round_trip(line, job.rank); }));
         for (std::size_t e = 0; e < std::size(chosen); ++e) {
-            must(weft_set_engine(chosen[e]), "weft_set_engine");
+            must(weft_set_engine(static_cast<weft_engine>(chosen[e])), "weft_set_engine");
             barrier(job);  // starts the engine's thread
             barriers[e].push_back(batch_ns(job, [&] { barrier(job); }));
         }
@@ -65,7 +65,7 @@ MicroRows measure_barrier(const Job& job, int repetitions) {
     const double trip = median(trips);
     MicroRows rows = {{.what = "round trip of a cache line", .value = trip, .unit = "ns"}};
     for (std::size_t e = 0; e < std::size(chosen); ++e) {
-        const char* const engine = engines()[chosen[e]].name;
+        const char* const engine = traits(chosen[e]).name;
         const double value = median(barriers[e]);
         rows.push_back({"barrier, start + wait", engine, value, "ns"});
         rows.push_back({"  in round trips", engine, value / trip, "x", bar, "<= 3 x"});

@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 #include "bench/allocations.h"
-#include "bench/engines.h"
 #include "bench/micro/rows.h"
 #include "bench/statistics.h"
+#include "engine/kind.h"
 
 namespace weft::bench {
 namespace {
@@ -61,11 +61,11 @@ Cost measure(const Job& job, const Start& what, int repetitions) {
 MicroRows measure_start(const Job& job, int repetitions) {
     MicroRows rows;
     for (const Start& what : starts) {
-        for (const weft_engine engine : {WEFT_ENGINE_MANUAL, WEFT_ENGINE_THREAD}) {
-            must(weft_set_engine(engine), "weft_set_engine");
+        for (const EngineKind engine : {EngineKind::manual, EngineKind::thread}) {
+            must(weft_set_engine(static_cast<weft_engine>(engine)), "weft_set_engine");
             const Cost cost = measure(job, what, repetitions);
             const std::string title = std::string("cached start of ") + what.what;
-            const char* const name = engines()[engine].name;
+            const char* const name = traits(engine).name;
             rows.push_back({title, name, cost.median_us, "us", bar_us, "< 1 us"});
             if (!counts_allocations()) continue;
             rows.push_back({"  at most", name, cost.allocations_max, "allocations", 0, "0"});

@@ -34,7 +34,7 @@ void tell_statistics(Process& process) {
     const std::string offloaded = process.executor().offload_summary();
     std::fprintf(stderr, "weft: rank %d: %llu operations, engine %s%s%s\n", process.rank(),
                  static_cast<unsigned long long>(process.executor().started()),
-                 engine_name(process.engine().kind()), offloaded.empty() ? "" : "; ",
+                 traits(process.engine().kind()).name, offloaded.empty() ? "" : "; ",
                  offloaded.c_str());
 }
 
@@ -226,24 +226,23 @@ weft_status weft_set_engine(weft_engine engine) {
         if (!process) {
             return failure(WEFT_REFUSED_STATE, "Weft is not initialized; expected weft_init first");
         }
-        if (engine < WEFT_ENGINE_MANUAL || engine > WEFT_ENGINE_AUTO) {
+        const std::optional<EngineKind> kind = engine_numbered(engine);
+        if (!kind) {
             return failure(WEFT_REFUSED_ARGUMENT, "engine = %d; expected one of weft_engine",
                            static_cast<int>(engine));
         }
-        const auto kind = static_cast<EngineKind>(engine);
-        if (kind != EngineKind::automatic && uses_kernel(kind) &&
-            !kernel_engine_absence().empty()) {
-            return failure(WEFT_REFUSED_UNSUPPORTED, "engine %s is not available: %s",
-                           engine_name(kind), kernel_engine_absence().c_str());
+        const EngineTraits& wanted = traits(*kind);
+        if (wanted.offloads && !wanted.only_where_it_pays && !kernel_engine_absence().empty()) {
+            return failure(WEFT_REFUSED_UNSUPPORTED, "engine %s is not available: %s", wanted.name,
+                           kernel_engine_absence().c_str());
         }
-        WEFT_RETURN_IF_NOT_OK(process->check_engine(kind));
-        process->engine().set_kind(kind);
+        WEFT_RETURN_IF_NOT_OK(process->check_engine(*kind));
+        process->engine().set_kind(*kind);
         return ok;
     });
 }
 
 weft_engine weft_get_engine(void) {
-    static_assert(static_cast<int>(EngineKind::automatic) == WEFT_ENGINE_AUTO);
     Process* process = c_api::current_process();
     return process ? static_cast<weft_engine>(process->engine().kind()) : WEFT_ENGINE_MANUAL;
 }

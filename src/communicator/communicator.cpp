@@ -114,7 +114,7 @@ bool Communicator::is_offered(Request& request) {
         home.pays = home.tasks && pays(home.schedule, *home.tasks);
     }
     if (!home.tasks) return false;
-    if (host_.engine.kind() == EngineKind::automatic && !(host_.has_core_of_its_own && home.pays))
+    if (traits(host_.engine.kind()).only_where_it_pays && !(host_.has_core_of_its_own && home.pays))
         return false;
     if (request.has_lists()) return true;
     if (!home.was_refused && request.prepare_lists(*home.tasks, *offload).is_ok()) return true;

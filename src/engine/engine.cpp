@@ -46,11 +46,6 @@ constexpr int yields_before_sleep = 4;
 // often.
 constexpr std::int64_t look_at_lists_every_ns = 100'000'000;
 
-// Engines with a thread that sleeps.
-bool has_sleeper(EngineKind kind) {
-    return kind != EngineKind::manual && kind != EngineKind::thread_poll;
-}
-
 // The backoff between polls of a transport that can only be polled. It grows by an eighth, so that
 // a message is seen late by at most about an eighth of the time it was waited for.
 constexpr std::int64_t backoff_min_ns = 50'000;
@@ -74,7 +69,7 @@ Engine::Engine(Executor& executor, Options options)
       offers_all_(options.offers_all),
       backs_off_(std::ranges::any_of(sources_, [](auto* s) { return !s->abilities().can_sleep; })),
       spin_ns_(spin_max_ns / 4) {
-    if (Offload* offload = executor_.offload()) offload->set_own(kind_ == EngineKind::kernel_own);
+    if (Offload* offload = executor_.offload()) offload->set_own(traits(kind()).needs_joiner);
 }
 
 Engine::~Engine() {
@@ -87,28 +82,26 @@ Engine::~Engine() {
 }
 
 Executor::Way Engine::way_to_start(bool waits) const {
-    switch (kind()) {
-        case EngineKind::kernel_own:
-            return waits && !offers_all_ ? Executor::Way::here : Executor::Way::lists;
-        case EngineKind::kernel:
-        case EngineKind::automatic:
-            if (thread_refused_) return Executor::Way::here;
-            if (offers_all_) return Executor::Way::offered;
-            // A thread that waits drives the run itself just as well.
-            return waits || is_hasty_ || (leader_ && !leader_sleeps_) ? Executor::Way::here
-                                                                      : Executor::Way::offered;
-        default: return Executor::Way::here;
+    const EngineTraits& engine = traits(kind());
+    if (!engine.offloads) return Executor::Way::here;
+    if (engine.needs_joiner) {
+        return waits && !offers_all_ ? Executor::Way::here : Executor::Way::lists;
     }
+    if (thread_refused_) return Executor::Way::here;
+    if (offers_all_) return Executor::Way::offered;
+    // A thread that waits drives the run itself just as well.
+    return waits || is_hasty_ || (leader_ && !leader_sleeps_) ? Executor::Way::here
+                                                              : Executor::Way::offered;
 }
 
 Status Engine::check_starter() const {
-    if (kind() != EngineKind::kernel_own || executor_.offload() == nullptr ||
-        executor_.offload()->may_own())
+    const EngineTraits& engine = traits(kind());
+    if (!engine.needs_joiner || executor_.offload() == nullptr || executor_.offload()->may_own())
         return ok;
-    return failure(
-        WEFT_REFUSED_STATE,
-        "the engine is kernel:own, whose operations are started by the thread that called "
-        "weft_init alone; expected that thread, or another engine");
+    return failure(WEFT_REFUSED_STATE,
+                   "the engine is %s, whose operations are started by the thread that called "
+                   "weft_init alone; expected that thread, or another engine",
+                   engine.name);
 }
 
 void Engine::lock() {
@@ -178,19 +171,19 @@ void Engine::linger() {
 
 void Engine::leave() {
     notify_waiters();
-    EngineKind engine = kind();
+    const EngineTraits& engine = traits(kind());
     const bool started_here = started_ != executor_.started();
-    if (has_sleeper(engine) && started_here) {
+    if (engine.has_sleeper && started_here) {
         started_ = executor_.started();
         if (is_hasty_ && !leader_) linger();
         left_ticks_ = ticks();
         wake_for_offload();
     }
-    const bool needs_thread = engine == EngineKind::thread_poll ? executor_.is_pending()
-                              : has_sleeper(engine)
+    const bool needs_thread = engine.has_poller ? executor_.is_pending()
+                              : engine.has_sleeper
                                   ? executor_.needs_attention() || executor_.needs_owner()
                                   : false;
-    if (needs_thread) ensure_thread(/*polls=*/engine == EngineKind::thread_poll);
+    if (needs_thread) ensure_thread(/*polls=*/engine.has_poller);
     bool calls_owner = (!leader_ || leader_sleeps_) && must_call_owner();
     bool backoff_too_long = false;
     if (backs_off_ && started_here)
@@ -200,7 +193,7 @@ void Engine::leave() {
         Sleeper sleeper = Sleeper::none;
         if (leader_sleeps_) {
             sleeper = Sleeper::waiter;
-        } else if (!leader_ && has_sleeper(engine) && executor_.needs_attention()) {
+        } else if (!leader_ && engine.has_sleeper && executor_.needs_attention()) {
             sleeper = Sleeper::thread;
         }
         // No wake-up comes for work that a start has left: arm() looks at that too.
@@ -301,7 +294,7 @@ void Engine::follow(std::int64_t deadline_ns) {
 weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
     leader_ = true;
     weft_status status = WEFT_OK;
-    if (has_sleeper(kind()) && started_ == executor_.started()) {  // since a leave()
+    if (traits(kind()).has_sleeper && started_ == executor_.started()) {  // since a leave()
         is_hasty_ = may_spin_ && ticks() - left_ticks_ < hasty_ticks;
     }
     if (armed_ != Sleeper::none) arm(Sleeper::none);
@@ -454,10 +447,10 @@ void Engine::change_kind(EngineKind kind) {
     kind_.store(kind, std::memory_order_relaxed);
     Offload* offload = executor_.offload();
     const bool owns_lists = offload != nullptr && (offload->is_busy() || executor_.needs_owner());
-    if (offload != nullptr) offload->set_own(kind == EngineKind::kernel_own);
+    if (offload != nullptr) offload->set_own(traits(kind).needs_joiner);
     stopping_ = true;
     poller_ends_ = true;
-    thread_ends_ = !has_sleeper(kind) && !owns_lists;
+    thread_ends_ = !traits(kind).has_sleeper && !owns_lists;
     const bool thread_ends = thread_ends_;
     unlock();
     if (poller_.joinable()) poller_.join();
@@ -511,7 +504,7 @@ void Engine::thread_main() {
             executor_.offload()->hand_over();
         }
         // The thread may only be kept for the lists that it owns.
-        if (!has_sleeper(kind())) {
+        if (!traits(kind()).has_sleeper) {
             sleep(Sleeper::none, no_deadline);
             continue;
         }

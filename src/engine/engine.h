@@ -1,13 +1,5 @@
-// The progress engine of a process: who advances its runs, and when.
-//
-//   manual       the program's own calls
-//   thread       besides, one thread that sleeps until something arrives
-//   thread_poll  besides, one thread that never sleeps (a baseline for measurements)
-//   kernel       as thread; that thread submits schedules to io_uring as task lists where possible,
-//                owns the lists, and sleeps
-//   kernel_own   as kernel, but the program's thread that joined the job submits and owns them: the
-//                steps run in its context, whenever it leaves the kernel or is interrupted
-//   automatic    as kernel, for those schedules where it pays
+// The progress engine of a process: who advances its runs, and when. Its kind can change
+// (engine/kind.h).
 //
 // The thread that holds the lock drives. Invariants:
 //   - When nobody holds the lock and runs need attention, what comes wakes somebody: the transports
@@ -26,32 +18,15 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
-#include <optional>
-#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "engine/kind.h"
 #include "engine/lock.h"
 #include "engine/wake.h"
 #include "run/executor.h"
 
 namespace weft {
-
-enum class EngineKind : std::uint8_t {
-    manual,
-    thread,
-    thread_poll,
-    kernel,
-    kernel_own,
-    automatic,
-};
-
-// The name for WEFT_ENGINE.
-const char* engine_name(EngineKind kind);
-// The engine of this name, if there is one.
-std::optional<EngineKind> engine_named(std::string_view name);
-// Whether the engine uses io_uring.
-constexpr bool uses_kernel(EngineKind kind) { return kind >= EngineKind::kernel; }
 
 class Engine {
   public:

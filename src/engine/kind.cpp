@@ -1,21 +1,38 @@
-#include <array>
+#include "engine/kind.h"
 
-#include "engine/engine.h"
+#include <algorithm>
 
 namespace weft {
 namespace {
 
-constexpr std::array names = {"manual", "thread", "thread:poll", "kernel", "kernel:own", "auto"};
+constexpr bool is_in_order() {
+    for (std::size_t i = 0; i < engine_list.size(); ++i) {
+        if (static_cast<std::size_t>(engine_list[i].kind) != i) return false;
+    }
+    return true;
+}
+static_assert(is_in_order());
 
 }  // namespace
 
-const char* engine_name(EngineKind kind) { return names[static_cast<std::size_t>(kind)]; }
-
 std::optional<EngineKind> engine_named(std::string_view name) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        if (name == names[i]) return static_cast<EngineKind>(i);
+    const auto found = std::ranges::find(engine_list, name, &EngineTraits::name);
+    if (found == engine_list.end()) return std::nullopt;
+    return found->kind;
+}
+
+std::optional<EngineKind> engine_numbered(int number) {
+    if (number < 0 || static_cast<std::size_t>(number) >= engine_list.size()) return std::nullopt;
+    return static_cast<EngineKind>(number);
+}
+
+std::string engine_names() {
+    std::string names;
+    for (std::size_t i = 0; i < engine_list.size(); ++i) {
+        if (i > 0) names += i + 1 == engine_list.size() ? " or " : ", ";
+        names += engine_list[i].name;
     }
-    return std::nullopt;
+    return names;
 }
 
 }  // namespace weft

@@ -76,7 +76,7 @@ DedicatedShare Process::offer_dedicated() {
     DedicatedShare share = dedicated_;
     share.streams_left = std::min(share.streams_left, DedicatedConnections::streams_max);
     dedicated_.streams_left -= share.streams_left;
-    if (uses_kernel(engine_.kind())) share.is_wanted = 1;
+    if (traits(engine_.kind()).offloads) share.is_wanted = 1;
     return share;
 }
 
@@ -121,7 +121,7 @@ void Process::end(Communicator& communicator) {
 
 Status Process::check_engine(EngineKind kind) const {
     for (const auto& transport : transports_) {
-        if (kind == EngineKind::manual || transport->abilities().any_thread) continue;
+        if (!traits(kind).has_thread() || transport->abilities().any_thread) continue;
         return failure(
             WEFT_REFUSED_UNSUPPORTED,
             "the progress thread cannot call this MPI: it was started with a thread level "

@@ -27,7 +27,7 @@ class Process {
         std::vector<std::unique_ptr<Transport>> transports;
         std::vector<Transport*> routes;    // by rank of the job; null for this rank
         std::unique_ptr<Offload> offload;  // null: none
-        Settings settings;          // of world and self
+        Settings settings;                 // of world and self
         bool checks_calls = false;  // WEFT_CHECK: collectives first compare the calls of all ranks
         Engine::Options engine;
         DedicatedShare dedicated;           // of this rank, including world's share

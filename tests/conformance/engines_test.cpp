@@ -13,10 +13,7 @@ namespace weft::test {
 namespace {
 
 class Engines : public EveryThreadJob {};
-INSTANTIATE_TEST_SUITE_P(Jobs, Engines,
-                         EveryThreadJob::with_engines({EngineKind::manual, EngineKind::thread,
-                                                       EngineKind::thread_poll,
-                                                       EngineKind::kernel}),
+INSTANTIATE_TEST_SUITE_P(Jobs, Engines, EveryThreadJob::with_engines(engines_for_threads()),
                          EveryThreadJob::name);
 
 // Several threads of one rank start and wait, each for its own operations on the other's messages.
@@ -55,16 +52,14 @@ TEST_P(ThreadJobs, ChangeTheirEnginesWhileOperationsAreOutstanding) {
                       .dedicates = GetParam() != Over::shm,
                       .over = GetParam(),
                       .offers_all = true});
-    // (kernel:own belongs to the thread that made the job.)
-    constexpr EngineKind kinds[] = {EngineKind::manual, EngineKind::kernel, EngineKind::thread,
-                                    EngineKind::thread_poll, EngineKind::automatic};
+    const std::vector<EngineKind> kinds = engines_for_threads();
     job.run([&](ThreadRank& rank) {
         std::uint64_t values[30];
         weft_request requests[30];
         for (std::size_t i = 0; i < 30; ++i) {
             values[i] = rank.rank() == 0 ? i : 0;
             ASSERT_EQ(rank.ibcast(&values[i], 1, WEFT_UINT64, 0, &requests[i]), WEFT_OK);
-            if (i % 3 == 0) rank.process().engine().set_kind(kinds[i / 3 % 5]);
+            if (i % 3 == 0) rank.process().engine().set_kind(kinds[i / 3 % kinds.size()]);
         }
         for (std::size_t i = 0; i < 30; ++i) {
             ASSERT_EQ(rank.wait(&requests[i]), WEFT_OK);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithm/catalogue.h"
+#include "engine/kind.h"
 #include "tests/tools/process.h"
 
 namespace weft::test {
@@ -37,6 +38,14 @@ TEST(Catalogue, IsEverywhere) {
                     << place.file << " has no '" << wanted << "'";
             }
         }
+    }
+}
+
+TEST(Catalogue, ReadmeExplainsEveryEngine) {
+    const std::string text = content(WEFT_SOURCE_DIR "/README.md");
+    for (const EngineTraits& engine : engine_list) {
+        EXPECT_NE(text.find(std::string("\n| `") + engine.name + "`"), std::string::npos)
+            << engine.name;
     }
 }
 

@@ -66,8 +66,8 @@ std::vector<Driven> driven_by(std::initializer_list<const char*> engines) {
     for (const Surroundings& where : surroundings()) {
         for (const char* engine : engines) {
             const std::optional<EngineKind> kind = engine_named(engine);
-            const bool is_kernel = kind && uses_kernel(*kind);
-            if (where.suits_kernel || !is_kernel) all.emplace_back(where, engine);
+            const bool offloads = kind && traits(*kind).offloads;
+            if (where.suits_kernel || !offloads) all.emplace_back(where, engine);
         }
     }
     return all;
@@ -76,12 +76,12 @@ std::vector<Driven> driven_by(std::initializer_list<const char*> engines) {
 std::string settings_of(const std::string& engine) {
     const std::optional<EngineKind> kind = engine_named(engine);
     WEFT_ASSERT(kind);
-    return "WEFT_ENGINE=" + engine + (uses_kernel(*kind) ? " WEFT_OFFER_ALL=1" : "");
+    return "WEFT_ENGINE=" + engine + (traits(*kind).offloads ? " WEFT_OFFER_ALL=1" : "");
 }
 
 std::string absence_of(const std::string& engine) {
     const std::optional<EngineKind> kind = engine_named(engine);
-    return kind && uses_kernel(*kind) ? kernel_engine_absence() : "";
+    return kind && traits(*kind).offloads ? kernel_engine_absence() : "";
 }
 
 bool runs_all() { return std::getenv("WEFT_TEST_ALL") != nullptr; }

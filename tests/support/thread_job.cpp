@@ -9,6 +9,14 @@
 
 namespace weft::test {
 
+std::vector<EngineKind> engines_for_threads() {
+    std::vector<EngineKind> kinds;
+    for (const EngineTraits& engine : engine_list) {
+        if (!engine.needs_joiner) kinds.push_back(engine.kind);
+    }
+    return kinds;
+}
+
 weft_status ThreadRank::give(Result<Request*> made, weft_request* request) {
     if (!made.is_ok()) return made.status().code;
     *request = reinterpret_cast<weft_request>(process_.requests().handle((*made)->place));

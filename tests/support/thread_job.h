@@ -110,39 +110,42 @@ class ThreadJob {
     std::vector<ThreadRank> ranks_;
 };
 
+// The engines under which any thread of a rank may start operations.
+std::vector<EngineKind> engines_for_threads();
+
 // A suite of tests that hold over every way between threads and with some engines.
 class EveryThreadJob : public testing::TestWithParam<std::tuple<Over, EngineKind>> {
   public:
-    // (A kernel engine: where there can be dedicated connections.)
-    static auto with_engines(std::initializer_list<EngineKind> engines) {
+    // (One that offloads: where there can be dedicated connections.)
+    static auto with_engines(const std::vector<EngineKind>& engines) {
         std::vector<ParamType> all;
         for (Over over : ways_between_threads()) {
             for (EngineKind engine : engines) {
-                if (over != Over::shm || !uses_kernel(engine)) all.emplace_back(over, engine);
+                if (over != Over::shm || !traits(engine).offloads) all.emplace_back(over, engine);
             }
         }
         return testing::ValuesIn(all);
     }
     static std::string name(const testing::TestParamInfo<ParamType>& test) {
         const auto [over, engine] = test.param;
-        std::string engine_text = engine_name(engine);
+        std::string engine_text = traits(engine).name;
         std::ranges::replace(engine_text, ':', '_');
         return std::string(name_of(over)) + "_" + engine_text;
     }
 
   protected:
     void SetUp() override {
-        const std::string absence = absence_of(engine_name(std::get<1>(GetParam())));
+        const std::string absence = absence_of(traits(std::get<1>(GetParam())).name);
         if (!absence.empty()) GTEST_SKIP() << absence;
     }
-    // A kernel engine is offered everything.
+    // One that offloads is offered everything.
     static ThreadJob::Options job_options(bool may_spin = true) {
         const auto [over, engine] = GetParam();
         return {.engine = engine,
                 .may_spin = may_spin,
-                .dedicates = uses_kernel(engine),
+                .dedicates = traits(engine).offloads,
                 .over = over,
-                .offers_all = uses_kernel(engine)};
+                .offers_all = traits(engine).offloads};
     }
 };
 

@@ -165,7 +165,7 @@ TEST_F(EngineTest, ACallLeavesLongWorkToTheThread) {
 // What weft_finalize waits for is no run.
 TEST(Engine, AWaitHearsThatAnotherThreadHasEndedWhatWasOwed) {
     for (const EngineKind kind : {EngineKind::thread, EngineKind::thread_poll}) {
-        SCOPED_TRACE(engine_name(kind));
+        SCOPED_TRACE(traits(kind).name);
         WorkEndedByAnother transport;
         Executor executor(0, {&transport}, {nullptr});
         Engine engine(executor, {.kind = kind});

@@ -11,7 +11,7 @@
 #include "algorithm/catalogue.h"
 #include "base/clock.h"
 #include "c_api/guard.h"
-#include "engine/engine.h"
+#include "engine/kind.h"
 #include "process/join/kernel_engine.h"
 #include "startup/startup.h"
 #if WEFT_HAS_TCP
@@ -48,21 +48,13 @@ std::string names(const List& list, Name name) {
     return text;
 }
 
-std::vector<EngineKind> engines() {
-    std::vector<EngineKind> kinds;
-    for (int kind = 0; kind <= static_cast<int>(EngineKind::automatic); ++kind) {
-        kinds.push_back(static_cast<EngineKind>(kind));
-    }
-    return kinds;
-}
-
 void print_info() {
     const Build build = this_build();
     print("version", build.version);
     print("commit", build.commit);
     print("compiler", build.compiler);
     print("build", std::string(build.build_type) + ": " + build.flags);
-    print("engines", names(engines(), engine_name));
+    print("engines", names(engine_list, [](const EngineTraits& e) { return e.name; }));
     print("transports", names(transports(), [](const char* name) { return name; }));
     if (const char* absence = tcp_absence()) {
         print("tcp", std::string("not in this build: ") + absence);
@@ -176,7 +168,7 @@ void print_job() {
                 if (callers > 0) text += ", " + std::to_string(callers) + " callers " + why;
             }
         }
-        text += std::string("; engine ") + engine_name(process.engine().kind());
+        text += std::string("; engine ") + traits(process.engine().kind()).name;
         if (const std::string offloaded = process.executor().offload_summary(); !offloaded.empty())
             text += ": " + offloaded;
     }

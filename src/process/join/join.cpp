@@ -26,18 +26,16 @@ Result<EngineKind> engine_from_environment() {
     const char* text = std::getenv("WEFT_ENGINE");
     if (text == nullptr || *text == '\0') return EngineKind::thread;
     if (const std::optional<EngineKind> kind = engine_named(text)) return *kind;
-    return failure(WEFT_REFUSED_SETTING,
-                   "WEFT_ENGINE='%s'; expected auto, manual, thread, thread:poll, kernel or "
-                   "kernel:own",
-                   text);
+    return failure(WEFT_REFUSED_SETTING, "WEFT_ENGINE='%s'; expected one of %s", text,
+                   engine_names().c_str());
 }
 
 // If the kernel engine cannot be used, the thread does its work.
 EngineKind usable(EngineKind wanted) {
-    if (!uses_kernel(wanted) || kernel_engine_absence().empty()) return wanted;
-    if (wanted != EngineKind::automatic)
+    if (!traits(wanted).offloads || kernel_engine_absence().empty()) return wanted;
+    if (!traits(wanted).only_where_it_pays)
         std::fprintf(stderr, "weft: engine %s is not available, using thread: %s\n",
-                     engine_name(wanted), kernel_engine_absence().c_str());
+                     traits(wanted).name, kernel_engine_absence().c_str());
     return EngineKind::thread;
 }
 
@@ -136,7 +134,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     Card mine = Card::mine();
     mine.job = parts.job;
     transports->write_on(mine, parts.ranks);
-    mine.dedicated.is_wanted = *dedicates || uses_kernel(parts.engine.kind);
+    mine.dedicated.is_wanted = *dedicates || traits(parts.engine.kind).offloads;
     Result<std::vector<std::string>> texts = (*startup)->exchange(mine.text());
     if (!texts.is_ok()) return texts.status();
     std::vector<Card> cards;

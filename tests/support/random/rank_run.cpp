@@ -2,9 +2,11 @@
 
 #include <weft/weft.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <span>
@@ -12,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/kind.h"
 #include "support/guarded.h"
 #include "support/reference.h"
 
@@ -438,16 +441,15 @@ class RankRun::Walk {
     }
 
     bool set_engine(const Step& step) {
-        // (kernel:own belongs to the thread that joined the job.)
-        static constexpr weft_engine engines[] = {WEFT_ENGINE_MANUAL, WEFT_ENGINE_THREAD,
-                                                  WEFT_ENGINE_KERNEL, WEFT_ENGINE_AUTO,
-                                                  WEFT_ENGINE_KERNEL_OWN};
+        std::vector<EngineTraits> engines;
+        std::ranges::copy_if(engine_list, std::back_inserter(engines), [&](const auto& engine) {
+            return (options_.may_poll || !engine.has_poller) &&
+                   (options_.may_own || !engine.needs_joiner);
+        });
         Prng draws = step.draws(calls_.rank());
-        const bool polls = options_.may_poll && draws.one_in(4);
-        const weft_engine engine =
-            polls ? WEFT_ENGINE_THREAD_POLL : engines[draws.below(options_.may_own ? 5 : 4)];
-        const weft_status status = calls_.set_engine(engine);
-        const bool is_absent = status == WEFT_REFUSED_UNSUPPORTED && engine >= WEFT_ENGINE_KERNEL;
+        const EngineTraits& engine = engines[draws.below(engines.size())];
+        const weft_status status = calls_.set_engine(static_cast<weft_engine>(engine.kind));
+        const bool is_absent = status == WEFT_REFUSED_UNSUPPORTED && engine.offloads;
         return is_absent || expect_ok(status, "set_engine");
     }
 

@@ -80,7 +80,7 @@ tcp::Settings Settings::of_tcp() const {
 #endif
 
 std::string Settings::environment() const {
-    std::string text = std::string("WEFT_ENGINE=") + engine_name(engine);
+    std::string text = std::string("WEFT_ENGINE=") + traits(engine).name;
     for (const auto& [collective, name] : forced) {
         text += " " + setting_of(algorithm::family_of(collective)) + "=" + name;
     }

@@ -1,0 +1,69 @@
+// The progress engines, and what each of them can do.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "weft/comm.h"
+
+namespace weft {
+
+enum class EngineKind : std::uint8_t {
+    manual = WEFT_ENGINE_MANUAL,
+    thread = WEFT_ENGINE_THREAD,
+    thread_poll = WEFT_ENGINE_THREAD_POLL,
+    kernel = WEFT_ENGINE_KERNEL,
+    kernel_own = WEFT_ENGINE_KERNEL_OWN,
+    automatic = WEFT_ENGINE_AUTO,
+};
+
+// Besides the program's own calls, every engine makes progress by what is true here.
+struct EngineTraits {
+    EngineKind kind;
+    const char* name;                 // for WEFT_ENGINE
+    bool has_sleeper = false;         // a thread that sleeps until something arrives
+    bool has_poller = false;          // a thread that never sleeps
+    bool offloads = false;            // io_uring runs schedules as task lists where possible
+    bool only_where_it_pays = false;  // ... only schedules that gain by it
+    // ... and these belong to the thread that joined the job, which alone may start operations. Their
+    // steps run in its context, whenever it leaves the kernel or is interrupted.
+    bool needs_joiner = false;
+
+    constexpr bool has_thread() const { return has_sleeper || has_poller; }
+};
+
+// By the number of their kind.
+inline constexpr std::array engine_list = {
+    EngineTraits{.kind = EngineKind::manual, .name = "manual"},
+    EngineTraits{.kind = EngineKind::thread, .name = "thread", .has_sleeper = true},
+    // A baseline for measurements.
+    EngineTraits{.kind = EngineKind::thread_poll, .name = "thread:poll", .has_poller = true},
+    EngineTraits{
+        .kind = EngineKind::kernel, .name = "kernel", .has_sleeper = true, .offloads = true},
+    EngineTraits{.kind = EngineKind::kernel_own,
+                 .name = "kernel:own",
+                 .has_sleeper = true,
+                 .offloads = true,
+                 .needs_joiner = true},
+    EngineTraits{.kind = EngineKind::automatic,
+                 .name = "auto",
+                 .has_sleeper = true,
+                 .offloads = true,
+                 .only_where_it_pays = true},
+};
+
+constexpr const EngineTraits& traits(EngineKind kind) {
+    return engine_list[static_cast<std::size_t>(kind)];
+}
+
+// The engine of this name, or with this number in weft_engine, if there is one.
+std::optional<EngineKind> engine_named(std::string_view name);
+std::optional<EngineKind> engine_numbered(int number);
+// "manual, thread or auto": all of them.
+std::string engine_names();
+
+}  // namespace weft
