@@ -26,7 +26,7 @@ Result<EngineKind> engine_from_environment() {
     const char* text = std::getenv("WEFT_ENGINE");
     if (text == nullptr || *text == '\0') return EngineKind::thread;
     if (const std::optional<EngineKind> kind = engine_named(text)) return *kind;
-    return failure(WEFT_REFUSED_SETTING, "WEFT_ENGINE='%s'; expected one of %s", text,
+    return failure(WEFT_REFUSED_SETTING, "WEFT_ENGINE='%s'; expected %s", text,
                    engine_names().c_str());
 }
 
