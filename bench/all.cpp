@@ -1,4 +1,4 @@
-// The measurements of the tour, one after the other.
+// The measurements of the tour, one after another.
 #include "bench/all.h"
 
 #include <unistd.h>
@@ -17,22 +17,21 @@ namespace {
 int bench_cluster(const OverlapOptions& options) {
     if (!is_available(options.testbed)) {
         std::printf(
-            "Left out: the overlap on an emulated cluster, which cannot be set up here (the reason "
-            "is above).\n");
+            "Left out: the overlap on an emulated cluster, which cannot be set up here (see "
+            "above).\n");
         return 0;
     }
     return bench_overlap(options);
 }
 
-// A job that fails is reported, and does not keep others from being measured: asynchronous progress
-// aborts now and then.
+// Reports a job that fails and goes on with the others: asynchronous progress aborts now and then.
 int bench_against(const AgainstOptions& options, const std::string& json) {
     if (!json.empty()) std::remove(json.c_str());
     std::vector<Testbed> testbeds = {Testbed{}};
     if (is_available(options.cluster)) {
         testbeds.push_back(options.cluster);
     } else {
-        std::printf("Left out: what is on an emulated cluster (the reason is above).\n");
+        std::printf("Left out: measurements on an emulated cluster (see above).\n");
     }
     int first = 0;
     const auto count = [&first](int status) {
@@ -67,7 +66,7 @@ int bench_relays(const RelayOptions& options) {
         return 0;
     }
     if (usable_cores() < 2) {
-        std::printf("Left out: relays, which need a second core.\n");
+        std::printf("Left out: relays, because they need two cores.\n");
         return 0;
     }
     return bench_relay(options);
@@ -89,7 +88,7 @@ int bench_all(const AllOptions& options) {
     cluster.summary = overlap.summary;
     if (!overlap.json.empty()) {
         cluster.json = overlap.json + ".cluster";
-        std::remove(cluster.json.c_str());  // an old one, where there is no cluster
+        std::remove(cluster.json.c_str());  // without a cluster an old one would stay
     }
 
     if (options.verbose) count(bench_micro({options.micro_repetitions, overlap.bars}));
@@ -106,7 +105,7 @@ int bench_all(const AllOptions& options) {
                     has_cluster ? (" and " + cluster.json).c_str() : "");
     } else if (!options.verbose) {
         std::printf(
-            "Details: --verbose shows every size and engine, relays and the smallest costs; --json "
+            "Details: --verbose shows all sizes and engines, relays and the smallest costs; --json "
             "FILE writes every measurement.\n");
     }
     return first;

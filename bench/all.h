@@ -1,4 +1,4 @@
-// `weft bench all`: what overlaps here, in about a minute; or the whole comparison with MPIs.
+// `weft bench all`: what overlaps here, in about a minute; or a comparison with MPIs.
 #pragma once
 
 #include "bench/idle.h"
@@ -8,7 +8,7 @@
 
 namespace weft::bench {
 
-// Weft beside MPIs, in some twenty minutes: here and on an emulated cluster.
+// Weft beside MPIs, here and on an emulated cluster: takes about twenty minutes.
 struct AgainstOptions {
     Against mpis = {};
     OverlapOptions overlap = {.collectives = collectives_beside_mpis,
@@ -22,9 +22,9 @@ struct AgainstOptions {
     Testbed cluster = {.nodes = 2};
 };
 
-// The short tables, unless `verbose` asks for all of it.
+// The short tables; with `verbose` everything.
 struct AllOptions {
-    AgainstOptions against = {};  // in the place of the others, if MPIs are named
+    AgainstOptions against = {};  // if MPIs are named, used instead of the others
     bool verbose = false;
     int micro_repetitions = 400;
     OverlapOptions overlap = {.collectives = {"ibcast", "iallgather", "iallreduce"},
@@ -47,8 +47,8 @@ struct AllOptions {
                           .repetitions = 10};
 };
 
-// Leaves out, with a sentence, what this machine has no cluster or too few cores for. Returns the
-// first exit status that is not 0.
+// Leaves out, with a sentence, what needs a cluster or more cores than this machine has. Returns
+// the first exit status that is not 0.
 int bench_all(const AllOptions& options);
 
 }  // namespace weft::bench

@@ -1,4 +1,4 @@
-// Stands in front of glibc's allocator in the program weft. Thread-safe.
+// Wraps glibc's allocator in the program weft. Thread-safe.
 #include "bench/allocations.h"
 
 #include <atomic>
@@ -29,8 +29,8 @@ std::uint64_t allocations() { return count.load(std::memory_order_relaxed); }
 
 extern "C" {
 
-// glibc's own names for what it otherwise exports as malloc and so on. Its free() takes back what
-// these hand out, so free() stays as it is.
+// glibc's internal names of malloc and its relatives. Its free() takes what these return, so free()
+// stays as it is.
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
 void* __libc_realloc(void* old, std::size_t bytes);

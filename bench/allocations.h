@@ -5,8 +5,8 @@
 
 namespace weft::bench {
 
-// False where the C library's allocator cannot be stepped in front of (not glibc, or a sanitizer
-// has done so already): the count then stays 0.
+// False if the C library's allocator cannot be wrapped (not glibc, or a sanitizer has already
+// wrapped it): then the count stays 0.
 bool counts_allocations();
 
 // Calls of malloc and its relatives so far, by all threads.

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Two builds of Weft beside each other: a bench command runs with either of them by turns.
+"""Compare two builds of Weft: a bench command runs with each of them in turn.
 
     bench/alternate.py build/old build/release -- micro --repetitions 100
     bench/alternate.py --rounds 20 build/old build/release -- latency --engine manual,thread
 
-Every number of the tables that `weft bench` prints is compared: the median over the rounds with either
-build, and the ratio new / old. A machine drifts, so a difference counts only between runs that took turns.
+Compares every number of the tables that `weft bench` prints: each build's median over the rounds, and the
+ratio new / old. A machine drifts, so a difference only counts between runs that took turns.
 """
 
 import argparse
@@ -23,7 +23,7 @@ def cells_of(line):
 
 
 def numbers_in(text):
-    """By the words before a row's first number, and its column: ('barrier, start + wait', 'thread', 1)."""
+    """By the words before a row's first number, and the column: ('barrier, start + wait', 'thread', 1)."""
     found = {}
     for line in text.splitlines():
         cells = cells_of(line)
@@ -43,7 +43,7 @@ def run(build, command):
     done = subprocess.run([program, "bench"] + command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
                           timeout=1800)
     if done.returncode != 0:
-        sys.exit("%s bench %s ended with status %d" % (program, " ".join(command), done.returncode))
+        sys.exit("%s bench %s exited with status %d" % (program, " ".join(command), done.returncode))
     return numbers_in(done.stdout.decode())
 
 
@@ -52,12 +52,12 @@ def main():
     parser.add_argument("old", help="a folder with the program weft")
     parser.add_argument("new", help="another")
     parser.add_argument("--rounds", type=int, default=10, help="how often each runs")
-    parser.add_argument("command", nargs="+", help="after --: what `weft bench` is given")
+    parser.add_argument("command", nargs="+", help="after --: the arguments of `weft bench`")
     arguments = parser.parse_args()
 
     samples = {"old": {}, "new": {}}
     for number in range(arguments.rounds):
-        # Who goes first changes, too.
+        # The order alternates as well.
         order = ("old", "new") if number % 2 == 0 else ("new", "old")
         for side in order:
             for key, value in run(getattr(arguments, side), arguments.command).items():

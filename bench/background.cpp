@@ -1,5 +1,5 @@
-// A repetition takes the operation waited for at once, and, as often, the operation started before
-// a sleep that knows nothing of it. What the sleep leaves over the wait has to do.
+// A repetition times the operation with a wait right after its start, and with a sleep in between.
+// What the sleep leaves undone the wait has to do.
 #include "bench/background.h"
 
 #include <algorithm>
@@ -38,9 +38,10 @@ struct Chosen {
 Result<Chosen> parse_case(const std::string& text) {
     const std::size_t colon = text.find(':');
     if (colon == text.npos || colon + 1 == text.size()) {
-        return failure(WEFT_REFUSED_ARGUMENT,
-                       "case = \"%s\"; expected a collective and its algorithm, as ibcast:chain",
-                       text.c_str());
+        return failure(
+            WEFT_REFUSED_ARGUMENT,
+            "case = \"%s\"; expected a collective and its algorithm, such as ibcast:chain",
+            text.c_str());
     }
     Result<const Collective*> collective = find_collective(text.substr(0, colon));
     if (!collective.is_ok()) return collective.status();
@@ -69,7 +70,7 @@ Result<Plan> make_plan(const BackgroundOptions& options) {
     return plan;
 }
 
-// In microseconds, of this rank.
+// This rank's times, in microseconds.
 struct Times {
     double total = 0;
     double wait = 0;
@@ -82,7 +83,7 @@ class Meter {
           case_(make_case(job, collective, bytes)),
           burst_(is_limited ? 2 * burst_bytes * static_cast<std::size_t>(job.ranks) : 0) {}
 
-    // The operation, with a sleep between start and wait.
+    // Runs the operation with a sleep between start and wait.
     Times run(double sleep_us) {
         collective_.fill(case_, ++seed_);
         use_up_burst();
@@ -100,7 +101,7 @@ class Meter {
   private:
     static constexpr std::size_t burst_bytes = 128 << 10;
 
-    // A rate limit lets a burst through at once after a pause. Every run begins without one.
+    // After a pause a rate limit lets a burst through at once. Every run begins without one.
     void use_up_burst() {
         if (burst_.size() == 0) return;
         must(weft_barrier(case_.job.comm), "weft_barrier");
@@ -116,12 +117,12 @@ class Meter {
     std::uint64_t seed_ = 0;
 };
 
-// One size. All of the slowest rank, median of the repetitions.
+// One size. All times are the slowest rank's, the median of the repetitions.
 struct Row {
     double blocking_us = 0;
-    double asleep_us = 0;  // start, as long a sleep as `blocking`, wait
-    double ratio = 0;      // of these, in each repetition
-    double left_us = 0;    // the wait after a sleep of the bar times `blocking`
+    double asleep_us = 0;  // start, a sleep as long as `blocking`, wait
+    double ratio = 0;      // asleep / blocking, of each repetition
+    double left_us = 0;    // the wait after a sleep of `blocking` times the bar
 };
 
 Row measure(const Job& job, const Collective& collective, std::int64_t bytes,
@@ -184,10 +185,10 @@ int bench_background(const BackgroundOptions& options) {
     }
     if (is_rank()) return run_rank(options, *plan);
     std::printf(
-        "Collectives behind a program that sleeps, without calls: %s, engine %s, median of %d "
-        "repetitions, slowest rank.\nblocking: waited for at once; asleep: start, a sleep as long "
-        "as blocking, wait; ratio = asleep / blocking, at most %.2f;\nleft: what the wait takes "
-        "after a sleep of %.2f times blocking.\n",
+        "Collectives while the program sleeps and makes no calls: %s, engine %s, median of %d "
+        "repetitions, slowest rank.\nblocking: start, wait; asleep: start, a sleep as long as "
+        "blocking, wait; ratio = asleep / blocking, at most %.2f;\nleft: the wait after a sleep of "
+        "%.2f times blocking.\n",
         description(options.testbed).c_str(), options.engine.c_str(), options.repetitions, bar,
         bar);
     for (std::size_t i = 0; i < plan->cases.size(); ++i) {

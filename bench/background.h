@@ -9,7 +9,7 @@
 namespace weft::bench {
 
 struct BackgroundOptions {
-    // A collective and the algorithm that is forced, as WEFT_ALGORITHM_* has it.
+    // A collective and the algorithm that WEFT_ALGORITHM_* forces.
     std::vector<std::string> cases = {"ibcast:chain", "iallgather:ring", "iallgather:bruck",
                                       "igather:binomial"};
     std::string engine = "thread";
@@ -18,7 +18,7 @@ struct BackgroundOptions {
     Testbed testbed = {.ranks = 4, .nodes = 4};
 };
 
-// Starts a job for each case, or, in a rank, measures; rank 0 prints. Returns the exit status.
+// Starts a job for each case; in a rank, measures. Rank 0 prints. Returns the exit status.
 int bench_background(const BackgroundOptions& options);
 
 }  // namespace weft::bench

@@ -34,29 +34,29 @@ void add_testbed_options(CLI::App& command, Testbed& testbed) {
         ->capture_default_str();
     command
         .add_option("--transport", testbed.transport,
-                    "auto, or one by name, as WEFT_TRANSPORT forces it")
+                    "auto, or the name of one, as for WEFT_TRANSPORT")
         ->check(CLI::IsMember({"auto", "shm", "tcp"}))
         ->capture_default_str();
     command
         .add_option("--nodes", testbed.nodes,
-                    "Nodes of an emulated cluster, as of weft run; 0: this machine alone")
+                    "Nodes of an emulated cluster, as for weft run; 0: this machine alone")
         ->check(CLI::Range(0, ranks_max))
         ->capture_default_str();
     command.add_option("--rate", testbed.rate, "Rate of each node's link")->capture_default_str();
     command
         .add_option("--gso", testbed.gso_bytes,
-                    "Bytes of the largest packet that a node's link takes at once, as of weft run")
+                    "Bytes of the largest packet that a node's link takes, as for weft run")
         ->check(CLI::Range(1500, 65536));
     command.add_option("--cores", testbed.cores,
-                       "Rank r stays on the r-th of these cores, as 0,1; instead of --bind");
+                       "Rank r stays on the r-th of these cores, such as 0,1; instead of --bind");
 }
 
 void add_against_option(CLI::App& command, Against& against) {
     command
-        .add_option(
-            "--against", against.mpis,
-            "Beside these MPIs, in a job of each: mpich, openmpi, impi, or all; JSON is added to "
-            "the file")
+        .add_option("--against", against.mpis,
+                    "Compare with these MPIs, in a job of each: mpich, openmpi, impi, or all; "
+                    "appends to the "
+                    "JSON file")
         ->delimiter(',');
 }
 
@@ -66,30 +66,31 @@ void set_unless_given(const CLI::App& command, const char* option, Value& value,
 }
 
 void add_overlap_options(CLI::App& command, OverlapOptions& options) {
-    command.add_option("--collective", options.collectives, "Which, as ibcast,iallreduce")
+    command.add_option("--collective", options.collectives, "Which, such as ibcast,iallreduce")
         ->delimiter(',')
         ->capture_default_str();
     command.add_option("--engine", options.engines, "Progress engines: " + engine_names())
         ->delimiter(',')
         ->capture_default_str();
-    command.add_option("--sizes", options.sizes, "Bytes: a range as 8:4M, or a list as 8,512,16K")
+    command
+        .add_option("--sizes", options.sizes,
+                    "Bytes: a range such as 8:4M, or a list such as 8,512,16K")
         ->capture_default_str();
-    command.add_option("--repetitions", options.repetitions, "How often; the median counts")
+    command.add_option("--repetitions", options.repetitions, "How many; the median counts")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    command.add_option("--tests", options.tests, "Calls of weft_test within the computation")
+    command.add_option("--tests", options.tests, "Calls of weft_test during the computation")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
     command.add_option("--json", options.json, "Write one line of JSON per row to this file");
     command
         .add_option("--budget", options.budget_s,
-                    "Seconds; leave out repetitions rather than take longer; 0: no limit")
+                    "Seconds; leaves out repetitions rather than take longer; 0: no limit")
         ->check(seconds(Least::zero))
         ->capture_default_str();
     command.add_flag("--attainable", options.attainable,
-                     "Also measure what overlap a plain exchange over sockets leaves room for");
-    command.add_flag("--bars", options.bars,
-                     "Say of the rows that have a bar whether they keep it (met, missed)");
+                     "Also measure how much overlap a plain exchange over sockets allows");
+    command.add_flag("--bars", options.bars, "Mark rows that have a bar as met or missed");
     add_testbed_options(command, options.testbed);
 }
 
@@ -137,8 +138,7 @@ void add_micro(CLI::App& bench) {
     command->add_option("--repetitions", options->repetitions, "How often; the median counts")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    command->add_flag("--bars", options->bars,
-                      "Say of the rows that have a bar whether they keep it (met, missed)");
+    command->add_flag("--bars", options->bars, "Mark rows that have a bar as met or missed");
     command->callback([options] { end_with(bench_micro(*options)); });
 }
 
@@ -196,8 +196,7 @@ void add_cpu(CLI::App& bench) {
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     add_testbed_options(*command, options->testbed);
-    command->add_flag("--bars", options->bars,
-                      "Say of the rows that have a bar whether they keep it (met, missed)");
+    command->add_flag("--bars", options->bars, "Mark rows that have a bar as met or missed");
     command->callback([options] { end_with(bench_cpu(*options)); });
 }
 
@@ -223,8 +222,7 @@ void add_relay(CLI::App& bench) {
                       "The middle rank is inside mmap(MAP_POPULATE) of 512 MiB instead of a loop");
     command->add_option("--json", options->json, "Write one line of JSON per row to this file");
     add_testbed_options(*command, options->testbed);
-    command->add_flag("--bars", options->bars,
-                      "Say of the rows that have a bar whether they keep it (met, missed)");
+    command->add_flag("--bars", options->bars, "Mark rows that have a bar as met or missed");
     command->callback([options] { end_with(bench_relay(*options)); });
 }
 

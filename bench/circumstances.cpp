@@ -1,4 +1,4 @@
-// Collecting what repeats a measurement.
+// Collects what is needed to repeat a measurement.
 #include "bench/circumstances.h"
 
 #include <unistd.h>
@@ -14,7 +14,7 @@
 namespace weft::bench {
 namespace {
 
-// The settings of the library in force. What the launcher sets for each rank is none.
+// The library's settings in force, without what the launcher sets for each rank.
 JsonLine settings() {
     constexpr std::string_view launcher[] = {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD",
                                              "WEFT_STARTUP_DIR"};
@@ -25,7 +25,7 @@ JsonLine settings() {
         const std::string_view name = text.substr(0, equals);
         if (!name.starts_with("WEFT_") || equals == text.npos) continue;
         if (name.starts_with("WEFT_BENCH_") || name.starts_with("WEFT_CLUSTER_")) continue;
-        if (name.find("KEY") != name.npos) continue;  // secrets stay where they are
+        if (name.find("KEY") != name.npos) continue;  // secret
         if (std::find(std::begin(launcher), std::end(launcher), name) != std::end(launcher)) {
             continue;
         }

@@ -1,4 +1,4 @@
-// What repeats a measurement, for its rows of JSON.
+// What is needed to repeat a measurement, for its rows of JSON.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace weft::bench {
 
-// Command, build, machine, cores of each rank, settings. `arguments` of this program, from "bench"
+// Command, build, machine, cores of each rank, settings. `arguments`: this program's, from "bench"
 // on. Collective.
 JsonLine circumstances(const Job& job, const Testbed& testbed,
                        const std::vector<std::string>& arguments);

@@ -1,4 +1,4 @@
-// Trying which engines there are.
+// Finds out which engines can be used.
 #include "bench/contestants.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Sentence = std::array<char, 256>;
 
-// Why the first rank that refuses this engine does so; "": none does, and it is in force.
+// Why the first rank that refuses this engine does so; "": none does, and the engine is in force.
 std::string refusal(const Job& job, const Engine& engine) {
     must(weft_barrier(job.comm), "weft_barrier");
     Sentence mine{};
@@ -28,7 +28,7 @@ std::string refusal(const Job& job, const Engine& engine) {
     return "";
 }
 
-// The most that there have been in this process.
+// The most threads of io_uring seen in this process.
 int workers_seen = 0;
 
 void look_for_workers() {

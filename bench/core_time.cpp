@@ -10,13 +10,13 @@ namespace {
 
 constexpr std::int64_t patience_ns = 10'000'000'000;
 
-// Sleeps while the spinner works alone. Returns what it does in a nanosecond.
+// Sleeps while the spinner works alone. Returns how much it does in a nanosecond.
 double speed_alone(const Spinner& spinner, std::int64_t duration_ns) {
     const std::uint64_t before = spinner.done();
     const std::int64_t begin = now_ns();
     std::int64_t end = begin;
     std::uint64_t done = 0;
-    // Beside other work it may have to wait for its turn.
+    // It may have to wait for its turn.
     while (done == 0 && end - begin < patience_ns) {
         sleep_until(end + duration_ns);
         end = now_ns();
@@ -34,9 +34,9 @@ CoreTime measure_core_time(const Job& job, Spinner& spinner, double window_us,
     constexpr std::int64_t settle_ns = 200'000;
     constexpr std::int64_t alone_min_ns = 2'000'000;
     constexpr std::int64_t alone_max_ns = 10'000'000;
-    constexpr std::int64_t margin_ns = 50'000;  // waking up must not disturb what is counted
+    constexpr std::int64_t margin_ns = 50'000;  // waking up must not disturb the count
     const auto window_ns = static_cast<std::int64_t>(window_us * 1000);
-    must(weft_barrier(job.comm), "weft_barrier");  // nobody's messages are under way
+    must(weft_barrier(job.comm), "weft_barrier");  // no messages are in flight
     spinner.resume();
     sleep_until(now_ns() + settle_ns);
     const double speed = speed_alone(spinner, std::clamp(window_ns, alone_min_ns, alone_max_ns));

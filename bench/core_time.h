@@ -1,6 +1,5 @@
-// What something takes from a core: counted by a process of policy SCHED_IDLE that works there
-// meanwhile. It lacks what interrupts and the network stack take as well, which getrusage charges to
-// nobody.
+// How much of a core an action takes: what a process of policy SCHED_IDLE cannot use there
+// meanwhile. That includes interrupts and the network stack, which getrusage charges to nobody.
 #pragma once
 
 #include <functional>
@@ -12,13 +11,13 @@ namespace weft::bench {
 
 // On this rank, in microseconds.
 struct CoreTime {
-    double took = 0;  // from the beginning of the action to its end
-    double lost = 0;  // CPU time of the core, in the window
+    double took = 0;  // the action's duration
+    double lost = 0;  // CPU time taken from the core, in the window
 };
 
-// Collective over a job whose ranks have a core each; `spinner` runs on this rank's. Counts from the
-// beginning of `action` to its end, and for `window_us` at least: what is still in the sockets'
-// buffers or under way then costs this core as well. `prepare` is done right before, uncounted.
+// Collective over a job whose ranks have a core each; `spinner` runs on this rank's. Counts while
+// `action` lasts, and at least for `window_us`: what is then still in sockets or in flight costs
+// this core as well. Calls `prepare` right before, uncounted.
 CoreTime measure_core_time(const Job& job, Spinner& spinner, double window_us,
                            const std::function<void()>& prepare,
                            const std::function<void()>& action);

@@ -1,5 +1,5 @@
-// What a broadcast that moves while the program sleeps takes from the cores of both ranks, and what the
-// same bytes take that are written and read by blocking calls, in turn.
+// The CPU time that a broadcast takes from the cores of both ranks while the program sleeps; in
+// turn with it, what blocking reads and writes of the same bytes take.
 #include "bench/cpu.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Result<Plan> make_plan(const CpuOptions& options) {
     return Plan{*engines, *sizes};
 }
 
-// Whether the bar is kept, where there is one.
+// Whether the row keeps its bar, if it has one.
 const char* verdict(const Engine& engine, std::int64_t bytes, double ratio) {
     constexpr double bar = 1.15;
     if (!std::string_view(engine.name).starts_with("kernel") || bytes != 4 << 20) return "";
@@ -49,7 +49,7 @@ class Meter {
           case_(make_case(job, ibcast_, bytes)),
           sockets_(sockets),
           spinner_(spinner) {
-        // Both are counted for as long: half as long again as the slower one takes.
+        // Both are counted equally long: one and a half times as long as the slower one takes.
         ibcast_.fill(case_, ++seed_);
         std::int64_t begin = now_ns();
         operation(0);
@@ -93,7 +93,7 @@ class Meter {
         }
     }
 
-    // Of the cores of both ranks together.
+    // Of both ranks' cores together.
     template <class Action>
     double lost_us(Action action) {
         ibcast_.fill(case_, ++seed_);
@@ -143,9 +143,9 @@ int run_rank(const CpuOptions& options, const Plan& plan) {
     const std::string over = transports_in_use(job);
     if (job.rank == 0) {
         std::printf(
-            "CPU time of both cores for a broadcast while the program sleeps, over %s, and for the "
-            "same "
-            "bytes by\nblocking send and recv, interrupts included: %s, medians of %d pairs.\n\n",
+            "CPU time of both cores for a broadcast while the program sleeps, over %s, and for\n"
+            "blocking send and recv of the same bytes, including interrupts: %s, medians of %d "
+            "pairs.\n\n",
             over.c_str(), description(options.testbed).c_str(), options.repetitions);
         table.print(stdout);
     }

@@ -1,4 +1,4 @@
-// `weft bench cpu`: the CPU time that a large message takes, against blocking sockets.
+// `weft bench cpu`: the CPU time that a large message takes, compared with blocking sockets.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ struct CpuOptions {
     std::vector<std::string> engines = {"thread", "kernel", "kernel:own"};
     std::string sizes = "4M";
     int repetitions = 30;
-    bool bars = false;  // say of rows that have a bar whether they keep it
+    bool bars = false;  // mark rows that have a bar as met or missed
     Testbed testbed = {.transport = "tcp"};
 };
 
-// Starts two ranks, or, in a rank, measures; rank 0 prints. Returns the exit status.
+// Starts two ranks; in a rank, measures. Rank 0 prints. Returns the exit status.
 int bench_cpu(const CpuOptions& options);
 
 }  // namespace weft::bench

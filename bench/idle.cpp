@@ -1,4 +1,4 @@
-// One rank enters a collective late; the others' CPU time is what their waiting costs.
+// One rank enters a collective late; the others' CPU time is the cost of waiting.
 #include "bench/idle.h"
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 namespace weft::bench {
 namespace {
 
-constexpr double bar_share = 0.005;  // of the time waited: 0.05 s in 10 s
+constexpr double bar_share = 0.005;  // of the wait: 0.05 s in 10 s
 
 void sleep_s(double seconds) { sleep_until(now_ns() + static_cast<std::int64_t>(seconds * 1e9)); }
 
 struct Burned {
-    double waiting = 0;  // inside the collective, or (the late rank) outside of it
-    double nothing = 0;  // as long again, with nothing pending
+    double waiting = 0;  // inside the collective; the late rank's, outside of it
+    double nothing = 0;  // for the same time, with nothing pending
 };
 
 void barrier_once(const Contestant& contestant) {
@@ -78,12 +78,12 @@ int run_rank(const IdleOptions& options, const std::vector<Engine>& chosen) {
         const double bar = bar_share * options.late_s;
         std::printf(
             "CPU time of all threads of a rank (getrusage) while one rank enters a barrier %g s "
-            "late, and in as long again with nothing pending.\n\n",
+            "late, and for the same time with nothing pending.\n\n",
             options.late_s);
         table.print(stdout);
         std::printf(
-            "\nA waiting rank burned at most %.4f s, a rank with nothing pending %.4f s; "
-            "the bar of both is %g s: %s.\n",
+            "\nA waiting rank used at most %.4f s, a rank with nothing pending %.4f s; "
+            "the bar for both is %g s: %s.\n",
             worst.waiting, worst.nothing, bar,
             std::max(worst.waiting, worst.nothing) < bar ? "met" : "missed");
     }

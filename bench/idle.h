@@ -1,4 +1,4 @@
-// `weft bench idle`: what waiting, and having nothing to do, costs in CPU time.
+// `weft bench idle`: the CPU time of waiting, and of having nothing to do.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ struct IdleOptions {
     std::vector<std::string> engines = {"manual", "thread"};
     double late_s = 10;  // how late the last rank is
     int ranks = 3;
-    Against against = {};  // MPIs beside which Weft is measured
+    Against against = {};  // MPIs to compare with
 };
 
-// Starts the ranks, or, in a rank, measures; rank 0 prints. Returns the exit status.
+// Starts the ranks; in a rank, measures. Rank 0 prints. Returns the exit status.
 int bench_idle(const IdleOptions& options);
 
 }  // namespace weft::bench

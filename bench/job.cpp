@@ -22,7 +22,7 @@ void fail(const char* format, ...) {
     std::vfprintf(stderr, format, arguments);
     std::fputc('\n', stderr);
     va_end(arguments);
-    _exit(1);  // no destructors: operations may be under way
+    _exit(1);  // no destructors: operations may be pending
 }
 
 void must(weft_status status, const char* call) {

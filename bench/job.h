@@ -1,5 +1,5 @@
-// What every measuring rank needs: its place in the job, and an end with a sentence when a call
-// of the library fails.
+// What every measuring rank needs: its place in the job, and an exit with a sentence if a call of
+// the library fails.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ void must(weft_status status, const char* call);
 // CPU time of all threads of this process so far.
 double cpu_seconds();
 
-// `mine` of every rank, in rank order. Collective.
+// Every rank's `mine`, in rank order. Collective.
 template <class T>
 std::vector<T> gather(const Job& job, const std::vector<T>& mine) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -36,7 +36,7 @@ std::vector<T> gather(const Job& job, const std::vector<T>& mine) {
     return all;
 }
 
-// The transports that carry this job's messages, as "shm", "tcp", "shm+tcp"; "none" with one rank.
+// The transports that this job uses: "shm", "tcp", "shm+tcp"; "none" with one rank.
 // Collective.
 std::string transports_in_use(const Job& job);
 

@@ -25,7 +25,7 @@ std::string quoted(std::string_view text) {
 }
 
 std::string number(double value) {
-    if (!std::isfinite(value)) return "null";  // JSON knows neither infinities nor NaN
+    if (!std::isfinite(value)) return "null";  // JSON has neither infinities nor NaN
     char text[32];
     std::snprintf(text, sizeof text, "%.9g", value);
     return text;

@@ -10,7 +10,7 @@ namespace weft::bench {
 
 JsonFile::JsonFile(const Job& job, const std::string& path) : path_(path) {
     if (job.rank != 0 || path.empty()) return;
-    // Beside MPIs there is one job after the other.
+    // With MPIs there is one job after another.
     file_.reset(std::fopen(path.c_str(), Rival::of_this_job() ? "a" : "w"));
     if (!file_) fail("%s: %s", path.c_str(), std::strerror(errno));
 }

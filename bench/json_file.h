@@ -10,8 +10,8 @@
 
 namespace weft::bench {
 
-// Rank 0 writes; on other ranks, and where no file is wanted (""), nothing happens. Ends the
-// process with a sentence when the file cannot be written.
+// Rank 0 writes; on other ranks, or without a file (""), nothing happens. Ends the process with a
+// sentence if the file cannot be written.
 class JsonFile {
   public:
     JsonFile(const Job& job, const std::string& path);

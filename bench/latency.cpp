@@ -1,4 +1,4 @@
-// Broadcast and acknowledgement of 8 bytes, against the same messages over plain sockets.
+// Broadcast and acknowledgement of 8 bytes, compared with the same messages over plain sockets.
 //
 // After NBCBench: Hoefler, Lumsdaine, Rehm: Implementation and Performance Analysis of Non-Blocking
 // Collective Operations for MPI, 2007, section 4, doi:10.1145/1362622.1362692
@@ -23,7 +23,7 @@ namespace {
 constexpr double bar = 1.3;
 constexpr std::size_t payload_bytes = 8;
 constexpr std::size_t header_bytes = 16;  // the library's, over tcp
-constexpr int trips = 200;                // at a time; then the other's turn
+constexpr int trips = 200;                // in a turn
 
 void bcast(const Job& job, char* data, int root) {
     weft_request request = WEFT_REQUEST_NULL;
@@ -91,7 +91,7 @@ int run_rank(const LatencyOptions& options, const std::vector<Engine>& engines) 
     if (job.rank == 0) {
         std::printf(
             "Broadcast and acknowledgement of %zu bytes, start + wait, over %s: %s, median of %d "
-            "times %d.\nsockets: as many bytes and %zu of header over nonblocking sockets that "
+            "times %d.\nsockets: the same bytes and a header of %zu over nonblocking sockets that "
             "spin, in turn with the library.\n\n",
             payload_bytes, over.c_str(), description(options.testbed).c_str(), options.repetitions,
             trips, header_bytes);

@@ -13,10 +13,10 @@ struct LatencyOptions {
     std::vector<std::string> engines = {"manual", "thread"};
     int repetitions = 100;
     Testbed testbed = {.transport = "tcp"};
-    Against against = {};  // MPIs in the place of the sockets
+    Against against = {};  // MPIs to compare with, instead of sockets
 };
 
-// Starts two ranks, or, in a rank, measures; rank 0 prints. Returns the exit status.
+// Starts two ranks; in a rank, measures. Rank 0 prints. Returns the exit status.
 int bench_latency(const LatencyOptions& options);
 
 }  // namespace weft::bench

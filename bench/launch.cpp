@@ -1,4 +1,4 @@
-// Re-executing this program under `weft run`.
+// Runs this program again under `weft run`.
 #include "bench/launch.h"
 
 #include <sched.h>
@@ -19,7 +19,7 @@
 namespace weft::bench {
 namespace {
 
-// The command line of `weft run` up to the program. Without ranks: what is started beside the nodes.
+// The command line of `weft run` up to the program. 0 ranks: it runs once, beside the nodes.
 std::vector<std::string> run_on(const Testbed& testbed, int ranks) {
     std::vector<std::string> words = {this_program(), "run"};
     if (ranks > 0) words.insert(words.end(), {"-n", std::to_string(ranks)});
@@ -45,13 +45,13 @@ std::vector<std::string> run_on(const Testbed& testbed, int ranks) {
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);  // nothing runs on when this program is killed
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // the job ends if this program is killed
     execv(program, argv.data());
     std::fprintf(stderr, "weft bench: cannot start %s: %s\n", argv[0], std::strerror(errno));
     _exit(127);
 }
 
-// Its exit status.
+// Waits for it. Returns its exit status.
 int finish(const char* program, std::vector<std::string> words,
            const std::vector<std::string>& settings) {
     std::fflush(stdout);
@@ -61,7 +61,7 @@ int finish(const char* program, std::vector<std::string> words,
         return 1;
     }
     if (child == 0) become(program, std::move(words), settings);
-    // Ctrl-C reaches the job as well: it ends, and this program then ends with its status.
+    // Ctrl-C reaches the job as well; this program then ends with the job's status.
     const auto old_handler = signal(SIGINT, SIG_IGN);
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {

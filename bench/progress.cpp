@@ -1,4 +1,4 @@
-// Drawing the progress bar.
+// Draws the progress bar.
 #include "bench/progress.h"
 
 #include <unistd.h>

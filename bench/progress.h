@@ -1,4 +1,4 @@
-// A progress bar on stderr; silent when stderr is not a terminal.
+// A progress bar on stderr; silent if stderr is not a terminal.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ class Progress {
 
     // `share` of the whole is done (0 ... 1); `doing` names what runs now.
     void show(double share, const std::string& doing);
-    // Wipes the bar, before something else is printed.
+    // Removes the bar, before something else is printed.
     void clear();
 
   private:

@@ -1,4 +1,4 @@
-// Quoting.
+// Quotes words.
 #include "bench/shell_word.h"
 
 #include <string_view>

@@ -5,7 +5,7 @@
 
 namespace weft::bench {
 
-// A word that a shell reads as it is.
+// Quotes a word so that a shell reads it unchanged.
 std::string shell_word(const std::string& word);
 
 }  // namespace weft::bench

@@ -1,4 +1,4 @@
-// Reading and printing sizes.
+// Reads and prints sizes.
 #include "bench/sizes.h"
 
 #include <charconv>

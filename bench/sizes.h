@@ -9,10 +9,10 @@
 
 namespace weft::bench {
 
-// Refuses what is not a list or range of sizes (K, M and G are powers of 1024) with a sentence.
+// Refuses what is not a list or range of sizes (K, M and G are powers of 1024), with a sentence.
 Result<std::vector<std::int64_t>> parse_sizes(const std::string& text);
 
-// "16K" for 16384; the plain number where no unit divides it.
+// "16K" for 16384; the plain number if no unit divides it.
 std::string size_text(std::int64_t bytes);
 
 }  // namespace weft::bench

@@ -1,4 +1,4 @@
-// Sleeping on the monotonic clock.
+// Sleeps on the monotonic clock.
 #include "bench/sleep.h"
 
 #include <sys/prctl.h>
@@ -14,7 +14,7 @@ void sleep_until(std::int64_t time_ns) {
     const timespec until{time_ns / second, time_ns % second};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
     }
-    prctl(PR_SET_TIMERSLACK, 0);  // as before
+    prctl(PR_SET_TIMERSLACK, 0);  // the default
 }
 
 }  // namespace weft::bench

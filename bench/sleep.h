@@ -1,11 +1,11 @@
-// Sleeping without a call of the library.
+// Sleeps without calling the library.
 #pragma once
 
 #include <cstdint>
 
 namespace weft::bench {
 
-// Until now_ns() has reached it, to the microsecond or a few.
+// Sleeps until now_ns() has reached `time_ns`, to a few microseconds.
 void sleep_until(std::int64_t time_ns);
 
 }  // namespace weft::bench

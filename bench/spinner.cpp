@@ -1,4 +1,4 @@
-// The spinning process, and the page it shares with the one that made it.
+// The spinning process, and the page that it shares with its parent.
 #include "bench/spinner.h"
 
 #include <linux/close_range.h>
@@ -23,7 +23,7 @@
 namespace weft::bench {
 namespace {
 
-constexpr std::int64_t unit_iterations = 200;  // some 300 ns
+constexpr std::int64_t unit_iterations = 200;  // about 300 ns
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
@@ -31,7 +31,7 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 struct Spinner::Shared {
     std::atomic<std::uint32_t> runs = 0;
     std::atomic<std::uint64_t> done = 0;
-    std::atomic<std::int64_t> mark_ns = never;  // `never` again when it is marked
+    std::atomic<std::int64_t> mark_ns = never;  // reset to `never` by the mark
     std::atomic<std::uint64_t> marked = 0;
 
     [[noreturn]] void spin() {
@@ -60,7 +60,7 @@ Spinner::Spinner() {
     if (process_ > 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(0);
-    // What it inherited would keep others from seeing its parent's end.
+    // With inherited descriptors others could not see its parent's end.
     close_range(0, ~0U, 0);
     const sched_param lowest{};
     if (sched_setscheduler(0, SCHED_IDLE, &lowest) != 0) _exit(1);

@@ -1,5 +1,5 @@
-// A process that does the bench's work with what CPU time others leave on its core (SCHED_IDLE),
-// and counts it.
+// A process that does the bench's work with the CPU time that others leave on its core
+// (SCHED_IDLE), and counts it.
 #pragma once
 
 #include <sys/types.h>
@@ -8,10 +8,10 @@
 
 namespace weft::bench {
 
-// Not thread safe. It is asleep unless between resume() and pause(), and ends with this process.
+// Not thread safe. It sleeps except between resume() and pause(), and ends with this process.
 class Spinner {
   public:
-    // Forks: to be made before the library has threads or descriptors.
+    // Forks: construct it before the library has threads or descriptors.
     Spinner();
     ~Spinner();
     Spinner(const Spinner&) = delete;
@@ -20,11 +20,11 @@ class Spinner {
     void resume();
     void pause();
 
-    // Work done so far, in units of its own.
+    // Work done so far, in its own units.
     std::uint64_t done() const;
-    // To remember what is done at this time.
+    // Records the work done at this time.
     void mark_at(std::int64_t time_ns);
-    // That; what is done now when the spinner has not run since.
+    // The recorded work; if the spinner has not run since, the work done so far.
     std::uint64_t marked() const;
 
   private:

@@ -1,4 +1,4 @@
-// A table of text: columns under a heading, the first one aligned left and the others right.
+// A table of text: columns under a heading, the first aligned left, the others right.
 #pragma once
 
 #include <cstdio>

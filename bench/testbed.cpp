@@ -1,4 +1,4 @@
-// A testbed as words.
+// A testbed in words.
 #include "bench/testbed.h"
 
 namespace weft::bench {

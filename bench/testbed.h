@@ -1,4 +1,4 @@
-// Where the ranks of a measurement run, and over what: what `weft run` and the ranks are told.
+// Where the ranks of a measurement run, and over which transport.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@ namespace weft::bench {
 
 struct Testbed {
     int ranks = 2;
-    std::string bind = "core";  // as `weft run --bind`; of no effect with `cores`
+    std::string bind = "core";  // as `weft run --bind`; ignored with `cores`
     std::string transport = "auto";
-    int nodes = 0;  // of an emulated cluster; 0: none, all ranks on this machine
+    int nodes = 0;  // of an emulated cluster; 0: all ranks on this machine
     std::string rate = "1gbit";
-    int gso_bytes = 0;       // as `weft run --gso`; 0: the system's own
+    int gso_bytes = 0;       // as `weft run --gso`; 0: the system's default
     std::string cores = "";  // as `weft run --cores`; "": all
 
     bool gives_each_rank_a_core() const { return bind == "core" || !cores.empty(); }
 };
 
-// As options of `weft bench`, to repeat it.
+// As options of `weft bench`.
 std::vector<std::string> arguments(const Testbed& testbed);
 
 // "2 ranks on 2 nodes, 1gbit links"

@@ -1,4 +1,4 @@
-// Reading /proc/self/task.
+// Reads /proc/self/task.
 #include "bench/threads.h"
 
 #include <cstdlib>

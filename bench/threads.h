@@ -1,4 +1,4 @@
-// The threads of this process by their names.
+// The threads of this process, by name.
 #pragma once
 
 #include <sys/types.h>
@@ -8,7 +8,7 @@
 
 namespace weft::bench {
 
-// Those whose name begins so: "weft-progress" is the library's, "iou-wrk" are io_uring's own.
+// Those whose names begin so: "weft-progress" is the library's, "iou-wrk" are io_uring's.
 std::vector<pid_t> threads_named(std::string_view beginning);
 
 }  // namespace weft::bench

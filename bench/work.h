@@ -1,7 +1,7 @@
-// The computation that stands for a program's own: a fixed amount of arithmetic, calibrated alone.
+// The computation that stands for a program's: a fixed amount of arithmetic, calibrated alone.
 //
-// It never looks at a clock to decide when to end: a loop that did would call stolen CPU time
-// its own work, and every engine would seem to overlap perfectly.
+// It never looks at a clock to decide when to end: such a loop would count CPU time taken by others
+// as its own work, and every engine would seem to overlap perfectly.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace weft::bench {
 // `iterations` steps of a chain of dependent multiplications; touches no memory.
 void work(std::int64_t iterations);
 
-// What one iteration takes on this core now, when nothing else runs on it.
+// How long an iteration takes on this core now, if nothing else runs there.
 double calibrate_ns_per_iteration();
 
 }  // namespace weft::bench

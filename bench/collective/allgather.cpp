@@ -1,5 +1,4 @@
-// Measuring the allgather, and the allgatherv with its blocks in reverse order; a size is the block of
-// one rank.
+// Measures allgather, and allgatherv with its blocks in reverse order. A size is one rank's block.
 #include <vector>
 
 #include "bench/collective/collective.h"
@@ -21,7 +20,7 @@ weft_status start(Case& c, weft_request* request) {
     return weft_iallgather(c.send.data(), c.recv.data(), c.bytes, WEFT_BYTE, c.job.comm, request);
 }
 
-// The arrays are the caller's; made before what is measured.
+// The caller's arrays, made before the measurement.
 std::vector<std::size_t> counts;
 std::vector<std::ptrdiff_t> displacements;
 

@@ -1,10 +1,10 @@
-// Measuring the alltoall of bytes; a size is the block that one rank sends to one other.
+// Measures alltoall of bytes. A size is the block from one rank to another.
 #include "bench/collective/collective.h"
 
 namespace weft::bench {
 namespace {
 
-// Tells apart the blocks of every pair of ranks.
+// A number for each pair of ranks: every block is different.
 int pair(const Case& c, int from, int to) { return from * c.job.ranks + to; }
 
 void fill(Case& c, std::uint64_t seed) {

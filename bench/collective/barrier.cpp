@@ -1,4 +1,4 @@
-// Measuring the barrier: no data, so nothing to expect but completion.
+// Measures barrier. There is no data: only completion is expected.
 #include "bench/collective/collective.h"
 
 namespace weft::bench {

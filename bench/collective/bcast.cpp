@@ -1,4 +1,4 @@
-// Measuring the broadcast from rank 0, of bytes.
+// Measures broadcast of bytes from rank 0.
 #include <cstring>
 
 #include "bench/collective/collective.h"

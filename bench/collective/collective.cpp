@@ -24,14 +24,14 @@ Case make_case(const Job& job, const Collective& collective, std::int64_t bytes)
 }
 
 void fill_pattern(std::span<std::uint8_t> bytes, int rank, std::uint64_t seed) {
-    // A prime step: neither pages nor blocks of a power of two look alike.
+    // A prime period: neither pages nor blocks of a power of two are alike.
     constexpr std::size_t period = 251;
     const auto first = static_cast<std::size_t>(rank) * 31 + static_cast<std::size_t>(seed) * 7;
     const std::size_t head = std::min(period, bytes.size());
     for (std::size_t i = 0; i < head; ++i) {
         bytes[i] = static_cast<std::uint8_t>((first + i) % period);
     }
-    // The rest repeats the head; doubling copies keep this far cheaper than the operation itself.
+    // The rest repeats the head, in copies of double size: far cheaper than the operation itself.
     for (std::size_t done = head; done < bytes.size();) {
         const std::size_t next = std::min(done, bytes.size() - done);
         std::memcpy(bytes.data() + done, bytes.data(), next);

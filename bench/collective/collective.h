@@ -1,5 +1,5 @@
-// What the bench needs to know of a collective: how to start it on given buffers, and which data
-// must come out. One file per collective, and one line in list.cpp.
+// A collective as the bench measures it: how to start it on given buffers, and the data expected.
+// One file per collective, and one line in list.cpp.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace weft::bench {
 
-// A block of memory that starts a page, so that its place does not decide a measurement.
+// A block of memory at the start of a page, so that its address does not decide a measurement.
 class PageBuffer {
   public:
     explicit PageBuffer(std::size_t bytes)
@@ -36,36 +36,35 @@ class PageBuffer {
     std::size_t bytes_;
 };
 
-// One collective of one size, with the buffers of this rank.
+// One collective of one size, with this rank's buffers.
 struct Case {
     Job job;
     std::size_t bytes;  // one block: what one rank contributes or gets
     PageBuffer send;
-    PageBuffer recv;      // where the result lands
-    PageBuffer expected;  // what recv must hold in the end
+    PageBuffer recv;      // the result
+    PageBuffer expected;  // what recv must hold at the end
 };
 
-// What of it moves between two ranks, of which rank 0 is the root.
+// What it moves between two ranks, of which rank 0 is the root.
 struct Plain {
     bool from_root = false;
     bool to_root = false;
-    bool reduces = false;  // whoever receives adds it to its own
+    bool reduces = false;  // the receiver adds it to its own
 };
 
 struct Collective {
-    const char* name;  // as the call without its prefix: "ibcast"
-    bool has_size;     // false: measured once, with no bytes
+    const char* name;  // the call's, without the prefix: "ibcast"
+    bool has_size;     // false: measured once, without data
     std::size_t (*send_bytes)(std::size_t bytes, int ranks);
     std::size_t (*recv_bytes)(std::size_t bytes, int ranks);
-    // Writes send (and recv, where it is an input) and expected. What it writes depends on `seed`,
-    // and recv holds nothing of what is expected, so that an operation that did nothing is found
-    // out.
+    // Writes send (and recv, if it is an input) and expected, depending on `seed`. No byte of recv
+    // is the expected one, so that an operation that did nothing is noticed.
     void (*fill)(Case&, std::uint64_t seed);
     weft_status (*start)(Case&, weft_request*);
     Plain plain;
 };
 
-// What a buffer holds: nothing, one rank's block, or a block of every rank.
+// What a buffer holds: nothing, one rank's block, or a block per rank.
 inline std::size_t nothing(std::size_t, int) { return 0; }
 inline std::size_t one_block(std::size_t bytes, int) { return bytes; }
 inline std::size_t all_blocks(std::size_t bytes, int ranks) {
@@ -77,16 +76,16 @@ std::span<const Collective* const> collectives();
 // Refuses an unknown name with a sentence that lists the known ones.
 Result<const Collective*> find_collective(const std::string& name);
 
-// With buffers for it, to be filled.
+// Makes the buffers, still to be filled.
 Case make_case(const Job& job, const Collective& collective, std::int64_t bytes);
 
-// Bytes that differ between ranks, seeds and neighbouring places.
+// Bytes that differ between ranks, seeds and neighbouring positions.
 void fill_pattern(std::span<std::uint8_t> bytes, int rank, std::uint64_t seed);
 
-// Bytes that no pattern holds.
+// Bytes that occur in no pattern.
 void fill_blank(PageBuffer& buffer);
 
-// Ends the process with a message when recv is not what is expected.
+// Ends the process with a message if recv is not as expected.
 void verify(const Collective&, Case&);
 
 }  // namespace weft::bench

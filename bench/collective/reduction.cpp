@@ -1,5 +1,5 @@
-// Measuring the allreduce, the reduction to rank 0 and the one that is scattered: a sum of float64, of
-// whole numbers so small that the sum is exact.
+// Measures allreduce, reduce to rank 0 and reduce_scatter_block: sums of float64, whole numbers so
+// small that the sum is exact.
 #include <algorithm>
 
 #include "bench/collective/collective.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int root = 0;
 
-// A size that is no whole number of elements is rounded down, but to one element at least.
+// Sizes are rounded down to whole elements, at least one.
 std::size_t elements(std::size_t bytes) { return std::max<std::size_t>(bytes / sizeof(double), 1); }
 
 std::size_t whole_bytes(std::size_t bytes, int) { return elements(bytes) * sizeof(double); }
@@ -24,7 +24,7 @@ double term(int rank, std::uint64_t seed, std::size_t i) {
 void fill(Case& c, std::uint64_t seed) {
     const auto send = c.send.as<double>();
     const auto expected = c.expected.as<double>();
-    // Sum over ranks of i' + 3 * rank.
+    // The sum over all ranks of i' + 3 * rank.
     const double ranks = c.job.ranks;
     const double rank_sum = 3 * ranks * (ranks - 1) / 2;
     for (std::size_t i = 0; i < elements(c.bytes); ++i) {

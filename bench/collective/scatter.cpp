@@ -1,4 +1,4 @@
-// Measuring the scatter from rank 0, of bytes; a size is the block of one rank.
+// Measures scatter of bytes from rank 0. A size is one rank's block.
 #include "bench/collective/collective.h"
 
 namespace weft::bench {

@@ -1,4 +1,4 @@
-// Measuring a message from rank 0 to rank 1: beside an MPI's point-to-point calls Weft's broadcast of
+// Measures a message from rank 0 to rank 1: an MPI's point-to-point calls, and Weft's broadcast of
 // two ranks, which is one send and one receive.
 #include "bench/collective/collective.h"
 

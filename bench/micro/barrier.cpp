@@ -1,4 +1,4 @@
-// A barrier of two ranks beside the round trip of a cache line between their cores.
+// A barrier of two ranks, compared with the round trip of a cache line between their cores.
 #include <atomic>
 
 #include "base/clock.h"
@@ -30,8 +30,8 @@ void round_trip(Line& line, int rank) {
     }
 }
 
-// Mean of a batch: each round trip, and each barrier, begins when the one before has ended on both
-// sides, and one alone is too short for a clock.
+// The mean of a batch: one alone is too short for the clock. Each round trip or barrier begins when
+// the one before has ended on both sides.
 template <class Step>
 double batch_ns(const Job& job, const Step& step) {
     must(weft_barrier(job.comm), "weft_barrier");

@@ -1,4 +1,4 @@
-// A broadcast of 1 MiB to one other rank beside other ways to get the same bytes there.
+// A broadcast of 1 MiB to one other rank, compared with other ways to move the same bytes.
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ constexpr double bar = 1.5;  // ring copies
 struct Buffers {
     Job job;
     RingCopy& ring;
-    PageBuffer data{bytes};  // rank 0: what is sent; rank 1: where it goes
+    PageBuffer data{bytes};  // rank 0: the source; rank 1: the destination
     PageBuffer expected{bytes};
     struct {
         pid_t process;
@@ -30,7 +30,7 @@ struct Buffers {
     } source{};  // rank 0's data, for process_vm_readv
 };
 
-// One way to move rank 0's data to rank 1. False: this machine does not allow it.
+// A way to move rank 0's data to rank 1. False: this machine does not allow it.
 struct Way {
     const char* what;
     const char* engine;  // "": none
@@ -75,10 +75,10 @@ constexpr Way ways[] = {
 };
 constexpr std::size_t ring_way = 2;
 
-// This rank's time; negative when the way is not allowed.
+// This rank's time; negative if the way is not allowed.
 double time_us(Buffers& b, const Way& way, std::uint64_t seed) {
     must(weft_set_engine(way.value), "weft_set_engine");
-    // An engine's thread begins with the first operation that may need it.
+    // An engine's thread starts with the first operation that may need it.
     if (way.move == bcast) bcast(b);
     fill_pattern(b.expected.as<std::uint8_t>(), 0, seed);
     if (b.job.rank == 0) {
@@ -98,7 +98,7 @@ double time_us(Buffers& b, const Way& way, std::uint64_t seed) {
     return static_cast<double>(end - begin) / 1000;
 }
 
-// The slower rank's times of one way; empty when it is not allowed.
+// The slower rank's times of one way; empty if it is not allowed.
 std::vector<double> merge_ranks(const Job& job, const std::vector<double>& mine) {
     const std::vector<double> all = gather(job, mine);
     std::vector<double> merged;
@@ -112,7 +112,7 @@ std::vector<double> merge_ranks(const Job& job, const std::vector<double>& mine)
 }  // namespace
 
 MicroRows measure_bcast(const Job& job, int repetitions) {
-    // Where the system restricts tracing to descendants, a rank must admit its peer.
+    // If the system restricts tracing to descendants, a rank must admit its peer.
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
     SharedMemory memory(job, sizeof(RingCopy));
     Buffers buffers{.job = job, .ring = *memory.at<RingCopy>(0)};
@@ -123,7 +123,7 @@ MicroRows measure_bcast(const Job& job, int repetitions) {
     for (int i = -2; i < repetitions; ++i) {
         for (std::size_t w = 0; w < std::size(ways); ++w) {
             const double time = time_us(buffers, ways[w], static_cast<std::uint64_t>(i + 2));
-            if (i >= 0) samples[w].push_back(time);  // the first two touch pages and build
+            if (i >= 0) samples[w].push_back(time);  // the first two are warm-up
         }
     }
     for (auto& way : samples) way = merge_ranks(job, way);

@@ -1,4 +1,4 @@
-// Building the schedules of algorithms with about log2(p) rounds, for 1,024 ranks.
+// Builds the schedules of algorithms with about log2(p) rounds, for 1,024 ranks.
 #include <algorithm>
 
 #include "algorithm/catalogue.h"
@@ -14,9 +14,9 @@ using namespace algorithm;
 constexpr double bar_us = 20;
 constexpr Rank ranks = 1024;
 constexpr std::int64_t block_bytes = 64;
-// Twice log2(1024) rounds; pipelines and rings have hundreds, and an alltoall moves every block.
+// For twice log2(1024) rounds. Pipelines and rings have hundreds; an alltoall moves all blocks.
 constexpr std::size_t operations_max = 10 * 2 * 10;
-// Both ends, and what lies between in the binary forms of trees and hypercubes.
+// Both ends, and the middle, where the trees and hypercubes change.
 constexpr Rank probed[] = {0, 1, ranks / 2 - 1, ranks - 1};
 
 double build_us(const Algorithm& algorithm, const Problem& problem) {

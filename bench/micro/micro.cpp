@@ -34,7 +34,7 @@ void add_row(Table& table, const MicroRow& row, bool bars) {
     table.add(cells);
 }
 
-// Whether the ranks have a core each. A rank that is bound sees its own core alone.
+// Whether each rank has a core. A bound rank sees only its own.
 bool have_cores(const Job& job) {
     cpu_set_t mine;
     CPU_ZERO(&mine);
@@ -61,7 +61,7 @@ int run_rank(const MicroOptions& options) {
     }
     if (job.rank == 0) {
         if (!cores) {
-            std::printf("Fewer than %d cores: left out what needs one for each rank.\n\n", ranks);
+            std::printf("Left out: what needs a core for each of the %d ranks.\n\n", ranks);
         }
         table.print(stdout);
     }

@@ -1,14 +1,14 @@
-// `weft bench micro`: the library's smallest costs beside what the machine itself takes.
+// `weft bench micro`: the library's smallest costs, compared with the machine's own.
 #pragma once
 
 namespace weft::bench {
 
 struct MicroOptions {
     int repetitions = 400;
-    bool bars = false;  // say of rows that have a bar whether they keep it
+    bool bars = false;  // mark rows that have a bar as met or missed
 };
 
-// Starts two ranks, or, in a rank, measures; rank 0 prints. Returns the exit status.
+// Starts two ranks; in a rank, measures. Rank 0 prints. Returns the exit status.
 int bench_micro(const MicroOptions& options);
 
 }  // namespace weft::bench

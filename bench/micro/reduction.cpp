@@ -1,4 +1,4 @@
-// The speed of the loops that combine vectors, in the caches.
+// The speed of the loops that combine vectors, with data in the caches.
 #include <cstring>
 
 #include "base/clock.h"
@@ -18,7 +18,7 @@ struct Combination {
 };
 
 double gigabytes_per_second(const Reduction& reduction, int repetitions) {
-    constexpr int batch = 10;  // one alone is too short for a clock
+    constexpr int batch = 10;  // one alone is too short for the clock
     PageBuffer from(bytes);
     PageBuffer into(bytes);
     std::memset(from.data(), 1, bytes);

@@ -1,4 +1,4 @@
-// Copying through the ring.
+// Copies through the ring.
 #include "bench/micro/ring_copy.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// The broadcast's rival: bytes handed from one process to another through a shared ring, by hand.
+// Bytes copied from one process to another through a shared ring, to compare the broadcast with.
 //
-// One writer, one reader, each in a process of its own. No locks, no sleeping, no checks.
+// One writer and one reader, each in its own process. No locks, no sleeping, no checks.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ class RingCopy {
     static constexpr std::size_t chunk_bytes = 16 * 1024;
     static constexpr std::uint64_t slots = 64;  // 1 MiB in all, as the library has per peer
 
-    alignas(128) std::atomic<std::uint64_t> written_{0};  // chunks, ever
+    alignas(128) std::atomic<std::uint64_t> written_{0};  // chunks so far
     alignas(128) std::atomic<std::uint64_t> read_{0};
     alignas(4096) std::byte data_[slots][chunk_bytes];
 };

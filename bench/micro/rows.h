@@ -1,4 +1,4 @@
-// What `weft bench micro` consists of: parts that each measure something and give rows to print.
+// The parts of `weft bench micro`. Each measures something and returns rows to print.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace weft::bench {
 
-// One measured value beside its bar.
+// One measured value and its bar.
 struct MicroRow {
     std::string what;
     std::string engine = "";  // "": none involved
@@ -20,7 +20,7 @@ struct MicroRow {
 
 using MicroRows = std::vector<MicroRow>;
 
-// The parts. Each is collective over a job of two ranks; the rows are right on rank 0.
+// Each part is collective over a job of two ranks; only rank 0's rows are right.
 MicroRows measure_barrier(const Job& job, int repetitions);  // needs a core for each rank
 MicroRows measure_bcast(const Job& job, int repetitions);    // needs a core for each rank
 MicroRows measure_start(const Job& job, int repetitions);

@@ -1,4 +1,4 @@
-// Sharing a memfd between two ranks by its name under /proc.
+// Shares a memfd between two ranks by its name under /proc.
 #include "bench/micro/shared.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Memory that rank 0 and rank 1 of a job share, apart from the library's own.
+// Memory that ranks 0 and 1 of a job share, separate from the library's own.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace weft::bench {
 
 class SharedMemory {
   public:
-    // Collective over ranks 0 and 1. The memory is zero.
+    // Collective over ranks 0 and 1. The memory is zeroed.
     SharedMemory(const Job& job, std::size_t bytes);
     ~SharedMemory();
     SharedMemory(const SharedMemory&) = delete;

@@ -1,4 +1,4 @@
-// Starting an operation whose schedule is cached: time, and memory allocations.
+// Starts of an operation whose schedule is cached: time, and memory allocations.
 #include <algorithm>
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-// The sentence beneath the tables, computed from what they show.
+// The sentence below the tables, computed from them.
 #include <algorithm>
 #include <vector>
 
@@ -10,7 +10,7 @@
 namespace weft::bench {
 namespace {
 
-// The cells of one engine over all collectives and sizes.
+// One engine's median over all collectives and sizes.
 double median_gain(std::span<const Cell> cells, const Engine& engine) {
     std::vector<double> gains;
     for (const Cell& cell : cells) {
@@ -19,7 +19,7 @@ double median_gain(std::span<const Cell> cells, const Engine& engine) {
     return median(gains);
 }
 
-// What the sentence is about: a broadcast of 1 MiB if there is one, else what moves most.
+// What the sentence is about: a broadcast of 1 MiB if there is one, otherwise what moves most.
 const Cell& headline(std::span<const Cell> cells) {
     const auto rank = [](const Cell& cell) {
         return std::pair(cell.collective->name == std::string("ibcast") && cell.bytes == 1 << 20,
@@ -61,8 +61,8 @@ std::string verdict(std::span<const Cell> cells, const std::vector<Engine>& engi
     return std::string("so ") + best->name + " gained most here";
 }
 
-// The worst row of each engine beside what is attainable: of large messages by the share that is
-// hidden; of small ones, of which next to nothing can be, by how late the program is.
+// The worst row of each engine, compared with what is attainable: large messages by the share
+// hidden; small ones, which can hardly be hidden, by how late the program is.
 std::string against_attainable(std::span<const Cell> cells, const OverlapOptions& options) {
     constexpr std::int64_t large = 64 << 10;
     constexpr std::int64_t small = 4 << 10;
@@ -83,13 +83,14 @@ std::string against_attainable(std::span<const Cell> cells, const OverlapOptions
             late_us = std::max(late_us, cell.over_us());
         }
         if (worst) {
-            points.push_back(engine + " misses at most " + fixed(std::max(missed(*worst), 0.0), 1) +
+            points.push_back(engine + " loses at most " + fixed(std::max(missed(*worst), 0.0), 1) +
                              " points (" + subject(*worst) + ")");
         }
         if (has_small) late.push_back(fixed(late_us, 1) + " us with " + engine);
     }
     std::string text;
-    if (!points.empty()) text += "\nOf the attainable overlap " + enumeration(points) + ".";
+    if (!points.empty())
+        text += "\nCompared with the attainable overlap, " + enumeration(points) + ".";
     if (!late.empty()) {
         text += "\nUp to 4 KiB the program is late by at most " + enumeration(late) + ".";
     }

@@ -1,13 +1,13 @@
-// Rows whose overlap cannot be: they are measured again.
+// Rows with an impossible overlap: they are measured again.
 #pragma once
 
 namespace weft::bench {
 
 inline constexpr int attempts_max = 3;
 
-// An overlap beyond -100 ... 100 %: the work, or the operation, took longer than it does. Of short
-// operations a clock's noise and a thread's wake-up are as long as that, and a thread that spins may
-// take any time.
+// Whether an overlap is beyond -100 ... 100 %: the work or the operation took longer than usual.
+// Short operations do not count: noise and a thread's wake-up are as long as they are. Nor does a
+// thread that spins: it may take any time.
 inline bool is_disturbed(double overlap_percent, double blocking_us, bool spins) {
     constexpr double short_us = 20;
     constexpr double rounding = 0.5;
@@ -15,7 +15,7 @@ inline bool is_disturbed(double overlap_percent, double blocking_us, bool spins)
     return overlap_percent > 100 + rounding || (overlap_percent < -100 - rounding && !spins);
 }
 
-// What `measure` returns, a range of cells: the first without a disturbed one, else the last.
+// Calls `measure`, which returns a range of cells, until none is disturbed, or attempts_max times.
 template <class Measure>
 auto undisturbed(Measure measure) {
     for (int attempt = 1;; ++attempt) {

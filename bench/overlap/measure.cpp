@@ -14,7 +14,7 @@ namespace {
 constexpr int repetitions_min = 5;
 constexpr double work_min_us = 1;
 
-// How long the operation takes under this engine, and as many iterations; on every rank the same.
+// How long the operation takes with this engine, and how much work that is; equal on all ranks.
 struct Calibration {
     double blocking_us;
     std::int64_t iterations;
@@ -37,7 +37,7 @@ Calibration calibrate(const Job& job, Meter& meter, const Contestant& contestant
     return {blocking, static_cast<std::int64_t>(iterations)};
 }
 
-// What a repetition is, out of what each rank measured of it.
+// A repetition, from what each rank measured.
 Times slowest_rank(std::span<const Times> ranks) {
     Times times = *std::max_element(ranks.begin(), ranks.end(), [](const Times& a, const Times& b) {
         return a.total < b.total;
@@ -64,7 +64,7 @@ void merge_ranks(const Job& job, Cell& cell) {
     }
 }
 
-// Rank 0's opinion, on every rank.
+// Returns rank 0's opinion on every rank.
 bool agree(const Job& job, bool opinion) {
     unsigned char value = opinion ? 1 : 0;
     must(weft_bcast(&value, 1, WEFT_BYTE, 0, job.comm), "weft_bcast");
@@ -113,7 +113,7 @@ double Cell::gain() const {
 }
 
 double Cell::cpu_ms() const {
-    // A mean, not a median: getrusage counts in whole microseconds, and only its sum is exact.
+    // A mean, not a median: getrusage counts whole microseconds, and only the sum is exact.
     double cpu = 0;
     for (const Times& times : repetitions) cpu += times.cpu;
     return cpu / 1000 / static_cast<double>(repetitions.size());
@@ -146,7 +146,7 @@ std::vector<Cell> measure(const Job& job, const Collective& collective, std::int
     for (const Contestant& contestant : contestants) {
         const Calibration calibration = calibrate(job, meter, contestant, effort.ns_per_iteration);
         blocking_us = std::max(blocking_us, calibration.blocking_us);
-        // What is compared with an MPI does the same work.
+        // All that is compared with an MPI does the same work.
         const bool is_given =
             (effort.is_same_work || contestants[0].rival != nullptr) && !cells.empty();
         cells.push_back({&collective,
@@ -167,7 +167,7 @@ std::vector<Cell> measure(const Job& job, const Collective& collective, std::int
             Times times;
             times.plain = plain.plain;
             times.lost = plain.lost;
-            // A thread that spins would slow the work alone as well, and its theft be excused.
+            // A thread that spins would also slow the work alone, and so hide what it takes.
             switch_engine(job, WEFT_ENGINE_MANUAL);
             times.work =
                 effort.ns_per_iteration > 0

@@ -87,8 +87,8 @@ void Meter::prepare() {
     barrier();
 }
 
-// What has just run is at an advantage, and the ranks leave one barrier closer together than the
-// other: beside an MPI both are called, and take turns in being the last.
+// The library that ran last has an advantage, and ranks leave one library's barrier closer together
+// than the other's. So with an MPI both barriers are called, and take turns in being the last.
 void Meter::barrier() {
     if (rival_in_job_ != nullptr && !is_rival_last_) rival_in_job_->barrier();
     must(weft_barrier(case_.job.comm), "weft_barrier");

@@ -1,5 +1,4 @@
-// Runs one collective of one size, once, and says how long it took on this rank alone; what the ranks
-// saw is put together afterwards.
+// Runs one collective of one size once, and times it on this rank.
 #pragma once
 
 #include "bench/collective/collective.h"
@@ -25,18 +24,18 @@ struct Times {
 // Every function is collective and begins with a barrier; every result is verified.
 class Meter {
   public:
-    // `burst`: what lets no operation profit from a pause of the link; null: nothing.
+    // `burst` keeps operations from profiting from a pause of the link; null: not needed.
     Meter(const Job& job, const Collective& collective, std::int64_t bytes, Burst* burst);
 
-    // Who is measured next. The MPI of a job is used once in a repetition.
+    // Chooses what is measured next. The job's MPI is measured once per repetition.
     void use(const Contestant& contestant);
 
-    // The operation, started and at once waited for.
+    // The operation, waited for at once.
     double blocking_us();
     // The MPI's blocking call.
     double call_us();
     double work_us(std::int64_t iterations);
-    // Start, the work with so many test calls evenly within, wait.
+    // Start, the work with this many evenly spaced test calls, wait.
     void overlapped(std::int64_t iterations, int tests, Times& times);
 
   private:
@@ -51,7 +50,7 @@ class Meter {
     std::int64_t bytes_;
     Burst* const burst_;
     const Rival* const rival_in_job_;
-    const Rival* rival_ = nullptr;  // that is measured; null: Weft is
+    const Rival* rival_ = nullptr;  // the MPI being measured; null: Weft
     std::optional<Rival::Call> call_;
     bool is_rival_last_ = false;  // of the two barriers
     weft_request request_ = WEFT_REQUEST_NULL;

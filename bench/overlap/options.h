@@ -1,4 +1,4 @@
-// What can be chosen of an overlap measurement.
+// The options of an overlap measurement.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weft::bench {
 
-// What is measured beside MPIs unless something else is asked for.
+// What is compared with MPIs by default.
 inline const std::vector<std::string> collectives_beside_mpis = {
     "ibarrier", "ibcast", "igather", "iallgather", "ialltoall", "iallreduce", "isend"};
 
@@ -19,13 +19,13 @@ struct OverlapOptions {
     std::string sizes = "8:4M";
     Testbed testbed = {};
     int repetitions = 30;
-    int tests = 0;            // calls of weft_test within the computation
+    int tests = 0;            // calls of weft_test during the computation
     std::string json = "";    // file; "": none
     double budget_s = 0;      // repetitions are left out rather than exceed it; 0: no limit
-    Against against = {};     // MPIs beside which Weft is measured
-    bool attainable = false;  // also measure what overlap plain sockets leave room for
+    Against against = {};     // MPIs to compare with
+    bool attainable = false;  // also measure how much overlap plain sockets allow
     bool summary = false;     // one short table; every engine is measured with the same work
-    bool bars = false;        // say of rows that have a bar whether they keep it
+    bool bars = false;        // mark rows that have a bar as met or missed
 };
 
 // The options as this program's arguments, for the ranks.

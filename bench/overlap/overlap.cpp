@@ -1,4 +1,4 @@
-// Runs through collectives and sizes, and prints as it goes.
+// Measures all collectives and sizes, and prints as it goes.
 #include "bench/overlap/overlap.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::string joined(const std::vector<std::string>& items) {
     return text;
 }
 
-// One table's rows without the engine.
+// A row of a table, without the engine.
 struct Point {
     const Collective* collective;
     std::int64_t bytes;
@@ -56,7 +56,7 @@ Result<Plan> make_plan(const OverlapOptions& options) {
     return plan;
 }
 
-// What measuring the attainable overlap needs, if it is wanted.
+// For measuring the attainable overlap, if it is wanted.
 class Attainable {
   public:
     explicit Attainable(bool wanted) {
@@ -68,11 +68,11 @@ class Attainable {
     PlainExchange* exchange() { return exchange_ ? &*exchange_ : nullptr; }
 
   private:
-    std::optional<Spinner> spinner_;  // made before the library has threads
+    std::optional<Spinner> spinner_;  // forked before the library has threads
     std::optional<PlainExchange> exchange_;
 };
 
-// Beside an MPI it comes first, and alone when its own thread takes part of every core.
+// An MPI comes first, and is alone if its own thread takes part of every core.
 std::vector<Contestant> all_contestants(const Job& job, const Plan& plan) {
     const Rival* const rival = Rival::of_this_job();
     if (rival == nullptr) return contestants(job, plan.engines);
@@ -91,15 +91,14 @@ void print_heading(const OverlapOptions& options) {
     std::printf("\nBeside %s: %s.\n", rival->name(), rival->version().c_str());
     if (!rival->is_async()) return;
     std::printf(
-        "Alone, because a thread of it takes CPU time while nothing is pending as well. work: as "
-        "calibrated before it began.\n");
+        "Measured alone: its thread takes CPU time even if nothing is pending. work: as calibrated "
+        "before it started.\n");
 }
 
 int run_rank(const OverlapOptions& options, const Plan& plan) {
     bind_rank(options.testbed);
     if (options.attainable && usable_cores() != 1) {
-        fail("--attainable needs each rank on a core of its own; this one may use %d",
-             usable_cores());
+        fail("--attainable needs one core for each rank; this one may use %d", usable_cores());
     }
     Attainable attainable(options.attainable);
     const Job job = join_job(options.testbed.ranks);
@@ -139,7 +138,7 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
         };
         const auto measured = undisturbed([&] {
             if (options.budget_s > 0) {
-                // An equal share for each point that is left; what one saves the others may use.
+                // Equal shares for all points that are left: others may use what one saves.
                 const double left = options.budget_s - static_cast<double>(now_ns() - begin) * 1e-9;
                 effort.budget_s =
                     std::max(left / static_cast<double>(plan.points.size() - i), 0.01);

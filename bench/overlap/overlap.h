@@ -5,7 +5,7 @@
 
 namespace weft::bench {
 
-// Starts the ranks, or, in a rank, measures; rank 0 prints. Returns the exit status.
+// Starts the ranks; in a rank, measures. Rank 0 prints. Returns the exit status.
 int bench_overlap(const OverlapOptions& options);
 
 }  // namespace weft::bench

@@ -1,10 +1,10 @@
-// What a computation on the same core would lose to a plain exchange over sockets of what a
-// collective moves: the measure of what overlap is attainable.
+// How much a computation would lose on the same core to a plain exchange over sockets of what a
+// collective moves. This measures the attainable overlap.
 //
-// While the exchange goes on (it sleeps whenever it cannot go on), and for `window_us` at least, a
-// process of policy SCHED_IDLE on the same core counts what work it gets done. What it lacks of
-// what it does alone in that time is lost: to the exchange, but also to interrupts and the network
-// stack, which getrusage charges to nobody.
+// During the exchange (it sleeps whenever it cannot go on), and for at least `window_us`, a process
+// of policy SCHED_IDLE on the same core counts the work that it gets done. The difference from its
+// work alone in that time is lost: to the exchange, but also to interrupts and the network stack,
+// which getrusage charges to nobody.
 #pragma once
 
 #include <vector>
@@ -25,10 +25,10 @@ struct PlainTimes {
 class PlainExchange {
   public:
     // Collective over a job of two ranks, each of which has one core. `spinner` runs there.
-    // `burst` where the link between them has a rate limit, else null.
+    // `burst`: null unless the link between them has a rate limit.
     PlainExchange(const Job& job, Spinner& spinner, Burst* burst);
 
-    // What the next calls of measure() move.
+    // Sets what the next calls of measure() move.
     void prepare(const Collective& collective, std::int64_t bytes);
     // Collective.
     PlainTimes measure(double window_us);

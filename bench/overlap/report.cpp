@@ -37,7 +37,7 @@ std::string field_name(std::string_view column) {
     return name;
 }
 
-// Every time that was measured, as JSON fields.
+// All measured times, as JSON fields.
 std::vector<Column> fields(const OverlapOptions& options) {
     std::vector<Column> all(std::begin(columns), std::end(columns));
     if (options.attainable) {
@@ -47,7 +47,7 @@ std::vector<Column> fields(const OverlapOptions& options) {
     return all;
 }
 
-// What one rank saw.
+// One rank's measurements.
 JsonLine samples(std::span<const Times> repetitions, const OverlapOptions& options) {
     const auto values = [&](double Times::*value) {
         std::vector<double> all;
@@ -61,13 +61,12 @@ JsonLine samples(std::span<const Times> repetitions, const OverlapOptions& optio
     return line.add("cpu_us", values(&Times::cpu));
 }
 
-// Whether a row keeps the bar of its size, where there is one: on an emulated cluster, for the
-// engines whose business it is.
+// Whether a row keeps the bar of its size and engine. Bars are for emulated clusters.
 const char* verdict(const Cell& cell, const OverlapOptions& options) {
     const bool is_kernel = std::string_view(cell.engine.name).starts_with("kernel");
     const bool is_thread = cell.engine.value == WEFT_ENGINE_THREAD;
     if (!options.bars || options.testbed.nodes == 0 || (!is_thread && !is_kernel)) return "";
-    // Up to 4 KiB next to nothing can be hidden.
+    // Up to 4 KiB hardly anything can be hidden.
     const double late_us = is_kernel ? cell.median_of(&Times::blocking) + 10 : 15;
     const double points = is_kernel ? -4 : -6;         // from 256 KiB on
     const double points_small = is_kernel ? -8 : -10;  // from 64 KiB on
@@ -130,17 +129,18 @@ void print_legend(std::FILE* file, const OverlapOptions& options) {
                  description(options.testbed).c_str(), options.repetitions, options.tests);
     if (options.against.is_wanted()) return;
     std::fputs(
-        "work: fixed, as long as the operation alone; overlap = 1 - (total - work) / blocking; "
+        "work: fixed, as long as the operation; overlap = 1 - (total - work) / blocking; "
         "gain = (blocking + work) / total.\n",
         file);
     std::fputs(
         options.attainable
-            ? "plain: the same bytes over sockets of the bench's own, sleeping when they cannot go "
-              "on; lost: CPU time\nthat a process of policy SCHED_IDLE on the same core misses "
+            ? "plain: the same bytes over the bench's own sockets, sleeping when they have to "
+              "wait; "
+              "lost: CPU time\nthat a process of policy SCHED_IDLE on the same core lacks "
               "meanwhile; attainable = 1 - lost / blocking.\ndifference = overlap - attainable, in "
-              "points, of each repetition (median); bound: of this median, one-sided\nlower 95 %, "
+              "points, by repetition (median); bound: one-sided lower 95 %\nbound of this median, "
               "from order statistics.\n"
-            : "CPU: time of all threads of all ranks in one overlapped run, work included "
+            : "CPU: time of all threads of all ranks in one overlapped run, including the work "
               "(getrusage; mean).\n",
         file);
 }

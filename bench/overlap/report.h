@@ -1,4 +1,4 @@
-// What becomes of measured cells: a table, lines of JSON, and a sentence.
+// Shows measured cells: as a table, lines of JSON, and a sentence.
 #pragma once
 
 #include <cstdio>
@@ -14,13 +14,13 @@ namespace weft::bench {
 // All cells of one collective.
 void print_table(std::FILE* file, std::span<const Cell> cells, const OverlapOptions& options);
 
-// One row: the circumstances, the medians, and for each rank the raw samples.
+// One row: the circumstances, the medians, and each rank's raw samples.
 JsonLine json_row(const Cell& cell, const OverlapOptions& options, const JsonLine& circumstances);
 
 // What the columns mean.
 void print_legend(std::FILE* file, const OverlapOptions& options);
 
-// A sentence or two that say what the cells say, good or bad.
+// What the cells show, good or bad, in a sentence or two.
 std::string conclusion(std::span<const Cell> cells, const OverlapOptions& options);
 
 }  // namespace weft::bench

@@ -1,4 +1,4 @@
-// The short table, its conclusion and how quiet the machine was.
+// The short table, its conclusion, and how quiet the machine was.
 #include "bench/overlap/summary.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace weft::bench {
 namespace {
 
-// One collective of one size: the engine without background progress, and those beside it.
+// One collective of one size: the engine without background progress, and the others.
 struct Row {
     std::span<const Cell> cells;
 
@@ -27,7 +27,7 @@ struct Row {
     double blocking_us() const { return base().median_of(&Times::blocking); }
     double apart_us() const { return work_us() + blocking_us(); }
     double ideal_us() const { return std::max(work_us(), blocking_us()); }
-    // 0: as long as one after the other; 100: as long as the longer of the two.
+    // 0: as long as both, one after the other; 100: as long as the longer one.
     double hidden_percent(const Cell& cell) const {
         return 100 * (apart_us() - cell.median_of(&Times::total)) / (apart_us() - ideal_us());
     }
@@ -51,7 +51,7 @@ std::vector<Row> rows_of(std::span<const Cell> cells) {
     return rows;
 }
 
-// An engine that runs in the background, and what it hides: the median of the rows.
+// An engine with background progress, and how much it hides: the median of the rows.
 struct Share {
     std::string engine;
     double percent;
@@ -98,7 +98,7 @@ std::string advice(const std::vector<Row>& rows, std::span<const std::string> en
            (best.engine == "thread" ? ", the default." : ".");
 }
 
-// The share of the time of the work alone that it did not need: what other programs took from it.
+// The share of the time of the work alone that other programs took.
 double lost_percent(std::span<const Cell> cells) {
     std::vector<double> us_per_iteration;
     double spent_us = 0;
@@ -163,7 +163,7 @@ void print_summary(std::FILE* file, std::span<const Cell> cells, const OverlapOp
     table.print(file);
     if (is_any_disturbed) {
         std::fprintf(file,
-                     "Disturbed: an overlap beyond -100 ... 100 %%, also when measured again.\n");
+                     "Disturbed: an overlap beyond -100 ... 100 %%, even when measured again.\n");
     }
     std::fprintf(file, "Conclusion: %s\n%s\n", advice(rows, engines, options).c_str(),
                  quietness(cells, is_any_disturbed).c_str());

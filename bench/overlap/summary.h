@@ -1,4 +1,4 @@
-// The short form of an overlap measurement: one table, what it says, and whether to believe it.
+// The short form of an overlap measurement: one table, what it shows, and whether to believe it.
 #pragma once
 
 #include <cstdio>
@@ -9,7 +9,7 @@
 
 namespace weft::bench {
 
-// All cells of a testbed, measured with the same work for every engine of a row.
+// All cells of a testbed. Every engine of a row was measured with the same work.
 void print_summary(std::FILE* file, std::span<const Cell> cells, const OverlapOptions& options);
 
 }  // namespace weft::bench

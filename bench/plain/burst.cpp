@@ -1,4 +1,4 @@
-// Sending as much as makes the link wait.
+// Sends enough to make the link wait.
 #include "bench/plain/burst.h"
 
 #include <span>
@@ -16,7 +16,7 @@ Burst::Burst(const Job& job) : job_(job), sockets_(job), bytes_(2 * burst_bytes)
 void Burst::use_up_before(std::int64_t bytes) {
     if (bytes <= small_bytes) return;
     must(weft_barrier(job_.comm),
-         "weft_barrier");  // this must not get in the way of other messages
+         "weft_barrier");  // the burst must not delay other messages
     sockets_.exchange(std::span(bytes_).first(burst_bytes), std::span(bytes_).last(burst_bytes));
 }
 

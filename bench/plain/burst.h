@@ -15,8 +15,8 @@ class Burst {
     // Collective over a job of two ranks.
     explicit Burst(const Job& job);
 
-    // After this the pause is over: an operation of so many bytes meets a link at its rate, whatever
-    // came before. Does nothing for a small one, which has no burst to profit from. Collective.
+    // Ends the pause: an operation of `bytes` then meets a link at its rate, whatever came before.
+    // Does nothing for a small operation, which cannot profit from a burst. Collective.
     void use_up_before(std::int64_t bytes);
 
   private:

@@ -1,4 +1,4 @@
-// Connecting two ranks, and moving bytes.
+// Connects two ranks, and moves bytes.
 #include "bench/plain/sockets.h"
 
 #include <arpa/inet.h>
@@ -20,7 +20,7 @@
 namespace weft::bench {
 namespace {
 
-// What a rank tells the other. The token is what lets a connection in.
+// What a rank tells the other. A connection must know the token.
 struct Card {
     std::array<char, 256> host{};
     sockaddr_in address{};
@@ -77,7 +77,7 @@ int make_socket(int flags) {
     return fd;
 }
 
-// The socket listens; `card` says where.
+// Makes a listening socket; `card` says where it listens.
 int listen_at(Card& card) {
     const int fd = make_socket(0);
     must_not_fail(bind(fd, generic(card.address), sizeof card.address) != 0, "bind");
@@ -113,7 +113,7 @@ int connect_peer(Card& peer) {
     return fd;
 }
 
-// A transfer that could not go on is no failure; anything else ends the process.
+// A transfer that has to wait is not a failure; any other error ends the process.
 std::size_t moved(ssize_t bytes, const char* call) {
     if (bytes > 0) [[likely]]
         return static_cast<std::size_t>(bytes);

@@ -1,4 +1,4 @@
-// Changing the slice of another thread.
+// Changes the slice of another thread.
 #include "bench/relay/long_slice.h"
 
 #include <sys/syscall.h>
@@ -15,7 +15,7 @@
 namespace weft::bench {
 namespace {
 
-// 0: not known, or no thread.
+// 0: not known, or no such thread.
 std::uint64_t slice_ns(pid_t thread, SchedAttributes& attributes) {
     const bool is_known =
         thread != 0 && syscall(SYS_sched_getattr, thread, &attributes, sizeof attributes, 0) == 0;
@@ -35,7 +35,7 @@ bool give_progress_thread_a_long_slice() {
     constexpr std::int64_t pause_ns = 1'000'000;
     SchedAttributes attributes{};
     pid_t thread = 0;
-    // It asks for its slice when it first runs.
+    // The thread asks for its slice when it first runs.
     for (int i = 0; i < tries && slice_ns(thread, attributes) != short_slice_ns; ++i) {
         if (i > 0) sleep_until(now_ns() + pause_ns);
         const std::vector<pid_t> found = threads_named("weft-progress");

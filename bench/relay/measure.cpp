@@ -20,11 +20,11 @@ namespace {
 constexpr int root = 0;
 constexpr int middle = 1;
 
-// How long after the barrier rank 0 starts. Others are ready by then, and a middle rank that is to
-// be inside the operating system has been there for a while.
+// How long after the barrier rank 0 starts. By then the others are ready, and a middle rank that is
+// to be inside the operating system is there.
 constexpr std::int64_t lead_ns = 500'000;
 constexpr std::int64_t lead_populate_ns = 3'000'000;
-// The computation outlasts the usual relay by far, but need not outlast every one.
+// The computation outlasts usual relays by far, but need not outlast all.
 constexpr double window_min_us = 4'000;
 constexpr double window_max_us = 12'000;
 constexpr double window_factor = 4;
@@ -33,15 +33,15 @@ constexpr std::size_t populate_bytes = std::size_t{512} << 20;
 
 double us(std::int64_t ns) { return static_cast<double>(ns) / 1000; }
 
-// What one rank saw of one relay.
+// One rank's times of one relay.
 struct Moments {
-    std::int64_t ready_ns = 0;  // rank 0 starts now; others have started
-    std::int64_t done_ns = 0;   // waited for; at the middle rank: the computation has ended
-    double work_us = 0;         // of the middle rank
+    std::int64_t ready_ns = 0;  // rank 0: it starts now; others: they have started
+    std::int64_t done_ns = 0;   // the wait has ended; middle rank: the computation has ended
+    double work_us = 0;         // the middle rank's
     double cpu_us = 0;
 };
 
-// Inside the operating system for some 100 ms.
+// Stays inside the operating system for about 100 ms.
 void populate() {
     void* const memory = mmap(nullptr, populate_bytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -49,7 +49,7 @@ void populate() {
     munmap(memory, populate_bytes);
 }
 
-// What the ranks saw, as relays; `left_out` counts those that began before all were ready.
+// Combines the ranks' times to relays; `left_out` counts those that began before all were ready.
 std::vector<Relay> put_together(std::span<const Moments> all, int& left_out) {
     const std::size_t relays = all.size() / 3;
     std::vector<Relay> result;
@@ -75,7 +75,7 @@ class Runner {
 
     void set_iterations(std::int64_t iterations) { iterations_ = iterations; }
 
-    // Relays under one engine, one at least; counts those that are left out.
+    // Relays with one engine, at least one; counts those that are left out.
     std::vector<Relay> relays(const RelayContestant& contestant, int count, int& left_out) {
         switch_engine(job_, WEFT_ENGINE_MANUAL);
         case_.job = contestant.in.job;
@@ -162,7 +162,7 @@ class Runner {
     std::uint64_t seed_ = 0;
 };
 
-// How many iterations the middle rank computes, on every rank the same.
+// How many iterations the middle rank computes; equal on all ranks.
 std::int64_t choose_iterations(const Job& job, Runner& runner,
                                std::span<const RelayContestant> contestants) {
     constexpr int pilots = 5;
@@ -227,7 +227,7 @@ double RelayCell::taken_us() const {
 }
 
 double RelayCell::cpu_us() const {
-    // A mean, not a median: getrusage counts in whole microseconds, and only its sum is exact.
+    // A mean, not a median: getrusage counts whole microseconds, and only the sum is exact.
     std::vector<double> taken;
     for (std::size_t i = 0; i < repetitions.size(); ++i) {
         taken.push_back(mean(samples(repetitions[i], &Relay::cpu)) - alone[i].cpu);

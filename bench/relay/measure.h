@@ -1,10 +1,10 @@
 // Measures relays: a broadcast from rank 0 along the chain 0, 1, 2, whose middle rank does not
 // enter the library between its start and the end of its computation.
 //
-// Ranks 1 and 2 start; after a time in which that is surely done, and which is checked, rank 0
-// starts too. From there to the return of rank 2's wait a relay counts, on the clock that all ranks
-// of one machine share. Ranks 0 and 2 do nothing but start and wait, under the engine manual: what
-// differs is the middle rank's engine alone. Engines take turns within a repetition.
+// Ranks 1 and 2 start; after a time that is long enough, which is checked, rank 0 starts too. A
+// relay lasts from there to the return of rank 2's wait, on the clock that all ranks of a machine
+// share. Ranks 0 and 2 only start and wait, with the engine manual: only the middle rank's engine
+// differs. Engines take turns within a repetition.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct RelayContestant {
 // In microseconds.
 struct Relay {
     double latency = 0;
-    double work = 0;       // what the middle rank's computation took meanwhile
+    double work = 0;       // how long the middle rank computed meanwhile
     double cpu = 0;        // CPU time of all threads of the middle rank meanwhile
     bool is_late = false;  // it ended only when the middle rank was back in the library
 };
@@ -38,16 +38,16 @@ struct RelayCell {
     std::string engine;
     std::int64_t bytes = 0;
     std::vector<std::vector<Relay>> repetitions;
-    std::vector<Relay> alone;  // of each repetition, the mean of the computation without a relay
+    std::vector<Relay> alone;  // by repetition: the mean of the computation without a relay
     int left_out = 0;          // relays that rank 0 started before the others were ready
 
-    // Of each repetition.
+    // By repetition.
     std::vector<double> means() const;
-    // Of all relays.
+    // By relay.
     std::vector<double> latencies() const;
     int late() const;
-    // What a relay takes from the middle rank: by what its computation takes longer (median of the
-    // repetitions), and by the operating system's account (mean).
+    // What a relay takes from the middle rank: how much longer its computation takes (median of the
+    // repetitions), and what getrusage says (mean).
     double taken_us() const;
     double cpu_us() const;
 };

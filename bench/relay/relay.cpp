@@ -1,4 +1,4 @@
-// Runs through the sizes, and prints.
+// Measures all sizes, and prints.
 #include "bench/relay/relay.h"
 
 #include <cstdlib>
@@ -41,7 +41,7 @@ Result<Plan> make_plan(const RelayOptions& options) {
     return plan;
 }
 
-// One core of its own for the middle rank, and for the others what there is.
+// The middle rank has its own core; the others get what is left.
 std::string cores_for_ranks() {
     const std::vector<int> cores = own_core_list();
     if (cores.size() < 2) return "";
@@ -133,12 +133,12 @@ int bench_relay(const RelayOptions& wanted) {
     if (options.testbed.cores.empty()) options.testbed.cores = cores_for_ranks();
     if (options.testbed.cores.empty()) {
         std::fprintf(stderr,
-                     "weft bench relay: one core; expected two at least, one of them for the rank "
+                     "weft bench relay: one core; expected at least two, one of them for the rank "
                      "that computes\n");
         return 2;
     }
     if (usable_cores() < ranks) {
-        std::printf("Note: ranks 0 and 2 share a core, and rank 1 has one of its own (%s).\n",
+        std::printf("Note: ranks 0 and 2 share a core, rank 1 has its own (%s).\n",
                     options.testbed.cores.c_str());
     }
     return launch({options.testbed, arguments(options)});

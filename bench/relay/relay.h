@@ -5,7 +5,7 @@
 
 namespace weft::bench {
 
-// Starts the three ranks, or, in a rank, measures; rank 0 prints. Returns the exit status.
+// Starts the three ranks; in a rank, measures. Rank 0 prints. Returns the exit status.
 int bench_relay(const RelayOptions& options);
 
 }  // namespace weft::bench

@@ -1,4 +1,4 @@
-// The table, the rows of JSON and the sentence of relays.
+// The table, the rows of JSON and the sentence about relays.
 #include "bench/relay/report.h"
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace {
 constexpr std::int64_t small_bytes = 64 << 10;
 constexpr std::int64_t large_bytes = 1 << 20;
 
-// Against the engine thread, in the same run. 1: as long.
+// Compared with the engine thread in the same run. 1: equally long.
 struct Ratio {
-    double mean = 0;        // of the means of each repetition, the median
+    double mean = 0;        // of the repetitions' means; median
     double percentile = 0;  // of the 99th percentiles of all relays
 };
 
@@ -36,7 +36,7 @@ Ratio ratio(const RelayCell& cell, const RelayCell& thread) {
     return {median(each), percentile(cell) / percentile(thread)};
 }
 
-// Whether a row keeps the bar of its size and engine, where there is one.
+// Whether a row keeps the bar of its size and engine, if there is one.
 const char* verdict(const RelayCell& cell, const RelayCell* thread, const RelayOptions& options) {
     if (!options.bars) return "";
     const auto text = [](bool is_met) { return is_met ? "met" : "missed"; };
@@ -53,7 +53,7 @@ const char* verdict(const RelayCell& cell, const RelayCell* thread, const RelayO
     return cell.bytes == small_bytes ? text(against.mean <= 1.05) : "";
 }
 
-// What the sentence is about: 1 MiB if it was measured, else what moves most.
+// What the sentence is about: 1 MiB if it was measured, otherwise the largest size.
 std::int64_t headline(std::span<const RelayCell> cells) {
     std::int64_t most = 0;
     for (const RelayCell& cell : cells) {
@@ -75,8 +75,8 @@ void print_legend(std::FILE* file, const RelayOptions& options, const std::strin
         transports.c_str(), description(options.testbed).c_str(), options.repetitions,
         options.relays);
     std::fputs(
-        "mean: of a repetition's relays, median; p99, worst: of all relays; ratio, p99 ratio: to "
-        "thread, in the same\nrepetitions; taken: what one relay takes from the computation "
+        "mean: of a repetition's relays (median); p99, worst: of all relays; ratio, p99 ratio: to "
+        "thread, in the same\nrepetitions; taken: what a relay takes from the computation "
         "(median), CPU: by getrusage (mean);\nlate: relays that ended only after the "
         "computation.\n\n",
         file);
@@ -152,7 +152,7 @@ std::string conclusion(std::span<const RelayCell> cells, const RelayOptions& opt
             continue;
         }
         const Ratio against = ratio(cell, *thread);
-        text += cell.engine + " takes " + fixed(against.mean, 2) + " of that in the mean and " +
+        text += cell.engine + " takes " + fixed(against.mean, 2) + " of that on average and " +
                 fixed(against.percentile, 2) + " at the 99th percentile";
     }
     std::string begin = "To pass " + size_text(bytes) + " bytes through a rank that " +

@@ -1,4 +1,4 @@
-// What becomes of measured relays: a table, lines of JSON, and a sentence.
+// Shows measured relays: as a table, lines of JSON, and a sentence.
 #pragma once
 
 #include <cstdio>
@@ -15,7 +15,7 @@ void print_legend(std::FILE* file, const RelayOptions& options, const std::strin
 void print_table(std::FILE* file, std::span<const RelayCell> cells, const RelayOptions& options);
 JsonLine json_row(const RelayCell& cell, const RelayOptions& options,
                   const JsonLine& circumstances);
-// A sentence or two that say what the cells say, good or bad.
+// What the cells show, good or bad, in a sentence or two.
 std::string conclusion(std::span<const RelayCell> cells, const RelayOptions& options);
 
 }  // namespace weft::bench

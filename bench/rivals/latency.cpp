@@ -1,4 +1,4 @@
-// Single operations, each after the barriers; the slowest rank counts.
+// Single operations, each after both barriers; the slowest rank counts.
 #include "bench/rivals/latency.h"
 
 #include <algorithm>
@@ -12,11 +12,11 @@ namespace weft::bench {
 namespace {
 
 constexpr std::int64_t bytes = 8;
-constexpr int operations = 200;  // at a time; then the other's turn
+constexpr int operations = 200;  // in a turn
 constexpr const char* names[] = {"ibarrier",  "ibcast",     "igather", "iallgather",
                                  "ialltoall", "iallreduce", "isend"};
 
-// The median of operations, each as its slowest rank saw it.
+// The median of operations, each on its slowest rank.
 double turn_us(const Job& job, Meter& meter, double (Meter::*operation)()) {
     constexpr int warming = 5;
     for (int i = 0; i < warming; ++i) (meter.*operation)();
@@ -78,9 +78,9 @@ void measure_rival_latency(const Job& job, const std::vector<Engine>& engines,
     const std::string over = transports_in_use(job);
     if (job.rank != 0) return;
     std::printf(
-        "Operations of %lld bytes beside %s (%s), Weft over %s: %s; each after a barrier, as its "
-        "slowest rank saw it;\nmedian of %d times %d. ratio: start + wait of Weft by that of the "
-        "MPI (median of turns, its 95 %% interval).\n\n",
+        "Operations of %lld bytes beside %s (%s), Weft over %s: %s; each after a barrier, slowest "
+        "rank;\nmedian of %d times %d. ratio: start + wait, Weft / MPI (median of turns, with its "
+        "95 %% interval).\n\n",
         static_cast<long long>(bytes), rival.name(), rival.version().c_str(), over.c_str(),
         description(testbed).c_str(), repetitions, operations);
     table.print(stdout);

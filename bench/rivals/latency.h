@@ -1,4 +1,4 @@
-// What 8 bytes take, started and waited for, with an MPI and with Weft in turn.
+// How long 8 bytes take, start + wait, with an MPI and with Weft in turn.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// The MPIs that the bench knows: how each is set up and how its launcher is called.
+// The MPIs that the bench knows: each one's settings, and how its launcher is called.
 #include "bench/rivals/launch.h"
 
 #include <algorithm>
@@ -15,17 +15,17 @@
 namespace weft::bench {
 namespace {
 
-// %s: the folder of the MPI. What $WEFT_CLUSTER_... are is said in docs/cluster.md.
+// %s: the MPI's folder. docs/cluster.md explains $WEFT_CLUSTER_... .
 struct Mpi {
     const char* name;
-    const char* settings;  // of the environment
+    const char* settings;  // environment
     struct Place {
         const char* settings;
         const char* options;  // of mpiexec
     };
-    Place loopback;  // ranks on this machine that shall use TCP
+    Place loopback;  // ranks on this machine that are to use TCP
     Place cluster;
-    // Asynchronous progress: in shared memory, over TCP; null: it has none.
+    // Asynchronous progress in shared memory, and over TCP; null: it has none.
     Place async_shm;
     Place async_tcp;
 };
@@ -51,7 +51,7 @@ constexpr std::array mpis = {
                     "--host $WEFT_CLUSTER_NODES --map-by node --mca pml ob1 --mca btl tcp,self "
                     "--mca btl_tcp_if_include eth0"},
         .async_shm = {none, none},
-        // The nearest it has: a thread that moves the messages of TCP, but not a collective's steps.
+        // The closest it has: a thread that moves TCP messages, but not a collective's steps.
         .async_tcp = {"", "--mca btl_tcp_progress_thread 1"}},
     Mpi{.name = "impi",
         .settings = "I_MPI_ROOT=%s LD_LIBRARY_PATH=%s/lib FI_PROVIDER_PATH=%s/lib I_MPI_PIN=0",
@@ -60,12 +60,12 @@ constexpr std::array mpis = {
                     "I_MPI_HYDRA_IFACE=$WEFT_CLUSTER_INTERFACE I_MPI_FABRICS=ofi FI_PROVIDER=tcp "
                     "FI_TCP_IFACE=eth0",
                     "-hosts $WEFT_CLUSTER_NODES -ppn 1"},
-        // Without this yielding its thread takes most of a core that it shares.
+        // If it did not yield, its thread would take most of a shared core.
         .async_shm = {"I_MPI_ASYNC_PROGRESS=1 I_MPI_THREAD_YIELD=3", ""},
         .async_tcp = {"I_MPI_ASYNC_PROGRESS=1 I_MPI_THREAD_YIELD=3", ""}},
 };
 
-// Of a name, or "all"; none for a name that is not known.
+// The MPIs of a name or "all"; none if the name is not known.
 std::vector<const Mpi*> find_mpis(const std::string& name) {
     std::vector<const Mpi*> found;
     for (const Mpi& mpi : mpis) {
@@ -90,13 +90,13 @@ std::string replaced(std::string text, const std::string& part, const std::strin
     return text;
 }
 
-// Sets the environment of a shell so that it finds this MPI.
+// Shell commands by which a shell finds this MPI.
 std::string around(const Mpi& mpi, const std::string& folder) {
     const std::string word = shell_word(folder);
     return "export PATH=" + word + "/bin:$PATH " + replaced(mpi.settings, "%s", word) + "; ";
 }
 
-// A folder that is gone in the end.
+// A folder that its destructor removes.
 class TemporaryFolder {
   public:
     TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "weft-XXXXXX").string()) {
@@ -115,14 +115,14 @@ class TemporaryFolder {
     std::string path_;
 };
 
-// Where this MPI is, and the part of the bench for it.
+// Where an MPI is, and the part of the bench for it.
 struct Found {
     const Mpi* mpi;
     std::string folder;
     std::string part;
 };
 
-// Why it is not measured; "": `found` is complete.
+// Why it cannot be measured; "": `found` is complete.
 std::string find(Found& found, const std::string& temporary) {
     const std::string setting = folder_setting(*found.mpi);
     const char* const folder = std::getenv(setting.c_str());
@@ -140,19 +140,19 @@ std::string find(Found& found, const std::string& temporary) {
     }
     const std::string source = WEFT_BENCH_SOURCE_DIR "/bench/rivals/part.c";
     if (!std::filesystem::exists(source)) {
-        return "its part of the bench is compiled from " + source + ", which is not there";
+        return "its part of the bench is compiled from " + source + ", which does not exist";
     }
     found.part = temporary + "/" + found.mpi->name + ".so";
     if (run_shell(around(*found.mpi, found.folder) + "exec mpicc -std=c99 -O2 -shared -fPIC -I" +
                   shell_word(WEFT_BENCH_SOURCE_DIR "/include") + " " + shell_word(source) + " -o " +
                   shell_word(found.part)) != 0) {
-        return "its mpicc cannot compile " + source + " (the reason is above)";
+        return "its mpicc cannot compile " + source + " (see above)";
     }
     return "";
 }
 
-// Starts all ranks; on a cluster from beside the nodes. "": asynchronous progress is wanted, and it
-// has none here.
+// The shell script that starts all ranks; on a cluster it runs beside the nodes. "": asynchronous
+// progress is wanted, and the MPI has none here.
 std::string script(const Found& found, const Against& against, const Launch& job) {
     const Mpi& mpi = *found.mpi;
     const Testbed& testbed = job.testbed;
@@ -196,7 +196,7 @@ Status check(const Against& against, const Testbed& testbed) {
         }
     }
     if (!against.is_wanted() && against.async) {
-        return failure(WEFT_REFUSED_ARGUMENT, "--async is of the MPIs that --against names");
+        return failure(WEFT_REFUSED_ARGUMENT, "--async without --against");
     }
     if (against.is_wanted() && testbed.nodes > 0 && testbed.nodes != testbed.ranks) {
         return failure(WEFT_REFUSED_ARGUMENT,
@@ -231,7 +231,7 @@ int launch_against(const Against& against, const Launch& job) {
         const int ended =
             job.testbed.nodes > 0 ? run_beside_nodes(job.testbed, command) : run_shell(command);
         if (ended != 0) {
-            std::printf("The job beside %s has failed: status %d.\n", mpi->name, ended);
+            std::printf("The job beside %s failed: status %d.\n", mpi->name, ended);
         }
         if (status == 0) status = ended;
     }

@@ -1,4 +1,4 @@
-// Starting the ranks of a measurement beside MPIs: a job of each MPI's launcher, one after the other.
+// Starts the ranks of a measurement beside MPIs: a job by each MPI's launcher, one after another.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weft::bench {
 
-// As `--against` and `--async` say it.
+// The options `--against` and `--async`.
 struct Against {
     std::vector<std::string> mpis = {};  // none: Weft alone is measured
     bool async = false;                  // with their own asynchronous progress
@@ -20,17 +20,16 @@ struct Against {
 // As options of `weft bench`.
 std::vector<std::string> arguments(const Against& against);
 
-// Refuses an MPI that the bench does not know, and a testbed that it cannot give to one, with a
-// sentence.
+// Refuses an unknown MPI, and a testbed that MPIs cannot have, with a sentence.
 Status check(const Against& against, const Testbed& testbed);
 
 // In the job of each MPI every rank is this program with `job.arguments`, and Rival::of_this_job()
-// is that MPI. One that is not there is left out, and its absence printed. Returns the exit status
-// of the first job that failed; 1 when no MPI was there.
+// is that MPI. Leaves out MPIs that cannot be used, and prints why. Returns the exit status of the
+// first job that failed; 1 if there was no MPI.
 int launch_against(const Against& against, const Launch& job);
 
-// In a rank, before its MPI is loaded: stay on a core of its own if the testbed says so. (On an
-// emulated node it does from its start.)
+// In a rank, before its MPI is loaded: binds it to a core if the testbed says so. (On an emulated
+// node `weft run` has done that.)
 void bind_rank(const Testbed& testbed);
 
 }  // namespace weft::bench

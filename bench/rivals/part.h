@@ -1,6 +1,6 @@
-/* What the bench asks of an MPI, as functions: part.c, compiled by that MPI's compiler into a library
-   that the program `weft` loads in each rank. So one program measures every MPI beside Weft. An MPI
-   that fails aborts the job by itself. */
+/* The functions of an MPI that the bench uses: part.c, compiled by that MPI's compiler into a
+   library that the program `weft` loads in each rank. So one program can compare any MPI with Weft.
+   An MPI that fails aborts the job itself. */
 #ifndef WEFT_BENCH_RIVALS_PART_H
 #define WEFT_BENCH_RIVALS_PART_H
 
@@ -31,21 +31,20 @@ typedef struct weft_rival_collective {
 typedef weft_status (*weft_rival_from_oob)(const weft_oob* oob, weft_comm* comm);
 
 typedef struct weft_rival_part {
-    /* MPI_Init_thread, with MPI_THREAD_MULTIPLE where threads is not 0. Writes what the MPI calls
-       itself. */
+    /* MPI_Init_thread; threads not 0: with MPI_THREAD_MULTIPLE. Writes the MPI's version. */
     void (*open)(int threads, char* version, size_t length);
-    /* weft_comm_from_mpi of MPI_COMM_WORLD, by this function of the program's. */
+    /* weft_comm_from_mpi of MPI_COMM_WORLD, which calls this function of the program. */
     weft_status (*join)(weft_rival_from_oob from_oob, weft_comm* comm);
-    /* Null for a name that is not known. */
+    /* Null for an unknown name. */
     const weft_rival_collective* (*find)(const char* name);
-    /* Of the one operation that was started last. */
+    /* For the operation started last. */
     int (*test)(void); /* 1: it has completed */
     void (*wait)(void);
     void (*barrier)(void);
     void (*close)(void);
 } weft_rival_part;
 
-/* What the library has for the program. */
+/* The library's only symbol for the program. */
 extern const weft_rival_part weft_rival;
 
 #ifdef __cplusplus

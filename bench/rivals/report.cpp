@@ -10,8 +10,8 @@
 namespace weft::bench {
 namespace {
 
-constexpr std::int64_t large = 64 << 10;  // from here on there is something to hide
-constexpr double bar = 1.05;              // of one cell's overlapped time, beyond its interval
+constexpr std::int64_t large = 64 << 10;  // from this size on there is something to hide
+constexpr double bar = 1.05;              // for a cell's overlapped time, beyond its interval
 
 std::vector<double> ratios(const Cell& weft, double Times::*ours, const Cell& mpi,
                            double Times::*theirs) {
@@ -130,11 +130,10 @@ void print_rival_table(std::FILE* file, std::span<const Cell> cells, std::size_t
 
 void print_rival_legend(std::FILE* file) {
     std::fputs(
-        "call: the blocking call (Weft's is start + wait); blocking: started and at once waited "
-        "for. The work is the same for all,\nas long as the MPI's blocking. overlap = 1 - (total - "
-        "work) / blocking; gain = (call + work) / total.\nratios: Weft by the MPI, of each "
-        "repetition (median, its 95 % interval by order statistics); by call: Weft's blocking by "
-        "the MPI's call.\n",
+        "call: the blocking call (Weft's is start + wait); blocking: start + wait. The work is the "
+        "same for all,\nas long as the MPI's blocking. overlap = 1 - (total - work) / blocking; "
+        "gain = (call + work) / total.\nratios: Weft / MPI in each repetition (median, with its "
+        "95 % interval by order statistics); by call: Weft's blocking / the MPI's call.\n",
         file);
 }
 

@@ -1,4 +1,4 @@
-// What becomes of cells that were measured beside an MPI: a table, rows of JSON and a sentence.
+// Shows cells measured beside an MPI: as a table, rows of JSON and a sentence.
 #pragma once
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 namespace weft::bench {
 
-// How many times as long as the MPI Weft took, repetition by repetition; and what becomes of that.
+// Weft's time divided by the MPI's, by repetition, and the median of that.
 struct Ratio {
     explicit Ratio(const std::vector<double>& pairs)
         : middle(median(pairs)), interval(median_interval(pairs)) {}
@@ -25,7 +25,7 @@ struct Ratio {
     JsonLine json() const;
 };
 
-// A row of Weft beside the row of the MPI that took turns with it.
+// A row of Weft, and the row of the MPI that took turns with it.
 struct Comparison {
     Comparison(const Cell& weft, const Cell& mpi);
 
@@ -33,17 +33,17 @@ struct Comparison {
     const Cell* mpi;
     Ratio total;     // overlapped runs
     Ratio blocking;  // start + wait
-    Ratio call;      // start + wait by the MPI's blocking call
+    Ratio call;      // Weft's start + wait / the MPI's blocking call
 
     JsonLine json() const;
 };
 
-// All cells of one collective; of each size first the MPI's, then those of `engines` engines.
+// All cells of one collective: for each size first the MPI's, then those of `engines` engines.
 void print_rival_table(std::FILE* file, std::span<const Cell> cells, std::size_t engines);
 
 void print_rival_legend(std::FILE* file);
 
-// What the ratios of all cells come to, good or bad.
+// What the ratios of all cells show, good or bad.
 std::string rival_conclusion(std::span<const Cell> cells, std::size_t engines);
 
 }  // namespace weft::bench

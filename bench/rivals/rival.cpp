@@ -1,4 +1,4 @@
-// Loading an MPI.
+// Loads an MPI.
 #include "bench/rivals/rival.h"
 
 #include <dlfcn.h>
@@ -13,9 +13,9 @@
 namespace weft::bench {
 namespace {
 
-// A handle that is never closed: MPIs leave threads and handlers behind.
+// The handle is never closed: MPIs leave threads and handlers behind.
 const weft_rival_part* load(const std::string& library) {
-    // Global: some MPIs load parts of their own that look for the rest.
+    // Global: some MPIs load parts that look for symbols of the others.
     void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (handle == nullptr) fail("%s", dlerror());
     const void* const symbol = dlsym(handle, "weft_rival");
@@ -23,7 +23,7 @@ const weft_rival_part* load(const std::string& library) {
     return static_cast<const weft_rival_part*>(symbol);
 }
 
-// Its name and number: what is before the first comma or line end, with one blank for several.
+// Its name and version: the text up to the first comma or line end, with single blanks.
 std::string shortened(std::string_view text) {
     std::string out;
     for (const char c : text.substr(0, text.find_first_of(",\r\n"))) {

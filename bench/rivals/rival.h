@@ -1,4 +1,4 @@
-// The MPI that this rank measures beside Weft, when it is a rank of an MPI job.
+// The MPI that this rank compares with Weft, if it is a rank of an MPI job.
 #pragma once
 
 #include <array>
@@ -13,19 +13,19 @@ namespace weft::bench {
 class Rival {
   public:
     // Null unless launch_against() started this rank. The first call loads the MPI, joins its job,
-    // and makes that Weft's: collective.
+    // and makes that job Weft's; it is collective.
     static const Rival* of_this_job();
 
-    // "mpich"; with asynchronous progress of its own "mpich:async".
+    // "mpich"; with its own asynchronous progress "mpich:async".
     const char* name() const { return name_.c_str(); }
-    // As it calls itself, and its version.
+    // What it calls itself, and its version.
     const std::string& version() const { return version_; }
-    // A thread of the MPI takes CPU time also while nothing is pending.
+    // A thread of the MPI takes CPU time, even while nothing is pending.
     bool is_async() const { return is_async_; }
-    // Of the work, from before there was such a thread.
+    // Of the work, measured before there was such a thread.
     double ns_per_iteration() const { return ns_per_iteration_; }
 
-    // Whether the MPI has it as the bench measures it.
+    // Whether the bench can measure it with this MPI.
     bool has(const Collective& collective) const { return part_->find(collective.name) != nullptr; }
 
     void barrier() const { part_->barrier(); }
@@ -55,11 +55,11 @@ class Rival {
     const weft_rival_part* part_;
 };
 
-// What launch_against() tells the ranks: the name, and the part compiled for this MPI.
+// How launch_against() tells the ranks the MPI's name, and the part compiled for it.
 inline constexpr const char* rival_name_setting = "WEFT_BENCH_RIVAL";
 inline constexpr const char* rival_part_setting = "WEFT_BENCH_RIVAL_PART";
 
-// The rank in an MPI job, from what its launcher has set; -1: none of the known ones has.
+// The rank in an MPI job, from its launcher's environment; -1: no known launcher.
 int launched_rank();
 
 }  // namespace weft::bench

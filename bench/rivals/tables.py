@@ -1,4 +1,4 @@
-"""Markdown tables of what `weft bench overlap --against ... --json FILE` has measured.
+"""Markdown tables of the measurements of `weft bench overlap --against ... --json FILE`.
 
 usage: tables.py FILE...
 """
@@ -8,7 +8,7 @@ import math
 import statistics
 import sys
 
-LARGE = 64 << 10  # from here on there is something to hide
+LARGE = 64 << 10  # from this size on there is something to hide
 
 
 def size_text(count):
