@@ -108,7 +108,7 @@ TEST_P(Cluster, SeveralClustersDoNotMeet) {
 
 TEST_P(Cluster, EveryNodeSeesItsOwnLinksOnly) {
     Finished job = run(weft_run("-n 2 --nodes 2 --links 2 --prefix ls /sys/class/net"));
-    if (job.err.find("/sys in the nodes is that of the machine") != job.err.npos) {
+    if (job.err.find("the nodes have the machine's /sys") != job.err.npos) {
         job =
             run(weft_run("-n 2 --nodes 2 --links 2 --prefix sh -c "
                          "\"sed -n 's/ *\\([a-z0-9]*\\):.*/\\1/p' /proc/net/dev\""));
@@ -449,8 +449,8 @@ TEST_P(ClusterWithout, GoesOnWithoutSysOfItsOwn) {
     Finished job = run("unshare --mount sh -c 'mount -t tmpfs none /sys/kernel && exec " + user_ +
                        weft_program + " run -n 1 --nodes 1 hostname'");
     EXPECT_EQ(job.status, 0);
-    EXPECT_TRUE(contains(
-        job.err, "weft run: /sys in the nodes is that of the machine: Operation not permitted\n"));
+    EXPECT_TRUE(contains(job.err,
+                         "weft run: the nodes have the machine's /sys: Operation not permitted\n"));
     EXPECT_EQ(job.out, "node0\n");
 }
 

@@ -139,7 +139,7 @@ TEST(Run, LeavesNothingOfAFailedJob) {
 TEST(Run, EndsTheJobAtTheTimeout) {
     Finished job = run(weft_run + "-n 2 --timeout 0.3 sleep 1000");
     EXPECT_EQ(job.status, 124);
-    EXPECT_TRUE(contains(job.err, "has not ended after 0.3 s"));
+    EXPECT_TRUE(contains(job.err, "still runs after 0.3 s"));
 }
 
 TEST(Run, SaysWhyAProgramCannotStart) {

@@ -52,7 +52,8 @@ TEST(ScheduleCommand, RefusesSizesThatOverflow) {
                                  "68719476737", "65G", "-1", "1.5", "many"}) {
             Finished done = schedule("gather " + option + "=" + size);
             EXPECT_NE(done.status, 0) << option << ' ' << size;
-            EXPECT_TRUE(contains(done.err, "'" + size + "'; expected bytes, as 64, 4K or 1M, at "))
+            EXPECT_TRUE(
+                contains(done.err, "'" + size + "'; expected bytes, such as 64, 4K or 1M, at "))
                 << done.err;
         }
         EXPECT_EQ(schedule("bcast " + option + " 4kb").status, 0);
@@ -157,7 +158,7 @@ TEST(ScheduleCommand, CountsWhatTasksNeed) {
         const Finished done =
             schedule(std::string("allgather -n 128 --format tasks -a ") + algorithm);
         const std::string expected = "connections      " + std::to_string(64 * most) +
-                                     "; at most " + std::to_string(most) + " of one rank\n";
+                                     "; at most " + std::to_string(most) + " on one rank\n";
         EXPECT_TRUE(contains(done.out, expected)) << expected;
         EXPECT_TRUE(contains(done.out, "\ntasks  "));
         EXPECT_TRUE(contains(done.out, "\nmemory  "));

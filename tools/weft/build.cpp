@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-// "-O2 -g", without the blanks that CMake leaves around empty variables.
+// Removes the blanks that CMake leaves around empty variables.
 std::string trimmed(const std::string& text) {
     const std::size_t first = text.find_first_not_of(' ');
     if (first == text.npos) return "";

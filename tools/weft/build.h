@@ -1,4 +1,4 @@
-// What this build of Weft is: for `weft info`, and so that a measurement says what was measured.
+// Describes this build of Weft, for `weft info` and for measurements.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@ namespace weft {
 
 struct Build {
     const char* version;
-    const char* commit;    // of the source, "-dirty" with changes beside it; "unknown" outside git
+    const char* commit;    // of the source, with "-dirty" if it was changed; "unknown" outside git
     std::string compiler;  // "gcc 12.2.0"
     const char* build_type;  // as CMake names it
     std::string flags;       // of the C++ compiler
@@ -16,9 +16,9 @@ struct Build {
 
 Build this_build();
 
-// By the names of WEFT_TRANSPORT. A test holds the list against what the library accepts.
+// The names for WEFT_TRANSPORT. A test compares the list with what the library accepts.
 std::span<const char* const> transports();
-// Why tcp is not among them; null when it can be.
+// Why tcp is not among them; null if it is.
 const char* tcp_absence();
 
 }  // namespace weft

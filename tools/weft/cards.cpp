@@ -65,7 +65,7 @@ void CardServer::leave(Peer& peer) {
 void CardServer::receive(Peer& peer) {
     char buffer[4096];
     while (peer.fd >= 0 && !peer.asked) {
-        // Nothing beyond this exchange is read: the next one waits in the socket.
+        // Reads nothing beyond this exchange: the next one stays in the socket.
         std::size_t wanted = sizeof(WireSize) - std::min(peer.in.size(), sizeof(WireSize));
         if (wanted == 0) wanted = announced(peer.in) + sizeof(WireSize) - peer.in.size();
         ssize_t got = ::recv(peer.fd, buffer, std::min(wanted, sizeof buffer), MSG_DONTWAIT);
@@ -76,7 +76,7 @@ void CardServer::receive(Peer& peer) {
         if (announced(peer.in) > wire_card_bytes_max) return leave(peer);
         peer.asked = is_complete(peer.in);
     }
-    // A rank that has asked says nothing until it is answered: readable now means that it ended.
+    // A rank that has asked sends nothing until it is answered: readable now means it has ended.
     if (peer.asked) {
         ssize_t got = ::recv(peer.fd, buffer, 1, MSG_DONTWAIT | MSG_PEEK);
         if (got == 0) leave(peer);

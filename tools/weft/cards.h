@@ -1,7 +1,7 @@
-// The launcher's side of the card exchange: collects one card per rank, then answers everybody with
-// all cards and the job's key.
-// Not thread safe. A rank that ends makes every unfinished and later exchange fail. All of them
-// name the first that ended: the others may have ended because they were told of that one.
+// The launcher's side of the card exchange: collects one card per rank, then sends all ranks all
+// cards and the job's key. Not thread safe. A rank that ends makes every unfinished and later
+// exchange fail. All of them name the first rank that ended: the others may have ended because of
+// that one.
 #pragma once
 
 #include <poll.h>
@@ -25,7 +25,7 @@ class CardServer {
     // Serves the next rank on this non-blocking socket, which it then owns.
     void add(int fd);
 
-    // What to poll for a rank; descriptor -1 once it has left.
+    // What to poll for a rank; the descriptor is -1 once it has left.
     pollfd interest(std::size_t rank) const;
     void on_ready(std::size_t rank, short events);
     void rank_ended(std::size_t rank);
@@ -34,7 +34,7 @@ class CardServer {
     struct Peer {
         int fd;
         bool asked = false;
-        bool was_answered = false;  // with the cards: it may hang up and live on
+        bool was_answered = false;  // with the cards: now it may close the socket and go on
         std::string in;             // received and not yet answered: size and card
         std::string out;            // to be sent
     };

@@ -16,7 +16,7 @@
 namespace weft {
 namespace {
 
-constexpr int bridge_host = 254;  // its number in every subnet; those of the nodes begin with 1
+constexpr int bridge_host = 254;  // its number in every subnet; the nodes' begin with 1
 
 std::string number(int value) { return std::to_string(value); }
 
@@ -42,7 +42,7 @@ struct Commands {
 
     void address(const std::string& device, int link, int host, bool has_ipv6) {
         ip.push_back("address add " + ipv4(link, host) + "/24 dev " + device);
-        if (has_ipv6) {  // nodad: may be used at once
+        if (has_ipv6) {  // nodad: usable at once
             ip.push_back("address add " + ipv6(link, host) + "/64 dev " + device + " nodad");
         }
     }
@@ -71,7 +71,7 @@ Result<std::unique_ptr<Cluster>> Cluster::build(const ClusterOptions& options) {
     }
     cluster->has_sysfs_ = mount_own_sysfs();
     if (!cluster->has_sysfs_) {
-        std::fprintf(stderr, "weft run: /sys in the nodes is that of the machine: %s\n",
+        std::fprintf(stderr, "weft run: the nodes have the machine's /sys: %s\n",
                      std::strerror(errno));
     }
     WEFT_RETURN_IF_NOT_OK(cluster->make_networks());
@@ -136,7 +136,7 @@ bool Cluster::enter(int node) const {
     return enter_network(networks_[static_cast<std::size_t>(node)], node_name(node), has_sysfs_);
 }
 
-// What is like ssh for the caller: a launcher finds its options in front of an address.
+// A script that is called like ssh: a launcher passes options in front of an address.
 std::string Cluster::agent_script(const std::vector<std::vector<int>>& cores) const {
     const std::string launcher = "/proc/" + number(::getpid());
     std::string script =

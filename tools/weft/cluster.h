@@ -1,7 +1,7 @@
-// An emulated cluster: every node is a network namespace with its own addresses and host name, joined
-// to the others by bridges in the launcher's own namespace, over links of a limited rate.
-// Not thread safe. The machine's own network is not touched; what the nodes are made of ends with the
-// last process in them, and Guard ends those.
+// An emulated cluster: every node is a network namespace with its own addresses and host name.
+// Bridges in the launcher's own namespace connect the nodes, over links of a limited rate. Not
+// thread safe. The machine's own network is not touched. The nodes end with the last process in
+// them, and Guard ends these processes.
 #pragma once
 
 #include <memory>
@@ -16,16 +16,15 @@ inline constexpr int cluster_nodes_max = 250;
 inline constexpr int cluster_links_max = 8;
 
 struct ClusterOptions {
-    int nodes = 0;     // 0: no cluster
-    std::string rate;  // of each link and direction, as tc reads it; empty: not limited
-    int gso_bytes =
-        0;  // gso_max_size of each link: what is sent as one packet at most; 0: the system's
-    int links = 1;  // per node, each with a bridge and a subnet of its own
+    int nodes = 0;      // 0: no cluster
+    std::string rate;   // of each link and direction, in tc's words; empty: unlimited
+    int gso_bytes = 0;  // gso_max_size of each link: the largest packet; 0: the system's default
+    int links = 1;      // per node, each with its own bridge and subnet
 };
 
 class Cluster {
   public:
-    // Moves this process into the bridges' namespace, for good, even where it fails.
+    // Moves this process into the bridges' namespace for good, even if it fails.
     static Result<std::unique_ptr<Cluster>> build(const ClusterOptions& options);
     ~Cluster();
     Cluster(const Cluster&) = delete;
@@ -34,8 +33,8 @@ class Cluster {
     // Moves the calling process, a child of the builder, into a node. False and errno on failure.
     bool enter(int node) const;
 
-    // Tells a launcher, by environment variables, where the nodes are and how to start something
-    // there. `cores[node]` are those that it is then bound to; none: not bound. Call it once.
+    // Tells a launcher by environment variables where the nodes are and how to start processes
+    // there, which are bound to `cores[node]`; none: not bound. Call it once.
     Status offer(const std::vector<std::vector<int>>& cores);
 
   private:
@@ -48,7 +47,7 @@ class Cluster {
     const ClusterOptions options_;
     bool has_sysfs_ = false;
     bool has_ipv6_ = false;
-    std::vector<int> networks_;  // of the nodes, then that of the bridges
+    std::vector<int> networks_;  // the nodes', then the bridges'
     int agent_ = -1;             // a script without a name
     Guard guard_;
 };

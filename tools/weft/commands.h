@@ -7,8 +7,8 @@
 namespace weft {
 
 void add_run(CLI::App& app);
-// To be called before options are parsed: `weft run -n 2 -- PROGRAM`, which CLI11 takes for words of
-// the program weft.
+// Call it before options are parsed, for `weft run -n 2 -- PROGRAM`: CLI11 would take what follows
+// "--" for arguments of the program weft.
 void mark_end_of_options(int argc, char** argv);
 void add_schedule(CLI::App& app);
 void add_bench(CLI::App& app);

@@ -18,13 +18,13 @@ namespace weft {
 namespace {
 
 constexpr int rounds_max =
-    500;  // of 10 ms: what SIGKILL does not end by then is stuck in the kernel
+    500;  // of 10 ms: a process that SIGKILL has not ended by then is stuck in the kernel
 
 using Identity = std::pair<dev_t, ino_t>;
 
 Identity identity(const struct stat& file) { return {file.st_dev, file.st_ino}; }
 
-// The processes that are in one of the networks.
+// The processes in one of the networks.
 std::vector<pid_t> inhabitants(const std::vector<Identity>& networks) {
     std::vector<pid_t> found;
     std::error_code error;
@@ -40,7 +40,7 @@ std::vector<pid_t> inhabitants(const std::vector<Identity>& networks) {
     return found;
 }
 
-// Holds on to nothing of the launcher's but these: neither its output nor what it has inherited.
+// Closes all other descriptors: neither the launcher's output nor what it inherited stays open.
 void keep_only(std::vector<int> fds) {
     const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, fd);
@@ -54,7 +54,7 @@ void keep_only(std::vector<int> fds) {
 }
 
 [[noreturn]] void keep_guard(int launcher_alive, pid_t launcher, std::vector<int> networks) {
-    ::setsid();  // out of the reach of the terminal's signals
+    ::setsid();  // out of reach of the terminal's signals
     sigset_t all;
     ::sigfillset(&all);
     ::sigprocmask(SIG_BLOCK, &all, nullptr);
@@ -65,7 +65,7 @@ void keep_only(std::vector<int> fds) {
         struct stat file {};
         if (::fstat(network, &file) == 0) identities.push_back(identity(file));
     }
-    // The networks stay open: their identities must not become those of others meanwhile.
+    // The networks stay open, so that no other network gets their identities meanwhile.
     networks.push_back(launcher_alive);
     keep_only(std::move(networks));
 

@@ -1,4 +1,4 @@
-// A process that outlives this one just long enough to end whatever still runs in some network
+// A process that outlives this one just long enough to end whatever still runs in the given network
 // namespaces, however this one ends. Not thread safe.
 #pragma once
 
@@ -20,7 +20,7 @@ class Guard {
     // From now on nothing in these network namespaces outlives this process.
     Status start(const std::vector<int>& networks);
 
-    // Ends everything in them now, this process excepted, and waits for it.
+    // Ends everything in them now, except this process, and waits for it.
     void sweep();
 
   private:

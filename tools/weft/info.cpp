@@ -1,4 +1,4 @@
-// `weft info`: what this build contains, the machine, and what the ranks of a job hold.
+// `weft info`: this build, the machine, and the resources that the ranks of a job hold.
 #include <dirent.h>
 
 #include <algorithm>
@@ -63,7 +63,7 @@ void print_info() {
     print("io_uring",
           no_io_uring.empty()
               ? "works: engines kernel, kernel:own and auto can be used"
-              : "cannot be used, thread takes the place of kernel and auto: " + no_io_uring);
+              : "cannot be used, thread replaces kernel, kernel:own and auto: " + no_io_uring);
     print("kernel:own",
           "interrupts the thread that called weft_init: its epoll_wait, semtimedop, sigtimedwait "
           "and timed recv return EINTR, recv with MSG_WAITALL may return short");
@@ -109,7 +109,7 @@ void must(weft_status status) {
     throw CLI::RuntimeError(1);
 }
 
-// Something that a kernel engine hands to the operating system, if it can.
+// An operation that a kernel engine hands to the operating system, if it can.
 void try_engine(weft_comm world, int ranks) {
     const std::vector<char> mine(64 * 1024);
     std::vector<char> all(mine.size() * static_cast<std::size_t>(ranks));
@@ -120,7 +120,7 @@ void try_engine(weft_comm world, int ranks) {
     must(weft_wait(&request));
 }
 
-// The texts of all ranks, by rank, on every rank.
+// All ranks' texts, by rank, on every rank.
 std::vector<std::string> texts_of_all(weft_comm world, int ranks, const std::string& mine) {
     const std::size_t size = mine.size();
     std::vector<std::size_t> sizes(static_cast<std::size_t>(ranks));
@@ -137,8 +137,8 @@ std::vector<std::string> texts_of_all(weft_comm world, int ranks, const std::str
     return texts;
 }
 
-// Joins the job and lets every rank exchange something with every other one. Rank 0 prints what this
-// build and machine are, and what each rank holds.
+// Joins the job and lets every rank exchange data with every other. Rank 0 prints the build, the
+// machine and what each rank holds.
 void print_job() {
     setenv("WEFT_ALGORITHM_ALLTOALL", "flat", 1);
     must(weft_init());
@@ -188,7 +188,7 @@ struct JobSize {
     std::size_t dedicated = 0;
 };
 
-// What a rank of such a job holds at most.
+// The most that a rank of such a job holds.
 void print_bound([[maybe_unused]] const JobSize& job) {
 #if WEFT_HAS_TCP
     print("tcp", "at most " + usage_text(TcpTransport::usage_max({.ranks = job.ranks,
@@ -209,16 +209,16 @@ void add_info(CLI::App& app) {
                            "holds");
     auto job = std::make_shared<JobSize>();
     auto* ranks = info->add_option("--ranks", job->ranks,
-                                   "What a rank holds at most in a job of so many over tcp")
+                                   "What a rank holds at most in a job of this many over tcp")
                       ->check(CLI::Range(2, 1'000'000));
     info->add_option("--communicators", job->communicators,
-                     "... with an operation on each of so many at once")
+                     "... with an operation on this many of them at once")
         ->check(CLI::Range(1, 1'000'000))
         ->needs(ranks);
-    info->add_option("--connections", job->connections, "... with WEFT_CONNECTIONS of so many")
+    info->add_option("--connections", job->connections, "... with this WEFT_CONNECTIONS")
         ->check(CLI::Range(1, 64))
         ->needs(ranks);
-    info->add_option("--dedicated", job->dedicated, "... and so many more for the kernel engine")
+    info->add_option("--dedicated", job->dedicated, "... and this many more for the kernel engine")
         ->check(CLI::Range(0, 64))
         ->needs(ranks);
     info->callback([job] {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int cannot_run = 127;
 
-// A file without a name; -1 and errno on failure.
+// An unnamed file; -1 and errno on failure.
 int scratch_file(const std::string& text) {
     const int fd = ::memfd_create("weft", MFD_CLOEXEC);
     if (fd < 0) return -1;
@@ -45,7 +45,7 @@ std::string text_of(int fd) {
     ::dup2(err, STDERR_FILENO);
     for (int fd : lent) ::fcntl(fd, F_SETFD, 0);
     if (network < 0 || ::setns(network, CLONE_NEWNET) == 0) {
-        // Where a user's PATH does not lead.
+        // Folders that a user's PATH may lack.
         const char* path = ::getenv("PATH");
         ::setenv("PATH", ((path != nullptr ? path : "") + std::string(":/usr/sbin:/sbin")).c_str(),
                  1);
@@ -56,7 +56,7 @@ std::string text_of(int fd) {
     ::_exit(cannot_run);
 }
 
-// What of the kernel a command needs beyond network namespaces.
+// The kernel module that a command needs, besides network namespaces.
 const char* module_of(const std::string& command) {
     for (const char* kind : {"bridge", "veth", "tbf"}) {
         if ((command + ' ').find(std::string(" ") + kind + ' ') != command.npos) return kind;
@@ -64,7 +64,7 @@ const char* module_of(const std::string& command) {
     return nullptr;
 }
 
-// The failed one of the commands: "Command failed -:3" is the third.
+// The command that failed: "Command failed -:3" is the third.
 std::string failed_command(const std::string& words, const std::vector<std::string>& commands) {
     constexpr std::string_view mark = "Command failed -:";
     const std::size_t at = words.find(mark);

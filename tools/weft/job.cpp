@@ -1,7 +1,7 @@
 // A running job: its processes, their output, their startup, and how they end. One thread sleeps in
 // poll() on a signalfd, the ranks' startup sockets and, with --prefix, their output.
-// Invariants: every process started here is either running and ended by PDEATHSIG should the
-// launcher die, or has been reaped.
+// Invariants: every process started here has been reaped or is running; PDEATHSIG ends it if the
+// launcher dies.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -36,7 +36,7 @@ std::int64_t in_seconds(double seconds) {
     return now_ns() + static_cast<std::int64_t>(seconds * 1e9);
 }
 
-// The cores of each node's only rank, or of several where there are more cores than nodes.
+// The cores of each node: one, or several if there are more cores than nodes.
 std::vector<std::vector<int>> cores_of_nodes(const RunOptions& options) {
     const std::size_t nodes = static_cast<std::size_t>(options.cluster.nodes);
     const std::vector<int>& cores = options.cores;
@@ -160,11 +160,11 @@ void Job::step() {
         timeout_ms = static_cast<int>(std::min<std::int64_t>(left_ns / 1'000'000 + 1, 1'000'000));
     }
     if (::poll(entries.data(), entries.size(), timeout_ms) > 0) {
-        // Output first: what a rank wrote before it ended is shown before the notice of its end.
+        // Output first: what a rank wrote is shown before the message that it ended.
         for (std::size_t i = 0; i < outputs_.size(); ++i) {
             if (entries[1 + ranks + i].revents != 0) outputs_[i].pump();
         }
-        // Before the sockets, whose order does not tell which rank ended first. A signal may have come
+        // Before the sockets, which do not tell which rank ended first. A signal may have come
         // since poll() looked.
         on_signal();
         for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -180,12 +180,12 @@ void Job::on_signal() {
     signalfd_siginfo info;
     while (::read(signal_fd_, &info, sizeof info) == sizeof info) {
         int signal = static_cast<int>(info.ssi_signo);
-        // Of several that have ended the signal tells of the first.
+        // If several have ended, the signal names the first.
         if (signal == SIGCHLD) {
             reap(static_cast<pid_t>(info.ssi_pid));
             continue;
         }
-        // A signal from the terminal has reached the ranks already: they are in its foreground too.
+        // A signal from the terminal has already reached the ranks: they are in its foreground too.
         if (info.ssi_code != SI_KERNEL) signal_all(signal);
         if (signal == SIGTSTP) ::kill(::getpid(), SIGSTOP);
     }
@@ -227,7 +227,7 @@ void Job::on_exit(std::size_t rank, int wait_status) {
 
 void Job::on_deadline() {
     if (stage_ == Stage::running) {
-        std::fprintf(stderr, "weft run: the job has not ended after %g s (--timeout): ending it\n",
+        std::fprintf(stderr, "weft run: the job still runs after %g s (--timeout): ending it\n",
                      options_.timeout_s);
         status_ = status_of_timeout;
     }
@@ -259,7 +259,7 @@ std::string Job::who(std::size_t rank) const {
     return options_.exec_per_node ? options_.command[0] : "rank " + std::to_string(rank);
 }
 
-// After a failure nothing of the job stays: a rank may have been a script whose program lives on.
+// After a failure no process of the job stays: a rank may have been a script whose program goes on.
 // (A cluster's guard does this for its nodes.)
 void Job::kill_orphans() {
     std::string list = "/proc/self/task/" + std::to_string(::getpid()) + "/children";

@@ -64,7 +64,7 @@ void LinePrefixer::write_line(std::string_view line) {
         if (written >= 0) {
             done += static_cast<std::size_t>(written);
         } else if (errno == EAGAIN) {
-            // Whoever gave us the descriptor made it non-blocking.
+            // The descriptor may be non-blocking.
             pollfd entry{to_, POLLOUT, 0};
             ::poll(&entry, 1, -1);
         } else if (errno != EINTR) {

@@ -1,4 +1,4 @@
-// Passes a rank's output on line by line, each line behind the rank's label. Not thread safe.
+// Passes on a rank's output line by line, with the rank's label in front. Not thread safe.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace weft {
 
 class LinePrefixer {
   public:
-    // Reads from the non-blocking `from`, which it owns, and writes to `to`.
+    // Reads from the nonblocking `from`, which it owns, and writes to `to`.
     LinePrefixer(int from, int to, std::string label);
     ~LinePrefixer();
     LinePrefixer(LinePrefixer&& other) noexcept;
@@ -16,10 +16,10 @@ class LinePrefixer {
 
     int fd() const { return from_; }  // -1 once everything has been read
 
-    // Why lines were lost: errno of the last one; 0: none was.
+    // Why lines were lost: errno of the last one; 0: none was lost.
     int write_error() const { return write_error_; }
 
-    // Passes on whatever is there now; at the end of the output also a last line without newline.
+    // Passes on what is there now; at the end of the output, also a last line without newline.
     void pump();
     void finish();
 

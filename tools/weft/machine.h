@@ -1,4 +1,4 @@
-// What of the machine decides how fast Weft runs.
+// The machine's properties that decide how fast Weft runs.
 #pragma once
 
 #include <sched.h>
@@ -26,7 +26,7 @@ std::string core_list(const cpu_set_t& cores);
 // "Linux 6.18.5 x86_64"
 std::string kernel();
 
-// As /proc/cpuinfo names it; "unknown" where it does not.
+// The name in /proc/cpuinfo; "unknown" if there is none.
 std::string cpu_model();
 
 }  // namespace weft

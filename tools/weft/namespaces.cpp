@@ -24,7 +24,7 @@ bool write_file(const char* path, const std::string& text) {
     return is_written;
 }
 
-// This user becomes root of a new user namespace.
+// Makes this user root of a new user namespace.
 bool become_root() {
     const std::string user = std::to_string(::geteuid());
     const std::string group = std::to_string(::getegid());
@@ -33,7 +33,7 @@ bool become_root() {
            write_file("/proc/self/gid_map", "0 " + group + " 1");
 }
 
-// What is mounted from now on is seen by nobody else.
+// Later mounts are visible to this process only.
 bool keep_mounts_private() {
     return ::mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0;
 }
@@ -48,7 +48,7 @@ Status leave_for_own_network() {
                                          : std::strerror(errno);
     return failure(WEFT_REFUSED_UNSUPPORTED,
                    "--nodes needs network namespaces, as root or through a user namespace, and "
-                   "this system gives neither: %s",
+                   "this system allows neither: %s",
                    reason);
 }
 

@@ -1,5 +1,5 @@
-// Network namespaces of the calling process: to get one of its own, to make further ones, to enter
-// them. Nothing here has a name on the machine; a namespace ends with the last who uses it.
+// Network namespaces: to get one for the calling process, to make others, to enter them. None has a
+// name on the machine; each ends with its last user.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// Moves this process into a new network namespace in which it may do everything: directly, or, where
+// Moves this process into a new network namespace in which it may do everything: directly, or, if
 // that is not permitted, as root of a new user namespace.
 Status leave_for_own_network();
 
@@ -18,11 +18,11 @@ int this_network();
 // A new network namespace, as a descriptor; the caller stays where it is. -1 and errno on failure.
 int new_network();
 
-// Moves this process into the network, with a host name of its own and, if `has_sysfs`, a /sys that
+// Moves this process into the network, with its own host name and, if `has_sysfs`, a /sys that
 // shows the network's interfaces. False and errno on failure.
 bool enter_network(int network, const std::string& host_name, bool has_sysfs);
 
-// Lets /sys show the network that this process is in. False and errno where that is not permitted.
+// Lets /sys show this process's network. False and errno if that is not permitted.
 bool mount_own_sysfs();
 
 }  // namespace weft

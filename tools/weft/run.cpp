@@ -14,14 +14,14 @@
 namespace weft {
 namespace {
 
-// "1gbit": what tc would take for a rate of nothing, or for bytes, is refused.
+// "1gbit". Refuses what tc would read as zero or as bytes.
 std::string rate_problem(const std::string& rate) {
     static const std::regex form("[0-9]+(\\.[0-9]+)?[kmgt]?bit");
     if (std::regex_match(rate, form) && std::strtod(rate.c_str(), nullptr) > 0) return "";
     return "'" + rate + "'; expected a rate like 1gbit, 2.5gbit or 100mbit";
 }
 
-// The first of the cores that cannot be had.
+// Names the first core that this process does not have.
 std::string cores_problem(const std::vector<int>& cores) {
     const std::vector<int> own = own_core_list();
     const std::string have = core_list(own_cores());
@@ -32,10 +32,10 @@ std::string cores_problem(const std::vector<int>& cores) {
     return "no core " + std::to_string(*wrong) + " here; this process has " + have;
 }
 
-// Stands for the first "--", so that it comes to this command as any word does.
+// Replaces the first "--", so that this command gets it like any word.
 char end_of_options[] = "\x1e--";
 
-// Behind the options; a "--" that ended them is not of the program.
+// The words after the options; a "--" that ended them is not part of the program.
 std::vector<std::string> command_of(std::vector<std::string> words) {
     const auto mark = std::find(words.begin(), words.end(), end_of_options);
     if (mark == words.end()) return words;
@@ -47,7 +47,7 @@ std::vector<std::string> command_of(std::vector<std::string> words) {
     return words;
 }
 
-// What no single option can see.
+// Checks options that depend on each other.
 void check(const RunOptions& options) {
     const int nodes = options.cluster.nodes;
     if (!options.exec_per_node && nodes > options.ranks) {
@@ -60,27 +60,27 @@ void check(const RunOptions& options) {
     }
 }
 
-// --nodes and what only makes sense with it.
+// --nodes and the options that need it.
 void add_cluster_options(CLI::App& run, RunOptions& options) {
     CLI::Option* nodes =
         run.add_option("--nodes", options.cluster.nodes,
-                       "Emulate a cluster of this many nodes, to which ranks are dealt in blocks")
+                       "Emulate a cluster of this many nodes; each gets a block of ranks")
             ->check(CLI::Range(1, cluster_nodes_max));
     run.add_option("--rate", options.cluster.rate,
-                   "Rate of each link of a node and direction, as 1gbit; not limited if not given")
+                   "Rate of each link and direction, such as 1gbit; default: unlimited")
         ->needs(nodes)
         ->check(CLI::Validator(rate_problem, "RATE"));
     run.add_option("--gso", options.cluster.gso_bytes,
-                   "Bytes of the largest packet that a link takes at once (gso_max_size), as 1500")
+                   "Bytes of the largest packet that a link takes (gso_max_size), such as 1500")
         ->needs(nodes)
         ->check(CLI::Range(1500, 65536));
-    run.add_option("--links", options.cluster.links, "Links per node, each to a network of its own")
+    run.add_option("--links", options.cluster.links, "Links per node, each to its own network")
         ->needs(nodes)
         ->check(CLI::Range(1, cluster_links_max))
         ->capture_default_str();
     run.add_flag("--exec-per-node", options.exec_per_node,
-                 "Start PROGRAM once, beside the nodes; it finds in WEFT_CLUSTER_AGENT what starts "
-                 "processes on them")
+                 "Start PROGRAM once, beside the nodes; WEFT_CLUSTER_AGENT names a command that "
+                 "starts processes on them")
         ->needs(nodes)
         ->excludes("--ranks")
         ->excludes("--prefix");
@@ -110,14 +110,14 @@ void add_run(CLI::App& app) {
             ->check(CLI::IsMember({"core", "none"}))
             ->capture_default_str();
     run->add_option("--cores", options->cores,
-                    "0,1,...: rank r stays on the r-th of these cores, counting round and round")
+                    "0,1,...: rank r stays on the r-th of these cores, starting over at the end")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->excludes(binding);
     run->add_flag("--prefix,--label", options->prefix,
                   "Put \"[rank] \" before each line of output");
     run->add_option("--grace", options->grace_s,
-                    "Seconds that the other ranks get to end by themselves when one has failed")
+                    "Seconds that the other ranks have to end by themselves when one has failed")
         ->check(seconds(Least::zero))
         ->capture_default_str();
     run->add_option("--timeout", options->timeout_s, "End the job after this many seconds")

@@ -39,10 +39,10 @@ struct Options {
     bool list = false;
 };
 
-// With so many, and all ranks, no sum over a collective's messages overflows.
+// With this many on all ranks no sum over a collective's messages overflows.
 constexpr std::int64_t bytes_max = std::int64_t{1} << 36;
 
-// Puts a number of bytes in the place of a size, as 4K.
+// Replaces a size such as 4K by its number of bytes.
 CLI::Validator bytes(std::int64_t least) {
     return CLI::Validator(
         [least](std::string& text) -> std::string {
@@ -55,13 +55,13 @@ CLI::Validator bytes(std::int64_t least) {
                 // Not a size: -1.
             }
             if (bytes >= least && bytes <= bytes_max) return "";
-            return "'" + given + "'; expected bytes, as 64, 4K or 1M, at least " +
+            return "'" + given + "'; expected bytes, such as 64, 4K or 1M, at least " +
                    std::to_string(least) + " and at most 64G";
         },
         "SIZE");
 }
 
-// The call on all ranks. Where blocks may differ they all have --bytes, one behind the other.
+// The call on all ranks. Blocks that may differ all have --bytes here, one behind the other.
 struct Posed {
     Posed(const Family& family, const Options& options) {
         algorithm::Agreed agreed = options.agreed;
@@ -138,14 +138,14 @@ void print_summary(const Algorithm& algorithm, const algorithm::Agreed& agreed, 
                 n(m.sent_bytes_max), n(algorithm.sent_bytes_max(agreed)));
 }
 
-// Says what the checker has proved, or found; the findings are the program's failure.
+// Prints what the checker has proved or found. With findings the program fails.
 void print_check(const Family& family, const Options& options,
                  std::span<const Schedule> schedules) {
     const Promise promise = family.promise_of(Posed(family, options).problems);
     const Verdict verdict = check(schedules, promise);
     if (verdict.holds()) {
         std::printf(
-            "proved           %lld messages meet, no deadlock, no hazard, result as "
+            "proved           %lld messages match, no deadlock, no hazard, result as "
             "promised (%lld operations followed)\n",
             static_cast<long long>(verdict.messages), static_cast<long long>(verdict.operations));
         return;
@@ -185,7 +185,7 @@ void print_text(const Family& family, const Algorithm& algorithm, const Options&
     print_summary(algorithm, posed.problems.front().agreed, *measures);
 }
 
-// Of what the ranks have, and the one that has most.
+// The sum over all ranks, and the greatest of one rank.
 struct Count {
     std::int64_t all = 0;
     std::int64_t most = 0;
@@ -196,7 +196,7 @@ struct Count {
     }
 };
 
-// What section VI.E of the CORE-Direct paper weighs.
+// The resources of section VI.E of the CORE-Direct paper.
 void print_resources(std::span<const Tasks> ranks) {
     Count tasks;
     Count lists;
@@ -215,14 +215,14 @@ void print_resources(std::span<const Tasks> ranks) {
         memory.add(rank.memory_bytes() + rank.rest.scratch_bytes());
     }
     auto print = [](const char* what, const Count& count, const char* unit) {
-        std::printf("%-16s %lld%s; at most %lld of one rank\n", what,
+        std::printf("%-16s %lld%s; at most %lld on one rank\n", what,
                     static_cast<long long>(count.all), unit, static_cast<long long>(count.most));
     };
     print("tasks", tasks, "");
     print("task lists", lists, "");
     connections.all /= 2;  // each has two ends
     print("connections", connections, "");
-    print("memory", memory, " bytes, scratch included");
+    print("memory", memory, " bytes, including scratch");
 }
 
 void print_tasks(const Family& family, const Algorithm& algorithm, const Options& options,
@@ -252,7 +252,7 @@ void show(const Options& options) {
         }
         return;
     }
-    if (!family) refuse("name a collective, or --list");
+    if (!family) refuse("expected a collective, or --list");
     const Algorithm& algorithm = find_algorithm(*family, options.algorithm);
     validate(options, algorithm);
     const Posed posed(*family, options);
@@ -285,7 +285,8 @@ void add_schedule(CLI::App& app) {
     CLI::App* command = app.add_subcommand("schedule", "Print the schedules of a collective");
     command->add_option("collective", options->collective, "Which collective")
         ->check(CLI::IsMember(names));
-    command->add_option("-a,--algorithm", options->algorithm, "By name; default: the first listed");
+    command->add_option("-a,--algorithm", options->algorithm,
+                        "Which algorithm; default: the first one listed");
     command->add_option("-n,--ranks", agreed.ranks, "How many ranks")
         ->check(CLI::Range(1, 4096))
         ->capture_default_str();
@@ -295,7 +296,7 @@ void add_schedule(CLI::App& app) {
     command->add_option("--rank", options->rank, "Only this rank's schedule")
         ->check(CLI::NonNegativeNumber);
     command->add_option("--root", agreed.root, "The root")->check(CLI::NonNegativeNumber);
-    command->add_option("--bytes", agreed.bytes, "Of one rank's contribution (64, 4K, 1M)")
+    command->add_option("--bytes", agreed.bytes, "Size of one rank's contribution (64, 4K, 1M)")
         ->transform(bytes(0))
         ->capture_default_str();
     command->add_option("--segment", agreed.tuning.segment_bytes, "Bytes of a pipeline's segment")
@@ -318,7 +319,7 @@ void add_schedule(CLI::App& app) {
             ->capture_default_str();
     command
         ->add_option("--protocol", options->protocol,
-                     "Of task lists: eager, rendezvous (a message waits until it is cleared)")
+                     "For task lists: eager, or rendezvous (a message waits for its CTS)")
         ->check(CLI::IsMember({"eager", "rendezvous"}))
         ->capture_default_str();
     command

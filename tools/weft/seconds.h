@@ -9,7 +9,7 @@ namespace weft {
 
 enum class Least : std::uint8_t { zero, above_zero };
 
-// At most some thirty years, so that deadlines in nanoseconds can be computed with.
+// At most about thirty years, so that deadlines in nanoseconds do not overflow.
 inline CLI::Validator seconds(Least least) {
     constexpr double most = 1e9;
     return CLI::Validator(

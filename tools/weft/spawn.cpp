@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-// What a child was doing when it failed, as a byte before errno on the pipe.
+// What a child was doing when it failed: a byte before errno on the pipe.
 enum : char { enter_failed = 'e', bind_failed = 'b', redirect_failed = 'r', exec_failed = 'x' };
 
 struct Report {
@@ -84,11 +84,11 @@ void Spawner::give_up(char what) {
 }
 
 void Spawner::become_rank(int rank, int startup_fd) {
-    ::unsetenv("WEFT_STARTUP_DIR");  // of a job that weft run itself is a rank of
+    ::unsetenv("WEFT_STARTUP_DIR");  // if weft run itself is a rank of a job
     set_number("WEFT_RANK", rank);
     set_number("WEFT_RANKS", options_.ranks);
     set_number("WEFT_STARTUP_FD", startup_fd);
-    // All ranks are on this machine: nothing has to be reachable from outside.
+    // All ranks are on this machine: none has to be reachable from outside.
     if (cluster_ == nullptr) ::setenv("WEFT_INTERFACES", "lo", 0);
     ::fcntl(startup_fd, F_SETFD, 0);
 
@@ -105,7 +105,7 @@ void Spawner::become_program(int rank, int startup_fd, int out_fd, int err_fd) {
     if (::getppid() != launcher_) ::_exit(127);  // it died before the line above
 
     if (options_.exec_per_node) {
-        // Not a rank, also where weft run is one itself.
+        // Not a rank, even if weft run itself is one.
         for (const char* name :
              {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD", "WEFT_STARTUP_DIR"}) {
             ::unsetenv(name);

@@ -11,7 +11,7 @@ namespace weft {
 // A started rank and the launcher's ends of its socket and, with --prefix, its output.
 struct Spawned {
     pid_t pid = -1;
-    int error = 0;  // errno when pid is -1
+    int error = 0;  // errno if pid is -1
     int startup_fd = -1;
     int out_fd = -1;
     int err_fd = -1;
@@ -25,8 +25,7 @@ struct ExecFailure {
 
 class Spawner {
   public:
-    // `mask`: the signals that the program shall find blocked.
-    // `cluster`: null without nodes.
+    // `mask`: the signals blocked in the program. `cluster`: null without nodes.
     Spawner(const RunOptions& options, const Cluster* cluster, const sigset_t& mask);
     ~Spawner();
     Spawner(const Spawner&) = delete;
@@ -34,7 +33,7 @@ class Spawner {
 
     Spawned start(int rank);
 
-    // Waits until every started child has become the program or failed. Ends the starting.
+    // Waits until every started child has become the program or failed. Start none afterwards.
     ExecFailure exec_failure();
 
   private:
