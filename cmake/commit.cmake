@@ -1,6 +1,6 @@
-# Run by every build: writes OUTPUT, a header with the commit of SOURCE_DIR as a string, and touches
-# it only when that has changed. "-dirty": there are changes beside the commit. "unknown": SOURCE_DIR
-# is not the top of a git repository (one around it says nothing of this source).
+# Every build runs this: writes OUTPUT, a header with the commit of SOURCE_DIR as a string, but only if
+# it has changed. "-dirty": there are changes since the commit. "unknown": SOURCE_DIR is not the top of a
+# git repository (a repository around it says nothing about this source).
 set(commit unknown)
 set(ENV{GIT_OPTIONAL_LOCKS} 0)
 find_program(GIT git)

@@ -1,6 +1,6 @@
-# `cmake --install`: the library with its headers, what CMake and pkg-config need to find it, and,
-# where it is built, the program weft with its manual pages. Every path is relative to the prefix,
-# which may be chosen at installation and moved afterwards.
+# `cmake --install`: the library with its headers, the files by which CMake and pkg-config find it, and,
+# if built, the program weft with its manual pages. All paths are relative to the prefix, which may be
+# chosen at installation and moved afterwards.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -12,7 +12,7 @@ install(TARGETS weft_shared EXPORT weft-targets
 install(DIRECTORY include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-# Beneath README as in the source, so that its links hold.
+# Below README as in the source, so that its links work.
 file(GLOB doc_pages CONFIGURE_DEPENDS docs/*.md docs/*.svg)
 install(FILES ${doc_pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 
@@ -24,7 +24,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/weft-config-version.cmake
 install(FILES ${PROJECT_BINARY_DIR}/weft-config.cmake ${PROJECT_BINARY_DIR}/weft-config-version.cmake
         DESTINATION ${package_dir})
 
-# pkg-config: from the place of weft.pc to the prefix, unless the folders were given as absolute.
+# pkg-config: the prefix is relative to weft.pc, unless the folders were given as absolute paths.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
     set(pc_prefix ${CMAKE_INSTALL_PREFIX})
     set(pc_libdir ${CMAKE_INSTALL_LIBDIR})

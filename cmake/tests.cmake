@@ -1,5 +1,5 @@
-# Every tests/**/*_test.cpp is an executable of its own, its first folder is its ctest label;
-# every tests/**/*_program.cpp is a program that tests start with several ranks.
+# Every tests/**/*_test.cpp is an executable; its first folder is its ctest label. Every
+# tests/**/*_program.cpp is a program that tests start with several ranks.
 include(GoogleTest)
 
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS tests/support/*.cpp)
@@ -19,18 +19,18 @@ target_compile_definitions(weft_test_base INTERFACE WEFT_BUILD_DIR="${CMAKE_BINA
                            WEFT_MAKE_PROGRAM="${CMAKE_MAKE_PROGRAM}")
 target_link_libraries(weft_test_base INTERFACE weft_internal GTest::gtest)
 
-# In preset dev the tests compile faster than what they test.
+# In preset dev the tests are less optimised than what they test: they compile faster.
 set(test_options $<$<CONFIG:RelWithDebInfo>:-O1;-g1>)
 target_compile_options(weft_test_base INTERFACE "${test_options}"
                        $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
 
-# What a rank of a random program does; also for programs that see only the public library.
+# A rank of a random program; also for programs that see only the public library.
 set(rank_sources tests/support/random/rank_run.cpp tests/support/reference.cpp)
 add_library(weft_test_rank STATIC ${rank_sources})
 target_include_directories(weft_test_rank PRIVATE tests src include ${PROJECT_SOURCE_DIR})
 target_compile_options(weft_test_rank PRIVATE "${test_options}")
 
-# Most of the time went into the headers of the system: the tests share them compiled.
+# System headers took most of the compile time: the tests share them precompiled.
 add_library(weft_test_support STATIC ${support_sources})
 target_link_libraries(weft_test_support PUBLIC weft_test_rank weft_test_base)
 target_precompile_headers(weft_test_support PRIVATE
@@ -59,7 +59,7 @@ foreach(source IN LISTS test_programs)
     add_executable(${target} ${source})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${stem}
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder})
-    # Of src only headers without code behind them: the program sees what a user's would.
+    # From src it may only include headers without sources: it links only the public library.
     target_include_directories(${target} PRIVATE tests src ${PROJECT_SOURCE_DIR})
     target_compile_options(${target} PRIVATE "${test_options}")
     target_link_libraries(${target} PRIVATE weft_test_rank weft::weft Threads::Threads)
@@ -67,7 +67,7 @@ foreach(source IN LISTS test_programs)
 endforeach()
 
 if(NOT TARGET weft_program)
-    message(STATUS "weft: no program weft: the tests of it and of its manual are left out")
+    message(STATUS "weft: no program weft: its tests and those of its manual are left out")
     list(FILTER test_sources EXCLUDE REGEX "/tests/(tools/|install/man_)")
 endif()
 
@@ -75,7 +75,7 @@ if(NOT tcp_libraries)
     list(FILTER test_sources EXCLUDE REGEX "/tests/unit/tcp_")
 endif()
 
-# What the kernel engine relies on in the operating system; tried with io_uring alone.
+# Tests what the kernel engine relies on in the operating system, with io_uring alone.
 if(kernel_libraries)
     add_library(weft_test_ring STATIC tests/kernel/ring.cpp)
     target_link_libraries(weft_test_ring PUBLIC weft_test_base ${kernel_libraries})
@@ -93,7 +93,7 @@ foreach(source IN LISTS test_sources)
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder})
     target_link_libraries(${target} PRIVATE weft_test_support GTest::gtest_main)
     target_precompile_headers(${target} REUSE_FROM weft_test_support)
-    # Only these suites start other processes; a unit test must not wait for the program to build.
+    # Unit and spec tests start no other processes, and must not wait for the program to build.
     if(label STREQUAL "kernel")
         target_link_libraries(${target} PRIVATE weft_test_ring)
     elseif(NOT label MATCHES "^(unit|spec)$")
