@@ -1,4 +1,4 @@
-// The progress engines that a measurement was told to take.
+// The progress engines chosen for a measurement.
 #pragma once
 
 #include <string>

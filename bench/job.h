@@ -23,7 +23,7 @@ void must(weft_status status, const char* call);
 // Ends the process with status 1, after a message.
 [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// CPU time of all threads of this process so far.
+// CPU time used by all threads of this process so far.
 double cpu_seconds();
 
 // Every rank's `mine`, in rank order. Collective.

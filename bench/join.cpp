@@ -6,12 +6,12 @@ namespace weft::bench {
 
 Job join_job(int ranks) {
     Job job;
-    // An MPI that is measured here has brought the ranks together.
+    // If an MPI is measured, it has already brought the ranks together.
     if (Rival::of_this_job() == nullptr) must(weft_init(), "weft_init");
     job.comm = weft_comm_world();
     must(weft_comm_rank(job.comm, &job.rank), "weft_comm_rank");
     must(weft_comm_size(job.comm, &job.ranks), "weft_comm_size");
-    if (job.ranks != ranks) fail("%d ranks are to be measured; this job has %d", ranks, job.ranks);
+    if (job.ranks != ranks) fail("expected %d ranks; this job has %d", ranks, job.ranks);
     return job;
 }
 

@@ -1,12 +1,12 @@
-// Joining the job that is measured: Weft's, or that of an MPI which is measured beside it.
+// Joins the job that is measured: Weft's, or that of an MPI to compare with.
 #pragma once
 
 #include "bench/job.h"
 
 namespace weft::bench {
 
-// Fails unless the job has this many ranks: a launcher other than this program's may start another
-// number than the options say.
+// Fails unless the job has this many ranks: another launcher may start another number than the
+// options say.
 Job join_job(int ranks);
 void leave_job();
 

@@ -10,13 +10,13 @@ namespace weft::bench {
 // One repetition, in microseconds.
 struct Times {
     double call = 0;      // the blocking call; Weft's is start and wait
-    double blocking = 0;  // started and at once waited for
+    double blocking = 0;  // started, and waited for at once
     double work = 0;      // alone
-    double start = 0;     // start, tests, wait and total: of the rank whose total was longest
+    double start = 0;     // start, tests, wait and total: the rank's whose total was longest
     double tests = 0;
     double wait = 0;
     double total = 0;
-    double plain = 0;  // the plain exchange of the same bytes, and the CPU time it took
+    double plain = 0;  // the plain exchange of the same bytes, and the CPU time that it took
     double lost = 0;
     double cpu = 0;  // CPU time of all threads in the overlapped run, summed over the ranks
 };

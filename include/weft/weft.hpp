@@ -547,7 +547,7 @@ class Communicator {
         made.is_owner_ = true;
         return made;
     }
-    // With other settings, as "allreduce=ring offload=0"; see weft_comm_dup_with.
+    // With other settings, such as "allreduce=ring offload=0"; see weft_comm_dup_with.
     Communicator dup(const char* settings) const {
         Communicator made;
         check(weft_comm_dup_with(handle_, settings, &made.handle_));

@@ -28,7 +28,7 @@ struct Algorithm {
     const char* source;  // author, year, title, DOI, algorithm number
     Needs needs = {};
     Tunes tunes = Tunes::nothing;
-    bool follows_topology = false;  // schedules depend on who shares a node
+    bool follows_topology = false;  // schedules depend on which ranks share a node
     // The makespan if a message takes one unit, with Tuning::ports.
     std::int64_t (*rounds)(const Agreed&);
     // By the rank that sends the most.

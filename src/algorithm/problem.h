@@ -1,4 +1,4 @@
-// What an algorithm is told of a call: what all ranks know alike, and where this rank's blocks lie.
+// A call as an algorithm sees it: what all ranks know about it, and where this rank's blocks lie.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,28 @@
 
 namespace weft::algorithm {
 
-// What may be tuned without another algorithm; the same on every rank.
+// An algorithm's parameters; the same on every rank.
 struct Tuning {
     std::int64_t segment_bytes = 128 * 1024;  // pipelines
     std::uint32_t window = 8;                 // pipelines: segments in flight
-    std::uint32_t ports = 1;                  // messages a rank sends, and receives, at a time
+    std::uint32_t ports = 1;                  // messages that a rank sends and receives at a time
 };
 
-// What every rank knows alike of a call: all that selection, needs and claims may look at.
+// What all ranks know about a call. Selection, needs and claims see nothing else.
 struct Agreed {
     Collective collective = Collective::barrier;
     Rank ranks = 1;
     Rank root = 0;
-    // Of a block: what one rank contributes or gets. Where blocks differ, the mean.
+    // Of a block: what one rank contributes or gets. If blocks differ, the mean.
     std::int64_t bytes = 0;
-    std::span<const std::int64_t> sizes = {};  // of the ranks' blocks, where they differ
-    std::int64_t element_bytes = 1;            // what is cut, is cut between elements
+    std::span<const std::int64_t> sizes = {};  // by rank, if blocks differ
+    std::int64_t element_bytes = 1;            // data is only cut between elements
     bool commutative = true;                   // the operation, if there is one
     bool combines = false;  // operands can be combined on arrival (transport.h: Combining)
-    const Topology* topology = nullptr;  // who shares a node; null: everybody
+    const Topology* topology = nullptr;  // which ranks share a node; null: all
     Tuning tuning = {};
 
-    // Bytes of a rank's block, and of all blocks together.
+    // Bytes of a rank's block, and of all blocks.
     std::int64_t block_bytes(Rank rank) const {
         return sizes.empty() ? bytes : sizes[static_cast<std::size_t>(rank)];
     }
@@ -44,7 +44,7 @@ struct Layout {
     Rank count = 0;
     std::int64_t offset = 0;  // of the first
     std::int64_t bytes = 0;   // of each; one lies behind the other
-    // Where they differ: of each block, from `offset` on.
+    // If blocks differ: of each block, relative to `offset`.
     std::span<const std::int64_t> offsets = {};
     std::span<const std::int64_t> sizes = {};
 
@@ -53,7 +53,7 @@ struct Layout {
         const auto n = static_cast<std::size_t>(i);
         return {buffer, offset + offsets[n], sizes[n]};
     }
-    // Consecutive blocks in one piece. REQUIRES: blocks that do not differ.
+    // Consecutive blocks as one region. REQUIRES: blocks do not differ.
     Region blocks(Rank first, Rank number) const {
         return {buffer, offset + first * bytes, number * bytes};
     }

@@ -5,8 +5,8 @@
 
 namespace weft {
 
-// Equal on processes that can reach each other through shared memory: the running kernel, the host, and
-// the namespaces that abstract sockets and process numbers live in. One word without '/'.
+// Equal on processes that can reach each other through shared memory: the running kernel, the host,
+// and the namespaces of abstract sockets and process numbers. One word without '/'.
 std::string this_node();
 
 }  // namespace weft

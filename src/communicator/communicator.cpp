@@ -6,8 +6,7 @@
 namespace weft {
 namespace {
 
-// The task lists of what is worth it (or of all) among the messages to peers that `reaches`; null:
-// there are none.
+// Compiles the messages worth offloading (or all) to peers that `reaches`; null: there are none.
 template <class Reaches>
 std::unique_ptr<Tasks> compile_for_offload(const Schedule& schedule, bool all, Reaches reaches) {
     std::vector<bool> can;
@@ -17,15 +16,14 @@ std::unique_ptr<Tasks> compile_for_offload(const Schedule& schedule, bool all, R
     return std::make_unique<Tasks>(compile_tasks(schedule, worth));
 }
 
-// Where the choice is free: what only moves data over the network, in steps that follow one another.
+// What engine auto offloads: schedules that only move data over the network, in dependent steps.
 bool pays(const Schedule& schedule, const Tasks& tasks) {
     const bool only_moves = std::ranges::none_of(
         schedule.ops(), [](const Op& op) { return op.reduces() || op.kind == OpKind::call; });
     return only_moves && tasks.semaphores > 0 && tasks.lists.size() == schedule.lanes().size();
 }
 
-// Either all ranks of a group are on one node, and find that each of them reaches every other by
-// shared memory, or none finds it.
+// The same on all ranks: it holds if all are on one node and reach each other by shared memory.
 bool all_combine(const Executor& executor, const Group& group) {
     return std::ranges::all_of(group.members, [&](Rank member) {
         Transport* route = executor.route(member);
@@ -100,7 +98,7 @@ void Communicator::launch(Request& request, Stream& stream, const Binding& bindi
     host_.executor.start(request, stream, binding, way);
 }
 
-// Whether the request is offered to a kernel engine, which it is made ready for.
+// Whether the request is offered to a kernel engine; if so, prepares its lists.
 bool Communicator::is_offered(Request& request) {
     Offload* offload = host_.executor.offload();
     if (offload == nullptr || !settings_.offloads) return false;
@@ -143,7 +141,7 @@ void Communicator::bind_agreement(const Call& call, Request& request, Binding& b
 Result<Request*> Communicator::make_persistent(Prepared& prepared, const Binding& binding) {
     if (persistent_made_ == std::numeric_limits<std::uint32_t>::max()) {
         return failure(WEFT_REFUSED_MEMORY,
-                       "%u persistent requests were made on %s, and no more can", persistent_made_,
+                       "%u persistent requests were made on %s; expected fewer", persistent_made_,
                        name_.c_str());
     }
     auto persistent = std::make_unique<Request::Persistent>(
@@ -201,7 +199,7 @@ Status Communicator::finish(Request& request) {
     return outcome;
 }
 
-// The first rank of the job that keeps the request, or what was started before it.
+// The first rank of the job that the request, or an earlier operation, waits for.
 Rank Communicator::late_rank(const Request& request) const {
     auto first_late = [](const Run& run) {
         for (bool sends : {false, true}) {

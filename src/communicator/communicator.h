@@ -1,6 +1,6 @@
 // A communicator: a group of ranks, the order of their operations, and the schedules of its calls.
 //
-// Thread safety: none; call with the process's engine held.
+// Thread safety: none; the engine must be held.
 #pragma once
 
 #include <functional>
@@ -21,9 +21,9 @@ struct Host {
     Engine& engine;
     HandleTable<Request>& requests;
     const Topology& topology;          // of the job
-    bool checks_calls = false;         // collectives compare the calls of all ranks first
+    bool checks_calls = false;         // collectives first compare the calls of all ranks
     bool has_core_of_its_own = false;  // this rank need not share its core with others
-    // Of a communicator that nobody keeps any more.
+    // Ends a communicator that nobody keeps any more.
     std::function<void(Communicator&)> end;
 };
 
@@ -32,7 +32,7 @@ std::string description_of(const Request& request);
 
 class Communicator {
   public:
-    // `group` has this process's rank at position `rank`.
+    // group.members[rank] is this process.
     Communicator(Host& host, Group group, Rank rank, std::string name, Settings settings);
     ~Communicator() = default;
     Communicator(const Communicator&) = delete;
@@ -45,14 +45,13 @@ class Communicator {
     Group& group() { return group_; }
     const Settings& settings() const { return settings_; }
 
-    // Starts a collective. The request is given back by settle(). `waits`: the caller finishes it at
-    // once.
+    // Starts a collective. settle() gives the request back. `waits`: finish() follows at once.
     Result<Request*> start(const Call& call, bool waits = false);
 
-    // A persistent request of a collective, inactive. It takes the communicator's next stream:
-    // every rank makes its persistent requests in the same order, and starts them in any.
+    // Makes an inactive persistent request of a collective. It takes the communicator's next
+    // stream: every rank makes its persistent requests in the same order, and starts them in any.
     Result<Request*> make_persistent(const Call& call);
-    // The same of a prepared schedule.
+    // The same for a prepared schedule.
     Result<Request*> make_persistent(Prepared& prepared, const Binding& binding);
     // Refuses a persistent request that cannot be started now.
     Status check_start(const Request& request) const;
@@ -61,27 +60,27 @@ class Communicator {
     // REQUIRES: an inactive persistent request. Afterwards its handles are invalid.
     void free(Request& request);
 
-    // The outcome of an active request whose run is done. Afterwards it is inactive if it is
-    // persistent; otherwise its handles are invalid.
+    // Returns the outcome of an active request whose run is done. A persistent request is then
+    // inactive; the handles of others are invalid.
     Status settle(Request& request);
 
-    // Waits for a started request that the program has no handle of, and settles it. When
-    // WEFT_TIMEOUT passes first the communicator breaks: nobody could come back for the request, and
-    // its buffers are the caller's again.
+    // Waits for a started request of which the program has no handle, and settles it. If
+    // WEFT_TIMEOUT passes first, the communicator breaks: nobody can wait for the request again,
+    // and its buffers are the caller's.
     Status finish(Request& request);
 
-    // Requests that are not settled, persistent ones that are not freed, and whoever else needs it,
-    // keep a freed communicator: the last one to let go of it ends it.
+    // Requests that are not settled, persistent requests that are not freed, and other users keep a
+    // freed communicator: the last to let go of it ends it.
     void keep() { ++keepers_; }
     void let_go();
 
-    // Its operations are not offered to the kernel engine any more, or are again.
+    // Whether later operations are offered to a kernel engine.
     void set_offload(bool offload) { settings_.offloads = offload; }
 
-    // Schedules of calls, and those that the program made itself.
+    // Schedules of calls, and those that the program built.
     ScheduleCache& schedules() { return schedules_; }
 
-    // The answer to a call that `failure` ended.
+    // The status and sentence of a call that `failure` ended.
     Status broken_status(const std::string& what, const Failure& failure) const;
 
   private:
@@ -106,15 +105,15 @@ class Communicator {
     Place place_;
     std::string name_;
     Settings settings_;
-    Stream calls_;  // stream 0: the nonblocking calls in the order they are made
-    std::uint32_t persistent_made_ = 0;  // as many streams behind stream 0 are taken
+    Stream calls_;                       // stream 0: the nonblocking calls in order
+    std::uint32_t persistent_made_ = 0;  // each has one of the streams behind stream 0
     ScheduleCache schedules_;
     std::uint32_t place_in_table_ = 0;
     std::uint32_t keepers_ = 0;
     bool freed_ = false;
 };
 
-// Keeps a communicator while the engine is let go of: another thread may free it.
+// Keeps a communicator while the engine is released: another thread may free it.
 class Keeping {
   public:
     explicit Keeping(Communicator& communicator) : communicator_(communicator) {

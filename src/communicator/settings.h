@@ -1,5 +1,5 @@
-// How a communicator carries out its calls: one value, alike on all of its ranks. They agree on it when
-// the communicator is made; what is made from the communicator inherits it.
+// A communicator's settings, the same on all its ranks, which agree on them when it is made.
+// Communicators made from it inherit them.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 namespace weft {
 
 struct Settings {
-    Selector selector;     // algorithms that are forced
-    bool offloads = true;  // a kernel engine may take the operations; ranks may differ in it
+    Selector selector;     // forced algorithms
+    bool offloads = true;  // a kernel engine may take operations; ranks may differ in this
 
-    // These settings with changes, as "allreduce=ring bcast=chain:segment=64K offload=0". Refuses a
-    // word that it does not know.
+    // These settings with changes such as "allreduce=ring bcast=chain:segment=64K offload=0".
+    // Refuses unknown words.
     Result<Settings> changed(std::string_view words) const;
-    // Equal for settings with which ranks exchange the same messages.
+    // Equal if the settings lead to the same messages.
     std::uint64_t digest() const;
 };
 

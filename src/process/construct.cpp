@@ -12,16 +12,16 @@
 namespace weft {
 namespace {
 
-// What each rank tells the others. Versions and settings were agreed on when the job was joined
-// and cannot differ any more; which constructor was called can.
+// What each rank tells the others. The ranks agreed on version and environment when they joined the
+// job; the constructor and its settings may differ.
 struct Record {
     Construction call;
-    // A context that nobody has used; of the parent's rank 0, from others it is not looked at.
-    // Its numbers interleave with those of other ranks of the job and never repeat, so every
-    // constructor gets a context of its own, also when threads make communicators from several
-    // parents at once and the ranks come to them in different orders (the largest of everybody's
-    // next free number would then be the same for two of them). All groups of one split share it:
-    // no rank is in two of them. 0: rank 0 has run out of them.
+    // An unused context, from the parent's rank 0; others' are ignored. A rank's contexts
+    // interleave with those of other ranks and never repeat, so every constructor gets its own,
+    // even if threads make communicators from several parents at once and ranks call these
+    // constructors in different orders. (The largest of all ranks' next free numbers could then be
+    // the same for two.) All groups of a split share it: no rank is in two of them. 0: rank 0 has
+    // none left.
     std::uint32_t context = 0;
     std::uint64_t settings = 0;  // Settings::digest()
     DedicatedShare dedicated;
@@ -32,8 +32,8 @@ const char* name_of(Construction::Kind kind) {
     return names[static_cast<std::size_t>(kind)];
 }
 
-// While it lives, messages of contexts that this rank does not have yet are kept: ranks that have
-// heard from this one may be ahead and use the new communicator already.
+// While it lives, messages of unknown contexts are kept: faster ranks may already use the new
+// communicator.
 class Expecting {
   public:
     explicit Expecting(Executor& executor) : executor_(executor) { executor_.expect_group(); }
@@ -53,7 +53,7 @@ Result<std::vector<Record>> swap_records(Communicator& parent, const Record& min
     return records;
 }
 
-// All ranks see the same records, so all of them refuse or none.
+// All ranks see the same records, so all of them refuse, or none.
 Status check_records(const std::vector<Record>& records, const Group& group) {
     const Construction::Kind expected = records.front().call.kind;
     for (std::size_t rank = 0; rank < records.size(); ++rank) {
@@ -61,7 +61,7 @@ Status check_records(const std::vector<Record>& records, const Group& group) {
         if (kind == expected && records[rank].settings == records.front().settings) continue;
         if (kind == expected) {
             return failure_of_rank(WEFT_REFUSED_ARGUMENT, group.members[rank],
-                                   "rank %d of the job gives other settings than rank %d; expected "
+                                   "rank %d of the job gave other settings than rank %d; expected "
                                    "the same on every rank",
                                    group.members[rank], group.members.front());
         }
@@ -79,7 +79,7 @@ Status check_records(const std::vector<Record>& records, const Group& group) {
     return ok;
 }
 
-// The ranks of the parent that are in the same communicator as `rank`, in their order there.
+// The parent's ranks that get the same communicator as `rank`, in their order there.
 std::vector<Rank> chosen_ranks(const std::vector<Record>& records, Rank rank) {
     const Construction& own = records[static_cast<std::size_t>(rank)].call;
     std::vector<Rank> ranks;
@@ -91,7 +91,7 @@ std::vector<Rank> chosen_ranks(const std::vector<Record>& records, Rank rank) {
     return ranks;
 }
 
-// "split 3 of dup of world"; of a long line of ancestors the nearest.
+// "split 3 of dup of world"; only the nearest of many ancestors.
 std::string child_name(const Construction& call, const std::string& parent) {
     constexpr std::size_t parent_length_max = 60;
     std::string name = "dup of ";
@@ -138,7 +138,7 @@ Result<Communicator*> construct(Process& process, Communicator& parent, Construc
         process.add(std::move(group), rank, child_name(mine, parent.name()), settings);
     const Failure failed = made.group().broken;
     if (failed.code == WEFT_OK) return &made;
-    // A rank of it died meanwhile.
+    // One of its ranks died meanwhile.
     process.free(made);
     return parent.broken_status(name_of(mine.kind), failed);
 }

@@ -23,7 +23,7 @@ class Process {
         Rank rank = 0;
         Rank ranks = 1;
         std::string job;          // the same on all ranks of this job, and on no others
-        std::vector<Rank> nodes;  // by rank of the job, equal where ranks share one; empty: all do
+        std::vector<Rank> nodes;  // by rank of the job, equal if they share one; empty: all do
         std::vector<std::unique_ptr<Transport>> transports;
         std::vector<Transport*> routes;    // by rank of the job; null for this rank
         std::unique_ptr<Offload> offload;  // null: none

@@ -13,20 +13,20 @@ using algorithm::Agreed;
 using algorithm::Algorithm;
 using algorithm::Family;
 
-// From so many ranks and so many bytes on a line is used; the last one that applies and whose
-// algorithm's needs the call meets. Without one, the first algorithm of the collective is.
+// A line applies from this many ranks and bytes on. The last that applies, and whose algorithm's
+// needs the call meets, is used; otherwise the collective's first algorithm.
 struct Line {
     Collective collective;
     Rank ranks;
     std::int64_t bytes;
     const char* algorithm;
-    bool combines = false;  // only where receives do
+    bool combines = false;  // only if operands are combined on arrival
 };
 
-// The thresholds are the field's habits, but for allreduce of two ranks, where the ring has half of
-// the reductions and one more round. Where operands are combined on arrival it takes as long at
-// 16 KiB and 0.6 to 0.9 of the time from 64 KiB up (in place, where they are not, 0.93 to 1.12 of
-// it); over a link of 1 Gbit/s 1.04 at 256 KiB.
+// The thresholds are common practice, except for allreduce of two ranks, where the ring has half
+// the reductions and one more round. If operands are combined on arrival it takes as long at 16 KiB
+// and 0.6 to 0.9 of the time from 64 KiB up (in place, where they are not, 0.93 to 1.12); over a
+// link of 1 Gbit/s 1.04 at 256 KiB.
 constexpr Line table[] = {
     {Collective::bcast, 3, 256 * 1024 + 1, "chain"},
     {Collective::gather, 1, 32 * 1024, "flat"},

@@ -1,6 +1,5 @@
-// Which algorithm a call uses. The answer follows from what all ranks know alike: the settings in
-// the environment, else the number of ranks and bytes, and whether operands are combined on
-// arrival.
+// Which algorithm a call uses. This follows from what all ranks know: settings, otherwise the
+// number of ranks and bytes, and whether operands are combined on arrival.
 //
 // Thread safety: immutable, share freely.
 #pragma once
@@ -26,22 +25,22 @@ class Selector {
     // Forces nothing.
     Selector() = default;
 
-    // Reads WEFT_ALGORITHM_<COLLECTIVE>, as WEFT_ALGORITHM_BCAST=chain:segment=64K,window=8 or
-    // WEFT_ALGORITHM_ALLGATHER=bruck:ports=3. Refuses a name or form it does not know with a
-    // sentence that lists those it does, and tuning that the algorithm does not follow.
+    // Reads WEFT_ALGORITHM_<COLLECTIVE>, such as WEFT_ALGORITHM_BCAST=chain:segment=64K,window=8 or
+    // WEFT_ALGORITHM_ALLGATHER=bruck:ports=3. Refuses unknown names and forms with a sentence that
+    // lists the known ones, and tuning that the algorithm does not follow.
     static Result<Selector> from_environment();
 
-    // From now on the calls of this collective use what `text` says, as above. `name`: of the setting, for
-    // sentences.
+    // From now on the calls of this collective use what `text` says, as above. `name`: of the
+    // setting, for sentences.
     Status force(Collective collective, const std::string& text, const std::string& name);
     Status force(Collective collective, const std::string& text) {
         return force(collective, text, setting_of(algorithm::family_of(collective)));
     }
 
-    // Refuses a call that lacks what the forced algorithm needs.
+    // Refuses a call that does not meet the forced algorithm's needs.
     Result<Choice> choose(const algorithm::Agreed& agreed) const;
 
-    // All that is forced, for comparison with other ranks'.
+    // All forced algorithms, to compare with other ranks'.
     std::string text() const;
 
   private:

@@ -5,11 +5,11 @@
 namespace weft {
 namespace {
 
-// Largest number of segments in flight that a setting may ask for.
+// The largest number of segments in flight.
 constexpr std::int64_t window_max = 1 << 16;
 constexpr std::int64_t ports_max = 64;
 
-// The part of `text` before `separator`; leaves the part behind it.
+// Returns the part of `text` before `separator` and leaves the part behind it.
 std::string_view take_until(std::string_view& text, char separator) {
     std::size_t end = text.find(separator);
     std::string_view head = text.substr(0, end);
@@ -33,7 +33,8 @@ Result<AlgorithmSetting> parse_algorithm(const char* variable, std::string_view 
         std::string_view key = take_until(value, '=');
         std::optional<std::int64_t> number = parse_bytes(value);
         if (key == "segment") {
-            if (!number || *number == 0) return refused(variable, text, "segment=BYTES, as 64K");
+            if (!number || *number == 0)
+                return refused(variable, text, "segment=BYTES, such as 64K");
             setting.segment_bytes = *number;
         } else if (key == "window") {
             if (!number || *number == 0 || *number > window_max) {

@@ -17,7 +17,7 @@ struct AlgorithmSetting {
     std::optional<std::uint32_t> ports;
 };
 
-// `variable` is named in the sentence of a refusal.
+// A refusal's sentence names `variable`.
 Result<AlgorithmSetting> parse_algorithm(const char* variable, std::string_view text);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// Which ranks share a node, and so reach each other through its memory.
+// Which ranks share a node, and so its memory.
 //
 // Thread safety: immutable, share freely.
 #pragma once
@@ -15,7 +15,7 @@ class Topology {
   public:
     // Ranks of one node have equal marks. Nodes are numbered by their lowest ranks.
     explicit Topology(std::span<const Rank> marks);
-    // The topology of some of the ranks, numbered by their place in `members`.
+    // The topology of some of the ranks, numbered by their index in `members`.
     Topology part(std::span<const Rank> members) const;
 
     Rank ranks() const { return static_cast<Rank>(node_.size()); }

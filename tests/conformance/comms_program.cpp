@@ -421,7 +421,7 @@ void settings() {
     made = world;
     const char* mine = world_rank == 1 ? "allreduce=ring" : "allreduce=recursive_doubling";
     EXPECT(weft_comm_dup_with(world, mine, &made) == WEFT_REFUSED_ARGUMENT);
-    EXPECT(detail_has("rank 1 of the job gives other settings than rank 0"));
+    EXPECT(detail_has("rank 1 of the job gave other settings than rank 0"));
     EXPECT(made == world);
     // Whether operations are offloaded is each rank's own affair.
     EXPECT(weft_comm_dup_with(world, world_rank == 1 ? "offload=0" : "", &made) == WEFT_OK);

@@ -131,7 +131,7 @@ TEST_F(Select, WhatIsNotUnderstoodIsRefused) {
               "WEFT_ALGORITHM_BCAST: \"chian\" is not known; expected one of: " +
                   algorithm::family_of(Collective::bcast).known_names());
     EXPECT_EQ(refusal("WEFT_ALGORITHM_BCAST", "chain:segment=x"),
-              "WEFT_ALGORITHM_BCAST: \"chain:segment=x\"; expected segment=BYTES, as 64K");
+              "WEFT_ALGORITHM_BCAST: \"chain:segment=x\"; expected segment=BYTES, such as 64K");
     EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:window=0"), "");
     EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:window=1M"), "");
     EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:speed=9"), "");

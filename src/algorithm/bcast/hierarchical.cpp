@@ -1,6 +1,5 @@
-// Broadcast in two steps: along a binomial tree from node to node, then along one within each node. The
-// root and the lowest rank of every other node are their nodes' leaders. Any number of ranks and nodes,
-// any root.
+// Broadcast in two steps: along a binomial tree between nodes, then along one within each node. A
+// node's leader is the root, or its lowest rank. Any number of ranks and nodes, any root.
 #include <algorithm>
 #include <vector>
 

@@ -27,7 +27,7 @@ struct Card {
     std::string text() const;
 };
 
-// By rank, a number that is equal where ranks share a node.
+// By rank: a number that is equal for ranks that share a node.
 std::vector<Rank> nodes_of(const std::vector<Card>& cards);
 
 // Refuses a rank whose version or settings differ from rank 0's; names the rank and the setting.
