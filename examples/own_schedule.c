@@ -1,4 +1,4 @@
-/* A broadcast of the program's own: blocks travel along the ranks, each passed on when it is here. */
+/* The program's own broadcast: blocks travel along the ranks; each is passed on when it arrives. */
 #include <stdio.h>
 #include <weft/weft.h>
 

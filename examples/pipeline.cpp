@@ -1,6 +1,6 @@
-// The Fourier transform of points that are spread over the ranks, block of wave numbers by block:
-// the sums of one block travel while the next one is computed. Prints how long it takes with one
-// buffer (blocking) and with several, and checks the result against the known one.
+// The Fourier transform of points that are spread over the ranks, by blocks of wave numbers: the
+// sums of one block travel while the next is computed. Prints how long it takes with one buffer
+// (blocking) and with several, and compares the result with the known one.
 #include <weft/pipeline.hpp>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ constexpr std::size_t waves = 16384;  // per block
 using Block = std::vector<std::complex<double>>;
 constexpr std::complex<double> i{0, 1};
 
-// Points at equal distances: all waves cancel out, except multiples of their number. Returns by how
-// much the sums are wrong.
+// Points at equal distances: all waves cancel out, except multiples of their number. Returns the
+// greatest error of the sums.
 double transform(const weft::Communicator& world, std::size_t buffers) {
     const auto rank = static_cast<std::size_t>(world.rank());
     const std::size_t total = points * static_cast<std::size_t>(world.size());

@@ -1,4 +1,4 @@
-// Rank 0 hands out the rows of a matrix; each row is used while the next one is on its way.
+// Rank 0 broadcasts the rows of a matrix; each row is used while the next ones travel.
 #include <weft/weft.hpp>
 
 #include <cstdio>

@@ -148,7 +148,7 @@ TEST(Agreement, EndsPersistentRequestsThatDoNotMatch) {
     }
 }
 
-// Whatever was under way: all end with the same reason, and nobody waits for ever.
+// Whatever was pending: all operations end with the same reason, and nobody waits forever.
 TEST(Agreement, EndsCallsInAnotherOrderInTheMidstOfOthers) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));

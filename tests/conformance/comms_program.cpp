@@ -282,8 +282,8 @@ std::size_t resident_bytes() {
     return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Making, using and freeing communicators for ever takes no memory. (A sanitizer's allocator keeps
-// what is freed: there only the cycles themselves are run.)
+// Making, using and freeing communicators forever takes no memory. (A sanitizer's allocator keeps freed
+// memory: there the memory is not checked.)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool counts_memory = false;
 #else

@@ -430,8 +430,8 @@ void unseen() {
     fail(__LINE__, "the program is terminated");
 }
 
-// What has timed out still has its buffers: a program that would free them is terminated, also by an
-// exception on its way.
+// An operation that has timed out still uses its buffers: a program that would free them is terminated,
+// even with an exception in flight.
 void timed_out() {
     const Communicator world = Communicator::world();
     Request never_on_rank_0 = world.barrier_init();

@@ -1,5 +1,5 @@
-// Makes so many communicators and uses each for an exchange of everybody with everybody. Prints why
-// it could not, and ends with status 1; with 2 if what arrived is wrong.
+// Makes this many communicators and uses each for an exchange of all ranks with all. If it cannot,
+// prints why and exits with status 1; with 2 if wrong data arrives.
 #include <weft/weft.h>
 
 #include <cstdint>

@@ -43,7 +43,7 @@ int ranks = 0;
 
 using Words = std::vector<std::uint64_t>;
 
-// Of one word of what a rank gives to an operation.
+// A word of a rank's contribution to an operation.
 std::uint64_t word(int round, int operation, int from, std::size_t index) {
     return static_cast<std::uint64_t>(round) * 1'000'003 +
            static_cast<std::uint64_t>(operation * 1009 + from * 31) + index * 7;
@@ -125,7 +125,7 @@ struct Operation {
 
 constexpr std::size_t large = 512 * 1024;  // words: 4 MiB
 
-// So many operations under way at a time, again and again.
+// This many operations at a time, again and again.
 void outstanding(std::size_t operations, std::size_t bytes, int rounds) {
     std::vector<Operation> all(operations);
     for (int round = 0; round < rounds; ++round) {

@@ -96,7 +96,7 @@ struct Absent {
 
 class WithoutKernel : public testing::TestWithParam<Absent> {
   protected:
-    // What the job says beside its success. `rank`: who must do without; -1: all.
+    // What the job prints besides its success. `rank`: the rank without io_uring; -1: all.
     static std::string said(const char* engine, int rank) {
         const auto& [call, error, what] = GetParam();
         Process job(surroundings("tcp").command(

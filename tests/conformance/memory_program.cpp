@@ -1,5 +1,5 @@
-// Two ranks make, start, complete and free persistent requests for ever: their memory does not
-// grow. Ends with status 1 and a sentence otherwise.
+// Two ranks make, start, complete and free persistent requests forever: their memory does not grow.
+// Otherwise exits with status 1 and a sentence.
 #include <malloc.h>
 #include <weft/weft.h>
 

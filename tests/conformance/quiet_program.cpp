@@ -1,6 +1,6 @@
-// After some operations, with nothing pending: the library's thread makes no context switch and takes
-// no CPU time over 5 seconds; with engine manual there is none. Ends with
-// status 1 and a sentence otherwise. Who traces its system calls finds two marks around the seconds.
+// After some operations, with nothing pending: for 5 seconds the library's thread makes no context switch
+// and takes no CPU time; with engine manual there is no thread. Otherwise exits with status 1 and a
+// sentence. Two system calls mark these seconds for a tracer.
 #include <dirent.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -44,8 +44,7 @@ std::string progress_thread() {
     return found;
 }
 
-// Its cores are the process's, and it asked for a short slice where the kernel knows of that.
-// Empty: fine.
+// It has the process's cores, and a short slice if the kernel supports that. Empty: all is well.
 std::string where_it_must_not_be(const std::string& task) {
     auto thread = static_cast<pid_t>(std::stol(task.substr(task.rfind('/') + 1)));
     cpu_set_t own;

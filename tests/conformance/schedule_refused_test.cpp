@@ -1,5 +1,5 @@
-// What is refused of the program's own schedules, and with which sentence. A job of one rank in
-// this process.
+// What schedules built by the program are refused, and with which sentence. A job of one rank in this
+// process.
 #include <gtest/gtest.h>
 #include <weft/weft.h>
 

@@ -25,7 +25,7 @@ bool is_equal(Traffic::Post& received, const std::vector<std::byte>& expected) {
 
 class TransportConformance : public testing::TestWithParam<WorldFactory> {
   protected:
-    // Runs `body(seed)` for so many seeds; the first that fails ends it and is named.
+    // Runs `body(seed)` for this many seeds; stops at the first that fails, and names it.
     template <class Body>
     void for_seeds(std::uint64_t seeds, const Body& body) {
         if (GetParam().is_slow && !runs_all()) seeds = std::max<std::uint64_t>(seeds / 6, 2);

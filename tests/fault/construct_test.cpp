@@ -1,4 +1,4 @@
-// A rank killed while communicators are made: every other rank is told who, soon, at any moment.
+// A rank is killed while communicators are made, at any moment: every other rank soon learns which.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -23,7 +23,7 @@ bool fail(const std::string& why) {
 
 bool detail_has(const std::string& text) { return std::strstr(weft_last_detail(), text.c_str()); }
 
-// That the others gave this rank up. Of more than two ranks another may have been late as well.
+// The others gave this rank up. With more than two ranks another may have been late as well.
 bool detail_names(int frozen) {
     const std::string rank_text = frozen == 1 ? "1 of the job (WEFT_TIMEOUT)" : "";
     return detail_has("timed out waiting for rank " + rank_text);

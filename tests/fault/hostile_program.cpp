@@ -1,7 +1,7 @@
-// A job at whose ports strangers knock: FOLDER. Every rank writes there where it listens, and waits
-// for the file `go`, so that the first strangers may come before the ranks have met. Then it runs
-// collectives and checks them until the file `stop` is there. Ends with status 1 and a sentence when
-// a result is wrong, or when a stranger's connection stays open.
+// A job whose ports strangers call. Argument: a folder. Every rank writes there where it listens, and
+// waits for the file `go`, so that the first strangers may come before the ranks have connected. Then it
+// runs collectives and checks them until the file `stop` exists. Exits with status 1 and a sentence if a
+// result is wrong, or if a stranger's connection stays open.
 #include <dirent.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

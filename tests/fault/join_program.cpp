@@ -1,5 +1,5 @@
-// Joins the job, makes a barrier and leaves. What fails is said with the rank's number, the call, the
-// status and the sentence. With an argument, a rank that could not join lives on for so many seconds.
+// Joins the job, calls a barrier and leaves. Prints what fails: the rank, the call, the status and the
+// sentence. With an argument, a rank that could not join goes on for this many seconds.
 #include <unistd.h>
 #include <weft/weft.h>
 

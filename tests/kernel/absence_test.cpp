@@ -1,5 +1,5 @@
-// Rule 11: where io_uring is forbidden, trying a real chain says so at once. What containers do by
-// seccomp, and kernel.io_uring_disabled by itself, is an error of one of three kinds.
+// Rule 11: if io_uring is forbidden, trying a real chain says so at once. Containers (by seccomp) and
+// kernel.io_uring_disabled cause one of three errors.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>

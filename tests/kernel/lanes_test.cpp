@@ -19,7 +19,7 @@ std::span<std::byte> segment(Bytes& bytes, std::size_t list, std::size_t i) {
     return std::span(bytes).subspan(list * list_bytes + i * segment_bytes, segment_bytes);
 }
 
-// Tokens between lists: the i-th list takes the i-th and gives the next. Only the first is there.
+// Tokens between lists: the i-th list takes the i-th and gives the next. At first only the first is set.
 std::vector<Fd> lane_tokens() {
     std::vector<Fd> tokens;
     for (std::size_t i = 0; i <= lists; ++i) tokens.push_back(semaphore(i == 0 ? 1 : 0));

@@ -19,9 +19,9 @@
 
 namespace weft::test {
 
-// As long as a test waits for something that happens at once where all is well.
+// How long a test waits for something that should happen at once.
 constexpr int patience_ms = 10'000;
-// As long as it waits for something that must not happen.
+// How long it waits for something that must not happen.
 constexpr int silence_ms = 50;
 
 // Why io_uring cannot be used here, found out by running a real chain; "": it can.
@@ -87,7 +87,7 @@ class List {
     io_uring_sqe* last_ = nullptr;
 };
 
-// An eventfd as the engine makes them, with so many tokens (rule 2).
+// An eventfd as the engine makes it, with this many tokens (rule 2).
 Fd semaphore(unsigned tokens = 0);
 
 // A connection over loopback. Blocking calls on it end after the patience of a test.

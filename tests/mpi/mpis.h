@@ -56,8 +56,8 @@ struct Mpi {
                       start + " 2> $said; status=$?; fi; cat $said >&2; rm $said; exit $status");
     }
 
-    // A C program of this folder, or a library to be loaded before a program ("lib....so"), compiled
-    // by the MPI's compiler and, as a user's, against the headers and libweft.so. The path of it.
+    // Compiles a C program of this folder, or a library to preload ("lib....so"), with the MPI's
+    // compiler, against the headers and libweft.so as a user does. Returns its path.
     std::string compiled(const std::string& source, const std::string& output,
                          const std::string& compiler = "mpicc") const {
         const std::string folder_of_all = WEFT_BUILD_DIR "/tests/mpi/" + std::string(name);

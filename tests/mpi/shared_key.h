@@ -14,7 +14,7 @@ namespace weft::test {
 // Joins the job; with "key" it swaps cards of many sizes and prints the job's key.
 inline const std::string startup_rank = WEFT_BUILD_DIR "/tests/tools/startup_test --rank ";
 
-// The key that so many ranks have printed, each the same.
+// The key that all these ranks have printed.
 inline std::string shared_key(const Finished& done, int ranks) {
     EXPECT_EQ(done.status, 0) << done.out << done.err;
     std::istringstream lines(done.out);

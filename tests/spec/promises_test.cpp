@@ -161,7 +161,7 @@ TEST(Promises, ThatAreWrongDiffer) {
         for (std::size_t i = 0; i < right.after.size(); ++i) {
             const Holding& held = right.after[i];
             if (held.where.bytes == 0) continue;
-            // What stays where it is, or was there already, may as well not be promised.
+            // Data that does not move need not be promised.
             Promise dropped = right;
             dropped.after.erase(dropped.after.begin() + static_cast<std::ptrdiff_t>(i));
             const bool is_at_home = difference(dropped, family, t).empty();

@@ -1,5 +1,5 @@
-// The schedules of all ranks executed on data that is held against the promise of their call, with
-// guards around every buffer.
+// Executes the schedules of all ranks and compares the data with the promise of their call, with guards
+// around every buffer.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +33,10 @@ class Execution {
   public:
     Execution(const Promise& promise, const Arithmetic& arithmetic);
 
-    // In the order that the seed decides. Empty, or what went wrong; once.
+    // In an order that the seed decides. Returns what went wrong, or nothing. Call it once.
     std::string run(std::span<const Schedule> schedules, std::uint64_t seed);
     std::string run(std::span<const Tasks> tasks, std::uint64_t seed);
-    // By something else, that is given the buffers by rank.
+    // Executed by something else, which gets the buffers by rank.
     std::string run(const std::function<Interpretation(std::span<const Buffers>)>& carry_out);
 
   private:

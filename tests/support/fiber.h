@@ -1,5 +1,5 @@
-// A function that can pause: several of them take turns in one thread, in an order that is chosen,
-// so that code that blocks runs deterministically.
+// A function that can pause. Several take turns in one thread, in a chosen order, so that blocking
+// code runs deterministically.
 //
 // Thread safety: none; a fiber is resumed by the thread that made it.
 #pragma once
@@ -22,7 +22,7 @@ class Fiber {
 
     // Runs the body from where it paused until it pauses again or ends.
     void resume();
-    // In the body: back to who resumed it.
+    // In the body: returns to the caller of resume().
     void pause();
 
   private:
@@ -35,7 +35,7 @@ class Fiber {
     ucontext_t inside_{};
     ucontext_t outside_{};
     bool ended_ = false;
-    // What the sanitizers want to know of a change of stacks.
+    // What sanitizers need to know about a change of stacks.
     void* fake_stack_ = nullptr;
     const void* outside_bottom_ = nullptr;
     std::size_t outside_bytes_ = 0;

@@ -1,4 +1,4 @@
-// A buffer between guards: writes outside of it are seen.
+// A buffer between guards, which show writes outside it.
 #pragma once
 
 #include <cstddef>

@@ -59,7 +59,7 @@ struct Event {
     std::uint32_t step;  // list: which; message: the receiver
 };
 
-// What a rank runs: a schedule, and task lists beside it or none.
+// What a rank runs: a schedule, perhaps with task lists.
 struct Program {
     const Schedule* schedule;
     const Tasks* tasks;
@@ -324,7 +324,7 @@ class Stage {
                 return;
             case Task::Kind::recv: post_recv(r, peer, {task.region, true, index}); return;
             case Task::Kind::clear:
-                // From now on the message may come.
+                // From now on the message may arrive.
                 spoil(writable(r, message(player(r).lists[index - 1], list.cleared++)));
                 ++lanes_[{peer, r}].allowed;
                 ++lanes_[{peer, r}].cleared;
@@ -399,7 +399,7 @@ class Stage {
     Prng random_;
     std::size_t not_started_;
     Rank late_ = -1;  // starts when nothing else can happen; -1: nobody, or it has
-    // Of this rank one list, or the rest beside the lists, is far behind.
+    // One list of this rank, or the rest, is far behind.
     Rank slow_ = -1;
     std::uint32_t slow_list_ = 0;
     std::vector<Player> players_;

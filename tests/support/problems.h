@@ -1,4 +1,4 @@
-// Every algorithm of the catalogue, and the problems that tests try it on.
+// All algorithms of the catalogue, and the problems on which tests try them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ struct Trial : algorithm::Agreed {
     std::span<const std::int64_t> offsets = {};  // of blocks that differ
     const char* nodes = "";                      // how the ranks lie on nodes
 
-    // Blocks of no, one and two times `block` bytes by turns, the last rank's first, with gaps.
+    // Blocks of zero, one and two times `block` bytes in turn, the last rank's first, with gaps.
     void make_differ(std::int64_t block) {
         struct Blocks {
             std::vector<std::int64_t> sizes;
@@ -106,7 +106,7 @@ struct Grid {
     std::uint32_t ports_max = 4;                      // for algorithms with ports
 };
 
-// The tunings of the grid that make a difference to the algorithm.
+// The tunings of the grid that the algorithm follows.
 inline std::vector<algorithm::Tuning> tunings(const algorithm::Algorithm& known, const Grid& grid) {
     if (known.tunes == algorithm::Tunes::segments) return grid.pipelines;
     std::vector<algorithm::Tuning> all(1);
@@ -117,9 +117,8 @@ inline std::vector<algorithm::Tuning> tunings(const algorithm::Algorithm& known,
     return all;
 }
 
-// Calls body(trial) for every call of the grid that suits the algorithm: in place and not, for
-// operations that commute and not, all promised. Elements have 8 bytes. Ends with the first fatal
-// failure.
+// Calls body(trial) for every call of the grid that suits the algorithm, in place and not, for
+// operations that commute and do not. Elements have 8 bytes. Ends with the first fatal failure.
 template <class Body>
 void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
     const algorithm::Family& family = *subject.first;

@@ -1,5 +1,5 @@
-// What collectives do, after their definitions in the MPI standard and nothing else. What tests expect,
-// and how large their buffers are, comes from here.
+// What collectives do, by their definitions in the MPI standard alone. Tests take expected results and
+// buffer sizes from here.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace weft::test {
 
-// Of which block of which ranks' contributions a block of a result is made: one rank's, as it is, or
-// those of ranks first..last combined in this order.
+// The contributions that make up a block of a result: a block of one rank, unchanged, or of ranks
+// first..last, combined in this order.
 struct Source {
     int first = 0;
     int last = 0;

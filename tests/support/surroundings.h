@@ -1,4 +1,4 @@
-// What the ranks of a job run on, for tests of what must hold everywhere: one table for ranks that are
+// Where the ranks of a job run, for tests that must hold everywhere: one table for ranks that are
 // processes, one for ranks that are threads of the test (thread_job.h).
 #pragma once
 
@@ -18,7 +18,7 @@ namespace weft::test {
 
 struct Surroundings {
     const char* name;
-    const char* settings;  // of the environment
+    const char* settings;  // environment
     bool has_nodes;        // two, emulated: shm within a node, tcp between them
     int usual_ranks;       // tried outside of a run of all tests; 0: all
     bool suits_kernel;     // task lists are tried here too
@@ -32,11 +32,10 @@ struct Surroundings {
     };
     std::string command(const Job& job) const;
 
-    // Which of these numbers of ranks are tried: elsewhere than on shm all of them only in a run of
-    // all tests, else one.
+    // Which of these numbers of ranks are tried. Not on shm: one, except in a run of all tests.
     std::vector<int> some_of(std::initializer_list<int> ranks) const;
 
-    // Why this machine cannot have them; empty: it can.
+    // Why this machine cannot provide them; empty: it can.
     std::string absence() const;
 };
 
@@ -52,20 +51,20 @@ inline void PrintTo(const Surroundings& where, std::ostream* out) { *out << wher
 using Driven = std::tuple<Surroundings, const char*>;
 std::vector<Driven> driven_by(std::initializer_list<const char*> engines);
 
-// Of the environment, so that a job has this engine. A kernel engine is offered everything.
+// The environment by which a job has this engine. A kernel engine is offered everything.
 std::string settings_of(const std::string& engine);
 
 // Why this machine cannot have it; empty: it can.
 std::string absence_of(const std::string& engine);
 
-// In a run of all tests what takes long is tried as well.
+// A run of all tests includes slow ones.
 bool runs_all();
 
 // The command ends with status 0.
 void expect_success(const std::string& command);
 
-// Why there can be no emulated nodes; empty: there can. Asked of the kernel and iproute2, not of
-// weft. `unshare`: that program with its options, but --net.
+// Why there can be no emulated nodes; empty: there can. Asks the kernel and iproute2, not weft.
+// `unshare`: that program with its options, except --net.
 std::string absence_of_nodes(const std::string& unshare);
 
 // A suite of tests that hold in all surroundings and with every engine:

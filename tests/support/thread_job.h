@@ -1,5 +1,6 @@
-// A job whose ranks are threads of this process, over one shared mapping, over loopback, and over the
-// messages of something like an MPI, each with a process object and a progress engine of its own: ThreadSanitizer sees everything between them.
+// A job whose ranks are threads of this process, over one shared mapping, over loopback, or over the
+// messages of a fake MPI. Each has its own process object and progress engine: ThreadSanitizer sees
+// everything between them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -90,11 +91,11 @@ class ThreadJob {
 
     ThreadRank& at(Rank rank) { return ranks_[static_cast<std::size_t>(rank)]; }
 
-    // Connects all ranks: from then on a message of a rank that nobody drives is on its way when it
-    // is posted, as over shared memory.
+    // Connects all ranks: from then on a message is sent when it is posted, even if nobody drives its
+    // rank, as over shared memory.
     void connect();
 
-    // Runs `body` on every rank, each in a thread of its own, and joins them.
+    // Runs `body` on every rank, each in its own thread, and joins them.
     void run(const std::function<void(ThreadRank&)>& body);
 
     // To the others it looks as if the rank's process had ended; it does nothing any more.
@@ -102,7 +103,7 @@ class ThreadJob {
 
   private:
     std::optional<ShmRanks> shm_;
-    std::optional<FakeMpi> mpi_;  // before what uses it to its end
+    std::optional<FakeMpi> mpi_;  // destroyed after its users
 #if WEFT_HAS_TCP
     std::vector<TcpTransport*> tcp_;  // by rank; empty: none
 #endif
@@ -113,7 +114,7 @@ class ThreadJob {
 // The engines under which any thread of a rank may start operations.
 std::vector<EngineKind> engines_for_threads();
 
-// A suite of tests that hold over every way between threads and with some engines.
+// A suite of tests that hold over every transport between threads and with some engines.
 class EveryThreadJob : public testing::TestWithParam<std::tuple<Over, EngineKind>> {
   public:
     // (One that offloads: where there can be dedicated connections.)

@@ -28,8 +28,8 @@ class World {
     // Starts a call on a rank's world communicator; a refusal fails the test.
     Request* start(Rank rank, const Call& call);
 
-    // Lets a little time pass; every rank looks once, in a random order. False: nothing will ever
-    // happen again by itself.
+    // Lets a little time pass; every rank polls once, in a random order. False: nothing more will
+    // happen by itself.
     bool step();
 
     // Lets time pass until every one of these requests is done, and settles them. Returns their

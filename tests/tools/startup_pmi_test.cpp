@@ -58,7 +58,7 @@ class StartupPmi : public ::testing::Test {
         return said;
     }
 
-    // Of a launcher that does all right, and whose rank 0 has put the key and the card "A".
+    // The answers of a correct launcher whose rank 0 has put the key and the card "A".
     static std::map<std::string, std::string> good() {
         return {{"init", "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"},
                 {"get_my_kvsname", "cmd=my_kvsname kvsname=space\n"},

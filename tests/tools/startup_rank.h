@@ -47,7 +47,7 @@ inline bool is_visible(const JobKey& key) {
     return false;
 }
 
-// Of "after:FILE": rank 2 dies, rank 0 is told of that and ends, and only then does rank 1 ask.
+// For "after:FILE": rank 2 dies, rank 0 learns of that and ends, and only then rank 1 asks.
 inline void die_or_wait_for_rank_0(Rank rank, const std::string& file) {
     if (rank == 2) raise(SIGKILL);
     if (rank == 0) std::ofstream(file) << getpid() << std::flush;
@@ -56,7 +56,7 @@ inline void die_or_wait_for_rank_0(Rank rank, const std::string& file) {
     }
 }
 
-// Of "joined:FILE": rank 0 has joined and lives on, then rank 2 dies. What is rank 1 told?
+// For "joined:FILE": rank 0 has joined and goes on, then rank 2 dies. What does rank 1 learn?
 inline int live_die_or_ask(std::unique_ptr<Startup> startup, const std::string& file) {
     const Rank rank = startup->rank();
     if (!startup->exchange("a card").is_ok()) return say_and_fail(last_detail());

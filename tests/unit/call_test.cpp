@@ -86,7 +86,7 @@ TEST(Call, ATooLargeCountIsRefusedOnEveryRank) {
     }
 }
 
-// Of the largest count, scratch and offsets can still be computed (not had: nothing is run here).
+// With the largest count, scratch and offsets can still be computed (nothing is run here).
 TEST(Call, TheLargestCountHasASchedule) {
     for (const algorithm::Family& family : algorithm::catalogue()) {
         for (const algorithm::Algorithm* algorithm : family.algorithms) {

@@ -22,8 +22,8 @@ struct FailureNotice {
     Failure failure;
 };
 
-// Delivers the first notice together with a message that was given up, and one more with each later poll
-// for which a receive is there.
+// Delivers the first notice together with a message that was given up, and another one at each later
+// poll that finds a receive for it.
 class OneNoticeAPoll final : public Transport {
   public:
     explicit OneNoticeAPoll(std::vector<FailureNotice> notices) : notices_(std::move(notices)) {}

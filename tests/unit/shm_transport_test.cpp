@@ -329,7 +329,7 @@ TEST_P(ShmMethods, an_abandoned_receive_is_not_touched_and_frees_its_sender) {
         }
         world->at(1).abandon(1);
         std::fill(got.begin(), got.end(), std::byte{0xee});
-        ASSERT_TRUE(until([&] { return log(0).count() == 1; })) << "the sender waits for ever";
+        ASSERT_TRUE(until([&] { return log(0).count() == 1; })) << "the sender waits forever";
         settle_down();
         EXPECT_EQ(log(1).count(), 0u);
         for (std::byte byte : got) ASSERT_EQ(byte, std::byte{0xee});

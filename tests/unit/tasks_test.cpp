@@ -363,7 +363,7 @@ TEST(Unattended, AreEndsOfListsThatNothingIsSentAfter) {
 
 enum class Offloaded { all, none, some };
 
-// Of the lanes of all ranks. With rendezvous both ends of a lane go the same way.
+// Compiles the lanes of all ranks. With rendezvous, both ends of a lane are offloaded, or neither.
 std::vector<Tasks> compile(std::span<const Schedule> schedules, Offloaded which, Protocol protocol,
                            std::uint64_t seed) {
     std::vector<Tasks> tasks;

@@ -72,8 +72,8 @@ TEST(Interfaces, AreChosenWhenNoneIsNamed) {
     EXPECT_EQ(addresses->front().port(), 0);
 }
 
-// In a network of its own whose only interface beside the loopback one is up and does not run: as
-// one is for a moment after it was made.
+// In its own network, whose only interface besides loopback is up but does not run, as for a moment
+// after it is made.
 TEST(Interfaces, ThatDoNotRunYetAreChosenBeforeTheLoopbackOne) {
     constexpr int not_permitted = 77;
     const pid_t child = fork();

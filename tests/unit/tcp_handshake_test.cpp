@@ -66,7 +66,7 @@ struct Record {
     Wire proof;
 };
 
-// Lets both talk until neither has anything to say; `change` may spoil what is under way.
+// Lets both talk until neither has anything to send; `change` may spoil bytes in flight.
 template <class Change>
 Record talk(Handshake& caller, Handshake& listener, Change change) {
     Record record;
@@ -300,7 +300,7 @@ TEST(TcpHandshake, AnotherVersionIsRefusedAsThat) {
     expect_refused(listener, Refusal::wrong_version);
 }
 
-// The other end's honest bytes up to `right`, then random ones for ever.
+// The other end's honest bytes up to `right`, then random ones forever.
 Wire spoilt(const Wire& honest, std::size_t right, Prng& prng) {
     Wire wire(honest.begin(), honest.begin() + static_cast<long>(right));
     while (wire.size() < 300) wire.push_back(static_cast<std::byte>(prng.next()));

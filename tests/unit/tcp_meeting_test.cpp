@@ -1,6 +1,5 @@
-// How connections come up between ranks, and how strangers fare at a rank's port: each is dropped and
-// counted, and what the ranks send to one another arrives all the same. And what a peer can do that
-// holds the key but does not keep to the protocol.
+// How ranks connect, and what happens to strangers at a rank's port: each is dropped and counted, and
+// the ranks' messages still arrive. And what a peer can do that has the key but violates the protocol.
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
-// Types with the operations that are tried on them, and what they should give: a second, plain
-// implementation, element by element.
+// Types, the operations tried on them, and the expected results: a second, plain implementation, element
+// by element.
 #pragma once
 
 #include <weft/weft.h>
@@ -25,8 +25,8 @@ struct Arithmetic {
     void (*make)(std::uint64_t bits, void* element);
     void (*combine)(const void* from, void* into);
     bool (*equal)(const void* left, const void* right);
-    // Results depend on the order of the operands, and are held against the sequential one within
-    // rounding; all ranks have the same bits nevertheless.
+    // Results depend on the order of the operands, and may differ from the sequential one by rounding;
+    // but all ranks have the same bits.
     bool rounds = false;
 };
 
@@ -82,7 +82,7 @@ inline bool nearly_equal(const void* left, const void* right) {
     return std::fabs(a - b) <= 1e-12 * std::fabs(b);
 }
 
-// In 64 bits, where nothing overflows that is not cut off again.
+// In 64 bits, where no overflow affects the bits that are kept.
 template <class T>
 T sum(T a, T b) {
     return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));

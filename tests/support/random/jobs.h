@@ -9,7 +9,7 @@
 
 namespace weft::test::random {
 
-// A mistake put in on purpose, to see that it is found.
+// A deliberate mistake, to see that it is found.
 enum class Plant : std::uint8_t {
     none,
     corrupted,  // sim: long messages of communicators other than world arrive with a wrong byte
@@ -20,13 +20,13 @@ enum class Plant : std::uint8_t {
 struct Outcome {
     std::string failure;  // empty: none
     int operations = 0;
-    std::uint64_t history = 0;  // sim: stands for everything that happened
+    std::uint64_t history = 0;  // sim: a hash of everything that happened
 
     bool is_good() const { return failure.empty(); }
 };
 
-// Runs the case's program on its transport. Never hangs for good: that is a failure as well, except
-// with threads, where it ends the process with a sentence.
+// Runs the case's program on its transport. Never hangs: no progress is a failure, or, with threads,
+// ends the process with a sentence.
 Outcome run_case(const Case& c, Plant plant = Plant::none);
 
 // The smallest case found that fails like `c`, within a bounded time.

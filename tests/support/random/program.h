@@ -1,10 +1,9 @@
-// Random programs as data: everything follows from a case, so that every rank, and who repeats a
-// failure, has the same one.
+// Random programs as data. Everything follows from a case, so every rank, and whoever repeats a
+// failure, has the same program.
 //
-// A program is a list of steps that all ranks walk through. It stays valid when steps are taken out:
-// what others then lack is dropped with them (normalised()), and what is left outstanding is
-// completed at the end. A rank never waits for an operation of a later step, so that no program hangs
-// by itself.
+// A program is a list of steps for all ranks. It stays valid if steps are removed: steps that need them
+// are dropped as well (normalised()), and what is still pending is completed at the end. A rank never
+// waits for an operation of a later step, so no program hangs by itself.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +21,9 @@
 namespace weft::test::random {
 
 // What a failure prints and WEFT_CASE repeats: "sim p=3 seed=0x2a operations=60 bytes_max=300000
-// keep=1,5-7" (of the steps only these; without it all).
+// keep=1,5-7" (only these steps; without `keep` all).
 struct Case {
-    // sim; threads, threads_tcp, threads_mixed or threads_mpi (support/thread_job.h); or where processes run
+    // sim; threads, threads_tcp, threads_mixed or threads_mpi (support/thread_job.h); or for processes
     // (support/surroundings.h): shm, tcp, ...
     std::string transport = "sim";
     int ranks = 2;
@@ -151,18 +150,18 @@ struct Step {
     SplitRule rule = SplitRule::modulo;
     int parameter = 0;
     bool reversed = false;
-    // complete, engine, compute: what each rank makes of it follows from `salt`
+    // complete, engine, compute: what each rank does follows from `salt`
     Complete how = Complete::wait;
     std::uint32_t on = 0;  // ranks
     std::uint64_t salt = 0;
 
-    // Where blocks differ, of a member's.
+    // A member's count, if blocks differ.
     std::size_t count_of(int member) const {
         return member % 3 == 0 ? count : member % 3 == 1 ? 0 : count / 2;
     }
     const Arithmetic& data() const { return arithmetics()[arithmetic]; }
     bool is_on(int rank) const { return (on >> rank & 1) != 0; }
-    // What this rank, and no other, draws in this step.
+    // The random numbers that only this rank draws in this step.
     Prng draws(int rank) const { return Prng(salt ^ static_cast<std::uint64_t>(rank + 1) << 32); }
 
     // -1: no communicator
@@ -321,7 +320,7 @@ class Generator {
         return step;
     }
 
-    // Of elements: none, few, many, around the thresholds of transports and algorithms, rarely a lot.
+    // A number of elements: none, few, many, near thresholds of transports and algorithms, rarely a lot.
     std::size_t count(std::size_t element) {
         static constexpr std::size_t thresholds[] = {64,   256,   1024,  4096,
                                                      8192, 16384, 32768, 65536};
@@ -410,7 +409,7 @@ class Generator {
 
 }  // namespace generator
 
-// Without the steps that lack what taken-out ones made.
+// Without the steps that need what removed steps made.
 inline Program normalised(const Program& steps) {
     std::vector<int> comms = {world_id, self_id};
     std::vector<int> requests;

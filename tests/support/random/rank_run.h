@@ -1,5 +1,5 @@
-// One rank's walk through a random program: every buffer is filled and checked against what the
-// program must give, computed one operation after the other from the seed alone.
+// One rank's run of a random program: fills every buffer, and compares it with the expected result, which
+// follows from the seed alone, one operation after another.
 //
 // Thread safety: none, except where() and steps_done().
 #pragma once
@@ -37,18 +37,18 @@ class RankRun {
     RankRun(const RankRun&) = delete;
     RankRun& operator=(const RankRun&) = delete;
 
-    // What went wrong first; empty: nothing. Wrong data does not end the run: others wait for this
-    // rank. A bad status does.
+    // Returns what went wrong first; empty: nothing. A bad status ends the run. Wrong data does not,
+    // because others wait for this rank.
     std::string run();
 
     // What went wrong first, so far.
     const std::string& wrong() const;
-    // A bad status has ended the run: others wait for this rank in vain.
+    // A bad status has ended the run: others may wait for this rank forever.
     bool is_stopped() const;
 
     // For messages: the step this rank is in, now, and an operation it looked at last.
     std::string where() const;
-    // Grows as long as the rank gets on.
+    // Grows while the rank makes progress.
     int steps_done() const;
 
   private:

@@ -1,4 +1,4 @@
-// Ends this process, with a sentence on where its ranks are, when none of them gets on.
+// Ends this process, with a sentence on where its ranks are, if none makes progress.
 #pragma once
 
 #include <unistd.h>
