@@ -69,7 +69,7 @@ class LaneTable {
         return *last_;
     }
 
-    // Forgets idle lanes, so that a program that makes and frees streams for ever does not fill the
+    // Forgets idle lanes, so that a program that makes and frees streams forever does not fill the
     // table. Two tables take turns and never shrink, so that using many streams one after the other
     // allocates nothing.
     void rebuild() {

@@ -470,7 +470,7 @@ void flaws() {
             builder.send(elements(WEFT_RECV_BUFFER, 1, 1), 1 - rank, {got});
         }
         expect_flaw(builder,
-                    "deadlock: operation 0 of rank 0 (recv recv[0..8) <- rank 1) waits for ever: "
+                    "deadlock: operation 0 of rank 0 (recv recv[0..8) <- rank 1) waits forever: "
                     "operation 1 of rank 1 (send recv[8..16) -> rank 0) is never posted");
     }
 }

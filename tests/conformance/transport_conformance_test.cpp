@@ -350,7 +350,7 @@ TEST_P(TransportConformance, EarlyMessagesOfANewContextArrive) {
             traffic.end(1).admit(2);
             traffic.end(1).keep_early(false);
             Traffic::Post& received = traffic.recv(1, lane(0, 0, 2), bytes);
-            // The other one is dropped, and its sender does not wait for ever.
+            // The other one is dropped, and its sender does not wait forever.
             ASSERT_TRUE(traffic.finish());
             EXPECT_EQ(received.result.code, WEFT_OK);
             EXPECT_TRUE(is_equal(received, data)) << bytes << " bytes";

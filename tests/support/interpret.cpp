@@ -112,7 +112,7 @@ class Stage {
         }
         for (Rank r = 0; r < static_cast<Rank>(players_.size()); ++r) {
             if (result_.failure.empty() && player(r).left > 0) {
-                fail(r, first_incomplete(r), "deadlock: waits for ever");
+                fail(r, first_incomplete(r), "deadlock: waits forever");
             }
         }
         if (result_.failure.empty() && has_tokens_left()) result_.failure = "tokens are left over";

@@ -174,7 +174,7 @@ TEST(Check, SendingFirstNeedsABuffer) {
                           b.recv(recv_part(8 * (1 - r), 8), 1 - r, {sent});
                       }),
                 promised("allgather", 2, 8), Flaw::deadlock,
-                "waits for ever: operation 2 of rank 1");
+                "waits forever: operation 2 of rank 1");
 }
 
 // The lanes agree, but rank 1 receives the first only after it has sent what waits for the second.
@@ -486,7 +486,7 @@ TEST(CheckRepeat, TheWindowIsRespected) {
         });
     };
     EXPECT_TRUE(check(schedules(4), promised("bcast", 3, 32)).holds());
-    expect_flaw(schedules(3), promised("bcast", 3, 32), Flaw::deadlock, "waits for ever");
+    expect_flaw(schedules(3), promised("bcast", 3, 32), Flaw::deadlock, "waits forever");
 }
 
 }  // namespace

@@ -187,9 +187,8 @@ class Play {
             for (const Waiting& lane : lanes(r)) {
                 if (lane.is_empty() || findings_.full()) continue;
                 is_stuck = true;
-                findings_.add(Flaw::deadlock, name(r, lane.posted[lane.head]) +
-                                                  " waits for ever: " + awaited(lane) +
-                                                  " is never posted");
+                findings_.add(Flaw::deadlock, name(r, lane.posted[lane.head]) + " waits forever: " +
+                                                  awaited(lane) + " is never posted");
             }
         }
         for (Rank r = 0; r < ranks() && !is_stuck; ++r) {

@@ -170,7 +170,7 @@ void MpiTransport::take_rts(Peer& peer, const Frame& frame) {
         *message = {.bytes = frame.bytes, .ticket = frame.ticket, .is_rts = true};
         lane->unexpected.append(message);
     } else {
-        drop(peer, frame.ticket);  // its sender must not wait for ever
+        drop(peer, frame.ticket);  // its sender must not wait forever
     }
 }
 

@@ -205,7 +205,7 @@ void ShmTransport::end_send_transfer(SlotId id) {
     sends_.remove(id);
 }
 
-// The receiver is ready. If the send has been abandoned, the receiver must not wait for ever.
+// The receiver is ready. If the send has been abandoned, the receiver must not wait forever.
 void ShmTransport::take_cts(Peer& peer, Record* record) {
     std::uint64_t receiver;
     std::memcpy(&receiver, record->payload(), sizeof receiver);

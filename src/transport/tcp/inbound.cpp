@@ -307,7 +307,7 @@ bool TcpTransport::take_rts(SharedConnection& shared, const Frame& frame) {
         *message = {.bytes = frame.bytes, .is_rts = true};
         lane->unexpected.append(message);
     } else {
-        // Nobody will take it, but its sender must not wait for ever.
+        // Nobody will take it, but its sender must not wait forever.
         control(shared, FrameKind::cts, frame.stream, 0);
     }
     return true;
@@ -379,7 +379,7 @@ void TcpTransport::abandon_receives(SharedConnection& shared, std::uint32_t cont
     drop_unwanted_messages(shared);
 }
 
-// An RTS is answered all the same: its sender must not wait for ever.
+// An RTS is answered all the same: its sender must not wait forever.
 void TcpTransport::drop_unwanted_messages(SharedConnection& shared) {
     shared.receives.for_each([&](ReceiveLane& lane) {
         if (contexts_.wants(context_of(lane.stream))) return;
