@@ -36,7 +36,6 @@ class Run {
     bool has_lists() const { return lists_ != nullptr; }
 
     const Schedule& schedule() const { return schedule_; }
-    bool is_active() const { return active_; }
     bool is_done() const { return !active_; }
     const Failure& failure() const { return failure_; }
     Stream* stream() const { return stream_; }

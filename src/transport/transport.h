@@ -80,8 +80,6 @@ struct Combination {
 // What a transport can do beyond the four verbs; asked once.
 struct Abilities {
     bool can_sleep = false;  // has wait_fd(); otherwise it can only be polled
-    bool kernel_chain = false;
-    bool single_copy = false;
     bool any_thread = true;  // otherwise only a thread of the program may call it
 };
 

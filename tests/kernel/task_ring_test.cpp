@@ -57,7 +57,7 @@ class DedicatedSockets final : public Transport, public DedicatedConnections {
     void connect(Rank peer, int socket) { sockets_[static_cast<std::size_t>(peer)] = socket; }
 
     const char* name() const override { return "dedicated sockets"; }
-    Abilities abilities() const override { return {.can_sleep = true, .kernel_chain = true}; }
+    Abilities abilities() const override { return {.can_sleep = true}; }
     // A completion is seen by arm(), and wakes nobody who sleeps already.
     bool arm(Sleeper) override { return reported_.empty(); }
     DedicatedConnections* dedicated_connections() override { return this; }

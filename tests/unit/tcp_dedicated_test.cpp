@@ -188,7 +188,6 @@ class DedicatedConnection : public testing::Test {
 // --- Places --------------------------------------------------------------------------------------
 
 TEST_F(DedicatedConnection, IsThereForStreamsThatHaveOne) {
-    EXPECT_TRUE(at(0).abilities().kernel_chain);
     EXPECT_TRUE(dedicated(0).carries({1, {context, 0}}));
     EXPECT_FALSE(dedicated(0).carries({1, {context, 1}}));
     EXPECT_FALSE(dedicated(0).carries({1, {context + 1, 0}}));

@@ -240,7 +240,6 @@ void ShmTransport::start_receive(Peer& peer, LaneQueue& lane, Post* post, const 
     const bool may_pull = settings_.large == LargeMethod::vm_readv && peer.can_pull &&
                           post->combination.kernel == nullptr;
     if (may_pull && still_readable(transfer)) {
-        transfer.pulled = true;
         peer.pulls.push(id);
         peer.has_work = true;
     } else {
@@ -250,7 +249,6 @@ void ShmTransport::start_receive(Peer& peer, LaneQueue& lane, Post* post, const 
 
 // Asks the sender to stream the message from its beginning.
 void ShmTransport::push_through_ring(SlotId id, ReceiveTransfer& transfer) {
-    transfer.pulled = false;
     transfer.offset = 0;
     send_control(
         *transfer.peer,

@@ -97,7 +97,7 @@ ShmTransport::~ShmTransport() {
 }
 
 Abilities ShmTransport::abilities() const {
-    return {.can_sleep = true, .kernel_chain = false, .single_copy = true};
+    return {.can_sleep = true};
 }
 
 // Moves what is queued for the peer, a bounded amount. False: nothing is queued, or all of it waits

@@ -87,7 +87,6 @@ class ShmTransport final : public Transport, public Combining {
         shm::Post* post = nullptr;
         shm::Rts from{};
         std::size_t offset = 0;
-        bool pulled = false;  // else it comes through the ring
     };
     struct Report {
         Completion completion;

@@ -115,9 +115,7 @@ void TcpTransport::hang_up() {
     for (const auto& listener : listeners_) listener->fd = {};
 }
 
-Abilities TcpTransport::abilities() const {
-    return {.can_sleep = true, .kernel_chain = true, .single_copy = false};
-}
+Abilities TcpTransport::abilities() const { return {.can_sleep = true}; }
 
 std::size_t TcpTransport::descriptors() const {
     return wires_.size() + listeners_.size() + own_descriptors;
