@@ -34,9 +34,9 @@ TEST(ShmLanes, finds_each_stream_again) {
     Lanes lanes;
     std::vector<Post> posts(1000);
     for (std::uint64_t stream = 0; stream < posts.size(); ++stream)
-        lanes.find(stream << 32).append(&posts[stream]);
+        lanes.find(stream << 32).posts.append(&posts[stream]);
     for (std::uint64_t stream = 0; stream < posts.size(); ++stream) {
-        EXPECT_EQ(lanes.find(stream << 32).oldest, &posts[stream]);
+        EXPECT_EQ(lanes.find(stream << 32).posts.first, &posts[stream]);
         ASSERT_NE(lanes.find_existing(stream << 32), nullptr);
     }
     EXPECT_EQ(lanes.find_existing(1), nullptr);
@@ -45,9 +45,9 @@ TEST(ShmLanes, finds_each_stream_again) {
 TEST(ShmLanes, idle_streams_do_not_accumulate) {
     Lanes lanes;
     Post post;
-    lanes.find(7).append(&post);
+    lanes.find(7).posts.append(&post);
     for (std::uint64_t stream = 100; stream < 100'000; ++stream) lanes.find(stream);
-    EXPECT_EQ(lanes.find(7).oldest, &post);
+    EXPECT_EQ(lanes.find(7).posts.first, &post);
     std::size_t known = 0;
     lanes.for_each([&](LaneQueue&) { ++known; });
     EXPECT_LE(known, 16u);
@@ -67,11 +67,11 @@ TEST(ShmLanes, a_lane_keeps_posting_order) {
     LaneQueue lane;
     EXPECT_TRUE(lane.idle());
     Post posts[3];
-    for (Post& post : posts) lane.append(&post);
-    EXPECT_EQ(lane.oldest, &posts[0]);
+    for (Post& post : posts) lane.posts.append(&post);
+    EXPECT_EQ(lane.posts.first, &posts[0]);
     EXPECT_EQ(posts[0].next, &posts[1]);
     EXPECT_EQ(posts[1].next, &posts[2]);
-    EXPECT_EQ(lane.newest, &posts[2]);
+    EXPECT_EQ(lane.posts.last, &posts[2]);
     EXPECT_FALSE(lane.idle());
 }
 

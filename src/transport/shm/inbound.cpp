@@ -148,7 +148,7 @@ std::size_t ShmTransport::poll(std::span<Completion> done) {
 Posted ShmTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     Peer& peer = peer_of(lane.peer);
     LaneQueue& queue = peer.receives.find(lane.stream.packed());
-    if (queue.first_unexpected != nullptr || peer.lost) [[unlikely]]
+    if (queue.unexpected.first != nullptr || peer.lost) [[unlikely]]
         return post_recv_late(peer, lane, data, {}, token);
     Post* post = posts_.take();
     post->data = data.data();
@@ -157,7 +157,7 @@ Posted ShmTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     post->token = token;
     post->stream = queue.stream;
     post->finished = false;
-    queue.append(post);
+    queue.posts.append(post);
     if (queue.waiting == nullptr) queue.waiting = post;
     return Posted::pending;
 }
@@ -169,7 +169,7 @@ Posted ShmTransport::post_recv_combined(const Lane& lane, MutBytes data,
     ++counters_.combined;
     Peer& peer = peer_of(lane.peer);
     LaneQueue& queue = peer.receives.find(lane.stream.packed());
-    if (queue.first_unexpected != nullptr || peer.lost)
+    if (queue.unexpected.first != nullptr || peer.lost)
         return post_recv_late(peer, lane, data, combination, token);
     Post* post = append_receive(queue, data, combination, token);
     if (queue.waiting == nullptr) queue.waiting = post;
@@ -184,7 +184,7 @@ Post* ShmTransport::append_receive(LaneQueue& queue, MutBytes data, const Combin
              .token = token,
              .stream = queue.stream,
              .combination = combination};
-    queue.append(post);
+    queue.posts.append(post);
     return post;
 }
 
@@ -192,13 +192,13 @@ Post* ShmTransport::append_receive(LaneQueue& queue, MutBytes data, const Combin
 Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data,
                                     const Combination& combination, Token token) {
     LaneQueue& queue = peer.receives.find(lane.stream.packed());
-    Unexpected* message = queue.first_unexpected;
+    Unexpected* message = queue.unexpected.first;
     if (message == nullptr || (peer.lost && message->is_rts)) return refuse(peer, lane, token);
 
-    queue.first_unexpected = message->next;
+    queue.unexpected.first = message->next;
     const bool is_here = !message->is_rts && message->bytes == data.size();
     if (is_here) take_in(data.data(), combination, 0, message->data, data.size());
-    if (is_here && queue.oldest == nullptr && backlog_.empty()) {
+    if (is_here && queue.posts.first == nullptr && backlog_.empty()) {
         release(peer, message);
         return Posted::done;
     }
@@ -225,7 +225,7 @@ void ShmTransport::take_rts(Peer& peer, Record* record) {
     } else {
         Unexpected* message = unexpected_.take();
         *message = {.bytes = from.bytes, .is_rts = true, .rts = from};
-        lane.append(message);
+        lane.unexpected.append(message);
     }
 }
 
@@ -332,7 +332,7 @@ void ShmTransport::keep_unexpected(Peer& peer, LaneQueue& lane, Bytes data) {
     Unexpected* message = unexpected_.take();
     *message = {.data = data.empty() ? nullptr : blocks_.take(data.size()), .bytes = data.size()};
     shm::copy_bytes(message->data, data.data(), data.size());
-    lane.append(message);
+    lane.unexpected.append(message);
     peer.unexpected_bytes += sizeof(Unexpected) + data.size();
     counters_.unexpected_bytes_max =
         std::max<std::uint64_t>(counters_.unexpected_bytes_max, peer.unexpected_bytes);
@@ -368,12 +368,12 @@ void ShmTransport::abandon_receives(Peer& peer, std::uint32_t context) {
     peer.receives.for_each([&](LaneQueue& lane) {
         if (!is_of_context(lane.stream)) return;
         lane.waiting = nullptr;
-        while (Post* post = lane.oldest) {
-            lane.oldest = post->next;
+        while (Post* post = lane.posts.first) {
+            lane.posts.first = post->next;
             posts_.give_back(post);
         }
-        while (Unexpected* message = lane.first_unexpected) {
-            lane.first_unexpected = message->next;
+        while (Unexpected* message = lane.unexpected.first) {
+            lane.unexpected.first = message->next;
             if (message->is_rts) dismiss(message->rts.transfer);
             release(peer, message);
         }
@@ -382,7 +382,7 @@ void ShmTransport::abandon_receives(Peer& peer, std::uint32_t context) {
 
 void ShmTransport::drop_unwanted_messages(Peer& peer) {
     peer.receives.for_each([&](LaneQueue& lane) {
-        if (lane.first_unexpected != nullptr && !is_wanted(lane.stream))
+        if (lane.unexpected.first != nullptr && !is_wanted(lane.stream))
             abandon_receives(peer, StreamId::unpack(lane.stream).context);
     });
 }

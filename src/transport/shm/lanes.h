@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "base/bytes.h"
+#include "base/chain.h"
 #include "transport/lane_table.h"
 #include "transport/shm/slots.h"
 #include "transport/transport.h"
@@ -59,31 +60,11 @@ struct Unexpected {
 struct LaneQueue {
     std::uint64_t stream = 0;
     bool used = false;
-    Post* oldest = nullptr;  // posts in posting order
-    Post* newest = nullptr;
-    Post* waiting = nullptr;  // the first post without a message
-    Unexpected* first_unexpected = nullptr;
-    Unexpected* last_unexpected = nullptr;
+    Chain<Post> posts;        // in posting order
+    Post* waiting = nullptr;  // the first without a message
+    Chain<Unexpected> unexpected;
 
-    bool idle() const { return oldest == nullptr && first_unexpected == nullptr; }
-
-    void append(Post* post) {
-        post->next = nullptr;
-        if (oldest == nullptr)
-            oldest = post;
-        else
-            newest->next = post;
-        newest = post;
-    }
-
-    void append(Unexpected* message) {
-        message->next = nullptr;
-        if (first_unexpected == nullptr)
-            first_unexpected = message;
-        else
-            last_unexpected->next = message;
-        last_unexpected = message;
-    }
+    bool idle() const { return posts.empty() && unexpected.empty(); }
 };
 
 using Lanes = LaneTable<LaneQueue>;

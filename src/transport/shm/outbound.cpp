@@ -94,7 +94,7 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
         if (post->transfer.index < readable.size())
             readable[post->transfer.index].store(post->transfer.use, std::memory_order_release);
     }
-    queue.append(post);
+    queue.posts.append(post);
     ++peer.sends_pending;
     peer.unwritten.push(post);
     peer.has_work = true;
@@ -235,8 +235,8 @@ void ShmTransport::abandon_sends(Peer& peer, std::uint32_t context) {
     });
     peer.sends.for_each([&](LaneQueue& lane) {
         if (!is_of_context(lane.stream)) return;
-        while (Post* post = lane.oldest) {
-            lane.oldest = post->next;
+        while (Post* post = lane.posts.first) {
+            lane.posts.first = post->next;
             posts_.give_back(post);
             --peer.sends_pending;
         }

@@ -96,9 +96,7 @@ ShmTransport::~ShmTransport() {
     wake_peers();
 }
 
-Abilities ShmTransport::abilities() const {
-    return {.can_sleep = true};
-}
+Abilities ShmTransport::abilities() const { return {.can_sleep = true}; }
 
 // Moves what is queued for the peer, a bounded amount. False: nothing is queued, or all of it waits
 // for the peer.
@@ -113,8 +111,8 @@ bool ShmTransport::work_on(Peer& peer) {
 // Posts that finished before an earlier one, which has just been reported.
 std::size_t ShmTransport::report_finished(Peer& peer, LaneQueue& lane) {
     std::size_t reported = 0;
-    while (lane.oldest != nullptr && lane.oldest->finished) {
-        report_oldest(peer, lane, lane.oldest->outcome);
+    while (lane.posts.first != nullptr && lane.posts.first->finished) {
+        report_oldest(peer, lane, lane.posts.first->outcome);
         ++reported;
     }
     return reported;
@@ -264,7 +262,7 @@ std::size_t ShmTransport::break_posts(Peer& peer, Lanes& lanes) {
     std::size_t broken = 0;
     lanes.for_each([&](LaneQueue& lane) {
         lane.waiting = nullptr;
-        while (Post* post = lane.oldest) {
+        while (Post* post = lane.posts.first) {
             const Outcome how = post->finished ? post->outcome : Outcome{.code = WEFT_BROKEN_RANK};
             broken += settle(peer, lane, post, how);
         }

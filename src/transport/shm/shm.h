@@ -114,19 +114,19 @@ class ShmTransport final : public Transport, public Combining {
     }
     // Ends a post; returns how many posts of the lane this reported.
     std::size_t settle(Peer& peer, shm::LaneQueue& lane, shm::Post* post, const shm::Outcome& how) {
-        if (lane.oldest != post) [[unlikely]] {
+        if (lane.posts.first != post) [[unlikely]] {
             post->finished = true;
             post->outcome = how;
             return 0;
         }
         report_oldest(peer, lane, how);
-        if (lane.oldest == nullptr || !lane.oldest->finished) [[likely]]
+        if (lane.posts.first == nullptr || !lane.posts.first->finished) [[likely]]
             return 1;
         return 1 + report_finished(peer, lane);
     }
     void report_oldest(Peer& peer, shm::LaneQueue& lane, const shm::Outcome& how) {
-        shm::Post* post = lane.oldest;
-        lane.oldest = post->next;
+        shm::Post* post = lane.posts.first;
+        lane.posts.first = post->next;
         report({post->token, how.code, peer.parts.rank, how.sent_bytes, how.expected_bytes},
                post->stream);
         posts_.give_back(post);
