@@ -16,8 +16,8 @@
 #include <iterator>
 #include <string>
 
+#include "support/process.h"
 #include "support/surroundings.h"
-#include "tools/process.h"
 
 namespace weft::test {
 namespace {

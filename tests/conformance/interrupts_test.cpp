@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tools/process.h"
+#include "support/process.h"
 
 namespace weft::test {
 namespace {

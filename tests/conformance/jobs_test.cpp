@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "support/process.h"
 #include "support/surroundings.h"
-#include "tools/process.h"
 
 namespace weft::test {
 namespace {
@@ -41,10 +41,10 @@ TEST(JobsWithoutTheInterface, AreRefusedOnlyWhereTcpIsNeeded) {
 
 TEST(JobsThatDiffer, AreRefusedWithTheRankAndTheSetting) {
     const std::string build = WEFT_BUILD_DIR;
-    Process job(build +
-                "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 2 ]; then export "
-                "WEFT_ALGORITHM_BCAST=chain; fi; exec " +
-                build + "/tests/conformance/comms_program manual all_collectives'");
+    ChildProcess job(build +
+                     "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 2 ]; then export "
+                     "WEFT_ALGORITHM_BCAST=chain; fi; exec " +
+                     build + "/tests/conformance/comms_program manual all_collectives'");
     job.finish();
     EXPECT_NE(job.status, 0);
     EXPECT_NE(job.err.find("rank 2 has WEFT_ALGORITHM_BCAST='chain', rank 0 has ''"),
@@ -57,9 +57,9 @@ TEST(JobsThatDiffer, AreRefusedBeforeTheyJoinForAMalformedSetting) {
     const std::string build = WEFT_BUILD_DIR;
     for (const std::string name : {"WEFT_STATS", "WEFT_SHM_RING"}) {
         SCOPED_TRACE(name);
-        Process job(build +
-                    "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 1 ]; then export " +
-                    name + "=some; fi; exec " + build + "/tests/fault/join_program'");
+        ChildProcess job(build +
+                         "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 1 ]; then export " +
+                         name + "=some; fi; exec " + build + "/tests/fault/join_program'");
         job.finish();
         EXPECT_EQ(job.status, 1);
         EXPECT_TRUE(contains(job.err, "rank 1: weft_init: WEFT_REFUSED_SETTING: " + name));

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <string>
 
+#include "support/process.h"
 #include "support/surroundings.h"
 #include "support/thread_job.h"
-#include "tools/process.h"
 #include "weft/collective.h"
 
 namespace weft::test {
@@ -38,7 +38,7 @@ TEST_P(Kernel, IsNotDisturbedByForksInTheMidstOfIt) { expect("forks"); }
 TEST_P(Kernel, EndsWithAProcessThatExecutesAnotherProgram) {
     for (int ranks : where().some_of({2, 3, 4})) {
         // The other program ends well.
-        Process job(command({ranks, program + "becomes_another"}));
+        ChildProcess job(command({ranks, program + "becomes_another"}));
         job.finish();
         EXPECT_EQ(job.status, 0) << job.out << job.err;
     }
@@ -99,7 +99,7 @@ class WithoutKernel : public testing::TestWithParam<Absent> {
     // What the job prints besides its success. `rank`: the rank without io_uring; -1: all.
     static std::string said(const char* engine, int rank) {
         const auto& [call, error, what] = GetParam();
-        Process job(surroundings("tcp").command(
+        ChildProcess job(surroundings("tcp").command(
             {.ranks = 2,
              .program = program + "goes_without " + call + " " + std::to_string(error) + " " +
                         std::to_string(rank) + " '" + sentence() + "'",

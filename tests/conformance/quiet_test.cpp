@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "support/process.h"
 #include "support/surroundings.h"
-#include "tools/process.h"
 
 namespace weft::test {
 namespace {
@@ -33,11 +33,11 @@ TEST_P(Quiet, ProcessMakesNoSystemCallOverTcp) {
         GTEST_SKIP() << absence;
     Folder folder;
     // (A sanitizer looks for leaks by means that do not work below a tracer.)
-    Process job("ASAN_OPTIONS=detect_leaks=0 WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo " +
-                settings_of(GetParam()) +
-                " " WEFT_BUILD_DIR "/weft run --timeout 60 -n 2 sh -c 'exec strace -f -o " +
-                (folder / "trace.") +
-                "$WEFT_RANK " WEFT_BUILD_DIR "/tests/conformance/quiet_program'");
+    ChildProcess job("ASAN_OPTIONS=detect_leaks=0 WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo " +
+                     settings_of(GetParam()) +
+                     " " WEFT_BUILD_DIR "/weft run --timeout 60 -n 2 sh -c 'exec strace -f -o " +
+                     (folder / "trace.") +
+                     "$WEFT_RANK " WEFT_BUILD_DIR "/tests/conformance/quiet_program'");
     job.finish();
     EXPECT_EQ(job.status, 0) << job.out << job.err;
     for (const char* rank : {"0", "1"}) {

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "support/process.h"
 #include "support/surroundings.h"
-#include "tools/process.h"
 
 namespace weft::test {
 namespace {
@@ -24,7 +24,7 @@ TEST_P(KilledInConstructor, RankIsNamedByAllOthers) {
              .program = "tests/fault/construct_program " + std::to_string(victim) + " " + engine() +
                         " " + std::to_string(2000 + seed * 7919 % 3000) + " " + file,
              .options = "--timeout 30 --grace 10"});
-        Process job(command);
+        ChildProcess job(command);
         job.finish();
         std::filesystem::remove(file);
         // The launcher answers with the victim's status; what the others saw they say themselves.

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "support/process.h"
 #include "support/surroundings.h"
-#include "tools/process.h"
 
 namespace weft::test {
 namespace {
@@ -25,8 +25,9 @@ TEST_P(Disagreed, CallsAreToldInWordsOnEveryRank) {
 }
 
 TEST(Disagreement, OnWhetherToCheckIsRefused) {
-    Process job(build + "/weft run --timeout 30 -n 2 sh -c 'export WEFT_CHECK=$WEFT_RANK; exec " +
-                build + "/tests/fault/disagree_program manual 0'");
+    ChildProcess job(build +
+                     "/weft run --timeout 30 -n 2 sh -c 'export WEFT_CHECK=$WEFT_RANK; exec " +
+                     build + "/tests/fault/disagree_program manual 0'");
     job.finish();
     EXPECT_NE(job.status, 0);
     EXPECT_NE(job.err.find("rank 1 has WEFT_CHECK='1', rank 0 has '0'"), std::string::npos)
@@ -34,8 +35,8 @@ TEST(Disagreement, OnWhetherToCheckIsRefused) {
 }
 
 TEST(Disagreement, NeedsASwitchThatIsOffOrOn) {
-    Process job("WEFT_CHECK=yes " + build + "/weft run -n 1 " + build +
-                "/tests/fault/disagree_program manual 0");
+    ChildProcess job("WEFT_CHECK=yes " + build + "/weft run -n 1 " + build +
+                     "/tests/fault/disagree_program manual 0");
     job.finish();
     EXPECT_NE(job.err.find("WEFT_CHECK = 'yes'; expected 0 or 1"), std::string::npos) << job.err;
 }

@@ -2,8 +2,8 @@
 // its threads do.
 #include <gtest/gtest.h>
 
+#include "support/process.h"
 #include "support/surroundings.h"
-#include "tools/process.h"
 
 namespace weft::test {
 namespace {

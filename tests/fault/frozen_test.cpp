@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "support/process.h"
 #include "support/surroundings.h"
-#include "tools/process.h"
 
 namespace weft::test {
 namespace {
@@ -29,8 +29,8 @@ TEST_P(Frozen, RankIsNamedByFinalize) { expect("finalize", {2}); }
 
 TEST(Timeout, ThatIsMalformedIsRefused) {
     for (const char* text : {"0", "soon", "-1", "\"\""}) {
-        Process job("WEFT_TIMEOUT=" + std::string(text) + " " + build + "/weft run -n 1 " + build +
-                    "/tests/fault/frozen_program wait manual");
+        ChildProcess job("WEFT_TIMEOUT=" + std::string(text) + " " + build + "/weft run -n 1 " +
+                         build + "/tests/fault/frozen_program wait manual");
         job.finish();
         EXPECT_NE(job.status, 0);
         EXPECT_NE(job.err.find("expected seconds, more than 0"), std::string::npos) << job.err;

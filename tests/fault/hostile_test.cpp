@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/prng.h"
+#include "support/process.h"
 #include "support/surroundings.h"
-#include "tools/process.h"
 #if WEFT_HAS_TCP
 #include "transport/tcp/handshake.h"
 
@@ -120,9 +120,9 @@ TEST_P(Hostile, ConnectionsChangeNothing) {
     constexpr std::size_t at_once = 400;
     Folder folder;
     const std::string build = WEFT_BUILD_DIR;
-    Process job("WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo " + settings_of(GetParam()) + " " + build +
-                "/weft run --timeout 100 -n " + std::to_string(ranks) + " " + build +
-                "/tests/fault/hostile_program " + (folder / ""));
+    ChildProcess job("WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo " + settings_of(GetParam()) + " " +
+                     build + "/weft run --timeout 100 -n " + std::to_string(ranks) + " " + build +
+                     "/tests/fault/hostile_program " + (folder / ""));
     std::vector<int> ports;
     for (Rank rank = 0; rank < ranks; ++rank) {
         const std::string file = folder / ("port." + std::to_string(rank));

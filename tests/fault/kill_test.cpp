@@ -5,8 +5,8 @@
 #include <string>
 #include <tuple>
 
+#include "support/process.h"
 #include "support/surroundings.h"
-#include "tools/process.h"
 
 namespace weft::test {
 namespace {
@@ -33,7 +33,7 @@ TEST_P(Killed, RankIsNamedByAllOthers) {
                                       way + " " + std::to_string(seed) + " " + file,
                            .settings = settings_of(way == std::string("tests") ? "manual" : way),
                            .options = "--timeout 30"});
-        Process job(command);
+        ChildProcess job(command);
         job.finish();
         // The launcher answers with the victim's status; what the others saw they say themselves.
         ASSERT_EQ(job.status, 128 + SIGKILL) << "repeat with: " << command << "\n" << job.err;

@@ -4,7 +4,7 @@
 
 #include "algorithm/catalogue.h"
 #include "engine/kind.h"
-#include "tests/tools/process.h"
+#include "support/process.h"
 
 namespace weft::test {
 namespace {

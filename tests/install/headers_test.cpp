@@ -1,7 +1,7 @@
 // Each public header compiles by itself, and twice, as strict C99 and as C++20, without a warning.
 #include <gtest/gtest.h>
 
-#include "tests/tools/process.h"
+#include "support/process.h"
 
 namespace weft::test {
 namespace {

@@ -2,7 +2,7 @@
 // and run, also after the prefix was moved.
 #include <gtest/gtest.h>
 
-#include "tests/tools/process.h"
+#include "support/process.h"
 
 namespace weft::test {
 namespace {

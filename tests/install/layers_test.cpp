@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <regex>
 #include <set>
 
-#include "tests/tools/process.h"
+#include "support/pattern.h"
+#include "support/process.h"
 
 namespace weft::test {
 namespace {
@@ -21,11 +21,10 @@ const std::string source_dir = WEFT_SOURCE_DIR "/";
 std::map<std::string, Names> table() {
     std::map<std::string, Names> rows;
     std::istringstream text(content(WEFT_SOURCE_DIR "/ARCHITECTURE.md"));
-    const std::regex row(R"(\| `([a-z_/<>]+)` \| .* \| (.*) \|)");
     for (std::string line; std::getline(text, line);) {
-        std::smatch cells;
-        if (!std::regex_match(line, cells, row)) continue;
-        const std::string folder = "src/" + cells[1].str().substr(0, cells[1].str().find("/<"));
+        const Match cells = match_of(line, R"(\| `([a-z_/<>]+)` \| .* \| (.*) \|)");
+        if (cells.empty()) continue;
+        const std::string folder = "src/" + cells[1].substr(0, cells[1].find("/<"));
         Names& uses = rows[folder];
         std::istringstream list(cells[2]);
         for (std::string name; std::getline(list >> std::ws, name, ',');) {
@@ -60,7 +59,6 @@ Names reach(const std::map<std::string, Names>& rows, const std::string& folder)
 // By file of these folders, without its ending, the files that its header or source includes.
 std::map<std::string, Names> includes(const Names& folders) {
     std::map<std::string, Names> all;
-    const std::regex include("#include \"([^\"]+)\"");
     for (const std::string& folder : folders) {
         for (const auto& file :
              std::filesystem::recursive_directory_iterator(source_dir + folder)) {
@@ -68,9 +66,8 @@ std::map<std::string, Names> includes(const Names& folders) {
             if (ending != ".h" && ending != ".cpp") continue;
             const std::string unit = (file.path().parent_path() / file.path().stem()).string();
             Names& used = all[unit.substr(source_dir.size())];
-            const std::string text = content(file.path());
-            for (std::sregex_iterator at(text.begin(), text.end(), include), end; at != end; ++at) {
-                const std::string header = (*at)[1];
+            for (const Match& include : matches_in(content(file.path()), "#include \"([^\"]+)\"")) {
+                const std::string& header = include[1];
                 for (const std::string from : {"src/", "tools/", ""}) {
                     if (!std::filesystem::exists(source_dir + from + header)) continue;
                     used.insert(from + header.substr(0, header.rfind('.')));

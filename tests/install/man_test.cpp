@@ -1,11 +1,11 @@
 // The manual names every subcommand and option that the program's --help names, and no other.
 #include <gtest/gtest.h>
 
-#include <regex>
 #include <set>
 
 #include "algorithm/catalogue.h"
-#include "tests/tools/process.h"
+#include "support/pattern.h"
+#include "support/process.h"
 
 namespace weft::test {
 namespace {
@@ -53,10 +53,9 @@ std::string page_of(const std::string& command) {
 // What a page marks up as an option (.Fl -ranks), of Weft's own.
 Words options_of_page(const std::string& page) {
     const std::string text = content(page);
-    const std::regex option("\\b(?:Fl) (-?[a-z][a-z-]*)");
     Words names;
-    for (std::sregex_iterator at(text.begin(), text.end(), option), end; at != end; ++at) {
-        names.insert("-" + (*at)[1].str());
+    for (const Match& option : matches_in(text, "\\b(?:Fl) (-?[a-z][a-z-]*)")) {
+        names.insert("-" + option[1]);
     }
     return names;
 }
@@ -135,7 +134,7 @@ TEST(Man, OfInfoExplainsWhatItPrints) {
     std::istringstream lines(run(WEFT_BUILD_DIR "/weft info").out);
     for (std::string name, rest; lines >> name && std::getline(lines, rest);) {
         if (algorithm::find_family(name)) continue;  // "barrier, bcast, ..."
-        EXPECT_TRUE(std::regex_search(text, std::regex("\\.It [^\n]*\\b" + name + "\\b"))) << name;
+        EXPECT_FALSE(matches_in(text, "\\.It [^\n]*\\b" + name + "\\b").empty()) << name;
     }
     const std::string synopsis = text.substr(0, text.find(".Sh DESCRIPTION"));
     for (const std::string& option : options("info")) {

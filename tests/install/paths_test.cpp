@@ -2,19 +2,19 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <regex>
 
-#include "tests/tools/process.h"
+#include "support/pattern.h"
+#include "support/process.h"
 
 namespace weft::test {
 namespace {
 
 TEST(Contributing, NamesFilesThatExist) {
     const std::string text = content(WEFT_SOURCE_DIR "/CONTRIBUTING.md");
-    const std::regex path("`((src|include|tests|tools|bench|docs|cmake)/[^`]*)`");
     int paths = 0;
-    for (std::sregex_iterator at(text.begin(), text.end(), path), end; at != end; ++at) {
-        const std::string name = (*at)[1];
+    for (const Match& path :
+         matches_in(text, "`((src|include|tests|tools|bench|docs|cmake)/[^`]*)`")) {
+        const std::string& name = path[1];
         if (name.find_first_of("<{*") != std::string::npos) continue;  // a pattern
         EXPECT_TRUE(std::filesystem::exists(WEFT_SOURCE_DIR "/" + name)) << name;
         ++paths;

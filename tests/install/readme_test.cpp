@@ -1,7 +1,7 @@
 // README's programs compile as its lines say, and run.
 #include <gtest/gtest.h>
 
-#include "tests/tools/process.h"
+#include "support/process.h"
 
 namespace weft::test {
 namespace {

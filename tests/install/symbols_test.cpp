@@ -1,7 +1,7 @@
 // libweft.so exports what cmake/symbols.txt lists: a name that appears or goes is reviewed.
 #include <gtest/gtest.h>
 
-#include "tests/tools/process.h"
+#include "support/process.h"
 
 namespace weft::test {
 namespace {

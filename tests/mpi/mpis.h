@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "support/process.h"
 #include "support/surroundings.h"
-#include "tools/process.h"
 
 namespace weft::test {
 

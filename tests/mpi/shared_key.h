@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "tools/process.h"
+#include "support/process.h"
 
 namespace weft::test {
 

@@ -8,7 +8,7 @@
 #include "base/assert.h"
 #include "engine/engine.h"
 #include "process/join/kernel_engine.h"
-#include "tools/process.h"
+#include "support/process.h"
 
 namespace weft::test {
 namespace {
@@ -87,7 +87,7 @@ std::string absence_of(const std::string& engine) {
 bool runs_all() { return std::getenv("WEFT_TEST_ALL") != nullptr; }
 
 void expect_success(const std::string& command) {
-    Process job(command);
+    ChildProcess job(command);
     job.finish();
     EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.out << job.err;
 }

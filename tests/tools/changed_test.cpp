@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "tests/tools/process.h"
+#include "support/process.h"
 
 namespace weft::test {
 namespace {

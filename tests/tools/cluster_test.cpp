@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include "support/process.h"
 #include "tests/support/surroundings.h"
-#include "tests/tools/process.h"
 
 namespace weft::test {
 namespace {
@@ -95,9 +95,10 @@ TEST_P(Cluster, NodesReachOneAnotherOverEveryLinkAndFamily) {
 
 TEST_P(Cluster, SeveralClustersDoNotMeet) {
     const std::string program = WEFT_BUILD_DIR "/tests/tools/nodes_program";
-    std::vector<std::unique_ptr<Process>> jobs;
+    std::vector<std::unique_ptr<ChildProcess>> jobs;
     for (int i = 0; i < 3; ++i) {
-        jobs.push_back(std::make_unique<Process>(weft_run("-n 2 --nodes 2 " + program + " 1")));
+        jobs.push_back(
+            std::make_unique<ChildProcess>(weft_run("-n 2 --nodes 2 " + program + " 1")));
     }
     for (auto& job : jobs) {
         job->finish();
@@ -196,9 +197,9 @@ TEST_P(Cluster, ARankCanCutItsOwnLink) {
 
 TEST_P(Cluster, TheMachineOutsideIsNotTouched) {
     const std::string host_name = run("hostname").out;
-    Process job(weft_run("-n 1 --nodes 1 sh -c 'ip -o link show eth0 > " + (folder_ / "tmp") +
-                         "; mv " + (folder_ / "tmp") + " " + (folder_ / "running") +
-                         "; exec sleep 1000'"));
+    ChildProcess job(weft_run("-n 1 --nodes 1 sh -c 'ip -o link show eth0 > " + (folder_ / "tmp") +
+                              "; mv " + (folder_ / "tmp") + " " + (folder_ / "running") +
+                              "; exec sleep 1000'"));
     ASSERT_TRUE(becomes_true([&] { return std::filesystem::exists(folder_ / "running"); }));
     EXPECT_TRUE(contains(content(folder_ / "running"), "eth0@"));
     EXPECT_EQ(run("hostname").out, host_name);
@@ -292,7 +293,7 @@ TEST_P(ClusterAgent, ReportsTheLauncherByName) {
 class ClusterEnd : public Cluster {
   protected:
     // `then`: what the ranks do next. `launch`: how they come to the nodes.
-    std::unique_ptr<Process> start(const std::string& then) {
+    std::unique_ptr<ChildProcess> start(const std::string& then) {
         std::ofstream(folder_ / "rank")
             << "name=$(hostname)\n"
                "setsid sh -c 'readlink /proc/self/ns/net > " +
@@ -301,7 +302,7 @@ class ClusterEnd : public Cluster {
                    "; exec sleep 1000' $name > /dev/null 2>&1 &\n"
                    "while [ ! -e " +
                    (folder_ / "$name.pid") + " ]; do sleep 0.01; done\n" + then + "\n";
-        return std::make_unique<Process>(
+        return std::make_unique<ChildProcess>(
             weft_run("-n 2 --nodes 2 --grace 0.1 sh " + (folder_ / "rank")));
     }
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "tests/tools/process.h"
+#include "support/process.h"
 
 namespace weft::test {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include "tests/tools/process.h"
+#include "support/process.h"
 
 namespace weft::test {
 namespace {
@@ -184,16 +184,16 @@ class RunSignals : public ::testing::Test {
   protected:
     void start(const std::string& trap) {
         for (const char* rank : {"0", "1"}) std::filesystem::remove(folder_ / rank);
-        job_ =
-            std::make_unique<Process>("exec " + weft_run + "-n 2 sh -c '" + trap + "; echo $$ > " +
-                                      (folder_ / "$WEFT_RANK") + "; while :; do sleep 0.05; done'");
+        job_ = std::make_unique<ChildProcess>("exec " + weft_run + "-n 2 sh -c '" + trap +
+                                              "; echo $$ > " + (folder_ / "$WEFT_RANK") +
+                                              "; while :; do sleep 0.05; done'");
         ASSERT_TRUE(becomes_true([&] {
             return pid_in(folder_ / "0") > 0 && pid_in(folder_ / "1") > 0;
         })) << "the ranks do not start";
     }
 
     Folder folder_;
-    std::unique_ptr<Process> job_;
+    std::unique_ptr<ChildProcess> job_;
 };
 
 TEST_F(RunSignals, ForwardsThemToTheRanks) {

@@ -1,12 +1,12 @@
 // `weft schedule` as a user calls it.
 #include <gtest/gtest.h>
 
-#include <regex>
 #include <sstream>
 #include <string>
 #include <utility>
 
-#include "tools/process.h"
+#include "support/pattern.h"
+#include "support/process.h"
 
 namespace weft::test {
 namespace {
@@ -67,7 +67,7 @@ TEST(ScheduleCommand, CountsTheLargestSizes) {
     for (std::string call : {"alltoall -a bruck", "allgather -a bruck", "gather", "scatter"}) {
         Finished done = schedule(call + " --bytes 64G --ranks 512 --rank 0");
         EXPECT_EQ(done.status, 0) << done.err;
-        EXPECT_FALSE(std::regex_search(done.out, std::regex("[ (\\[]-[0-9]"))) << done.out;
+        EXPECT_TRUE(matches_in(done.out, "[ (\\[]-[0-9]").empty()) << done.out;
     }
 }
 
@@ -96,24 +96,23 @@ TEST(ScheduleCommand, WritesGoal) {
     std::string line;
     ASSERT_TRUE(std::getline(lines, line));
     EXPECT_EQ(line, "num_ranks 5");
-    const std::regex operation(
-        R"(l\d+: (calc \d+|send \d+b to \d+ tag \d+|recv \d+b from \d+ tag \d+))");
-    const std::regex dependency(R"((l\d+) requires (l\d+))");
+    const char* const operation =
+        R"(l\d+: (calc \d+|send \d+b to \d+ tag \d+|recv \d+b from \d+ tag \d+))";
     std::string defined;
     int ranks = 0;
     int dependencies = 0;
     while (std::getline(lines, line)) {
-        std::smatch parts;
         if (line.empty() || line == "}") continue;
         if (line == "rank " + std::to_string(ranks) + " {") {
             ++ranks;
             defined = " ";
-        } else if (std::regex_match(line, operation)) {
+        } else if (!match_of(line, operation).empty()) {
             defined += line.substr(0, line.find(':')) + " ";
-        } else if (std::regex_match(line, parts, dependency)) {
+        } else if (const Match parts = match_of(line, R"((l\d+) requires (l\d+))");
+                   !parts.empty()) {
             ++dependencies;
-            for (int i : {1, 2}) {
-                EXPECT_TRUE(contains(defined, " " + parts[i].str() + " ")) << line;
+            for (std::size_t i : {1, 2}) {
+                EXPECT_TRUE(contains(defined, " " + parts[i] + " ")) << line;
             }
         } else {
             ADD_FAILURE() << "no line of GOAL: " << line;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <set>
 
-#include "tests/tools/process.h"
+#include "support/process.h"
 #include "tests/tools/startup_rank.h"
 
 namespace weft::test {
@@ -20,16 +20,16 @@ struct By {
     std::string behaviour = "exchange";
 };
 
-using Started = std::unique_ptr<Process>;
+using Started = std::unique_ptr<ChildProcess>;
 
 class StartupDirectory : public ::testing::Test {
   protected:
     Started start(const By& by) const {
-        return std::make_unique<Process>("umask 0; WEFT_RANK=" + std::to_string(by.rank) +
-                                         " WEFT_RANKS=" + std::to_string(by.ranks) +
-                                         " WEFT_STARTUP_DIR=" + path_ +
-                                         " WEFT_STARTUP_TIMEOUT=" + by.timeout_s + " exec " +
-                                         own_path + " --rank " + by.behaviour);
+        return std::make_unique<ChildProcess>("umask 0; WEFT_RANK=" + std::to_string(by.rank) +
+                                              " WEFT_RANKS=" + std::to_string(by.ranks) +
+                                              " WEFT_STARTUP_DIR=" + path_ +
+                                              " WEFT_STARTUP_TIMEOUT=" + by.timeout_s + " exec " +
+                                              own_path + " --rank " + by.behaviour);
     }
 
     std::vector<Started> start_all(int ranks, const std::string& behaviour) const {
@@ -41,18 +41,18 @@ class StartupDirectory : public ::testing::Test {
         return all;
     }
 
-    static void expect_joined(Process& rank) {
+    static void expect_joined(ChildProcess& rank) {
         rank.finish();
         EXPECT_EQ(rank.status, 0) << rank.err;
     }
 
-    static void expect_refused(Process& rank, const std::string& sentence) {
+    static void expect_refused(ChildProcess& rank, const std::string& sentence) {
         rank.finish();
         EXPECT_EQ(rank.status, 1);
         EXPECT_TRUE(contains(rank.err, sentence));
     }
 
-    static void kill_now(Process& rank) {
+    static void kill_now(ChildProcess& rank) {
         kill(rank.pid(), SIGKILL);
         rank.finish();
     }

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "startup/startup.h"
-#include "tests/tools/process.h"
+#include "support/process.h"
 
 namespace weft::test {
 namespace {

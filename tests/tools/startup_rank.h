@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "startup/startup.h"
-#include "tests/tools/process.h"
+#include "support/process.h"
 
 namespace weft::test {
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "startup/wire.h"
-#include "tests/tools/process.h"
+#include "support/process.h"
 #include "tests/tools/startup_rank.h"
 
 namespace weft::test {

@@ -5,12 +5,11 @@
 #include <stdlib.h>
 
 #include <filesystem>
-#include <fstream>
-#include <regex>
 #include <set>
-#include <sstream>
 
 #include "process/join/kernel_engine.h"
+#include "support/pattern.h"
+#include "support/process.h"
 #include "transport/mpi/settings.h"
 #include "transport/shm/settings.h"
 #if WEFT_HAS_TCP
@@ -20,6 +19,8 @@
 namespace weft {
 namespace {
 
+using test::content;
+
 using Words = std::set<std::string>;
 
 Words known() {
@@ -28,18 +29,11 @@ Words known() {
     return names;
 }
 
-Words found(const std::string& text, const std::regex& form) {
+// What the pattern's first group catches.
+Words found(const std::string& text, const std::string& pattern) {
     Words names;
-    for (std::sregex_iterator at(text.begin(), text.end(), form), end; at != end; ++at) {
-        names.insert((*at)[1].str());
-    }
+    for (const test::Match& match : test::matches_in(text, pattern)) names.insert(match[1]);
     return names;
-}
-
-std::string content(const std::filesystem::path& path) {
-    std::ostringstream text;
-    text << std::ifstream(path).rdbuf();
-    return text.str();
 }
 
 std::vector<std::string> warnings(std::vector<const char*> environment) {
@@ -65,7 +59,7 @@ TEST(KnownSettings, OthersAreLeftAlone) {
 }
 
 TEST(KnownSettings, AreThoseThatTheSourceReads) {
-    const std::regex read("(?:getenv|_setting|is_set)\\(\\s*\"(WEFT_[A-Z_]+)\"");
+    const std::string read = "(?:getenv|_setting|is_set)\\(\\s*\"(WEFT_[A-Z_]+)\"";
     Words names;
     for (const auto& file : std::filesystem::recursive_directory_iterator(WEFT_SOURCE_DIR "/src")) {
         if (file.is_regular_file()) names.merge(found(content(file.path()), read));
@@ -75,8 +69,8 @@ TEST(KnownSettings, AreThoseThatTheSourceReads) {
 
 TEST(KnownSettings, AreInTheManual) {
     // Not constants (Dv), and not what weft-run sets for launchers.
-    const std::regex mentioned("\\b(WEFT_[A-Z_]*[A-Z])\\b(?![_<])");
-    const std::regex constant("Dv (WEFT_[A-Z_]+)");
+    const std::string mentioned = "\\b(WEFT_[A-Z_]*[A-Z])\\b(?![_<])";
+    const std::string constant = "Dv (WEFT_[A-Z_]+)";
     Words names;
     for (const char* page : {"weft.1", "weft-info.1", "weft-run.1"}) {
         const std::string text = content(std::string(WEFT_SOURCE_DIR "/docs/man/") + page);
@@ -127,7 +121,7 @@ TEST(KnownSettings, HaveTheDefaultsThatAreWrittenDown) {
 
 // README names no setting that there is not, and every one but those of tests and of launchers.
 TEST(KnownSettings, AreInReadme) {
-    const std::regex mentioned("`(WEFT_[A-Z_]*[A-Z])\\b(?![_<])");
+    const std::string mentioned = "`(WEFT_[A-Z_]*[A-Z])\\b(?![_<])";
     Words names = found(content(WEFT_SOURCE_DIR "/README.md"), mentioned);
     std::erase_if(names,
                   [](const std::string& name) { return name.starts_with("WEFT_ALGORITHM_"); });

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "support/process.h"
 #include "support/random/process_calls.h"
 #include "support/random/rank_run.h"
 #include "support/random/settings.h"
@@ -11,7 +12,6 @@
 #include "support/random/watchdog.h"
 #include "support/surroundings.h"
 #include "support/thread_job.h"
-#include "tools/process.h"
 
 namespace weft::test::random {
 namespace {
@@ -81,13 +81,13 @@ Outcome run_threads(const Case& c, Plant plant, Over way) {
 }
 
 Outcome run_processes(const Case& c, Plant plant, int patience) {
-    weft::test::Process job(surroundings(c.transport)
-                                .command({.ranks = c.ranks,
-                                          .program = "tests/conformance/random_program '" +
-                                                     c.text() + "' " + std::to_string(patience) +
-                                                     (plant == Plant::operation ? " plant" : ""),
-                                          .settings = Settings::of(c).environment(),
-                                          .options = "--timeout 55"}));
+    ChildProcess job(surroundings(c.transport)
+                         .command({.ranks = c.ranks,
+                                   .program = "tests/conformance/random_program '" + c.text() +
+                                              "' " + std::to_string(patience) +
+                                              (plant == Plant::operation ? " plant" : ""),
+                                   .settings = Settings::of(c).environment(),
+                                   .options = "--timeout 55"}));
     job.finish();
     Outcome outcome{"", operations_of(generate(c)), 0};
     if (job.status == 0) return outcome;

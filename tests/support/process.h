@@ -1,0 +1,88 @@
+// Runs a shell command with its output captured, bounded in time so that a hang is a failure; and what
+// its tests look at: files, folders, other processes.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace weft::test {
+
+inline constexpr std::int64_t hang_ns = 60'000'000'000;  // nothing here takes a tenth of it
+
+// A child running `sh -c command` in a process group of its own; killed with it when forgotten.
+class ChildProcess {
+  public:
+    explicit ChildProcess(const std::string& command);
+    ~ChildProcess();
+    ChildProcess(const ChildProcess&) = delete;
+    ChildProcess& operator=(const ChildProcess&) = delete;
+
+    pid_t pid() const { return pid_; }
+
+    // Reads both outputs to their end; then status, out and err are set.
+    void finish();
+
+    int status = -1;  // as a shell says it
+    std::string out;
+    std::string err;
+
+  private:
+    pid_t pid_ = -1;
+    int out_[2] = {-1, -1};
+    int err_[2] = {-1, -1};
+};
+
+struct Finished {
+    int status;
+    std::string out;
+    std::string err;
+};
+
+Finished run(const std::string& command);
+
+::testing::AssertionResult contains(const std::string& text, const std::string& part);
+
+using Lines = std::vector<std::string>;
+
+// The lines of a text, sorted: ranks write in any order.
+Lines sorted_lines(const std::string& text);
+
+// Polls a condition; false when it does not come true before this would count as a hang.
+template <class Condition>
+bool becomes_true(Condition condition) {
+    for (std::int64_t deadline_ns = now_ns() + hang_ns; now_ns() < deadline_ns; usleep(10'000)) {
+        if (condition()) return true;
+    }
+    return false;
+}
+
+// An empty folder for the test, gone afterwards.
+class Folder {
+  public:
+    Folder();
+    ~Folder();
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+
+    std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+    std::size_t files() const;
+
+  private:
+    std::string path_;
+};
+
+std::string content(const std::string& path);
+
+// Also true while the process is a zombie that nobody has asked about.
+inline bool is_alive(pid_t pid) { return kill(pid, 0) == 0; }
+
+pid_t pid_in(const std::string& path);
+
+}  // namespace weft::test
