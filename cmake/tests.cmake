@@ -21,8 +21,7 @@ target_link_libraries(weft_test_base INTERFACE weft_internal GTest::gtest)
 
 # In preset dev the tests are less optimised than what they test: they compile faster.
 set(test_options $<$<CONFIG:RelWithDebInfo>:-O1;-g1>)
-target_compile_options(weft_test_base INTERFACE "${test_options}"
-                       $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
+target_compile_options(weft_test_base INTERFACE "${test_options}")
 
 # A rank of a random program; also for programs that see only the public library.
 set(rank_sources tests/support/random/rank_run.cpp tests/support/reference.cpp)
@@ -34,9 +33,8 @@ target_compile_options(weft_test_rank PRIVATE "${test_options}")
 add_library(weft_test_support STATIC ${support_sources})
 target_link_libraries(weft_test_support PUBLIC weft_test_rank weft_test_base)
 target_precompile_headers(weft_test_support PRIVATE
-                          <gtest/gtest.h> <algorithm> <array> <atomic> <cstring> <filesystem>
-                          <functional> <map> <memory> <numeric> <optional> <set> <span> <sstream>
-                          <string> <thread> <vector>)
+                          <gtest/gtest.h> ${standard_headers} <atomic> <filesystem> <functional>
+                          <numeric> <set> <sstream> <thread>)
 
 # tests/unit/ring_test.cpp -> target test_unit_ring, executable <build>/tests/unit/ring_test
 function(weft_test_names source folder_out stem_out target_out)

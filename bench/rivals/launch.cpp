@@ -170,8 +170,11 @@ std::string script(const Found& found, const Against& against, const Launch& job
     std::string text = around(mpi, found.folder);
     if (settings.find('=') != settings.npos) text += "export" + settings + "; ";
     text += "exec mpiexec " + options + "-n " + std::to_string(testbed.ranks) + " env ";
-    text += std::string(rival_name_setting) + "=" + mpi.name + (against.async ? ":async " : " ");
-    text += std::string(rival_part_setting) + "=" + shell_word(found.part) + " ";
+    const auto set = [&](const char* name, const std::string& value) {
+        text.append(name).append("=").append(value).append(" ");
+    };
+    set(rival_name_setting, std::string(mpi.name) + (against.async ? ":async" : ""));
+    set(rival_part_setting, shell_word(found.part));
     for (const std::string& setting : settings_of(job)) text += shell_word(setting) + " ";
     text += shell_word(this_program());
     for (const std::string& word : job.arguments) text += " " + shell_word(word);

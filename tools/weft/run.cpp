@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <regex>
 
 #include "startup/wire.h"
 #include "weft/commands.h"
@@ -16,8 +15,13 @@ namespace {
 
 // "1gbit". Refuses what tc would read as zero or as bytes.
 std::string rate_problem(const std::string& rate) {
-    static const std::regex form("[0-9]+(\\.[0-9]+)?[kmgt]?bit");
-    if (std::regex_match(rate, form) && std::strtod(rate.c_str(), nullptr) > 0) return "";
+    const std::string number = rate.substr(0, rate.find_first_not_of("0123456789."));
+    const std::string unit = rate.substr(number.size());
+    const bool is_number = !number.empty() && number.front() != '.' && number.back() != '.' &&
+                           std::count(number.begin(), number.end(), '.') <= 1;
+    const bool is_unit = unit == "bit" || (unit.size() == 4 && unit.ends_with("bit") &&
+                                           std::string("kmgt").find(unit[0]) != std::string::npos);
+    if (is_number && is_unit && std::strtod(number.c_str(), nullptr) > 0) return "";
     return "'" + rate + "'; expected a rate like 1gbit, 2.5gbit or 100mbit";
 }
 
