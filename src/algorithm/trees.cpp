@@ -9,7 +9,7 @@ namespace weft::algorithm {
 namespace {
 
 // The blocks of the ranks at distances [first, first + count) from the root.
-struct Blocks {
+struct BlockRange {
     Rank first;
     Rank count;
 };
@@ -20,7 +20,7 @@ void for_each_subtree(const Tree& tree, Rank root, Rank ranks, F f) {
     Rank end = tree.distance + tree.subtree;
     for (Rank child : tree.children) {
         const Rank first = around(child, -root, ranks);
-        f(child, Blocks{first, end - first});
+        f(child, BlockRange{first, end - first});
         end = first;
     }
 }
@@ -31,7 +31,7 @@ struct Pieces {
     Region behind;  // empty: one piece
 };
 
-Pieces find_pieces(const Layout& all, Rank root, Blocks blocks) {
+Pieces find_pieces(const Layout& all, Rank root, BlockRange blocks) {
     const Rank first = around(root, blocks.first, all.count);
     const Rank before = std::min(blocks.count, all.count - first);
     return {all.blocks(first, before), all.blocks(0, blocks.count - before)};
@@ -85,7 +85,7 @@ void gather_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule
     const std::int64_t bytes = in.send.bytes;
     if (!tree.parent) {
         if (!in.in_place) schedule.copy(in.send.block(), in.recv.block(in.rank));
-        for_each_subtree(tree, in.root(), in.ranks(), [&](Rank child, Blocks blocks) {
+        for_each_subtree(tree, in.root(), in.ranks(), [&](Rank child, BlockRange blocks) {
             const Pieces pieces = find_pieces(in.recv, in.root(), blocks);
             if (pieces.behind.bytes == 0) {
                 schedule.recv(pieces.before, child);
@@ -105,7 +105,7 @@ void gather_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule
     }
     const Region room = schedule.scratch(tree.subtree * bytes);
     OpId there = schedule.copy(in.send.block(), room.part(0, bytes));
-    for_each_subtree(tree, in.root(), in.ranks(), [&](Rank child, Blocks blocks) {
+    for_each_subtree(tree, in.root(), in.ranks(), [&](Rank child, BlockRange blocks) {
         const Region part = room.part((blocks.first - tree.distance) * bytes, blocks.count * bytes);
         there = schedule.join({there, schedule.recv(part, child)});
     });
@@ -115,7 +115,7 @@ void gather_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule
 void scatter_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule) {
     const std::int64_t bytes = in.recv.bytes;
     if (!tree.parent) {
-        for_each_subtree(tree, in.root(), in.ranks(), [&](Rank child, Blocks blocks) {
+        for_each_subtree(tree, in.root(), in.ranks(), [&](Rank child, BlockRange blocks) {
             const Pieces pieces = find_pieces(in.send, in.root(), blocks);
             if (pieces.behind.bytes == 0) {
                 schedule.send(pieces.before, child);
@@ -136,7 +136,7 @@ void scatter_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedul
     }
     const Region room = schedule.scratch(tree.subtree * bytes);
     const OpId arrived = schedule.recv(room, *tree.parent);
-    for_each_subtree(tree, in.root(), in.ranks(), [&](Rank child, Blocks blocks) {
+    for_each_subtree(tree, in.root(), in.ranks(), [&](Rank child, BlockRange blocks) {
         const Region part = room.part((blocks.first - tree.distance) * bytes, blocks.count * bytes);
         schedule.send(part, child, {arrived});
     });

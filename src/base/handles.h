@@ -55,12 +55,12 @@ class HandleTable {
     }
 
   private:
-    struct Place {
+    struct Slot {
         T* object;
         std::uint32_t generation;
     };
 
-    std::vector<Place> places_;
+    std::vector<Slot> places_;
     std::vector<std::uint32_t> free_;
 };
 

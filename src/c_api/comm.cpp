@@ -48,7 +48,8 @@ weft_status construct_for(const char* function, weft_comm comm, Construction min
                 return failure(WEFT_REFUSED_ARGUMENT,
                                "color = %d; expected 0 or more, or WEFT_COLOR_NONE", mine.color);
             }
-            Result<Settings> changed = parent.settings().changed(settings ? settings : "");
+            Result<CommunicatorSettings> changed =
+                parent.settings().changed(settings ? settings : "");
             if (!changed.is_ok()) return changed.status();
             Result<Communicator*> made = construct(process, parent, mine, *changed);
             if (!made.is_ok()) return made.status();

@@ -41,7 +41,8 @@ std::string description_of(const Request& request) {
     return request.name() + " of " + size + " on " + request.communicator->name();
 }
 
-Communicator::Communicator(Host& host, Group group, Rank rank, std::string name, Settings settings)
+Communicator::Communicator(Host& host, Group group, Rank rank, std::string name,
+                           CommunicatorSettings settings)
     : host_(host),
       group_(std::move(group)),
       topology_(host.topology.part(group_.members)),

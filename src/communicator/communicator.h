@@ -33,7 +33,8 @@ std::string description_of(const Request& request);
 class Communicator {
   public:
     // group.members[rank] is this process.
-    Communicator(Host& host, Group group, Rank rank, std::string name, Settings settings);
+    Communicator(Host& host, Group group, Rank rank, std::string name,
+                 CommunicatorSettings settings);
     ~Communicator() = default;
     Communicator(const Communicator&) = delete;
     Communicator& operator=(const Communicator&) = delete;
@@ -43,7 +44,7 @@ class Communicator {
     const std::string& name() const { return name_; }
     const Topology& topology() const { return topology_; }
     Group& group() { return group_; }
-    const Settings& settings() const { return settings_; }
+    const CommunicatorSettings& settings() const { return settings_; }
 
     // Starts a collective. settle() gives the request back. `waits`: finish() follows at once.
     Result<Request*> start(const Call& call, bool waits = false);
@@ -102,9 +103,9 @@ class Communicator {
     Host& host_;
     Group group_;
     Topology topology_;
-    Place place_;
+    CallingRank place_;
     std::string name_;
-    Settings settings_;
+    CommunicatorSettings settings_;
     Stream calls_;                       // stream 0: the nonblocking calls in order
     std::uint32_t persistent_made_ = 0;  // each has one of the streams behind stream 0
     ScheduleCache schedules_;

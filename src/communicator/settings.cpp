@@ -14,7 +14,7 @@ Status refused(std::string_view word) {
                    static_cast<int>(word.size()), word.data());
 }
 
-Status change(Settings& settings, std::string_view word) {
+Status change(CommunicatorSettings& settings, std::string_view word) {
     const std::size_t equals = word.find('=');
     if (equals == word.npos) return refused(word);
     const std::string name(word.substr(0, equals));
@@ -30,8 +30,8 @@ Status change(Settings& settings, std::string_view word) {
 
 }  // namespace
 
-Result<Settings> Settings::changed(std::string_view words) const {
-    Settings changed = *this;
+Result<CommunicatorSettings> CommunicatorSettings::changed(std::string_view words) const {
+    CommunicatorSettings changed = *this;
     while (true) {
         words.remove_prefix(std::min(words.find_first_not_of(spaces), words.size()));
         if (words.empty()) return changed;
@@ -41,7 +41,7 @@ Result<Settings> Settings::changed(std::string_view words) const {
     }
 }
 
-std::uint64_t Settings::digest() const {
+std::uint64_t CommunicatorSettings::digest() const {
     // FNV-1a.
     std::uint64_t digest = 0xcbf29ce484222325;
     for (const char c : selector.text()) {

@@ -9,13 +9,13 @@
 
 namespace weft {
 
-struct Settings {
+struct CommunicatorSettings {
     Selector selector;     // forced algorithms
     bool offloads = true;  // a kernel engine may take operations; ranks may differ in this
 
     // These settings with changes such as "allreduce=ring bcast=chain:segment=64K offload=0".
     // Refuses unknown words.
-    Result<Settings> changed(std::string_view words) const;
+    Result<CommunicatorSettings> changed(std::string_view words) const;
     // Equal if the settings lead to the same messages.
     std::uint64_t digest() const;
 };

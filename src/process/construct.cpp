@@ -14,7 +14,7 @@ namespace {
 
 // What each rank tells the others. The ranks agreed on version and environment when they joined the
 // job; the constructor and its settings may differ.
-struct Record {
+struct Proposal {
     Construction call;
     // An unused context, from the parent's rank 0; others' are ignored. A rank's contexts
     // interleave with those of other ranks and never repeat, so every constructor gets its own,
@@ -23,7 +23,7 @@ struct Record {
     // the same for two.) All groups of a split share it: no rank is in two of them. 0: rank 0 has
     // none left.
     std::uint32_t context = 0;
-    std::uint64_t settings = 0;  // Settings::digest()
+    std::uint64_t settings = 0;  // CommunicatorSettings::digest()
     DedicatedShare dedicated;
 };
 
@@ -46,15 +46,15 @@ class Expecting {
 };
 
 // By rank of the parent.
-Result<std::vector<Record>> swap_records(Communicator& parent, const Record& mine) {
-    std::vector<Record> records(static_cast<std::size_t>(parent.ranks()));
+Result<std::vector<Proposal>> swap_records(Communicator& parent, const Proposal& mine) {
+    std::vector<Proposal> records(static_cast<std::size_t>(parent.ranks()));
     WEFT_RETURN_IF_NOT_OK(
         allgather_and_wait(parent, name_of(mine.call.kind), &mine, records.data(), sizeof mine));
     return records;
 }
 
 // All ranks see the same records, so all of them refuse, or none.
-Status check_records(const std::vector<Record>& records, const Group& group) {
+Status check_records(const std::vector<Proposal>& records, const Group& group) {
     const Construction::Kind expected = records.front().call.kind;
     for (std::size_t rank = 0; rank < records.size(); ++rank) {
         Construction::Kind kind = records[rank].call.kind;
@@ -80,7 +80,7 @@ Status check_records(const std::vector<Record>& records, const Group& group) {
 }
 
 // The parent's ranks that get the same communicator as `rank`, in their order there.
-std::vector<Rank> chosen_ranks(const std::vector<Record>& records, Rank rank) {
+std::vector<Rank> chosen_ranks(const std::vector<Proposal>& records, Rank rank) {
     const Construction& own = records[static_cast<std::size_t>(rank)].call;
     std::vector<Rank> ranks;
     for (std::size_t r = 0; r < records.size(); ++r) {
@@ -106,15 +106,15 @@ std::string child_name(const Construction& call, const std::string& parent) {
 }  // namespace
 
 Result<Communicator*> construct(Process& process, Communicator& parent, Construction mine,
-                                const Settings& settings) {
+                                const CommunicatorSettings& settings) {
     if (mine.kind == Construction::Kind::split_node)
         mine.color = parent.topology().node_of(parent.rank());
     Keeping keeping(parent);
     Expecting expecting(process.executor());
     Offer offer(process);
-    const Record record{mine, parent.rank() == 0 ? process.take_context() : 0, settings.digest(),
-                        offer.dedicated()};
-    Result<std::vector<Record>> records = swap_records(parent, record);
+    const Proposal record{mine, parent.rank() == 0 ? process.take_context() : 0, settings.digest(),
+                          offer.dedicated()};
+    Result<std::vector<Proposal>> records = swap_records(parent, record);
     if (!records.is_ok()) return records.status();
     WEFT_RETURN_IF_NOT_OK(check_records(*records, parent.group()));
 

@@ -17,6 +17,6 @@ struct Construction {
 // Returns the new communicator, which has these settings; null for a rank that wants none. The
 // engine must be held; it is released while waiting for the other ranks.
 Result<Communicator*> construct(Process& process, Communicator& parent, Construction mine,
-                                const Settings& settings);
+                                const CommunicatorSettings& settings);
 
 }  // namespace weft

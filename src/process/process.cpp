@@ -80,7 +80,8 @@ DedicatedShare Process::offer_dedicated() {
     return share;
 }
 
-Communicator& Process::add(Group group, Rank rank, std::string name, Settings settings) {
+Communicator& Process::add(Group group, Rank rank, std::string name,
+                           CommunicatorSettings settings) {
     made_.reserve(made_.size() + 1);
     auto made = std::make_unique<Communicator>(host_, std::move(group), rank, std::move(name),
                                                std::move(settings));

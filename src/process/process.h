@@ -27,7 +27,7 @@ class Process {
         std::vector<std::unique_ptr<Transport>> transports;
         std::vector<Transport*> routes;    // by rank of the job; null for this rank
         std::unique_ptr<Offload> offload;  // null: none
-        Settings settings;                 // of world and self
+        CommunicatorSettings settings;     // of world and self
         bool checks_calls = false;  // WEFT_CHECK: collectives first compare the calls of all ranks
         Engine::Options engine;
         DedicatedShare dedicated;           // of this rank, including world's share
@@ -65,7 +65,7 @@ class Process {
     std::uint32_t take_context();
     // Adds the communicator of `group`; it lives until it is freed or the process ends. Its share
     // of the dedicated connections must have been taken.
-    Communicator& add(Group group, Rank rank, std::string name, Settings settings);
+    Communicator& add(Group group, Rank rank, std::string name, CommunicatorSettings settings);
     // Makes its handle invalid; the communicator ends when nobody keeps it any more.
     void free(Communicator& communicator);
     // Adds an open schedule for the program to build; returns its handle.

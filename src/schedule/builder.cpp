@@ -126,7 +126,7 @@ Region ScheduleBuilder::scratch(std::int64_t bytes) {
     return region;
 }
 
-void ScheduleBuilder::repeat_begin(Blocks blocks, After after) {
+void ScheduleBuilder::repeat_begin(Repetition blocks, After after) {
     WEFT_ASSERT(!in_repeat_ && blocks.block_bytes > 0 && blocks.window > 0);
     Repeat repeat;
     repeat.entry = join(after);

@@ -67,13 +67,13 @@ class ScheduleBuilder {
     // with several, all iterations must be whole, and the remainder belongs after the repeat.
     // repeat_end returns the operation that completes when all iterations have. Operations inside
     // the repeat cannot be named afterwards.
-    struct Blocks {
+    struct Repetition {
         std::int64_t total_bytes = 0;
         std::int64_t block_bytes = 0;
         std::uint32_t window = 4;
         std::int64_t per_iteration = 1;
     };
-    void repeat_begin(Blocks blocks, After after = {});
+    void repeat_begin(Repetition blocks, After after = {});
     OpId repeat_end();
 
     // Derives lanes, issue order and in-degrees, and returns the schedule; the builder is empty

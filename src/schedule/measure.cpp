@@ -13,7 +13,7 @@ namespace weft {
 namespace {
 
 // A message that can move: its step at the sender and at the receiver.
-struct Message {
+struct Move {
     Rank from;
     Rank to;
     std::uint32_t send;
@@ -40,9 +40,9 @@ class Clockwork {
         drain();
         std::int64_t units = 0;
         for (; open_ > 0; ++units) {
-            std::vector<Message> moved = choose(ports);
+            std::vector<Move> moved = choose(ports);
             if (moved.empty()) break;
-            for (const Message& m : moved) {
+            for (const Move& m : moved) {
                 const Op& send = steps(m.from)[m.send].what;
                 const Op& recv = steps(m.to)[m.recv].what;
                 if (send.bytes != recv.bytes) {
@@ -80,7 +80,7 @@ class Clockwork {
     };
 
     // The posted ends of a lane that have no partner yet, in the order of posting.
-    struct Lane {
+    struct Unmatched {
         std::deque<std::uint32_t> sends;
         std::deque<std::uint32_t> recvs;
     };
@@ -116,13 +116,13 @@ class Clockwork {
             const bool sends = step.what.kind == OpKind::send;
             const Rank from = sends ? r : step.what.peer;
             const Rank to = sends ? step.what.peer : r;
-            Lane& lane = lanes_[{from, to}];
+            Unmatched& lane = lanes_[{from, to}];
             (sends ? lane.sends : lane.recvs).push_back(s);
             match(from, to, lane);
         }
     }
 
-    void match(Rank from, Rank to, Lane& lane) {
+    void match(Rank from, Rank to, Unmatched& lane) {
         if (lane.sends.empty() || lane.recvs.empty()) return;
         new_candidates_.push_back({from, to, lane.sends.front(), lane.recvs.front()});
         lane.sends.pop_front();
@@ -130,9 +130,9 @@ class Clockwork {
     }
 
     // The messages of the next unit of time: the first, in schedule order, of those that can move.
-    std::vector<Message> choose(int ports) {
-        auto key = [](const Message& m) { return std::tuple(m.send, m.recv, m.from, m.to); };
-        auto before = [&](const Message& a, const Message& b) { return key(a) < key(b); };
+    std::vector<Move> choose(int ports) {
+        auto key = [](const Move& m) { return std::tuple(m.send, m.recv, m.from, m.to); };
+        auto before = [&](const Move& a, const Move& b) { return key(a) < key(b); };
         std::sort(new_candidates_.begin(), new_candidates_.end(), before);
         const auto old = static_cast<std::ptrdiff_t>(candidates_.size());
         candidates_.insert(candidates_.end(), new_candidates_.begin(), new_candidates_.end());
@@ -141,9 +141,9 @@ class Clockwork {
                            before);
         std::vector<int> sending(ranks_.size(), 0);
         std::vector<int> receiving(ranks_.size(), 0);
-        std::vector<Message> chosen;
+        std::vector<Move> chosen;
         std::size_t kept = 0;
-        for (const Message& m : candidates_) {
+        for (const Move& m : candidates_) {
             int& out = sending[static_cast<std::size_t>(m.from)];
             int& in = receiving[static_cast<std::size_t>(m.to)];
             if (out == ports || in == ports) {
@@ -161,9 +161,9 @@ class Clockwork {
     std::vector<std::vector<Step>> ranks_;
     std::vector<std::vector<std::uint32_t>> waiting_;  // edges still missing; `done`: completed
     std::deque<Ready> ready_;
-    std::map<std::pair<Rank, Rank>, Lane> lanes_;  // by sender and receiver
-    std::vector<Message> candidates_;              // messages that can move, in schedule order
-    std::vector<Message> new_candidates_;
+    std::map<std::pair<Rank, Rank>, Unmatched> lanes_;  // by sender and receiver
+    std::vector<Move> candidates_;                      // messages that can move, in schedule order
+    std::vector<Move> new_candidates_;
     std::int64_t open_ = 0;  // posted messages that have not moved
     Timetable times_;
 };

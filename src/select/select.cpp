@@ -15,7 +15,7 @@ using algorithm::Family;
 
 // A line applies from this many ranks and bytes on. The last that applies, and whose algorithm's
 // needs the call meets, is used; otherwise the collective's first algorithm.
-struct Line {
+struct Rule {
     Collective collective;
     Rank ranks;
     std::int64_t bytes;
@@ -27,7 +27,7 @@ struct Line {
 // the reductions and one more round. If operands are combined on arrival it takes as long at 16 KiB
 // and 0.6 to 0.9 of the time from 64 KiB up (in place, where they are not, 0.93 to 1.12); over a
 // link of 1 Gbit/s 1.04 at 256 KiB.
-constexpr Line table[] = {
+constexpr Rule table[] = {
     {Collective::bcast, 3, 256 * 1024 + 1, "chain"},
     {Collective::gather, 1, 32 * 1024, "flat"},
     {Collective::scatter, 1, 32 * 1024, "flat"},
@@ -98,7 +98,7 @@ Result<Choice> Selector::choose(const Agreed& agreed) const {
     const auto first = std::ranges::find_if(family.algorithms, meets);
     WEFT_ASSERT(first != family.algorithms.end());
     Choice choice{*first, agreed.tuning};
-    for (const Line& line : table) {
+    for (const Rule& line : table) {
         if (line.collective != collective) continue;
         if (agreed.ranks < line.ranks || agreed.bytes < line.bytes) continue;
         if (line.combines && !agreed.combines) continue;

@@ -28,14 +28,14 @@ constexpr std::int64_t timeout_default_ns = 60'000'000'000;
 
 bool is_set(const char* name) { return std::getenv(name) != nullptr; }
 
-struct Place {
+struct JobRank {
     Rank rank = 0;
     Rank ranks = 1;
     std::int64_t timeout_ns = timeout_default_ns;
 };
 
 // WEFT_RANK, WEFT_RANKS and WEFT_STARTUP_TIMEOUT.
-Result<Place> place_from_environment() {
+Result<JobRank> place_from_environment() {
     for (const char* name : {"WEFT_RANK", "WEFT_RANKS"}) {
         if (std::getenv(name) != nullptr) continue;
         return failure(WEFT_REFUSED_SETTING,
@@ -49,8 +49,8 @@ Result<Place> place_from_environment() {
     if (!rank.is_ok()) return rank.status();
     Setting timeout = seconds_setting("WEFT_STARTUP_TIMEOUT");
     if (!timeout.is_ok()) return timeout.status();
-    return Place{static_cast<Rank>(**rank), static_cast<Rank>(**ranks),
-                 timeout->value_or(timeout_default_ns)};
+    return JobRank{static_cast<Rank>(**rank), static_cast<Rank>(**ranks),
+                   timeout->value_or(timeout_default_ns)};
 }
 
 bool is_unix_stream(int fd) {
@@ -64,7 +64,7 @@ bool is_unix_stream(int fd) {
 // The programs that this one starts must not inherit it: they would be the same rank.
 bool take_socket(int fd) { return is_unix_stream(fd) && ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0; }
 
-Result<std::unique_ptr<Startup>> launched(const Place& place, const char* text) {
+Result<std::unique_ptr<Startup>> launched(const JobRank& place, const char* text) {
     Setting startup_fd =
         whole_number_setting("WEFT_STARTUP_FD", {0, std::numeric_limits<int>::max()});
     if (!startup_fd.is_ok()) return startup_fd.status();
@@ -79,7 +79,7 @@ Result<std::unique_ptr<Startup>> launched(const Place& place, const char* text) 
         std::make_unique<Launched>(place.rank, place.ranks, fd, place.timeout_ns));
 }
 
-Result<std::unique_ptr<Startup>> in_directory(const Place& place, const std::string& path) {
+Result<std::unique_ptr<Startup>> in_directory(const JobRank& place, const std::string& path) {
     if (!path.starts_with('/')) {
         return failure(WEFT_REFUSED_SETTING, "WEFT_STARTUP_DIR = '%s'; expected an absolute path",
                        path.c_str());
@@ -153,7 +153,7 @@ bool is_rank_of_a_job() { return is_told_by_weft() || speaks_pmix() || speaks_pm
 
 Result<std::unique_ptr<Startup>> startup_from_environment() {
     if (!is_told_by_weft()) return launched_as_mpi();
-    Result<Place> place = place_from_environment();
+    Result<JobRank> place = place_from_environment();
     if (!place.is_ok()) return place.status();
     const char* fd = std::getenv("WEFT_STARTUP_FD");
     const char* directory = std::getenv("WEFT_STARTUP_DIR");

@@ -85,7 +85,7 @@ struct Fence {
 
 class PmixSpace final : public KeyValueStartup {
   public:
-    PmixSpace(const pmix::Functions& functions, const pmix::Process& self, std::uint32_t ranks,
+    PmixSpace(const pmix::Functions& functions, const pmix::ProcessId& self, std::uint32_t ranks,
               std::int64_t timeout_ns)
         : KeyValueStartup(static_cast<Rank>(self.rank), static_cast<Rank>(ranks), timeout_ns,
                           value_bytes),
@@ -108,7 +108,7 @@ class PmixSpace final : public KeyValueStartup {
         std::strcpy(collects.key, pmix::collect);
         collects.value.type = pmix::Value::boolean;
         collects.value.data.flag = true;
-        pmix::Process all = self_;
+        pmix::ProcessId all = self_;
         all.rank = pmix::every_rank;
 
         auto fence = std::make_shared<Fence>();
@@ -135,7 +135,7 @@ class PmixSpace final : public KeyValueStartup {
     }
 
     Result<std::string> get(Rank owner, const std::string& key) override {
-        pmix::Process process = self_;
+        pmix::ProcessId process = self_;
         process.rank = static_cast<std::uint32_t>(owner);
         pmix::Value* value = nullptr;
         WEFT_RETURN_IF_NOT_OK(
@@ -156,7 +156,7 @@ class PmixSpace final : public KeyValueStartup {
     }
 
     pmix::Functions functions_;
-    pmix::Process self_;
+    pmix::ProcessId self_;
 };
 
 }  // namespace
@@ -164,7 +164,7 @@ class PmixSpace final : public KeyValueStartup {
 Result<std::unique_ptr<Startup>> Pmix::connect(std::int64_t timeout_ns) {
     Result<pmix::Functions> functions = open_library();
     if (!functions.is_ok()) return functions.status();
-    pmix::Process self{};
+    pmix::ProcessId self{};
     pmix::Code code = functions->Init(&self, nullptr, 0);
     if (code != pmix::success) {
         return failure(WEFT_REFUSED_STATE, "PMIx_Init: %s (%d)", functions->Error_string(code),
@@ -177,7 +177,7 @@ Result<std::unique_ptr<Startup>> Pmix::connect(std::int64_t timeout_ns) {
     } else {
         functions->Finalize(nullptr, 0);
     }
-    pmix::Process all = self;
+    pmix::ProcessId all = self;
     all.rank = pmix::every_rank;
     pmix::Value* size = nullptr;
     code = functions->Get(&all, pmix::job_size, nullptr, 0, &size);

@@ -11,7 +11,7 @@ using Code = int;
 constexpr Code success = 0;
 
 // pmix_proc_t
-struct Process {
+struct ProcessId {
     char space[256];
     std::uint32_t rank;
 };
@@ -47,12 +47,12 @@ using Finished = void (*)(Code, void*);
 
 // The functions PMIx_<name>.
 struct Functions {
-    Code (*Init)(Process*, Info*, std::size_t);
+    Code (*Init)(ProcessId*, Info*, std::size_t);
     Code (*Finalize)(const Info*, std::size_t);
     Code (*Put)(std::uint8_t, const char*, Value*);
     Code (*Commit)();
-    Code (*Fence_nb)(const Process*, std::size_t, const Info*, std::size_t, Finished, void*);
-    Code (*Get)(const Process*, const char*, const Info*, std::size_t, Value**);
+    Code (*Fence_nb)(const ProcessId*, std::size_t, const Info*, std::size_t, Finished, void*);
+    Code (*Get)(const ProcessId*, const char*, const Info*, std::size_t, Value**);
     const char* (*Error_string)(Code);
 };
 

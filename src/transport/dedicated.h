@@ -54,7 +54,7 @@ struct MessageHeader {
 
 // A list's place. The caller owns it, and must not move it from hold() until release(), a broken
 // completion, or the end of the context.
-struct Hold {
+struct ListPlace {
     // Valid once the place is granted. In blocking mode, so that an operation of io_uring waits for
     // data.
     int socket = -1;
@@ -78,17 +78,17 @@ class DedicatedConnections {
     // connection is up and no posted message is before the list. (Other lists before it do not
     // matter.) With a code of WEFT_BROKEN_* the place is gone. While a place is granted, the
     // transport does not touch that direction of the socket. REQUIRES: carries(lane).
-    virtual Posted hold(const Lane& lane, bool sends, std::uint32_t messages, Hold& place,
+    virtual Posted hold(const Lane& lane, bool sends, std::uint32_t messages, ListPlace& place,
                         Token token) = 0;
 
     // The list has moved all its messages.
-    virtual void release(Hold& place) = 0;
+    virtual void release(ListPlace& place) = 0;
 
     // The list cannot go on: its socket failed with this errno; 0: the other end has closed it;
     // EPROTO: no peer would send what came. REQUIRES: none of its operations is pending in the
     // kernel. A completion with the place's token follows and says why it is broken; or a failure
     // notice of the peer, if that broke the group.
-    virtual void fail(Hold& place, int error) = 0;
+    virtual void fail(ListPlace& place, int error) = 0;
 };
 
 }  // namespace weft

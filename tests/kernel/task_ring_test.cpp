@@ -78,7 +78,7 @@ class DedicatedSockets final : public Transport, public DedicatedConnections {
     void keep_early(bool) override {}
 
     bool carries(const Lane&) const override { return true; }
-    Posted hold(const Lane& lane, bool sends, std::uint32_t messages, Hold& place,
+    Posted hold(const Lane& lane, bool sends, std::uint32_t messages, ListPlace& place,
                 Token token) override {
         const std::size_t at = 2 * static_cast<std::size_t>(lane.peer) + (sends ? 1 : 0);
         place.socket = sockets_[static_cast<std::size_t>(lane.peer)];
@@ -89,8 +89,8 @@ class DedicatedSockets final : public Transport, public DedicatedConnections {
         waiting_.push_back(token);
         return Posted::pending;
     }
-    void release(Hold& place) override { --*static_cast<int*>(place.place); }
-    void fail(Hold& place, int error) override {
+    void release(ListPlace& place) override { --*static_cast<int*>(place.place); }
+    void fail(ListPlace& place, int error) override {
         --*static_cast<int*>(place.place);
         errors.push_back(error);
         for (Rank peer = 0; peer < static_cast<Rank>(sockets_.size()); ++peer) {

@@ -16,8 +16,8 @@ std::int32_t from[8];
 std::int32_t into[8];
 void* const in_place = const_cast<void*>(WEFT_IN_PLACE);
 
-constexpr Place root = {1, 3};
-constexpr Place other = {2, 3};
+constexpr CallingRank root = {1, 3};
+constexpr CallingRank other = {2, 3};
 
 Call call(Collective collective, const void* send_buf, void* recv_buf) {
     return {.collective = collective,
@@ -29,7 +29,7 @@ Call call(Collective collective, const void* send_buf, void* recv_buf) {
             .root = root.rank};
 }
 
-Result<SignatureView> outcome(const Call& c, Place place) {
+Result<SignatureView> outcome(const Call& c, CallingRank place) {
     Result<Checked> checked = check(c, place);
     if (!checked.is_ok()) return checked.status();
     Result<BufferBytes> bytes = bytes_of_buffers(checked->signature, place);
@@ -38,13 +38,13 @@ Result<SignatureView> outcome(const Call& c, Place place) {
     return checked->signature;
 }
 
-FixedSignature accepted(const Call& c, Place place) {
+FixedSignature accepted(const Call& c, CallingRank place) {
     Result<SignatureView> signature = outcome(c, place);
     EXPECT_TRUE(signature.is_ok()) << last_detail();
     return signature.is_ok() ? signature->fixed : FixedSignature{};
 }
 
-std::string refusal(const Call& c, Place place) {
+std::string refusal(const Call& c, CallingRank place) {
     return outcome(c, place).status().code == WEFT_REFUSED_ARGUMENT ? last_detail() : "accepted";
 }
 
@@ -69,7 +69,7 @@ TEST(Call, InPlaceIsForTheRootWhereThereIsOne) {
     EXPECT_TRUE(accepted(call(Collective::scatter, from, in_place), root).in_place);
     EXPECT_EQ(refusal(call(Collective::scatter, from, in_place), other),
               "recv_buf = WEFT_IN_PLACE; expected a buffer of 8 bytes");
-    for (Place place : {root, other}) {
+    for (CallingRank place : {root, other}) {
         EXPECT_TRUE(accepted(call(Collective::alltoall, WEFT_IN_PLACE, into), place).in_place);
         EXPECT_TRUE(accepted(call(Collective::allgather, WEFT_IN_PLACE, into), place).in_place);
     }
@@ -78,7 +78,7 @@ TEST(Call, InPlaceIsForTheRootWhereThereIsOne) {
 // A rank that has no buffer of all blocks refuses the same counts: else the others would wait.
 TEST(Call, ATooLargeCountIsRefusedOnEveryRank) {
     for (Collective collective : {Collective::gather, Collective::scatter, Collective::alltoall}) {
-        for (Place place : {root, other}) {
+        for (CallingRank place : {root, other}) {
             Call large = call(collective, from, into);
             large.count = SIZE_MAX / 8;
             EXPECT_NE(refusal(large, place), "accepted");
@@ -98,7 +98,7 @@ TEST(Call, TheLargestCountHasASchedule) {
                 large.recv_buf = in_place;
             }
             large.type = WEFT_UINT8;
-            const Place place{1, algorithm->needs.ranks_are_a_power_of_ports_plus_1 ? 4 : 5};
+            const CallingRank place{1, algorithm->needs.ranks_are_a_power_of_ports_plus_1 ? 4 : 5};
             large.count = SIZE_MAX;
             std::vector<std::int64_t> counts(static_cast<std::size_t>(place.ranks), -1);
             if (family.blocks_differ) large.counts = counts.data();

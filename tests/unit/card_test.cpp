@@ -8,20 +8,20 @@
 namespace weft {
 namespace {
 
-Card card_of(const char* version, const char* bcast) {
-    Card card;
+RankCard card_of(const char* version, const char* bcast) {
+    RankCard card;
     card.version = version;
     card.settings = {{"WEFT_TRANSPORT", ""}, {"WEFT_ALGORITHM_BCAST", bcast}};
     return card;
 }
 
 TEST(Card, TravelsAsText) {
-    Card card = card_of("1.2", "chain:segment=64K");
+    RankCard card = card_of("1.2", "chain:segment=64K");
     card.shm = "where it is";
     card.node = "this,one";
     card.cores = {0, 3};
     card.dedicated = {16, 1};
-    Card read = Card::parse(card.text());
+    RankCard read = RankCard::parse(card.text());
     EXPECT_EQ(read.version, card.version);
     EXPECT_EQ(read.shm, card.shm);
     EXPECT_EQ(read.node, card.node);
@@ -32,7 +32,7 @@ TEST(Card, TravelsAsText) {
 }
 
 TEST(Card, TellsWhoSharesANode) {
-    std::vector<Card> cards(4);
+    std::vector<RankCard> cards(4);
     cards[0].node = cards[2].node = "a";
     cards[1].node = "b";
     cards[3].node = "";

@@ -64,7 +64,7 @@ class DedicatedConnection : public testing::Test {
     // A post, or a list's place, by the number it is reported with.
     struct Mine {
         std::vector<std::byte> data;
-        Hold hold;
+        ListPlace hold;
         bool is_done = false;
         Completion reported;
     };
@@ -136,7 +136,7 @@ class DedicatedConnection : public testing::Test {
     }
 
     // What a list does.
-    static Frame header_of(const Hold& hold, std::uint16_t number, std::size_t bytes,
+    static Frame header_of(const ListPlace& hold, std::uint16_t number, std::size_t bytes,
                            std::uint32_t of = context) {
         return {FrameKind::eager, static_cast<std::uint16_t>(hold.sequence + number), bytes,
                 StreamId{of, 0}.packed()};
@@ -629,7 +629,7 @@ void expect_read_where_the_peer_sends(bool by_list) {
             rank.acknowledge(Sleeper::waiter);
             if (rank.poll({&done, 1}) > 0) reported.push_back(done);
         };
-        Hold hold;
+        ListPlace hold;
         const Token token{&into, 0};
         ASSERT_EQ(by_list ? rank.dedicated_connections()->hold({0, stream}, false, 1, hold, token)
                           : rank.post_recv({0, stream}, into, token),

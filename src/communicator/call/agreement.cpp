@@ -114,7 +114,7 @@ Disagreement Disagreement::of(const Failure& failure) {
 }
 
 // All records are gathered at rank 0, which broadcasts them in one message.
-void Agreement::add_to(ScheduleBuilder& schedule, Place place) {
+void Agreement::add_to(ScheduleBuilder& schedule, CallingRank place) {
     constexpr auto bytes = static_cast<std::int64_t>(sizeof(CallRecord));
     const Region all = schedule.scratch(place.ranks * bytes);
     const Region mine = all.part(place.rank * bytes, bytes);

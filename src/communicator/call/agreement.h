@@ -55,7 +55,7 @@ std::string in_words(const CallRecord& record);
 class Agreement {
   public:
     // Adds the exchange and the comparison to an empty schedule. Later operations wait for them.
-    static void add_to(ScheduleBuilder& schedule, Place place);
+    static void add_to(ScheduleBuilder& schedule, CallingRank place);
 
     // Call before starting such a schedule. `binding` keeps a pointer to this.
     void bind(const CallRecord& mine, const Group& group, Binding& binding);

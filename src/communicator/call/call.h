@@ -26,7 +26,7 @@ struct Call {
 };
 
 // The caller.
-struct Place {
+struct CallingRank {
     Rank rank = 0;
     Rank ranks = 1;
     bool combines = false;  // all ranks' transports combine on arrival; the same on all ranks

@@ -59,7 +59,7 @@ Result<std::int64_t> block_bytes(const Call& call, Rank blocks) {
     return static_cast<std::int64_t>(call.count * element);
 }
 
-bool is_in_place(const Family& family, const Call& call, Place place) {
+bool is_in_place(const Family& family, const Call& call, CallingRank place) {
     const void* spared = family.in_place == InPlace::recv_at_root ? call.recv_buf : call.send_buf;
     return spared == WEFT_IN_PLACE && family.is_in_place_on(place.rank == call.root);
 }
@@ -81,7 +81,7 @@ std::int64_t least_displacement(const SignatureView& signature) {
     return least.value_or(0);
 }
 
-Posed pose(const SignatureView& signature, Place place) {
+Posed pose(const SignatureView& signature, CallingRank place) {
     const FixedSignature& s = signature.fixed;
     Posed posed;
     const std::int64_t least = least_displacement(signature);
@@ -109,7 +109,7 @@ Posed pose(const SignatureView& signature, Place place) {
 }
 
 // Checks the counts and displacements of a call whose blocks differ.
-Status check_blocks(const Call& call, Place place, SignatureView& signature) {
+Status check_blocks(const Call& call, CallingRank place, SignatureView& signature) {
     if (!call.counts)
         return failure(WEFT_REFUSED_ARGUMENT,
                        "recv_counts = null; expected a count for every rank");
@@ -155,7 +155,7 @@ Status check_buffers(const void* send_buf, std::int64_t send_bytes, const void* 
     return check_overlap(send_buf, send_bytes, recv_buf, recv_bytes);
 }
 
-Result<Checked> check(const Call& call, Place place) {
+Result<Checked> check(const Call& call, CallingRank place) {
     const Family& family = algorithm::family_of(call.collective);
     Result<std::int64_t> bytes =
         block_bytes(call, family.has_block_of_every_rank() ? place.ranks : 1);
@@ -190,7 +190,7 @@ Result<Checked> check(const Call& call, Place place) {
     return checked;
 }
 
-Result<BufferBytes> bytes_of_buffers(const SignatureView& signature, Place place) {
+Result<BufferBytes> bytes_of_buffers(const SignatureView& signature, CallingRank place) {
     const Posed posed = pose(signature, place);
     // The caller chose the displacements: no two blocks may share a byte.
     std::vector<std::size_t> order(signature.displacements.size());
@@ -216,7 +216,7 @@ Status check_buffers(const Checked& call, BufferBytes bytes) {
                          one_buffer ? "buf" : "recv_buf");
 }
 
-Result<Schedule> build_schedule(const SignatureView& signature, Place place,
+Result<Schedule> build_schedule(const SignatureView& signature, CallingRank place,
                                 const Selector& selector, bool is_checked) {
     Posed posed = pose(signature, place);
     Problem& problem = posed.problem;

@@ -31,13 +31,13 @@ Status check_buffers(const void* send_buf, std::int64_t send_bytes, const void* 
                      std::int64_t recv_bytes, const char* recv_name);
 
 // Refuses a bad call with a sentence. Does not check its buffers.
-Result<Checked> check(const Call& call, Place place);
+Result<Checked> check(const Call& call, CallingRank place);
 // Refuses blocks that overlap.
-Result<BufferBytes> bytes_of_buffers(const SignatureView& signature, Place place);
+Result<BufferBytes> bytes_of_buffers(const SignatureView& signature, CallingRank place);
 Status check_buffers(const Checked& call, BufferBytes bytes);
 
 // Builds this rank's schedule. `is_checked`: no data moves until the calls agree (see agreement.h).
-Result<Schedule> build_schedule(const SignatureView& signature, Place place,
+Result<Schedule> build_schedule(const SignatureView& signature, CallingRank place,
                                 const Selector& selector, bool is_checked);
 
 }  // namespace weft

@@ -59,7 +59,7 @@ void List::bind(const Binding& binding, std::byte* scratch, std::uint64_t stream
     scratch_base = scratch;
     for (const Entry& entry : entries) {
         if (entry.kind != Entry::Kind::first) continue;
-        Message& message = messages[entry.number];
+        MessageVector& message = messages[entry.number];
         message.header.fill(not_come);
         if (tasks.sends)
             message.header =
@@ -76,17 +76,17 @@ void List::bind(const Binding& binding, std::byte* scratch, std::uint64_t stream
     }
 }
 
-List::Verdict List::verdict_on(std::uint32_t number, std::uint64_t stream) const {
+List::HeaderState List::verdict_on(std::uint32_t number, std::uint64_t stream) const {
     // The kernel fills it from front to back.
     const std::byte& last = messages[number].header.back();
     if (std::atomic_ref(const_cast<std::byte&>(last)).load(std::memory_order_acquire) == not_come)
-        return Verdict::not_come;
+        return HeaderState::not_come;
     const MessageHeader header = MessageHeader::decoded(messages[number].header);
     const auto sequence = static_cast<std::uint16_t>(hold.sequence + number);
     if (header.kind != MessageHeader::message || header.stream != stream ||
         header.sequence != sequence)
-        return Verdict::foreign;
-    return header.bytes == messages[number].bytes ? Verdict::right : Verdict::other_size;
+        return HeaderState::foreign;
+    return header.bytes == messages[number].bytes ? HeaderState::right : HeaderState::other_size;
 }
 
 std::uint64_t List::sent_bytes(std::uint32_t number) const {

@@ -42,7 +42,7 @@ struct Entry {
 };
 
 // What io_uring reads while a message is moved: it must stay in place.
-struct Message {
+struct MessageVector {
     MessageHeader::Encoded header;
     iovec pieces[2];
     msghdr vector;
@@ -55,7 +55,7 @@ struct List;
 // Keeps the chains of one direction of a dedicated connection in order: each gives a token of its
 // own when it ends, which the next one takes before it begins. (Of several chains that wait for one
 // semaphore the kernel wakes any.)
-struct Direction {
+struct ChainOrder {
     static constexpr std::uint32_t nothing = ~std::uint32_t{0};
 
     Fifo<List*> lists;       // with entries to be submitted, in the order of their places
@@ -83,13 +83,13 @@ struct List {
     RunLists& home;
     const std::uint32_t id;  // in the ring's table
     std::vector<Entry> entries;
-    std::vector<Message> messages;
+    std::vector<MessageVector> messages;
     Fd go;  // tokens from the rest; none: the list does not wait for it
 
     State state = State::idle;
     bool is_called_off = false;  // completions of its entries are ignored from now on
-    Hold hold;
-    Direction* direction = nullptr;
+    ListPlace hold;
+    ChainOrder* direction = nullptr;
     Rank peer = -1;                 // rank of the job
     std::uint32_t handed_over = 0;  // entries submitted
     std::uint32_t batches = 0;      // chains in flight
@@ -106,8 +106,8 @@ struct List {
     // Binds addresses and headers; the place is granted.
     void bind(const Binding& binding, std::byte* scratch, std::uint64_t stream);
     // What the header of message `number` says about it.
-    enum class Verdict : std::uint8_t { not_come, right, other_size, foreign };
-    Verdict verdict_on(std::uint32_t number, std::uint64_t stream) const;
+    enum class HeaderState : std::uint8_t { not_come, right, other_size, foreign };
+    HeaderState verdict_on(std::uint32_t number, std::uint64_t stream) const;
     std::uint64_t sent_bytes(std::uint32_t number) const;
 
     // The start of a buffer, for entries that move bytes.

@@ -40,7 +40,8 @@ std::int64_t RunLists::memory_bytes() const {
     std::size_t bytes = sizeof *this + semaphores.size() * sizeof(Fd);
     for (const auto& list : lists)
         bytes += sizeof(List) + list->entries.size() * sizeof(Entry) +
-                 list->messages.size() * sizeof(Message) + list->awaited.size() * sizeof(Token);
+                 list->messages.size() * sizeof(MessageVector) +
+                 list->awaited.size() * sizeof(Token);
     return static_cast<std::int64_t>(bytes);
 }
 
@@ -127,7 +128,7 @@ Fd TaskRing::semaphore() {
 }
 
 // False: there are no descriptors left.
-bool TaskRing::add_token(Direction& direction) {
+bool TaskRing::add_token(ChainOrder& direction) {
     Fd token = semaphore();
     if (!token) return false;
     direction.tokens.push_back(std::move(token));
@@ -148,7 +149,7 @@ void TaskRing::set_state(List& list, List::State state) {
 
 bool TaskRing::reserve(const Tasks& tasks, const Stream& stream) {
     return std::ranges::all_of(tasks.lists, [&](const TaskList& list) {
-        Direction& direction = directions_[{stream.id(), stream.member(list.peer), list.sends}];
+        ChainOrder& direction = directions_[{stream.id(), stream.member(list.peer), list.sends}];
         while (direction.tokens.size() < 2) {
             if (!add_token(direction)) return false;
         }
@@ -213,7 +214,7 @@ bool TaskRing::may_own() const {
 void TaskRing::hand_over() {
     bool any = false;
     while (!to_hand_over_.empty()) {
-        Direction& direction = *to_hand_over_.front()->direction;
+        ChainOrder& direction = *to_hand_over_.front()->direction;
         to_hand_over_.pop();
         hand_over(direction);
         any = true;
@@ -223,7 +224,7 @@ void TaskRing::hand_over() {
 
 // Submits the direction's lists one after the other, in the order of their places, even if a later
 // one was granted its place first, or is shorter.
-void TaskRing::hand_over(Direction& direction) {
+void TaskRing::hand_over(ChainOrder& direction) {
     const std::uint32_t batch = ring_.depth() - token_entries;
     for (; !direction.lists.empty(); direction.lists.pop(), --unfinished_) {
         List& list = *direction.lists.front();
@@ -242,7 +243,7 @@ void TaskRing::hand_over(Direction& direction) {
             const std::uint32_t takes = std::exchange(direction.last, gives);
             const std::uint32_t to = std::min(all, list.handed_over + batch);
             ring_.add(list, list.handed_over, to,
-                      takes == Direction::nothing ? -1 : direction.tokens[takes].get(),
+                      takes == ChainOrder::nothing ? -1 : direction.tokens[takes].get(),
                       direction.tokens[gives].get());
             list.taken[(list.batches_ended + list.batches++) % List::batches_max] = takes;
             list.handed_over = to;
@@ -298,9 +299,9 @@ void TaskRing::on_completion(List& list, CqeKind kind, int result) {
 void TaskRing::end_batch(List& list) {
     --list.batches;
     if (list.state != List::State::going || list.is_called_off) return;
-    Direction& direction = *list.direction;
+    ChainOrder& direction = *list.direction;
     const std::uint32_t taken = list.taken[list.batches_ended++ % List::batches_max];
-    if (taken != Direction::nothing) direction.unused.push_back(taken);
+    if (taken != ChainOrder::nothing) direction.unused.push_back(taken);
     if (!direction.lists.empty()) {
         to_hand_over_.push(direction.lists.front());
         if (may_own()) hand_over();
@@ -328,12 +329,12 @@ bool TaskRing::check_headers(List& list, std::uint32_t come) {
     const std::uint64_t stream = list.home.stream.packed();
     for (; list.checked < list.messages.size(); ++list.checked) {
         switch (list.verdict_on(list.checked, stream)) {
-            case List::Verdict::right: continue;
-            case List::Verdict::not_come:
+            case List::HeaderState::right: continue;
+            case List::HeaderState::not_come:
                 if (list.checked >= come) return true;
                 [[fallthrough]];  // it has come, and is not a header
-            case List::Verdict::foreign: fail(list, -EPROTO); return false;
-            case List::Verdict::other_size: fail(list, -EMSGSIZE); return false;
+            case List::HeaderState::foreign: fail(list, -EPROTO); return false;
+            case List::HeaderState::other_size: fail(list, -EMSGSIZE); return false;
         }
     }
     return true;

@@ -75,10 +75,10 @@ class TaskRing final : public Offload {
         return connections_[static_cast<std::size_t>(peer)];
     }
     Fd semaphore();
-    bool add_token(Direction& direction);
+    bool add_token(ChainOrder& direction);
     void take_place(List& list);
     void has_place(List& list);
-    void hand_over(Direction& direction);
+    void hand_over(ChainOrder& direction);
     void reap();
     void on_completion(List& list, CqeKind kind, int result);
     void end_batch(List& list);
@@ -100,7 +100,7 @@ class TaskRing final : public Offload {
 
     std::vector<List*> lists_;  // by id; null: free
     std::vector<List*> going_;  // receiving lists, whose headers are checked
-    std::unordered_map<DirectionKey, Direction, DirectionHash> directions_;
+    std::unordered_map<DirectionKey, ChainOrder, DirectionHash> directions_;
     Fifo<List*> to_hand_over_;  // the lists before them in their directions come first
     struct Finished {
         Completion completion;

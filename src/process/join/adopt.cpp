@@ -13,7 +13,7 @@ namespace weft {
 namespace {
 
 // What each rank tells the others.
-struct Record {
+struct Announcement {
     char job[40] = {};
     Rank rank = -1;
     // As in a constructor's record (construct.cpp): rank 0 of the group chooses a new one.
@@ -21,7 +21,7 @@ struct Record {
     DedicatedShare dedicated{};
 };
 
-Status check_records(const std::vector<Record>& records) {
+Status check_records(const std::vector<Announcement>& records) {
     std::set<Rank> members;
     for (std::size_t r = 0; r < records.size(); ++r) {
         const auto rank = static_cast<Rank>(r);
@@ -68,7 +68,7 @@ Status agree_on_membership(const weft_oob& oob, Membership mine) {
 }
 
 Result<Communicator*> adopt(Process& process, const weft_oob& oob) {
-    Record mine{.rank = process.rank()};
+    Announcement mine{.rank = process.rank()};
     WEFT_ASSERT(process.job().size() < sizeof mine.job);
     std::memcpy(mine.job, process.job().data(), process.job().size());
     std::optional<Offer> offer;
@@ -80,7 +80,7 @@ Result<Communicator*> adopt(Process& process, const weft_oob& oob) {
         offer.emplace(process);
         mine.dedicated = offer->dedicated();
     }
-    std::vector<Record> records(static_cast<std::size_t>(oob.ranks));
+    std::vector<Announcement> records(static_cast<std::size_t>(oob.ranks));
     Status status = OobStartup::allgather(oob, std::as_bytes(std::span(&mine, 1)),
                                           std::as_writable_bytes(std::span(records)));
     if (status.is_ok()) status = check_records(records);
@@ -91,7 +91,7 @@ Result<Communicator*> adopt(Process& process, const weft_oob& oob) {
         Group group;
         group.context = records.front().context;
         std::vector<DedicatedShare> dedicated;
-        for (const Record& record : records) {
+        for (const Announcement& record : records) {
             group.members.push_back(record.rank);
             dedicated.push_back(record.dedicated);
         }

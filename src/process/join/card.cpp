@@ -51,8 +51,8 @@ std::vector<int> own_cores() {
 
 }  // namespace
 
-Card Card::mine() {
-    Card card;
+RankCard RankCard::mine() {
+    RankCard card;
     card.version = WEFT_VERSION;
     std::ifstream("/proc/sys/kernel/random/boot_id") >> card.machine;
     card.node = this_node();
@@ -65,7 +65,7 @@ Card Card::mine() {
 }
 
 // One item per line: a key, a space, a value.
-std::string Card::text() const {
+std::string RankCard::text() const {
     std::string text = "version " + version + "\njob " + job + "\nmachine " + machine + "\nnode " +
                        node + "\nshm " + shm + "\ntcp " + tcp + "\ndedicated " +
                        std::to_string(dedicated.streams_left) + " " +
@@ -76,8 +76,8 @@ std::string Card::text() const {
     return text;
 }
 
-Card Card::parse(const std::string& text) {
-    Card card;
+RankCard RankCard::parse(const std::string& text) {
+    RankCard card;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
         std::size_t space = line.find(' ');
@@ -104,20 +104,20 @@ Card Card::parse(const std::string& text) {
     return card;
 }
 
-std::vector<Rank> nodes_of(const std::vector<Card>& cards) {
+std::vector<Rank> nodes_of(const std::vector<RankCard>& cards) {
     std::map<std::string, Rank> numbers;
     std::vector<Rank> marks;
-    for (const Card& card : cards) {
+    for (const RankCard& card : cards) {
         marks.push_back(
             numbers.emplace(card.node, static_cast<Rank>(numbers.size())).first->second);
     }
     return marks;
 }
 
-Status check_agreement(const std::vector<Card>& cards) {
-    const Card& first = cards.front();
+Status check_agreement(const std::vector<RankCard>& cards) {
+    const RankCard& first = cards.front();
     for (std::size_t rank = 1; rank < cards.size(); ++rank) {
-        const Card& card = cards[rank];
+        const RankCard& card = cards[rank];
         auto r = static_cast<Rank>(rank);
         if (card.version != first.version) {
             return failure_of_rank(

@@ -10,7 +10,7 @@
 
 namespace weft {
 
-struct Card {
+struct RankCard {
     std::string version;
     std::string job;      // random; rank 0's identifies the job
     std::string machine;  // equal on ranks that share cores
@@ -22,15 +22,15 @@ struct Card {
     std::vector<std::pair<std::string, std::string>> settings;  // those that must agree
 
     // This process's card without `job` and without what its transports add.
-    static Card mine();
-    static Card parse(const std::string& text);
+    static RankCard mine();
+    static RankCard parse(const std::string& text);
     std::string text() const;
 };
 
 // By rank: a number that is equal for ranks that share a node.
-std::vector<Rank> nodes_of(const std::vector<Card>& cards);
+std::vector<Rank> nodes_of(const std::vector<RankCard>& cards);
 
 // Refuses a rank whose version or settings differ from rank 0's; names the rank and the setting.
-Status check_agreement(const std::vector<Card>& cards);
+Status check_agreement(const std::vector<RankCard>& cards);
 
 }  // namespace weft

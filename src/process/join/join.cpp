@@ -41,11 +41,11 @@ EngineKind usable(EngineKind wanted) {
 
 // With more ranks than cores, spinning takes time from others. Emulated nodes share the cores of
 // one machine.
-bool has_core_of_its_own(const std::vector<Card>& cards, Rank own) {
+bool has_core_of_its_own(const std::vector<RankCard>& cards, Rank own) {
     const std::string& machine = cards[static_cast<std::size_t>(own)].machine;
     std::set<int> cores;
     std::size_t ranks = 0;
-    for (const Card& card : cards) {
+    for (const RankCard& card : cards) {
         if (card.machine != machine) continue;
         cores.insert(card.cores.begin(), card.cores.end());
         ++ranks;
@@ -131,14 +131,14 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
 
     Result<Transports> transports = Transports::prepare(oob);
     if (!transports.is_ok()) return transports.status();
-    Card mine = Card::mine();
+    RankCard mine = RankCard::mine();
     mine.job = parts.job;
     transports->write_on(mine, parts.ranks);
     mine.dedicated.is_wanted = *dedicates || traits(parts.engine.kind).offloads;
     Result<std::vector<std::string>> texts = (*startup)->exchange(mine.text());
     if (!texts.is_ok()) return texts.status();
-    std::vector<Card> cards;
-    for (const std::string& text : *texts) cards.push_back(Card::parse(text));
+    std::vector<RankCard> cards;
+    for (const std::string& text : *texts) cards.push_back(RankCard::parse(text));
     WEFT_RETURN_IF_NOT_OK(check_agreement(cards));
     parts.job = cards.front().job;
     parts.nodes = nodes_of(cards);
@@ -146,7 +146,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     if (!connected.is_ok()) return (*startup)->cause_of(connected);
     if (any_dedicated(parts.transports)) parts.offload = make_offload(parts.routes, *queue_depth);
     std::vector<DedicatedShare> dedicated;
-    for (const Card& card : cards) dedicated.push_back(card.dedicated);
+    for (const RankCard& card : cards) dedicated.push_back(card.dedicated);
     parts.dedicated = mine.dedicated;
     parts.world_dedicated = agreed_streams(dedicated);
     parts.engine.may_spin = has_core_of_its_own(cards, parts.rank);

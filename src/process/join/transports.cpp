@@ -63,7 +63,7 @@ Result<Transports> Transports::prepare(const weft_oob* oob) {
     return transports;
 }
 
-void Transports::write_on(Card& card, [[maybe_unused]] Rank ranks) const {
+void Transports::write_on(RankCard& card, [[maybe_unused]] Rank ranks) const {
     if (shm_) card.shm = shm_->card();
 #if WEFT_HAS_TCP
     if (!tcp_) return;
@@ -72,7 +72,7 @@ void Transports::write_on(Card& card, [[maybe_unused]] Rank ranks) const {
 #endif
 }
 
-Status Transports::connect(const std::vector<Card>& cards, const JobKey& key,
+Status Transports::connect(const std::vector<RankCard>& cards, const JobKey& key,
                            Process::Parts& parts) {
     if (oob_) return connect_mpi(parts);
     if (shm_) WEFT_RETURN_IF_NOT_OK(connect_shm(cards, parts));
@@ -89,9 +89,9 @@ Status Transports::connect_mpi(Process::Parts& parts) {
     return ok;
 }
 
-Status Transports::connect_shm(const std::vector<Card>& cards, Process::Parts& parts) {
+Status Transports::connect_shm(const std::vector<RankCard>& cards, Process::Parts& parts) {
     std::vector<std::string> shm_cards;
-    for (const Card& card : cards) shm_cards.push_back(card.shm);
+    for (const RankCard& card : cards) shm_cards.push_back(card.shm);
     Result<std::unique_ptr<ShmTransport>> shm = shm_->connect(parts.rank, shm_cards);
     if (!shm.is_ok()) return shm.status();
     bool is_used = false;
@@ -104,8 +104,8 @@ Status Transports::connect_shm(const std::vector<Card>& cards, Process::Parts& p
     return ok;
 }
 
-Status Transports::connect_tcp(const std::vector<Card>& cards, [[maybe_unused]] const JobKey& key,
-                               Process::Parts& parts) {
+Status Transports::connect_tcp(const std::vector<RankCard>& cards,
+                               [[maybe_unused]] const JobKey& key, Process::Parts& parts) {
     std::vector<std::string> tcp_cards(cards.size());
     bool is_needed = false;
     for (Rank rank = 0; rank < parts.ranks; ++rank) {

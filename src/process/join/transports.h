@@ -28,18 +28,19 @@ class Transports {
     static Result<Transports> prepare(const weft_oob* oob);
 
     // Writes on the card how at most `ranks` ranks can reach this one.
-    void write_on(Card& card, Rank ranks) const;
+    void write_on(RankCard& card, Rank ranks) const;
 
     // Connects to every rank of the job by the best transport, or refuses and names a rank that
     // none reaches. Collective over the ranks of a node. Fills transports and routes.
-    Status connect(const std::vector<Card>& cards, const JobKey& key, Process::Parts& parts);
+    Status connect(const std::vector<RankCard>& cards, const JobKey& key, Process::Parts& parts);
 
   private:
     enum class Wanted : std::uint8_t { any, shm, tcp, mpi };
 
-    Status connect_shm(const std::vector<Card>& cards, Process::Parts& parts);
+    Status connect_shm(const std::vector<RankCard>& cards, Process::Parts& parts);
     Status connect_mpi(Process::Parts& parts);
-    Status connect_tcp(const std::vector<Card>& cards, const JobKey& key, Process::Parts& parts);
+    Status connect_tcp(const std::vector<RankCard>& cards, const JobKey& key,
+                       Process::Parts& parts);
 
     Wanted wanted_ = Wanted::any;
     const weft_oob* oob_ = nullptr;  // for wanted_ mpi

@@ -77,12 +77,12 @@ class Order {
   private:
     static constexpr std::uint32_t no_edge = 0xffffffffu;
 
-    struct Link {
+    struct Incoming {
         Step before;
         std::uint32_t next;
     };
 
-    std::vector<Link> edges_;
+    std::vector<Incoming> edges_;
     std::vector<std::uint32_t> first_;  // by step: the first edge into it
     std::vector<std::uint32_t> seen_;   // by step: the last walk that passed it
     std::vector<Step> found_;
@@ -99,7 +99,7 @@ class History {
         const std::size_t first = split(access.begin);
         const std::size_t last = split(access.end);
         for (std::size_t i = first; i < last; ++i) {
-            Cell& cell = cells_[i];
+            Interval& cell = cells_[i];
             if (is_free(cell.writer, step, order)) return cell.writer;
             if (access.writes) {
                 for (std::uint32_t r = cell.readers; r != none; r = readers_[r].next) {
@@ -122,7 +122,7 @@ class History {
     static constexpr std::uint32_t none = 0xffffffffu;
 
     // Ends where the next begins. Lists of readers share their tails.
-    struct Cell {
+    struct Interval {
         std::int64_t begin;
         Step writer;
         std::uint32_t readers;
@@ -138,17 +138,18 @@ class History {
 
     // Makes a cell begin at `position`, and returns its index.
     std::size_t split(std::int64_t position) {
-        auto next = std::lower_bound(cells_.begin(), cells_.end(), position,
-                                     [](const Cell& c, std::int64_t at) { return c.begin < at; });
+        auto next =
+            std::lower_bound(cells_.begin(), cells_.end(), position,
+                             [](const Interval& c, std::int64_t at) { return c.begin < at; });
         const auto index = static_cast<std::size_t>(next - cells_.begin());
         if (next != cells_.end() && next->begin == position) return index;
-        Cell cell = cells_[index - 1];
+        Interval cell = cells_[index - 1];
         cell.begin = position;
         cells_.insert(next, cell);
         return index;
     }
 
-    std::vector<Cell> cells_{{0, no_step, none}};
+    std::vector<Interval> cells_{{0, no_step, none}};
     std::vector<Reader> readers_;
 };
 

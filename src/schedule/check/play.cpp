@@ -73,7 +73,7 @@ class Play {
     }
 
     std::string name(Rank r, Instance instance) {
-        const Player::Place place = player(r).place(instance);
+        const Player::Position place = player(r).place(instance);
         return name_of(player(r).schedule(), place.op, place.iteration);
     }
 
@@ -219,7 +219,7 @@ class Play {
     Findings& findings_;
     std::vector<Player> players_;
     std::vector<std::vector<Waiting>> lanes_;  // by rank, as Schedule::lanes()
-    std::vector<Ready> ready_;
+    std::vector<ReadyInstance> ready_;
     std::vector<Stretch> value_;  // what is read and written; here to save allocations
     std::vector<Stretch> other_;
     std::vector<Stretch> result_;

@@ -19,7 +19,7 @@ void Knowledge::forget(Instance instance) {
     of(instance)[static_cast<std::size_t>(own_) / 64] = std::uint64_t{1} << (own_ % 64);
 }
 
-Player::Player(const Schedule& schedule, bool learns, std::vector<Ready>& ready)
+Player::Player(const Schedule& schedule, bool learns, std::vector<ReadyInstance>& ready)
     : schedule_(&schedule),
       ready_(&ready),
       missing_(schedule.in_degree().begin(), schedule.in_degree().end()) {
@@ -50,7 +50,7 @@ Instance Player::instance_of(std::size_t repeat, OpId op, std::int64_t iteration
            (op - block.first);
 }
 
-Player::Place Player::place(Instance instance) const {
+Player::Position Player::place(Instance instance) const {
     const std::size_t index = repeat_index(instance);
     if (index == outside) return {instance, 0};
     const Repeat& repeat = schedule_->repeats()[index];
@@ -61,7 +61,7 @@ Player::Place Player::place(Instance instance) const {
 Op Player::op(Instance instance) const {
     const std::size_t index = repeat_index(instance);
     if (index == outside) return schedule_->ops()[instance];
-    const Place at = place(instance);
+    const Position at = place(instance);
     return shifted(schedule_->ops()[at.op], schedule_->repeats()[index], at.iteration);
 }
 
@@ -92,7 +92,7 @@ void Player::issued(Instance instance) {
 }
 
 void Player::completed(Instance instance) {
-    const Place at = place(instance);
+    const Position at = place(instance);
     missing_[instance] = done;
     if (!knowledge_.empty()) knowledge_[0].finish(instance);
     for (const Edge& edge : schedule_->after_completion(at.op)) follow(edge, instance);

@@ -12,7 +12,7 @@ namespace weft::checking {
 // One execution of an operation: outside repeats its number; inside, the index of its counter.
 using Instance = std::uint32_t;
 
-struct Ready {
+struct ReadyInstance {
     Rank rank;
     Instance instance;
 };
@@ -48,15 +48,15 @@ class Knowledge {
 class Player {
   public:
     // Appends what becomes ready to `ready`. `learns`: keeps Knowledge, which costs memory.
-    Player(const Schedule& schedule, bool learns, std::vector<Ready>& ready);
+    Player(const Schedule& schedule, bool learns, std::vector<ReadyInstance>& ready);
 
     const Schedule& schedule() const { return *schedule_; }
 
-    struct Place {
+    struct Position {
         OpId op;
         std::int64_t iteration;
     };
-    Place place(Instance instance) const;
+    Position place(Instance instance) const;
     Op op(Instance instance) const;
 
     void start();
@@ -95,7 +95,7 @@ class Player {
     void prepare(std::size_t index, std::int64_t iteration);
 
     const Schedule* schedule_;
-    std::vector<Ready>* ready_;
+    std::vector<ReadyInstance>* ready_;
     std::vector<std::uint32_t> missing_;  // by instance: edges still missing; `done`: completed
     std::vector<RepeatState> repeats_;
     std::vector<Knowledge> knowledge_;  // one, or none

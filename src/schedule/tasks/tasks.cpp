@@ -20,17 +20,17 @@ namespace {
 constexpr std::size_t seen_through_max = 8;
 
 // A message of a list, counted from 0.
-struct Place {
+struct TaskId {
     std::uint32_t list;
     std::uint32_t position;
 
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const TaskId&) const = default;
 };
 
 // What a step waits for, with joins replaced by their predecessors: the furthest message of every
 // list, and operations of the rest.
 struct Before {
-    std::vector<Place> places;
+    std::vector<TaskId> places;
     std::vector<OpId> rest;
 
     void add(const Before& more) {
@@ -40,7 +40,7 @@ struct Before {
 
     void tidy() {
         std::ranges::sort(places, std::greater());
-        auto same = std::ranges::unique(places, {}, &Place::list);
+        auto same = std::ranges::unique(places, {}, &TaskId::list);
         places.erase(same.begin(), same.end());
         std::ranges::reverse(places);
         std::ranges::sort(rest);
@@ -84,7 +84,7 @@ class Compiler {
     // A task and its position: before the message at `place`, the message itself, or after it.
     struct Note {
         enum class Side : std::uint8_t { before, message, enable, report };
-        Place place;
+        TaskId place;
         Side side;
         Task task;
 
@@ -149,14 +149,14 @@ class Compiler {
         return before;
     }
 
-    Place take_message(const Op& op, std::uint32_t list, Before before) {
+    TaskId take_message(const Op& op, std::uint32_t list, Before before) {
         const bool sends = op.kind == OpKind::send;
         if (protocol_ == Protocol::rendezvous && sends) {
             before.places.push_back(append(list + 1, {.kind = Task::Kind::cleared}, {}));
         } else if (protocol_ == Protocol::rendezvous) {
             // The CTS waits until the buffer is free.
             const bool waits = !before.places.empty() || !before.rest.empty();
-            const Place clear = append(list + 1, {.kind = Task::Kind::clear}, before);
+            const TaskId clear = append(list + 1, {.kind = Task::Kind::clear}, before);
             if (waits) before = {{clear}, {}};
         }
         return append(list,
@@ -166,15 +166,15 @@ class Compiler {
     }
 
     // Appends a message to a list, behind the tasks that wait for its predecessors.
-    Place append(std::uint32_t list, const Task& message, const Before& before) {
-        const Place at{list, tasks_.lists[list].messages++};
-        for (Place place : before.places) wait(place, at);
+    TaskId append(std::uint32_t list, const Task& message, const Before& before) {
+        const TaskId at{list, tasks_.lists[list].messages++};
+        for (TaskId place : before.places) wait(place, at);
         go(before.rest, at);
         notes_.push_back({at, Note::Side::message, message});
         return at;
     }
 
-    void wait(Place before, Place at) {
+    void wait(TaskId before, TaskId at) {
         if (before.list == at.list) return;  // a list is in order anyway
         auto [entry, is_new] = semaphores_.try_emplace(std::pair(before.list, at.list));
         Semaphore& semaphore = entry->second;
@@ -190,7 +190,7 @@ class Compiler {
             {before, Note::Side::enable, {.kind = Task::Kind::enable, .number = semaphore.number}});
     }
 
-    void go(const std::vector<OpId>& rest, Place at) {
+    void go(const std::vector<OpId>& rest, TaskId at) {
         Before before;
         for (OpId op : rest) {
             if (waited_for_.emplace(at.list, op).second) before.rest.push_back(op);
@@ -204,12 +204,12 @@ class Compiler {
 
     OpId add_rest(const Op& op, const Before& before) {
         std::vector<OpId> after = before.rest;
-        for (Place place : before.places) after.push_back(await(place));
+        for (TaskId place : before.places) after.push_back(await(place));
         rest_.push_back({op, std::move(after)});
         return static_cast<OpId>(rest_.size()) - 1;
     }
 
-    OpId await(Place place) {
+    OpId await(TaskId place) {
         auto [entry, is_new] = awaits_.try_emplace(place, static_cast<OpId>(rest_.size()));
         if (is_new) {
             rest_.push_back({{.kind = OpKind::await, .peer = static_cast<Rank>(place.list)}, {}});
@@ -259,7 +259,7 @@ class Compiler {
     std::vector<Note> notes_;
     std::map<std::pair<std::uint32_t, std::uint32_t>, Semaphore> semaphores_;  // by its two lists
     std::vector<RestOp> rest_;
-    std::map<Place, OpId> awaits_;
+    std::map<TaskId, OpId> awaits_;
     std::vector<OpId> enable_of_list_;                     // by list: its last one
     std::set<std::pair<std::uint32_t, OpId>> waited_for_;  // by lists: operations of the rest
 };

@@ -19,7 +19,7 @@ std::uint32_t context_of(std::uint64_t stream) { return StreamId::unpack(stream)
 
 Posted MpiTransport::post_recv(const Lane& from, MutBytes data, Token token) {
     Peer& peer = peer_of(from.peer);
-    mpi::Lane& lane = peer.receives.find(from.stream.packed());
+    mpi::LaneQueue& lane = peer.receives.find(from.stream.packed());
     if (!lane.unexpected.empty()) return receive_unexpected(peer, lane, data, token);
     if (peer.lost) return refuse(peer, lane.stream, token);
     Post* post = posts_.take();
@@ -33,7 +33,8 @@ Posted MpiTransport::post_recv(const Lane& from, MutBytes data, Token token) {
 }
 
 // The lane's next message, or its RTS, is here.
-Posted MpiTransport::receive_unexpected(Peer& peer, mpi::Lane& lane, MutBytes data, Token token) {
+Posted MpiTransport::receive_unexpected(Peer& peer, mpi::LaneQueue& lane, MutBytes data,
+                                        Token token) {
     Unexpected* message = lane.unexpected.take_first();
     const bool is_here = !message->is_rts && message->bytes == data.size();
     if (is_here && !data.empty()) std::memcpy(data.data(), message->data, data.size());
@@ -57,14 +58,14 @@ Posted MpiTransport::receive_unexpected(Peer& peer, mpi::Lane& lane, MutBytes da
 }
 
 // The post that the lane's next message matches.
-Post& MpiTransport::match(mpi::Lane& lane) {
+Post& MpiTransport::match(mpi::LaneQueue& lane) {
     Post& post = *lane.unmatched;
     lane.unmatched = post.next;
     return post;
 }
 
 // An RTS has matched its receive.
-void MpiTransport::begin(Peer& peer, mpi::Lane& lane, Post& post, std::uint64_t bytes,
+void MpiTransport::begin(Peer& peer, mpi::LaneQueue& lane, Post& post, std::uint64_t bytes,
                          std::uint64_t ticket) {
     if (peer.lost) {
         finish(peer, lane, post, peer.loss);
@@ -138,7 +139,7 @@ void MpiTransport::take_frame(const Frame& frame, Bytes payload) {
 
 void MpiTransport::take_eager(Peer& peer, const Frame& frame, Bytes payload) {
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
-    mpi::Lane* lane =
+    mpi::LaneQueue* lane =
         is_wanted ? &peer.receives.find(frame.stream) : peer.receives.find_existing(frame.stream);
     const std::uint64_t credit = context_of(frame.stream) == 0 ? 0 : credit_of(payload.size());
     if (lane != nullptr && lane->unmatched != nullptr) {
@@ -161,7 +162,7 @@ void MpiTransport::take_eager(Peer& peer, const Frame& frame, Bytes payload) {
 
 void MpiTransport::take_rts(Peer& peer, const Frame& frame) {
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
-    mpi::Lane* lane =
+    mpi::LaneQueue* lane =
         is_wanted ? &peer.receives.find(frame.stream) : peer.receives.find_existing(frame.stream);
     if (lane != nullptr && lane->unmatched != nullptr) {
         begin(peer, *lane, match(*lane), frame.bytes, frame.ticket);
@@ -202,7 +203,7 @@ void MpiTransport::release(Peer& peer, Unexpected* message) {
 void MpiTransport::abandon_receives(Peer& peer, std::uint32_t context) {
     std::erase_if(peer.incoming,
                   [&](const Post* post) { return context_of(post->stream) == context; });
-    peer.receives.for_each([&](mpi::Lane& lane) {
+    peer.receives.for_each([&](mpi::LaneQueue& lane) {
         if (context_of(lane.stream) != context) return;
         lane.unmatched = nullptr;
         while (!lane.posts.empty()) posts_.give_back(lane.posts.take_first());
@@ -211,7 +212,7 @@ void MpiTransport::abandon_receives(Peer& peer, std::uint32_t context) {
 }
 
 void MpiTransport::drop_unwanted_messages(Peer& peer) {
-    peer.receives.for_each([&](mpi::Lane& lane) {
+    peer.receives.for_each([&](mpi::LaneQueue& lane) {
         if (contexts_.wants(context_of(lane.stream))) return;
         while (!lane.unexpected.empty()) {
             Unexpected* message = lane.unexpected.take_first();

@@ -38,7 +38,7 @@ struct Unexpected {
 
 using weft::Chain;
 
-struct Lane {
+struct LaneQueue {
     std::uint64_t stream = 0;
     bool used = false;
     Chain<Post> posts;

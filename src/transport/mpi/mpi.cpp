@@ -88,7 +88,7 @@ void MpiTransport::report(const Completion& completion, std::uint64_t stream) {
 }
 
 // Completions are reported in the order of the posts.
-void MpiTransport::report_finished(mpi::Lane& lane) {
+void MpiTransport::report_finished(mpi::LaneQueue& lane) {
     while (!lane.posts.empty() && lane.posts.first->is_over) {
         Post* post = lane.posts.take_first();
         report(post->result, post->stream);
@@ -96,7 +96,7 @@ void MpiTransport::report_finished(mpi::Lane& lane) {
     }
 }
 
-void MpiTransport::finish(Peer& peer, mpi::Lane& lane, Post& post, weft_status code,
+void MpiTransport::finish(Peer& peer, mpi::LaneQueue& lane, Post& post, weft_status code,
                           std::uint64_t sent_bytes) {
     post.result.code = code;
     post.result.peer = peer.rank;
@@ -124,8 +124,8 @@ void MpiTransport::lose(Peer& peer) {
     peer.granted.clear();
     peer.incoming.clear();
     note_owing(peer, owed);
-    for (LaneTable<mpi::Lane>* lanes : {&peer.sends, &peer.receives}) {
-        lanes->for_each([&](mpi::Lane& lane) {
+    for (LaneTable<mpi::LaneQueue>* lanes : {&peer.sends, &peer.receives}) {
+        lanes->for_each([&](mpi::LaneQueue& lane) {
             lane.unmatched = nullptr;
             for (Post* post = lane.posts.first; post != nullptr; post = post->next) {
                 if (post->is_over) continue;

@@ -75,9 +75,9 @@ class MpiTransport final : public Transport {
         return requests.data() + index * mpi_.request_bytes;
     }
     void report(const Completion& completion, std::uint64_t stream);
-    void report_finished(mpi::Lane& lane);
+    void report_finished(mpi::LaneQueue& lane);
     // sent_bytes: of the message, for WEFT_BROKEN_MESSAGE.
-    void finish(Peer& peer, mpi::Lane& lane, Post& post, weft_status code = WEFT_OK,
+    void finish(Peer& peer, mpi::LaneQueue& lane, Post& post, weft_status code = WEFT_OK,
                 std::uint64_t sent_bytes = 0);
     void fail_all();
     void lose(Peer& peer);
@@ -105,9 +105,10 @@ class MpiTransport final : public Transport {
     void take_eager(Peer& peer, const mpi::Frame& frame, Bytes payload);
     void take_rts(Peer& peer, const mpi::Frame& frame);
     void take_part(Peer& peer, const mpi::Frame& frame, Bytes payload);
-    Posted receive_unexpected(Peer& peer, mpi::Lane& lane, MutBytes data, Token token);
-    Post& match(mpi::Lane& lane);
-    void begin(Peer& peer, mpi::Lane& lane, Post& post, std::uint64_t bytes, std::uint64_t ticket);
+    Posted receive_unexpected(Peer& peer, mpi::LaneQueue& lane, MutBytes data, Token token);
+    Post& match(mpi::LaneQueue& lane);
+    void begin(Peer& peer, mpi::LaneQueue& lane, Post& post, std::uint64_t bytes,
+               std::uint64_t ticket);
     void pay_credit(Peer& peer, std::uint64_t credit);
     void drop(Peer& peer, std::uint64_t ticket);
     void release(Peer& peer, mpi::Unexpected* message);

@@ -34,7 +34,7 @@ Posted MpiTransport::post_send(const Lane& to, Bytes data, Token token) {
               .result = {.token = token}};
     // Nothing is before it: it is sent when this returns.
     if (peer.waiting.empty() && may_send_eagerly(peer, post) && has_slot(peer, data.size())) {
-        mpi::Lane* lane = peer.sends.find_existing(post.stream);
+        mpi::LaneQueue* lane = peer.sends.find_existing(post.stream);
         if (lane == nullptr || lane->posts.empty()) {
             if (say(peer, post)) return Posted::done;
             return refuse(peer, to.stream.packed(), token);
@@ -197,7 +197,7 @@ void MpiTransport::abandon_sends(Peer& peer, std::uint32_t context) {
     peer.waiting.remove_if(is_of_context);
     peer.granted.remove_if(is_of_context);
     std::erase_if(peer.awaiting_cts, is_of_context);
-    peer.sends.for_each([&](mpi::Lane& lane) {
+    peer.sends.for_each([&](mpi::LaneQueue& lane) {
         if (context_of(lane.stream) != context) return;
         while (!lane.posts.empty()) posts_.give_back(lane.posts.take_first());
     });

@@ -12,8 +12,8 @@ namespace weft::mpi {
 
 struct Peer {
     Rank rank = -1;
-    LaneTable<Lane> sends;
-    LaneTable<Lane> receives;
+    LaneTable<LaneQueue> sends;
+    LaneTable<LaneQueue> receives;
 
     Fifo<Post*> waiting;              // sends of which nothing has been sent yet, in order
     std::vector<Post*> awaiting_cts;  // sends whose RTS has been sent

@@ -29,7 +29,7 @@ class Slots {
         }
         const std::uint32_t index = free_.back();
         free_.pop_back();
-        Entry& entry = entries_[index];
+        Slot& entry = entries_[index];
         if (++entry.use == 0) entry.use = 1;
         entry.taken = true;
         entry.value = std::move(value);
@@ -39,7 +39,7 @@ class Slots {
     // Null: that use of the slot has ended.
     T* find(SlotId id) {
         if (id.index >= entries_.size()) return nullptr;
-        Entry& entry = entries_[id.index];
+        Slot& entry = entries_[id.index];
         return entry.taken && entry.use == id.use ? &entry.value : nullptr;
     }
 
@@ -56,13 +56,13 @@ class Slots {
     }
 
   private:
-    struct Entry {
+    struct Slot {
         std::uint32_t use = 0;
         bool taken = false;
         T value{};
     };
 
-    std::vector<Entry> entries_;
+    std::vector<Slot> entries_;
     std::vector<std::uint32_t> free_;
 };
 

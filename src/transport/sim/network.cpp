@@ -53,14 +53,14 @@ SimNetwork::Index SimNetwork::take(std::vector<T>& pool, Index& free) {
 }
 
 template <class T>
-void SimNetwork::append(std::vector<T>& pool, List& list, Index index) {
+void SimNetwork::append(std::vector<T>& pool, Queue& list, Index index) {
     pool[index].next = none;
     (list.tail == none ? list.head : pool[list.tail].next) = index;
     list.tail = index;
 }
 
 template <class T>
-void SimNetwork::remove_first(std::vector<T>& pool, List& list, Index& free) {
+void SimNetwork::remove_first(std::vector<T>& pool, Queue& list, Index& free) {
     Index index = list.head;
     list.head = pool[index].next;
     if (list.head == none) list.tail = none;
@@ -420,7 +420,7 @@ void SimNetwork::drop_after(Wire& wire, std::uint32_t kept) {
     }
     Index last = wire.messages.head;
     for (std::uint32_t i = 1; i < kept; ++i) last = messages_[last].next;
-    List rest{messages_[last].next, wire.messages.tail};
+    Queue rest{messages_[last].next, wire.messages.tail};
     messages_[last].next = none;
     wire.messages.tail = last;
     while (rest.head != none) remove_first(messages_, rest, free_message_);

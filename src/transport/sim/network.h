@@ -74,7 +74,7 @@ class SimNetwork {
     using Index = std::uint32_t;
     static constexpr Index none = ~Index{0};
 
-    struct List {
+    struct Queue {
         Index head = none;
         Index tail = none;
     };
@@ -98,7 +98,7 @@ class SimNetwork {
     // One end of a wire. Its posts, oldest first: `ready` ones, which the next poll may report;
     // then `scheduled` ones, which an event makes ready; then the rest.
     struct Side {
-        List posts;
+        Queue posts;
         Index unscheduled = none;  // the first of the rest
         std::uint32_t ready = 0;
         std::uint32_t scheduled = 0;
@@ -113,7 +113,7 @@ class SimNetwork {
         StreamId stream;
         Side sends;
         Side recvs;
-        List messages;
+        Queue messages;
         std::uint32_t in_flight = 0;
         std::uint32_t arrived = 0;
         std::uint32_t matched = 0;
@@ -176,9 +176,9 @@ class SimNetwork {
     template <class T>
     static Index take(std::vector<T>& pool, Index& free);
     template <class T>
-    static void append(std::vector<T>& pool, List& list, Index index);
+    static void append(std::vector<T>& pool, Queue& list, Index index);
     template <class T>
-    static void remove_first(std::vector<T>& pool, List& list, Index& free);
+    static void remove_first(std::vector<T>& pool, Queue& list, Index& free);
 
     Index find_wire(Rank from, Rank to, StreamId stream);
     void forget_idle_wires();

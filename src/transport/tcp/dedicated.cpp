@@ -121,7 +121,7 @@ Posted TcpTransport::receive_on(DedicatedConnection& dedicated, MutBytes data, T
     return Posted::pending;
 }
 
-Posted TcpTransport::hold(const Lane& lane, bool sends, std::uint32_t messages, Hold& place,
+Posted TcpTransport::hold(const Lane& lane, bool sends, std::uint32_t messages, ListPlace& place,
                           Token token) {
     DedicatedConnection* dedicated = dedicated_of(peer_of(lane.peer), lane.stream);
     WEFT_ASSERT(dedicated != nullptr);
@@ -144,7 +144,7 @@ Posted TcpTransport::hold(const Lane& lane, bool sends, std::uint32_t messages, 
 
 // Lists may be released in another order than they ran in: a later one's completion may be seen
 // first.
-void TcpTransport::release(Hold& hold) {
+void TcpTransport::release(ListPlace& hold) {
     Place& place = *static_cast<Place*>(hold.place);
     WEFT_ASSERT(place.is_granted && !place.is_given_back);
     DedicatedConnection& dedicated = *place.dedicated;
@@ -163,7 +163,7 @@ void TcpTransport::give_back_list(Place& place) {
     holding_.pop_back();
 }
 
-void TcpTransport::fail(Hold& hold, int error) {
+void TcpTransport::fail(ListPlace& hold, int error) {
     Place& place = *static_cast<Place*>(hold.place);
     WEFT_ASSERT(place.is_granted && !place.is_given_back);
     place.has_failed = true;

@@ -130,7 +130,7 @@ struct Place {
     Token token{};
     std::uint16_t sequence = 0;
     // Of a list:
-    Hold* list = nullptr;  // null: a message
+    ListPlace* list = nullptr;  // null: a message
     bool is_granted = false;
     bool is_given_back = false;  // done, while an earlier one is not
     bool has_failed = false;

@@ -100,10 +100,10 @@ class TcpTransport final : public Transport, private DedicatedConnections {
   private:
     // DedicatedConnections
     bool carries(const Lane& lane) const override;
-    Posted hold(const Lane& lane, bool sends, std::uint32_t messages, Hold& place,
+    Posted hold(const Lane& lane, bool sends, std::uint32_t messages, ListPlace& place,
                 Token token) override;
-    void release(Hold& place) override;
-    void fail(Hold& place, int error) override;
+    void release(ListPlace& place) override;
+    void fail(ListPlace& place, int error) override;
 
     using Peer = tcp::Peer;
     using Link = tcp::Link;

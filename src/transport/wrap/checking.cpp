@@ -37,7 +37,7 @@ std::string describe(Lane lane, bool sends, std::size_t bytes) {
 
 }  // namespace
 
-CheckingTransport::CheckingTransport(Transport& inner, Place place, OnViolation on_violation)
+CheckingTransport::CheckingTransport(Transport& inner, Endpoint place, OnViolation on_violation)
     : ForwardingTransport(inner), place_(place), on_violation_(on_violation) {}
 
 CheckingTransport::LaneKey CheckingTransport::key(const Pending& pending) {

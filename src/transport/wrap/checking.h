@@ -25,12 +25,13 @@ class CheckingTransport final : public ForwardingTransport {
   public:
     enum class OnViolation : std::uint8_t { abort, collect };
 
-    struct Place {
+    struct Endpoint {
         Rank rank;
         Rank ranks;
     };
 
-    CheckingTransport(Transport& inner, Place place, OnViolation on_violation = OnViolation::abort);
+    CheckingTransport(Transport& inner, Endpoint place,
+                      OnViolation on_violation = OnViolation::abort);
 
     // The sentences, if violations are collected.
     const std::vector<std::string>& violations() const { return violations_; }
@@ -72,7 +73,7 @@ class CheckingTransport final : public ForwardingTransport {
     void check_lost(const Completion& completion);
     bool complete(Completion& completion);
 
-    Place place_;
+    Endpoint place_;
     OnViolation on_violation_;
     std::vector<std::string> violations_;
     std::uint32_t next_serial_ = 0;

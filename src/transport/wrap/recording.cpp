@@ -12,7 +12,7 @@ const char* posted_name(Posted posted) {
     return "?";
 }
 
-std::string describe(const RecordingTransport::Record& record) {
+std::string describe(const RecordingTransport::Event& record) {
     using What = RecordingTransport::What;
     std::string peer = std::to_string(record.lane.peer);
     std::string op = "op " + std::to_string(record.token.op) + ": ";
@@ -35,7 +35,7 @@ std::string describe(const RecordingTransport::Record& record) {
 
 std::string RecordingTransport::text() const {
     std::string text;
-    for (const Record& record : records_) text += describe(record) + '\n';
+    for (const Event& record : records_) text += describe(record) + '\n';
     return text;
 }
 
@@ -54,7 +54,7 @@ Posted RecordingTransport::post_recv(const Lane& lane, MutBytes data, Token toke
 std::size_t RecordingTransport::poll(std::span<Completion> done) {
     std::size_t reported = inner_.poll(done);
     for (const Completion& completion : done.first(reported)) {
-        Record record;
+        Event record;
         record.what = completion.token.run ? What::completion : What::lost;
         record.lane.peer = completion.peer;
         record.token = completion.token;
@@ -66,7 +66,7 @@ std::size_t RecordingTransport::poll(std::span<Completion> done) {
 
 void RecordingTransport::abandon(std::uint32_t context) {
     inner_.abandon(context);
-    Record record;
+    Event record;
     record.what = What::abandon;
     record.lane.stream.context = context;
     records_.push_back(record);

@@ -14,7 +14,7 @@ class RecordingTransport final : public ForwardingTransport {
   public:
     enum class What : std::uint8_t { send, recv, completion, lost, abandon };
 
-    struct Record {
+    struct Event {
         What what = What::send;
         Lane lane;              // of completions only the peer is known
         std::size_t bytes = 0;  // posts
@@ -25,7 +25,7 @@ class RecordingTransport final : public ForwardingTransport {
 
     using ForwardingTransport::ForwardingTransport;
 
-    const std::vector<Record>& records() const { return records_; }
+    const std::vector<Event>& records() const { return records_; }
 
     // A line per record, such as "send 64 bytes to 1 (context 0, stream 2) op 7: pending".
     std::string text() const;
@@ -36,7 +36,7 @@ class RecordingTransport final : public ForwardingTransport {
     void abandon(std::uint32_t context) override;
 
   private:
-    std::vector<Record> records_;
+    std::vector<Event> records_;
 };
 
 }  // namespace weft
