@@ -1,13 +1,10 @@
 #include "engine/engine.h"
 
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <system_error>
 #include <utility>
@@ -60,7 +57,7 @@ bool is_past(std::int64_t deadline_ns) {
 
 }  // namespace
 
-Engine::Engine(Executor& executor, Options options)
+Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> parking)
     : executor_(executor),
       sources_(executor.sources()),
       kind_(options.kind),
@@ -68,7 +65,8 @@ Engine::Engine(Executor& executor, Options options)
       timeout_ns_(options.timeout_ns),
       offers_all_(options.offers_all),
       backs_off_(std::ranges::any_of(sources_, [](auto* s) { return !s->abilities().can_sleep; })),
-      spin_ns_(spin_max_ns / 4) {
+      spin_ns_(spin_max_ns / 4),
+      parking_(std::move(parking)) {
     if (Offload* offload = executor_.offload()) offload->set_own(traits(kind()).needs_joiner);
 }
 
@@ -77,7 +75,7 @@ Engine::~Engine() {
     change_kind(EngineKind::manual);
     // Pending operations have no owner any more.
     thread_ends_ = true;
-    thread_wake_.signal();
+    parking_->unpark(Sleeper::thread);
     if (thread_.joinable()) thread_.join();
 }
 
@@ -155,8 +153,8 @@ void Engine::notify_waiters() {
     if (executor_.finished() == notified_finished_ && !work_ended) return;
     notified_finished_ = executor_.finished();
     awaits_end_of_work_ = false;
-    if (followers_ > 0) followers_wake_.notify_all();
-    if (leader_sleeps_) waiter_wake_.signal();
+    if (followers_ > 0) parking_->unpark_followers();
+    if (leader_sleeps_) parking_->unpark(Sleeper::waiter);
 }
 
 // After a start of a hasty program: an operation that completes here needs no sleeper.
@@ -203,7 +201,7 @@ void Engine::leave() {
         const bool is_last = rounds == rounds_before_leaving;
         if ((is_last || !moves) && arm(sleeper)) break;
         if (is_last) {
-            (sleeper == Sleeper::waiter ? waiter_wake_ : thread_wake_).signal();
+            parking_->unpark(sleeper);
             break;
         }
         // Nobody is woken for what is found here.
@@ -214,7 +212,7 @@ void Engine::leave() {
     // Nothing arrives that would end a long backoff or begin the first one: wake the sleeper.
     if (backs_off_ && armed_ != Sleeper::none &&
         (backoff_too_long || (armed_ == Sleeper::thread && !thread_backs_off_))) {
-        (armed_ == Sleeper::waiter ? waiter_wake_ : thread_wake_).signal();
+        parking_->unpark(armed_);
     }
     // Lists may have become ready to submit here, too.
     calls_owner |= (!leader_ || leader_sleeps_) && must_call_owner();
@@ -223,7 +221,7 @@ void Engine::leave() {
     unlock();
     // After unlock(): woken earlier, the thread would block on the lock at once, and the scheduler
     // would make it wait for its next turn.
-    if (calls_owner) thread_wake_.signal();
+    if (calls_owner) parking_->unpark(Sleeper::thread);
 }
 
 // The ring is opened when lists are first started: a thread that fell asleep before does not watch
@@ -232,8 +230,8 @@ void Engine::wake_for_offload() {
     const Offload* offload = executor_.offload();
     const int descriptor = offload != nullptr ? offload->wait_fd(Sleeper::waiter) : -1;
     if (std::exchange(offload_descriptor_, descriptor) == descriptor) return;
-    if (leader_sleeps_) waiter_wake_.signal();
-    thread_wake_.signal();
+    if (leader_sleeps_) parking_->unpark(Sleeper::waiter);
+    parking_->unpark(Sleeper::thread);
 }
 
 // Submits lists if this thread may own them. True: another thread must be woken to do it.
@@ -269,24 +267,15 @@ weft_status Engine::wait(DonePointer done, void* context, Patience patience) {
 void Engine::follow(std::int64_t deadline_ns) {
     executor_.wake_peers();
     // This thread may have started something that the leader must do, and no wake-up comes for it.
-    if (leader_sleeps_ && executor_.has_work()) waiter_wake_.signal();
+    if (leader_sleeps_ && executor_.has_work()) parking_->unpark(Sleeper::waiter);
     wake_for_offload();
-    if (leader_sleeps_ && must_call_owner()) thread_wake_.signal();
-    // Takes the lock back by Engine::lock(), so that a busy leader yields it.
-    struct {
-        Engine& engine;
-        void lock() { engine.lock(); }
-        void unlock() { engine.unlock(); }
-    } contended{*this};
+    if (leader_sleeps_ && must_call_owner()) parking_->unpark(Sleeper::thread);
     ++followers_;
     awaits_end_of_work_ |= executor_.has_work();
-    if (deadline_ns == no_deadline) {
-        followers_wake_.wait(contended);
-    } else {
-        // steady_clock is CLOCK_MONOTONIC.
-        std::chrono::nanoseconds deadline(deadline_ns);
-        followers_wake_.wait_until(contended, std::chrono::steady_clock::time_point(deadline));
-    }
+    const std::uint64_t ticket = parking_->ticket();
+    unlock();
+    parking_->park_follower(ticket, deadline_ns);
+    lock();
     --followers_;
 }
 
@@ -305,7 +294,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
     while (true) {
         if (executor_.has_offered() && !offers_all_) executor_.settle_offered(Executor::Way::here);
         bool moved = executor_.progress();
-        if (must_call_owner()) thread_wake_.signal();
+        if (must_call_owner()) parking_->unpark(Sleeper::thread);
         if (followers_ > 0) notify_waiters();
         if (done(context)) break;
         if (is_past(patience.deadline_ns)) {
@@ -349,7 +338,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
         }
         arm(Sleeper::none);
         if (followers_ > 0 && interrupted_.load(std::memory_order_relaxed)) {
-            followers_wake_.notify_all();
+            parking_->unpark_followers();
         }
         // After a short sleep spin longer next time, after a long one shorter.
         std::int64_t slept_ns = now_ns() - sleep_begin_ns;
@@ -361,21 +350,19 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
     }
     if (!slept && spin_ns_ < spin_max_ns / 4) spin_ns_ *= 2;
     leader_ = false;
-    if (followers_ > 0) followers_wake_.notify_all();
+    if (followers_ > 0) parking_->unpark_followers();
     return status;
 }
 
 // Gives up the lock until the transports or another thread of this process have something for
 // `sleeper`, or until the deadline.
 void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
-    const Wake& wake = sleeper == Sleeper::waiter ? waiter_wake_ : thread_wake_;
-    pollfd descriptors[8];
-    nfds_t n = 0;
-    descriptors[n++] = {wake.fd(), POLLIN, 0};
+    int descriptors[7];
+    std::size_t n = 0;
     for (CompletionSource* source : sources_) {
         WEFT_ASSERT(n < std::size(descriptors));
         if (sleeper != Sleeper::none && source->abilities().can_sleep) {
-            descriptors[n++] = {source->wait_fd(sleeper), POLLIN, 0};
+            descriptors[n++] = source->wait_fd(sleeper);
         }
     }
     executor_.wake_peers();
@@ -390,16 +377,16 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     if (sleeper == Sleeper::waiter && offload != nullptr &&
         (offload->is_busy() || executor_.needs_owner()))
         left_ns = std::min(left_ns, look_at_lists_every_ns);
-    const timespec left{left_ns / 1'000'000'000, left_ns % 1'000'000'000};
+    const Sleeper parked = sleeper == Sleeper::none ? Sleeper::thread : sleeper;
     unlock();
-    int woken = ppoll(descriptors, n, left_ns == no_deadline ? nullptr : &left, nullptr);
+    const Parking::Woken woken = parking_->park(parked, {descriptors, n}, left_ns);
     lock();
     if (sleeper == Sleeper::thread) thread_backs_off_ = false;
-    if (woken <= 0) return;  // a signal or the deadline: the caller looks
+    if (woken.by_unpark) parking_->acknowledge(parked);
+    if (!woken.by_descriptor && !woken.by_unpark) return;  // the caller looks
     // A peer that rings the doorbell resets `armed` in shared memory, so it must be armed again.
     // Sockets stay armed.
-    is_rung_ |= armed_ == sleeper && (woken > 1 || descriptors[0].revents == 0);
-    if (descriptors[0].revents != 0) wake.clear();
+    is_rung_ |= armed_ == sleeper && woken.by_descriptor;
     if (sleeper == Sleeper::none) return;
     for (CompletionSource* source : sources_) source->acknowledge(sleeper);
 }
@@ -411,7 +398,7 @@ std::int64_t Engine::next_backoff_ns() {
 
 void Engine::interrupt() {
     interrupted_.store(true, std::memory_order_relaxed);
-    waiter_wake_.signal();
+    parking_->unpark(Sleeper::waiter);
 }
 
 void Engine::set_kind(EngineKind kind) {
@@ -454,7 +441,7 @@ void Engine::change_kind(EngineKind kind) {
     const bool thread_ends = thread_ends_;
     unlock();
     if (poller_.joinable()) poller_.join();
-    thread_wake_.signal();
+    parking_->unpark(Sleeper::thread);
     if (thread_ends && thread_.joinable()) thread_.join();
     lock();
     stopping_ = poller_ends_ = thread_ends_ = false;
@@ -542,7 +529,7 @@ void Engine::thread_poll_main() {
     while (!poller_ends_) {
         if (executor_.is_pending()) executor_.progress();
         // Of an engine before this one.
-        if (must_call_owner()) thread_wake_.signal();
+        if (must_call_owner()) parking_->unpark(Sleeper::thread);
         if (executor_.active() == 0) executor_.wake_peers();
         notify_waiters();
         unlock();

@@ -7,30 +7,29 @@
 //     manual: for nobody, the program will call).
 //   - While a program's thread spins in wait(), it drives, and the transports are not armed: peers
 //     make no system call for us, and the progress thread stays asleep.
-//   - At most one program's thread, the leader, sleeps on the transports. Others that wait sleep on
-//     a condition variable until their run is done or there is no leader.
+//   - At most one program's thread, the leader, sleeps on the transports. Others that wait follow:
+//     they sleep until their run is done or there is no leader.
 //
 // Thread safety: all public functions may be called from any thread.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <limits>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "engine/kind.h"
 #include "engine/lock.h"
-#include "engine/wake.h"
+#include "engine/parking.h"
 #include "run/executor.h"
 
 namespace weft {
 
 class Engine {
   public:
-    static constexpr std::int64_t no_deadline = std::numeric_limits<std::int64_t>::max();
+    static constexpr std::int64_t no_deadline = Parking::forever;
 
     struct Options {
         EngineKind kind = EngineKind::thread;
@@ -40,15 +39,14 @@ class Engine {
         bool offers_all = false;
     };
 
-    Engine(Executor& executor, Options options);
+    Engine(Executor& executor, Options options,
+           std::unique_ptr<Parking> parking = thread_parking());
     ~Engine();
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
     // Not 0: the errno with which an eventfd was refused. The engine must not be used.
-    int error() const {
-        return waiter_wake_.error() != 0 ? waiter_wake_.error() : thread_wake_.error();
-    }
+    int error() const { return parking_->error(); }
 
     bool offers_all() const { return offers_all_; }
     EngineKind kind() const { return kind_.load(std::memory_order_relaxed); }
@@ -147,7 +145,6 @@ class Engine {
     int followers_ = 0;           // program's threads that wait for the leader
     std::uint64_t notified_finished_ = 0;
     bool awaits_end_of_work_ = false;  // has_work() was true when a wait fell asleep
-    std::condition_variable_any followers_wake_;
     std::int64_t spin_ns_;
     std::int64_t looked_ns_ = 0;    // when progress() last looked for peers that died
     std::uint64_t left_ticks_ = 0;  // when the program last left the engine after a start
@@ -163,8 +160,7 @@ class Engine {
     bool thread_refused_ = false;
     std::timed_mutex kind_mutex_;  // one change of engine at a time; taken before lock_
 
-    Wake waiter_wake_;
-    Wake thread_wake_;
+    const std::unique_ptr<Parking> parking_;
     std::atomic<bool> interrupted_{false};
 };
 

@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/wake.h"
 
 namespace weft::test {
 namespace {
@@ -160,6 +162,55 @@ TEST_F(EngineTest, ACallLeavesLongWorkToTheThread) {
     }
     EXPECT_LT(transport_.polls_of_caller, 100);
     EXPECT_TRUE(somebody_does_the_work());
+}
+
+// Instead of blocking, runs what the thread would wait for: in the same thread, so that the engine
+// must not be held.
+class ParkingInOneThread final : public Parking {
+  public:
+    std::vector<std::function<void()>> meanwhile;  // last first
+    int parks = 0;
+    bool is_unparked = false;
+
+    int error() const override { return 0; }
+    Woken park(Sleeper, std::span<const int>, std::int64_t) override {
+        ++parks;
+        run_next();
+        return {.by_unpark = is_unparked};
+    }
+    void unpark(Sleeper) override { is_unparked = true; }
+    void acknowledge(Sleeper) override { is_unparked = false; }
+    std::uint64_t ticket() override { return 0; }
+    void park_follower(std::uint64_t, std::int64_t) override { run_next(); }
+    void unpark_followers() override {}
+
+  private:
+    void run_next() {
+        const std::function<void()> next = std::move(meanwhile.back());
+        meanwhile.pop_back();
+        next();
+    }
+};
+
+TEST(Engine, AWaitBlocksByTheGivenParkingAndDoesNotHoldTheEngineMeanwhile) {
+    FakeTransport transport;
+    Executor executor(0, {&transport}, {nullptr});
+    auto owned = std::make_unique<ParkingInOneThread>();
+    ParkingInOneThread& parking = *owned;
+    Engine engine(executor, {.kind = EngineKind::manual}, std::move(owned));
+    bool is_done = false;
+    bool is_done_by_follower = false;
+    parking.meanwhile.push_back([&] {
+        Engine::Hold hold(engine);
+        is_done = is_done_by_follower = true;
+    });
+    parking.meanwhile.push_back([&] {
+        Engine::Hold hold(engine);
+        EXPECT_EQ(engine.wait_until([&] { return is_done_by_follower; }, {}), WEFT_OK);
+    });
+    Engine::Hold hold(engine);
+    EXPECT_EQ(engine.wait_until([&] { return is_done; }, {}), WEFT_OK);
+    EXPECT_EQ(parking.parks, 1);
 }
 
 // What weft_finalize waits for is no run.

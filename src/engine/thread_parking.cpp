@@ -1,0 +1,75 @@
+// Parks threads of the operating system: sleepers in ppoll, followers on a condition variable.
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "base/assert.h"
+#include "engine/parking.h"
+#include "engine/wake.h"
+
+namespace weft {
+namespace {
+
+class ThreadParking final : public Parking {
+  public:
+    int error() const override { return waiter_.error() != 0 ? waiter_.error() : thread_.error(); }
+
+    Woken park(Sleeper sleeper, std::span<const int> descriptors,
+               std::int64_t timeout_ns) override {
+        pollfd polled[8];
+        WEFT_ASSERT(descriptors.size() < std::size(polled));
+        polled[0] = {wake(sleeper).fd(), POLLIN, 0};
+        for (std::size_t i = 0; i < descriptors.size(); ++i) {
+            polled[i + 1] = {descriptors[i], POLLIN, 0};
+        }
+        const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
+        const int ready = ppoll(polled, descriptors.size() + 1,
+                                timeout_ns == forever ? nullptr : &timeout, nullptr);
+        if (ready <= 0) return {};
+        const bool by_unpark = polled[0].revents != 0;
+        return {by_unpark, ready > by_unpark};
+    }
+    void unpark(Sleeper sleeper) override { wake(sleeper).signal(); }
+    void acknowledge(Sleeper sleeper) override { wake(sleeper).clear(); }
+
+    std::uint64_t ticket() override {
+        std::lock_guard<std::mutex> guard(mutex_);
+        return unparks_;
+    }
+    void park_follower(std::uint64_t ticket, std::int64_t deadline_ns) override {
+        std::unique_lock<std::mutex> guard(mutex_);
+        const auto is_unparked = [&] { return unparks_ != ticket; };
+        if (deadline_ns == forever) return followers_.wait(guard, is_unparked);
+        // steady_clock is CLOCK_MONOTONIC.
+        const std::chrono::steady_clock::time_point deadline{std::chrono::nanoseconds(deadline_ns)};
+        followers_.wait_until(guard, deadline, is_unparked);
+    }
+    void unpark_followers() override {
+        {
+            std::lock_guard<std::mutex> guard(mutex_);
+            ++unparks_;
+        }
+        followers_.notify_all();
+    }
+
+  private:
+    const Wake& wake(Sleeper sleeper) const {
+        WEFT_ASSERT(sleeper != Sleeper::none);
+        return sleeper == Sleeper::waiter ? waiter_ : thread_;
+    }
+
+    Wake waiter_;
+    Wake thread_;
+    std::mutex mutex_;
+    std::condition_variable followers_;
+    std::uint64_t unparks_ = 0;  // of followers
+};
+
+}  // namespace
+
+std::unique_ptr<Parking> thread_parking() { return std::make_unique<ThreadParking>(); }
+
+}  // namespace weft
