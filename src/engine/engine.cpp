@@ -238,7 +238,7 @@ void Engine::wake_for_offload() {
 bool Engine::must_call_owner() {
     if (!executor_.needs_owner()) return false;
     if (executor_.offload()->may_own() && !executor_.has_offered()) {
-        executor_.offload()->hand_over();
+        executor_.offload()->submit();
         return false;
     }
     ensure_thread(/*polls=*/false);
@@ -488,7 +488,7 @@ void Engine::thread_main() {
         owner_called_ = false;
         if (executor_.needs_owner()) {
             executor_.settle_offered(Executor::Way::lists);
-            executor_.offload()->hand_over();
+            executor_.offload()->submit();
         }
         // The thread may only be kept for the lists that it owns.
         if (!traits(kind()).has_sleeper) {

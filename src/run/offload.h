@@ -65,7 +65,7 @@ class Offload : public CompletionSource {
     // Lists wait for a thread that may own them.
     virtual bool needs_owner() const = 0;
     // Submits them. REQUIRES: may_own().
-    virtual void hand_over() = 0;
+    virtual void submit() = 0;
 
     // What comes should wake somebody: lists need further batches.
     virtual bool needs_attention() const = 0;

@@ -142,15 +142,15 @@ TEST_P(WithoutKernel, AutoUsesTheThread) {
     EXPECT_EQ(said("auto", 0), "");
 }
 
-// --- What is handed over -------------------------------------------------------------------------
+// --- What is offloaded ---------------------------------------------------------------------------
 
 #if WEFT_HAS_TCP
-class HandedOver : public testing::TestWithParam<Over> {};
-INSTANTIATE_TEST_SUITE_P(Over, HandedOver, testing::Values(Over::tcp, Over::mixed),
+class Offloaded : public testing::TestWithParam<Over> {};
+INSTANTIATE_TEST_SUITE_P(Over, Offloaded, testing::Values(Over::tcp, Over::mixed),
                          [](const auto& over) { return name_of(over.param); });
 
 // Every collective, small and large, one after the other and side by side.
-TEST_P(HandedOver, IsEveryCollectiveOnAStreamThatHasConnections) {
+TEST_P(Offloaded, IsEveryCollectiveOnAStreamThatHasConnections) {
     if (const std::string absence = absence_of("kernel"); !absence.empty()) GTEST_SKIP() << absence;
     constexpr Rank ranks = 4;
     ThreadJob job(ranks, {.engine = EngineKind::kernel,
@@ -196,7 +196,7 @@ TEST_P(HandedOver, IsEveryCollectiveOnAStreamThatHasConnections) {
         EXPECT_EQ(executor.fallbacks().without_connection, 0u);
         EXPECT_EQ(executor.fallbacks().without_descriptors, 0u);
         EXPECT_EQ(executor.fallbacks().behind_others, 0u);
-        // (Between ranks that share memory there may be nothing to be handed over.)
+        // (Between ranks that share memory there may be nothing to be offloaded.)
         EXPECT_GT(executor.begun_as_lists(), GetParam() == Over::tcp ? 40u : 20u)
             << executor.offload_summary();
     }

@@ -549,7 +549,7 @@ TEST_F(TaskRingTest, BytesThatAreNoMessageEndARun) {
 }
 
 // Rank 1 has an engine; rank 0 is driven by the test.
-TEST_F(TaskRingTest, AListWhoseTurnComesWhenTheProgramLeavesIsHandedOver) {
+TEST_F(TaskRingTest, AListWhoseTurnComesWhenTheProgramLeavesIsSubmitted) {
     Job job(2);
     job.transport(1).grants_later = true;
     Call call(job, subject_of("allgather", "ring"), problem_of(2, 8));

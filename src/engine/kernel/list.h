@@ -90,9 +90,9 @@ struct List {
     bool is_called_off = false;  // completions of its entries are ignored from now on
     ListPlace hold;
     ChainOrder* direction = nullptr;
-    Rank peer = -1;                 // rank of the job
-    std::uint32_t handed_over = 0;  // entries submitted
-    std::uint32_t batches = 0;      // chains in flight
+    Rank peer = -1;               // rank of the job
+    std::uint32_t submitted = 0;  // of the entries
+    std::uint32_t batches = 0;    // chains in flight
     std::uint32_t batches_ended = 0;
     std::uint32_t taken[batches_max] = {};  // tokens of the direction, by chain
     std::uint32_t checked = 0;              // messages whose header was checked

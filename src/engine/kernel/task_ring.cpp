@@ -166,12 +166,12 @@ void TaskRing::begin(Lists& lists, const Stream& stream, const Binding& binding,
     for (const auto& list : run.lists) {
         WEFT_ASSERT(!list->is_busy());
         list->peer = stream.member(list->tasks.peer);
-        list->handed_over = list->batches = list->batches_ended = 0;
+        list->submitted = list->batches = list->batches_ended = 0;
         list->checked = list->reached = 0;
         std::ranges::fill(list->awaited, Token{});
     }
     for (const auto& list : run.lists) take_place(*list);
-    hand_over();  // all at once
+    submit();  // all at once
 }
 
 void TaskRing::take_place(List& list) {
@@ -188,7 +188,7 @@ void TaskRing::take_place(List& list) {
 void TaskRing::has_place(List& list) {
     set_state(list, List::State::granted);
     list.bind(list.home.binding, list.home.scratch, list.home.stream.packed());
-    to_hand_over_.push(&list);
+    to_submit_.push(&list);
     ++unfinished_;
 }
 
@@ -196,7 +196,7 @@ void TaskRing::granted(std::uint32_t id) {
     List* list = lists_[id];
     if (list == nullptr || list->state != List::State::waiting) return;  // abandoned in this batch
     has_place(*list);
-    if (may_own()) hand_over();
+    if (may_own()) submit();
 }
 
 // The group is abandoned next, and that cancels what the run has in flight.
@@ -211,20 +211,20 @@ bool TaskRing::may_own() const {
     return is_progress_thread || (own_ && pthread_equal(pthread_self(), maker_));
 }
 
-void TaskRing::hand_over() {
+void TaskRing::submit() {
     bool any = false;
-    while (!to_hand_over_.empty()) {
-        ChainOrder& direction = *to_hand_over_.front()->direction;
-        to_hand_over_.pop();
-        hand_over(direction);
+    while (!to_submit_.empty()) {
+        ChainOrder& direction = *to_submit_.front()->direction;
+        to_submit_.pop();
+        add_batches(direction);
         any = true;
     }
     if (any) ring_.submit();
 }
 
-// Submits the direction's lists one after the other, in the order of their places, even if a later
+// Adds the direction's lists one after the other, in the order of their places, even if a later
 // one was granted its place first, or is shorter.
-void TaskRing::hand_over(ChainOrder& direction) {
+void TaskRing::add_batches(ChainOrder& direction) {
     const std::uint32_t batch = ring_.depth() - token_entries;
     for (; !direction.lists.empty(); direction.lists.pop(), --unfinished_) {
         List& list = *direction.lists.front();
@@ -234,19 +234,19 @@ void TaskRing::hand_over(ChainOrder& direction) {
         }
         if (list.state != List::State::going) return;
         const auto all = static_cast<std::uint32_t>(list.entries.size());
-        while (list.handed_over < all) {
+        while (list.submitted < all) {
             if (list.batches == List::batches_max) return;
             // No more tokens: continue when a chain has ended.
             if (direction.unused.empty() && !add_token(direction)) return;
             const std::uint32_t gives = direction.unused.back();
             direction.unused.pop_back();
             const std::uint32_t takes = std::exchange(direction.last, gives);
-            const std::uint32_t to = std::min(all, list.handed_over + batch);
-            ring_.add(list, list.handed_over, to,
+            const std::uint32_t to = std::min(all, list.submitted + batch);
+            ring_.add(list, list.submitted, to,
                       takes == ChainOrder::nothing ? -1 : direction.tokens[takes].get(),
                       direction.tokens[gives].get());
             list.taken[(list.batches_ended + list.batches++) % List::batches_max] = takes;
-            list.handed_over = to;
+            list.submitted = to;
         }
     }
 }
@@ -303,10 +303,10 @@ void TaskRing::end_batch(List& list) {
     const std::uint32_t taken = list.taken[list.batches_ended++ % List::batches_max];
     if (taken != ChainOrder::nothing) direction.unused.push_back(taken);
     if (!direction.lists.empty()) {
-        to_hand_over_.push(direction.lists.front());
-        if (may_own()) hand_over();
+        to_submit_.push(direction.lists.front());
+        if (may_own()) submit();
     }
-    if (list.batches > 0 || list.handed_over < list.entries.size()) return;
+    if (list.batches > 0 || list.submitted < list.entries.size()) return;
     const auto messages = static_cast<std::uint32_t>(list.messages.size());
     if (!list.tasks.sends) {
         std::erase(going_, &list);
@@ -384,7 +384,7 @@ void TaskRing::call_off(Wanted wanted) {
     for (List* list : lists_) {
         if (list != nullptr) list->is_called_off = wanted(*list);
     }
-    to_hand_over_.remove_if([](const List* list) { return list->is_called_off; });
+    to_submit_.remove_if([](const List* list) { return list->is_called_off; });
     const std::int64_t deadline_ns = now_ns() + call_off_max_ns;
     for (std::int64_t pause_ns = 20'000;;
          pause_ns = std::min<std::int64_t>(2 * pause_ns, 1'000'000)) {
@@ -406,7 +406,7 @@ void TaskRing::call_off(Wanted wanted) {
         std::erase(going_, list);
         const bool is_due = list->state == List::State::granted ||
                             list->state == List::State::going || list->state == List::State::failed;
-        unfinished_ -= is_due && list->handed_over < list->entries.size();
+        unfinished_ -= is_due && list->submitted < list->entries.size();
         if (is_due || list->state == List::State::waiting)
             list->direction->lists.remove_if([&](const List* other) { return other == list; });
         set_state(*list, List::State::idle);

@@ -46,8 +46,8 @@ class TaskRing final : public Offload {
     void set_own(bool own) override { own_ = own; }
     bool may_own() const override;
     bool is_busy() const override { return busy_ > 0; }
-    bool needs_owner() const override { return !to_hand_over_.empty(); }
-    void hand_over() override;
+    bool needs_owner() const override { return !to_submit_.empty(); }
+    void submit() override;
     bool needs_attention() const override { return waiting_ > 0 || unfinished_ > 0; }
     bool awaits_messages() const override { return receiving_ > 0; }
 
@@ -78,7 +78,7 @@ class TaskRing final : public Offload {
     bool add_token(ChainOrder& direction);
     void take_place(List& list);
     void has_place(List& list);
-    void hand_over(ChainOrder& direction);
+    void add_batches(ChainOrder& direction);
     void reap();
     void on_completion(List& list, CqeKind kind, int result);
     void end_batch(List& list);
@@ -101,7 +101,7 @@ class TaskRing final : public Offload {
     std::vector<List*> lists_;  // by id; null: free
     std::vector<List*> going_;  // receiving lists, whose headers are checked
     std::unordered_map<DirectionKey, ChainOrder, DirectionHash> directions_;
-    Fifo<List*> to_hand_over_;  // the lists before them in their directions come first
+    Fifo<List*> to_submit_;  // the lists before them in their directions come first
     struct Finished {
         Completion completion;
         std::uint32_t context;
