@@ -6,23 +6,6 @@
 namespace weft {
 namespace {
 
-// Compiles the messages worth offloading (or all) to peers that `reaches`; null: there are none.
-template <class Reaches>
-std::unique_ptr<Tasks> compile_for_offload(const Schedule& schedule, bool all, Reaches reaches) {
-    std::vector<bool> can;
-    for (const ScheduleLane& lane : schedule.lanes()) can.push_back(reaches(lane.peer));
-    const std::vector<bool> worth = all ? can : worth_offloading(schedule, can);
-    if (std::ranges::find(worth, true) == worth.end()) return nullptr;
-    return std::make_unique<Tasks>(compile_tasks(schedule, worth));
-}
-
-// What engine auto offloads: schedules that only move data over the network, in dependent steps.
-bool pays(const Schedule& schedule, const Tasks& tasks) {
-    const bool only_moves = std::ranges::none_of(
-        schedule.ops(), [](const Op& op) { return op.reduces() || op.kind == OpKind::call; });
-    return only_moves && tasks.semaphores > 0 && tasks.lists.size() == schedule.lanes().size();
-}
-
 // The same on all ranks: it holds if all are on one node and reach each other by shared memory.
 bool all_combine(const Executor& executor, const Group& group) {
     return std::ranges::all_of(group.members, [&](Rank member) {
@@ -93,33 +76,9 @@ Result<Request*> Communicator::start(const Call& call, bool waits) {
 }
 
 void Communicator::launch(Request& request, Stream& stream, const Binding& binding, bool waits) {
-    Executor::Way way = host_.engine.way_to_start(waits);
-    if (way != Executor::Way::here && !is_offered(request)) way = Executor::Way::here;
     request.active = true;
-    host_.executor.start(request, stream, binding, way);
-}
-
-// Whether the request is offered to a kernel engine; if so, prepares its lists.
-bool Communicator::is_offered(Request& request) {
-    Offload* offload = host_.executor.offload();
-    if (offload == nullptr || !settings_.offloads) return false;
-    Prepared& home = request.home;
-    if (!home.was_compiled) {
-        home.was_compiled = true;
-        home.tasks = compile_for_offload(home.schedule, host_.engine.offers_all(), [&](Rank peer) {
-            Transport* route = host_.executor.route(group_.members[static_cast<std::size_t>(peer)]);
-            return route != nullptr && route->dedicated_connections() != nullptr;
-        });
-        home.pays = home.tasks && pays(home.schedule, *home.tasks);
-    }
-    if (!home.tasks) return false;
-    if (traits(host_.engine.kind()).only_where_it_pays && !(host_.has_core_of_its_own && home.pays))
-        return false;
-    if (request.has_lists()) return true;
-    if (!home.was_refused && request.prepare_lists(*home.tasks, *offload).is_ok()) return true;
-    home.was_refused = true;
-    ++host_.executor.fallbacks().without_descriptors;
-    return false;
+    host_.engine.start(request, stream, binding, settings_.offloads ? &request.home.plan : nullptr,
+                       waits);
 }
 
 Result<Request*> Communicator::make_persistent(const Call& call) {

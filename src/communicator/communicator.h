@@ -20,9 +20,8 @@ struct Host {
     Executor& executor;
     Engine& engine;
     HandleTable<Request>& requests;
-    const Topology& topology;          // of the job
-    bool checks_calls = false;         // collectives first compare the calls of all ranks
-    bool has_core_of_its_own = false;  // this rank need not share its core with others
+    const Topology& topology;   // of the job
+    bool checks_calls = false;  // collectives first compare the calls of all ranks
     // Ends a communicator that nobody keeps any more.
     std::function<void(Communicator&)> end;
 };
@@ -97,7 +96,6 @@ class Communicator {
     Result<Ready> make_ready(const Call& call);
     Request& take(Prepared& prepared);
     void launch(Request& request, Stream& stream, const Binding& binding, bool waits);
-    bool is_offered(Request& request);
     Rank late_rank(const Request& request) const;
 
     Host& host_;

@@ -14,8 +14,8 @@
 #include "base/handles.h"
 #include "communicator/call/agreement.h"
 #include "communicator/call/collectives.h"
+#include "engine/offload_policy.h"
 #include "run/run.h"
-#include "schedule/tasks/tasks.h"
 
 namespace weft {
 
@@ -83,10 +83,7 @@ struct Prepared {
     BufferBytes buffers;  // unless is_own
     Schedule schedule;
     std::vector<UserCall> calls;
-    std::unique_ptr<Tasks> tasks;  // null: not compiled, or nothing is worth offloading
-    bool was_compiled = false;
-    bool pays = false;         // auto offers it
-    bool was_refused = false;  // no descriptors were left for another request's lists
+    OffloadPlan plan;
     HandleTable<Request>& table;
     std::vector<std::unique_ptr<Request>> requests;
     Request* free = nullptr;

@@ -63,11 +63,12 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
       kind_(options.kind),
       may_spin_(options.may_spin),
       timeout_ns_(options.timeout_ns),
-      offers_all_(options.offers_all),
+      offload_policy_(executor,
+                      {.has_own_core = options.may_spin, .offers_all = options.offers_all}),
       backs_off_(std::ranges::any_of(sources_, [](auto* s) { return !s->abilities().can_sleep; })),
       spin_ns_(spin_max_ns / 4),
       parking_(std::move(parking)) {
-    if (Offload* offload = executor_.offload()) offload->set_own(traits(kind()).needs_joiner);
+    offload_policy_.set_engine(traits(kind()));
 }
 
 Engine::~Engine() {
@@ -79,27 +80,17 @@ Engine::~Engine() {
     if (thread_.joinable()) thread_.join();
 }
 
-Executor::Way Engine::way_to_start(bool waits) const {
-    const EngineTraits& engine = traits(kind());
-    if (!engine.offloads) return Executor::Way::here;
-    if (engine.needs_joiner) {
-        return waits && !offers_all_ ? Executor::Way::here : Executor::Way::lists;
+void Engine::start(Run& run, Stream& stream, const Binding& binding, OffloadPlan* plan,
+                   bool waits) {
+    Executor::Way way = Executor::Way::here;
+    if (plan != nullptr && traits(kind()).offloads) {
+        const bool is_driven = is_hasty_ || (leader_ && !leader_sleeps_);
+        way = offload_policy_.prepare(
+            run, *plan, stream.group(),
+            {.waits = waits, .is_driven = is_driven, .has_thread = !thread_refused_});
     }
-    if (thread_refused_) return Executor::Way::here;
-    if (offers_all_) return Executor::Way::offered;
-    // A thread that waits drives the run itself just as well.
-    return waits || is_hasty_ || (leader_ && !leader_sleeps_) ? Executor::Way::here
-                                                              : Executor::Way::offered;
-}
-
-Status Engine::check_starter() const {
-    const EngineTraits& engine = traits(kind());
-    if (!engine.needs_joiner || executor_.offload() == nullptr || executor_.offload()->may_own())
-        return ok;
-    return failure(WEFT_REFUSED_STATE,
-                   "the engine is %s, whose operations are started by the thread that called "
-                   "weft_init alone; expected that thread, or another engine",
-                   engine.name);
+    has_started_ = true;
+    executor_.start(run, stream, binding, way);
 }
 
 void Engine::lock() {
@@ -170,19 +161,18 @@ void Engine::linger() {
 void Engine::leave() {
     notify_waiters();
     const EngineTraits& engine = traits(kind());
-    const bool started_here = started_ != executor_.started();
+    const bool started_here = std::exchange(has_started_, false);
     if (engine.has_sleeper && started_here) {
-        started_ = executor_.started();
         if (is_hasty_ && !leader_) linger();
         left_ticks_ = ticks();
         wake_for_offload();
     }
-    const bool needs_thread = engine.has_poller ? executor_.is_pending()
-                              : engine.has_sleeper
-                                  ? executor_.needs_attention() || executor_.needs_owner()
-                                  : false;
+    const bool needs_thread =
+        engine.has_poller    ? executor_.is_pending()
+        : engine.has_sleeper ? executor_.needs_attention() || executor_.offloading().needs_owner()
+                             : false;
     if (needs_thread) ensure_thread(/*polls=*/engine.has_poller);
-    bool calls_owner = (!leader_ || leader_sleeps_) && must_call_owner();
+    bool calls_owner = (!leader_ || leader_sleeps_) && submit_or_call_owner();
     bool backoff_too_long = false;
     if (backs_off_ && started_here)
         backoff_too_long = std::exchange(backoff_ns_, 0) > 4 * backoff_min_ns;
@@ -215,7 +205,7 @@ void Engine::leave() {
         parking_->unpark(armed_);
     }
     // Lists may have become ready to submit here, too.
-    calls_owner |= (!leader_ || leader_sleeps_) && must_call_owner();
+    calls_owner |= (!leader_ || leader_sleeps_) && submit_or_call_owner();
     executor_.wake_peers();
     if (awaits_end_of_work_) notify_waiters();
     unlock();
@@ -227,22 +217,16 @@ void Engine::leave() {
 // The ring is opened when lists are first started: a thread that fell asleep before does not watch
 // it.
 void Engine::wake_for_offload() {
-    const Offload* offload = executor_.offload();
-    const int descriptor = offload != nullptr ? offload->wait_fd(Sleeper::waiter) : -1;
-    if (std::exchange(offload_descriptor_, descriptor) == descriptor) return;
+    if (!offload_policy_.has_new_descriptor()) return;
     if (leader_sleeps_) parking_->unpark(Sleeper::waiter);
     parking_->unpark(Sleeper::thread);
 }
 
-// Submits lists if this thread may own them. True: another thread must be woken to do it.
-bool Engine::must_call_owner() {
-    if (!executor_.needs_owner()) return false;
-    if (executor_.offload()->may_own() && !executor_.has_offered()) {
-        executor_.offload()->submit();
-        return false;
-    }
+// Submits lists if this thread may own them. True: the progress thread must be woken to do it.
+bool Engine::submit_or_call_owner() {
+    if (!executor_.offloading().needs_owner() || offload_policy_.submit()) return false;
     ensure_thread(/*polls=*/false);
-    if (thread_refused_ && executor_.has_offered()) executor_.settle_offered(Executor::Way::here);
+    if (thread_refused_) offload_policy_.withdraw();
     return !std::exchange(owner_called_, true);
 }
 
@@ -269,7 +253,7 @@ void Engine::follow(std::int64_t deadline_ns) {
     // This thread may have started something that the leader must do, and no wake-up comes for it.
     if (leader_sleeps_ && executor_.has_work()) parking_->unpark(Sleeper::waiter);
     wake_for_offload();
-    if (leader_sleeps_ && must_call_owner()) parking_->unpark(Sleeper::thread);
+    if (leader_sleeps_ && submit_or_call_owner()) parking_->unpark(Sleeper::thread);
     ++followers_;
     awaits_end_of_work_ |= executor_.has_work();
     const std::uint64_t ticket = parking_->ticket();
@@ -283,7 +267,7 @@ void Engine::follow(std::int64_t deadline_ns) {
 weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
     leader_ = true;
     weft_status status = WEFT_OK;
-    if (traits(kind()).has_sleeper && started_ == executor_.started()) {  // since a leave()
+    if (traits(kind()).has_sleeper && !has_started_) {
         is_hasty_ = may_spin_ && ticks() - left_ticks_ < hasty_ticks;
     }
     if (armed_ != Sleeper::none) arm(Sleeper::none);
@@ -292,9 +276,9 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
     int yields = 0;
     bool slept = false;
     while (true) {
-        if (executor_.has_offered() && !offers_all_) executor_.settle_offered(Executor::Way::here);
+        offload_policy_.withdraw_for_wait();
         bool moved = executor_.progress();
-        if (must_call_owner()) parking_->unpark(Sleeper::thread);
+        if (submit_or_call_owner()) parking_->unpark(Sleeper::thread);
         if (followers_ > 0) notify_waiters();
         if (done(context)) break;
         if (is_past(patience.deadline_ns)) {
@@ -373,9 +357,7 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     if (backs_off) left_ns = std::min(left_ns, next_backoff_ns());
     if (sleeper == Sleeper::thread) thread_backs_off_ = backs_off;
     // (Also for lists that begin while this thread sleeps.)
-    const Offload* offload = executor_.offload();
-    if (sleeper == Sleeper::waiter && offload != nullptr &&
-        (offload->is_busy() || executor_.needs_owner()))
+    if (sleeper == Sleeper::waiter && offload_policy_.is_busy())
         left_ns = std::min(left_ns, look_at_lists_every_ns);
     const Sleeper parked = sleeper == Sleeper::none ? Sleeper::thread : sleeper;
     unlock();
@@ -432,9 +414,8 @@ void Engine::end_threads(std::int64_t patience_ns) {
 // when something is pending. A thread that owns lists stays until the next change.
 void Engine::change_kind(EngineKind kind) {
     kind_.store(kind, std::memory_order_relaxed);
-    Offload* offload = executor_.offload();
-    const bool owns_lists = offload != nullptr && (offload->is_busy() || executor_.needs_owner());
-    if (offload != nullptr) offload->set_own(traits(kind).needs_joiner);
+    const bool owns_lists = offload_policy_.is_busy();
+    offload_policy_.set_engine(traits(kind));
     stopping_ = true;
     poller_ends_ = true;
     thread_ends_ = !traits(kind).has_sleeper && !owns_lists;
@@ -486,10 +467,7 @@ void Engine::thread_main() {
     lock();
     while (!thread_ends_) {
         owner_called_ = false;
-        if (executor_.needs_owner()) {
-            executor_.settle_offered(Executor::Way::lists);
-            executor_.offload()->submit();
-        }
+        offload_policy_.begin_and_submit();
         // The thread may only be kept for the lists that it owns.
         if (!traits(kind()).has_sleeper) {
             sleep(Sleeper::none, no_deadline);
@@ -529,7 +507,7 @@ void Engine::thread_poll_main() {
     while (!poller_ends_) {
         if (executor_.is_pending()) executor_.progress();
         // Of an engine before this one.
-        if (must_call_owner()) parking_->unpark(Sleeper::thread);
+        if (submit_or_call_owner()) parking_->unpark(Sleeper::thread);
         if (executor_.active() == 0) executor_.wake_peers();
         notify_waiters();
         unlock();

@@ -22,6 +22,7 @@
 
 #include "engine/kind.h"
 #include "engine/lock.h"
+#include "engine/offload_policy.h"
 #include "engine/parking.h"
 #include "run/executor.h"
 
@@ -48,7 +49,6 @@ class Engine {
     // Not 0: the errno with which an eventfd was refused. The engine must not be used.
     int error() const { return parking_->error(); }
 
-    bool offers_all() const { return offers_all_; }
     EngineKind kind() const { return kind_.load(std::memory_order_relaxed); }
     void set_kind(EngineKind kind);
     // At the end of the process: stops the engine's threads; operations stay pending. Gives up
@@ -68,10 +68,11 @@ class Engine {
         Engine& engine_;
     };
 
-    // Inside a Hold: how to start a run. `waits`: the caller waits for it at once.
-    Executor::Way way_to_start(bool waits) const;
-    // Whether this thread may start runs; if not, why.
-    Status check_starter() const;
+    // Inside a Hold: whether this thread may start runs; if not, why.
+    Status check_starter() const { return offload_policy_.check_starter(); }
+    // Inside a Hold: starts a run. `plan`: of its schedule; null: it must not be offloaded. `waits`:
+    // the caller waits for it at once.
+    void start(Run& run, Stream& stream, const Binding& binding, OffloadPlan* plan, bool waits);
 
     // Drive once, inside a Hold.
     bool progress();
@@ -115,7 +116,7 @@ class Engine {
     std::int64_t next_backoff_ns();
     void ensure_thread(bool polls);
     void change_kind(EngineKind kind);
-    bool must_call_owner();
+    bool submit_or_call_owner();
     bool yield_to_contenders();
     void thread_main();
     void thread_poll_main();
@@ -123,11 +124,10 @@ class Engine {
 
     Executor& executor_;
     std::vector<CompletionSource*> sources_;
-    int offload_descriptor_ = -1;  // the offload's wait_fd() at the last start
     std::atomic<EngineKind> kind_;
     bool may_spin_;
     const std::int64_t timeout_ns_;
-    const bool offers_all_;
+    OffloadPolicy offload_policy_;
 
     Lock lock_;
     std::atomic<int> contenders_{0};  // threads that wait for the lock: a spinning holder yields
@@ -148,7 +148,7 @@ class Engine {
     std::int64_t spin_ns_;
     std::int64_t looked_ns_ = 0;    // when progress() last looked for peers that died
     std::uint64_t left_ticks_ = 0;  // when the program last left the engine after a start
-    std::uint64_t started_ = 0;     // runs started by then
+    bool has_started_ = false;      // a run, since then
     bool is_hasty_ = false;         // the program waited right after its last start
 
     std::thread thread_;     // sleeps

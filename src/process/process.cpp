@@ -53,7 +53,6 @@ Process::Process(Parts parts)
             .requests = requests_,
             .topology = topology_,
             .checks_calls = parts.checks_calls,
-            .has_core_of_its_own = parts.engine.may_spin,
             .end = [this](Communicator& communicator) { end(communicator); }},
       world_(host_, everybody(ranks_, parts.world_dedicated), rank_, "world", parts.settings),
       self_(host_, only(rank_), 0, "self", std::move(parts.settings)),

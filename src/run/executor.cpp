@@ -21,13 +21,13 @@ bool is_large(const Op& op) { return op.bytes >= combined_on_arrival_min; }
 Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Transport*> routes,
                    Offload* offload)
     : rank_(rank),
-      offload_(offload),
+      offloading_(offload),
       transports_(std::move(transports)),
       routes_(std::move(routes)),
       lost_(routes_.size()),
       expected_notices_(routes_.size()) {
     // First: lists are cancelled before the connections they use are closed.
-    if (offload_ != nullptr) sources_.push_back(offload_);
+    if (offload != nullptr) sources_.push_back(offload);
     sources_.insert(sources_.end(), transports_.begin(), transports_.end());
     for (Transport* transport : transports_) transport->admit(0);
     for (Rank peer = 0; peer < static_cast<Rank>(routes_.size()); ++peer) {
@@ -41,8 +41,6 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding, Way way) 
     run.binding_ = binding;
     run.failure_.code = WEFT_OK;
     run.active_ = true;
-    run.may_run_as_lists_ = way != Way::here && run.has_lists();
-    run.runs_as_lists_ = false;
     run.unfinished_ = run.outer_ops_;
     run.urgent_left_ = 0;
     run.previous_active_ = last_active_;
@@ -51,77 +49,19 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding, Way way) 
     last_active_ = &run;
     ++active_;
     ++started_;
-    // Runs begin in the order in which they were started.
-    if (has_offered() || (way == Way::offered && run.may_run_as_lists_)) {
-        offered_.push(&run);
-        return;
-    }
+    if (offloading_.keep(run, way)) return;
     begin(run, way);
     drain();
 }
 
 void Executor::settle_offered(Way way) {
-    while (has_offered()) {
-        Run& run = *offered_.front();
-        offered_.pop();
-        begin(run, way);
-    }
+    while (offloading_.has_offered()) begin(offloading_.take_offered(), way);
     drain();
 }
 
 void Executor::begin(Run& run, Way way) {
-    if (way != Way::lists || !may_begin_as_lists(run)) return begin_here(run);
-    run.runs_as_lists_ = true;
-    Run& rest = *run.lists_->rest;
-    WEFT_ASSERT(!rest.active_ && !rest.queued_);
-    rest.stream_ = run.stream_;
-    rest.binding_ = run.binding_;
-    rest.failure_.code = WEFT_OK;
-    rest.active_ = true;
-    rest.unfinished_ = rest.outer_ops_;
-    offload_->begin(*run.lists_->lists, *run.stream_, run.binding_, run.scratch_);
-    begin_here(rest);
-}
-
-bool Executor::may_begin_as_lists(Run& run) {
-    if (!run.may_run_as_lists_) return false;
-    if (!offload_->carries(run.lists_->tasks, *run.stream_)) {
-        ++fallbacks_.without_connection;
-        return false;
-    }
-    // Lists take their places on their connections at once. An earlier run of the executor's may
-    // still have messages to post there.
-    const bool is_clear = std::ranges::all_of(run.lists_->tasks.lists, [&](const TaskList& list) {
-        return run.stream_->last_on_lane(list.peer, list.sends).run == nullptr;
-    });
-    if (!is_clear) {
-        ++fallbacks_.behind_others;
-        return false;
-    }
-    if (!offload_->reserve(run.lists_->tasks, *run.stream_)) {
-        ++fallbacks_.without_descriptors;
-        return false;
-    }
-    ++begun_as_lists_;
-    return true;
-}
-
-std::string Executor::offload_summary() const {
-    const std::uint64_t fell_back =
-        fallbacks_.without_connection + fallbacks_.without_descriptors + fallbacks_.behind_others;
-    if (begun_as_lists_ + fell_back == 0) return "";
-    std::string text = std::to_string(begun_as_lists_) + " operations offloaded, " +
-                       std::to_string(fell_back) + " not";
-    const char* separator = ": ";
-    auto add = [&](std::uint64_t count, const char* why) {
-        if (count == 0) return;
-        text += separator + std::to_string(count) + " " + why;
-        separator = ", ";
-    };
-    add(fallbacks_.without_connection, "on streams without dedicated connections");
-    add(fallbacks_.without_descriptors, "for want of descriptors");
-    add(fallbacks_.behind_others, "behind operations that are not");
-    return text;
+    const bool as_lists = way == Way::lists && offloading_.begin_lists(run);
+    begin_here(as_lists ? *run.lists_->rest : run);
 }
 
 void Executor::begin_here(Run& run) {
@@ -365,12 +305,13 @@ bool Executor::execute(Run& run, Instance instance) {
             }
             break;
         case OpKind::await:
-            posted =
-                offload_->await(*run.whole_->lists_->lists, static_cast<std::uint32_t>(op->peer),
-                                static_cast<std::uint32_t>(op->from_offset), {&run, instance});
+            posted = offloading_.offload()->await(
+                *run.whole_->lists_->lists, static_cast<std::uint32_t>(op->peer),
+                static_cast<std::uint32_t>(op->from_offset), {&run, instance});
             break;
         case OpKind::enable:
-            offload_->enable(*run.whole_->lists_->lists, static_cast<std::uint32_t>(op->peer));
+            offloading_.offload()->enable(*run.whole_->lists_->lists,
+                                          static_cast<std::uint32_t>(op->peer));
             break;
         case OpKind::call: {
             {
@@ -549,9 +490,9 @@ void Executor::handle(const Completion& completion) {
     }
     const Failure failure{completion.code, completion.peer, completion.sent_bytes,
                           completion.expected_bytes};
-    if (completion.token.run == offload_) {
-        if (failure.code == WEFT_OK) return offload_->granted(completion.token.op);
-        suspects_.push_back({offload_->broken(completion.token.op), failure});
+    if (completion.token.run == offloading_.offload()) {
+        if (failure.code == WEFT_OK) return offloading_.offload()->granted(completion.token.op);
+        suspects_.push_back({offloading_.offload()->broken(completion.token.op), failure});
         return;
     }
     Run& run = *static_cast<Run*>(completion.token.run);
@@ -671,7 +612,7 @@ void Executor::break_group(Group& group, const Failure& failure) {
                                      {this, static_cast<std::uint32_t>(member) | notice_sent});
     }
     for (CompletionSource* source : sources_) source->abandon(group.context);
-    offered_.remove_if([&](const Run* run) { return &run->stream_->group() == &group; });
+    offloading_.forget(group);
     for (Run* run = first_active_; run;) {
         Run* next = run->next_active_;
         if (&run->stream_->group() == &group) {

@@ -16,11 +16,9 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "base/fifo.h"
-#include "run/offload.h"
+#include "run/offloading.h"
 #include "run/run.h"
 #include "transport/transport.h"
 
@@ -32,37 +30,15 @@ class Executor {
     Executor(Rank rank, std::vector<Transport*> transports, std::vector<Transport*> routes,
              Offload* offload = nullptr);
 
-    // How a run that has lists is carried out.
-    enum class Way : std::uint8_t {
-        here,     // by this executor
-        lists,    // as task lists, if nothing that was started before is in their way
-        offered,  // decided later: settle_offered()
-    };
+    using Way = Offloading::Way;
 
     // Begins `run` and issues what is ready. It may be done on return. REQUIRES: it is not active.
     void start(Run& run, Stream& stream, const Binding& binding, Way way = Way::here);
 
-    // Offered runs, and those started after them, that have not begun.
-    bool has_offered() const { return !offered_.empty(); }
-    // Begins them.
+    Offloading& offloading() { return offloading_; }
+    // Begins the runs that it kept.
     void settle_offered(Way way);
-    Offload* offload() const { return offload_; }
     const std::vector<CompletionSource*>& sources() const { return sources_; }
-    // Runs that could not begin as task lists, by reason.
-    struct Fallbacks {
-        std::uint64_t without_connection = 0;   // their stream has no dedicated connections
-        std::uint64_t without_descriptors = 0;  // none was left for eventfds
-        std::uint64_t behind_others = 0;        // earlier runs still used the connections
-    };
-    Fallbacks& fallbacks() { return fallbacks_; }
-    std::uint64_t begun_as_lists() const { return begun_as_lists_; }
-    // "12 operations offloaded, 3 not: 3 on streams without connections of their own"; "" when
-    // no operation was to be carried out so.
-    std::string offload_summary() const;
-    // A thread that may own lists must submit some.
-    bool needs_owner() const {
-        return !offered_.empty() || (offload_ != nullptr && offload_->needs_owner());
-    }
 
     // Polls the transports once and advances what that allows. False: nothing happened.
     bool progress();
@@ -104,7 +80,7 @@ class Executor {
     // thread that waits for it: waking up would cost the computation more than they do.
     bool needs_attention() const {
         return urgent_runs_ > 0 || active_ > unattended_runs_max || has_work() ||
-               (offload_ != nullptr && offload_->needs_attention());
+               (offloading_.offload() != nullptr && offloading_.offload()->needs_attention());
     }
     // Counts the pieces of large messages that all transports have moved.
     std::uint64_t pieces_moved() const { return pieces_moved_; }
@@ -127,7 +103,6 @@ class Executor {
 
     void begin(Run& run, Way way);
     void begin_here(Run& run);
-    bool may_begin_as_lists(Run& run);
     void poll_all(bool& moved);
     void expect_notice(Rank peer);
     void take_notice(Rank from);
@@ -154,7 +129,7 @@ class Executor {
     void lose(Rank peer, weft_status reason);
 
     Rank rank_;
-    Offload* offload_;
+    Offloading offloading_;
     std::vector<Transport*> transports_;
     std::vector<CompletionSource*> sources_;  // the offload and the transports
     std::vector<Transport*> routes_;
@@ -169,7 +144,6 @@ class Executor {
 
     std::array<Completion, 32> done_;  // taken from a transport at a time
 
-    Fifo<Run*> offered_;
     Run* first_ready_ = nullptr;
     Run* last_ready_ = nullptr;
     Run* refused_ = nullptr;  // its verdict is bad
@@ -181,8 +155,6 @@ class Executor {
     std::uint64_t started_ = 0;
     std::uint64_t finished_ = 0;
     std::uint64_t pieces_moved_ = 0;
-    std::uint64_t begun_as_lists_ = 0;
-    Fallbacks fallbacks_;
 };
 
 }  // namespace weft

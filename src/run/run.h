@@ -47,6 +47,7 @@ class Run {
 
   private:
     friend class Executor;
+    friend class Offloading;
 
     // The run as task lists: the lists, and a run of what is left for the executor.
     struct AsLists {

@@ -193,12 +193,12 @@ TEST_P(Offloaded, IsEveryCollectiveOnAStreamThatHasConnections) {
     for (Rank rank = 0; rank < ranks; ++rank) {
         Engine::Hold hold(job.at(rank).process().engine());
         Executor& executor = job.at(rank).process().executor();
-        EXPECT_EQ(executor.fallbacks().without_connection, 0u);
-        EXPECT_EQ(executor.fallbacks().without_descriptors, 0u);
-        EXPECT_EQ(executor.fallbacks().behind_others, 0u);
+        EXPECT_EQ(executor.offloading().fallbacks().without_connection, 0u);
+        EXPECT_EQ(executor.offloading().fallbacks().without_descriptors, 0u);
+        EXPECT_EQ(executor.offloading().fallbacks().behind_others, 0u);
         // (Between ranks that share memory there may be nothing to be offloaded.)
-        EXPECT_GT(executor.begun_as_lists(), GetParam() == Over::tcp ? 40u : 20u)
-            << executor.offload_summary();
+        EXPECT_GT(executor.offloading().begun(), GetParam() == Over::tcp ? 40u : 20u)
+            << executor.offloading().summary();
     }
 }
 
@@ -221,7 +221,7 @@ TEST(KernelOptOut, IsOfOneCommunicator) {
             ASSERT_EQ(rank.wait(&request), WEFT_OK);
         });
         Engine::Hold hold(job.at(0).process().engine());
-        const std::uint64_t now = job.at(0).process().executor().begun_as_lists();
+        const std::uint64_t now = job.at(0).process().executor().offloading().begun();
         EXPECT_EQ(now - begun, offload ? 1u : 0u);
         begun = now;
     }

@@ -566,7 +566,7 @@ TEST_F(TaskRingTest, AListWhoseTurnComesWhenTheProgramLeavesIsSubmitted) {
     }
     const auto begun = [&] {
         Engine::Hold hold(engine);
-        return !job.executor(1).has_offered() && job.ring(1).needs_attention();
+        return !job.executor(1).offloading().has_offered() && job.ring(1).needs_attention();
     };
     while (!begun()) std::this_thread::yield();
     {

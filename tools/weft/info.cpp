@@ -169,7 +169,8 @@ void print_job() {
             }
         }
         text += std::string("; engine ") + traits(process.engine().kind()).name;
-        if (const std::string offloaded = process.executor().offload_summary(); !offloaded.empty())
+        if (const std::string offloaded = process.executor().offloading().summary();
+            !offloaded.empty())
             text += ": " + offloaded;
     }
     const std::vector<std::string> texts = texts_of_all(world, ranks, text);

@@ -1,0 +1,77 @@
+// The runs that may be carried out as task lists: those that wait for that decision, those that
+// begin so, and why others did not.
+//
+// Thread safety: none; the progress engine's lock covers every call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/fifo.h"
+#include "run/offload.h"
+#include "run/run.h"
+
+namespace weft {
+
+class Offloading {
+  public:
+    // `offload`: null: none.
+    explicit Offloading(Offload* offload) : offload_(offload) {}
+
+    Offload* offload() const { return offload_; }
+
+    // How a run that has lists is carried out.
+    enum class Way : std::uint8_t {
+        here,     // by the executor
+        lists,    // as task lists, if nothing that was started before is in their way
+        offered,  // decided later
+    };
+
+    // Offered runs, and those started after them: all begin in the order of their starts.
+    bool has_offered() const { return !offered_.empty(); }
+    // Keeps a run that begins later. False: it begins now.
+    bool keep(Run& run, Way way) {
+        run.may_run_as_lists_ = way != Way::here && run.has_lists();
+        run.runs_as_lists_ = false;
+        if (!has_offered() && (way != Way::offered || !run.may_run_as_lists_)) return false;
+        offered_.push(&run);
+        return true;
+    }
+    // The oldest of them, which now begins.
+    Run& take_offered();
+    // They have ended.
+    void forget(const Group& group);
+
+    // Begins the run's lists; the executor begins the rest of the run. False: the run is to begin as
+    // a whole.
+    bool begin_lists(Run& run);
+
+    // A thread that may own lists must submit some.
+    bool needs_owner() const {
+        return has_offered() || (offload_ != nullptr && offload_->needs_owner());
+    }
+
+    // Runs that did not begin as task lists, by reason.
+    struct Fallbacks {
+        std::uint64_t without_connection = 0;   // their stream has no dedicated connections
+        std::uint64_t without_descriptors = 0;  // none was left for eventfds
+        std::uint64_t behind_others = 0;        // earlier runs still used the connections
+    };
+    const Fallbacks& fallbacks() const { return fallbacks_; }
+    void count_without_descriptors() { ++fallbacks_.without_descriptors; }
+    // Runs that did.
+    std::uint64_t begun() const { return begun_; }
+    // "12 operations offloaded, 3 not: 3 on streams without dedicated connections"; "" when no
+    // operation was to be carried out so.
+    std::string summary() const;
+
+  private:
+    bool may_begin_lists(Run& run);
+
+    Offload* offload_;
+    Fifo<Run*> offered_;
+    std::uint64_t begun_ = 0;
+    Fallbacks fallbacks_;
+};
+
+}  // namespace weft
