@@ -6,6 +6,7 @@
 // Thread safety: none. References are valid until the next find().
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -38,6 +39,12 @@ class LaneTable {
     void for_each(Visit visit) {
         for (Lane& lane : table_)
             if (lane.used) visit(lane);
+    }
+
+    template <class Wanted>
+    bool any(Wanted wanted) const {
+        return std::ranges::any_of(table_,
+                                   [&](const Lane& lane) { return lane.used && wanted(lane); });
     }
 
     std::size_t held_bytes() const {

@@ -68,6 +68,10 @@ struct Completion {
 // Who is about to sleep. A process has at most one sleeper of each kind.
 enum class Sleeper : std::uint8_t { none = 0, thread = 1, waiter = 2 };
 
+// What a rank that waits does about peers that have not sent what it lacks, or not taken what it
+// sends: nothing, show that it waits, or also wake their progress threads.
+enum class Demand : std::uint8_t { none, quiet, wakes };
+
 // Combines what a receive gets: stores `left[i] (op) received[i]` for every element. The message
 // may come in pieces of whole elements.
 struct Combination {
@@ -113,6 +117,17 @@ class CompletionSource {
     // has already come, returns false (poll before sleeping), or the descriptor is readable at
     // once. arm(Sleeper::none): nobody sleeps, nobody needs to be woken.
     virtual bool arm(Sleeper) { return true; }
+
+    // As arm(Sleeper::thread); but while no rank waits for this one's work, only small messages and
+    // a demand wake the thread. A transport that knows no demands is armed for everything.
+    virtual bool arm_on_demand() { return arm(Sleeper::thread); }
+
+    // The program waits: what its posts lack is demanded of the peers. Demand::none: it does not
+    // wait any more. Cheap to repeat: a demand is renewed when something has come from the peer.
+    virtual void demand(Demand) {}
+
+    // Whether the program waits, or a peer has demanded something that this rank has not given.
+    virtual bool is_demanded() { return false; }
 
     // `sleeper` was woken through its wait_fd(): makes the descriptor unreadable again, at the
     // latest when poll() has taken everything.

@@ -577,6 +577,123 @@ TEST_F(ShmTest, a_sleeper_that_has_looked_again_is_not_woken) {
     EXPECT_EQ(sender.counters().doorbells_rung, 1u);
 }
 
+TEST_F(ShmTest, a_thread_armed_on_demand_is_woken_by_small_messages_alone) {
+    make(2);
+    ShmTransport& sender = world->at(0);
+    ShmTransport& sleeper = world->at(1);
+    const auto small = pattern(8192, 1), big = pattern(large, 2);
+    std::vector<std::byte> got(8192), got_big(large);
+    sleeper.post_recv(from0, got_big, token(1));
+    sleeper.post_recv(from0, got, token(2));
+    ASSERT_TRUE(sleeper.arm_on_demand());
+    sender.post_send(to1, big, token(1));
+    sender.wake_peers();
+    EXPECT_EQ(sender.counters().doorbells_rung, 0u);
+    EXPECT_TRUE(sleeper.arm_on_demand()) << "nobody waits for what has come";
+    EXPECT_FALSE(sleeper.arm(Sleeper::thread));
+    EXPECT_TRUE(sleeper.arm_on_demand());
+    sender.post_send(to1, small, token(2));
+    sender.wake_peers();
+    EXPECT_EQ(sender.counters().doorbells_rung, 1u);
+    EXPECT_TRUE(is_readable(sleeper.wait_fd(Sleeper::thread)));
+    EXPECT_FALSE(sleeper.arm_on_demand()) << "it is behind a large one";
+    ASSERT_TRUE(until([&] { return log(1).count() == 2; }));
+    EXPECT_TRUE(got_big == big && got == small);
+}
+
+TEST_F(ShmTest, who_waits_wakes_those_who_owe_it_something) {
+    make(3);
+    const auto big = pattern(large, 2);
+    std::vector<std::byte> got(large);
+    ShmTransport& waiter = world->at(0);
+    ShmTransport& sender = world->at(1);
+    const Lane to0{0, {1, 0}}, from1{1, {1, 0}};
+    sender.post_send(to0, big, token(1));
+    waiter.post_recv(from1, got, token(1));
+    for (Rank rank : {1, 2}) ASSERT_TRUE(world->at(rank).arm_on_demand());
+    poll(0);
+    waiter.wake_peers();
+    EXPECT_FALSE(is_readable(sender.wait_fd(Sleeper::thread))) << "the receiver only is ready";
+    waiter.demand(Demand::quiet);
+    EXPECT_EQ(waiter.counters().rung_on_demand, 0u);
+    waiter.demand(Demand::wakes);
+    waiter.demand(Demand::wakes);
+    EXPECT_EQ(waiter.counters().rung_on_demand, 1u);
+    EXPECT_TRUE(is_readable(sender.wait_fd(Sleeper::thread)));
+    EXPECT_FALSE(is_readable(world->at(2).wait_fd(Sleeper::thread)));
+    EXPECT_FALSE(world->at(2).is_demanded());
+
+    // It stays at work until the wait ends, and all that comes wakes it.
+    sender.acknowledge(Sleeper::thread);
+    EXPECT_TRUE(sender.is_demanded());
+    EXPECT_FALSE(sender.arm_on_demand()) << "the receiver is ready";
+    ASSERT_TRUE(until([&] { return log(0).count() == 1; }));
+    EXPECT_TRUE(got == big);
+    EXPECT_TRUE(sender.is_demanded());
+    ASSERT_TRUE(sender.arm_on_demand());
+    waiter.post_send(Lane(1, {1, 0}), big, token(2));
+    waiter.wake_peers();
+    EXPECT_TRUE(is_readable(sender.wait_fd(Sleeper::thread)));
+    waiter.demand(Demand::none);
+    EXPECT_FALSE(sender.is_demanded());
+}
+
+TEST_F(ShmTest, who_owes_nothing_is_not_woken) {
+    make(2);
+    const auto big = pattern(large, 2);
+    std::vector<std::byte> got(large);
+    ASSERT_TRUE(world->at(1).arm_on_demand());
+    world->at(0).demand(Demand::wakes);
+    EXPECT_EQ(world->at(0).counters().rung_on_demand, 0u);
+    world->at(0).post_send(to1, big, token(1));
+    world->at(0).demand(Demand::wakes);
+    EXPECT_EQ(world->at(0).counters().rung_on_demand, 1u) << "it is to take the message";
+}
+
+TEST_F(ShmTest, a_message_that_went_out_makes_a_demand_void) {
+    make(2);
+    const auto small = pattern(8, 1);
+    std::vector<std::byte> got(8);
+    const Lane to0{0, {1, 0}}, from1{1, {1, 0}};
+    world->at(0).post_recv(from1, got, token(1));
+    world->at(0).post_recv(from1, got, token(2));
+    world->at(0).demand(Demand::wakes);
+    world->at(1).post_send(to0, small, token(1));
+    EXPECT_FALSE(world->at(1).is_demanded());
+    poll(0);
+    world->at(0).demand(Demand::wakes);
+    EXPECT_TRUE(world->at(1).is_demanded()) << "it was not enough";
+}
+
+TEST_F(ShmTest, a_demand_is_passed_on_to_those_who_owe_the_addressee_something) {
+    make(3);
+    std::vector<std::byte> got(large), relayed(large);
+    world->at(1).post_recv({2, {1, 0}}, relayed, token(1));
+    for (Rank rank : {1, 2}) ASSERT_TRUE(world->at(rank).arm_on_demand());
+    world->at(0).post_recv({1, {1, 0}}, got, token(1));
+    world->at(0).demand(Demand::wakes);
+    EXPECT_FALSE(is_readable(world->at(2).wait_fd(Sleeper::thread)));
+    world->at(1).acknowledge(Sleeper::thread);
+    ASSERT_TRUE(world->at(1).arm_on_demand());
+    EXPECT_TRUE(is_readable(world->at(2).wait_fd(Sleeper::thread)));
+    EXPECT_TRUE(world->at(2).is_demanded());
+    world->at(0).demand(Demand::none);
+    EXPECT_FALSE(world->at(2).is_demanded());
+}
+
+TEST_F(ShmTest, the_dead_demand_nothing) {
+    make(3);
+    std::vector<std::byte> got(8);
+    world->at(0).post_recv({1, {1, 0}}, got, token(1));
+    world->at(0).demand(Demand::wakes);
+    EXPECT_TRUE(world->at(1).is_demanded());
+    kill(0);
+    ASSERT_TRUE(until([&] { return log(1).losses() == 1; }));
+    EXPECT_FALSE(world->at(1).is_demanded());
+    world->at(1).demand(Demand::wakes);
+    world->at(1).demand(Demand::none);
+}
+
 TEST_F(ShmTest, who_goes_on_polling_wakes_a_sleeper_all_the_same) {
     make(2);
     ASSERT_TRUE(world->at(1).arm(Sleeper::waiter));

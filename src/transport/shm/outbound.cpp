@@ -53,6 +53,8 @@ inline bool ShmTransport::write_eager(Peer& peer, std::uint64_t stream, Bytes da
         copy_piece(peer, record->payload(), data);
     peer.out.publish(record, RecordKind::eager, stream, data.size());
     put_off_waking(peer);
+    if (data.size() <= small_bytes_max) [[likely]]
+        peer.to_wake_on_demand = true;
     if (peer.out.unexpected() > unexpected_bytes_max) [[unlikely]]
         peer.eager_threshold = 0;
     return true;

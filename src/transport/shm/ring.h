@@ -127,6 +127,8 @@ class RingWriter {
     // The same for a writer that wants at most `bytes` in flight.
     bool ask_until_in_flight(std::size_t bytes);
 
+    // Up to where records are published.
+    std::uint64_t position() const { return tail_; }
     // Bytes published and not yet known to be consumed.
     std::size_t in_flight() const { return tail_ - head_seen_; }
     // As in_flight(), with the reader's current position.
@@ -171,6 +173,23 @@ class RingReader {
         }
         return record;
     }
+
+    // Whether some record that has not been popped is like that.
+    template <class Wanted>
+    bool any(Wanted wanted) const {
+        std::uint64_t position = position_;
+        while (true) {
+            Record* record = ring_.at(position);
+            const RecordKind kind = record->kind(std::memory_order_seq_cst);
+            if (kind == RecordKind::none) return false;
+            if (kind != RecordKind::skip && wanted(kind, *record)) return true;
+            position += kind == RecordKind::skip ? ring_.bytes_to_end(position)
+                                                 : record_span(record->bytes);
+        }
+    }
+
+    // Up to where records have been popped.
+    std::uint64_t position() const { return position_; }
 
     // Gives the record's room back: in steps, so that the writer's cache line is rarely taken from
     // it. True: a writer waits for room and must be woken if it sleeps, which pays only for a good

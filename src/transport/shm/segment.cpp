@@ -17,7 +17,7 @@
 namespace weft::shm {
 namespace {
 
-constexpr std::uint64_t segment_magic = 0x3130'6d68'7374'6677;  // its last digits: the version
+constexpr std::uint64_t segment_magic = 0x3230'6d68'7374'6677;  // its last digits: the version
 constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr std::size_t page_bytes = 4096;
 
@@ -25,10 +25,15 @@ std::size_t round_to_page(std::size_t bytes) {
     return (bytes + page_bytes - 1) & ~(page_bytes - 1);
 }
 
-std::size_t controls_offset() { return round_to_page(sizeof(SegmentHeader)); }
+constexpr std::size_t demands_offset = sizeof(SegmentHeader);
+static_assert(demands_offset % slot_bytes == 0);
+
+std::size_t controls_offset(SegmentShape shape) {
+    return round_to_page(demands_offset + shape.rings * sizeof(std::atomic<std::uint64_t>));
+}
 
 std::size_t data_offset(SegmentShape shape) {
-    return round_to_page(controls_offset() + shape.rings * sizeof(RingControl));
+    return round_to_page(controls_offset(shape) + shape.rings * sizeof(RingControl));
 }
 
 std::size_t segment_bytes(SegmentShape shape) {
@@ -92,8 +97,10 @@ Result<std::shared_ptr<Segment>> Segment::create(SegmentShape shape) {
     header->rings = shape.rings;
     header->ring_bytes = shape.ring_bytes;
     header->magic = segment_magic;
-    for (std::size_t i = 0; i < shape.rings; ++i)
-        new (*memory + controls_offset() + i * sizeof(RingControl)) RingControl;
+    for (std::size_t i = 0; i < shape.rings; ++i) {
+        new (*memory + demands_offset + i * sizeof(std::uint64_t)) std::atomic<std::uint64_t>(0);
+        new (*memory + controls_offset(shape) + i * sizeof(RingControl)) RingControl;
+    }
     return std::make_shared<Segment>(std::move(fd), *memory, shape);
 }
 
@@ -124,9 +131,13 @@ Result<std::shared_ptr<Segment>> Segment::open(int received_fd, std::size_t ring
     return std::make_shared<Segment>(std::move(fd), *memory, shape);
 }
 
+std::atomic<std::uint64_t>* Segment::demands() const {
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(memory_ + demands_offset);
+}
+
 RingMemory Segment::ring(std::size_t index) const {
     WEFT_ASSERT(index < shape_.rings);
-    auto* controls = reinterpret_cast<RingControl*>(memory_ + controls_offset());
+    auto* controls = reinterpret_cast<RingControl*>(memory_ + controls_offset(shape_));
     return {controls + index, memory_ + data_offset(shape_) + index * shape_.ring_bytes,
             shape_.ring_bytes};
 }

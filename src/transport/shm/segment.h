@@ -1,5 +1,5 @@
-// The memory of one rank that the other ranks of its node map: its inbound rings, whether it
-// sleeps, and which of its large messages may still be read.
+// The memory of one rank that the other ranks of its node map: its inbound rings, whether it sleeps,
+// what others demand of it, and which of its large messages may still be read.
 //
 // It is a memfd: it has no name in any file system and disappears with the last process that maps
 // it, however that process ends. Its size is sealed, so that no peer gets a SIGBUS.
@@ -27,9 +27,11 @@ struct SegmentHeader {
     std::uint64_t magic = 0;
     std::uint64_t rings = 0;
     std::uint64_t ring_bytes = 0;
-    // The lowest two bits: the Sleeper whose doorbell is to be rung; 0: nobody sleeps. The rest
-    // counts sleeps, so that no two look alike.
+    // The lowest two bits: who sleeps, an Armed (demand.h). The rest counts sleeps, so that no two
+    // look alike.
     alignas(2 * line_bytes) std::atomic<std::uint32_t> armed{0};
+    // The number of this rank's wait that others are to work for; 0: there is none.
+    alignas(2 * line_bytes) std::atomic<std::uint32_t> wait{0};
     // Not 0: this rank has finalized; everything it sent is in the rings.
     alignas(2 * line_bytes) std::atomic<std::uint32_t> left{0};
     // By SlotId::index of a large send: its SlotId::use while the message may be read.
@@ -51,6 +53,8 @@ class Segment {
     int fd() const { return fd_.get(); }
     SegmentShape shape() const { return shape_; }
     SegmentHeader& header() const { return *reinterpret_cast<SegmentHeader*>(memory_); }
+    // By rank of the node: its demand on this segment's rank (demand.h).
+    std::atomic<std::uint64_t>* demands() const;
     RingMemory ring(std::size_t index) const;
 
   private:

@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -68,6 +69,17 @@ ShmTransport::ShmTransport(Parts parts)
         peer.can_pull = peer.parts.pid != 0;
         by_rank_[static_cast<std::size_t>(peer.parts.rank)] = &peer;
     }
+    by_index_.resize(segment_->shape().rings);
+    std::vector<shm::Demands<std::atomic>::Board> boards(by_index_.size());
+    auto board_of = [](const shm::Segment& segment) -> shm::Demands<std::atomic>::Board {
+        return {&segment.header().armed, &segment.header().wait, segment.demands()};
+    };
+    boards[index_] = board_of(*segment_);
+    for (Peer& peer : peers_) {
+        by_index_[peer.parts.index] = &peer;
+        boards[peer.parts.index] = board_of(*peer.parts.segment);
+    }
+    demands_ = {index_, std::move(boards)};
 }
 
 std::size_t ShmTransport::eager_threshold(const Peer& peer) const {
@@ -92,7 +104,7 @@ Status ShmTransport::open_wait_fds() {
 // What was sent stays in the peers' rings.
 ShmTransport::~ShmTransport() {
     segment_->header().left.store(1, std::memory_order_seq_cst);
-    for (Peer& peer : peers_) put_off_waking(peer);
+    for (Peer& peer : peers_) put_off_waking_on_demand(peer);
     wake_peers();
 }
 
@@ -140,20 +152,74 @@ int ShmTransport::wait_fd(Sleeper sleeper) const {
 // A peer changes something, then reads `armed`; we set `armed`, then look for changes. All
 // sequentially consistent: either we see the change, or the peer sees that we sleep.
 bool ShmTransport::arm(Sleeper sleeper) {
-    const std::uint32_t armed =
-        sleeper == Sleeper::none ? 0 : ++sleeps_ << 2 | static_cast<std::uint32_t>(sleeper);
-    segment_->header().armed.store(armed, std::memory_order_seq_cst);
+    demands_.arm(static_cast<shm::Armed>(sleeper), sleeper == Sleeper::none ? 0 : ++sleeps_);
     if (sleeper == Sleeper::none) return true;
+    if (sleeper == Sleeper::thread && is_demanded()) demand_what_is_lacking(true);
+    return look_before_sleep(/*on_demand=*/false);
+}
+
+bool ShmTransport::arm_on_demand() {
+    const bool all_wakes = demands_.arm_on_demand(
+        ++sleeps_, [this](std::size_t index) { return written_to(index); },
+        [this] { demand_what_is_lacking(true); });
+    return look_before_sleep(!all_wakes);
+}
+
+// The last look before a sleep. True: nothing has come that the sleeper should see; `on_demand`:
+// that wakes it though nobody waits.
+bool ShmTransport::look_before_sleep(bool on_demand) {
     bool may_sleep = true;
     for (Peer& peer : peers_) {
         if (peer.in.offer_room()) put_off_waking(peer);
         if (!peer.lost && peer.parts.segment->header().left.load(std::memory_order_seq_cst) != 0)
             look_for_lost_peers();
-        if (peer.in.peek(std::memory_order_seq_cst) != nullptr) may_sleep = false;
-        if (peer.has_work && work_on(peer)) may_sleep = false;
+        const bool has_come = on_demand ? peer.in.any([](RecordKind kind, const Record& record) {
+            return kind == RecordKind::eager && record.bytes <= small_bytes_max;
+        })
+                                        : peer.in.peek(std::memory_order_seq_cst) != nullptr;
+        if (has_come) may_sleep = false;
+        if (!on_demand && peer.has_work && work_on(peer)) may_sleep = false;
     }
     wake_peers();
     return may_sleep && backlog_.empty();
+}
+
+std::uint64_t ShmTransport::written_to(std::size_t index) const {
+    return by_index_[index]->out.position();
+}
+
+bool ShmTransport::is_demanded() {
+    return demands_.is_demanded([this](std::size_t index) { return written_to(index); });
+}
+
+void ShmTransport::demand(Demand how) {
+    if (how == Demand::none) {
+        if (demands_.is_waiting()) demands_.end_wait();
+        return;
+    }
+    demands_.begin_wait();
+    demand_what_is_lacking(how == Demand::wakes);
+}
+
+void ShmTransport::demand_what_is_lacking(bool wakes) {
+    for (Peer& peer : peers_) {
+        const std::size_t index = peer.parts.index;
+        const std::uint64_t taken = peer.in.position();
+        if (peer.lost || demands_.has_demanded(index, taken, wakes)) continue;
+        if (!lacks_something_of(peer)) {
+            demands_.withdraw(index);
+        } else if (demands_.demand(index, taken, wakes)) {
+            ++counters_.rung_on_demand;
+            peer.parts.doorbells.ring(Sleeper::thread);
+        }
+    }
+}
+
+// Failure notices, in context 0, are expected of everybody at all times.
+bool ShmTransport::lacks_something_of(Peer& peer) const {
+    return peer.sends_pending > 0 || peer.receives.any([](const LaneQueue& lane) {
+        return !lane.posts.empty() && StreamId::unpack(lane.stream).context != 0;
+    });
 }
 
 bool ShmTransport::has_work() const {
@@ -199,15 +265,19 @@ void ShmTransport::wake_peers() {
 // the first look has seen everything that was new then.
 void ShmTransport::wake(Peer& peer) {
     peer.to_wake = false;
+    const bool on_demand = std::exchange(peer.to_wake_on_demand, false);
     std::uint32_t armed = peer.armed->load(std::memory_order_seq_cst);
-    for (const std::uint64_t begin = ticks(); armed != 0 && ticks() - begin < on_its_way_ticks;) {
+    auto sleeps = [&] {
+        return armed != 0 && (on_demand || shm::armed_kind(armed) != shm::Armed::thread_on_demand);
+    };
+    for (const std::uint64_t begin = ticks(); sleeps() && ticks() - begin < on_its_way_ticks;) {
         cpu_relax();
         armed = peer.armed->load(std::memory_order_seq_cst);
     }
-    if (armed == 0 || (peer.armed_seen != 0 && armed != peer.armed_seen)) return;
+    if (!sleeps() || (peer.armed_seen != 0 && armed != peer.armed_seen)) return;
     if (!peer.armed->compare_exchange_strong(armed, 0, std::memory_order_seq_cst)) return;
     ++counters_.doorbells_rung;
-    peer.parts.doorbells.ring(static_cast<Sleeper>(armed & 3));
+    peer.parts.doorbells.ring(shm::sleeper_of(armed));
 }
 
 // A peer may have left because another one died. Deaths are looked for first, so that the error
@@ -241,6 +311,7 @@ void ShmTransport::lose(Peer& peer) {
     if (peer.lost) return;
     peer.has_left = peer.parts.segment->header().left.load(std::memory_order_acquire) != 0;
     take_the_rest(peer);
+    demands_.forget(peer.parts.index);
     peer.lost = true;
     peer.has_work = false;
     peer.controls.clear();

@@ -17,6 +17,7 @@
 
 #include "base/pool.h"
 #include "transport/contexts.h"
+#include "transport/shm/demand.h"
 #include "transport/shm/peer.h"
 #include "transport/shm/settings.h"
 #include "transport/transport.h"
@@ -41,7 +42,8 @@ class ShmTransport final : public Transport, public Combining {
         std::uint64_t large_by_vm_readv = 0;
         std::uint64_t combined = 0;           // receives with a combination
         std::uint64_t vm_readv_refusals = 0;  // peers whose memory turned out not to be readable
-        std::uint64_t doorbells_rung = 0;
+        std::uint64_t doorbells_rung = 0;     // for what is new
+        std::uint64_t rung_on_demand = 0;
         std::uint64_t pieces_moved = 0;
         std::uint64_t unexpected_bytes_max = 0;  // of one peer
     };
@@ -64,6 +66,9 @@ class ShmTransport final : public Transport, public Combining {
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
     void acknowledge(Sleeper sleeper) override;
+    bool arm_on_demand() override;
+    void demand(Demand how) override;
+    bool is_demanded() override;
     void wake_peers() override;
     bool has_work() const override;
     void list_owed(std::vector<Rank>& peers) const override;
@@ -96,6 +101,8 @@ class ShmTransport final : public Transport, public Combining {
     // A peer that waits right after a start polls again within about so many polls of ours.
     static constexpr std::uint32_t polls_before_waking = 48;
     static constexpr std::uint32_t polls_before_look = 8;
+    // Smaller messages wake the thread of a rank for which nobody waits.
+    static constexpr std::size_t small_bytes_max = 8 * 1024;
 
     explicit ShmTransport(Parts parts);
     Status open_wait_fds();
@@ -138,9 +145,18 @@ class ShmTransport final : public Transport, public Combining {
         peer.armed_seen = 0;
         if (polls_until_waking_ == 0) polls_until_waking_ = polls_before_waking;
     }
+    // ... and is to be woken even if nobody waits for it.
+    void put_off_waking_on_demand(Peer& peer) {
+        put_off_waking(peer);
+        peer.to_wake_on_demand = true;
+    }
     void count_polls_before_waking(std::uint32_t polls);
     void look_before_waking();
     void wake(Peer& peer);
+    bool look_before_sleep(bool on_demand);
+    std::uint64_t written_to(std::size_t index) const;
+    bool lacks_something_of(Peer& peer) const;
+    void demand_what_is_lacking(bool wakes);
     bool work_on(Peer& peer);
     void look_for_lost_peers();
     void lose(Peer& peer);
@@ -195,6 +211,8 @@ class ShmTransport final : public Transport, public Combining {
     Fifo<Report> backlog_;                  // completions there was no room for
 
     std::vector<Peer*> by_rank_;
+    std::vector<Peer*> by_index_;  // among the ranks of the node
+    shm::Demands<std::atomic> demands_;
     Pool<shm::Post> posts_;
     Pool<shm::Unexpected> unexpected_;
     BlockPool blocks_;
