@@ -1,6 +1,7 @@
 // With nothing pending nothing happens: no system call in 5 seconds, over connections that are up.
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 
 #include "support/process.h"

@@ -64,7 +64,7 @@ class Traffic {
           dead_(static_cast<std::size_t>(ranks)) {
         for (Rank rank = 0; rank < ranks && checks == Checks::contract; ++rank) {
             checkers_.push_back(std::make_unique<CheckingTransport>(
-                world_->at(rank), CheckingTransport::Place{rank, ranks},
+                world_->at(rank), CheckingTransport::Endpoint{rank, ranks},
                 CheckingTransport::OnViolation::collect));
         }
     }

@@ -7,6 +7,8 @@
 
 #include <array>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,6 +1,10 @@
 // Each public header compiles by itself, and twice, as strict C99 and as C++20, without a warning.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
 #include "support/process.h"
 
 namespace weft::test {

@@ -2,6 +2,8 @@
 // and run, also after the prefix was moved.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "support/process.h"
 
 namespace weft::test {

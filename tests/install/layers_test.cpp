@@ -2,10 +2,12 @@
 // tools/weft, not the other way; and no file of them needs another that needs it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "support/pattern.h"
 #include "support/process.h"

@@ -1,7 +1,9 @@
 // The manual names every subcommand and option that the program's --help names, and no other.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
+#include <sstream>
 
 #include "algorithm/catalogue.h"
 #include "support/pattern.h"

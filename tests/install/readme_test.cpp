@@ -1,6 +1,10 @@
 // README's programs compile as its lines say, and run.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
 #include "support/process.h"
 
 namespace weft::test {

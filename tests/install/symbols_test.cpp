@@ -1,6 +1,8 @@
 // libweft.so exports what cmake/symbols.txt lists: a name that appears or goes is reviewed.
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "support/process.h"
 
 namespace weft::test {

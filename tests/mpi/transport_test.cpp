@@ -2,6 +2,7 @@
 // the MPI's. Ranks of one thread (engine manual) ask for MPI_THREAD_FUNNELED, others for MULTIPLE.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <tuple>
 #include <vector>

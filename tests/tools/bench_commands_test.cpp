@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "support/process.h"
 
 namespace weft::test {

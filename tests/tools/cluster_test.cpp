@@ -2,6 +2,10 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
 #include "support/process.h"
 #include "tests/support/surroundings.h"
 

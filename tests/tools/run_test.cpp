@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "support/process.h"
 
 namespace weft::test {

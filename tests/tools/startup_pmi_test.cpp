@@ -1,5 +1,6 @@
 // How a rank speaks PMI with its launcher, where that does not answer as it should; tests/mpi has real
 // launchers.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 

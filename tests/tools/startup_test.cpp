@@ -1,9 +1,11 @@
 // How ranks join a job: this executable is both the test and, with --rank, the program of a rank.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "startup/wire.h"
 #include "support/process.h"

@@ -1,5 +1,6 @@
 #include "support/random/jobs.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
