@@ -100,7 +100,7 @@ TEST(KnownSettings, HaveTheDefaultsThatAreWrittenDown) {
     expect_in(manual, "Not set: " + number(shm.eager_threshold) + " in shared memory, " +
                           number(tcp.eager_threshold) + " over TCP, " +
                           number(mpi.eager_threshold) + " over an MPI.");
-    expect_in(manual, "each dedicated to one order of operations; " + number(tcp.dedicated_max) +
+    expect_in(manual, "each dedicated to one stream of operations; " + number(tcp.dedicated_max) +
                           " if not");
     expect_in(manual, "Not set: " + number(tcp.peer_timeout_ns / 1'000'000'000) + ".");
     expect_in(readme, "| `WEFT_RENDEZVOUS` | " + number(shm.eager_threshold) +
@@ -113,7 +113,7 @@ TEST(KnownSettings, HaveTheDefaultsThatAreWrittenDown) {
     unsetenv("WEFT_QUEUE_DEPTH");
     const Result<unsigned> depth = queue_depth_from_environment();
     ASSERT_TRUE(depth.is_ok());
-    expect_in(manual, "handed at a time; " + number(*depth) + " if not set");
+    expect_in(manual, "gets at a time; " + number(*depth) + " if not set");
     expect_in(readme, "| `WEFT_QUEUE_DEPTH` | " + number(*depth));
     expect_in(manual, ".It Cm thread\nThe default: ");
     expect_in(readme, "| `thread` (default) |");
