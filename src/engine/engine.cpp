@@ -36,6 +36,13 @@ constexpr int rounds_before_leaving = 8;
 constexpr std::int64_t thread_spin_ns = 20'000;
 // A program that only calls test sees a peer's death within this time.
 constexpr std::int64_t look_every_ns = 1'000'000;
+// A wait shows that it lacks something after twice polls_per_look fruitless polls. It wakes the
+// threads of those who compute when ranks that are merely not in step would have come, and then
+// spins until one that was woken should have begun.
+constexpr std::int64_t demand_after_ns = 10'000;
+constexpr std::int64_t spin_after_waking_ns = 80'000;
+// A program that calls test at least so often waits, when it has done so for demand_after_ns.
+constexpr std::int64_t test_gap_ns = 500'000;
 // Where spinning would take a core from another rank, a wait yields so often instead.
 constexpr int yields_before_sleep = 4;
 
@@ -62,6 +69,12 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
       sources_(executor.sources()),
       kind_(options.kind),
       may_spin_(options.may_spin),
+      on_demand_(options.on_demand &&
+                 std::ranges::all_of(sources_,
+                                     [&](auto* s) {
+                                         return s == executor.offloading().offload() ||
+                                                s->abilities().knows_demand;
+                                     })),
       timeout_ns_(options.timeout_ns),
       offload_policy_(executor,
                       {.has_own_core = options.may_spin, .offers_all = options.offers_all}),
@@ -112,6 +125,7 @@ bool Engine::yield_to_contenders() {
 bool Engine::progress() {
     // The program drives now; nobody should be woken for what it will find itself.
     if (armed_ == Sleeper::thread && !leader_) arm(Sleeper::none);
+    if (on_demand_ && !leader_) note_test();
     bool moved = executor_.progress();
     if (moved || leader_) return moved;
     // A peer's death wakes a sleeper, but does not show in a transport's memory: a program that
@@ -134,9 +148,36 @@ std::uint64_t Engine::finished() {
 bool Engine::arm(Sleeper sleeper) {
     armed_ = sleeper;
     bool quiet = true;
-    for (CompletionSource* source : sources_) quiet &= source->arm(sleeper);
+    const bool on_demand = on_demand_ && !is_tester_ && sleeper == Sleeper::thread;
+    for (CompletionSource* source : sources_)
+        quiet &= on_demand ? source->arm_on_demand() : source->arm(sleeper);
     is_rung_ = !quiet;
     return quiet;
+}
+
+// True: somebody was woken.
+bool Engine::demand(Demand how) {
+    bool woke = false;
+    for (CompletionSource* source : sources_) woke |= source->demand(how);
+    return woke;
+}
+
+// Whether somebody waits for this rank's work; without demands, everybody is taken to wait.
+bool Engine::is_demanded() {
+    return !on_demand_ || is_tester_ ||
+           std::ranges::any_of(sources_, &CompletionSource::is_demanded);
+}
+
+void Engine::note_test() {
+    const std::int64_t now = now_ns();
+    const bool is_loop = now - std::exchange(tested_ns_, now) <= test_gap_ns;
+    if (!is_loop) test_loop_ns_ = now;
+    is_tester_ |= is_loop;
+    has_tested_ = true;
+    finished_before_test_ = executor_.finished();
+    if (now - test_loop_ns_ < demand_after_ns) return;
+    waits_by_testing_ = true;
+    demand(Demand::wakes);
 }
 
 void Engine::notify_waiters() {
@@ -173,6 +214,13 @@ void Engine::leave() {
                              : false;
     if (needs_thread) ensure_thread(/*polls=*/engine.has_poller);
     bool calls_owner = (!leader_ || leader_sleeps_) && submit_or_call_owner();
+    const bool has_tested = std::exchange(has_tested_, false);
+    if (!has_tested || executor_.finished() != finished_before_test_) {
+        tested_ns_ = 0;
+        if (std::exchange(waits_by_testing_, false) && !leader_) demand(Demand::none);
+    }
+    // Who is not demanded leaves what is large until somebody waits for it.
+    const bool demanded = leader_ || is_demanded();
     bool backoff_too_long = false;
     if (backs_off_ && started_here)
         backoff_too_long = std::exchange(backoff_ns_, 0) > 4 * backoff_min_ns;
@@ -184,10 +232,11 @@ void Engine::leave() {
         } else if (!leader_ && engine.has_sleeper && executor_.needs_attention()) {
             sleeper = Sleeper::thread;
         }
-        // No wake-up comes for work that a start has left: arm() looks at that too.
-        if (sleeper == armed_ && (sleeper == Sleeper::none || (!is_rung_ && !executor_.has_work())))
-            break;
-        if (rounds == 0) moves = executor_.has_work();
+        // No wake-up comes for work that a start has left: arm() looks at that too, and demands
+        // what it lacks for those who wait for this rank.
+        const bool is_left = demanded && (executor_.has_work() || (on_demand_ && started_here));
+        if (sleeper == armed_ && (sleeper == Sleeper::none || (!is_rung_ && !is_left))) break;
+        if (rounds == 0) moves = demanded && executor_.has_work();
         const bool is_last = rounds == rounds_before_leaving;
         if ((is_last || !moves) && arm(sleeper)) break;
         if (is_last) {
@@ -275,6 +324,8 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
     int polls = 0;
     int yields = 0;
     bool slept = false;
+    std::int64_t woke_ns = 0;  // when threads of peers were woken
+    const std::int64_t spin_until_demand_ns = on_demand_ ? demand_after_ns : 0;
     while (true) {
         offload_policy_.withdraw_for_wait();
         bool moved = executor_.progress();
@@ -300,9 +351,15 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
             if (++polls < polls_per_look) continue;
             polls = 0;
             std::int64_t now = now_ns();
+            const std::int64_t spun_ns = spin_begin_ns == 0 ? 0 : now - spin_begin_ns;
+            if (on_demand_ && spin_begin_ns != 0 &&
+                demand(spun_ns < demand_after_ns ? Demand::quiet : Demand::wakes))
+                woke_ns = now;
             if (spin_begin_ns == 0) spin_begin_ns = now;
             // A backoff does not measure how long a sleep would have been.
-            if (now - spin_begin_ns < (backs_off_ ? spin_max_ns : spin_ns_)) continue;
+            if (spun_ns < (backs_off_ ? spin_max_ns : std::max(spin_ns_, spin_until_demand_ns)) ||
+                now - woke_ns < spin_after_waking_ns)
+                continue;
         } else if (yields++ < yields_before_sleep) {
             unlock();
             sched_yield();
@@ -313,6 +370,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
             status = WEFT_INTERRUPTED;
             break;
         }
+        if (on_demand_) demand(Demand::wakes);
         std::int64_t sleep_begin_ns = now_ns();
         if (arm(Sleeper::waiter)) {
             leader_sleeps_ = true;
@@ -333,6 +391,8 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
         yields = 0;
     }
     if (!slept && spin_ns_ < spin_max_ns / 4) spin_ns_ *= 2;
+    if (on_demand_) demand(Demand::none);
+    is_tester_ = false;
     leader_ = false;
     if (followers_ > 0) parking_->unpark_followers();
     return status;
@@ -476,6 +536,7 @@ void Engine::thread_main() {
         // Drive even if a leader sleeps: the end of a peer wakes both sleepers, but only one of
         // them gets to see it.
         bool drives = !leader_ || leader_sleeps_;
+        const bool demanded = is_demanded();
         bool moved = false;
         for (int polls = backoff_ns_ > 0 ? polls_between_backoffs : 1; polls > 0 && !moved;
              --polls) {
@@ -489,7 +550,7 @@ void Engine::thread_main() {
                 pieces = executor_.pieces_moved();
                 piece_ns = now_ns();
             }
-            if (moved || (may_spin_ && now_ns() - piece_ns < thread_spin_ns)) {
+            if (demanded && (moved || (may_spin_ && now_ns() - piece_ns < thread_spin_ns))) {
                 yield_to_contenders();
                 continue;
             }

@@ -34,7 +34,10 @@ class Engine {
 
     struct Options {
         EngineKind kind = EngineKind::thread;
-        bool may_spin = true;                   // false: there are more ranks than cores
+        bool may_spin = true;  // false: there are more ranks than cores
+        // The progress thread is woken for large messages only when somebody waits for them, if all
+        // transports know demands: it shares its core with a rank that computes.
+        bool on_demand = false;
         std::int64_t timeout_ns = no_deadline;  // of waits that have no deadline of their own
         // For tests: a kernel engine gets everything, even what the program waits for at once.
         bool offers_all = false;
@@ -112,6 +115,9 @@ class Engine {
     void follow(std::int64_t deadline_ns);
     bool take_interrupt();
     bool arm(Sleeper sleeper);
+    bool demand(Demand how);
+    bool is_demanded();
+    void note_test();
     void sleep(Sleeper sleeper, std::int64_t deadline_ns);
     std::int64_t next_backoff_ns();
     void ensure_thread(bool polls);
@@ -126,6 +132,7 @@ class Engine {
     std::vector<CompletionSource*> sources_;
     std::atomic<EngineKind> kind_;
     bool may_spin_;
+    const bool on_demand_;  // the thread works on demand, and waits demand
     const std::int64_t timeout_ns_;
     OffloadPolicy offload_policy_;
 
@@ -146,10 +153,16 @@ class Engine {
     std::uint64_t notified_finished_ = 0;
     bool awaits_end_of_work_ = false;  // has_work() was true when a wait fell asleep
     std::int64_t spin_ns_;
-    std::int64_t looked_ns_ = 0;    // when progress() last looked for peers that died
-    std::uint64_t left_ticks_ = 0;  // when the program last left the engine after a start
-    bool has_started_ = false;      // a run, since then
-    bool is_hasty_ = false;         // the program waited right after its last start
+    std::int64_t looked_ns_ = 0;     // when progress() last looked for peers that died
+    std::uint64_t left_ticks_ = 0;   // when the program last left the engine after a start
+    bool has_started_ = false;       // a run, since then
+    std::int64_t tested_ns_ = 0;     // when the program last tested
+    std::int64_t test_loop_ns_ = 0;  // ... and when it began to do so all the time
+    bool has_tested_ = false;        // in this Hold
+    std::uint64_t finished_before_test_ = 0;
+    bool waits_by_testing_ = false;  // what it lacks was demanded
+    bool is_tester_ = false;         // it tested again and again: its thread is always demanded
+    bool is_hasty_ = false;          // the program waited right after its last start
 
     std::thread thread_;     // sleeps
     std::thread poller_;     // polls

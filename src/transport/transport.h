@@ -83,8 +83,9 @@ struct Combination {
 
 // What a transport can do beyond the four verbs; asked once.
 struct Abilities {
-    bool can_sleep = false;  // has wait_fd(); otherwise it can only be polled
-    bool any_thread = true;  // otherwise only a thread of the program may call it
+    bool can_sleep = false;     // has wait_fd(); otherwise it can only be polled
+    bool knows_demand = false;  // demand() reaches every peer
+    bool any_thread = true;     // otherwise only a thread of the program may call it
 };
 
 // What a transport holds in this process, for `weft info`.
@@ -124,7 +125,8 @@ class CompletionSource {
 
     // The program waits: what its posts lack is demanded of the peers. Demand::none: it does not
     // wait any more. Cheap to repeat: a demand is renewed when something has come from the peer.
-    virtual void demand(Demand) {}
+    // True: somebody was woken.
+    virtual bool demand(Demand) { return false; }
 
     // Whether the program waits, or a peer has demanded something that this rank has not given.
     virtual bool is_demanded() { return false; }

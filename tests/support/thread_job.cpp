@@ -152,8 +152,10 @@ ThreadJob::ThreadJob(Rank ranks, Options options) {
         }
         parts.settings.selector = options.selector;
         parts.checks_calls = options.checks_calls;
-        parts.engine = {
-            .kind = options.engine, .may_spin = options.may_spin, .offers_all = options.offers_all};
+        parts.engine = {.kind = options.engine,
+                        .may_spin = options.may_spin,
+                        .on_demand = options.on_demand,
+                        .offers_all = options.offers_all};
 #if WEFT_HAS_TCP
         if (tcp && options.dedicates) {
             parts.dedicated = {.streams_left = options.tcp.dedicated_max, .is_wanted = 1};

@@ -74,6 +74,7 @@ class ThreadJob {
     struct Options {
         EngineKind engine = EngineKind::thread;
         bool may_spin = true;
+        bool on_demand = false;  // as WEFT_ON_DEMAND
         Selector selector{};
         bool checks_calls = false;
         bool dedicates = false;  // connections to streams

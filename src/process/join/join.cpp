@@ -53,6 +53,20 @@ bool has_core_of_its_own(const std::vector<RankCard>& cards, Rank own) {
     return ranks <= cores.size();
 }
 
+// Whether some rank's progress thread runs where its own or another program computes.
+bool threads_share_cores(const std::vector<RankCard>& cards, Rank own) {
+    const std::string& machine = cards[static_cast<std::size_t>(own)].machine;
+    std::set<int> cores;
+    std::size_t ranks = 0;
+    for (const RankCard& card : cards) {
+        if (card.machine != machine) continue;
+        if (card.cores.size() < 2) return true;
+        cores.insert(card.cores.begin(), card.cores.end());
+        ++ranks;
+    }
+    return 2 * ranks > cores.size();
+}
+
 bool any_dedicated(const std::vector<std::unique_ptr<Transport>>& transports) {
     return std::ranges::any_of(transports,
                                [](const auto& t) { return t->dedicated_connections() != nullptr; });
@@ -110,6 +124,9 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     Result<bool> offers_all = switch_setting("WEFT_OFFER_ALL");
     if (!offers_all.is_ok()) return offers_all.status();
     parts.engine.offers_all = *offers_all;
+    // For tests: not the default before it wins everywhere.
+    Result<bool> on_demand = switch_setting("WEFT_ON_DEMAND");
+    if (!on_demand.is_ok()) return on_demand.status();
     Setting timeout = seconds_setting("WEFT_TIMEOUT");
     if (!timeout.is_ok()) return timeout.status();
     parts.engine.timeout_ns = timeout->value_or(Engine::no_deadline);
@@ -150,6 +167,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     parts.dedicated = mine.dedicated;
     parts.world_dedicated = agreed_streams(dedicated);
     parts.engine.may_spin = has_core_of_its_own(cards, parts.rank);
+    parts.engine.on_demand = *on_demand && threads_share_cores(cards, parts.rank);
     const bool is_engine_free = !std::getenv("WEFT_ENGINE");
     Result<std::unique_ptr<Process>> process = make_process(std::move(parts));
     if (!process.is_ok()) return process;

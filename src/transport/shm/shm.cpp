@@ -108,7 +108,7 @@ ShmTransport::~ShmTransport() {
     wake_peers();
 }
 
-Abilities ShmTransport::abilities() const { return {.can_sleep = true}; }
+Abilities ShmTransport::abilities() const { return {.can_sleep = true, .knows_demand = true}; }
 
 // Moves what is queued for the peer, a bounded amount. False: nothing is queued, or all of it waits
 // for the peer.
@@ -192,16 +192,18 @@ bool ShmTransport::is_demanded() {
     return demands_.is_demanded([this](std::size_t index) { return written_to(index); });
 }
 
-void ShmTransport::demand(Demand how) {
+bool ShmTransport::demand(Demand how) {
     if (how == Demand::none) {
         if (demands_.is_waiting()) demands_.end_wait();
-        return;
+        return false;
     }
     demands_.begin_wait();
-    demand_what_is_lacking(how == Demand::wakes);
+    return demand_what_is_lacking(how == Demand::wakes);
 }
 
-void ShmTransport::demand_what_is_lacking(bool wakes) {
+// True: somebody was woken.
+bool ShmTransport::demand_what_is_lacking(bool wakes) {
+    bool some = false;
     for (Peer& peer : peers_) {
         const std::size_t index = peer.parts.index;
         const std::uint64_t taken = peer.in.position();
@@ -211,8 +213,10 @@ void ShmTransport::demand_what_is_lacking(bool wakes) {
         } else if (demands_.demand(index, taken, wakes)) {
             ++counters_.rung_on_demand;
             peer.parts.doorbells.ring(Sleeper::thread);
+            some = true;
         }
     }
+    return some;
 }
 
 // Failure notices, in context 0, are expected of everybody at all times.

@@ -67,7 +67,7 @@ class ShmTransport final : public Transport, public Combining {
     bool arm(Sleeper sleeper) override;
     void acknowledge(Sleeper sleeper) override;
     bool arm_on_demand() override;
-    void demand(Demand how) override;
+    bool demand(Demand how) override;
     bool is_demanded() override;
     void wake_peers() override;
     bool has_work() const override;
@@ -156,7 +156,7 @@ class ShmTransport final : public Transport, public Combining {
     bool look_before_sleep(bool on_demand);
     std::uint64_t written_to(std::size_t index) const;
     bool lacks_something_of(Peer& peer) const;
-    void demand_what_is_lacking(bool wakes);
+    bool demand_what_is_lacking(bool wakes);
     bool work_on(Peer& peer);
     void look_for_lost_peers();
     void lose(Peer& peer);

@@ -34,6 +34,7 @@ Outcome run_threads(const Case& c, Plant plant, Over way) {
     const Settings settings = Settings::of(c);
     ThreadJob::Options job_options{.engine = settings.engine,
                                    .may_spin = c.ranks <= 2,
+                                   .on_demand = c.seed % 2 == 0,
                                    .selector = settings.selector(),
                                    .checks_calls = settings.checks_calls,
                                    .dedicates = settings.dedicates,
