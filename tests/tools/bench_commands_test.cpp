@@ -413,7 +413,7 @@ TEST(BenchCpu, PrintsARowForEachSizeAndEngine) {
     if (!has_tcp()) GTEST_SKIP() << "this build has no tcp";
     const Finished job = run(bench + "cpu --engine manual,thread --sizes 8,4097 --repetitions 2");
     EXPECT_EQ(job.status, 0) << job.err;
-    EXPECT_TRUE(contains(job.out, "while the program sleeps, over tcp, and for the same"));
+    EXPECT_TRUE(contains(job.out, "while the program sleeps, over tcp, and for\nblocking "));
     EXPECT_EQ(count(squeezed(job.out), "\n8 manual "), 1u) << job.out;
     EXPECT_EQ(count(squeezed(job.out), "\n4097 thread "), 1u) << job.out;
     const Finished three = run(bench + "cpu --ranks 3");
