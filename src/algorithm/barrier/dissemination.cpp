@@ -9,13 +9,13 @@ namespace {
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     const Region nothing;
     OpId heard = schedule.start();  // the messages of all earlier rounds have come
-    OpId news = schedule.start();
+    OpId arrived = schedule.start();
     for (int k = 0; k < ceil_log2(in.ranks()); ++k) {
         // A round's message does not imply that those of earlier rounds have come.
-        if (k > 0) heard = k == 1 ? news : schedule.join({heard, news});
+        if (k > 0) heard = k == 1 ? arrived : schedule.join({heard, arrived});
         Neighbours peers = dissemination_peers(in.rank, in.ranks(), k);
         schedule.send(nothing, peers.to, {heard});
-        news = schedule.recv(nothing, peers.from);
+        arrived = schedule.recv(nothing, peers.from);
     }
     return ok;
 }
