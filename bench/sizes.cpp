@@ -1,6 +1,7 @@
 // Reads and prints sizes.
 #include "bench/sizes.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace weft::bench {

@@ -104,7 +104,7 @@ WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
  * Agree     as weft_comm_dup; also the algorithms that `settings` names, in the same spelling.
  * Calling   as weft_comm_dup.
  * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT for an unknown word, and on every rank when
- *           ranks give different settings (the detail names one); WEFT_REFUSED_SETTING for an unknown
+ *           ranks give different algorithms, or one gives a bad word (the detail names a rank); WEFT_REFUSED_SETTING for an unknown
  *           algorithm, or a parameter that it does not have. A call that its algorithm cannot carry
  *           out is refused when it is made.
  * Source    MPI-5.0 section 7.4.2 (MPI_Comm_dup_with_info)
@@ -192,8 +192,9 @@ WEFT_API weft_status weft_set_engine(weft_engine engine);
 WEFT_API weft_engine weft_get_engine(void);
 
 /**
- * Whether kernel engines may hand operations of this communicator to the operating system: 1 (the
- * default) or 0. Holds on this rank, for operations started from now on.
+ * Whether kernel engines may hand operations of this communicator to the operating system, 1 or 0.
+ * Holds on this rank, for operations started from now on. World and self begin with 1; other communicators
+ * with what the communicator has that they are made from (weft_comm_from_oob: world).
  *
  * Calling   any thread.
  * Returns   WEFT_OK; WEFT_REFUSED_HANDLE; WEFT_REFUSED_ARGUMENT for another value.

@@ -28,7 +28,7 @@ struct Agreed {
     std::int64_t element_bytes = 1;            // data is only cut between elements
     bool commutative = true;                   // the operation, if there is one
     bool combines = false;  // operands can be combined on arrival (transport.h: Combining)
-    const Topology* topology = nullptr;  // which ranks share a node; null: all
+    const Topology* topology = nullptr;  // which ranks share a node; null: all share one
     Tuning tuning = {};
 
     // Bytes of a rank's block, and of all blocks.

@@ -48,10 +48,7 @@ weft_status construct_for(const char* function, weft_comm comm, Construction min
                 return failure(WEFT_REFUSED_ARGUMENT,
                                "color = %d; expected 0 or more, or WEFT_COLOR_NONE", mine.color);
             }
-            Result<CommunicatorSettings> changed =
-                parent.settings().changed(settings ? settings : "");
-            if (!changed.is_ok()) return changed.status();
-            Result<Communicator*> made = construct(process, parent, mine, *changed);
+            Result<Communicator*> made = construct(process, parent, mine, settings ? settings : "");
             if (!made.is_ok()) return made.status();
             *new_comm =
                 *made ? reinterpret_cast<weft_comm>(process.handle_of(**made)) : WEFT_COMM_NULL;

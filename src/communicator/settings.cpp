@@ -47,7 +47,7 @@ std::uint64_t CommunicatorSettings::digest() const {
     for (const char c : selector.text()) {
         digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     }
-    return digest;
+    return std::max<std::uint64_t>(digest, 1);
 }
 
 }  // namespace weft

@@ -17,6 +17,7 @@ struct CommunicatorSettings {
     // Refuses unknown words.
     Result<CommunicatorSettings> changed(std::string_view words) const;
     // Equal if the settings lead to the same messages.
+    // Never 0.
     std::uint64_t digest() const;
 };
 

@@ -2,8 +2,8 @@
 // program whose threads are not the operating system's, another implementation takes the place of
 // thread_parking().
 //
-// The engine holds its lock in no call of park() and park_follower(), and in all others. A
-// sleeper waits for descriptors too; followers wait only for the leader (engine/engine.h).
+// The engine does not hold its lock in park() and park_follower(), and need not in unpark(); it does in
+// all others. A sleeper waits for descriptors too; followers wait only for the leader (engine/engine.h).
 //
 // Thread safety: any thread may call anything; at most one parks as each sleeper.
 #pragma once

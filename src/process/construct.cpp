@@ -23,7 +23,7 @@ struct Proposal {
     // the same for two.) All groups of a split share it: no rank is in two of them. 0: rank 0 has
     // none left.
     std::uint32_t context = 0;
-    std::uint64_t settings = 0;  // CommunicatorSettings::digest()
+    std::uint64_t settings = 0;  // CommunicatorSettings::digest(); 0: not understood
     DedicatedShare dedicated;
 };
 
@@ -46,19 +46,19 @@ class Expecting {
 };
 
 // By rank of the parent.
-Result<std::vector<Proposal>> swap_records(Communicator& parent, const Proposal& mine) {
-    std::vector<Proposal> records(static_cast<std::size_t>(parent.ranks()));
+Result<std::vector<Proposal>> swap_proposals(Communicator& parent, const Proposal& mine) {
+    std::vector<Proposal> proposals(static_cast<std::size_t>(parent.ranks()));
     WEFT_RETURN_IF_NOT_OK(
-        allgather_and_wait(parent, name_of(mine.call.kind), &mine, records.data(), sizeof mine));
-    return records;
+        allgather_and_wait(parent, name_of(mine.call.kind), &mine, proposals.data(), sizeof mine));
+    return proposals;
 }
 
-// All ranks see the same records, so all of them refuse, or none.
-Status check_records(const std::vector<Proposal>& records, const Group& group) {
-    const Construction::Kind expected = records.front().call.kind;
-    for (std::size_t rank = 0; rank < records.size(); ++rank) {
-        Construction::Kind kind = records[rank].call.kind;
-        if (kind == expected && records[rank].settings == records.front().settings) continue;
+// All ranks see the same proposals, so all of them refuse, or none.
+Status check_proposals(const std::vector<Proposal>& proposals, const Group& group) {
+    const Construction::Kind expected = proposals.front().call.kind;
+    for (std::size_t rank = 0; rank < proposals.size(); ++rank) {
+        Construction::Kind kind = proposals[rank].call.kind;
+        if (kind == expected && proposals[rank].settings == proposals.front().settings) continue;
         if (kind == expected) {
             return failure_of_rank(WEFT_REFUSED_ARGUMENT, group.members[rank],
                                    "rank %d of the job gave other settings than rank %d; expected "
@@ -71,7 +71,7 @@ Status check_records(const std::vector<Proposal>& records, const Group& group) {
                                group.members[rank], name_of(kind), group.members.front(),
                                name_of(expected));
     }
-    if (records.front().context == 0) {
+    if (proposals.front().context == 0) {
         return failure_of_rank(WEFT_REFUSED_MEMORY, group.members.front(),
                                "rank %d of the job has no number left for a new communicator",
                                group.members.front());
@@ -80,14 +80,14 @@ Status check_records(const std::vector<Proposal>& records, const Group& group) {
 }
 
 // The parent's ranks that get the same communicator as `rank`, in their order there.
-std::vector<Rank> chosen_ranks(const std::vector<Proposal>& records, Rank rank) {
-    const Construction& own = records[static_cast<std::size_t>(rank)].call;
+std::vector<Rank> chosen_ranks(const std::vector<Proposal>& proposals, Rank rank) {
+    const Construction& own = proposals[static_cast<std::size_t>(rank)].call;
     std::vector<Rank> ranks;
-    for (std::size_t r = 0; r < records.size(); ++r) {
-        if (records[r].call.color == own.color) ranks.push_back(static_cast<Rank>(r));
+    for (std::size_t r = 0; r < proposals.size(); ++r) {
+        if (proposals[r].call.color == own.color) ranks.push_back(static_cast<Rank>(r));
     }
-    std::ranges::stable_sort(ranks, {},
-                             [&](Rank r) { return records[static_cast<std::size_t>(r)].call.key; });
+    std::ranges::stable_sort(
+        ranks, {}, [&](Rank r) { return proposals[static_cast<std::size_t>(r)].call.key; });
     return ranks;
 }
 
@@ -106,36 +106,39 @@ std::string child_name(const Construction& call, const std::string& parent) {
 }  // namespace
 
 Result<Communicator*> construct(Process& process, Communicator& parent, Construction mine,
-                                const CommunicatorSettings& settings) {
+                                const char* settings) {
+    Result<CommunicatorSettings> wanted = parent.settings().changed(settings);
     if (mine.kind == Construction::Kind::split_node)
         mine.color = parent.topology().node_of(parent.rank());
     Keeping keeping(parent);
     Expecting expecting(process.executor());
     Offer offer(process);
-    const Proposal record{mine, parent.rank() == 0 ? process.take_context() : 0, settings.digest(),
-                          offer.dedicated()};
-    Result<std::vector<Proposal>> records = swap_records(parent, record);
-    if (!records.is_ok()) return records.status();
-    WEFT_RETURN_IF_NOT_OK(check_records(*records, parent.group()));
+    // Words that this rank does not understand: the others must not wait for it in vain.
+    const Proposal proposal{mine, parent.rank() == 0 ? process.take_context() : 0,
+                            wanted.is_ok() ? wanted->digest() : 0, offer.dedicated()};
+    Result<std::vector<Proposal>> proposals = swap_proposals(parent, proposal);
+    if (!proposals.is_ok()) return proposals.status();
+    if (!wanted.is_ok()) return parent.settings().changed(settings).status();  // and its sentence
+    WEFT_RETURN_IF_NOT_OK(check_proposals(*proposals, parent.group()));
 
     Group group;
-    group.context = records->front().context;
+    group.context = proposals->front().context;
     group.parent = parent.group().context;
     group.number = ++parent.group().made;
     if (mine.kind == Construction::Kind::split && mine.color == WEFT_COLOR_NONE) {
         return static_cast<Communicator*>(nullptr);
     }
-    std::vector<Rank> chosen = chosen_ranks(*records, parent.rank());
+    std::vector<Rank> chosen = chosen_ranks(*proposals, parent.rank());
     std::vector<DedicatedShare> dedicated;
     for (Rank r : chosen) {
         group.members.push_back(parent.group().members[static_cast<std::size_t>(r)]);
-        dedicated.push_back((*records)[static_cast<std::size_t>(r)].dedicated);
+        dedicated.push_back((*proposals)[static_cast<std::size_t>(r)].dedicated);
     }
     group.dedicated = agreed_streams(dedicated);
     offer.keep(group.dedicated);
     auto rank = static_cast<Rank>(std::ranges::find(chosen, parent.rank()) - chosen.begin());
     Communicator& made =
-        process.add(std::move(group), rank, child_name(mine, parent.name()), settings);
+        process.add(std::move(group), rank, child_name(mine, parent.name()), *wanted);
     const Failure failed = made.group().broken;
     if (failed.code == WEFT_OK) return &made;
     // One of its ranks died meanwhile.

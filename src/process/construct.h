@@ -14,9 +14,10 @@ struct Construction {
     std::int32_t key = 0;
 };
 
-// Returns the new communicator, which has these settings; null for a rank that wants none. The
-// engine must be held; it is released while waiting for the other ranks.
+// Returns the new communicator, which has the parent's settings changed by `settings`
+// (communicator/settings.h); null for a rank that wants none. The engine must be held; it is released
+// while waiting for the other ranks.
 Result<Communicator*> construct(Process& process, Communicator& parent, Construction mine,
-                                const CommunicatorSettings& settings);
+                                const char* settings = "");
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// Runs task lists (schedule/tasks.h) beside the executor, which gives it the lists of a run and
+// Runs task lists (schedule/tasks/tasks.h) beside the executor, which gives it the lists of a run and
 // awaits their reports.
 //
 // The thread that submits lists to the kernel owns them: their steps run in its context, and if it

@@ -1,4 +1,5 @@
-// What moves bytes between two ranks: four verbs over lanes, and a descriptor to sleep on.
+// What moves bytes between two ranks: post a send, post a receive, poll completions, and a
+// descriptor to sleep on.
 //
 // A lane is the messages from one rank to another within one stream: first in, first out. The k-th
 // send on a lane matches the k-th receive; there are no tags. Lanes do not wait for each other: an

@@ -106,6 +106,27 @@ void use(weft_comm comm, const std::vector<int>& members, std::size_t count = 3)
     for (std::size_t i = 0; i < all.size(); ++i) {
         EXPECT(all[i] == 1000 * static_cast<std::int64_t>(i / count) + rank);
     }
+    // Rank r has r elements more than rank 0; the blocks lie in the opposite order.
+    std::vector<std::size_t> counts(members.size());
+    std::vector<std::ptrdiff_t> displacements(members.size());
+    std::ptrdiff_t end = 0;
+    for (std::size_t r = members.size(); r-- > 0;) {
+        counts[r] = count + r;
+        displacements[r] = end;
+        end += static_cast<std::ptrdiff_t>(counts[r]);
+    }
+    const Values longer(count + static_cast<std::size_t>(rank), 100 + world_rank);
+    Values gathered(static_cast<std::size_t>(end), -1);
+    EXPECT(weft_allgatherv(longer.data(), longer.size(), gathered.data(), counts.data(),
+                           displacements.data(), WEFT_INT64, comm) == WEFT_OK);
+    for (std::size_t r = 0; r < members.size(); ++r) {
+        for (std::size_t i = 0; i < counts[r]; ++i) {
+            EXPECT(gathered[static_cast<std::size_t>(displacements[r]) + i] == 100 + members[r]);
+        }
+    }
+    EXPECT(weft_reduce_scatter_block(blocks.data(), sum.data(), count, WEFT_INT64, WEFT_SUM,
+                                     comm) == WEFT_OK);
+    for (std::int64_t value : sum) EXPECT(value == 500 * size * (size - 1) + size * rank);
     for (int root = 0; root < size; ++root) {
         use_root(comm, root, count, own, blocks, members);
         std::vector<std::int64_t> data(count, rank == root ? 7 * root + 1 : -1);
@@ -422,6 +443,20 @@ void settings() {
     const char* mine = world_rank == 1 ? "allreduce=ring" : "allreduce=recursive_doubling";
     EXPECT(weft_comm_dup_with(world, mine, &made) == WEFT_REFUSED_ARGUMENT);
     EXPECT(detail_has("rank 1 of the job gave other settings than rank 0"));
+    EXPECT(made == world);
+    // A bad word on one rank is refused on all, each with its own sentence.
+    for (const char* bad : {"allreduce=rnig", "alreduce=ring"}) {
+        const weft_status status_of_bad =
+            weft_comm_dup_with(world, world_rank == world_size - 1 ? bad : "allreduce=ring", &made);
+        if (world_rank == world_size - 1) {
+            EXPECT(status_of_bad == WEFT_REFUSED_SETTING || status_of_bad == WEFT_REFUSED_ARGUMENT);
+            EXPECT(detail_has(bad == std::string("alreduce=ring") ? bad : "rnig"));
+        } else {
+            EXPECT(status_of_bad == WEFT_REFUSED_ARGUMENT);
+            EXPECT(detail_has("rank " + std::to_string(world_size - 1) +
+                              " of the job gave other settings than rank 0"));
+        }
+    }
     EXPECT(made == world);
     // Whether operations are offloaded is each rank's own affair.
     EXPECT(weft_comm_dup_with(world, world_rank == 1 ? "offload=0" : "", &made) == WEFT_OK);

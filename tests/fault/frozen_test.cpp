@@ -16,7 +16,7 @@ class Frozen : public Everywhere {
     static void expect(const std::string& mode, std::initializer_list<int> ranks) {
         for (int n : ranks) {
             expect_success(command({n, "tests/fault/frozen_program " + mode + " " + engine(),
-                                    "WEFT_TIMEOUT=0.5 WEFT_PEER_TIMEOUT=2"}));
+                                    "WEFT_TIMEOUT=1 WEFT_PEER_TIMEOUT=2"}));
         }
     }
 };

@@ -14,8 +14,7 @@ TEST(ForcedAlgorithm, DoesNotKeepCommunicatorsFromBeingMade) {
     ThreadJob job(2, std::move(options));
     job.run([](ThreadRank& rank) {
         Engine::Hold hold(rank.process().engine());
-        Result<Communicator*> made = construct(rank.process(), rank.process().world(), {},
-                                               rank.process().world().settings());
+        Result<Communicator*> made = construct(rank.process(), rank.process().world(), {});
         EXPECT_TRUE(made.is_ok()) << last_detail();
         // A call of the user's that looks the same is refused as before.
         char from[16] = {};

@@ -49,8 +49,8 @@ struct Trial : algorithm::Agreed {
     static constexpr std::int64_t gap = 8;
 
     // The ways in which ranks lie on nodes: all on one, in turn, in blocks of three, and by chance.
-    static constexpr const char* ways_to_lie[] = {"one", "in turn", "blocks", "any"};
-    void lie(const char* way) {
+    static constexpr const char* placements[] = {"one", "in turn", "blocks", "any"};
+    void place_on_nodes(const char* way) {
         static std::map<std::pair<Rank, std::string>, Topology> known;  // trials refer to them
         std::vector<Rank> marks;
         Prng random(static_cast<std::uint64_t>(ranks));
@@ -135,14 +135,14 @@ void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
             if (testing::Test::HasFatalFailure()) return;
         }
     };
-    const std::size_t nodes = subject.second->follows_topology ? std::size(Trial::ways_to_lie) : 1;
+    const std::size_t nodes = subject.second->follows_topology ? std::size(Trial::placements) : 1;
     for (Rank ranks : grid.ranks) {
         p.ranks = ranks;
         const Rank roots = family.has_root ? ranks : 1;
         for (p.root = grid.any_root ? 0 : roots - 1; p.root < roots; ++p.root) {
             for (std::size_t i = 0; i < nodes * grid.bytes.size(); ++i) {
                 const std::int64_t bytes = p.bytes = grid.bytes[i / nodes];
-                if (nodes > 1) p.lie(Trial::ways_to_lie[i % nodes]);
+                if (nodes > 1) p.place_on_nodes(Trial::placements[i % nodes]);
                 if (family.blocks_differ) p.make_differ(bytes);
                 if (bytes > 0 && family.recv.root == algorithm::Blocks::none) continue;  // no data
                 for (const algorithm::Tuning& tuning : tunings(*subject.second, grid)) {

@@ -638,6 +638,25 @@ TEST_F(ShmTest, who_waits_wakes_those_who_owe_it_something) {
     EXPECT_FALSE(sender.is_demanded());
 }
 
+// Another thread of a program that sleeps in a wait starts something.
+TEST_F(ShmTest, who_is_armed_to_sleep_in_a_wait_demands_what_it_lacks_by_then) {
+    make(2);
+    std::vector<std::byte> got(large);
+    ShmTransport& waiter = world->at(0);
+    waiter.demand(Demand::wakes);
+    ASSERT_TRUE(waiter.arm(Sleeper::waiter));
+    ASSERT_TRUE(world->at(1).arm_on_demand());
+    waiter.post_recv(Lane{1, {1, 0}}, got, token(1));
+    EXPECT_EQ(waiter.counters().rung_on_demand, 0u);
+    ASSERT_TRUE(waiter.arm(Sleeper::waiter));
+    EXPECT_EQ(waiter.counters().rung_on_demand, 1u);
+    EXPECT_TRUE(is_readable(world->at(1).wait_fd(Sleeper::thread)));
+    waiter.arm(Sleeper::none);
+    waiter.demand(Demand::none);
+    ASSERT_TRUE(waiter.arm(Sleeper::waiter));
+    EXPECT_EQ(waiter.counters().rung_on_demand, 1u) << "nobody waits";
+}
+
 TEST_F(ShmTest, who_owes_nothing_is_not_woken) {
     make(2);
     const auto big = pattern(large, 2);

@@ -11,7 +11,7 @@
 namespace weft::algorithm {
 namespace {
 
-Topology nodes_of(const Agreed& a) {
+Topology topology_of(const Agreed& a) {
     return a.topology ? *a.topology
                       : Topology(std::vector<Rank>(static_cast<std::size_t>(a.ranks)));
 }
@@ -21,7 +21,7 @@ Rank leader_of(const Topology& nodes, Rank node, Rank root) {
 }
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
-    const Topology nodes = nodes_of(in.agreed);
+    const Topology nodes = topology_of(in.agreed);
     const Region data = in.recv.block();
     const Rank own = nodes.node_of(in.rank);
     const Rank leader = leader_of(nodes, own, in.root());
@@ -51,7 +51,7 @@ struct Cost {
 };
 
 Cost cost(const Agreed& a) {
-    const Topology nodes = nodes_of(a);
+    const Topology nodes = topology_of(a);
     std::vector<std::int64_t> arrival(static_cast<std::size_t>(nodes.nodes()));
     Cost cost;
     for (Rank distance = 0; distance < nodes.nodes(); ++distance) {

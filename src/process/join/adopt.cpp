@@ -16,12 +16,12 @@ namespace {
 struct Announcement {
     char job[40] = {};
     Rank rank = -1;
-    // As in a constructor's record (construct.cpp): rank 0 of the group chooses a new one.
+    // As in a constructor's proposal (construct.cpp): rank 0 of the group chooses a new one.
     std::uint32_t context = 0;
     DedicatedShare dedicated{};
 };
 
-Status check_records(const std::vector<Announcement>& records) {
+Status check_announcements(const std::vector<Announcement>& records) {
     std::set<Rank> members;
     for (std::size_t r = 0; r < records.size(); ++r) {
         const auto rank = static_cast<Rank>(r);
@@ -83,7 +83,7 @@ Result<Communicator*> adopt(Process& process, const weft_oob& oob) {
     std::vector<Announcement> records(static_cast<std::size_t>(oob.ranks));
     Status status = OobStartup::allgather(oob, std::as_bytes(std::span(&mine, 1)),
                                           std::as_writable_bytes(std::span(records)));
-    if (status.is_ok()) status = check_records(records);
+    if (status.is_ok()) status = check_announcements(records);
 
     Engine::Hold hold(process.engine());
     Communicator* made = nullptr;

@@ -227,7 +227,8 @@ class Demands {
 
     // Whether the wait is going on, and is another rank's.
     bool counts(Wait wait) const {
-        return wait && wait.rank != own_ && boards_[wait.rank].wait != nullptr &&
+        return wait && wait.rank != own_ && wait.rank < boards_.size() &&
+               boards_[wait.rank].wait != nullptr &&
                boards_[wait.rank].wait->load(std::memory_order_seq_cst) == wait.number;
     }
 

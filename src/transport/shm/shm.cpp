@@ -154,11 +154,14 @@ int ShmTransport::wait_fd(Sleeper sleeper) const {
 bool ShmTransport::arm(Sleeper sleeper) {
     demands_.arm(static_cast<shm::Armed>(sleeper), sleeper == Sleeper::none ? 0 : ++sleeps_);
     if (sleeper == Sleeper::none) return true;
-    if (sleeper == Sleeper::thread && is_demanded()) demand_what_is_lacking(true);
+    // A waiter may lack more than when it began to wait: another thread has started something.
+    if (uses_demands_ && (sleeper == Sleeper::waiter ? demands_.is_waiting() : is_demanded()))
+        demand_what_is_lacking(true);
     return look_before_sleep(/*on_demand=*/false);
 }
 
 bool ShmTransport::arm_on_demand() {
+    uses_demands_ = true;
     const bool all_wakes = demands_.arm_on_demand(
         ++sleeps_, [this](std::size_t index) { return written_to(index); },
         [this] { demand_what_is_lacking(true); });
@@ -197,6 +200,7 @@ bool ShmTransport::demand(Demand how) {
         if (demands_.is_waiting()) demands_.end_wait();
         return false;
     }
+    uses_demands_ = true;
     demands_.begin_wait();
     return demand_what_is_lacking(how == Demand::wakes);
 }

@@ -213,6 +213,7 @@ class ShmTransport final : public Transport, public Combining {
     std::vector<Peer*> by_rank_;
     std::vector<Peer*> by_index_;  // among the ranks of the node
     shm::Demands<std::atomic> demands_;
+    bool uses_demands_ = false;  // the engine has asked for them
     Pool<shm::Post> posts_;
     Pool<shm::Unexpected> unexpected_;
     BlockPool blocks_;

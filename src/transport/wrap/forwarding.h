@@ -1,4 +1,5 @@
-// The base of wrappers: passes everything on to the inner transport.
+// The base of wrappers: passes everything on to the inner transport, except combining(), so that every
+// receive goes through post_recv().
 //
 // Thread safety: none. The inner transport outlives the wrapper.
 #pragma once
@@ -24,6 +25,9 @@ class ForwardingTransport : public Transport {
     int wait_fd(Sleeper sleeper) const override { return inner_.wait_fd(sleeper); }
     bool arm(Sleeper sleeper) override { return inner_.arm(sleeper); }
     void acknowledge(Sleeper sleeper) override { inner_.acknowledge(sleeper); }
+    bool arm_on_demand() override { return inner_.arm_on_demand(); }
+    bool demand(Demand how) override { return inner_.demand(how); }
+    bool is_demanded() override { return inner_.is_demanded(); }
     void wake_peers() override { inner_.wake_peers(); }
     std::uint64_t pieces_moved() const override { return inner_.pieces_moved(); }
     bool has_work() const override { return inner_.has_work(); }

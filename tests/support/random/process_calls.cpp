@@ -51,16 +51,12 @@ weft_comm ProcessCalls::world() { return reinterpret_cast<weft_comm>(process_.wo
 weft_comm ProcessCalls::self() { return reinterpret_cast<weft_comm>(process_.self_handle()); }
 
 weft_status ProcessCalls::comm_dup(weft_comm comm, weft_comm* made) {
-    return call(true, [&] {
-        return give(construct(process_, find(comm), {}, find(comm).settings()), made);
-    });
+    return call(true, [&] { return give(construct(process_, find(comm), {}), made); });
 }
 
 weft_status ProcessCalls::comm_split(weft_comm comm, int color, int key, weft_comm* made) {
     const Construction mine{.kind = Construction::Kind::split, .color = color, .key = key};
-    return call(true, [&] {
-        return give(construct(process_, find(comm), mine, find(comm).settings()), made);
-    });
+    return call(true, [&] { return give(construct(process_, find(comm), mine), made); });
 }
 
 weft_status ProcessCalls::comm_free(weft_comm* comm) {
