@@ -97,7 +97,7 @@ Engine::~Engine() {
 void Engine::start(Run& run, Stream& stream, const Binding& binding, OffloadPlan* plan,
                    bool waits) {
     Executor::Way way = Executor::Way::here;
-    if (plan != nullptr && traits(kind()).offloads) {
+    if (plan != nullptr && executor_.offloading().offload() != nullptr && traits(kind()).offloads) {
         const bool is_driven = is_hasty_ || (leader_ && !leader_sleeps_);
         way = offload_policy_.prepare(
             run, *plan, stream.group(),
@@ -126,7 +126,8 @@ bool Engine::yield_to_contenders() {
 bool Engine::progress() {
     // The program drives now; nobody should be woken for what it will find itself.
     if (armed_ == Sleeper::thread && !leader_) arm(Sleeper::none);
-    if (on_demand_ && !leader_) note_test();
+    if (on_demand_ && !leader_) [[unlikely]]
+        note_test();
     bool moved = executor_.progress();
     if (moved || leader_) return moved;
     // A peer's death wakes a sleeper, but does not show in a transport's memory: a program that
@@ -181,6 +182,14 @@ void Engine::note_test() {
     demand(Demand::wakes);
 }
 
+// After a call that was no test, or a test that found something: the program does not wait by testing.
+void Engine::note_no_test() {
+    const bool has_tested = std::exchange(has_tested_, false);
+    if (has_tested && executor_.finished() == finished_before_test_) return;
+    tested_ns_ = 0;
+    if (std::exchange(waits_by_testing_, false) && !leader_) demand(Demand::none);
+}
+
 void Engine::notify_waiters() {
     const bool work_ended = awaits_end_of_work_ && !executor_.has_work();
     if (executor_.finished() == notified_finished_ && !work_ended) return;
@@ -215,11 +224,8 @@ void Engine::leave() {
                              : false;
     if (needs_thread) ensure_thread(/*polls=*/engine.has_poller);
     bool calls_owner = (!leader_ || leader_sleeps_) && submit_or_call_owner();
-    const bool has_tested = std::exchange(has_tested_, false);
-    if (!has_tested || executor_.finished() != finished_before_test_) {
-        tested_ns_ = 0;
-        if (std::exchange(waits_by_testing_, false) && !leader_) demand(Demand::none);
-    }
+    if (on_demand_) [[unlikely]]
+        note_no_test();
     // Who is not demanded leaves what is large until somebody waits for it.
     const bool demanded = leader_ || is_demanded();
     bool backoff_too_long = false;

@@ -118,6 +118,7 @@ class Engine {
     bool demand(Demand how);
     bool is_demanded();
     void note_test();
+    void note_no_test();
     void sleep(Sleeper sleeper, std::int64_t deadline_ns);
     std::int64_t next_backoff_ns();
     void ensure_thread(bool polls);
