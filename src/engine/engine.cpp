@@ -241,8 +241,10 @@ void Engine::leave() {
         }
         // No wake-up comes for work that a start has left: arm() looks at that too, and demands
         // what it lacks for those who wait for this rank.
-        const bool is_left = demanded && (executor_.has_work() || (on_demand_ && started_here));
-        if (sleeper == armed_ && (sleeper == Sleeper::none || (!is_rung_ && !is_left))) break;
+        const auto is_left = [&] {
+            return demanded && ((on_demand_ && started_here) || executor_.has_work());
+        };
+        if (sleeper == armed_ && (sleeper == Sleeper::none || (!is_rung_ && !is_left()))) break;
         if (rounds == 0) moves = demanded && executor_.has_work();
         const bool is_last = rounds == rounds_before_leaving;
         if ((is_last || !moves) && arm(sleeper)) break;
