@@ -39,33 +39,27 @@ EngineKind usable(EngineKind wanted) {
     return EngineKind::thread;
 }
 
-// With more ranks than cores, spinning takes time from others. Emulated nodes share the cores of
-// one machine.
-bool has_core_of_its_own(const std::vector<RankCard>& cards, Rank own) {
-    const std::string& machine = cards[static_cast<std::size_t>(own)].machine;
-    std::set<int> cores;
-    std::size_t ranks = 0;
-    for (const RankCard& card : cards) {
-        if (card.machine != machine) continue;
-        cores.insert(card.cores.begin(), card.cores.end());
-        ++ranks;
+// The ranks on a machine and its cores. Emulated nodes share the cores of one machine.
+struct Crowd {
+    Crowd(const std::vector<RankCard>& cards, Rank own) {
+        const std::string& machine = cards[static_cast<std::size_t>(own)].machine;
+        for (const RankCard& card : cards) {
+            if (card.machine != machine) continue;
+            cores.insert(card.cores.begin(), card.cores.end());
+            has_rank_on_one_core |= card.cores.size() < 2;
+            ++ranks;
+        }
     }
-    return ranks <= cores.size();
-}
 
-// Whether some rank's progress thread runs where its own or another program computes.
-bool threads_share_cores(const std::vector<RankCard>& cards, Rank own) {
-    const std::string& machine = cards[static_cast<std::size_t>(own)].machine;
+    // Spinning takes no time from other ranks.
+    bool has_core_for_each_rank() const { return ranks <= cores.size(); }
+    // Some progress thread runs where a program computes.
+    bool threads_share_cores() const { return has_rank_on_one_core || 2 * ranks > cores.size(); }
+
     std::set<int> cores;
     std::size_t ranks = 0;
-    for (const RankCard& card : cards) {
-        if (card.machine != machine) continue;
-        if (card.cores.size() < 2) return true;
-        cores.insert(card.cores.begin(), card.cores.end());
-        ++ranks;
-    }
-    return 2 * ranks > cores.size();
-}
+    bool has_rank_on_one_core = false;
+};
 
 bool any_dedicated(const std::vector<std::unique_ptr<Transport>>& transports) {
     return std::ranges::any_of(transports,
@@ -166,8 +160,9 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     for (const RankCard& card : cards) dedicated.push_back(card.dedicated);
     parts.dedicated = mine.dedicated;
     parts.world_dedicated = agreed_streams(dedicated);
-    parts.engine.may_spin = has_core_of_its_own(cards, parts.rank);
-    parts.engine.on_demand = *on_demand && threads_share_cores(cards, parts.rank);
+    const Crowd crowd(cards, parts.rank);
+    parts.engine.may_spin = crowd.has_core_for_each_rank();
+    parts.engine.on_demand = *on_demand && crowd.threads_share_cores();
     const bool is_engine_free = !std::getenv("WEFT_ENGINE");
     Result<std::unique_ptr<Process>> process = make_process(std::move(parts));
     if (!process.is_ok()) return process;
