@@ -21,22 +21,22 @@ enum class EngineKind : std::uint8_t {
     automatic = WEFT_ENGINE_AUTO,
 };
 
-// Besides the program's own calls, every engine makes progress by what is true here.
+// What makes progress besides the program's own calls.
 struct EngineTraits {
     EngineKind kind;
     const char* name;                 // for WEFT_ENGINE
     bool has_sleeper = false;         // a thread that sleeps until something arrives
     bool has_poller = false;          // a thread that never sleeps
     bool offloads = false;            // io_uring runs schedules as task lists where possible
-    bool only_where_it_pays = false;  // ... only schedules that gain by it
-    // ... and these belong to the thread that joined the job, which alone may start operations. Their
+    bool only_where_it_pays = false;  // offloads only schedules that gain by it
+    // The thread that joined the job owns the task lists and alone may start operations. The lists'
     // steps run in its context, whenever it leaves the kernel or is interrupted.
     bool needs_joiner = false;
 
     constexpr bool has_thread() const { return has_sleeper || has_poller; }
 };
 
-// By the number of their kind.
+// Ordered by kind.
 inline constexpr std::array engine_list = {
     EngineTraits{.kind = EngineKind::manual, .name = "manual"},
     EngineTraits{.kind = EngineKind::thread, .name = "thread", .has_sleeper = true},
@@ -63,7 +63,7 @@ constexpr const EngineTraits& traits(EngineKind kind) {
 // The engine of this name, or with this number in weft_engine, if there is one.
 std::optional<EngineKind> engine_named(std::string_view name);
 std::optional<EngineKind> engine_numbered(int number);
-// "manual, thread or auto": all of them.
+// All names, such as "manual, thread or auto".
 std::string engine_names();
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 // How threads of the engine block, and how they are woken: they park until they are unparked. For a
-// program whose threads are not the operating system's, another implementation takes the place of
+// program whose threads are not the operating system's, another implementation replaces
 // thread_parking().
 //
 // The engine does not hold its lock in park() and park_follower(), and need not in unpark(); it does in
@@ -26,7 +26,7 @@ class Parking {
     // Not 0: the errno with which a descriptor was refused. The object must not be used.
     virtual int error() const = 0;
 
-    // What ended a park; neither: the time is over, or a signal was handled.
+    // What ended a park. Neither: a timeout, or a signal handler ran.
     struct Woken {
         bool by_unpark = false;
         bool by_descriptor = false;

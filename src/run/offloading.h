@@ -1,5 +1,5 @@
-// The runs that may be carried out as task lists: those that wait for that decision, those that
-// begin so, and why others did not.
+// Which runs are carried out as task lists: keeps runs until that is decided, begins their lists, and
+// counts why others had none.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
@@ -15,7 +15,7 @@ namespace weft {
 
 class Offloading {
   public:
-    // `offload`: null: none.
+    // A null `offload`: there is none.
     explicit Offloading(Offload* offload) : offload_(offload) {}
 
     Offload* offload() const { return offload_; }
@@ -37,16 +37,16 @@ class Offloading {
         offered_.push(&run);
         return true;
     }
-    // The oldest of them, which now begins.
+    // Removes the oldest kept run, which now begins.
     Run& take_offered();
-    // They have ended.
+    // Drops the kept runs of a group that has broken.
     void forget(const Group& group);
 
-    // Begins the run's lists; the executor begins the rest of the run. False: the run is to begin as
-    // a whole.
+    // Begins the run's lists; the executor begins the rest of the run. False: the executor begins all
+    // of it.
     bool begin_lists(Run& run);
 
-    // A thread that may own lists must submit some.
+    // Lists wait for a thread that may own them.
     bool needs_owner() const {
         return has_offered() || (offload_ != nullptr && offload_->needs_owner());
     }
@@ -59,10 +59,10 @@ class Offloading {
     };
     const Fallbacks& fallbacks() const { return fallbacks_; }
     void count_without_descriptors() { ++fallbacks_.without_descriptors; }
-    // Runs that did.
+    // Runs that began as task lists.
     std::uint64_t begun() const { return begun_; }
-    // "12 operations offloaded, 3 not: 3 on streams without dedicated connections"; "" when no
-    // operation was to be carried out so.
+    // "12 operations offloaded, 3 not: 3 on streams without dedicated connections"; "" if no
+    // operation was a candidate.
     std::string summary() const;
 
   private:

@@ -442,22 +442,7 @@ struct Mistaken : Protocol {
 
     template <class Written>
     bool is_demanded(Written written) {
-        if (program_waits_) return true;
-        Wait found;
-        bool several = false;
-        for (std::size_t peer = 0; peer < boards_.size(); ++peer) {
-            if (peer == own_) continue;
-            const Wait wait = self().see(peer, written);
-            several |= wait && found && wait != found;
-            if (wait && !found) found = wait;
-        }
-        if (several) {
-            begin_own();
-        } else {
-            if (own_wait_ != 0) end_own();
-            cause_ = found;
-        }
-        return static_cast<bool>(found);
+        return find_cause([&](std::size_t peer) { return self().see(peer, written); });
     }
     template <class Written, class PassOn>
     bool arm_on_demand(std::uint32_t count, Written written, PassOn pass_on) {

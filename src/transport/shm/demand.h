@@ -160,22 +160,7 @@ class Demands {
     // `written(peer)`: the position up to which records were written to that peer.
     template <class Written>
     bool is_demanded(Written written) {
-        if (program_waits_) return true;
-        Wait found;
-        bool several = false;
-        for (std::size_t peer = 0; peer < boards_.size(); ++peer) {
-            if (peer == own_ || !boards_[peer].armed) continue;
-            const Wait wait = look(peer, written);
-            several |= wait && found && wait != found;
-            if (wait) found = wait;
-        }
-        if (several) {
-            begin_own();
-        } else {
-            if (own_wait_ != 0) end_own();
-            cause_ = found;
-        }
-        return static_cast<bool>(found);
+        return find_cause([&](std::size_t peer) { return look(peer, written); });
     }
 
     // The thread is about to sleep. If nobody waits, it is armed on demand; else all that comes
@@ -223,6 +208,28 @@ class Demands {
         own_wait_ = 0;
         cause_ = {};
         boards_[own_].wait->store(0, std::memory_order_release);
+    }
+
+    // Finds out for whose wait this rank works, if for any. `seen(peer)`: for whose wait the peer demands
+    // something.
+    template <class Seen>
+    bool find_cause(Seen seen) {
+        if (program_waits_) return true;
+        Wait found;
+        bool several = false;
+        for (std::size_t peer = 0; peer < boards_.size(); ++peer) {
+            if (peer == own_ || !boards_[peer].armed) continue;
+            const Wait wait = seen(peer);
+            several |= wait && found && wait != found;
+            if (wait) found = wait;
+        }
+        if (several) {
+            begin_own();
+        } else {
+            if (own_wait_ != 0) end_own();
+            cause_ = found;
+        }
+        return static_cast<bool>(found);
     }
 
     // Whether the wait is going on, and is another rank's.
