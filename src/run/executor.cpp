@@ -9,9 +9,6 @@
 namespace weft {
 namespace {
 
-// In the token of a failure notice: that it was sent, not received.
-constexpr std::uint32_t notice_sent = 1u << 31;
-
 // Smaller messages are stored first: they are still in cache when they are combined.
 constexpr std::int64_t combined_on_arrival_min = 4096;
 
@@ -20,19 +17,15 @@ bool is_large(const Op& op) { return op.bytes >= combined_on_arrival_min; }
 }  // namespace
 Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Transport*> routes,
                    Offload* offload)
-    : rank_(rank),
-      offloading_(offload),
+    : offloading_(offload),
       transports_(std::move(transports)),
       routes_(std::move(routes)),
-      lost_(routes_.size()),
-      expected_notices_(routes_.size()) {
+      failures_(rank, routes_, [this](Group& group) { end_runs(group); }) {
     // First: lists are cancelled before the connections they use are closed.
     if (offload != nullptr) sources_.push_back(offload);
     sources_.insert(sources_.end(), transports_.begin(), transports_.end());
     for (Transport* transport : transports_) transport->admit(0);
-    for (Rank peer = 0; peer < static_cast<Rank>(routes_.size()); ++peer) {
-        if (peer != rank_) expect_notice(peer);
-    }
+    failures_.expect_all();
 }
 
 void Executor::start(Run& run, Stream& stream, const Binding& binding, Way way) {
@@ -94,16 +87,15 @@ bool Executor::progress() {
         append_ready(*run);
     }
     poll_all(moved);
-    if (!suspects_.empty()) [[unlikely]] {
+    if (failures_.has_suspects()) [[unlikely]] {
         // A rank that gave these messages up sent a failure notice first; notices are taken one by
         // one.
-        std::uint64_t notices_before;
+        std::uint64_t taken_before;
         do {
-            notices_before = notices_taken_;
+            taken_before = failures_.taken();
             poll_all(moved);
-        } while (notices_taken_ != notices_before);
-        for (const Suspect& suspect : suspects_) break_context(suspect.context, suspect.failure);
-        suspects_.clear();
+        } while (failures_.taken() != taken_before);
+        failures_.break_suspected();
     }
     return drain() || moved;
 }
@@ -477,28 +469,19 @@ void Executor::finish(Run& run) {
 }
 
 void Executor::handle(const Completion& completion) {
-    if (!completion.token.run) {
-        lose(completion.peer, completion.code);
-        return;
-    }
-    if (completion.token.run == this) {
-        bool received = (completion.token.op & notice_sent) == 0;
-        if (received && completion.code == WEFT_OK) {
-            take_notice(static_cast<Rank>(completion.token.op));
-        }
-        return;
-    }
+    if (!completion.token.run) return failures_.lose(completion.peer, completion.code);
+    if (completion.token.run == &failures_) return failures_.handle(completion);
     const Failure failure{completion.code, completion.peer, completion.sent_bytes,
                           completion.expected_bytes};
     if (completion.token.run == offloading_.offload()) {
         if (failure.code == WEFT_OK) return offloading_.offload()->granted(completion.token.op);
-        suspects_.push_back({offloading_.offload()->broken(completion.token.op), failure});
+        failures_.suspect(offloading_.offload()->broken(completion.token.op), failure);
         return;
     }
     Run& run = *static_cast<Run*>(completion.token.run);
     if (!run.active_) return;  // failed earlier in this batch
     if (completion.code != WEFT_OK) {
-        suspects_.push_back({run.stream_->id().context, failure});
+        failures_.suspect(run.stream_->id().context, failure);
         return;
     }
     Instance instance = completion.token.op;
@@ -516,107 +499,44 @@ void Executor::handle(const Completion& completion) {
               state.iteration_in_row[cell / repeat.ops]);
 }
 
-// A rank that is dead or out of reach breaks every group it belongs to: other members may be
-// waiting for it.
-void Executor::lose(Rank peer, weft_status reason) {
-    WEFT_ASSERT(reason != WEFT_OK);
-    lost_[static_cast<std::size_t>(peer)] = reason;
-    for (Group* group : groups_) {
-        Failure failure;
-        if (has_lost_member(*group, failure)) break_group(*group, failure);
-    }
-}
-
-bool Executor::has_lost_member(const Group& group, Failure& failure) const {
-    for (Rank member : group.members) {
-        const weft_status reason = lost_[static_cast<std::size_t>(member)];
-        if (reason == WEFT_OK) continue;
-        failure = {reason, member, 0, 0};
-        return true;
-    }
-    return false;
-}
-
 void Executor::add_group(Group& group) {
-    groups_.push_back(&group);
     for (Transport* transport : transports_) {
         transport->dedicate(group.context, group.dedicated);
         transport->admit(group.context);
     }
-    Failure failure;
-    if (has_lost_member(group, failure)) break_group(group, failure);
-    for (const Suspect& notice : early_notices_) {
-        if (notice.context == group.context) break_group(group, notice.failure);
-    }
+    failures_.add(group);
 }
 
 void Executor::remove_group(Group& group) {
-    std::erase(groups_, &group);
+    failures_.remove(group);
     for (CompletionSource* source : sources_) source->retire(group.context);
 }
 
 void Executor::expect_group() {
-    if (expected_groups_++ > 0) return;
-    for (Transport* transport : transports_) transport->keep_early(true);
+    if (expected_groups_++ == 0) keep_early(true);
 }
 
 void Executor::group_decided() {
-    if (--expected_groups_ > 0) return;
-    early_notices_.clear();
-    for (Transport* transport : transports_) transport->keep_early(false);
+    if (--expected_groups_ == 0) keep_early(false);
 }
 
-void Executor::expect_notice(Rank peer) {
-    auto at = static_cast<std::size_t>(peer);
-    MutBytes place = std::as_writable_bytes(std::span(&expected_notices_[at], 1));
-    Lane lane{peer, {}};
-    // Failures are rare: a receive that the transport cannot take now is not tried again.
-    if (routes_[at]->post_recv(lane, place, {this, static_cast<std::uint32_t>(peer)}) ==
-        Posted::done) {
-        take_notice(peer);
-    }
-}
-
-void Executor::take_notice(Rank from) {
-    ++notices_taken_;
-    const FailureNotice notice = expected_notices_[static_cast<std::size_t>(from)];
-    // The sender was making a group from this one when it broke, and will never have it.
-    for (Group* group : groups_) {
-        if (group->parent == notice.context && group->number > notice.made &&
-            std::ranges::find(group->members, from) != group->members.end()) {
-            break_group(*group, notice.failure);
-        }
-    }
-    break_context(notice.context, notice.failure);
-    expect_notice(from);
-}
-
-void Executor::break_context(std::uint32_t context, const Failure& failure) {
-    for (Group* group : groups_) {
-        if (group->context == context) return break_group(*group, failure);
-    }
-    // If no group is expected, it was freed.
-    if (expected_groups_ > 0) early_notices_.push_back({context, failure});
+void Executor::keep_early(bool keep) {
+    failures_.keep_early(keep);
+    for (Transport* transport : transports_) transport->keep_early(keep);
 }
 
 void Executor::break_group(Group& group, const Failure& failure) {
-    if (group.broken.code != WEFT_OK) return;
-    group.broken = failure;
-    const FailureNotice& notice = *sent_notices_.emplace_back(
-        std::make_unique<FailureNotice>(FailureNotice{group.context, group.made, failure}));
-    for (Rank member : group.members) {
-        auto at = static_cast<std::size_t>(member);
-        if (!routes_[at] || lost_[at] != WEFT_OK || member == rank_) continue;
-        // Best effort: a member that does not get the notice will see this rank leave.
-        (void)routes_[at]->post_send({member, {}}, std::as_bytes(std::span(&notice, 1)),
-                                     {this, static_cast<std::uint32_t>(member) | notice_sent});
-    }
+    failures_.break_group(group, failure);
+}
+
+// The group has broken.
+void Executor::end_runs(Group& group) {
     for (CompletionSource* source : sources_) source->abandon(group.context);
     offloading_.forget(group);
     for (Run* run = first_active_; run;) {
         Run* next = run->next_active_;
         if (&run->stream_->group() == &group) {
-            run->failure_ = failure;
+            run->failure_ = group.broken;
             Run& carried_out = run->runs_as_lists_ ? *run->lists_->rest : *run;
             remove_from_queues(carried_out);
             finish(carried_out);

@@ -5,11 +5,6 @@
 // allocates nothing while running, and does not recurse with a schedule's depth: what becomes ready
 // goes through the run's ready queue.
 //
-// A failure breaks the whole group: every run of it ends, and every member gets a failure notice.
-// Notices have a stream of their own (context 0), on which each executor keeps a receive posted for
-// every other rank. A rank that gives up breaks the messages of others, so a broken message counts
-// only after the notices that may explain it: all ranks name the same cause.
-//
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
 
@@ -18,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "run/failure_notices.h"
 #include "run/offloading.h"
 #include "run/run.h"
 #include "transport/transport.h"
@@ -90,24 +86,11 @@ class Executor {
   private:
     static constexpr std::uint32_t unattended_runs_max = 16;
 
-    // What the members of a group that broke send each other.
-    struct FailureNotice {
-        std::uint32_t context = 0;
-        std::uint32_t made = 0;  // by the sender: groups made from this one
-        Failure failure;
-    };
-    struct Suspect {
-        std::uint32_t context;
-        Failure failure;
-    };
-
     void begin(Run& run, Way way);
     void begin_here(Run& run);
     void poll_all(bool& moved);
-    void expect_notice(Rank peer);
-    void take_notice(Rank from);
-    void break_context(std::uint32_t context, const Failure& failure);
-    bool has_lost_member(const Group& group, Failure& failure) const;
+    void keep_early(bool keep);
+    void end_runs(Group& group);
     Instance instance(const Run& run, const Run::RepeatState& state, OpId op,
                       std::int64_t iteration) const;
     void push_ready(Run& run, Instance instance);
@@ -126,20 +109,12 @@ class Executor {
     void begin_iterations(Run& run, std::size_t index);
     void finish(Run& run);
     void handle(const Completion& completion);
-    void lose(Rank peer, weft_status reason);
 
-    Rank rank_;
     Offloading offloading_;
     std::vector<Transport*> transports_;
     std::vector<CompletionSource*> sources_;  // the offload and the transports
     std::vector<Transport*> routes_;
-    std::vector<Group*> groups_;
-    std::vector<weft_status> lost_;                // by rank of the job: why, or WEFT_OK
-    std::vector<FailureNotice> expected_notices_;  // by rank of the job: where its next one lands
-    std::vector<std::unique_ptr<FailureNotice>> sent_notices_;
-    std::uint64_t notices_taken_ = 0;
-    std::vector<Suspect> suspects_;
-    std::vector<Suspect> early_notices_;  // of contexts that this rank does not have yet
+    FailureNotices failures_;
     std::uint32_t expected_groups_ = 1;
 
     std::array<Completion, 32> done_;  // taken from a transport at a time

@@ -15,13 +15,6 @@ constexpr Rank victim = 2;
 constexpr Rank sender = 1;
 constexpr std::uint32_t context = 5;
 
-// As Executor has them.
-struct FailureNotice {
-    std::uint32_t context = 0;
-    std::uint32_t made = 0;
-    Failure failure;
-};
-
 // Delivers the first notice together with a message that was given up, and another one at each later
 // poll that finds a receive for it.
 class OneNoticeAPoll final : public Transport {
