@@ -154,6 +154,9 @@ Status Communicator::finish(Request& request) {
     if (waited != WEFT_TIMED_OUT) return settle(request);
     const std::string awaited = request.awaited();
     host_.executor.break_group(group_, {WEFT_BROKEN_TIMEOUT, late_rank(request), 0, 0});
+    // A function of the program may still run for it.
+    host_.engine.wait_until([&] { return request.is_done(); },
+                            {.interruptible = false, .deadline_ns = Engine::unbounded});
     Status outcome = settle(request);
     if (!awaited.empty()) append_detail("; it %s", awaited.c_str());
     return outcome;

@@ -44,6 +44,8 @@ constexpr std::int64_t demand_after_ns = 10'000;
 constexpr std::int64_t spin_after_waking_ns = 80'000;
 // A program that calls test at least so often waits, when it has done so for demand_after_ns.
 constexpr std::int64_t test_gap_ns = 500'000;
+// Who waits for the lock sleeps, and needs so long at most to take it.
+constexpr std::int64_t handover_max_ns = 1'000'000;
 // Where spinning would take a core from another rank, a wait yields so often instead.
 constexpr int yields_before_sleep = 4;
 
@@ -83,6 +85,7 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
       spin_ns_(spin_max_ns / 4),
       parking_(std::move(parking)) {
     offload_policy_.set_engine(traits(kind()));
+    executor_.set_exclusion(*this);
 }
 
 Engine::~Engine() {
@@ -111,16 +114,47 @@ void Engine::lock() {
     if (lock_.try_lock()) return;
     contenders_.fetch_add(1, std::memory_order_relaxed);
     lock_.lock();
+    admitted_.fetch_add(1, std::memory_order_relaxed);
     contenders_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// True: the lock was given up, and everything may have changed.
+// Hands the lock over if somebody waits for it. True: it was given up, and everything may have
+// changed.
 bool Engine::yield_to_contenders() {
     if (contenders_.load(std::memory_order_relaxed) == 0) return false;
+    const std::uint32_t admitted = admitted_.load(std::memory_order_relaxed);
     unlock();
-    sched_yield();
+    // Who slept is still waking up: without this, the lock would be taken again before.
+    const std::int64_t begin_ns = now_ns();
+    while (contenders_.load(std::memory_order_relaxed) > 0 &&
+           admitted_.load(std::memory_order_relaxed) == admitted &&
+           now_ns() - begin_ns < handover_max_ns)
+        sched_yield();
     lock();
     return true;
+}
+
+// A function of the program: whoever waits, tests or starts meanwhile drives.
+void Engine::call_without(void (*function)(void*), void* context) {
+    const bool led = std::exchange(leads_here_, false);
+    if (is_progress_thread) {
+        notify_waiters();
+        executor_.wake_peers();
+        thread_calls_ = true;
+        unlock();
+    } else {
+        if (led) {
+            leader_ = false;
+            if (followers_ > 0) parking_->unpark_followers();
+        }
+        leave();
+    }
+    function(context);
+    lock();
+    if (is_progress_thread) thread_calls_ = false;
+    if (!led || leader_) return;
+    leader_ = leads_here_ = true;
+    if (armed_ != Sleeper::none) arm(Sleeper::none);
 }
 
 bool Engine::progress() {
@@ -204,7 +238,7 @@ void Engine::linger() {
     std::uint64_t begin = ticks();
     for (int polls = 0; polls < hasty_polls && executor_.is_pending(); ++polls) {
         if (ticks() - begin > lingering_ticks) break;
-        executor_.progress();
+        executor_.progress(/*may_call=*/false);
         notify_waiters();
     }
 }
@@ -246,7 +280,7 @@ void Engine::leave() {
         };
         if (sleeper == armed_ && (sleeper == Sleeper::none || (!is_rung_ && !is_left()))) break;
         if (rounds == 0) moves = demanded && executor_.has_work();
-        const bool is_last = rounds == rounds_before_leaving;
+        const bool is_last = rounds == rounds_before_leaving || executor_.has_ready();
         if ((is_last || !moves) && arm(sleeper)) break;
         if (is_last) {
             parking_->unpark(sleeper);
@@ -254,9 +288,11 @@ void Engine::leave() {
         }
         // Nobody is woken for what is found here.
         if (armed_ != Sleeper::none) arm(Sleeper::none);
-        moves = executor_.progress();
+        moves = executor_.progress(/*may_call=*/false);
         notify_waiters();
     }
+    const bool leaves_work = armed_ != Sleeper::none && demanded && executor_.has_ready();
+    const Sleeper to_wake = leaves_work ? armed_ : Sleeper::none;
     // Nothing arrives that would end a long backoff or begin the first one: wake the sleeper.
     if (backs_off_ && armed_ != Sleeper::none &&
         (backoff_too_long || (armed_ == Sleeper::thread && !thread_backs_off_))) {
@@ -270,6 +306,8 @@ void Engine::leave() {
     // After unlock(): woken earlier, the thread would block on the lock at once, and the scheduler
     // would make it wait for its next turn.
     if (calls_owner) parking_->unpark(Sleeper::thread);
+    if (to_wake != Sleeper::none) [[unlikely]]
+        parking_->unpark(to_wake);
 }
 
 // The ring is opened when lists are first started: a thread that fell asleep before does not watch
@@ -297,7 +335,11 @@ weft_status Engine::wait(DonePointer done, void* context, Patience patience) {
         patience.deadline_ns = now_ns() + timeout_ns_;
     }
     while (!done(context)) {
-        if (!leader_) return lead(done, context, patience);
+        if (!leader_) {
+            const weft_status status = lead(done, context, patience);
+            if (status != WEFT_PENDING) return status;
+            continue;
+        }
         if (patience.interruptible && take_interrupt()) return WEFT_INTERRUPTED;
         if (is_past(patience.deadline_ns)) return WEFT_TIMED_OUT;
         follow(patience.deadline_ns);
@@ -321,7 +363,8 @@ void Engine::follow(std::int64_t deadline_ns) {
     --followers_;
 }
 
-// The calling thread drives until `done`. Spins first, then sleeps on the transports.
+// The calling thread drives until `done`. Spins first, then sleeps on the transports. WEFT_PENDING:
+// another thread leads now.
 weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
     leader_ = true;
     weft_status status = WEFT_OK;
@@ -337,7 +380,9 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
     const std::int64_t spin_until_demand_ns = on_demand_ ? demand_after_ns : 0;
     while (true) {
         offload_policy_.withdraw_for_wait();
+        leads_here_ = true;
         bool moved = executor_.progress();
+        if (!std::exchange(leads_here_, false)) return WEFT_PENDING;
         if (submit_or_call_owner()) parking_->unpark(Sleeper::thread);
         if (followers_ > 0) notify_waiters();
         if (done(context)) break;
@@ -471,8 +516,15 @@ void Engine::end_threads(std::int64_t patience_ns) {
         sched_yield();
         held = lock_.try_lock();
     }
+    // A function of the program may run for as long as it likes.
+    while (held && thread_calls_ && now_ns() < deadline_ns) {
+        unlock();
+        sched_yield();
+        lock();
+    }
     contenders_.fetch_sub(1, std::memory_order_relaxed);
     if (!held) return;
+    if (thread_calls_) return unlock();
     change_kind(EngineKind::manual);
     lock();
     thread_refused_ = true;
@@ -580,8 +632,9 @@ void Engine::thread_poll_main() {
         if (submit_or_call_owner()) parking_->unpark(Sleeper::thread);
         if (executor_.active() == 0) executor_.wake_peers();
         notify_waiters();
+        if (yield_to_contenders()) continue;
         unlock();
-        if (!may_spin_ || contenders_.load(std::memory_order_relaxed) > 0) sched_yield();
+        if (!may_spin_) sched_yield();
         lock();
     }
     unlock();

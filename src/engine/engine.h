@@ -28,9 +28,11 @@
 
 namespace weft {
 
-class Engine {
+class Engine : private Exclusion {
   public:
     static constexpr std::int64_t no_deadline = Parking::forever;
+    // A deadline that does not come: for waits that Options::timeout_ns does not bound either.
+    static constexpr std::int64_t unbounded = no_deadline - 1;
 
     struct Options {
         EngineKind kind = EngineKind::thread;
@@ -107,6 +109,7 @@ class Engine {
 
     void lock();
     void unlock() { lock_.unlock(); }
+    void call_without(void (*function)(void*), void* context) override;
     void leave();
     void linger();
     void wake_for_offload();
@@ -139,6 +142,7 @@ class Engine {
 
     Lock lock_;
     std::atomic<int> contenders_{0};  // threads that wait for the lock: a spinning holder yields
+    std::atomic<std::uint32_t> admitted_{0};  // threads that have waited for it and got it
 
     // Some transport can only be polled: a sleeper wakes up after a backoff to poll it. The backoff
     // grows while nothing moves: waiting takes a bounded share of a core, and a message is seen
@@ -150,6 +154,8 @@ class Engine {
     bool is_rung_ = false;  // `armed_` was woken, or need not sleep: arm again before sleeping
     bool leader_ = false;   // a program's thread drives inside wait()
     bool leader_sleeps_ = false;  // ... and sleeps on the transports
+    bool leads_here_ = false;     // the thread that holds the lock is the leader, in progress()
+    bool thread_calls_ = false;   // the progress thread runs a function of the program
     int followers_ = 0;           // program's threads that wait for the leader
     std::uint64_t notified_finished_ = 0;
     bool awaits_end_of_work_ = false;  // has_work() was true when a wait fell asleep

@@ -12,6 +12,9 @@ namespace {
 // Smaller messages are stored first: they are still in cache when they are combined.
 constexpr std::int64_t combined_on_arrival_min = 4096;
 
+// How much a call reduces and copies: some 100 us where memory is slow.
+constexpr std::size_t budget_bytes = 256 * 1024;
+
 bool is_large(const Op& op) { return op.bytes >= combined_on_arrival_min; }
 
 }  // namespace
@@ -44,12 +47,14 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding, Way way) 
     ++started_;
     if (offloading_.keep(run, way)) return;
     begin(run, way);
-    drain();
+    budget_ = budget_bytes;
+    drain(/*may_call=*/false);
 }
 
 void Executor::settle_offered(Way way) {
     while (offloading_.has_offered()) begin(offloading_.take_offered(), way);
-    drain();
+    budget_ = budget_bytes;
+    drain(/*may_call=*/false);
 }
 
 void Executor::begin(Run& run, Way way) {
@@ -63,6 +68,7 @@ void Executor::begin_here(Run& run) {
     run.urgent_left_ = run.urgent_ops_;
     urgent_runs_ += run.urgent_left_ > 0;
     run.ready_begin_ = run.ready_count_ = 0;
+    run.done_bytes_ = 0;
     std::ranges::copy(schedule.in_degree(), run.missing_.begin());
     std::span<const ScheduleLane> lanes = schedule.lanes();
     for (std::uint32_t i = 0; i < lanes.size(); ++i) {
@@ -80,12 +86,10 @@ void Executor::begin_here(Run& run) {
     if (run.unfinished_ == 0) finish(run);
 }
 
-bool Executor::progress() {
+bool Executor::progress(bool may_call) {
     bool moved = false;
-    while (Run* run = stalled_) {
-        stalled_ = run->next_ready_;
-        append_ready(*run);
-    }
+    if (may_call) has_left_calls_ = false;
+    while (stalled_.first) ready_.append(stalled_.pop());
     poll_all(moved);
     if (failures_.has_suspects()) [[unlikely]] {
         // A rank that gave these messages up sent a failure notice first; notices are taken one by
@@ -97,11 +101,13 @@ bool Executor::progress() {
         } while (failures_.taken() != taken_before);
         failures_.break_suspected();
     }
-    return drain() || moved;
+    budget_ = budget_bytes;
+    return drain(may_call) || moved;
 }
 
 bool Executor::has_work() const {
-    return std::ranges::any_of(sources_, [](CompletionSource* s) { return s->has_work(); });
+    return has_ready() ||
+           std::ranges::any_of(sources_, [](CompletionSource* s) { return s->has_work(); });
 }
 
 std::vector<Rank> Executor::owed_ranks() const {
@@ -140,30 +146,28 @@ void Executor::push_ready(Run& run, Instance instance) {
     run.ready_[at] = instance;
     if (run.queued_) return;
     run.queued_ = true;
-    append_ready(run);
+    ready_.append(run);
 }
 
-void Executor::append_ready(Run& run) {
-    run.next_ready_ = nullptr;
-    (last_ready_ ? last_ready_->next_ready_ : first_ready_) = &run;
-    last_ready_ = &run;
+void Executor::Queue::append(Run& run) {
+    run.next_queued_ = nullptr;
+    (last ? last->next_queued_ : first) = &run;
+    last = &run;
 }
 
-// Removes a failed run from the lists of ready and of stalled runs.
-void Executor::remove_from_queues(Run& run) {
-    if (!run.queued_) return;
-    run.queued_ = false;
-    for (Run** at = &stalled_; *at; at = &(*at)->next_ready_) {
-        if (*at == &run) {
-            *at = run.next_ready_;
-            return;
-        }
-    }
+Run& Executor::Queue::pop() {
+    Run& run = *first;
+    first = run.next_queued_;
+    if (!first) last = nullptr;
+    return run;
+}
+
+void Executor::Queue::remove(Run& run) {
     Run* previous = nullptr;
-    for (Run* r = first_ready_; r; previous = r, r = r->next_ready_) {
+    for (Run* r = first; r; previous = r, r = r->next_queued_) {
         if (r != &run) continue;
-        (previous ? previous->next_ready_ : first_ready_) = run.next_ready_;
-        if (last_ready_ == &run) last_ready_ = previous;
+        (previous ? previous->next_queued_ : first) = run.next_queued_;
+        if (last == &run) last = previous;
         return;
     }
 }
@@ -174,46 +178,99 @@ void Executor::release(Run& run, Instance instance) {
 }
 
 // False: nothing could be executed.
-bool Executor::drain() {
+bool Executor::drain(bool may_call) {
     bool executed = false;
-    while (Run* run = first_ready_) {
-        first_ready_ = run->next_ready_;
-        if (!first_ready_) last_ready_ = nullptr;
-        executed |= drain(*run);
+    while (ready_.first) {
+        executed |= drain(ready_.pop(), may_call);
         if (refused_) [[unlikely]] {
             const Run& refused = *std::exchange(refused_, nullptr);
             break_group(refused.stream_->group(), *refused.binding_.verdict);
         }
+        if (budget_ == 0) [[unlikely]]
+            break;
     }
     return executed;
 }
 
 // Executes what is ready in `run`. `queued_` stays set meanwhile, so that nothing queues it twice.
-bool Executor::drain(Run& run) {
+bool Executor::drain(Run& run, bool may_call) {
     bool executed = false;
     std::uint32_t busy = 0;
     while (run.ready_count_ > busy) {
         Instance instance = run.ready_[run.ready_begin_];
         if (++run.ready_begin_ == run.ready_.size()) run.ready_begin_ = 0;
         --run.ready_count_;
-        if (!execute(run, instance)) {
-            push_ready(run, instance);
-            ++busy;
-        } else {
-            executed = true;
+        switch (execute(run, instance, may_call)) {
+            [[likely]] case Executed::yes : executed = true;
+            break;
+            case Executed::busy:
+                push_ready(run, instance);
+                ++busy;
+                break;
+            case Executed::cut:
+                // It goes on where it stopped, after the other runs.
+                if (run.ready_begin_-- == 0)
+                    run.ready_begin_ = static_cast<std::uint32_t>(run.ready_.size()) - 1;
+                run.ready_[run.ready_begin_] = instance;
+                ++run.ready_count_;
+                ready_.append(run);
+                return true;
+            case Executed::ended: return true;
         }
     }
     if (run.ready_count_ == 0) {
         run.queued_ = false;
     } else {
-        run.next_ready_ = stalled_;
-        stalled_ = &run;
+        stalled_.append(run);
     }
     return executed;
 }
 
-// False: the transport was busy, nothing happened.
-bool Executor::execute(Run& run, Instance instance) {
+// How much of `bytes` may be reduced or copied now: whole elements, at least one unless the budget is
+// used up.
+std::size_t Executor::allow(std::size_t bytes, std::size_t element_bytes) {
+    if (bytes > budget_) [[unlikely]] {
+        if (budget_ == 0) return 0;
+        bytes = std::max(budget_ / element_bytes, std::size_t{1}) * element_bytes;
+        budget_ = 0;
+    } else {
+        budget_ -= bytes;
+    }
+    return bytes;
+}
+
+// After a piece of the run's first ready operation. False: some of it is left.
+bool Executor::is_whole(Run& run, std::size_t piece, std::size_t bytes) {
+    run.done_bytes_ += piece;
+    if (run.done_bytes_ < bytes) return false;
+    run.done_bytes_ = 0;
+    return true;
+}
+
+// A function of the program is ready where none may be called.
+Executor::Executed Executor::leave_call() {
+    has_left_calls_ = true;
+    return Executed::busy;
+}
+
+// Calls what the program supplied. False: the run's group has broken meanwhile; only now the run
+// ends.
+template <class Function>
+bool Executor::call_program(Run& run, Function function) {
+    run.is_calling_ = true;
+    if (exclusion_ != nullptr) {
+        exclusion_->call_without([](void* f) { (*static_cast<Function*>(f))(); }, &function);
+    } else {
+        function();
+    }
+    run.is_calling_ = false;
+    if (run.failure_.code == WEFT_OK) return true;
+    run.queued_ = false;
+    finish(run);
+    return false;
+}
+
+Executor::Executed Executor::execute(Run& run, Instance instance, bool may_call) {
     const Schedule& schedule = run.schedule_;
     OpId id = instance;
     Run::RepeatState* state = nullptr;
@@ -278,24 +335,44 @@ bool Executor::execute(Run& run, Instance instance) {
                 {&run, instance});
             break;
         }
-        case OpKind::copy:
-            if (bytes > 0) {
-                std::memcpy(writable(op->into_buffer, op->into_offset),
-                            readable(op->from_buffer, op->from_offset), bytes);
+        case OpKind::copy: {
+            const std::size_t piece = allow(bytes - run.done_bytes_, 1);
+            if (piece > 0) {
+                std::memcpy(writable(op->into_buffer, op->into_offset) + run.done_bytes_,
+                            readable(op->from_buffer, op->from_offset) + run.done_bytes_, piece);
             }
+            if (!is_whole(run, piece, bytes)) return Executed::cut;
             break;
+        }
         case OpKind::reduce:
-            if (bytes > 0) {
-                buffers.reduction.apply(readable(op->from_buffer, op->from_offset),
-                                        writable(op->into_buffer, op->into_offset), bytes);
+        case OpKind::reduce_right: {
+            if (bytes == 0) break;
+            const Reduction& reduction = buffers.reduction;
+            std::byte* const into = writable(op->into_buffer, op->into_offset);
+            const bool is_right = op->kind == OpKind::reduce_right;
+            if (reduction.kernel == nullptr) [[unlikely]] {
+                if (!may_call) return leave_call();
+                auto reduce = [&, from = op->from_buffer, offset = op->from_offset] {
+                    if (is_right)
+                        reduction.apply_right(writable(from, offset), into, bytes);
+                    else
+                        reduction.apply(readable(from, offset), into, bytes);
+                };
+                if (!call_program(run, reduce)) return Executed::ended;
+                break;
             }
-            break;
-        case OpKind::reduce_right:
-            if (bytes > 0) {
-                buffers.reduction.apply_right(writable(op->from_buffer, op->from_offset),
-                                              writable(op->into_buffer, op->into_offset), bytes);
+            const std::size_t done = run.done_bytes_;
+            const std::size_t piece = allow(bytes - done, reduction.element_bytes);
+            if (is_right) {
+                reduction.apply_right(writable(op->from_buffer, op->from_offset) + done,
+                                      into + done, piece);
+            } else {
+                reduction.apply(readable(op->from_buffer, op->from_offset) + done, into + done,
+                                piece);
             }
+            if (!is_whole(run, piece, bytes)) return Executed::cut;
             break;
+        }
         case OpKind::await:
             posted = offloading_.offload()->await(
                 *run.whole_->lists_->lists, static_cast<std::uint32_t>(op->peer),
@@ -306,25 +383,33 @@ bool Executor::execute(Run& run, Instance instance) {
                                           static_cast<std::uint32_t>(op->peer));
             break;
         case OpKind::call: {
-            {
-                const UserCall& call = buffers.calls[op->peer];
+            const UserCall& call = buffers.calls[op->peer];
+            std::byte* const data = writable(op->into_buffer, op->into_offset);
+            auto act = [&] {
                 UserCode here;
-                call.function(writable(op->into_buffer, op->into_offset), bytes, call.context);
+                call.function(data, bytes, call.context);
+            };
+            if (buffers.verdict == nullptr) {
+                if (!may_call) return leave_call();
+                if (!call_program(run, act)) return Executed::ended;
+                break;
             }
-            if (buffers.verdict && buffers.verdict->code != WEFT_OK) [[unlikely]] {
+            // The library's own.
+            act();
+            if (buffers.verdict->code != WEFT_OK) [[unlikely]] {
                 refused_ = &run;  // what waits for this operation never starts
-                return true;
+                return Executed::yes;
             }
             break;
         }
     }
-    if (posted == Posted::busy) return false;
+    if (posted == Posted::busy) return Executed::busy;
     if (op->is_message()) issued(run, id, state, iteration);
     if (posted == Posted::done) {
         run.missing_[instance] = Run::completed_mark;
         completed(run, id, state, iteration);
     }
-    return true;
+    return Executed::yes;
 }
 
 // The reduction that the transport performs while it receives for the large `op`; no_op: none.
@@ -479,7 +564,7 @@ void Executor::handle(const Completion& completion) {
         return;
     }
     Run& run = *static_cast<Run*>(completion.token.run);
-    if (!run.active_) return;  // failed earlier in this batch
+    if (!run.active_ || run.failure_.code != WEFT_OK) return;  // it has failed
     if (completion.code != WEFT_OK) {
         failures_.suspect(run.stream_->id().context, failure);
         return;
@@ -536,10 +621,14 @@ void Executor::end_runs(Group& group) {
     for (Run* run = first_active_; run;) {
         Run* next = run->next_active_;
         if (&run->stream_->group() == &group) {
-            run->failure_ = group.broken;
             Run& carried_out = run->runs_as_lists_ ? *run->lists_->rest : *run;
-            remove_from_queues(carried_out);
-            finish(carried_out);
+            run->failure_ = carried_out.failure_ = group.broken;
+            if (!carried_out.is_calling_) {
+                ready_.remove(carried_out);
+                stalled_.remove(carried_out);
+                carried_out.queued_ = false;
+                finish(carried_out);
+            }
         }
         run = next;
     }

@@ -5,6 +5,9 @@
 // allocates nothing while running, and does not recurse with a schedule's depth: what becomes ready
 // goes through the run's ready queue.
 //
+// A call does a bounded amount of work: large reductions and copies are done in pieces, and what is
+// left stays in the queue. Functions of the program run without the exclusion.
+//
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
 
@@ -20,6 +23,16 @@
 
 namespace weft {
 
+// What makes the executor's calls exclusive: the progress engine's lock.
+class Exclusion {
+  public:
+    // Calls function(context) without it.
+    virtual void call_without(void (*function)(void*), void* context) = 0;
+
+  protected:
+    ~Exclusion() = default;
+};
+
 class Executor {
   public:
     // `routes`: by rank of the job, the transport that reaches it. `offload`: null: none.
@@ -27,6 +40,9 @@ class Executor {
              Offload* offload = nullptr);
 
     using Way = Offloading::Way;
+
+    // From now on, functions of the program run without this.
+    void set_exclusion(Exclusion& exclusion) { exclusion_ = &exclusion; }
 
     // Begins `run` and issues what is ready. It may be done on return. REQUIRES: it is not active.
     void start(Run& run, Stream& stream, const Binding& binding, Way way = Way::here);
@@ -36,8 +52,11 @@ class Executor {
     void settle_offered(Way way);
     const std::vector<CompletionSource*>& sources() const { return sources_; }
 
-    // Polls the transports once and advances what that allows. False: nothing happened.
-    bool progress();
+    // Polls the transports once and advances what that allows. False: nothing happened. Functions of
+    // the program run only if `may_call`, and then other threads may change everything meanwhile.
+    bool progress(bool may_call = true);
+    // Whether operations are left that only need another progress(): pieces, or functions.
+    bool has_ready() const { return ready_.first != nullptr || has_left_calls_; }
 
     // From now on failures reach the group.
     void add_group(Group& group);
@@ -65,7 +84,7 @@ class Executor {
     Transport* route(Rank peer) const { return routes_[static_cast<std::size_t>(peer)]; }
     // Counts the runs begun.
     std::uint64_t started() const { return started_; }
-    // Whether a transport has something to do for which no wake-up comes.
+    // Whether there is something to do for which no wake-up comes.
     bool has_work() const;
     // The ranks of the job it is for, as far as the transports know; sorted.
     std::vector<Rank> owed_ranks() const;
@@ -96,11 +115,32 @@ class Executor {
     void push_ready(Run& run, Instance instance);
     void release(Run& run, Instance instance);
     void release_lane(Run& run, std::int32_t lane);
-    void append_ready(Run& run);
-    void remove_from_queues(Run& run);
-    bool drain();
-    bool drain(Run& run);
-    bool execute(Run& run, Instance instance);
+    // Runs in the order in which they came; each is in one queue at most.
+    struct Queue {
+        Run* first = nullptr;
+        Run* last = nullptr;
+
+        void append(Run& run);
+        Run& pop();
+        void remove(Run& run);
+    };
+
+    // What became of an operation.
+    enum class Executed : std::uint8_t {
+        yes,
+        busy,   // not started: the transport is busy, or no function may be called now
+        cut,    // a piece of it is done, or none: no more work is allowed now
+        ended,  // its run has failed meanwhile
+    };
+
+    bool drain(bool may_call);
+    bool drain(Run& run, bool may_call);
+    Executed execute(Run& run, Instance instance, bool may_call);
+    std::size_t allow(std::size_t bytes, std::size_t element_bytes);
+    static bool is_whole(Run& run, std::size_t piece, std::size_t bytes);
+    Executed leave_call();
+    template <class Function>
+    bool call_program(Run& run, Function function);
     OpId combined_on_arrival(const Run& run, OpId op) const;
     void issued(Run& run, OpId op, Run::RepeatState* state, std::int64_t iteration);
     void completed(Run& run, OpId op, Run::RepeatState* state, std::int64_t iteration);
@@ -119,10 +159,12 @@ class Executor {
 
     std::array<Completion, 32> done_;  // taken from a transport at a time
 
-    Run* first_ready_ = nullptr;
-    Run* last_ready_ = nullptr;
-    Run* refused_ = nullptr;  // its verdict is bad
-    Run* stalled_ = nullptr;  // a transport was busy: try again at the next progress
+    Queue ready_;    // with ready operations
+    Queue stalled_;  // a transport was busy, or no function could be called: at the next progress
+    Exclusion* exclusion_ = nullptr;
+    std::size_t budget_ = 0;       // bytes that may still be reduced or copied in this call
+    bool has_left_calls_ = false;  // functions that became ready where none may be called
+    Run* refused_ = nullptr;       // its verdict is bad
     Run* first_active_ = nullptr;
     Run* last_active_ = nullptr;
     std::uint32_t active_ = 0;

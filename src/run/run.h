@@ -94,12 +94,15 @@ class Run {
     std::vector<RepeatState> repeats_;
     std::vector<LaneHold> next_on_lane_;  // by schedule lane: the run that issues after this one
 
+    bool is_calling_ = false;     // a function of the program runs: the run must not end
+    std::size_t done_bytes_ = 0;  // of the first ready operation, if it was cut
+
     // Ready operations, first in first out; each instance is in it at most once.
     std::vector<Instance> ready_;
     std::uint32_t ready_begin_ = 0;
     std::uint32_t ready_count_ = 0;
 
-    Run* next_ready_ = nullptr;
+    Run* next_queued_ = nullptr;
     Run* next_active_ = nullptr;
     Run* previous_active_ = nullptr;
 };

@@ -1,0 +1,349 @@
+// A call of the executor does a bounded amount of work, and functions of the program run without the
+// engine's lock.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "run/executor.h"
+#include "schedule/builder.h"
+
+namespace weft::test {
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+
+Schedule seal(ScheduleBuilder& builder) {
+    Result<Schedule> sealed = builder.seal();
+    EXPECT_TRUE(sealed.is_ok()) << last_detail();
+    return std::move(*sealed);
+}
+
+Schedule one_copy(std::int64_t bytes) {
+    ScheduleBuilder builder(0, 1);
+    builder.copy({Buffer::send, 0, bytes}, {Buffer::recv, 0, bytes});
+    return seal(builder);
+}
+
+// `from` lies in the second half of the receive buffer.
+Schedule one_reduction(std::int64_t bytes, bool is_right) {
+    ScheduleBuilder builder(0, 1);
+    const Region from{Buffer::recv, bytes, bytes};
+    const Region into{Buffer::recv, 0, bytes};
+    if (is_right)
+        builder.reduce_right(from, into);
+    else
+        builder.reduce(from, into);
+    return seal(builder);
+}
+
+Schedule one_call() {
+    ScheduleBuilder builder(0, 1);
+    builder.call({Buffer::recv, 0, 8}, 0);
+    return seal(builder);
+}
+
+// An executor of one rank, without transports.
+struct Alone {
+    Executor executor{0, {}, {nullptr}};
+    Group group;
+    Stream stream{group, 0};
+
+    Alone() {
+        group.context = 1;
+        group.members = {0};
+        executor.add_group(group);
+    }
+    void start(weft::Run& run, const Binding& binding) { executor.start(run, stream, binding); }
+};
+
+// Calls of progress() until the run is done.
+int calls_until_done(Executor& executor, const weft::Run& run) {
+    int calls = 0;
+    for (; !run.is_done() && calls < 10'000; ++calls) {
+        EXPECT_TRUE(executor.has_work());
+        EXPECT_TRUE(executor.progress());
+    }
+    return calls;
+}
+
+TEST(BoundedWork, ALargeCopyTakesSeveralCalls) {
+    const std::int64_t bytes = (4 << 20) + 13;
+    std::vector<std::byte> from(static_cast<std::size_t>(bytes));
+    for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7 + i / 251);
+    std::vector<std::byte> into(from.size());
+    const Schedule schedule = one_copy(bytes);
+    weft::Run run(schedule);
+    Alone alone;
+    for (int repetition = 0; repetition < 2; ++repetition) {
+        std::ranges::fill(into, std::byte{0});
+        alone.start(run, {.send = from.data(), .recv = into.data(), .reduction = {}});
+        EXPECT_FALSE(run.is_done());
+        EXPECT_GE(calls_until_done(alone.executor, run), 10);
+        EXPECT_EQ(into, from);
+        EXPECT_FALSE(alone.executor.has_work());
+    }
+}
+
+TEST(BoundedWork, AReductionIsCutBetweenElements) {
+    struct Case {
+        weft_op op;
+        weft_type type;
+    };
+    for (const Case& c : {Case{WEFT_BXOR, WEFT_BYTE}, Case{WEFT_SUM, WEFT_INT16},
+                          Case{WEFT_MAXLOC, WEFT_FLOAT64_INT32}, Case{WEFT_SUM, WEFT_FLOAT64}}) {
+        for (bool is_right : {false, true}) {
+            const Reduction reduction = *bind_reduction(c.op, c.type);
+            // Not a multiple of any piece.
+            const std::size_t bytes = (1 << 20) + 3 * reduction.element_bytes;
+            std::vector<std::byte> data(2 * bytes);
+            for (std::size_t i = 0; i < data.size(); ++i)
+                data[i] = static_cast<std::byte>((i * 31 + i / 7) % 61);
+            std::vector<std::byte> expected = data;
+            if (is_right)
+                reduction.apply_right(&expected[bytes], expected.data(), bytes);
+            else
+                reduction.apply(&expected[bytes], expected.data(), bytes);
+            const Schedule schedule = one_reduction(static_cast<std::int64_t>(bytes), is_right);
+            weft::Run run(schedule);
+            Alone alone;
+            alone.start(run, {.recv = data.data(), .reduction = reduction});
+            EXPECT_GE(calls_until_done(alone.executor, run), 2);
+            expected.resize(bytes);
+            data.resize(bytes);
+            EXPECT_EQ(data, expected) << type_name(c.type) << (is_right ? " right" : "");
+        }
+    }
+}
+
+TEST(BoundedWork, AnotherRunDoesNotWaitForALargeOne) {
+    std::vector<std::byte> from(64 << 20);
+    std::vector<std::byte> into(from.size());
+    const Schedule large = one_copy(static_cast<std::int64_t>(from.size()));
+    const Schedule small = one_copy(8);
+    weft::Run large_run(large);
+    weft::Run small_run(small);
+    Alone alone;
+    Stream other{alone.group, 1};
+    std::byte place[8];
+    alone.start(large_run, {.send = from.data(), .recv = into.data(), .reduction = {}});
+    alone.executor.start(small_run, other, {.send = from.data(), .recv = place, .reduction = {}});
+    for (int calls = 0; calls < 2 && !small_run.is_done(); ++calls) alone.executor.progress();
+    EXPECT_TRUE(small_run.is_done());
+    EXPECT_FALSE(large_run.is_done());
+    calls_until_done(alone.executor, large_run);
+}
+
+// A function that does what a test wants.
+struct Function {
+    std::function<void()> body = {};
+    int calls = 0;
+    UserCall call{[](void*, std::size_t, void* context) {
+                      auto& self = *static_cast<Function*>(context);
+                      ++self.calls;
+                      if (self.body) self.body();
+                  },
+                  this};
+
+    Function() = default;
+    Function(const Function&) = delete;
+    Function& operator=(const Function&) = delete;
+};
+
+// Knows whether it is given up.
+class Watched final : public Exclusion {
+  public:
+    bool is_held = true;
+    void call_without(void (*function)(void*), void* context) override {
+        is_held = false;
+        function(context);
+        is_held = true;
+    }
+};
+
+TEST(BoundedWork, AFunctionRunsInNoStartAndWithoutTheExclusion) {
+    Alone alone;
+    Watched exclusion;
+    alone.executor.set_exclusion(exclusion);
+    Function function;
+    function.body = [&] { EXPECT_FALSE(exclusion.is_held); };
+    const Schedule schedule = one_call();
+    weft::Run run(schedule);
+    std::byte place[8]{};
+    alone.start(run, {.recv = place, .reduction = {}, .calls = &function.call});
+    EXPECT_EQ(function.calls, 0);
+    EXPECT_FALSE(alone.executor.progress(/*may_call=*/false));
+    EXPECT_EQ(function.calls, 0);
+    EXPECT_TRUE(alone.executor.has_ready());
+    EXPECT_TRUE(alone.executor.progress());
+    EXPECT_EQ(function.calls, 1);
+    EXPECT_TRUE(run.is_done());
+    EXPECT_FALSE(alone.executor.has_work());
+}
+
+TEST(BoundedWork, AUsersReductionRunsWithoutTheExclusion) {
+    Alone alone;
+    Watched exclusion;
+    alone.executor.set_exclusion(exclusion);
+    Reduction reduction;
+    reduction.user = [](const void*, void* inout, std::size_t, weft_type, void* context) {
+        EXPECT_FALSE(static_cast<Watched*>(context)->is_held);
+        *static_cast<std::byte*>(inout) = std::byte{7};
+    };
+    reduction.user_context = &exclusion;
+    for (bool is_right : {false, true}) {
+        const Schedule schedule = one_reduction(8, is_right);
+        weft::Run run(schedule);
+        std::byte data[16]{};
+        alone.start(run, {.recv = data, .reduction = reduction});
+        EXPECT_EQ(data[0], std::byte{0});
+        alone.executor.progress();
+        EXPECT_TRUE(run.is_done());
+        EXPECT_EQ(data[0], std::byte{7});
+    }
+}
+
+TEST(BoundedWork, AGroupThatBreaksEndsItsRunAfterTheFunction) {
+    Alone alone;
+    Watched exclusion;
+    alone.executor.set_exclusion(exclusion);
+    const Schedule schedule = one_call();
+    weft::Run run(schedule);
+    weft::Run other(schedule);
+    Function function;
+    Function never;
+    function.body = [&] {
+        alone.executor.break_group(alone.group, {.code = WEFT_BROKEN_TIMEOUT, .rank = 0});
+        EXPECT_FALSE(run.is_done());
+        EXPECT_TRUE(other.is_done());
+        EXPECT_FALSE(alone.executor.progress());  // as another thread might
+        EXPECT_FALSE(run.is_done());
+    };
+    std::byte place[8]{};
+    alone.start(run, {.recv = place, .reduction = {}, .calls = &function.call});
+    alone.start(other, {.recv = place, .reduction = {}, .calls = &never.call});
+    alone.executor.progress();
+    EXPECT_TRUE(run.is_done());
+    EXPECT_EQ(run.failure().code, WEFT_BROKEN_TIMEOUT);
+    EXPECT_EQ(other.failure().code, WEFT_BROKEN_TIMEOUT);
+    EXPECT_EQ(function.calls, 1);
+    EXPECT_EQ(never.calls, 0);
+    EXPECT_EQ(alone.executor.active(), 0u);
+    EXPECT_FALSE(alone.executor.has_ready());
+}
+
+class Functions : public testing::TestWithParam<EngineKind> {
+  protected:
+    void start(weft::Run& run, Stream& stream, const Binding& binding) {
+        Engine::Hold hold(engine_);
+        engine_.start(run, stream, binding, nullptr, /*waits=*/false);
+    }
+    bool finish(const weft::Run& run) {
+        Engine::Hold hold(engine_);
+        return engine_.wait_until([&] { return run.is_done(); },
+                                  {.deadline_ns = now_ns() + 20 * second_ns}) == WEFT_OK;
+    }
+    static bool comes_true(const std::atomic<bool>& condition) {
+        const std::int64_t deadline_ns = now_ns() + 20 * second_ns;
+        while (!condition && now_ns() < deadline_ns) std::this_thread::yield();
+        return condition;
+    }
+
+    Alone alone_;
+    Stream other_stream_{alone_.group, 1};
+    Engine engine_{alone_.executor, {.kind = GetParam()}};
+    const Schedule schedule_ = one_call();
+    std::byte place_[8]{};
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, Functions,
+                         testing::Values(EngineKind::manual, EngineKind::thread,
+                                         EngineKind::thread_poll),
+                         [](const auto& kind) {
+                             std::string name = traits(kind.param).name;
+                             std::ranges::replace(name, ':', '_');
+                             return name;
+                         });
+
+// One that blocks until another operation has completed.
+TEST_P(Functions, DoNotHoldUpOtherOperations) {
+    for (bool is_waited_for : {true, false}) {
+        if (!is_waited_for && GetParam() == EngineKind::manual) continue;
+        std::atomic<bool> runs{false};
+        std::atomic<bool> may_return{false};
+        Function blocking;
+        blocking.body = [&] {
+            runs = true;
+            EXPECT_TRUE(comes_true(may_return)) << "the other operation was held up";
+        };
+        Function quick;
+        weft::Run first(schedule_);
+        weft::Run second(schedule_);
+        start(first, alone_.stream, {.recv = place_, .reduction = {}, .calls = &blocking.call});
+        std::thread waiter;
+        if (is_waited_for) waiter = std::thread([&] { EXPECT_TRUE(finish(first)); });
+        EXPECT_TRUE(comes_true(runs));
+        start(second, other_stream_, {.recv = place_, .reduction = {}, .calls = &quick.call});
+        EXPECT_TRUE(finish(second));
+        may_return = true;
+        if (waiter.joinable()) waiter.join();
+        EXPECT_TRUE(finish(first));
+        EXPECT_TRUE(finish(second));
+        EXPECT_EQ(quick.calls, 1);
+    }
+}
+
+// Threads that wait for different operations lead by turns; the last to wait must not be forgotten.
+TEST_P(Functions, OfSeveralThreadsRunAtTheSameTime) {
+    constexpr int threads = 3;
+    constexpr int rounds = 50;
+    std::atomic<int> calls{0};
+    std::vector<std::thread> all;
+    for (int t = 0; t < threads; ++t) {
+        all.emplace_back([&, t] {
+            Stream stream(alone_.group, static_cast<std::uint32_t>(2 + t));
+            Function function;
+            function.body = [&] {
+                ++calls;
+                std::this_thread::yield();
+            };
+            weft::Run run(schedule_);
+            std::byte place[8]{};
+            for (int round = 0; round < rounds; ++round) {
+                start(run, stream, {.recv = place, .reduction = {}, .calls = &function.call});
+                ASSERT_TRUE(finish(run));
+            }
+            EXPECT_EQ(function.calls, rounds);
+        });
+    }
+    for (std::thread& thread : all) thread.join();
+    EXPECT_EQ(calls, threads * rounds);
+}
+
+// A start beside a large reduction gets the engine between two pieces of it.
+TEST_P(Functions, AndLargeWorkLetOthersStart) {
+    std::vector<std::byte> data(64 << 20);
+    const Schedule large = one_reduction(static_cast<std::int64_t>(data.size() / 2), false);
+    weft::Run large_run(large);
+    start(large_run, alone_.stream,
+          {.recv = data.data(), .reduction = *bind_reduction(WEFT_SUM, WEFT_FLOAT64)});
+    std::thread waiter([&] { EXPECT_TRUE(finish(large_run)); });
+    Function quick;
+    weft::Run small_run(schedule_);
+    for (int i = 0; i < 10; ++i) {
+        start(small_run, other_stream_, {.recv = place_, .reduction = {}, .calls = &quick.call});
+        EXPECT_TRUE(finish(small_run));
+    }
+    waiter.join();
+    EXPECT_EQ(quick.calls, 10);
+}
+
+}  // namespace
+}  // namespace weft::test
