@@ -13,9 +13,9 @@
 #include "bench/overlap/plain_exchange.h"
 #include "bench/overlap/report.h"
 #include "bench/overlap/summary.h"
+#include "bench/points.h"
 #include "bench/progress.h"
 #include "bench/rivals/report.h"
-#include "bench/sizes.h"
 
 namespace weft::bench {
 namespace {
@@ -25,12 +25,6 @@ std::string joined(const std::vector<std::string>& items) {
     for (const std::string& item : items) text += (text.empty() ? "" : ",") + item;
     return text;
 }
-
-// A row of a table, without the engine.
-struct Point {
-    const Collective* collective;
-    std::int64_t bytes;
-};
 
 struct Plan {
     std::vector<Point> points;
@@ -42,17 +36,9 @@ Result<Plan> make_plan(const OverlapOptions& options) {
     Result<std::vector<Engine>> engines = find_engines(options.engines);
     if (!engines.is_ok()) return engines.status();
     plan.engines = *engines;
-    Result<std::vector<std::int64_t>> sizes = parse_sizes(options.sizes);
-    if (!sizes.is_ok()) return sizes.status();
-    for (const std::string& name : options.collectives) {
-        Result<const Collective*> collective = find_collective(name);
-        if (!collective.is_ok()) return collective.status();
-        if (!(*collective)->has_size) {
-            plan.points.push_back({*collective, 0});
-            continue;
-        }
-        for (const std::int64_t bytes : *sizes) plan.points.push_back({*collective, bytes});
-    }
+    Result<std::vector<Point>> points = find_points(options.collectives, options.sizes);
+    if (!points.is_ok()) return points.status();
+    plan.points = *points;
     return plan;
 }
 
@@ -133,8 +119,7 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
         }
         effort.progress = [&](int repetition) {
             const double done = static_cast<double>(i) + (repetition + 1.0) / options.repetitions;
-            progress.show(done / static_cast<double>(plan.points.size()),
-                          std::string(point.collective->name) + " " + size_text(point.bytes));
+            progress.show(done / static_cast<double>(plan.points.size()), point.name());
         };
         const auto measured = undisturbed([&] {
             if (options.budget_s > 0) {
