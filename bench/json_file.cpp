@@ -4,14 +4,11 @@
 #include <cerrno>
 #include <cstring>
 
-#include "bench/rivals/rival.h"
-
 namespace weft::bench {
 
-JsonFile::JsonFile(const Job& job, const std::string& path) : path_(path) {
+JsonFile::JsonFile(const Job& job, const std::string& path, Old old) : path_(path) {
     if (job.rank != 0 || path.empty()) return;
-    // With MPIs there is one job after another.
-    file_.reset(std::fopen(path.c_str(), Rival::of_this_job() ? "a" : "w"));
+    file_.reset(std::fopen(path.c_str(), old == Old::kept ? "a" : "w"));
     if (!file_) fail("%s: %s", path.c_str(), std::strerror(errno));
 }
 

@@ -14,7 +14,9 @@ namespace weft::bench {
 // sentence if the file cannot be written.
 class JsonFile {
   public:
-    JsonFile(const Job& job, const std::string& path);
+    enum class Old { replaced, kept };  // kept: other jobs have written to it
+
+    JsonFile(const Job& job, const std::string& path, Old old = Old::replaced);
     void write(const JsonLine& row);
     void close();
 

@@ -94,7 +94,8 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
     const bool is_limited = options.testbed.nodes > 0 && job.ranks == 2;
     if (is_limited && (options.attainable || rival != nullptr)) burst.emplace(job);
     attainable.join(job, burst ? &*burst : nullptr);
-    JsonFile json(job, options.json);
+    // With MPIs there is one job after another.
+    JsonFile json(job, options.json, rival ? JsonFile::Old::kept : JsonFile::Old::replaced);
     const std::vector<Contestant> engines = all_contestants(job, plan);
     const JsonLine origin = circumstances(job, options.testbed, arguments(options));
     Progress progress(job.rank == 0);
