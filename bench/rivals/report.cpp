@@ -2,8 +2,8 @@
 #include "bench/rivals/report.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "bench/points.h"
 #include "bench/sizes.h"
 #include "bench/table.h"
 
@@ -11,7 +11,6 @@ namespace weft::bench {
 namespace {
 
 constexpr std::int64_t large = 64 << 10;  // from this size on there is something to hide
-constexpr double bar = 1.05;              // for a cell's overlapped time, beyond its interval
 
 std::vector<double> ratios(const Cell& weft, double Times::*ours, const Cell& mpi,
                            double Times::*theirs) {
@@ -20,12 +19,6 @@ std::vector<double> ratios(const Cell& weft, double Times::*ours, const Cell& mp
         pairs.push_back(weft.repetitions[i].*ours / mpi.repetitions[i].*theirs);
     }
     return pairs;
-}
-
-// "iallreduce 1M"
-std::string name_of(const Cell& cell) {
-    const std::string name = cell.collective->name;
-    return cell.collective->has_size ? name + " " + size_text(cell.bytes) : name;
 }
 
 std::vector<Comparison> comparisons(std::span<const Cell> cells, std::size_t engines,
@@ -37,18 +30,12 @@ std::vector<Comparison> comparisons(std::span<const Cell> cells, std::size_t eng
     return all;
 }
 
-// "geometric mean of 8 ratios 0.93, worst 1.02 [0.99-1.04] (ialltoall 64K)"
-std::string summary(const std::vector<Comparison>& all, Ratio Comparison::*ratio) {
-    double sum = 0;
-    const Comparison* worst = &all.front();
+std::vector<NamedRatio> named(const std::vector<Comparison>& all, Ratio Comparison::*ratio) {
+    std::vector<NamedRatio> result;
     for (const Comparison& one : all) {
-        sum += std::log((one.*ratio).middle);
-        if ((one.*ratio).middle > (worst->*ratio).middle) worst = &one;
+        result.push_back({Point{one.weft->collective, one.weft->bytes}.name(), one.*ratio});
     }
-    return "geometric mean of " + std::to_string(all.size()) + " ratios " +
-           fixed(std::exp(sum / static_cast<double>(all.size())), 3) + ", worst " +
-           (worst->*ratio).text() + " [" + (worst->*ratio).interval_text() + "] (" +
-           name_of(*worst->weft) + ")";
+    return result;
 }
 
 // "1.62 to 1.85"
@@ -71,18 +58,6 @@ std::string gains_of_large_reductions(const std::vector<Comparison>& all) {
 }
 
 }  // namespace
-
-std::string Ratio::text() const { return fixed(middle, 3); }
-
-std::string Ratio::interval_text() const {
-    if (!std::isfinite(interval.low)) return "-";
-    return fixed(interval.low, 3) + "-" + fixed(interval.high, 3);
-}
-
-JsonLine Ratio::json() const {
-    JsonLine line;
-    return line.add("median", middle).add("low", interval.low).add("high", interval.high);
-}
 
 Comparison::Comparison(const Cell& weft_cell, const Cell& mpi_cell)
     : weft(&weft_cell),
@@ -142,21 +117,17 @@ std::string rival_conclusion(std::span<const Cell> cells, std::size_t engines) {
     for (std::size_t engine = 0; engine < engines; ++engine) {
         const std::vector<Comparison> all = comparisons(cells, engines, engine);
         std::vector<Comparison> of_large;
-        std::string beyond;
         for (const Comparison& one : all) {
-            if (one.weft->bytes < large) continue;
-            of_large.push_back(one);
-            if (one.total.interval.low <= bar) continue;
-            beyond += (beyond.empty() ? "" : ", ") + name_of(*one.weft);
+            if (one.weft->bytes >= large) of_large.push_back(one);
         }
         text += std::string("\nWeft (") + all.front().weft->engine.name + ") by " +
                 all.front().mpi->engine.name + ":\n";
         if (!of_large.empty()) {
-            text += "Overlapped, from 64 KiB up: " + summary(of_large, &Comparison::total) +
-                    "; above 1.05 beyond the interval: " + (beyond.empty() ? "none" : beyond) +
-                    ".\n";
+            const std::vector<NamedRatio> totals = named(of_large, &Comparison::total);
+            text +=
+                "Overlapped, from 64 KiB up: " + summary(totals) + "; " + above_bar(totals) + ".\n";
         }
-        text += "Start + wait: " + summary(all, &Comparison::blocking) + ".\n";
+        text += "Start + wait: " + summary(named(all, &Comparison::blocking)) + ".\n";
         text += gains_of_large_reductions(all);
     }
     return text;

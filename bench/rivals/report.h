@@ -8,24 +8,12 @@
 
 #include "bench/json.h"
 #include "bench/overlap/measure.h"
-#include "bench/statistics.h"
+#include "bench/ratio.h"
 
 namespace weft::bench {
 
-// Weft's time divided by the MPI's, by repetition, and the median of that.
-struct Ratio {
-    explicit Ratio(const std::vector<double>& pairs)
-        : middle(median(pairs)), interval(median_interval(pairs)) {}
-
-    double middle;
-    Interval interval;  // 95 %, of the median
-
-    std::string text() const;           // "0.93"
-    std::string interval_text() const;  // "0.91-0.96"
-    JsonLine json() const;
-};
-
 // A row of Weft, and the row of the MPI that took turns with it.
+// Ratios are Weft's times divided by the MPI's.
 struct Comparison {
     Comparison(const Cell& weft, const Cell& mpi);
 
