@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Compare two builds of Weft: a bench command runs with each of them in turn.
+"""Compare two builds of Weft, or two settings: a bench command runs with each of them in turn.
 
     bench/alternate.py build/old build/release -- micro --repetitions 100
     bench/alternate.py --rounds 20 build/old build/release -- latency --engine manual,thread
+    bench/alternate.py --new-env WEFT_SHM_LARGE=ordinary build/release build/release -- overlap
 
 Compares every number of the tables that `weft bench` prints: each build's median over the rounds, and the
 ratio new / old. A machine drifts, so a difference only counts between runs that took turns.
@@ -38,10 +39,17 @@ def numbers_in(text):
     return found
 
 
-def run(build, command):
+def setting(text):
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError("%s; expected NAME=VALUE" % text)
+    return name, value
+
+
+def run(build, settings, command):
     program = os.path.join(build, "weft")
     done = subprocess.run([program, "bench"] + command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                          timeout=1800)
+                          env={**os.environ, **dict(settings)}, timeout=1800)
     if done.returncode != 0:
         sys.exit("%s bench %s exited with status %d" % (program, " ".join(command), done.returncode))
     return numbers_in(done.stdout.decode())
@@ -52,6 +60,9 @@ def main():
     parser.add_argument("old", help="a folder with the program weft")
     parser.add_argument("new", help="another")
     parser.add_argument("--rounds", type=int, default=10, help="how often each runs")
+    for side in ("old", "new"):
+        parser.add_argument("--%s-env" % side, type=setting, action="append", default=[], metavar="NAME=VALUE",
+                            help="an environment variable of %s; may be repeated" % side)
     parser.add_argument("command", nargs="+", help="after --: the arguments of `weft bench`")
     arguments = parser.parse_args()
 
@@ -60,7 +71,8 @@ def main():
         # The order alternates as well.
         order = ("old", "new") if number % 2 == 0 else ("new", "old")
         for side in order:
-            for key, value in run(getattr(arguments, side), arguments.command).items():
+            build, settings = getattr(arguments, side), getattr(arguments, side + "_env")
+            for key, value in run(build, settings, arguments.command).items():
                 samples[side].setdefault(key, []).append(value)
         if sys.stderr.isatty():
             print("round %d of %d" % (number + 1, arguments.rounds), end="\r", file=sys.stderr)

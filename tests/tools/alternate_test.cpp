@@ -1,0 +1,51 @@
+// What bench/alternate.py promises, tried with programs that print a given table.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "support/pattern.h"
+#include "support/process.h"
+
+namespace weft::test {
+namespace {
+
+const std::string alternate = "python3 " WEFT_SOURCE_DIR "/bench/alternate.py ";
+
+// A program `weft` in this folder, which prints one row.
+void make_program(const std::string& folder, const std::string& row) {
+    std::ofstream(folder + "/weft") << "#!/bin/sh\necho \"" + row + "\"\n";
+    std::filesystem::permissions(folder + "/weft", std::filesystem::perms::owner_all);
+}
+
+TEST(Alternate, ComparesTwoBuilds) {
+    const Folder old_build, new_build;
+    make_program(old_build / "", "$1 $2  thread  10.0  4");
+    make_program(new_build / "", "$1 $2  thread  20.0  3");
+    const Finished done =
+        run(alternate + "--rounds 2 " + (old_build / "") + " " + (new_build / "") + " -- overlap");
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_FALSE(matches_in(done.out, "bench overlap thread 1 +10 +20 +2\\.000\n").empty())
+        << done.out;
+    EXPECT_FALSE(matches_in(done.out, "bench overlap thread 2 +4 +3 +0\\.750\n").empty())
+        << done.out;
+}
+
+TEST(Alternate, ComparesTwoSettings) {
+    const Folder build;
+    make_program(build / "", "row  ${FIRST:-1}  ${SECOND:-1}");
+    const std::string builds = (build / "") + " " + (build / "") + " -- overlap";
+    const Finished done = run(
+        alternate + "--rounds 1 --old-env FIRST=2 --new-env FIRST=3 --new-env SECOND=4 " + builds);
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_FALSE(matches_in(done.out, "row 1 +2 +3 +1\\.500\n").empty()) << done.out;
+    EXPECT_FALSE(matches_in(done.out, "row 2 +1 +4 +4\\.000\n").empty()) << done.out;
+    for (const char* setting : {"FIRST", "=2"}) {
+        const Finished refused = run(alternate + "--new-env " + setting + " " + builds);
+        EXPECT_EQ(refused.status, 2) << setting;
+        EXPECT_TRUE(contains(refused.err, "expected NAME=VALUE"));
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
