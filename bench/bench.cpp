@@ -10,6 +10,7 @@
 #include "bench/micro/micro.h"
 #include "bench/overlap/overlap.h"
 #include "bench/relay/relay.h"
+#include "bench/waits/waits.h"
 #include "engine/kind.h"
 #include "weft/commands.h"
 #include "weft/seconds.h"
@@ -20,6 +21,7 @@ namespace {
 using namespace bench;
 
 constexpr int ranks_max = 1024;
+constexpr int skew_us_max = 1'000'000;
 
 void end_with(int status) {
     if (status != 0) throw CLI::RuntimeError(status);
@@ -226,6 +228,38 @@ void add_relay(CLI::App& bench) {
     command->callback([options] { end_with(bench_relay(*options)); });
 }
 
+void add_waits(CLI::App& bench) {
+    auto options = std::make_shared<WaitsOptions>();
+    CLI::App* command = bench.add_subcommand(
+        "waits", "What a rank's waits cost while other ranks compute, per engine");
+    command->add_option("--situation", options->situations, "Which: late, chain, test, skew")
+        ->delimiter(',')
+        ->capture_default_str();
+    command
+        ->add_option("--engine,--engines", options->engines,
+                     "Progress engines, as those of overlap; ratios are to the first")
+        ->delimiter(',')
+        ->capture_default_str();
+    command
+        ->add_option("--collective,--collectives", options->collectives,
+                     "Which, such as ibcast,iallreduce; of chain always ibcast")
+        ->delimiter(',');
+    command->add_option("--sizes", options->sizes, "Bytes, as 64K,1M");
+    command->add_option("--repetitions", options->repetitions, "How often the engines take turns")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command
+        ->add_option("--skew-us", options->skew_us,
+                     "skew: ranks start at most this many microseconds apart")
+        ->check(CLI::Range(0, skew_us_max))
+        ->capture_default_str();
+    command->add_option("--seed", options->seed, "skew: of the random times")
+        ->capture_default_str();
+    command->add_option("--json", options->json, "Write one line of JSON per row to this file");
+    add_testbed_options(*command, options->testbed);
+    command->callback([options] { end_with(bench_waits(*options)); });
+}
+
 void add_all(CLI::App& bench) {
     auto options = std::make_shared<AllOptions>();
     CLI::App* command = bench.add_subcommand(
@@ -267,6 +301,7 @@ void add_bench(CLI::App& app) {
     add_background(*bench);
     add_latency(*bench);
     add_relay(*bench);
+    add_waits(*bench);
     add_cpu(*bench);
     add_idle(*bench);
     add_micro(*bench);

@@ -409,6 +409,145 @@ TEST(BenchRelay, RefusesWhatItDoesNotKnow) {
     EXPECT_TRUE(contains(core.err, "one core; expected at least two"));
 }
 
+// What the tables say of each row, out of the raw samples.
+const char* const waits_reader = R"(
+import json, statistics, sys
+output = open(sys.argv[2]).read()
+table = [line.split() for line in output.splitlines() if line.startswith(("ibcast ", "igather "))]
+rows = [json.loads(line) for line in open(sys.argv[1])]
+assert len(table) == len(rows), output
+times = {}
+def near(a, b, digit):
+    assert abs(a - b) <= 0.51 * digit + 1e-6 * abs(a), (a, b, row)
+for row, cells in zip(rows, table):
+    situation = row["situation"]
+    if situation == "test":
+        assert cells[2:4] == [str(row["every_us"]), "us"]
+        del cells[2:4]
+    else:
+        assert row["every_us"] == 0
+    assert row["bench"] == "waits" and cells[0] == row["collective"]
+    assert cells[1] == {8: "8", 65536: "64K"}[row["bytes"]] and cells[2] == row["engine"]
+    if situation == "skew":
+        near(row["work_us"], float(cells.pop(4)), 0.1)
+    samples = row["samples"]
+    repetitions = row["repetitions"]
+    assert repetitions == len(samples["times_us"]) == len(samples["blocking_us"])
+    near(statistics.median(samples["blocking_us"]), float(cells[3]), 0.1)
+    middle = statistics.median(samples["times_us"])
+    near(middle, float(cells[4]), 0.1)
+    assert middle <= row["p90_us"] <= row["p99_us"] <= max(samples["times_us"]) + 1e-3
+    near(row["p90_us"], float(cells[5]), 0.1)
+    near(row["p99_us"], float(cells[6]), 0.1)
+    if situation in ("late", "chain"):
+        far = sum(time > 10 * middle for time in samples["times_us"])
+        near(100 * far / repetitions, float(cells[7]), 0.1)
+        assert "ratio" not in row
+    elif row["engine"] == "manual":
+        base = samples["times_us"]
+        assert len(cells) == 7 and "ratio" not in row
+    else:
+        pairs = sorted(a / b for a, b in zip(samples["times_us"], base))
+        near(statistics.median(pairs), float(cells[7]), 0.001)
+        low, high = map(float, cells[8].split("-"))
+        near(pairs[0], low, 0.001)
+        near(pairs[-1], high, 0.001)
+        near(row["ratio"]["low"], low, 0.001)
+        near(row["ratio"]["high"], high, 0.001)
+    about = row["circumstances"]
+    assert about["ranks"] == (4 if situation == "chain" else 2)
+    assert about["transport"] == "shm" and "--situation " + situation in about["command"]
+    print(situation, row["collective"], row["bytes"], row["engine"], row["every_us"])
+)";
+
+// Measures, and returns what identifies each row.
+std::string waits_rows(const std::string& arguments, std::string& table) {
+    const Folder folder;
+    const std::string rows = folder / "rows";
+    std::ofstream(rows) << "an older row\n";
+    const Finished job = run(bench + "waits " + arguments + " --json " + rows);
+    EXPECT_EQ(job.status, 0) << job.err;
+    table = job.out;
+    std::ofstream(folder / "reader.py") << waits_reader;
+    std::ofstream(folder / "output") << job.out;
+    const Finished read =
+        run("python3 " + (folder / "reader.py") + " " + rows + " " + (folder / "output"));
+    EXPECT_EQ(read.status, 0) << read.err << job.out << content(rows);
+    return read.out;
+}
+
+TEST(BenchWaits, PrintsATableForEachSituation) {
+    std::string table;
+    const std::string rows = waits_rows(
+        "--situation late,test,skew --sizes 8,64K --collective igather --repetitions 6", table);
+    for (const char* title : {"\nA late rank: 2 ranks, over shm, 6 repetitions.\n",
+                              "\nTests: 2 ranks, over shm, 6 repetitions.\n",
+                              "\nSkewed starts: 2 ranks, over shm, 6 repetitions.\n",
+                              "\nRanks come 0 to 100 us after a barrier; seed 1.\n"}) {
+        EXPECT_TRUE(contains(table, title));
+    }
+    EXPECT_EQ(count(table, "\nthread by manual: geometric mean of "), 2u) << table;
+    EXPECT_TRUE(contains(table, "; above 1.05 beyond the interval: "));
+    EXPECT_EQ(count(rows, "\n"), 4u + 12u + 4u) << rows;
+    EXPECT_EQ(count(rows, "test igather 65536 thread 20\n"), 1u) << rows;
+}
+
+TEST(BenchWaits, MeasuresABroadcastAlongAChain) {
+    std::string table;
+    EXPECT_EQ(waits_rows("--situation chain --sizes 8 --collective igather --repetitions 1", table),
+              "chain ibcast 8 manual 0\nchain ibcast 8 thread 0\n");
+    EXPECT_TRUE(contains(table, "\nA chain: 4 ranks, over shm, 1 repetitions.\n"));
+}
+
+TEST(BenchWaits, MeasuresSkewWithMoreRanksAndEveryCollective) {
+    const Finished job =
+        run(bench +
+            "waits --situation skew --ranks 4 --skew-us 0 --seed 7 --sizes 1,4097 "
+            "--collectives ibarrier,ibcast,igather,iallgather,ialltoall,iallreduce "
+            "--engines thread --repetitions 2");
+    EXPECT_EQ(job.status, 0) << job.err;
+    EXPECT_TRUE(contains(job.out, "\nSkewed starts: 4 ranks, over shm, 2 repetitions.\n"));
+    EXPECT_TRUE(contains(job.out, "\nRanks come 0 to 0 us after a barrier; seed 7.\n"));
+    EXPECT_EQ(count(squeezed(job.out), " 4097 thread "), 5u) << job.out;
+    EXPECT_EQ(count(squeezed(job.out), "\nibarrier - thread "), 1u) << job.out;
+}
+
+TEST(BenchWaits, MeasuresInTheJobOfAnotherLauncher) {
+    const Finished job = by_hand(
+        "waits --situation late,test --collective ibcast --engine thread --sizes 8 "
+        "--repetitions 1");
+    EXPECT_EQ(job.status, 0) << job.err;
+    EXPECT_EQ(count(squeezed(job.out), "\nibcast 8 "), 4u) << job.out;
+    const Finished chain = by_hand("waits --situation late,chain");
+    EXPECT_EQ(chain.status, 1);
+    EXPECT_TRUE(contains(chain.err, "--situation chain needs 4 ranks; this job has 2\n"));
+}
+
+TEST(BenchWaits, RefusesWhatItDoesNotKnow) {
+    const Finished situation = run(bench + "waits --situation early");
+    EXPECT_EQ(situation.status, 2);
+    EXPECT_TRUE(contains(situation.err,
+                         "situation = \"early\"; expected one of late, chain, test, skew\n"));
+    const Finished collective = run(bench + "waits --situation chain --collective ibroadcast");
+    EXPECT_EQ(collective.status, 2);
+    EXPECT_TRUE(contains(collective.err, "expected one of ibarrier, "));
+    const Finished engine = run(bench + "waits --engine magic");
+    EXPECT_EQ(engine.status, 2);
+    EXPECT_TRUE(contains(engine.err, "engine = \"magic\"; expected one of manual, "));
+    const Finished alone = run(bench + "waits --ranks 1");
+    EXPECT_EQ(alone.status, 2);
+    EXPECT_TRUE(contains(alone.err, "--ranks 1; expected at least 2"));
+    const Finished nowhere = run(bench + "waits --json /nowhere/rows");
+    EXPECT_EQ(nowhere.status, 1);
+    EXPECT_TRUE(contains(nowhere.err, "/nowhere/rows: No such file or directory"));
+    for (const char* options : {"--skew-us -1", "--skew-us 1000001", "--seed x", "--sizes 0",
+                                "--repetitions 0", "--transport pigeon"}) {
+        const Finished job = run(bench + "waits " + options);
+        EXPECT_NE(job.status, 0) << options;
+        EXPECT_EQ(job.out, "") << options;
+    }
+}
+
 TEST(BenchCpu, PrintsARowForEachSizeAndEngine) {
     if (!has_tcp()) GTEST_SKIP() << "this build has no tcp";
     const Finished job = run(bench + "cpu --engine manual,thread --sizes 8,4097 --repetitions 2");
