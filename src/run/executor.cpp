@@ -132,14 +132,6 @@ void Executor::poll_all(bool& moved) {
     pieces_moved_ = pieces;
 }
 
-Instance Executor::instance(const Run& run, const Run::RepeatState& state, OpId op,
-                            std::int64_t iteration) const {
-    std::size_t index = static_cast<std::size_t>(&state - run.repeats_.data());
-    const Repeat& repeat = run.schedule_.repeats()[index];
-    auto row = static_cast<Instance>(iteration % (2 * std::int64_t{repeat.window}));
-    return state.first_instance + row * repeat.ops + (op - repeat.first);
-}
-
 void Executor::push_ready(Run& run, Instance instance) {
     std::size_t at = run.ready_begin_ + run.ready_count_++;
     if (at >= run.ready_.size()) at -= run.ready_.size();
@@ -273,21 +265,18 @@ bool Executor::call_program(Run& run, Function function) {
 Executor::Executed Executor::execute(Run& run, Instance instance, bool may_call) {
     const Schedule& schedule = run.schedule_;
     OpId id = instance;
-    Run::RepeatState* state = nullptr;
+    RepeatState* state = nullptr;
     std::int64_t iteration = 0;
     Op shifted_op;
     const Op* op;
     if (instance < schedule.ops().size()) {
         op = &schedule.ops()[instance];
     } else {
-        std::size_t index = run.repeats_.size() - 1;
-        while (run.repeats_[index].first_instance > instance) --index;
-        const Repeat& repeat = schedule.repeats()[index];
-        state = &run.repeats_[index];
-        std::uint32_t cell = instance - state->first_instance;
-        iteration = state->iteration_in_row[cell / repeat.ops];
-        id = repeat.first + cell % repeat.ops;
-        shifted_op = shifted(schedule.ops()[id], repeat, iteration);
+        state = repeat_at(run.repeats_, instance);
+        const RepeatState::Position position = state->position(instance);
+        id = position.op;
+        iteration = position.iteration;
+        shifted_op = shifted(schedule.ops()[id], state->repeat(), iteration);
         op = &shifted_op;
     }
 
@@ -422,15 +411,14 @@ OpId Executor::combined_on_arrival(const Run& run, OpId op) const {
 }
 
 // `op` was posted: the next message of its lane may follow.
-void Executor::issued(Run& run, OpId op, Run::RepeatState* state, std::int64_t iteration) {
+void Executor::issued(Run& run, OpId op, RepeatState* state, std::int64_t iteration) {
     const Schedule& schedule = run.schedule_;
     Edge next = schedule.after_issue(op);
     bool last_iteration = true;
     if (state) {
-        const Repeat& repeat = *schedule.repeat_of(op);
-        last_iteration = iteration == repeat.iterations - 1;
-        if (next.to != Schedule::no_issue && iteration + next.distance < repeat.iterations) {
-            release(run, instance(run, *state, next.to, iteration + next.distance));
+        last_iteration = iteration == state->repeat().iterations - 1;
+        if (next.to != Schedule::no_issue) {
+            state->follow(next, iteration, [&](Instance after) { release(run, after); });
         }
     } else if (next.to != Schedule::no_issue) {
         release(run, next.to);
@@ -453,93 +441,32 @@ void Executor::release_lane(Run& run, std::int32_t lane) {
     }
 }
 
-void Executor::completed(Run& run, OpId op, Run::RepeatState* state, std::int64_t iteration) {
+void Executor::completed(Run& run, OpId op, RepeatState* state, std::int64_t iteration) {
     const Schedule& schedule = run.schedule_;
+    auto release_one = [&](Instance after) { release(run, after); };
     const OpId combined = is_large(schedule.ops()[op]) ? combined_on_arrival(run, op) : no_op;
     if (combined != no_op) [[unlikely]] {
         // Nothing else waits for `op`.
-        run.missing_[state ? instance(run, *state, combined, iteration) : combined] =
-            Run::completed_mark;
+        run.missing_[state ? state->instance(combined, iteration) : combined] = Run::completed_mark;
         completed(run, combined, state, iteration);
     }
     if (!state) {
         if (combined == no_op) {
             for (Edge edge : schedule.after_completion(op)) release(run, edge.to);
         }
-        for (std::size_t i = 0; i < run.repeats_.size(); ++i) {
-            if (schedule.repeats()[i].entry == op) begin_repeat(run, i);
+        for (RepeatState& next : run.repeats_) {
+            if (next.repeat().entry == op) next.begin(run.missing_, release_one);
         }
         if (run.is_urgent_[op] && --run.urgent_left_ == 0) --urgent_runs_;
         if (--run.unfinished_ == 0) finish(run);
         return;
     }
-    auto index = static_cast<std::size_t>(state - run.repeats_.data());
-    const Repeat& repeat = schedule.repeats()[index];
-    for (Edge edge : schedule.after_completion(op)) {
-        if (combined == no_op && iteration + edge.distance < repeat.iterations) {
-            release(run, instance(run, *state, edge.to, iteration + edge.distance));
-        }
-    }
-    auto row = static_cast<std::size_t>(iteration % (2 * std::int64_t{repeat.window}));
-    if (--state->left_in_row[row] > 0) return;
-    if (++state->completed == repeat.iterations) {
-        release(run, repeat.exit);
-    } else {
-        begin_iterations(run, index);
-    }
-}
-
-void Executor::begin_repeat(Run& run, std::size_t index) {
-    const Repeat& repeat = run.schedule_.repeats()[index];
-    Run::RepeatState& state = run.repeats_[index];
-    state.started = state.completed = 0;
-    std::ranges::fill(state.left_in_row, 0);
-    for (std::int64_t i = 0; i < repeat.window - 1 && i < repeat.iterations; ++i) {
-        prepare_iteration(run, index, i);
-    }
-    begin_iterations(run, index);
-}
-
-// Sets an iteration's counters: its predecessors, and one more until it begins.
-void Executor::prepare_iteration(Run& run, std::size_t index, std::int64_t iteration) {
-    const Schedule& schedule = run.schedule_;
-    const Repeat& repeat = schedule.repeats()[index];
-    Run::RepeatState& state = run.repeats_[index];
-    auto row = static_cast<std::size_t>(iteration % (2 * std::int64_t{repeat.window}));
-    state.iteration_in_row[row] = iteration;
-    state.left_in_row[row] = repeat.ops;
-    std::uint32_t* missing = &run.missing_[instance(run, state, repeat.first, iteration)];
-    for (std::uint32_t i = 0; i < repeat.ops; ++i) {
-        missing[i] = schedule.in_degree()[repeat.first + i] + 1;
-    }
-    if (iteration >= repeat.window) return;
-    // The first iterations have no predecessors in earlier ones.
-    for (OpId op = repeat.first; op < repeat.first + repeat.ops; ++op) {
+    if (combined == no_op) {
         for (Edge edge : schedule.after_completion(op)) {
-            if (edge.distance > iteration) --missing[edge.to - repeat.first];
-        }
-        Edge issue = schedule.after_issue(op);
-        if (issue.to != Schedule::no_issue && issue.distance > iteration) {
-            --missing[issue.to - repeat.first];
+            state->follow(edge, iteration, release_one);
         }
     }
-}
-
-// Begins iterations in order while the one a window earlier has completed.
-void Executor::begin_iterations(Run& run, std::size_t index) {
-    const Repeat& repeat = run.schedule_.repeats()[index];
-    Run::RepeatState& state = run.repeats_[index];
-    std::int64_t rows = 2 * std::int64_t{repeat.window};
-    while (state.started < repeat.iterations) {
-        std::int64_t iteration = state.started;
-        std::int64_t earlier = iteration - repeat.window;
-        if (earlier >= 0 && state.left_in_row[static_cast<std::size_t>(earlier % rows)] > 0) return;
-        ++state.started;
-        std::int64_t in_sight = iteration + repeat.window - 1;
-        if (in_sight < repeat.iterations) prepare_iteration(run, index, in_sight);
-        Instance first = instance(run, state, repeat.first, iteration);
-        for (std::uint32_t i = 0; i < repeat.ops; ++i) release(run, first + i);
-    }
+    state->complete(iteration, run.missing_, release_one);
 }
 
 void Executor::finish(Run& run) {
@@ -575,13 +502,9 @@ void Executor::handle(const Completion& completion) {
         completed(run, instance, nullptr, 0);
         return;
     }
-    std::size_t index = run.repeats_.size() - 1;
-    while (run.repeats_[index].first_instance > instance) --index;
-    const Repeat& repeat = run.schedule_.repeats()[index];
-    Run::RepeatState& state = run.repeats_[index];
-    std::uint32_t cell = instance - state.first_instance;
-    completed(run, repeat.first + cell % repeat.ops, &state,
-              state.iteration_in_row[cell / repeat.ops]);
+    RepeatState* state = repeat_at(run.repeats_, instance);
+    const auto [op, iteration] = state->position(instance);
+    completed(run, op, state, iteration);
 }
 
 void Executor::add_group(Group& group) {

@@ -110,8 +110,6 @@ class Executor {
     void poll_all(bool& moved);
     void keep_early(bool keep);
     void end_runs(Group& group);
-    Instance instance(const Run& run, const Run::RepeatState& state, OpId op,
-                      std::int64_t iteration) const;
     void push_ready(Run& run, Instance instance);
     void release(Run& run, Instance instance);
     void release_lane(Run& run, std::int32_t lane);
@@ -142,11 +140,8 @@ class Executor {
     template <class Function>
     bool call_program(Run& run, Function function);
     OpId combined_on_arrival(const Run& run, OpId op) const;
-    void issued(Run& run, OpId op, Run::RepeatState* state, std::int64_t iteration);
-    void completed(Run& run, OpId op, Run::RepeatState* state, std::int64_t iteration);
-    void begin_repeat(Run& run, std::size_t index);
-    void prepare_iteration(Run& run, std::size_t index, std::int64_t iteration);
-    void begin_iterations(Run& run, std::size_t index);
+    void issued(Run& run, OpId op, RepeatState* state, std::int64_t iteration);
+    void completed(Run& run, OpId op, RepeatState* state, std::int64_t iteration);
     void finish(Run& run);
     void handle(const Completion& completion);
 

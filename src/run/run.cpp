@@ -30,19 +30,13 @@ Status Run::prepare_lists(const Tasks& tasks, Offload& offload) {
 }
 
 void Run::make_state() {
-    std::size_t instances = schedule_.ops().size();
-    outer_ops_ = static_cast<std::uint32_t>(instances);
+    missing_.resize(schedule_.ops().size());
+    outer_ops_ = static_cast<std::uint32_t>(missing_.size());
     for (const Repeat& repeat : schedule_.repeats()) {
-        RepeatState state;
-        state.first_instance = static_cast<Instance>(instances);
-        state.iteration_in_row.resize(2 * repeat.window);
-        state.left_in_row.resize(2 * repeat.window);
-        instances += 2 * std::size_t{repeat.window} * repeat.ops;
+        repeats_.emplace_back(schedule_, repeat, missing_);
         outer_ops_ -= repeat.ops;
-        repeats_.push_back(std::move(state));
     }
-    missing_.resize(instances);
-    ready_.resize(instances);
+    ready_.resize(missing_.size());
     next_on_lane_.resize(schedule_.lanes().size());
     is_urgent_ = find_urgent(schedule_);
     urgent_ops_ = schedule_.repeats().empty()
@@ -68,12 +62,11 @@ bool Run::is_late(OpId op) const {
     if (missing_[repeat->entry] != completed_mark) return !sends;
     const RepeatState& state =
         repeats_[static_cast<std::size_t>(repeat - schedule_.repeats().data())];
-    if (!sends && state.started < repeat->iterations) return true;
+    if (!sends && state.begun() < repeat->iterations) return true;
     // Only the last iterations begun, a window at most, may not have completed.
-    std::int64_t oldest = std::max<std::int64_t>(state.started - repeat->window, 0);
-    for (std::int64_t i = oldest; i < state.started; ++i) {
-        auto row = static_cast<Instance>(i % (2 * std::int64_t{repeat->window}));
-        if (late(state.first_instance + row * repeat->ops + (op - repeat->first))) return true;
+    std::int64_t oldest = std::max<std::int64_t>(state.begun() - repeat->window, 0);
+    for (std::int64_t i = oldest; i < state.begun(); ++i) {
+        if (late(state.instance(op, i))) return true;
     }
     return false;
 }

@@ -1,9 +1,7 @@
 // A run: a schedule bound to buffers and started.
 //
 // A run is made once for a schedule and used again for every start; starting it allocates nothing.
-// Its state counts down, for every operation, the predecessors that have not completed. Operations
-// of a repeat have a row of counters per iteration: 2 * window rows, because carried edges may
-// already count down iterations up to window - 1 ahead of the one that begins.
+// Its state counts down, for every operation, the predecessors that have not completed.
 //
 // Thread safety: none; the progress engine's lock covers it.
 #pragma once
@@ -16,12 +14,10 @@
 #include "run/binding.h"
 #include "run/offload.h"
 #include "run/stream.h"
+#include "schedule/repeat_state.h"
 #include "schedule/schedule.h"
 
 namespace weft {
-
-// An operation; within a repeat, a cell of its iteration's row.
-using Instance = std::uint32_t;
 
 class Run {
   public:
@@ -54,14 +50,6 @@ class Run {
         const Tasks& tasks;
         std::unique_ptr<Offload::Lists> lists;
         std::unique_ptr<Run> rest;
-    };
-
-    struct RepeatState {
-        Instance first_instance = 0;  // of row 0
-        std::int64_t started = 0;     // iterations begun
-        std::int64_t completed = 0;
-        std::vector<std::int64_t> iteration_in_row;
-        std::vector<std::uint32_t> left_in_row;  // operations not completed
     };
 
     // In missing_: the operation has completed.

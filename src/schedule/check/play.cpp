@@ -73,7 +73,7 @@ class Play {
     }
 
     std::string name(Rank r, Instance instance) {
-        const Player::Position place = player(r).place(instance);
+        const RepeatState::Position place = player(r).place(instance);
         return name_of(player(r).schedule(), place.op, place.iteration);
     }
 

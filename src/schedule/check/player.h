@@ -5,12 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "schedule/repeat_state.h"
 #include "schedule/schedule.h"
 
 namespace weft::checking {
-
-// One execution of an operation: outside repeats its number; inside, the index of its counter.
-using Instance = std::uint32_t;
 
 struct ReadyInstance {
     Rank rank;
@@ -44,7 +42,6 @@ class Knowledge {
     std::vector<std::uint64_t> at_end_;
 };
 
-// The iterations of a repeat begin in order, as in the executor; two windows of them have counters.
 class Player {
   public:
     // Appends what becomes ready to `ready`. `learns`: keeps Knowledge, which costs memory.
@@ -52,11 +49,7 @@ class Player {
 
     const Schedule& schedule() const { return *schedule_; }
 
-    struct Position {
-        OpId op;
-        std::int64_t iteration;
-    };
-    Position place(Instance instance) const;
+    RepeatState::Position place(Instance instance) const;
     Op op(Instance instance) const;
 
     void start();
@@ -75,24 +68,8 @@ class Player {
   private:
     static constexpr std::uint32_t done = 0xffffffffu;
 
-    struct RepeatState {
-        Instance first_instance = 0;
-        std::int64_t rows = 0;
-        std::int64_t begun = 0;
-        std::int64_t completed = 0;
-        std::vector<std::int64_t> iteration_in_row = {};
-        std::vector<std::uint32_t> left_in_row = {};
-    };
-
-    static constexpr std::size_t outside = static_cast<std::size_t>(-1);
-    std::size_t repeat_index(Instance instance) const;  // `outside`: in none
-    Instance instance_of(std::size_t repeat, OpId op, std::int64_t iteration) const;
-
     void release(Instance instance, Instance because_of);
     void follow(Edge edge, Instance from);
-    void begin_repeat(std::size_t index);
-    void begin_iterations(std::size_t index);
-    void prepare(std::size_t index, std::int64_t iteration);
 
     const Schedule* schedule_;
     std::vector<ReadyInstance>* ready_;
