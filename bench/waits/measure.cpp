@@ -15,6 +15,7 @@ namespace {
 constexpr double late_work_us = 10'000;
 constexpr std::int64_t late_ns = 300'000;
 constexpr double chain_work_us = 60'000;
+constexpr std::int64_t settling_ns = 300'000;
 // Ranks that share a core have all started by then.
 constexpr std::int64_t chain_lead_ns = 5'000'000;
 
@@ -167,6 +168,15 @@ std::vector<double> slowest_ranks(const Job& job, const std::vector<double>& min
     return slowest_of_each;
 }
 
+// The engine's thread is new: its first wake-ups wait for the scheduler's tick.
+void settle(Runner& runner, std::int64_t iterations) {
+    constexpr int times = 3;
+    for (int i = 0; i < times; ++i) {
+        runner.run({.iterations = iterations});
+        sleep_until(now_ns() + settling_ns);  // the thread falls asleep
+    }
+}
+
 // This rank's delays, one for each repetition.
 std::vector<std::int64_t> draw_delays(const Job& job, const WaitsEffort& effort) {
     Prng prng(effort.seed);
@@ -221,6 +231,7 @@ std::vector<WaitsCell> measure_waits(const Job& job, const Situation& situation,
     const double ns_per_iteration = agreed_ns_per_iteration(job);
     const auto iterations =
         std::max(static_cast<std::int64_t>(work_us * 1000 / ns_per_iteration), std::int64_t{1});
+    const auto settling = static_cast<std::int64_t>(settling_ns / ns_per_iteration);
     const std::vector<std::int64_t> delays = draw_delays(job, effort);
     const std::size_t engines = contestants.size();
     std::vector<std::vector<Moments>> moments(engines);
@@ -234,7 +245,7 @@ std::vector<WaitsCell> measure_waits(const Job& job, const Situation& situation,
             const std::size_t at = (i + k) % engines;
             switch_engine(job, contestants[at].engine.value);
             runner.use(contestants[at]);
-            runner.blocking_us();  // starts the engine's thread
+            settle(runner, settling);
             cells[at].blocking.push_back(runner.blocking_us());
             moments[at].push_back(runner.run(part));
         }
