@@ -168,11 +168,12 @@ std::vector<double> slowest_ranks(const Job& job, const std::vector<double>& min
     return slowest_of_each;
 }
 
-// The engine's thread is new: its first wake-ups wait for the scheduler's tick.
-void settle(Runner& runner, std::int64_t iterations) {
+// The engine's thread is new: its first wake-ups wait for the scheduler's tick. And an engine may
+// have learned how the program completes its operations.
+void settle(Runner& runner, const Part& part) {
     constexpr int times = 3;
     for (int i = 0; i < times; ++i) {
-        runner.run({.iterations = iterations});
+        runner.run(part);
         sleep_until(now_ns() + settling_ns);  // the thread falls asleep
     }
 }
@@ -245,8 +246,8 @@ std::vector<WaitsCell> measure_waits(const Job& job, const Situation& situation,
             const std::size_t at = (i + k) % engines;
             switch_engine(job, contestants[at].engine.value);
             runner.use(contestants[at]);
-            settle(runner, settling);
             cells[at].blocking.push_back(runner.blocking_us());
+            settle(runner, {.iterations = settling, .tests = part.tests});
             moments[at].push_back(runner.run(part));
         }
         if (effort.progress) effort.progress(static_cast<int>(i));

@@ -63,9 +63,10 @@ Setting seconds_setting(const char* name) {
                    text, seconds_max);
 }
 
-Result<bool> switch_setting(const char* name) {
+Result<bool> switch_setting(const char* name, bool if_not_set) {
     const char* text = std::getenv(name);
-    if (!text || std::string_view(text) == "0") return false;
+    if (!text) return if_not_set;
+    if (std::string_view(text) == "0") return false;
     if (std::string_view(text) == "1") return true;
     return failure(WEFT_REFUSED_SETTING, "%s = '%s'; expected 0 or 1", name, text);
 }

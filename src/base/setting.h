@@ -23,8 +23,8 @@ Setting whole_number_setting(const char* name, SettingRange range);
 Setting bytes_setting(const char* name, SettingRange range);
 // "2", "0.5": more than 0 s and at most 1,000,000 s, in nanoseconds.
 Setting seconds_setting(const char* name);
-// "0" or "1"; not set: 0.
-Result<bool> switch_setting(const char* name);
+// "0" or "1".
+Result<bool> switch_setting(const char* name, bool if_not_set = false);
 
 // "65536", "64K", "4M", "1G": powers of 1024. None: it is something else, or overflows.
 std::optional<std::int64_t> parse_bytes(std::string_view text);

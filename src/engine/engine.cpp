@@ -86,6 +86,7 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
       parking_(std::move(parking)) {
     offload_policy_.set_engine(traits(kind()));
     executor_.set_exclusion(*this);
+    if (on_demand_) demand(Demand::none);
 }
 
 Engine::~Engine() {
@@ -446,7 +447,8 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
     }
     if (!slept && spin_ns_ < spin_max_ns / 4) spin_ns_ *= 2;
     if (on_demand_) demand(Demand::none);
-    is_tester_ = false;
+    // (A blocking call does not show how the program waits for nonblocking ones.)
+    if (patience.interruptible) is_tester_ = false;
     leader_ = false;
     if (followers_ > 0) parking_->unpark_followers();
     return status;

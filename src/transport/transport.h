@@ -120,12 +120,13 @@ class CompletionSource {
     // once. arm(Sleeper::none): nobody sleeps, nobody needs to be woken.
     virtual bool arm(Sleeper) { return true; }
 
-    // As arm(Sleeper::thread); but while no rank waits for this one's work, only small messages and
-    // a demand wake the thread. A transport that knows no demands is armed for everything.
+    // As arm(Sleeper::thread); but while no rank waits for this one's work, only failure notices
+    // and a demand wake the thread. A transport that knows no demands is armed for everything.
     virtual bool arm_on_demand() { return arm(Sleeper::thread); }
 
     // The program waits: what its posts lack is demanded of the peers. Demand::none: it does not
     // wait any more. Cheap to repeat: a demand is renewed when something has come from the peer.
+    // The first call, whatever it says, announces that the ranks of this job demand.
     // True: somebody was woken.
     virtual bool demand(Demand) { return false; }
 

@@ -100,7 +100,11 @@ inline std::unique_ptr<TransportWorld> make_faulty_world(Rank ranks, std::uint64
 // Shared memory, the ranks' ends over one mapping.
 class ShmWorld final : public TransportWorld {
   public:
-    ShmWorld(Rank ranks, shm::LargeMethod large) : ranks_(ranks, settings(ranks, large)) {}
+    // `on_demand`: as where ranks share cores with each other's threads.
+    ShmWorld(Rank ranks, shm::LargeMethod large, bool on_demand)
+        : ranks_(ranks, settings(ranks, large)) {
+        for (Rank rank = 0; rank < ranks && on_demand; ++rank) ranks_.at(rank).demand(Demand::none);
+    }
 
     Transport& at(Rank rank) override { return ranks_.at(rank); }
     bool step() override { return true; }
@@ -117,9 +121,9 @@ class ShmWorld final : public TransportWorld {
     ShmRanks ranks_;
 };
 
-template <shm::LargeMethod large>
+template <shm::LargeMethod large, bool on_demand = false>
 std::unique_ptr<TransportWorld> make_shm_world(Rank ranks, std::uint64_t) {
-    return std::make_unique<ShmWorld>(ranks, large);
+    return std::make_unique<ShmWorld>(ranks, large, on_demand);
 }
 
 // The messages of an MPI, in this process.
@@ -203,6 +207,7 @@ inline std::vector<WorldFactory> transport_worlds() {
             {"sim_unbuffered", make_sim_world<Buffering::never, 0>},
             {"sim_busy", make_sim_world<Buffering::random, 3>}, {"sim_faulty", make_faulty_world},
             {"shm_ring", make_shm_world<shm::LargeMethod::ring>},
+            {"shm_on_demand", make_shm_world<shm::LargeMethod::ring, true>},
             {"shm_vm_readv", make_shm_world<shm::LargeMethod::vm_readv>}, {"mpi", make_mpi_world},
             {"mpi_rts", make_mpi_rts_world},
 #if WEFT_HAS_TCP

@@ -577,28 +577,177 @@ TEST_F(ShmTest, a_sleeper_that_has_looked_again_is_not_woken) {
     EXPECT_EQ(sender.counters().doorbells_rung, 1u);
 }
 
-TEST_F(ShmTest, a_thread_armed_on_demand_is_woken_by_small_messages_alone) {
+TEST_F(ShmTest, a_thread_armed_on_demand_is_woken_by_failure_notices_alone) {
     make(2);
     ShmTransport& sender = world->at(0);
     ShmTransport& sleeper = world->at(1);
-    const auto small = pattern(8192, 1), big = pattern(large, 2);
-    std::vector<std::byte> got(8192), got_big(large);
+    const auto small = pattern(64, 1), big = pattern(large, 2);
+    std::vector<std::byte> got(64), got_big(large), notice(64);
     sleeper.post_recv(from0, got_big, token(1));
     sleeper.post_recv(from0, got, token(2));
+    sleeper.post_recv(Lane{0, {}}, notice, token(3));
     ASSERT_TRUE(sleeper.arm_on_demand());
     sender.post_send(to1, big, token(1));
+    sender.post_send(to1, small, token(2));
     sender.wake_peers();
     EXPECT_EQ(sender.counters().doorbells_rung, 0u);
     EXPECT_TRUE(sleeper.arm_on_demand()) << "nobody waits for what has come";
     EXPECT_FALSE(sleeper.arm(Sleeper::thread));
     EXPECT_TRUE(sleeper.arm_on_demand());
-    sender.post_send(to1, small, token(2));
+    sender.post_send(Lane{1, {}}, small, token(3));
     sender.wake_peers();
     EXPECT_EQ(sender.counters().doorbells_rung, 1u);
     EXPECT_TRUE(is_readable(sleeper.wait_fd(Sleeper::thread)));
-    EXPECT_FALSE(sleeper.arm_on_demand()) << "it is behind a large one";
-    ASSERT_TRUE(until([&] { return log(1).count() == 2; }));
-    EXPECT_TRUE(got_big == big && got == small);
+    EXPECT_FALSE(sleeper.arm_on_demand()) << "it is behind the others";
+    ASSERT_TRUE(until([&] { return log(1).count() == 3; }));
+    EXPECT_TRUE(got_big == big && got == small && notice == small);
+}
+
+// Where ranks share cores with each other's threads.
+class ShmPushed : public ShmTest {
+  protected:
+    void make_pushing(Settings settings = Settings::defaults(2)) {
+        make(2, settings);
+        for (Rank rank : {0, 1}) world->at(rank).demand(Demand::none);
+    }
+    std::uint64_t pushed() { return world->at(0).counters().large_pushed; }
+};
+
+TEST_F(ShmPushed, a_medium_message_is_sent_at_once_whether_it_is_expected_or_not) {
+    make_pushing();
+    for (bool is_expected : {true, false}) {
+        const std::uint64_t before = pushed();
+        std::vector<std::vector<std::byte>> sent, got;
+        for (std::size_t bytes : {std::size_t{8193}, large, std::size_t{128 * 1024}}) {
+            sent.push_back(pattern(bytes, static_cast<unsigned>(bytes)));
+            got.emplace_back(bytes);
+        }
+        auto post_all = [&] {
+            for (std::uint32_t i = 0; i < got.size(); ++i)
+                world->at(1).post_recv(from0, got[i], token(i));
+        };
+        if (is_expected) post_all();
+        for (const auto& data : sent)
+            EXPECT_EQ(world->at(0).post_send(to1, data, token(9)), Posted::done);
+        poll(1);
+        if (!is_expected) post_all();
+        settle_down();
+        EXPECT_EQ(pushed() - before, 3u);
+        EXPECT_EQ(got, sent);
+    }
+}
+
+TEST_F(ShmPushed, a_larger_message_and_one_without_room_wait_for_their_receive) {
+    Settings settings = Settings::defaults(2);
+    settings.ring_bytes = 128 * 1024;
+    make_pushing(settings);
+    const auto data = pattern(20'000, 1), too_large = pattern(128 * 1024 + 1, 2);
+    std::vector<std::byte> got(20'000), got_again(20'000), got_large(too_large.size());
+    EXPECT_EQ(world->at(0).post_send(to1, data, token(1)), Posted::done);
+    EXPECT_EQ(world->at(0).post_send(to1, data, token(2)), Posted::pending) << "there is no room";
+    EXPECT_EQ(world->at(0).post_send(to1, too_large, token(3)), Posted::pending);
+    EXPECT_EQ(pushed(), 1u);
+    world->at(1).post_recv(from0, got, token(1));
+    world->at(1).post_recv(from0, got_again, token(2));
+    world->at(1).post_recv(from0, got_large, token(3));
+    ASSERT_TRUE(until([&] { return log(1).count() == 3 && log(0).count() == 2; }));
+    EXPECT_TRUE(got == data && got_again == data && got_large == too_large);
+}
+
+TEST_F(ShmPushed, a_message_of_the_wrong_size_writes_nothing) {
+    make_pushing();
+    const auto data = pattern(large, 1);
+    std::vector<std::byte> early(large - 1), late(large + 1);
+    world->at(1).post_recv(from0, early, token(1));
+    world->at(0).post_send(to1, data, token(1));
+    world->at(0).post_send(to1, data, token(2));
+    settle_down();
+    EXPECT_EQ(log(1).code_of(1), WEFT_BROKEN_MESSAGE);
+    world->at(1).post_recv(from0, late, token(2));
+    settle_down();
+    EXPECT_EQ(log(1).code_of(2), WEFT_BROKEN_MESSAGE);
+    EXPECT_EQ(early, std::vector<std::byte>(early.size()));
+    EXPECT_EQ(late, std::vector<std::byte>(late.size()));
+}
+
+TEST_F(ShmPushed, a_receiver_that_is_far_behind_gets_no_more) {
+    make_pushing();
+    const auto data = pattern(128 * 1024, 1);
+    constexpr std::uint32_t messages = 32;
+    for (std::uint32_t i = 0; i < messages; ++i) {
+        world->at(0).post_send(to1, data, token(i));
+        poll(1);
+    }
+    EXPECT_LT(pushed(), 12u);
+    EXPECT_LT(world->at(1).counters().unexpected_bytes_max, 2u << 20);
+    std::vector<std::byte> got(data.size());
+    for (std::uint32_t i = 0; i < messages; ++i) {
+        std::ranges::fill(got, std::byte{0});
+        world->at(1).post_recv(from0, got, token(i));
+        settle_down();
+        ASSERT_EQ(got, data);
+    }
+}
+
+TEST_F(ShmPushed, a_context_that_is_abandoned_meanwhile_drops_it) {
+    make_pushing();
+    const auto data = pattern(large, 1);
+    std::vector<std::byte> got(large);
+    for (Rank rank : {0, 1}) world->at(rank).admit(1);
+    for (bool is_expected : {true, false}) {
+        if (is_expected) world->at(1).post_recv(from0, got, token(1));
+        world->at(0).post_send(to1, data, token(1));
+        if (!is_expected) poll(1);
+        world->at(1).abandon(1);
+        world->at(1).admit(1);
+        settle_down();
+        EXPECT_EQ(log(1).count(), 0u);
+        world->at(1).abandon(1);
+        world->at(1).admit(1);
+    }
+}
+
+// The receiver looks, and posts its receives, in the middle of messages.
+TEST_F(ShmPushed, receives_meet_messages_that_are_under_way) {
+    make_pushing();
+    constexpr std::uint32_t messages = 400;
+    const auto data = pattern(128 * 1024, 1);
+    std::atomic<bool> is_over{false};
+    std::thread sender([&] {
+        Completion done[4];
+        std::uint32_t ended = 0;
+        for (std::uint32_t i = 0; i < messages; ++i)
+            ended += world->at(0).post_send(to1, data, token(i)) == Posted::done;
+        while (ended < messages && !is_over)
+            ended += static_cast<std::uint32_t>(world->at(0).poll(done));
+        while (!is_over) world->at(0).poll(done);
+    });
+    Prng prng(5);
+    std::vector<std::byte> got(data.size());
+    for (std::uint32_t i = 0; i < messages; ++i) {
+        std::ranges::fill(got, std::byte{0});
+        for (std::uint64_t polls = prng.below(4); polls > 0; --polls) poll(1);
+        const std::size_t before = log(1).count();
+        if (world->at(1).post_recv(from0, got, token(i)) != Posted::done) {
+            const std::int64_t deadline_ns = now_ns() + 20'000'000'000;
+            while (log(1).count() == before && now_ns() < deadline_ns) poll(1);
+        }
+        ASSERT_EQ(got, data) << "message " << i;
+    }
+    is_over = true;
+    sender.join();
+    EXPECT_GT(pushed(), 0u);
+}
+
+TEST_F(ShmPushed, what_a_dead_rank_pushed_still_arrives) {
+    make_pushing();
+    const auto data = pattern(large, 1);
+    std::vector<std::byte> got(large);
+    world->at(0).post_send(to1, data, token(1));
+    kill(0);
+    EXPECT_TRUE(until([&] { return log(1).losses() == 1; }));
+    EXPECT_EQ(world->at(1).post_recv(from0, got, token(1)), Posted::done);
+    EXPECT_EQ(got, data);
 }
 
 TEST_F(ShmTest, who_waits_wakes_those_who_owe_it_something) {
@@ -659,8 +808,7 @@ TEST_F(ShmTest, who_is_armed_to_sleep_in_a_wait_demands_what_it_lacks_by_then) {
 
 TEST_F(ShmTest, who_owes_nothing_is_not_woken) {
     make(2);
-    const auto big = pattern(large, 2);
-    std::vector<std::byte> got(large);
+    const auto big = pattern(3 * large, 2);
     ASSERT_TRUE(world->at(1).arm_on_demand());
     world->at(0).demand(Demand::wakes);
     EXPECT_EQ(world->at(0).counters().rung_on_demand, 0u);

@@ -118,8 +118,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     Result<bool> offers_all = switch_setting("WEFT_OFFER_ALL");
     if (!offers_all.is_ok()) return offers_all.status();
     parts.engine.offers_all = *offers_all;
-    // For tests: not the default before it wins everywhere.
-    Result<bool> on_demand = switch_setting("WEFT_ON_DEMAND");
+    Result<bool> on_demand = switch_setting("WEFT_ON_DEMAND", true);
     if (!on_demand.is_ok()) return on_demand.status();
     Setting timeout = seconds_setting("WEFT_TIMEOUT");
     if (!timeout.is_ok()) return timeout.status();

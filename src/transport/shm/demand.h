@@ -1,8 +1,7 @@
 // Work on demand: whether a rank that computes is woken for a rank that waits.
 //
 // Waking the thread of a rank that computes costs that rank more than copying some hundred KiB. A
-// thread that is armed on demand is therefore woken for large messages only when somebody waits
-// for what its rank does.
+// thread that is armed on demand is therefore woken only when somebody waits for what its rank does.
 //
 // A demand is a word in the addressee's segment, written by one peer: for whose wait it is, and how
 // far that peer has read what the addressee wrote to it. With the addressee's next record the
@@ -36,7 +35,7 @@ enum class Armed : std::uint32_t {
     nobody = 0,
     thread = static_cast<std::uint32_t>(Sleeper::thread),
     waiter = static_cast<std::uint32_t>(Sleeper::waiter),
-    thread_on_demand = 3,  // small messages wake it, and demands
+    thread_on_demand = 3,  // demands wake it, and failure notices
 };
 
 inline Armed armed_kind(std::uint32_t armed) { return static_cast<Armed>(armed & 3); }

@@ -63,12 +63,15 @@ inline void ShmTransport::take_eager(Peer& peer, Record* record) {
         return;
     }
     if (!is_wanted(record->id)) return;
-    keep_unexpected(peer, lane, {record->payload(), bytes});
+    Unexpected* message = keep_unexpected(peer, lane, bytes);
+    shm::copy_bytes(message->data, record->payload(), bytes);
 }
 
 inline void ShmTransport::take(Peer& peer, Record* record) {
     switch (record->kind(std::memory_order_relaxed)) {
         [[likely]] case RecordKind::eager : return take_eager(peer, record);
+        case RecordKind::pushed: return take_pushed(peer, record);
+        case RecordKind::pushed_piece: return take_pushed_piece(peer, record);
         case RecordKind::rts: return take_rts(peer, record);
         case RecordKind::data: return take_data(peer, record);
         case RecordKind::cts: return take_cts(peer, record);
@@ -193,10 +196,11 @@ Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data,
                                     const Combination& combination, Token token) {
     LaneQueue& queue = peer.receives.find(lane.stream.packed());
     Unexpected* message = queue.unexpected.first;
-    if (message == nullptr || (peer.lost && message->is_rts)) return refuse(peer, lane, token);
+    const bool is_incomplete = message != nullptr && (message->is_rts || message->is_partial);
+    if (message == nullptr || (peer.lost && is_incomplete)) return refuse(peer, lane, token);
 
     queue.unexpected.first = message->next;
-    const bool is_here = !message->is_rts && message->bytes == data.size();
+    const bool is_here = !is_incomplete && message->bytes == data.size();
     if (is_here) take_in(data.data(), combination, 0, message->data, data.size());
     if (is_here && queue.posts.first == nullptr && backlog_.empty()) {
         release(peer, message);
@@ -207,11 +211,54 @@ Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data,
         start_receive(peer, queue, post, message->rts);
     } else if (is_here) {
         settle(peer, queue, post, {});
+    } else if (message->is_partial && message->bytes == data.size()) {
+        // The rest goes where it belongs.
+        take_in(post->data, post->combination, 0, message->data, peer.pushed.offset);
+        peer.pushed.message = nullptr;
+        peer.pushed.post = post;
     } else {
+        if (message->is_partial) peer.pushed.message = nullptr;
         settle(peer, queue, post, mismatch(message->bytes, data.size()));
     }
     release(peer, message);
     return Posted::pending;
+}
+
+void ShmTransport::take_pushed(Peer& peer, Record* record) {
+    shm::Pushed& pushed = peer.pushed;
+    WEFT_ASSERT(pushed.offset == pushed.bytes);
+    std::uint64_t bytes;
+    std::memcpy(&bytes, record->payload(), sizeof bytes);
+    pushed = {.stream = record->id, .bytes = bytes};
+    LaneQueue& lane = peer.receives.find(record->id);
+    if (Post* post = next_post(lane)) {
+        if (post->bytes == bytes) {
+            pushed.post = post;
+        } else {
+            settle(peer, lane, post, mismatch(bytes, post->bytes));
+        }
+    } else if (is_wanted(record->id)) {
+        pushed.message = keep_unexpected(peer, lane, bytes);
+        pushed.message->is_partial = true;
+    }
+}
+
+void ShmTransport::take_pushed_piece(Peer& peer, Record* record) {
+    shm::Pushed& pushed = peer.pushed;
+    const std::size_t bytes = record->bytes;
+    WEFT_ASSERT(bytes <= pushed.bytes - pushed.offset);
+    if (pushed.post != nullptr) {
+        take_in(pushed.post->data, pushed.post->combination, pushed.offset, record->payload(),
+                bytes);
+    } else if (pushed.message != nullptr) {
+        shm::copy_bytes(pushed.message->data + pushed.offset, record->payload(), bytes);
+    }
+    pushed.offset += bytes;
+    ++counters_.pieces_moved;
+    if (pushed.offset < pushed.bytes) return;
+    if (pushed.message != nullptr) pushed.message->is_partial = false;
+    if (pushed.post != nullptr) settle(peer, peer.receives.find(pushed.stream), pushed.post, {});
+    pushed = {};
 }
 
 void ShmTransport::take_rts(Peer& peer, Record* record) {
@@ -327,16 +374,16 @@ bool ShmTransport::is_wanted(std::uint64_t stream) const {
     return contexts_.wants(StreamId::unpack(stream).context);
 }
 
-// Keeps a copy of a message until its receive is posted.
-void ShmTransport::keep_unexpected(Peer& peer, LaneQueue& lane, Bytes data) {
+// Makes room for a message until its receive is posted.
+Unexpected* ShmTransport::keep_unexpected(Peer& peer, LaneQueue& lane, std::size_t bytes) {
     Unexpected* message = unexpected_.take();
-    *message = {.data = data.empty() ? nullptr : blocks_.take(data.size()), .bytes = data.size()};
-    shm::copy_bytes(message->data, data.data(), data.size());
+    *message = {.data = bytes == 0 ? nullptr : blocks_.take(bytes), .bytes = bytes};
     lane.unexpected.append(message);
-    peer.unexpected_bytes += sizeof(Unexpected) + data.size();
+    peer.unexpected_bytes += sizeof(Unexpected) + bytes;
     counters_.unexpected_bytes_max =
         std::max<std::uint64_t>(counters_.unexpected_bytes_max, peer.unexpected_bytes);
     peer.in.report_unexpected(peer.unexpected_bytes);
+    return message;
 }
 
 void ShmTransport::release(Peer& peer, Unexpected* message) {
@@ -361,6 +408,10 @@ void ShmTransport::abandon_receives(Peer& peer, std::uint32_t context) {
         dismiss(transfer.from.transfer);
         return true;
     });
+    if (is_of_context(peer.pushed.stream)) {
+        peer.pushed.post = nullptr;
+        peer.pushed.message = nullptr;
+    }
     // What comes through the ring finds no transfer and is dropped.
     receives_.for_each([&](SlotId id, ReceiveTransfer& transfer) {
         if (transfer.peer == &peer && is_of_context(transfer.post->stream)) receives_.remove(id);

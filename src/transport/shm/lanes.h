@@ -53,7 +53,8 @@ struct Unexpected {
     Unexpected* next = nullptr;
     std::byte* data = nullptr;  // of `bytes` bytes; null: only its RTS came, or it is empty
     std::size_t bytes = 0;
-    bool is_rts = false;  // it waits at its sender
+    bool is_rts = false;      // it waits at its sender
+    bool is_partial = false;  // it is being pushed
     Rts rts{};
 };
 

@@ -32,6 +32,8 @@ constexpr std::uint64_t unexpected_bytes_max = 1 << 20;
 // The time of a shorter piece says little about a longer one.
 constexpr std::size_t timed_bytes_min = 4 * 1024;
 
+bool is_notice(std::uint64_t stream) { return StreamId::unpack(stream).context == 0; }
+
 // Room for a record; null: there is none, and the reader will wake us when there is.
 Record* reserve(shm::RingWriter& ring, std::size_t payload_bytes) {
     Record* record = ring.reserve(payload_bytes);
@@ -53,10 +55,45 @@ inline bool ShmTransport::write_eager(Peer& peer, std::uint64_t stream, Bytes da
         copy_piece(peer, record->payload(), data);
     peer.out.publish(record, RecordKind::eager, stream, data.size());
     put_off_waking(peer);
-    if (data.size() <= small_bytes_max) [[likely]]
+    if (is_notice(stream)) [[unlikely]]
         peer.to_wake_on_demand = true;
+    note_unexpected(peer);
+    return true;
+}
+
+inline void ShmTransport::note_unexpected(Peer& peer) {
     if (peer.out.unexpected() > unexpected_bytes_max) [[unlikely]]
         peer.eager_threshold = 0;
+}
+
+// Writes all of a medium message, if the ring has room for it. False: nothing was written.
+bool ShmTransport::push(Peer& peer, std::uint64_t stream, Bytes data) {
+    const std::size_t pieces = (data.size() + peer.piece_bytes - 1) / peer.piece_bytes;
+    const std::size_t spans =
+        shm::record_span(sizeof(std::uint64_t)) + (pieces + 1) * shm::record_span(peer.piece_bytes);
+    if (spans > peer.window_bytes) return false;
+    if (peer.out.in_flight() + spans > peer.window_bytes &&
+        peer.out.refresh_in_flight() + spans > peer.window_bytes)
+        return false;
+    if (peer.out.refresh_unexpected() > unexpected_bytes_max) {
+        peer.eager_threshold = 0;
+        return false;
+    }
+    const std::uint64_t bytes = data.size();
+    Record* record = peer.out.reserve(sizeof bytes);
+    WEFT_ASSERT(record != nullptr);
+    std::memcpy(record->payload(), &bytes, sizeof bytes);
+    peer.out.publish(record, RecordKind::pushed, stream, sizeof bytes);
+    for (std::size_t at = 0; at < data.size(); at += peer.piece_bytes) {
+        const Bytes piece = data.subspan(at, std::min(peer.piece_bytes, data.size() - at));
+        record = peer.out.reserve(piece.size());
+        WEFT_ASSERT(record != nullptr);
+        copy_piece(peer, record->payload(), piece);
+        peer.out.publish(record, RecordKind::pushed_piece, 0, piece.size());
+        ++counters_.pieces_moved;
+    }
+    ++counters_.large_pushed;
+    put_off_waking(peer);
     return true;
 }
 
@@ -76,13 +113,16 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
     if (peer.eager_threshold == 0 && peer.out.refresh_unexpected() <= unexpected_bytes_max / 2)
         peer.eager_threshold = eager_threshold(peer);
     // Failure notices must arrive before what they explain, and are short.
-    const bool is_notice = lane.stream.context == 0;
     const bool is_eager =
-        is_notice ? data.size() <= peer.piece_bytes : data.size() < peer.eager_threshold;
+        is_notice(stream) ? data.size() <= peer.piece_bytes : data.size() < peer.eager_threshold;
     // Pending sends of other lanes only matter if they wait for room in the ring.
     const bool is_next =
         queue.idle() && peer.controls.empty() && peer.unwritten.empty() && backlog_.empty();
     if (is_eager && is_next && write_eager(peer, stream, data)) return Posted::done;
+    const bool may_push = uses_demands_ && peer.eager_threshold > 0 &&
+                          settings_.large != LargeMethod::vm_readv &&
+                          data.size() <= pushed_bytes_max;
+    if (!is_eager && is_next && may_push && push(peer, stream, data)) return Posted::done;
 
     Post* post = posts_.take();
     *post = {.data = const_cast<std::byte*>(data.data()),

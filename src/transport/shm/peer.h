@@ -33,6 +33,15 @@ struct Control {
     SlotId own{};    // of a CTS: the receiver's transfer
 };
 
+// A message that the peer pushes: where its next piece goes.
+struct Pushed {
+    std::uint64_t stream = 0;
+    Post* post = nullptr;           // its receive; or
+    Unexpected* message = nullptr;  // it is unexpected; or neither: its pieces are dropped
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+};
+
 struct Peer {
     // Used by every message and every poll.
     RingReader in;
@@ -51,6 +60,7 @@ struct Peer {
     Lanes receives;
     Lanes sends;
 
+    Pushed pushed;
     Fifo<Control> controls;  // records there was no room for
     Fifo<Post*> unwritten;   // sends there was no room for, in posting order
     Fifo<SlotId> streams;    // large sends whose receiver is ready, first come first served

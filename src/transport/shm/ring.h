@@ -30,6 +30,8 @@ enum class RecordKind : std::uint32_t {
     none = 0,
     skip = 0x57f70001,  // a pattern no accidental zero or small number looks like
     eager,              // a message; id: stream
+    pushed,             // a message, in pieces that follow at once: how many bytes; id: stream
+    pushed_piece,       // of the message that is being pushed
     rts,                // ready to send: a large message waits at its sender; id: stream
     cts,                // clear to send: the receiver is ready; id: sender's transfer
     data,               // a piece of a large message; id: receiver's transfer

@@ -177,7 +177,7 @@ bool ShmTransport::look_before_sleep(bool on_demand) {
         if (!peer.lost && peer.parts.segment->header().left.load(std::memory_order_seq_cst) != 0)
             look_for_lost_peers();
         const bool has_come = on_demand ? peer.in.any([](RecordKind kind, const Record& record) {
-            return kind == RecordKind::eager && record.bytes <= small_bytes_max;
+            return kind == RecordKind::eager && StreamId::unpack(record.id).context == 0;
         })
                                         : peer.in.peek(std::memory_order_seq_cst) != nullptr;
         if (has_come) may_sleep = false;
@@ -196,11 +196,11 @@ bool ShmTransport::is_demanded() {
 }
 
 bool ShmTransport::demand(Demand how) {
+    uses_demands_ = true;
     if (how == Demand::none) {
         if (demands_.is_waiting()) demands_.end_wait();
         return false;
     }
-    uses_demands_ = true;
     demands_.begin_wait();
     return demand_what_is_lacking(how == Demand::wakes);
 }
@@ -332,6 +332,7 @@ void ShmTransport::lose(Peer& peer) {
     receives_.for_each([&](SlotId id, ReceiveTransfer& transfer) {
         if (transfer.peer == &peer) receives_.remove(id);
     });
+    peer.pushed.post = nullptr;
     break_posts(peer, peer.receives);
     break_posts(peer, peer.sends);
     report_loss(peer);

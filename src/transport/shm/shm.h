@@ -1,6 +1,7 @@
 // The transport between ranks of one node: rings in shared memory.
 //
-// An eager message is copied into the receiver's ring, and with that it is sent. For a larger one,
+// An eager message is copied into the receiver's ring, and with that it is sent. Where ranks share
+// cores with each other's threads, so are medium messages, in pieces (pushed). For a larger one,
 // and for every message to a receiver that is far behind, an RTS goes into the ring. When the
 // receive is posted, the receiver answers with a CTS, and the bytes come in pieces through the
 // ring; or it fetches them with process_vm_readv, if the settings say so.
@@ -40,6 +41,7 @@ class ShmTransport final : public Transport, public Combining {
     struct Counters {
         std::uint64_t large_by_ring = 0;
         std::uint64_t large_by_vm_readv = 0;
+        std::uint64_t large_pushed = 0;
         std::uint64_t combined = 0;           // receives with a combination
         std::uint64_t vm_readv_refusals = 0;  // peers whose memory turned out not to be readable
         std::uint64_t doorbells_rung = 0;     // for what is new
@@ -101,8 +103,9 @@ class ShmTransport final : public Transport, public Combining {
     // A peer that waits right after a start polls again within about so many polls of ours.
     static constexpr std::uint32_t polls_before_waking = 48;
     static constexpr std::uint32_t polls_before_look = 8;
-    // Smaller messages wake the thread of a rank for which nobody waits.
-    static constexpr std::size_t small_bytes_max = 8 * 1024;
+    // Larger messages wait for their receive. Pushing one costs a copy more if that is late, which is
+    // less than waking a thread.
+    static constexpr std::size_t pushed_bytes_max = 128 * 1024;
 
     explicit ShmTransport(Parts parts);
     Status open_wait_fds();
@@ -168,6 +171,8 @@ class ShmTransport final : public Transport, public Combining {
     Posted post_send_slowly(Peer& peer, Lane lane, Bytes data, Token token);
     std::size_t eager_threshold(const Peer& peer) const;
     bool write_eager(Peer& peer, std::uint64_t stream, Bytes data);
+    bool push(Peer& peer, std::uint64_t stream, Bytes data);
+    void note_unexpected(Peer& peer);
     bool write_post(Peer& peer, shm::Post* post);
     bool write_control(Peer& peer, const shm::Control& control);
     bool write_piece(Peer& peer);
@@ -188,6 +193,8 @@ class ShmTransport final : public Transport, public Combining {
     void take_the_rest(Peer& peer);
     void take(Peer& peer, shm::Record* record);
     void take_eager(Peer& peer, shm::Record* record);
+    void take_pushed(Peer& peer, shm::Record* record);
+    void take_pushed_piece(Peer& peer, shm::Record* record);
     void take_rts(Peer& peer, shm::Record* record);
     void take_data(Peer& peer, shm::Record* record);
     void start_receive(Peer& peer, shm::LaneQueue& lane, shm::Post* post, const shm::Rts& from);
@@ -196,7 +203,7 @@ class ShmTransport final : public Transport, public Combining {
     void push_through_ring(shm::SlotId id, ReceiveTransfer& transfer);
     bool still_readable(const ReceiveTransfer& transfer) const;
     bool is_wanted(std::uint64_t stream) const;
-    void keep_unexpected(Peer& peer, shm::LaneQueue& lane, Bytes data);
+    shm::Unexpected* keep_unexpected(Peer& peer, shm::LaneQueue& lane, std::size_t bytes);
     void release(Peer& peer, shm::Unexpected* message);
     void abandon_receives(Peer& peer, std::uint32_t context);
     void drop_unwanted_messages(Peer& peer);
@@ -213,7 +220,7 @@ class ShmTransport final : public Transport, public Combining {
     std::vector<Peer*> by_rank_;
     std::vector<Peer*> by_index_;  // among the ranks of the node
     shm::Demands<std::atomic> demands_;
-    bool uses_demands_ = false;  // the engine has asked for them
+    bool uses_demands_ = false;  // the ranks of this job demand
     Pool<shm::Post> posts_;
     Pool<shm::Unexpected> unexpected_;
     BlockPool blocks_;
