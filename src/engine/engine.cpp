@@ -584,6 +584,7 @@ void Engine::ensure_thread(bool polls) {
 
 void Engine::thread_main() {
     request_short_slice();
+    request_more_weight();
     std::uint64_t pieces = 0;
     std::int64_t piece_ns = 0;  // when the last piece of a large message moved
     is_progress_thread = true;
