@@ -42,8 +42,6 @@ constexpr std::int64_t look_every_ns = 1'000'000;
 // spins until one that was woken should have begun.
 constexpr std::int64_t demand_after_ns = 10'000;
 constexpr std::int64_t spin_after_waking_ns = 80'000;
-// A program that calls test at least so often waits, when it has done so for demand_after_ns.
-constexpr std::int64_t test_gap_ns = 500'000;
 // Who waits for the lock sleeps, and needs so long at most to take it.
 constexpr std::int64_t handover_max_ns = 1'000'000;
 // Where spinning would take a core from another rank, a wait yields so often instead.
@@ -207,21 +205,16 @@ bool Engine::is_demanded() {
 
 void Engine::note_test() {
     const std::int64_t now = now_ns();
-    const bool is_loop = now - std::exchange(tested_ns_, now) <= test_gap_ns;
-    if (!is_loop) test_loop_ns_ = now;
-    is_tester_ |= is_loop;
-    has_tested_ = true;
+    if (!std::exchange(waits_by_testing_, true)) tested_ns_ = now;
+    is_tester_ = has_tested_ = true;
     finished_before_test_ = executor_.finished();
-    if (now - test_loop_ns_ < demand_after_ns) return;
-    waits_by_testing_ = true;
-    demand(Demand::wakes);
+    demand(now - tested_ns_ < demand_after_ns ? Demand::quiet : Demand::wakes);
 }
 
 // After a call that was no test, or a test that found something: the program does not wait by testing.
 void Engine::note_no_test() {
     const bool has_tested = std::exchange(has_tested_, false);
     if (has_tested && executor_.finished() == finished_before_test_) return;
-    tested_ns_ = 0;
     if (std::exchange(waits_by_testing_, false) && !leader_) demand(Demand::none);
 }
 

@@ -160,16 +160,15 @@ class Engine : private Exclusion {
     std::uint64_t notified_finished_ = 0;
     bool awaits_end_of_work_ = false;  // has_work() was true when a wait fell asleep
     std::int64_t spin_ns_;
-    std::int64_t looked_ns_ = 0;     // when progress() last looked for peers that died
-    std::uint64_t left_ticks_ = 0;   // when the program last left the engine after a start
-    bool has_started_ = false;       // a run, since then
-    std::int64_t tested_ns_ = 0;     // when the program last tested
-    std::int64_t test_loop_ns_ = 0;  // ... and when it began to do so all the time
-    bool has_tested_ = false;        // in this Hold
+    std::int64_t looked_ns_ = 0;    // when progress() last looked for peers that died
+    std::uint64_t left_ticks_ = 0;  // when the program last left the engine after a start
+    bool has_started_ = false;      // a run, since then
+    std::int64_t tested_ns_ = 0;    // when the program began to wait by testing
+    bool has_tested_ = false;       // in this Hold
     std::uint64_t finished_before_test_ = 0;
     bool waits_by_testing_ = false;  // what it lacks was demanded
-    bool is_tester_ = false;         // it tested again and again: its thread is always demanded
-    bool is_hasty_ = false;          // the program waited right after its last start
+    bool is_tester_ = false;  // since its last wait it has tested: everything wakes its thread
+    bool is_hasty_ = false;   // the program waited right after its last start
 
     std::thread thread_;     // sleeps
     std::thread poller_;     // polls

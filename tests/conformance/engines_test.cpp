@@ -136,6 +136,44 @@ TEST_P(ThreadJobs, AreCompletedByTheThreadWithoutAnyCall) {
     }
 }
 
+// Work on demand: rank 0 computes, and rank 1 waits by tests that are far apart.
+TEST(OnDemand, IsWorkForARankThatTestsNowAndThen) {
+    ThreadJob job(2, {.may_spin = false, .on_demand = true, .over = Over::shm});
+    std::vector<std::uint64_t> from(400'000, 5);
+    std::vector<std::uint64_t> into(400'000);
+    weft_request requests[2];
+    ASSERT_EQ(job.at(0).ibcast(from.data(), from.size(), WEFT_UINT64, 0, &requests[0]), WEFT_OK);
+    ASSERT_EQ(job.at(1).ibcast(into.data(), into.size(), WEFT_UINT64, 0, &requests[1]), WEFT_OK);
+    const std::int64_t deadline = now_ns() + 20'000'000'000;
+    while (job.at(1).test(&requests[1]) == WEFT_PENDING) {
+        ASSERT_LT(now_ns(), deadline);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_EQ(into, from);
+    EXPECT_EQ(job.at(0).wait(&requests[0]), WEFT_OK);
+}
+
+// ... and for one that waits, if only the ranks between it and the data compute.
+TEST(OnDemand, IsWorkForARankAtTheEndOfAChain) {
+    constexpr Rank ranks = 5;
+    ThreadJob job(ranks, {.may_spin = false, .on_demand = true, .over = Over::shm});
+    std::vector<std::vector<std::uint64_t>> data(ranks, std::vector<std::uint64_t>(400'000));
+    std::ranges::fill(data[0], 7);
+    std::vector<weft_request> bcasts(ranks), barriers(ranks);
+    for (std::size_t r = 0; r < ranks; ++r) {
+        ThreadRank& rank = job.at(static_cast<Rank>(r));
+        ASSERT_EQ(rank.ibcast(data[r].data(), data[r].size(), WEFT_UINT64, 0, &bcasts[r]), WEFT_OK);
+        ASSERT_EQ(rank.ibarrier(&barriers[r]), WEFT_OK);
+    }
+    EXPECT_EQ(job.at(ranks - 1).wait(&bcasts[ranks - 1]), WEFT_OK);
+    EXPECT_EQ(data[ranks - 1], data[0]);
+    EXPECT_EQ(job.at(ranks - 1).wait(&barriers[ranks - 1]), WEFT_OK);
+    for (std::size_t r = 0; r + 1 < ranks; ++r) {
+        EXPECT_EQ(job.at(static_cast<Rank>(r)).wait(&bcasts[r]), WEFT_OK);
+        EXPECT_EQ(job.at(static_cast<Rank>(r)).wait(&barriers[r]), WEFT_OK);
+    }
+}
+
 TEST_P(ThreadJobs, WithTheManualEngineMoveOnlyInsideCalls) {
     ThreadJob job(2, {.engine = EngineKind::manual, .over = GetParam()});
     std::vector<std::uint64_t> from(200000, 5);
