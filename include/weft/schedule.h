@@ -54,8 +54,9 @@ typedef struct weft_region {
  * A function of the program as an operation: may read and write the `bytes` at `data`.
  *
  * It runs in whichever thread advances operations: the progress thread, or one that waits or tests; never
- * in a start. Meanwhile other threads may start, test and wait, and then advance all other operations. If
- * the communicator breaks while it runs, the operation ends when it has returned.
+ * in a start. Meanwhile other threads may start, test and wait, and then advance all other operations,
+ * other functions included. If the communicator breaks while it runs, the operation ends when it has
+ * returned.
  * It must not call Weft: starts, waits, constructors and frees are refused with WEFT_REFUSED_STATE.
  * `context` is the one given to weft_schedule_call.
  */

@@ -55,8 +55,9 @@ typedef struct weft_op_handle* weft_op;
  * A user-defined reduction: inout[i] = in[i] (op) inout[i] for `count` elements of `type`. They are
  * only aligned as in the program's buffers.
  *
- * It may run in the progress thread, or in a wait or a test, with other calls of Weft beside it. It must
- * not call Weft: starts, waits, constructors and frees are refused with WEFT_REFUSED_STATE. `context` is the one given to weft_op_create.
+ * It may run in the progress thread, or in a wait or a test, with other calls of Weft beside it, and in
+ * several threads at the same time if several operations use it. It must not call Weft: starts, waits,
+ * constructors and frees are refused with WEFT_REFUSED_STATE. `context` is the one given to weft_op_create.
  */
 typedef void (*weft_op_function)(const void* in, void* inout, size_t count, weft_type type,
                                  void* context);

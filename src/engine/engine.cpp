@@ -43,7 +43,7 @@ constexpr std::int64_t look_every_ns = 1'000'000;
 constexpr std::int64_t demand_after_ns = 10'000;
 constexpr std::int64_t spin_after_waking_ns = 80'000;
 // Who waits for the lock sleeps, and needs so long at most to take it.
-constexpr std::int64_t handover_max_ns = 1'000'000;
+constexpr std::int64_t handover_max_ns = 100'000;
 // Where spinning would take a core from another rank, a wait yields so often instead.
 constexpr int yields_before_sleep = 4;
 
@@ -58,6 +58,9 @@ constexpr std::int64_t backoff_min_ns = 50'000;
 constexpr std::int64_t backoff_max_ns = 30'000'000;
 // One call of an MPI does not look at everything.
 constexpr int polls_between_backoffs = 8;
+
+// A thread of an engine, not the program's.
+thread_local bool is_engine_thread = false;
 
 bool is_past(std::int64_t deadline_ns) {
     return deadline_ns != Engine::no_deadline && now_ns() >= deadline_ns;
@@ -136,10 +139,11 @@ bool Engine::yield_to_contenders() {
 // A function of the program: whoever waits, tests or starts meanwhile drives.
 void Engine::call_without(void (*function)(void*), void* context) {
     const bool led = std::exchange(leads_here_, false);
-    if (is_progress_thread) {
+    const bool has_tested = has_tested_;
+    if (is_engine_thread) {
         notify_waiters();
         executor_.wake_peers();
-        thread_calls_ = true;
+        ++threads_in_calls_;
         unlock();
     } else {
         if (led) {
@@ -150,7 +154,10 @@ void Engine::call_without(void (*function)(void*), void* context) {
     }
     function(context);
     lock();
-    if (is_progress_thread) thread_calls_ = false;
+    has_tested_ = has_tested;
+    if (is_engine_thread) --threads_in_calls_;
+    // What becomes possible now, no wake-up comes for, and nobody has demanded what it lacks.
+    if (leader_sleeps_) parking_->unpark(Sleeper::waiter);
     if (!led || leader_) return;
     leader_ = leads_here_ = true;
     if (armed_ != Sleeper::none) arm(Sleeper::none);
@@ -195,6 +202,12 @@ bool Engine::demand(Demand how) {
     bool woke = false;
     for (CompletionSource* source : sources_) woke |= source->demand(how);
     return woke;
+}
+
+// A wait has found nothing since `begin_ns`; 0: it has just begun. True: somebody was woken.
+bool Engine::demand_in_vain(std::int64_t& begin_ns, std::int64_t now) {
+    if (begin_ns == 0) begin_ns = now;
+    return demand(now - begin_ns < demand_after_ns ? Demand::quiet : Demand::wakes);
 }
 
 // Whether somebody waits for this rank's work; without demands, everybody is taken to wait.
@@ -285,7 +298,8 @@ void Engine::leave() {
         moves = executor_.progress(/*may_call=*/false);
         notify_waiters();
     }
-    const bool leaves_work = armed_ != Sleeper::none && demanded && executor_.has_ready();
+    const bool leaves_work =
+        armed_ != Sleeper::none && executor_.has_ready() && (demanded || is_demanded());
     const Sleeper to_wake = leaves_work ? armed_ : Sleeper::none;
     // Nothing arrives that would end a long backoff or begin the first one: wake the sleeper.
     if (backs_off_ && armed_ != Sleeper::none &&
@@ -344,8 +358,10 @@ weft_status Engine::wait(DonePointer done, void* context, Patience patience) {
 // Gives up the lock until the leader notifies this thread.
 void Engine::follow(std::int64_t deadline_ns) {
     executor_.wake_peers();
-    // This thread may have started something that the leader must do, and no wake-up comes for it.
-    if (leader_sleeps_ && executor_.has_work()) parking_->unpark(Sleeper::waiter);
+    // This thread may have started something that the leader must do, and no wake-up comes for it; or
+    // of which the leader has not demanded what it lacks.
+    const bool has_started = on_demand_ && has_started_;
+    if (leader_sleeps_ && (executor_.has_work() || has_started)) parking_->unpark(Sleeper::waiter);
     wake_for_offload();
     if (leader_sleeps_ && submit_or_call_owner()) parking_->unpark(Sleeper::thread);
     ++followers_;
@@ -376,7 +392,10 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
         offload_policy_.withdraw_for_wait();
         leads_here_ = true;
         bool moved = executor_.progress();
-        if (!std::exchange(leads_here_, false)) return WEFT_PENDING;
+        if (!std::exchange(leads_here_, false)) {
+            notify_waiters();
+            return WEFT_PENDING;
+        }
         if (submit_or_call_owner()) parking_->unpark(Sleeper::thread);
         if (followers_ > 0) notify_waiters();
         if (done(context)) break;
@@ -386,9 +405,13 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
         }
         bool yielded = yield_to_contenders();
         if (moved) backoff_ns_ = 0;
-        if (moved || yielded) {
+        if (moved) {
             polls = yields = 0;
             spin_begin_ns = 0;
+            continue;
+        }
+        if (yielded) {
+            if (on_demand_) demand_in_vain(spin_begin_ns, now_ns());
             continue;
         }
         if (backoff_ns_ > 0) {
@@ -400,8 +423,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
             polls = 0;
             std::int64_t now = now_ns();
             const std::int64_t spun_ns = spin_begin_ns == 0 ? 0 : now - spin_begin_ns;
-            if (on_demand_ && spin_begin_ns != 0 &&
-                demand(spun_ns < demand_after_ns ? Demand::quiet : Demand::wakes))
+            if (on_demand_ && spin_begin_ns != 0 && demand_in_vain(spin_begin_ns, now))
                 woke_ns = now;
             if (spin_begin_ns == 0) spin_begin_ns = now;
             // A backoff does not measure how long a sleep would have been.
@@ -500,7 +522,7 @@ void Engine::set_kind(EngineKind kind) {
 }
 
 void Engine::end_threads(std::int64_t patience_ns) {
-    if (is_progress_thread) return;
+    if (is_engine_thread) return;
     const std::int64_t deadline_ns = now_ns() + patience_ns;
     std::unique_lock<std::timed_mutex> one_change(kind_mutex_,
                                                   std::chrono::nanoseconds(patience_ns));
@@ -512,14 +534,14 @@ void Engine::end_threads(std::int64_t patience_ns) {
         held = lock_.try_lock();
     }
     // A function of the program may run for as long as it likes.
-    while (held && thread_calls_ && now_ns() < deadline_ns) {
+    while (held && threads_in_calls_ > 0 && now_ns() < deadline_ns) {
         unlock();
         sched_yield();
         lock();
     }
     contenders_.fetch_sub(1, std::memory_order_relaxed);
     if (!held) return;
-    if (thread_calls_) return unlock();
+    if (threads_in_calls_ > 0) return unlock();
     change_kind(EngineKind::manual);
     lock();
     thread_refused_ = true;
@@ -580,7 +602,7 @@ void Engine::thread_main() {
     request_more_weight();
     std::uint64_t pieces = 0;
     std::int64_t piece_ns = 0;  // when the last piece of a large message moved
-    is_progress_thread = true;
+    is_progress_thread = is_engine_thread = true;
     lock();
     while (!thread_ends_) {
         owner_called_ = false;
@@ -612,6 +634,8 @@ void Engine::thread_main() {
                 continue;
             }
             if (!arm(Sleeper::thread)) continue;
+            // A demand may have come since; pieces that are left here are not for the transports.
+            if (executor_.has_ready() && is_demanded()) continue;
         } else if (!leader_ && armed_ != Sleeper::none) {
             arm(Sleeper::none);
         }
@@ -621,6 +645,7 @@ void Engine::thread_main() {
 }
 
 void Engine::thread_poll_main() {
+    is_engine_thread = true;
     lock();
     while (!poller_ends_) {
         if (executor_.is_pending()) executor_.progress();

@@ -119,6 +119,7 @@ class Engine : private Exclusion {
     bool take_interrupt();
     bool arm(Sleeper sleeper);
     bool demand(Demand how);
+    bool demand_in_vain(std::int64_t& begin_ns, std::int64_t now);
     bool is_demanded();
     void note_test();
     void note_no_test();
@@ -155,7 +156,7 @@ class Engine : private Exclusion {
     bool leader_ = false;   // a program's thread drives inside wait()
     bool leader_sleeps_ = false;  // ... and sleeps on the transports
     bool leads_here_ = false;     // the thread that holds the lock is the leader, in progress()
-    bool thread_calls_ = false;   // the progress thread runs a function of the program
+    int threads_in_calls_ = 0;    // the engine's threads that run functions of the program
     int followers_ = 0;           // program's threads that wait for the leader
     std::uint64_t notified_finished_ = 0;
     bool awaits_end_of_work_ = false;  // has_work() was true when a wait fell asleep

@@ -193,8 +193,10 @@ bool Executor::drain(Run& run, bool may_call) {
         if (++run.ready_begin_ == run.ready_.size()) run.ready_begin_ = 0;
         --run.ready_count_;
         switch (execute(run, instance, may_call)) {
-            [[likely]] case Executed::yes : executed = true;
-            break;
+            case Executed::yes:
+                executed = true;
+                busy = 0;  // it may have made others possible, behind those
+                break;
             case Executed::busy:
                 push_ready(run, instance);
                 ++busy;

@@ -174,6 +174,48 @@ TEST(OnDemand, IsWorkForARankAtTheEndOfAChain) {
     }
 }
 
+// The leader of a rank sleeps, and lacks nothing of rank 1. Another thread starts something and follows
+// in the same call, as blocking collectives do.
+TEST(OnDemand, IsWorkForAThreadThatFollowsASleepingLeader) {
+    ThreadJob job(3, {.may_spin = false, .on_demand = true, .over = Over::shm});
+    constexpr std::size_t count = 20'000;
+    std::vector<std::vector<std::uint64_t>> of_two(3, std::vector<std::uint64_t>(count));
+    std::vector<std::vector<std::uint64_t>> of_one(3, std::vector<std::uint64_t>(count));
+    std::ranges::fill(of_one[1], 4);
+    weft_request twos[3];
+    weft_request ones[3];
+    ASSERT_EQ(job.at(0).ibcast(of_two[0].data(), count, WEFT_UINT64, 2, &twos[0]), WEFT_OK);
+    ASSERT_EQ(job.at(1).ibcast(of_two[1].data(), count, WEFT_UINT64, 2, &twos[1]), WEFT_OK);
+    ASSERT_EQ(job.at(1).ibcast(of_one[1].data(), count, WEFT_UINT64, 1, &ones[1]), WEFT_OK);
+    std::thread leader([&] { EXPECT_EQ(job.at(0).wait(&twos[0]), WEFT_OK); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    {
+        Process& process = job.at(0).process();
+        Engine::Hold hold(process.engine());
+        Result<Request*> made = process.world().start({.collective = Collective::bcast,
+                                                       .recv_buf = of_one[0].data(),
+                                                       .count = count,
+                                                       .type = WEFT_UINT64,
+                                                       .root = 1},
+                                                      /*waits=*/true);
+        ASSERT_TRUE(made.is_ok()) << last_detail();
+        Request& request = **made;
+        EXPECT_EQ(process.engine().wait_until([&] { return request.is_done(); },
+                                              {.deadline_ns = now_ns() + 20'000'000'000}),
+                  WEFT_OK);
+        EXPECT_EQ(of_one[0], of_one[1]);
+        ASSERT_TRUE(request.is_done());
+        EXPECT_TRUE(process.world().settle(request).is_ok());
+    }
+    ASSERT_EQ(job.at(2).ibcast(of_two[2].data(), count, WEFT_UINT64, 2, &twos[2]), WEFT_OK);
+    ASSERT_EQ(job.at(2).ibcast(of_one[2].data(), count, WEFT_UINT64, 1, &ones[2]), WEFT_OK);
+    for (Rank rank : {1, 2}) {
+        EXPECT_EQ(job.at(rank).wait(&twos[rank]), WEFT_OK);
+        EXPECT_EQ(job.at(rank).wait(&ones[rank]), WEFT_OK);
+    }
+    leader.join();
+}
+
 TEST_P(ThreadJobs, WithTheManualEngineMoveOnlyInsideCalls) {
     ThreadJob job(2, {.engine = EngineKind::manual, .over = GetParam()});
     std::vector<std::uint64_t> from(200000, 5);

@@ -19,10 +19,9 @@ class ShmRanks {
     // `pid`: whose memory the ranks believe to read when they read one another's.
     ShmRanks(Rank ranks, shm::Settings settings, pid_t pid = getpid()) {
         const auto count = static_cast<std::size_t>(ranks);
-        std::vector<std::shared_ptr<shm::Segment>> segments;
         std::vector<shm::Doorbells> doorbells;
         for (std::size_t r = 0; r < count; ++r) {
-            segments.push_back(std::move(
+            segments_.push_back(std::move(
                 *must(shm::Segment::create({.rings = count, .ring_bytes = settings.ring_bytes}))));
             doorbells.push_back(std::move(*must(shm::Doorbells::create())));
             lives_.emplace_back(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -31,7 +30,7 @@ class ShmRanks {
             ShmTransport::Parts parts;
             parts.ranks = ranks;
             parts.index = r;
-            parts.segment = segments[r];
+            parts.segment = segments_[r];
             parts.doorbells = std::move(*must(doorbells[r].duplicate()));
             parts.settings = settings;
             for (std::size_t p = 0; p < count; ++p) {
@@ -39,7 +38,7 @@ class ShmRanks {
                 shm::PeerParts peer;
                 peer.rank = static_cast<Rank>(p);
                 peer.index = p;
-                peer.segment = segments[p];
+                peer.segment = segments_[p];
                 peer.doorbells = std::move(*must(doorbells[p].duplicate()));
                 peer.life = Fd(fcntl(lives_[p].get(), F_DUPFD_CLOEXEC, 0));
                 peer.pid = pid;
@@ -58,6 +57,11 @@ class ShmRanks {
         return std::move(ends_[static_cast<std::size_t>(rank)]);
     }
 
+    // The memory of the ring from one rank to another, to write records by hand.
+    shm::RingMemory ring(Rank from, Rank to) {
+        return segments_[static_cast<std::size_t>(to)]->ring(static_cast<std::size_t>(from));
+    }
+
     // To the others it looks as if the rank's process had ended. Nobody may use the rank again.
     void kill(Rank rank) { eventfd_write(lives_[static_cast<std::size_t>(rank)].get(), 1); }
 
@@ -71,6 +75,7 @@ class ShmRanks {
         return result;
     }
 
+    std::vector<std::shared_ptr<shm::Segment>> segments_;
     std::vector<Fd> lives_;
     std::vector<std::unique_ptr<ShmTransport>> ends_;
 };

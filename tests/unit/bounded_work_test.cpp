@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -329,7 +330,7 @@ TEST_P(Functions, OfSeveralThreadsRunAtTheSameTime) {
 
 // A start beside a large reduction gets the engine between two pieces of it.
 TEST_P(Functions, AndLargeWorkLetOthersStart) {
-    std::vector<std::byte> data(64 << 20);
+    std::vector<std::byte> data(256 << 20);
     const Schedule large = one_reduction(static_cast<std::int64_t>(data.size() / 2), false);
     weft::Run large_run(large);
     start(large_run, alone_.stream,
@@ -337,12 +338,88 @@ TEST_P(Functions, AndLargeWorkLetOthersStart) {
     std::thread waiter([&] { EXPECT_TRUE(finish(large_run)); });
     Function quick;
     weft::Run small_run(schedule_);
-    for (int i = 0; i < 10; ++i) {
+    int beside_it = 0;
+    for (int i = 0; i < 3; ++i) {
         start(small_run, other_stream_, {.recv = place_, .reduction = {}, .calls = &quick.call});
         EXPECT_TRUE(finish(small_run));
+        Engine::Hold hold(engine_);
+        beside_it += !large_run.is_done();
     }
     waiter.join();
-    EXPECT_EQ(quick.calls, 10);
+    EXPECT_GT(beside_it, 0);
+}
+
+// Two functions, each of which waits until the other runs.
+TEST_P(Functions, RunWhileOthersRun) {
+    std::atomic<int> running{0};
+    std::atomic<bool> both{false};
+    Function functions[2];
+    for (Function& function : functions) {
+        function.body = [&] {
+            if (++running == 2) both = true;
+            EXPECT_TRUE(comes_true(both));
+        };
+    }
+    std::vector<std::thread> all;
+    for (std::uint32_t t = 0; t < 2; ++t) {
+        all.emplace_back([&, t] {
+            Stream stream(alone_.group, 2 + t);
+            weft::Run run(schedule_);
+            std::byte place[8]{};
+            start(run, stream, {.recv = place, .reduction = {}, .calls = &functions[t].call});
+            EXPECT_TRUE(finish(run));
+        });
+    }
+    for (std::thread& thread : all) thread.join();
+}
+
+// The progress thread runs the function, and the program has fallen asleep when it returns.
+TEST_P(Functions, WithLargeWorkBehindThemDoNotStopWhereNobodyDrives) {
+    ScheduleBuilder builder(0, 1);
+    const OpId called = builder.call({Buffer::recv, 0, 8}, 0);
+    builder.copy({Buffer::send, 0, 4 << 20}, {Buffer::recv, 0, 4 << 20}, {called});
+    const Schedule schedule = seal(builder);
+    weft::Run run(schedule);
+    std::vector<std::byte> from(4 << 20, std::byte{3});
+    std::vector<std::byte> into(from.size());
+    std::atomic<bool> runs{false};
+    Function function;
+    function.body = [&] {
+        runs = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    };
+    start(run, alone_.stream,
+          {.send = from.data(), .recv = into.data(), .reduction = {}, .calls = &function.call});
+    const bool has_thread = traits(GetParam()).has_thread();
+    EXPECT_TRUE(!has_thread || comes_true(runs));
+    EXPECT_TRUE(finish(run));
+    EXPECT_EQ(into, from);
+}
+
+// The leader runs another thread's function. That thread leads meanwhile, and sleeps.
+TEST_P(Functions, OfAThreadThatSleepsWakeIt) {
+    std::atomic<bool> runs{false};
+    std::atomic<bool> may_sleep{false};
+    Function function;
+    function.body = [&] {
+        runs = true;
+        EXPECT_TRUE(comes_true(may_sleep));
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    };
+    weft::Run run(schedule_);
+    std::thread leader([&] {
+        Engine::Hold hold(engine_);
+        // Ends by the interrupt, if the other thread is woken.
+        EXPECT_EQ(
+            engine_.wait_until([] { return false; }, {.deadline_ns = now_ns() + 20 * second_ns}),
+            WEFT_INTERRUPTED);
+    });
+    start(run, alone_.stream, {.recv = place_, .reduction = {}, .calls = &function.call});
+    EXPECT_TRUE(comes_true(runs));
+    may_sleep = true;
+    EXPECT_TRUE(finish(run));
+    engine_.interrupt();
+    leader.join();
 }
 
 }  // namespace

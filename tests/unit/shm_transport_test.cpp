@@ -707,6 +707,87 @@ TEST_F(ShmPushed, a_context_that_is_abandoned_meanwhile_drops_it) {
     }
 }
 
+// Half of a message has come, and then something else happens.
+class ShmHalfPushed : public ShmPushed {
+  protected:
+    static constexpr std::size_t half = 1000;
+
+    void begin() {
+        make_pushing();
+        world->at(1).admit(1);
+        writer_ = shm::RingWriter(world->ring(0, 1));
+        const std::uint64_t bytes = data_.size();
+        write(shm::RecordKind::pushed, StreamId{1, 0}.packed(),
+              std::as_bytes(std::span(&bytes, 1)));
+        write(shm::RecordKind::pushed_piece, 0, {data_.data(), half});
+    }
+    void end() {
+        write(shm::RecordKind::pushed_piece, 0, {data_.data() + half, half});
+        settle_down();
+    }
+
+    const std::vector<std::byte> data_ = pattern(2 * half, 1);
+    std::vector<std::byte> got_ = std::vector<std::byte>(2 * half);
+
+  private:
+    void write(shm::RecordKind kind, std::uint64_t id, Bytes payload) {
+        shm::Record* record = writer_.reserve(payload.size());
+        ASSERT_NE(record, nullptr);
+        std::ranges::copy(payload, record->payload());
+        writer_.publish(record, kind, id, payload.size());
+    }
+    shm::RingWriter writer_;
+};
+
+TEST_F(ShmHalfPushed, its_receive_gets_both_halves) {
+    begin();
+    poll(1);
+    EXPECT_EQ(world->at(1).post_recv(from0, got_, token(1)), Posted::pending);
+    settle_down();
+    EXPECT_EQ(log(1).count(), 0u);
+    end();
+    EXPECT_EQ(log(1).code_of(1), WEFT_OK);
+    EXPECT_EQ(got_, data_);
+}
+
+TEST_F(ShmHalfPushed, its_receive_has_the_wrong_size) {
+    begin();
+    poll(1);
+    std::vector<std::byte> short_of_it(100);
+    world->at(1).post_recv(from0, short_of_it, token(1));
+    end();
+    EXPECT_EQ(log(1).code_of(1), WEFT_BROKEN_MESSAGE);
+    EXPECT_EQ(short_of_it, std::vector<std::byte>(100));
+}
+
+TEST_F(ShmHalfPushed, its_context_is_abandoned) {
+    for (bool is_expected : {true, false}) {
+        logs.clear();
+        begin();
+        if (is_expected) world->at(1).post_recv(from0, got_, token(1));
+        poll(1);
+        world->at(1).abandon(1);
+        std::ranges::fill(got_, std::byte{0});
+        end();
+        EXPECT_EQ(log(1).count(), 0u);
+        EXPECT_EQ(got_, std::vector<std::byte>(got_.size()));
+    }
+}
+
+TEST_F(ShmHalfPushed, its_sender_dies) {
+    for (bool is_expected : {true, false}) {
+        logs.clear();
+        begin();
+        if (is_expected) world->at(1).post_recv(from0, got_, token(1));
+        poll(1);
+        kill(0);
+        ASSERT_TRUE(until([&] { return log(1).losses() == 1; }));
+        if (!is_expected) world->at(1).post_recv(from0, got_, token(1));
+        settle_down();
+        EXPECT_EQ(log(1).code_of(1), WEFT_BROKEN_RANK);
+    }
+}
+
 // The receiver looks, and posts its receives, in the middle of messages.
 TEST_F(ShmPushed, receives_meet_messages_that_are_under_way) {
     make_pushing();

@@ -225,7 +225,7 @@ bool ShmTransport::demand_what_is_lacking(bool wakes) {
 
 // Failure notices, in context 0, are expected of everybody at all times.
 bool ShmTransport::lacks_something_of(Peer& peer) const {
-    return peer.sends_pending > 0 || peer.receives.any([](const LaneQueue& lane) {
+    return peer.sends_pending > 0 || peer.has_work || peer.receives.any([](const LaneQueue& lane) {
         return !lane.posts.empty() && StreamId::unpack(lane.stream).context != 0;
     });
 }
