@@ -87,6 +87,7 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
       parking_(std::move(parking)) {
     offload_policy_.set_engine(traits(kind()));
     executor_.set_exclusion(*this);
+    executor_.add_listener(*this);
     if (on_demand_) demand(Demand::none);
 }
 
@@ -97,6 +98,7 @@ Engine::~Engine() {
     thread_ends_ = true;
     parking_->unpark(Sleeper::thread);
     if (thread_.joinable()) thread_.join();
+    executor_.remove_listener(*this);
 }
 
 void Engine::start(Run& run, Stream& stream, const Binding& binding, OffloadPlan* plan,
@@ -233,8 +235,8 @@ void Engine::note_no_test() {
 
 void Engine::notify_waiters() {
     const bool work_ended = awaits_end_of_work_ && !executor_.has_work();
-    if (executor_.finished() == notified_finished_ && !work_ended) return;
-    notified_finished_ = executor_.finished();
+    if (!has_ended_ && !work_ended) return;
+    has_ended_ = false;
     awaits_end_of_work_ = false;
     if (followers_ > 0) parking_->unpark_followers();
     if (leader_sleeps_) parking_->unpark(Sleeper::waiter);
@@ -350,9 +352,26 @@ weft_status Engine::wait(DonePointer done, void* context, Patience patience) {
         }
         if (patience.interruptible && take_interrupt()) return WEFT_INTERRUPTED;
         if (is_past(patience.deadline_ns)) return WEFT_TIMED_OUT;
-        follow(patience.deadline_ns);
+        if (poll_extra(patience)) continue;
+        follow(end_of_sleep(patience));
     }
     return WEFT_OK;
+}
+
+// True: something moved, and everything may have changed.
+bool Engine::poll_extra(const Patience& patience) {
+    if (patience.extra == nullptr) [[likely]]
+        return false;
+    unlock();
+    const bool moved = patience.extra->poll();
+    lock();
+    return moved;
+}
+
+// What can only be polled is polled again after a backoff.
+std::int64_t Engine::end_of_sleep(const Patience& patience) {
+    if (patience.extra == nullptr) return patience.deadline_ns;
+    return std::min(patience.deadline_ns, now_ns() + next_backoff_ns());
 }
 
 // Gives up the lock until the leader notifies this thread.
@@ -396,6 +415,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
             notify_waiters();
             return WEFT_PENDING;
         }
+        moved |= poll_extra(patience);
         if (submit_or_call_owner()) parking_->unpark(Sleeper::thread);
         if (followers_ > 0) notify_waiters();
         if (done(context)) break;
@@ -445,7 +465,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
         if (arm(Sleeper::waiter)) {
             leader_sleeps_ = true;
             awaits_end_of_work_ |= executor_.has_work();
-            sleep(Sleeper::waiter, patience.deadline_ns);
+            sleep(Sleeper::waiter, end_of_sleep(patience));
             leader_sleeps_ = false;
         }
         arm(Sleeper::none);

@@ -28,7 +28,7 @@
 
 namespace weft {
 
-class Engine : private Exclusion {
+class Engine : private Exclusion, private RunListener {
   public:
     static constexpr std::int64_t no_deadline = Parking::forever;
     // A deadline that does not come: for waits that Options::timeout_ns does not bound either.
@@ -85,11 +85,22 @@ class Engine : private Exclusion {
     // How many runs have ended. Does not drive.
     std::uint64_t finished();
 
-    // What may end a wait early.
+    // Something else that a wait drives, such as an MPI underneath, which can only be polled.
+    class ExtraSource {
+      public:
+        // Called without the lock, by the thread that waits. True: something moved.
+        virtual bool poll() = 0;
+
+      protected:
+        ~ExtraSource() = default;
+    };
+
+    // What may end a wait early, and what else it drives.
     struct Patience {
         bool interruptible = true;
         std::int64_t deadline_ns =
             no_deadline;  // on the monotonic clock; none: Options::timeout_ns
+        ExtraSource* extra = nullptr;
     };
 
     // Inside a Hold: drives, spins and finally sleeps until `done()` is true, which is called with
@@ -110,12 +121,15 @@ class Engine : private Exclusion {
     void lock();
     void unlock() { lock_.unlock(); }
     void call_without(void (*function)(void*), void* context) override;
+    void run_ended(Run&) override { has_ended_ = true; }
     void leave();
     void linger();
     void wake_for_offload();
     weft_status wait(DonePointer done, void* context, Patience patience);
     weft_status lead(DonePointer done, void* context, Patience patience);
     void follow(std::int64_t deadline_ns);
+    bool poll_extra(const Patience& patience);
+    std::int64_t end_of_sleep(const Patience& patience);
     bool take_interrupt();
     bool arm(Sleeper sleeper);
     bool demand(Demand how);
@@ -158,7 +172,7 @@ class Engine : private Exclusion {
     bool leads_here_ = false;     // the thread that holds the lock is the leader, in progress()
     int threads_in_calls_ = 0;    // the engine's threads that run functions of the program
     int followers_ = 0;           // program's threads that wait for the leader
-    std::uint64_t notified_finished_ = 0;
+    bool has_ended_ = false;      // a run, since waiters were last notified
     bool awaits_end_of_work_ = false;  // has_work() was true when a wait fell asleep
     std::int64_t spin_ns_;
     std::int64_t looked_ns_ = 0;    // when progress() last looked for peers that died

@@ -230,5 +230,59 @@ TEST(Engine, AWaitHearsThatAnotherThreadHasEndedWhatWasOwed) {
     }
 }
 
+// Ends what is waited for when it has been polled often enough.
+class PolledBeside final : public Engine::ExtraSource {
+  public:
+    explicit PolledBeside(Engine& engine) : engine_(engine) {}
+    std::atomic<int> polls{0};
+    std::atomic<bool> is_over{false};
+
+    bool poll() override {
+        // Another thread can use the engine meanwhile.
+        if (++polls % 10 == 0) std::thread([this] { Engine::Hold hold(engine_); }).join();
+        if (polls == 50) is_over = true;
+        return polls % 7 == 0;
+    }
+
+  private:
+    Engine& engine_;
+};
+
+TEST_F(EngineTest, AWaitDrivesWhatElseItIsGiven) {
+    for (EngineKind kind : {EngineKind::manual, EngineKind::thread}) {
+        make(kind);
+        PolledBeside beside(*engine_);
+        Engine::Hold hold(*engine_);
+        EXPECT_EQ(engine_->wait_until([&] { return beside.is_over.load(); },
+                                      {.deadline_ns = now_ns() + 20 * second_ns, .extra = &beside}),
+                  WEFT_OK);
+        EXPECT_GE(beside.polls, 50);
+    }
+}
+
+TEST_F(EngineTest, AWaitBesideALeaderDrivesItToo) {
+    make(EngineKind::manual);
+    PolledBeside beside(*engine_);
+    std::atomic<bool> leads{false};
+    std::thread leader([&] {
+        Engine::Hold hold(*engine_);
+        EXPECT_EQ(engine_->wait_until(
+                      [&] {
+                          leads = true;
+                          return false;
+                      },
+                      {.deadline_ns = now_ns() + second_ns / 2}),
+                  WEFT_TIMED_OUT);
+    });
+    while (!leads) std::this_thread::yield();
+    {
+        Engine::Hold hold(*engine_);
+        EXPECT_EQ(engine_->wait_until([&] { return beside.is_over.load(); },
+                                      {.deadline_ns = now_ns() + 20 * second_ns, .extra = &beside}),
+                  WEFT_OK);
+    }
+    leader.join();
+}
+
 }  // namespace
 }  // namespace weft::test
