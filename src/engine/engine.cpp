@@ -87,7 +87,6 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
       parking_(std::move(parking)) {
     offload_policy_.set_engine(traits(kind()));
     executor_.set_exclusion(*this);
-    executor_.add_listener(*this);
     if (on_demand_) demand(Demand::none);
 }
 
@@ -98,7 +97,6 @@ Engine::~Engine() {
     thread_ends_ = true;
     parking_->unpark(Sleeper::thread);
     if (thread_.joinable()) thread_.join();
-    executor_.remove_listener(*this);
 }
 
 void Engine::start(Run& run, Stream& stream, const Binding& binding, OffloadPlan* plan,
@@ -235,8 +233,8 @@ void Engine::note_no_test() {
 
 void Engine::notify_waiters() {
     const bool work_ended = awaits_end_of_work_ && !executor_.has_work();
-    if (!has_ended_ && !work_ended) return;
-    has_ended_ = false;
+    if (executor_.finished() == notified_finished_ && !work_ended) return;
+    notified_finished_ = executor_.finished();
     awaits_end_of_work_ = false;
     if (followers_ > 0) parking_->unpark_followers();
     if (leader_sleeps_) parking_->unpark(Sleeper::waiter);

@@ -28,7 +28,7 @@
 
 namespace weft {
 
-class Engine : private Exclusion, private RunListener {
+class Engine : private Exclusion {
   public:
     static constexpr std::int64_t no_deadline = Parking::forever;
     // A deadline that does not come: for waits that Options::timeout_ns does not bound either.
@@ -121,7 +121,6 @@ class Engine : private Exclusion, private RunListener {
     void lock();
     void unlock() { lock_.unlock(); }
     void call_without(void (*function)(void*), void* context) override;
-    void run_ended(Run&) override { has_ended_ = true; }
     void leave();
     void linger();
     void wake_for_offload();
@@ -172,7 +171,7 @@ class Engine : private Exclusion, private RunListener {
     bool leads_here_ = false;     // the thread that holds the lock is the leader, in progress()
     int threads_in_calls_ = 0;    // the engine's threads that run functions of the program
     int followers_ = 0;           // program's threads that wait for the leader
-    bool has_ended_ = false;      // a run, since waiters were last notified
+    std::uint64_t notified_finished_ = 0;
     bool awaits_end_of_work_ = false;  // has_work() was true when a wait fell asleep
     std::int64_t spin_ns_;
     std::int64_t looked_ns_ = 0;    // when progress() last looked for peers that died

@@ -480,7 +480,6 @@ void Executor::finish(Run& run) {
     (run.next_active_ ? run.next_active_->previous_active_ : last_active_) = run.previous_active_;
     --active_;
     ++finished_;
-    for (RunListener* listener : listeners_) listener->run_ended(run);
 }
 
 void Executor::handle(const Completion& completion) {

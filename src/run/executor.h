@@ -33,15 +33,6 @@ class Exclusion {
     ~Exclusion() = default;
 };
 
-// Hears of every run that ends, in whatever way, when it has just ended.
-class RunListener {
-  public:
-    virtual void run_ended(Run& run) = 0;
-
-  protected:
-    ~RunListener() = default;
-};
-
 class Executor {
   public:
     // `routes`: by rank of the job, the transport that reaches it. `offload`: null: none.
@@ -52,8 +43,6 @@ class Executor {
 
     // From now on, functions of the program run without this.
     void set_exclusion(Exclusion& exclusion) { exclusion_ = &exclusion; }
-    void add_listener(RunListener& listener) { listeners_.push_back(&listener); }
-    void remove_listener(RunListener& listener) { std::erase(listeners_, &listener); }
 
     // Begins `run` and issues what is ready. It may be done on return. REQUIRES: it is not active.
     void start(Run& run, Stream& stream, const Binding& binding, Way way = Way::here);
@@ -168,7 +157,6 @@ class Executor {
     Queue ready_;    // with ready operations
     Queue stalled_;  // a transport was busy, or no function could be called: at the next progress
     Exclusion* exclusion_ = nullptr;
-    std::vector<RunListener*> listeners_;
     std::size_t budget_ = 0;       // bytes that may still be reduced or copied in this call
     bool has_left_calls_ = false;  // functions that became ready where none may be called
     Run* refused_ = nullptr;       // its verdict is bad
