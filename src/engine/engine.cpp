@@ -42,7 +42,7 @@ constexpr std::int64_t look_every_ns = 1'000'000;
 // spins until one that was woken should have begun.
 constexpr std::int64_t demand_after_ns = 10'000;
 constexpr std::int64_t spin_after_waking_ns = 80'000;
-// Who waits for the lock sleeps, and needs so long at most to take it.
+// Who waits for the lock sleeps; the lock is kept free for so long until that thread has woken up.
 constexpr std::int64_t handover_max_ns = 100'000;
 // Where spinning would take a core from another rank, a wait yields so often instead.
 constexpr int yields_before_sleep = 4;
@@ -126,7 +126,7 @@ bool Engine::yield_to_contenders() {
     if (contenders_.load(std::memory_order_relaxed) == 0) return false;
     const std::uint32_t admitted = admitted_.load(std::memory_order_relaxed);
     unlock();
-    // Who slept is still waking up: without this, the lock would be taken again before.
+    // The other thread is still waking up: taken again at once, the lock would never be free for it.
     const std::int64_t begin_ns = now_ns();
     while (contenders_.load(std::memory_order_relaxed) > 0 &&
            admitted_.load(std::memory_order_relaxed) == admitted &&
@@ -156,7 +156,7 @@ void Engine::call_without(void (*function)(void*), void* context) {
     lock();
     has_tested_ = has_tested;
     if (is_engine_thread) --threads_in_calls_;
-    // What becomes possible now, no wake-up comes for, and nobody has demanded what it lacks.
+    // Nothing wakes the leader for the operations behind the function, or demands what they lack.
     if (leader_sleeps_) parking_->unpark(Sleeper::waiter);
     if (!led || leader_) return;
     leader_ = leads_here_ = true;
@@ -217,11 +217,10 @@ bool Engine::is_demanded() {
 }
 
 void Engine::note_test() {
-    const std::int64_t now = now_ns();
-    if (!std::exchange(waits_by_testing_, true)) tested_ns_ = now;
+    if (!std::exchange(waits_by_testing_, true)) tested_ns_ = 0;
     is_tester_ = has_tested_ = true;
     finished_before_test_ = executor_.finished();
-    demand(now - tested_ns_ < demand_after_ns ? Demand::quiet : Demand::wakes);
+    demand_in_vain(tested_ns_, now_ns());
 }
 
 // After a call that was no test, or a test that found something: the program does not wait by testing.
@@ -422,8 +421,8 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
             break;
         }
         bool yielded = yield_to_contenders();
-        if (moved) backoff_ns_ = 0;
         if (moved) {
+            backoff_ns_ = 0;
             polls = yields = 0;
             spin_begin_ns = 0;
             continue;
@@ -652,7 +651,7 @@ void Engine::thread_main() {
                 continue;
             }
             if (!arm(Sleeper::thread)) continue;
-            // A demand may have come since; pieces that are left here are not for the transports.
+            // A demand may have come since; the transports do not know of pieces that are left here.
             if (executor_.has_ready() && is_demanded()) continue;
         } else if (!leader_ && armed_ != Sleeper::none) {
             arm(Sleeper::none);

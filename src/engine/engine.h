@@ -37,8 +37,8 @@ class Engine : private Exclusion {
     struct Options {
         EngineKind kind = EngineKind::thread;
         bool may_spin = true;  // false: there are more ranks than cores
-        // The progress thread is woken for large messages only when somebody waits for them, if all
-        // transports know demands: it shares its core with a rank that computes.
+        // If all transports know demands, the progress thread is woken only when a rank waits for
+        // what it does: it shares its core with a rank that computes.
         bool on_demand = false;
         std::int64_t timeout_ns = no_deadline;  // of waits that have no deadline of their own
         // For tests: a kernel engine gets everything, even what the program waits for at once.

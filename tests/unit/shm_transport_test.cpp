@@ -712,14 +712,17 @@ class ShmHalfPushed : public ShmPushed {
   protected:
     static constexpr std::size_t half = 1000;
 
-    void begin() {
+    void begin(bool is_expected) {
+        logs.clear();
         make_pushing();
         world->at(1).admit(1);
+        if (is_expected) world->at(1).post_recv(from0, got_, token(1));
         writer_ = shm::RingWriter(world->ring(0, 1));
         const std::uint64_t bytes = data_.size();
         write(shm::RecordKind::pushed, StreamId{1, 0}.packed(),
               std::as_bytes(std::span(&bytes, 1)));
         write(shm::RecordKind::pushed_piece, 0, {data_.data(), half});
+        poll(1);
     }
     void end() {
         write(shm::RecordKind::pushed_piece, 0, {data_.data() + half, half});
@@ -740,8 +743,7 @@ class ShmHalfPushed : public ShmPushed {
 };
 
 TEST_F(ShmHalfPushed, its_receive_gets_both_halves) {
-    begin();
-    poll(1);
+    begin(/*is_expected=*/false);
     EXPECT_EQ(world->at(1).post_recv(from0, got_, token(1)), Posted::pending);
     settle_down();
     EXPECT_EQ(log(1).count(), 0u);
@@ -751,8 +753,7 @@ TEST_F(ShmHalfPushed, its_receive_gets_both_halves) {
 }
 
 TEST_F(ShmHalfPushed, its_receive_has_the_wrong_size) {
-    begin();
-    poll(1);
+    begin(/*is_expected=*/false);
     std::vector<std::byte> short_of_it(100);
     world->at(1).post_recv(from0, short_of_it, token(1));
     end();
@@ -762,10 +763,7 @@ TEST_F(ShmHalfPushed, its_receive_has_the_wrong_size) {
 
 TEST_F(ShmHalfPushed, its_context_is_abandoned) {
     for (bool is_expected : {true, false}) {
-        logs.clear();
-        begin();
-        if (is_expected) world->at(1).post_recv(from0, got_, token(1));
-        poll(1);
+        begin(is_expected);
         world->at(1).abandon(1);
         std::ranges::fill(got_, std::byte{0});
         end();
@@ -776,10 +774,7 @@ TEST_F(ShmHalfPushed, its_context_is_abandoned) {
 
 TEST_F(ShmHalfPushed, its_sender_dies) {
     for (bool is_expected : {true, false}) {
-        logs.clear();
-        begin();
-        if (is_expected) world->at(1).post_recv(from0, got_, token(1));
-        poll(1);
+        begin(is_expected);
         kill(0);
         ASSERT_TRUE(until([&] { return log(1).losses() == 1; }));
         if (!is_expected) world->at(1).post_recv(from0, got_, token(1));

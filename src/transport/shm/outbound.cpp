@@ -57,13 +57,9 @@ inline bool ShmTransport::write_eager(Peer& peer, std::uint64_t stream, Bytes da
     put_off_waking(peer);
     if (is_notice(stream)) [[unlikely]]
         peer.to_wake_on_demand = true;
-    note_unexpected(peer);
-    return true;
-}
-
-inline void ShmTransport::note_unexpected(Peer& peer) {
     if (peer.out.unexpected() > unexpected_bytes_max) [[unlikely]]
         peer.eager_threshold = 0;
+    return true;
 }
 
 // Writes all of a medium message, if the ring has room for it. False: nothing was written.

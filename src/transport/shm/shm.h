@@ -172,7 +172,6 @@ class ShmTransport final : public Transport, public Combining {
     std::size_t eager_threshold(const Peer& peer) const;
     bool write_eager(Peer& peer, std::uint64_t stream, Bytes data);
     bool push(Peer& peer, std::uint64_t stream, Bytes data);
-    void note_unexpected(Peer& peer);
     bool write_post(Peer& peer, shm::Post* post);
     bool write_control(Peer& peer, const shm::Control& control);
     bool write_piece(Peer& peer);
