@@ -289,7 +289,8 @@ void Engine::leave() {
         const bool is_last = rounds == rounds_before_leaving || executor_.has_ready();
         if ((is_last || !moves) && arm(sleeper)) break;
         if (is_last) {
-            parking_->unpark(sleeper);
+            // (Without a sleeper the program will call.)
+            if (sleeper != Sleeper::none) parking_->unpark(sleeper);
             break;
         }
         // Nobody is woken for what is found here.

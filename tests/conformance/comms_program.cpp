@@ -487,7 +487,7 @@ int main(int argc, char** argv) {
     else if (name == "ahead")
         ahead();
     else if (name == "growth")
-        growth(argc > 3 ? std::atoi(argv[3]) : 10'000);
+        growth(argc > 3 ? std::atoi(argv[3]) : 5'000);
     else if (name == "refused")
         refused();
     else if (name == "nodes")

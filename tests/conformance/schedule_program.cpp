@@ -188,6 +188,7 @@ void ring_shift() {
             EXPECT(theirs[i] == 1000 * round + left() + static_cast<Value>(i));
         }
     }
+    EXPECT(weft_barrier(world) == WEFT_OK);  // nobody leaves while another one counts
     EXPECT(allocations == 0);
     free_request(request);
     builder.free();

@@ -23,7 +23,7 @@ TEST_P(Killed, RankIsNamedByAllOthers) {
         if (!absence.empty()) GTEST_SKIP() << absence;
     }
     const std::string file = testing::TempDir() + "weft_killed_" + std::to_string(getpid());
-    const int seeds = runs_all() ? 200 : where.usual_ranks == 0 ? 24 : 6;
+    const int seeds = runs_all() ? 60 : where.usual_ranks == 0 ? 24 : 6;
     for (int seed = 0; seed < seeds; ++seed) {
         int ranks = 2 + seed % 3;
         int victim = seed / 3 % ranks;
