@@ -86,16 +86,13 @@ std::string advice(const std::vector<Row>& rows, std::span<const std::string> en
                     ? " Within one machine the cores that compute also copy the messages."
                     : "");
     }
-    const bool is_kernel_as_good =
+    const bool does_default_as_well =
         std::any_of(shares.begin(), shares.end(), [&](const Share& share) {
-            return !share.engine.starts_with("thread") &&
-                   share.percent >= best.percent - noise_points;
+            return share.engine != "thread:poll" && share.percent >= best.percent - noise_points;
         });
-    if (is_kernel_as_good) {
-        return figure + "; use engine auto (WEFT_ENGINE=auto), which takes kernel where it pays.";
-    }
-    return figure + "; use engine " + best.engine +
-           (best.engine == "thread" ? ", the default." : ".");
+    return figure + (does_default_as_well
+                         ? "; auto, the default, is kernel where it pays, otherwise thread."
+                         : "; use engine " + best.engine + ".");
 }
 
 // The share of the time of the work alone that other programs took.

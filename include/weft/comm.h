@@ -165,13 +165,16 @@ WEFT_API weft_status weft_comm_size(weft_comm comm, int* size);
 
 /**
  * Choose the progress engine of this process. Ranks need not agree; operations under way continue under
- * the new engine. The default is thread, or what WEFT_ENGINE says.
+ * the new engine. The default is auto, or what WEFT_ENGINE says.
  *
  * The kernel engines hand a schedule's messages over TCP to the operating system when an operation
  * starts; it takes every dependent step when the step's data arrives. They need connections that are
- * dedicated to a communicator when it is made: at least one rank must have had a kernel engine (or
- * auto) when it called weft_init. The progress thread does the rest, which is counted (`weft info` in a
- * job and WEFT_STATS=1 print the counts).
+ * dedicated to a communicator when it is made: at least one rank must have had auto or a kernel engine
+ * when it called weft_init. The progress thread does the rest, which is counted (`weft info` in a job
+ * and WEFT_STATS=1 print the counts).
+ *
+ * WEFT_ENGINE_AUTO hands over only operations that pass messages on between ranks with a core each, and
+ * goes without where the operating system does not support that.
  *
  * WEFT_ENGINE_KERNEL_OWN has the lowest latency and is not transparent: each step interrupts the
  * thread that called weft_init, which alone may start operations. Its epoll_wait, semtimedop,

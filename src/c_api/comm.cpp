@@ -31,7 +31,7 @@ bool finalized = false;
 bool tells_statistics = false;
 
 void tell_statistics(Process& process) {
-    const std::string offloaded = process.executor().offloading().summary();
+    const std::string offloaded = offload_account(process);
     std::fprintf(stderr, "weft: rank %d: %llu operations, engine %s%s%s\n", process.rank(),
                  static_cast<unsigned long long>(process.executor().started()),
                  traits(process.engine().kind()).name, offloaded.empty() ? "" : "; ",

@@ -35,7 +35,7 @@ class Engine : private Exclusion {
     static constexpr std::int64_t unbounded = no_deadline - 1;
 
     struct Options {
-        EngineKind kind = EngineKind::thread;
+        EngineKind kind = default_engine;
         bool may_spin = true;  // false: there are more ranks than cores
         // If all transports know demands, the progress thread is woken only when a rank waits for
         // what it does: it shares its core with a rank that computes.

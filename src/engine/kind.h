@@ -56,6 +56,8 @@ inline constexpr std::array engine_list = {
                  .only_where_it_pays = true},
 };
 
+inline constexpr EngineKind default_engine = EngineKind::automatic;
+
 constexpr const EngineTraits& traits(EngineKind kind) {
     return engine_list[static_cast<std::size_t>(kind)];
 }

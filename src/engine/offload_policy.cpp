@@ -42,11 +42,12 @@ Status OffloadPolicy::check_starter() const {
 Executor::Way OffloadPolicy::prepare(Run& run, OffloadPlan& plan, const Group& group, Start start) {
     if (offload() == nullptr) return Executor::Way::here;
     // A thread that waits drives the run itself just as well.
-    if (start.waits && !options_.offers_all) return Executor::Way::here;
-    if (!engine_->needs_joiner) {
-        if (!start.has_thread) return Executor::Way::here;
-        if (start.is_driven && !options_.offers_all) return Executor::Way::here;
+    const bool is_driven = start.waits || (!engine_->needs_joiner && start.is_driven);
+    if (is_driven && !options_.offers_all) {
+        count_choice(Offloading::Fallback::waited_for);
+        return Executor::Way::here;
     }
+    if (!engine_->needs_joiner && !start.has_thread) return Executor::Way::here;
     if (!prepare_lists(run, plan, group)) return Executor::Way::here;
     return engine_->needs_joiner ? Executor::Way::lists : Executor::Way::offered;
 }
@@ -62,13 +63,21 @@ bool OffloadPolicy::prepare_lists(Run& run, OffloadPlan& plan, const Group& grou
         });
         plan.pays = plan.tasks && pays(schedule, *plan.tasks);
     }
+    if (engine_->only_where_it_pays && !(options_.has_own_core && plan.pays)) {
+        count_choice(plan.pays ? Offloading::Fallback::shares_core
+                               : Offloading::Fallback::relays_nothing);
+        return false;
+    }
     if (!plan.tasks) return false;
-    if (engine_->only_where_it_pays && !(options_.has_own_core && plan.pays)) return false;
     if (run.has_lists()) return true;
     if (!plan.was_refused && run.prepare_lists(*plan.tasks, *offload()).is_ok()) return true;
     plan.was_refused = true;
-    executor_.offloading().count_without_descriptors();
+    executor_.offloading().count(Offloading::Fallback::without_descriptors);
     return false;
+}
+
+void OffloadPolicy::count_choice(Offloading::Fallback why) {
+    if (engine_->only_where_it_pays) executor_.offloading().count(why);
 }
 
 bool OffloadPolicy::submit() {

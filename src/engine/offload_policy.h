@@ -65,6 +65,8 @@ class OffloadPolicy {
 
   private:
     bool prepare_lists(Run& run, OffloadPlan& plan, const Group& group);
+    // Engine auto chose the executor.
+    void count_choice(Offloading::Fallback why);
     Offload* offload() const { return executor_.offloading().offload(); }
 
     Executor& executor_;

@@ -1,6 +1,7 @@
 #include "run/offloading.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace weft {
 
@@ -32,7 +33,7 @@ bool Offloading::begin_lists(Run& run) {
 bool Offloading::may_begin_lists(Run& run) {
     if (!run.may_run_as_lists_) return false;
     if (!offload_->carries(run.lists_->tasks, *run.stream_)) {
-        ++fallbacks_.without_connection;
+        count(Fallback::without_connection);
         return false;
     }
     // Lists take their places on their connections at once. An earlier run of the executor's may
@@ -41,31 +42,36 @@ bool Offloading::may_begin_lists(Run& run) {
         return run.stream_->last_on_lane(list.peer, list.sends).run == nullptr;
     });
     if (!is_clear) {
-        ++fallbacks_.behind_others;
+        count(Fallback::behind_others);
         return false;
     }
     if (!offload_->reserve(run.lists_->tasks, *run.stream_)) {
-        ++fallbacks_.without_descriptors;
+        count(Fallback::without_descriptors);
         return false;
     }
     return true;
 }
 
 std::string Offloading::summary() const {
-    const std::uint64_t fell_back =
-        fallbacks_.without_connection + fallbacks_.without_descriptors + fallbacks_.behind_others;
-    if (begun_ + fell_back == 0) return "";
-    std::string text =
-        std::to_string(begun_) + " operations offloaded, " + std::to_string(fell_back) + " not";
-    const char* separator = ": ";
-    auto add = [&](std::uint64_t count, const char* why) {
-        if (count == 0) return;
-        text += separator + std::to_string(count) + " " + why;
-        separator = ", ";
+    static constexpr std::array<const char*, fallbacks> reasons = {
+        "on streams without dedicated connections",
+        "for want of descriptors",
+        "behind operations that are not",
+        "waited for at once",
+        "on a shared core",
+        "with nothing to relay",
     };
-    add(fallbacks_.without_connection, "on streams without dedicated connections");
-    add(fallbacks_.without_descriptors, "for want of descriptors");
-    add(fallbacks_.behind_others, "behind operations that are not");
+    const std::uint64_t here =
+        std::accumulate(fallen_back_.begin(), fallen_back_.end(), std::uint64_t{0});
+    if (begun_ + here == 0) return "";
+    std::string text =
+        std::to_string(begun_) + " operations offloaded, " + std::to_string(here) + " not";
+    const char* separator = ": ";
+    for (std::size_t i = 0; i < fallbacks; ++i) {
+        if (fallen_back_[i] == 0) continue;
+        text += separator + std::to_string(fallen_back_[i]) + " " + reasons[i];
+        separator = ", ";
+    }
     return text;
 }
 

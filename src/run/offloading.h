@@ -4,6 +4,8 @@
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -51,14 +53,20 @@ class Offloading {
         return has_offered() || (offload_ != nullptr && offload_->needs_owner());
     }
 
-    // Runs that did not begin as task lists, by reason.
-    struct Fallbacks {
-        std::uint64_t without_connection = 0;   // their stream has no dedicated connections
-        std::uint64_t without_descriptors = 0;  // none was left for eventfds
-        std::uint64_t behind_others = 0;        // earlier runs still used the connections
+    // Why a run did not begin as task lists.
+    enum class Fallback : std::uint8_t {
+        without_connection,   // its stream has no dedicated connections
+        without_descriptors,  // none was left for eventfds
+        behind_others,        // earlier runs still used the connections
+        waited_for,           // by the program, at once: these three with engine auto only
+        shares_core,
+        relays_nothing,
     };
-    const Fallbacks& fallbacks() const { return fallbacks_; }
-    void count_without_descriptors() { ++fallbacks_.without_descriptors; }
+    static constexpr std::size_t fallbacks = 6;
+    void count(Fallback why) { ++fallen_back_[static_cast<std::size_t>(why)]; }
+    std::uint64_t fallen_back(Fallback why) const {
+        return fallen_back_[static_cast<std::size_t>(why)];
+    }
     // Runs that began as task lists.
     std::uint64_t begun() const { return begun_; }
     // "12 operations offloaded, 3 not: 3 on streams without dedicated connections"; "" if no
@@ -71,7 +79,7 @@ class Offloading {
     Offload* offload_;
     Fifo<Run*> offered_;
     std::uint64_t begun_ = 0;
-    Fallbacks fallbacks_;
+    std::array<std::uint64_t, fallbacks> fallen_back_{};
 };
 
 }  // namespace weft

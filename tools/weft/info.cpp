@@ -62,8 +62,9 @@ void print_info() {
     const std::string& no_io_uring = kernel_engine_absence();
     print("io_uring",
           no_io_uring.empty()
-              ? "works: engines kernel, kernel:own and auto can be used"
-              : "cannot be used, thread replaces kernel, kernel:own and auto: " + no_io_uring);
+              ? "works: engines kernel, kernel:own and auto can use it"
+              : "cannot be used, thread replaces kernel and kernel:own, auto goes without: " +
+                    no_io_uring);
     print("kernel:own",
           "interrupts the thread that called weft_init: its epoll_wait, semtimedop, sigtimedwait "
           "and timed recv return EINTR, recv with MSG_WAITALL may return short");
@@ -169,8 +170,7 @@ void print_job() {
             }
         }
         text += std::string("; engine ") + traits(process.engine().kind()).name;
-        if (const std::string offloaded = process.executor().offloading().summary();
-            !offloaded.empty())
+        if (const std::string offloaded = offload_account(process); !offloaded.empty())
             text += ": " + offloaded;
     }
     const std::vector<std::string> texts = texts_of_all(world, ranks, text);

@@ -24,7 +24,7 @@ namespace {
 
 Result<EngineKind> engine_from_environment() {
     const char* text = std::getenv("WEFT_ENGINE");
-    if (text == nullptr || *text == '\0') return EngineKind::thread;
+    if (text == nullptr || *text == '\0') return default_engine;
     if (const std::optional<EngineKind> kind = engine_named(text)) return *kind;
     return failure(WEFT_REFUSED_SETTING, "WEFT_ENGINE='%s'; expected %s", text,
                    engine_names().c_str());
@@ -32,10 +32,12 @@ Result<EngineKind> engine_from_environment() {
 
 // If the kernel engine cannot be used, the thread does its work.
 EngineKind usable(EngineKind wanted) {
-    if (!traits(wanted).offloads || kernel_engine_absence().empty()) return wanted;
-    if (!traits(wanted).only_where_it_pays)
-        std::fprintf(stderr, "weft: engine %s is not available, using thread: %s\n",
-                     traits(wanted).name, kernel_engine_absence().c_str());
+    // (Auto goes without it, and need not look for it where nothing is sent over a network.)
+    const EngineTraits& engine = traits(wanted);
+    if (!engine.offloads || engine.only_where_it_pays || kernel_engine_absence().empty())
+        return wanted;
+    std::fprintf(stderr, "weft: engine %s is not available, using thread: %s\n", engine.name,
+                 kernel_engine_absence().c_str());
     return EngineKind::thread;
 }
 

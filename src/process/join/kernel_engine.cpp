@@ -1,5 +1,6 @@
 #include "process/join/kernel_engine.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -45,6 +46,18 @@ std::unique_ptr<Offload> make_offload([[maybe_unused]] const std::vector<Transpo
         return std::make_unique<kernel::TaskRing>(routes, queue_depth);
 #endif
     return nullptr;
+}
+
+std::string offload_account(Process& process) {
+    const Offloading& offloading = process.executor().offloading();
+    if (const std::string summary = offloading.summary(); !summary.empty()) return summary;
+    if (!traits(process.engine().kind()).offloads) return "";
+    if (offloading.offload() != nullptr) return "no operation offloaded";
+    const bool has_network = std::ranges::any_of(process.transports(), [](const auto& transport) {
+        return transport->dedicated_connections() != nullptr;
+    });
+    return "no operation offloaded: " +
+           (has_network ? kernel_engine_absence() : "no rank is reached over TCP");
 }
 
 }  // namespace weft

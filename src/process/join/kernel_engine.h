@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "process/process.h"
 #include "run/offload.h"
 
 namespace weft {
@@ -18,5 +19,8 @@ Result<unsigned> queue_depth_from_environment();
 
 // Null: kernel_engine_absence() says why. `routes`: by rank of the job.
 std::unique_ptr<Offload> make_offload(const std::vector<Transport*>& routes, unsigned queue_depth);
+
+// How many operations were offloaded, and why others were not. Empty: the engine offloads none.
+std::string offload_account(Process& process);
 
 }  // namespace weft
