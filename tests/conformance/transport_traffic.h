@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "conformance/transport_worlds.h"
-#include "transport/wrap/checking.h"
+#include "lab/wrap/checking.h"
 
 namespace weft::test {
 

@@ -12,8 +12,8 @@
 #if WEFT_HAS_TCP
 #include "conformance/tcp_world.h"
 #endif
-#include "transport/sim/sim.h"
-#include "transport/wrap/faulty.h"
+#include "lab/sim/sim.h"
+#include "lab/wrap/faulty.h"
 
 namespace weft::test {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "support/world.h"
-#include "transport/wrap/faulty.h"
+#include "lab/wrap/faulty.h"
 #include "weft/collective.h"
 
 namespace weft::test {

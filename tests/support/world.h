@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "process/process.h"
-#include "transport/sim/sim.h"
+#include "lab/sim/sim.h"
 
 namespace weft::test {
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "schedule/measure.h"
+#include "lab/measure.h"
 #include "support/problems.h"
 
 namespace weft::test {

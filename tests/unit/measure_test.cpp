@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "schedule/builder.h"
-#include "schedule/measure.h"
+#include "lab/measure.h"
 
 namespace weft {
 namespace {

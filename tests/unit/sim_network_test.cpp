@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "transport/sim/sim.h"
+#include "lab/sim/sim.h"
 
 namespace weft {
 namespace {

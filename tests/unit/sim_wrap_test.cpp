@@ -6,10 +6,10 @@
 #include <functional>
 #include <string>
 
-#include "transport/sim/sim.h"
-#include "transport/wrap/checking.h"
-#include "transport/wrap/faulty.h"
-#include "transport/wrap/recording.h"
+#include "lab/sim/sim.h"
+#include "lab/wrap/checking.h"
+#include "lab/wrap/faulty.h"
+#include "lab/wrap/recording.h"
 
 namespace weft {
 namespace {

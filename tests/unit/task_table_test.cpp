@@ -1,5 +1,5 @@
 // The task lists of several ranks side by side.
-#include "schedule/tasks/table.h"
+#include "lab/print/task_table.h"
 
 #include <gtest/gtest.h>
 

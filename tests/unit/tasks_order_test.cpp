@@ -10,7 +10,7 @@
 #include "base/prng.h"
 #include "schedule/builder.h"
 #include "schedule/tasks/tasks.h"
-#include "schedule/tasks/text.h"
+#include "lab/print/task_text.h"
 #include "schedule/text.h"
 #include "schedule/unroll.h"
 

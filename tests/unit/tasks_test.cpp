@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/prng.h"
-#include "schedule/tasks/text.h"
+#include "lab/print/task_text.h"
 #include "schedule/unattended.h"
 #include "support/execution.h"
 #include "support/problems.h"

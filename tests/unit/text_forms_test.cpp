@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "schedule/dot.h"
-#include "schedule/goal.h"
+#include "lab/print/dot.h"
+#include "lab/print/goal.h"
 #include "support/problems.h"
 
 namespace weft {

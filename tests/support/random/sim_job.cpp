@@ -11,8 +11,8 @@
 #include "support/random/process_calls.h"
 #include "support/random/rank_run.h"
 #include "support/random/settings.h"
-#include "transport/sim/sim.h"
-#include "transport/wrap/forwarding.h"
+#include "lab/sim/sim.h"
+#include "lab/wrap/forwarding.h"
 
 namespace weft::test::random {
 namespace {
@@ -59,10 +59,11 @@ class End : private Held, public ForwardingTransport {
         moved_ = true;  // also when it is busy: it will try again
         return inner_.post_send(lane, data, token);
     }
-    Posted post_recv(const Lane& lane, MutBytes data, Token token) override {
+    Posted receive(const Lane& lane, MutBytes data, const Combination* combination,
+                   Token token) override {
         if (second_look_) return Posted::busy;
         moved_ = true;
-        return inner_.post_recv(lane, data, token);
+        return ForwardingTransport::receive(lane, data, combination, token);
     }
     std::size_t poll(std::span<Completion> done) override {
         if (second_look_) return 0;

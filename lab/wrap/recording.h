@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/wrap/forwarding.h"
+#include "lab/wrap/forwarding.h"
 
 namespace weft {
 
@@ -31,11 +31,13 @@ class RecordingTransport final : public ForwardingTransport {
     std::string text() const;
 
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
-    Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
     void abandon(std::uint32_t context) override;
 
   private:
+    Posted receive(const Lane& lane, MutBytes data, const Combination* combination,
+                   Token token) override;
+
     std::vector<Event> records_;
 };
 

@@ -1,5 +1,4 @@
-// The base of wrappers: passes everything on to the inner transport, except combining(), so that every
-// receive goes through post_recv().
+// The base of wrappers: passes everything on to the inner transport.
 //
 // Thread safety: none. The inner transport outlives the wrapper.
 #pragma once
@@ -8,7 +7,7 @@
 
 namespace weft {
 
-class ForwardingTransport : public Transport {
+class ForwardingTransport : public Transport, private Combining {
   public:
     explicit ForwardingTransport(Transport& inner) : inner_(inner) {}
 
@@ -18,9 +17,10 @@ class ForwardingTransport : public Transport {
     Posted post_send(const Lane& lane, Bytes data, Token token) override {
         return inner_.post_send(lane, data, token);
     }
-    Posted post_recv(const Lane& lane, MutBytes data, Token token) override {
-        return inner_.post_recv(lane, data, token);
+    Posted post_recv(const Lane& lane, MutBytes data, Token token) final {
+        return receive(lane, data, nullptr, token);
     }
+    Combining* combining() override { return inner_.combining() != nullptr ? this : nullptr; }
     std::size_t poll(std::span<Completion> done) override { return inner_.poll(done); }
     int wait_fd(Sleeper sleeper) const override { return inner_.wait_fd(sleeper); }
     bool arm(Sleeper sleeper) override { return inner_.arm(sleeper); }
@@ -44,7 +44,20 @@ class ForwardingTransport : public Transport {
     void keep_early(bool keep) override { inner_.keep_early(keep); }
 
   protected:
+    // Every receive. `combination`: null if it does not combine.
+    virtual Posted receive(const Lane& lane, MutBytes data, const Combination* combination,
+                           Token token) {
+        if (combination == nullptr) return inner_.post_recv(lane, data, token);
+        return inner_.combining()->post_recv_combined(lane, data, *combination, token);
+    }
+
     Transport& inner_;
+
+  private:
+    Posted post_recv_combined(const Lane& lane, MutBytes data, const Combination& combination,
+                              Token token) final {
+        return receive(lane, data, &combination, token);
+    }
 };
 
 }  // namespace weft

@@ -3,7 +3,7 @@
 // Thread safety: none. The network outlives it.
 #pragma once
 
-#include "transport/sim/network.h"
+#include "lab/sim/network.h"
 
 namespace weft {
 

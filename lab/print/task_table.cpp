@@ -1,4 +1,4 @@
-#include "schedule/tasks/table.h"
+#include "lab/print/task_table.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "schedule/dot.h"
+#include "lab/print/dot.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "transport/sim/network.h"
+#include "lab/sim/network.h"
 
 #include <algorithm>
 #include <cstring>

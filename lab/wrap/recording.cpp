@@ -1,4 +1,4 @@
-#include "transport/wrap/recording.h"
+#include "lab/wrap/recording.h"
 
 namespace weft {
 namespace {
@@ -45,8 +45,9 @@ Posted RecordingTransport::post_send(const Lane& lane, Bytes data, Token token) 
     return posted;
 }
 
-Posted RecordingTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
-    Posted posted = inner_.post_recv(lane, data, token);
+Posted RecordingTransport::receive(const Lane& lane, MutBytes data, const Combination* combination,
+                                   Token token) {
+    Posted posted = ForwardingTransport::receive(lane, data, combination, token);
     records_.push_back({What::recv, lane, data.size(), token, posted});
     return posted;
 }

@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "transport/wrap/forwarding.h"
+#include "lab/wrap/forwarding.h"
 
 namespace weft {
 
@@ -41,11 +41,13 @@ class CheckingTransport final : public ForwardingTransport {
     void check_abandoned();
 
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
-    Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
     void abandon(std::uint32_t context) override;
 
   private:
+    Posted receive(const Lane& lane, MutBytes data, const Combination* combination,
+                   Token token) override;
+
     struct Pending {
         Lane lane;
         Token token;

@@ -1,4 +1,4 @@
-#include "transport/wrap/faulty.h"
+#include "lab/wrap/faulty.h"
 
 #include <algorithm>
 #include <array>
@@ -32,7 +32,8 @@ Posted FaultyTransport::post_send(const Lane& lane, Bytes data, Token token) {
     return settle(inner_.post_send(lane, data, {this, serial}), serial);
 }
 
-Posted FaultyTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
+Posted FaultyTransport::receive(const Lane& lane, MutBytes data, const Combination* combination,
+                                Token token) {
     count_post();
     if (lost_ && is_doomed(lane.peer)) return refuse(lane, token);
     if (is_busy()) return Posted::busy;
@@ -45,7 +46,7 @@ Posted FaultyTransport::post_recv(const Lane& lane, MutBytes data, Token token) 
         pending.copy.resize(data.size());
         data = pending.copy;
     }
-    return settle(inner_.post_recv(lane, data, {this, serial}), serial);
+    return settle(ForwardingTransport::receive(lane, data, combination, {this, serial}), serial);
 }
 
 Posted FaultyTransport::settle(Posted posted, std::uint32_t serial) {

@@ -1,4 +1,4 @@
-#include "schedule/measure.h"
+#include "lab/measure.h"
 
 #include <algorithm>
 #include <deque>

@@ -1,4 +1,4 @@
-#include "transport/sim/sim.h"
+#include "lab/sim/sim.h"
 
 namespace weft {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "transport/wrap/forwarding.h"
+#include "lab/wrap/forwarding.h"
 
 namespace weft {
 
@@ -34,11 +34,13 @@ class FaultyTransport final : public ForwardingTransport {
 
     Abilities abilities() const override;
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
-    Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
     void abandon(std::uint32_t context) override;
 
   private:
+    Posted receive(const Lane& lane, MutBytes data, const Combination* combination,
+                   Token token) override;
+
     struct Pending {
         Lane lane;
         Token token;

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "schedule/measure.h"
+#include "lab/measure.h"
 #include "schedule/tasks/tasks.h"
 
 namespace weft {

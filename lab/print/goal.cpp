@@ -1,4 +1,4 @@
-#include "schedule/goal.h"
+#include "lab/print/goal.h"
 
 #include <map>
 #include <utility>

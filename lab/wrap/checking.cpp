@@ -1,4 +1,4 @@
-#include "transport/wrap/checking.h"
+#include "lab/wrap/checking.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -80,7 +80,8 @@ Posted CheckingTransport::post_send(const Lane& lane, Bytes data, Token token) {
     return settle(inner_.post_send(lane, data, {this, serial}), serial);
 }
 
-Posted CheckingTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
+Posted CheckingTransport::receive(const Lane& lane, MutBytes data, const Combination* combination,
+                                  Token token) {
     Pending pending{lane, token, false, data, data.data(), 0, {}};
     if (!may_post(pending)) return Posted::busy;
     pending.lent_hash = hash_of(data);
@@ -88,7 +89,7 @@ Posted CheckingTransport::post_recv(const Lane& lane, MutBytes data, Token token
     MutBytes inside{pending.guarded.data() + guard_bytes, data.size()};
     std::uint32_t serial = next_serial_++;
     pending_.emplace(serial, std::move(pending));
-    return settle(inner_.post_recv(lane, inside, {this, serial}), serial);
+    return settle(ForwardingTransport::receive(lane, inside, combination, {this, serial}), serial);
 }
 
 Posted CheckingTransport::settle(Posted posted, std::uint32_t serial) {

@@ -1,4 +1,4 @@
-#include "schedule/tasks/text.h"
+#include "lab/print/task_text.h"
 
 #include "schedule/text.h"
 
