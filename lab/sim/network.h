@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "transport/contexts.h"
+#include "transport/matching/contexts.h"
 #include "transport/transport.h"
 
 namespace weft {

@@ -32,6 +32,9 @@ struct alignas(8) StreamId {
     friend bool operator==(const StreamId&, const StreamId&) = default;
 };
 
+// The context of a packed stream.
+inline std::uint32_t context_of(std::uint64_t stream) { return StreamId::unpack(stream).context; }
+
 // One direction to or from one peer. `peer` is a rank of the whole job, not of a communicator.
 struct Lane {
     StreamId stream;

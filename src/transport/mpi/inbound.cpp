@@ -11,24 +11,14 @@ using mpi::FrameKind;
 using mpi::Post;
 using mpi::Unexpected;
 
-namespace {
-
-std::uint32_t context_of(std::uint64_t stream) { return StreamId::unpack(stream).context; }
-
-}  // namespace
-
 Posted MpiTransport::post_recv(const Lane& from, MutBytes data, Token token) {
     Peer& peer = peer_of(from.peer);
     mpi::LaneQueue& lane = peer.receives.find(from.stream.packed());
     if (!lane.unexpected.empty()) return receive_unexpected(peer, lane, data, token);
     if (peer.lost) return refuse(peer, lane.stream, token);
     Post* post = posts_.take();
-    *post = {.stream = lane.stream,
-             .data = data.data(),
-             .bytes = data.size(),
-             .result = {.token = token}};
-    lane.posts.append(post);
-    if (lane.unmatched == nullptr) lane.unmatched = post;
+    *post = {.stream = lane.stream, .data = data.data(), .bytes = data.size(), .token = token};
+    lane.append_waiting(post);
     return Posted::pending;
 }
 
@@ -38,39 +28,30 @@ Posted MpiTransport::receive_unexpected(Peer& peer, mpi::LaneQueue& lane, MutByt
     Unexpected* message = lane.unexpected.take_first();
     const bool is_here = !message->is_rts && message->bytes == data.size();
     if (is_here && !data.empty()) std::memcpy(data.data(), message->data, data.size());
-    if (is_here && lane.posts.empty() && backlog_.empty()) {
+    if (is_here && lane.posts.empty() && !reports_.has_kept()) {
         release(peer, message);
         return Posted::done;
     }
     Post* post = posts_.take();
-    *post = {.stream = lane.stream,
-             .data = data.data(),
-             .bytes = data.size(),
-             .result = {.token = token}};
+    *post = {.stream = lane.stream, .data = data.data(), .bytes = data.size(), .token = token};
     lane.posts.append(post);
     if (message->is_rts) {
         begin(peer, lane, *post, message->bytes, message->ticket);
     } else {
-        finish(peer, lane, *post, is_here ? WEFT_OK : WEFT_BROKEN_MESSAGE, message->bytes);
+        finish(peer, lane, *post,
+               is_here ? Outcome{} : Outcome::mismatch(message->bytes, data.size()));
     }
     release(peer, message);
     return Posted::pending;
-}
-
-// The post that the lane's next message matches.
-Post& MpiTransport::match(mpi::LaneQueue& lane) {
-    Post& post = *lane.unmatched;
-    lane.unmatched = post.next;
-    return post;
 }
 
 // An RTS has matched its receive.
 void MpiTransport::begin(Peer& peer, mpi::LaneQueue& lane, Post& post, std::uint64_t bytes,
                          std::uint64_t ticket) {
     if (peer.lost) {
-        finish(peer, lane, post, peer.loss);
+        finish(peer, lane, post, {.code = peer.loss});
     } else if (bytes != post.bytes) {
-        finish(peer, lane, post, WEFT_BROKEN_MESSAGE, bytes);
+        finish(peer, lane, post, Outcome::mismatch(bytes, post.bytes));
         drop(peer, ticket);
     } else {
         post.ticket = ++peer.tickets;
@@ -132,7 +113,7 @@ void MpiTransport::take_frame(const Frame& frame, Bytes payload) {
         case FrameKind::cts: return take_cts(peer, frame);
         case FrameKind::drop: return take_drop(peer, frame);
         case FrameKind::part: return take_part(peer, frame, payload);
-        case FrameKind::credit: peer.credit_used -= std::min(peer.credit_used, frame.bytes); return;
+        case FrameKind::credit: return peer.credit.regain(frame.bytes);
     }
     lose(peer);
 }
@@ -141,12 +122,13 @@ void MpiTransport::take_eager(Peer& peer, const Frame& frame, Bytes payload) {
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
     mpi::LaneQueue* lane =
         is_wanted ? &peer.receives.find(frame.stream) : peer.receives.find_existing(frame.stream);
-    const std::uint64_t credit = context_of(frame.stream) == 0 ? 0 : credit_of(payload.size());
-    if (lane != nullptr && lane->unmatched != nullptr) {
-        Post& post = match(*lane);
-        const bool fits = post.bytes == payload.size();
-        if (fits && !payload.empty()) std::memcpy(post.data, payload.data(), payload.size());
-        finish(peer, *lane, post, fits ? WEFT_OK : WEFT_BROKEN_MESSAGE, payload.size());
+    const std::uint64_t credit =
+        context_of(frame.stream) == 0 ? 0 : Credit::cost_of(payload.size());
+    if (Post* post = lane != nullptr ? lane->match() : nullptr) {
+        const bool fits = post->bytes == payload.size();
+        if (fits && !payload.empty()) std::memcpy(post->data, payload.data(), payload.size());
+        finish(peer, *lane, *post,
+               fits ? Outcome{} : Outcome::mismatch(payload.size(), post->bytes));
     } else if (is_wanted) {
         Unexpected* message = unexpected_.take();
         *message = {.bytes = payload.size(), .credit = credit};
@@ -164,8 +146,8 @@ void MpiTransport::take_rts(Peer& peer, const Frame& frame) {
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
     mpi::LaneQueue* lane =
         is_wanted ? &peer.receives.find(frame.stream) : peer.receives.find_existing(frame.stream);
-    if (lane != nullptr && lane->unmatched != nullptr) {
-        begin(peer, *lane, match(*lane), frame.bytes, frame.ticket);
+    if (Post* post = lane != nullptr ? lane->match() : nullptr) {
+        begin(peer, *lane, *post, frame.bytes, frame.ticket);
     } else if (is_wanted) {
         Unexpected* message = unexpected_.take();
         *message = {.bytes = frame.bytes, .ticket = frame.ticket, .is_rts = true};
@@ -189,9 +171,8 @@ void MpiTransport::take_part(Peer& peer, const Frame& frame, Bytes payload) {
 }
 
 void MpiTransport::pay_credit(Peer& peer, std::uint64_t credit) {
-    peer.credit_owed += credit;
-    if (peer.credit_owed < credit_max_ / 4 || peer.lost) return;
-    send_frame(peer, {.kind = FrameKind::credit, .bytes = std::exchange(peer.credit_owed, 0)}, {});
+    if (const std::uint64_t due = peer.credit.give_back(credit); due > 0)
+        send_frame(peer, {.kind = FrameKind::credit, .bytes = due}, {});
 }
 
 void MpiTransport::release(Peer& peer, Unexpected* message) {
@@ -205,8 +186,7 @@ void MpiTransport::abandon_receives(Peer& peer, std::uint32_t context) {
                   [&](const Post* post) { return context_of(post->stream) == context; });
     peer.receives.for_each([&](mpi::LaneQueue& lane) {
         if (context_of(lane.stream) != context) return;
-        lane.unmatched = nullptr;
-        while (!lane.posts.empty()) posts_.give_back(lane.posts.take_first());
+        lane.forget([&](Post* post) { posts_.give_back(post); });
     });
     drop_unwanted_messages(peer);
 }

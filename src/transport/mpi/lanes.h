@@ -1,14 +1,13 @@
-// The lanes to and from one peer: posts in order, and unexpected messages.
+// The lanes to and from one peer.
 //
-// Thread safety: none. Invariant: a receive lane has unexpected messages only when all its posts
-// are matched.
+// Thread safety: none.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "base/bytes.h"
-#include "base/chain.h"
+#include "transport/matching/matching_queue.h"
 #include "transport/transport.h"
 
 namespace weft::mpi {
@@ -22,8 +21,9 @@ struct Post {
     std::uint64_t moved = 0;
     std::uint64_t ticket = 0;  // this end's number of a message that moves in parts,
     std::uint64_t place = 0;   // and the other end's
-    Completion result{};
-    bool is_over = false;  // to be reported after those before it
+    Token token{};
+    bool is_over = false;
+    Outcome outcome{};  // when it is over
 };
 
 // A message that came before its receive was posted.
@@ -36,17 +36,6 @@ struct Unexpected {
     bool is_rts = false;  // it waits at its sender
 };
 
-using weft::Chain;
-
-struct LaneQueue {
-    std::uint64_t stream = 0;
-    bool used = false;
-    Chain<Post> posts;
-    // Of receives only.
-    Post* unmatched = nullptr;  // the first whose message has not come
-    Chain<Unexpected> unexpected;
-
-    bool idle() const { return posts.empty() && unexpected.empty(); }
-};
+using LaneQueue = MatchingQueue<Post, Unexpected>;
 
 }  // namespace weft::mpi

@@ -23,10 +23,8 @@ MpiTransport::MpiTransport(const weft_oob& oob, mpi::Settings settings)
     settings_.eager_threshold = std::min(settings_.eager_threshold, mpi::payload_max + 1);
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
         peers_[rank].rank = static_cast<Rank>(rank);
+        peers_[rank].credit = Credit(Credit::max_among(peers_.size()));
     }
-    // As over TCP: a fixed amount over all peers, clamped for each.
-    constexpr std::uint64_t of_all = 64 << 20;
-    credit_max_ = std::clamp<std::uint64_t>(of_all / peers_.size(), 64 << 10, 1 << 20);
 }
 
 Status MpiTransport::open(void* context) {
@@ -63,12 +61,7 @@ Usage MpiTransport::usage() const {
 }
 
 std::size_t MpiTransport::poll(std::span<Completion> done) {
-    done_ = done;
-    reported_ = 0;
-    while (reported_ < done_.size() && !backlog_.empty()) {
-        done_[reported_++] = backlog_.front().completion;
-        backlog_.pop();
-    }
+    reports_.begin(done);
     take_back_slots();
     take_arrived();
     if (owing_ > 0) {
@@ -76,36 +69,7 @@ std::size_t MpiTransport::poll(std::span<Completion> done) {
             if (peer.owes()) go_on(peer);
         }
     }
-    done_ = {};
-    return reported_;
-}
-
-void MpiTransport::report(const Completion& completion, std::uint64_t stream) {
-    if (reported_ < done_.size())
-        done_[reported_++] = completion;
-    else
-        backlog_.push({completion, stream});
-}
-
-// Completions are reported in the order of the posts.
-void MpiTransport::report_finished(mpi::LaneQueue& lane) {
-    while (!lane.posts.empty() && lane.posts.first->is_over) {
-        Post* post = lane.posts.take_first();
-        report(post->result, post->stream);
-        posts_.give_back(post);
-    }
-}
-
-void MpiTransport::finish(Peer& peer, mpi::LaneQueue& lane, Post& post, weft_status code,
-                          std::uint64_t sent_bytes) {
-    post.result.code = code;
-    post.result.peer = peer.rank;
-    if (code == WEFT_BROKEN_MESSAGE) {
-        post.result.sent_bytes = static_cast<std::int64_t>(sent_bytes);
-        post.result.expected_bytes = static_cast<std::int64_t>(post.bytes);
-    }
-    post.is_over = true;
-    report_finished(lane);
+    return reports_.end();
 }
 
 // The MPI failed, and does not say for which peer.
@@ -125,22 +89,14 @@ void MpiTransport::lose(Peer& peer) {
     peer.incoming.clear();
     note_owing(peer, owed);
     for (LaneTable<mpi::LaneQueue>* lanes : {&peer.sends, &peer.receives}) {
-        lanes->for_each([&](mpi::LaneQueue& lane) {
-            lane.unmatched = nullptr;
-            for (Post* post = lane.posts.first; post != nullptr; post = post->next) {
-                if (post->is_over) continue;
-                post->result.code = peer.loss;
-                post->result.peer = peer.rank;
-                post->is_over = true;
-            }
-            report_finished(lane);
-        });
+        lanes->for_each(
+            [&](mpi::LaneQueue& lane) { lane.end_all({.code = peer.loss}, reporter(peer)); });
     }
-    report({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
+    reports_.add({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
 }
 
 Posted MpiTransport::refuse(Peer& peer, std::uint64_t stream, Token token) {
-    report({.token = token, .code = peer.loss, .peer = peer.rank}, stream);
+    reports_.add({.token = token, .code = peer.loss, .peer = peer.rank}, stream);
     return Posted::pending;
 }
 
@@ -152,10 +108,7 @@ void MpiTransport::list_owed(std::vector<Rank>& peers) const {
 
 void MpiTransport::abandon(std::uint32_t context) {
     contexts_.remove(context);
-    backlog_.remove_if([&](const Report& queued) {
-        return queued.completion.token.run != nullptr &&
-               StreamId::unpack(queued.stream).context == context;
-    });
+    reports_.forget(context);
     for (Peer& peer : peers_) {
         abandon_sends(peer, context);
         abandon_receives(peer, context);

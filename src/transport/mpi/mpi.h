@@ -17,7 +17,8 @@
 #include <vector>
 
 #include "base/pool.h"
-#include "transport/contexts.h"
+#include "transport/matching/contexts.h"
+#include "transport/matching/reports.h"
 #include "transport/mpi/frame.h"
 #include "transport/mpi/peer.h"
 #include "transport/mpi/settings.h"
@@ -40,7 +41,9 @@ class MpiTransport final : public Transport {
     Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
     std::uint64_t pieces_moved() const override { return pieces_moved_; }
-    bool has_work() const override { return !sending_.empty() || owing_ > 0 || !backlog_.empty(); }
+    bool has_work() const override {
+        return !sending_.empty() || owing_ > 0 || reports_.has_kept();
+    }
     void list_owed(std::vector<Rank>& peers) const override;
     void abandon(std::uint32_t context) override;
     void admit(std::uint32_t context) override { contexts_.admit(context); }
@@ -50,11 +53,6 @@ class MpiTransport final : public Transport {
   private:
     using Peer = mpi::Peer;
     using Post = mpi::Post;
-
-    struct Report {
-        Completion completion;
-        std::uint64_t stream;
-    };
 
     // Bytes that the MPI sends from: a frame and what is behind it.
     struct Slot {
@@ -74,18 +72,22 @@ class MpiTransport final : public Transport {
     void* request(std::vector<std::byte>& requests, std::size_t index) const {
         return requests.data() + index * mpi_.request_bytes;
     }
-    void report(const Completion& completion, std::uint64_t stream);
-    void report_finished(mpi::LaneQueue& lane);
-    // sent_bytes: of the message, for WEFT_BROKEN_MESSAGE.
-    void finish(Peer& peer, mpi::LaneQueue& lane, Post& post, weft_status code = WEFT_OK,
-                std::uint64_t sent_bytes = 0);
+    // Reports posts of the peer's lanes, and frees them.
+    auto reporter(const Peer& peer) {
+        return [this, &peer](Post* post, const Outcome& how) {
+            reports_.add({post->token, how.code, peer.rank, how.sent_bytes, how.expected_bytes},
+                         post->stream);
+            posts_.give_back(post);
+        };
+    }
+    void finish(Peer& peer, mpi::LaneQueue& lane, Post& post, const Outcome& how = {}) {
+        lane.end(&post, how, reporter(peer));
+    }
     void fail_all();
     void lose(Peer& peer);
     Posted refuse(Peer& peer, std::uint64_t stream, Token token);
 
     // outbound.cpp
-    // What an eager message may cost its receiver, until its receive is posted.
-    static std::uint64_t credit_of(std::uint64_t bytes) { return bytes + 64; }
     bool may_send_eagerly(const Peer& peer, const Post& post) const;
     bool send_frame(Peer& peer, mpi::Frame frame, Bytes payload);
     bool has_slot(const Peer& peer, std::size_t payload) const;
@@ -106,7 +108,6 @@ class MpiTransport final : public Transport {
     void take_rts(Peer& peer, const mpi::Frame& frame);
     void take_part(Peer& peer, const mpi::Frame& frame, Bytes payload);
     Posted receive_unexpected(Peer& peer, mpi::LaneQueue& lane, MutBytes data, Token token);
-    Post& match(mpi::LaneQueue& lane);
     void begin(Peer& peer, mpi::LaneQueue& lane, Post& post, std::uint64_t bytes,
                std::uint64_t ticket);
     void pay_credit(Peer& peer, std::uint64_t credit);
@@ -120,12 +121,8 @@ class MpiTransport final : public Transport {
     mpi::Settings settings_;
     void* channel_ = nullptr;
     std::vector<Peer> peers_;
-    std::uint64_t credit_max_;
-
-    std::span<Completion> done_;  // of the poll() that runs, else empty
-    std::size_t reported_ = 0;    // entries of done_ that are filled
-    Fifo<Report> backlog_;        // completions there was no room for
-    std::vector<int> indices_;    // of completed requests
+    Reports reports_;
+    std::vector<int> indices_;  // of completed requests
 
     std::vector<Slot> sending_;  // with requests of the same index
     std::vector<std::byte> send_requests_;

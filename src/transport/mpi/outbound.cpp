@@ -12,8 +12,6 @@ using mpi::Post;
 
 namespace {
 
-std::uint32_t context_of(std::uint64_t stream) { return StreamId::unpack(stream).context; }
-
 // Removes the post with this ticket; null: it is gone.
 Post* take(std::vector<Post*>& posts, std::uint64_t ticket) {
     const auto place = std::ranges::find(posts, ticket, &Post::ticket);
@@ -31,7 +29,7 @@ Posted MpiTransport::post_send(const Lane& to, Bytes data, Token token) {
     Post post{.stream = to.stream.packed(),
               .data = const_cast<std::byte*>(data.data()),
               .bytes = data.size(),
-              .result = {.token = token}};
+              .token = token};
     // Nothing is before it: it is sent when this returns.
     if (peer.waiting.empty() && may_send_eagerly(peer, post) && has_slot(peer, data.size())) {
         mpi::LaneQueue* lane = peer.sends.find_existing(post.stream);
@@ -53,8 +51,7 @@ Posted MpiTransport::post_send(const Lane& to, Bytes data, Token token) {
 bool MpiTransport::may_send_eagerly(const Peer& peer, const Post& post) const {
     // Failure notices are eager: their receives are posted.
     if (context_of(post.stream) == 0) return post.bytes <= mpi::payload_max;
-    return post.bytes < settings_.eager_threshold &&
-           peer.credit_used + credit_of(post.bytes) <= credit_max_;
+    return post.bytes < settings_.eager_threshold && peer.credit.covers(post.bytes);
 }
 
 // There are as many small slots as needed: credit bounds them.
@@ -130,7 +127,7 @@ void MpiTransport::take_back_slots() {
 // REQUIRES: has_slot() if it is eager.
 bool MpiTransport::say(Peer& peer, Post& post) {
     if (may_send_eagerly(peer, post)) {
-        if (context_of(post.stream) != 0) peer.credit_used += credit_of(post.bytes);
+        if (context_of(post.stream) != 0) peer.credit.spend(post.bytes);
         return send_frame(peer,
                           {.kind = FrameKind::eager, .stream = post.stream, .bytes = post.bytes},
                           {post.data, post.bytes});
@@ -199,7 +196,7 @@ void MpiTransport::abandon_sends(Peer& peer, std::uint32_t context) {
     std::erase_if(peer.awaiting_cts, is_of_context);
     peer.sends.for_each([&](mpi::LaneQueue& lane) {
         if (context_of(lane.stream) != context) return;
-        while (!lane.posts.empty()) posts_.give_back(lane.posts.take_first());
+        lane.forget([&](Post* post) { posts_.give_back(post); });
     });
     note_owing(peer, owed);
 }

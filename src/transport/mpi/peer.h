@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "base/fifo.h"
-#include "transport/lane_table.h"
+#include "transport/matching/credit.h"
+#include "transport/matching/lane_table.h"
 #include "transport/mpi/lanes.h"
 
 namespace weft::mpi {
@@ -25,8 +26,7 @@ struct Peer {
     std::uint32_t large_slots = 0;    // that the MPI sends to it from
     std::uint32_t slots = 0;          // of any size
 
-    std::uint64_t credit_used = 0;  // for our eager messages, not given back yet
-    std::uint64_t credit_owed = 0;  // for the peer's that were received, to be given back
+    Credit credit{0};
     bool lost = false;
     weft_status loss = WEFT_BROKEN_TRANSPORT;
 

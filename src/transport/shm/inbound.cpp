@@ -13,7 +13,6 @@ namespace weft {
 
 using shm::LaneQueue;
 using shm::LargeMethod;
-using shm::Outcome;
 using shm::Post;
 using shm::Record;
 using shm::RecordKind;
@@ -25,18 +24,6 @@ namespace {
 
 constexpr std::uint32_t quiet_polls_max = 4096;     // between two looks for lost peers
 constexpr std::size_t pull_bytes_max = 256 * 1024;  // in one call, and so in one poll
-
-Outcome mismatch(std::size_t sent_bytes, std::size_t expected_bytes) {
-    return {WEFT_BROKEN_MESSAGE, static_cast<std::int64_t>(sent_bytes),
-            static_cast<std::int64_t>(expected_bytes)};
-}
-
-// The post that the lane's next message matches; null: it is unexpected.
-Post* next_post(LaneQueue& lane) {
-    Post* post = lane.waiting;
-    if (post != nullptr) lane.waiting = post->next;
-    return post;
-}
 
 // Stores bytes of a message, from `offset` on, where its receive wants them.
 void take_in(std::byte* place, const Combination& combination, std::size_t offset,
@@ -53,12 +40,12 @@ void take_in(std::byte* place, const Combination& combination, std::size_t offse
 inline void ShmTransport::take_eager(Peer& peer, Record* record) {
     LaneQueue& lane = peer.receives.find(record->id);
     const std::size_t bytes = record->bytes;
-    if (Post* post = next_post(lane)) [[likely]] {
+    if (Post* post = lane.match()) [[likely]] {
         if (post->bytes == bytes) [[likely]] {
             take_in(post->data, post->combination, 0, record->payload(), bytes);
             settle(peer, lane, post, {});
         } else {
-            settle(peer, lane, post, mismatch(bytes, post->bytes));
+            settle(peer, lane, post, Outcome::mismatch(bytes, post->bytes));
         }
         return;
     }
@@ -94,7 +81,7 @@ inline void ShmTransport::take(Peer& peer, Record* record) {
 // Takes the peer's records up to the first that completes something. Looking for more would wait
 // for a cache line that the peer is writing, while somebody waits for the completion.
 inline void ShmTransport::take_some(Peer& peer) {
-    const std::size_t reported_before = reported_;
+    const std::size_t reported_before = reports_.count();
     std::size_t moved_bytes = 0;
     Record* record = peer.in.peek();
     if (record == nullptr) {
@@ -105,7 +92,7 @@ inline void ShmTransport::take_some(Peer& peer) {
         moved_bytes += shm::record_span(record->bytes);
         take(peer, record);
         if (peer.in.pop(record)) put_off_waking(peer);
-        if (reported_ != reported_before || moved_bytes >= peer.window_bytes) return;
+        if (reports_.count() != reported_before || moved_bytes >= peer.window_bytes) return;
         record = peer.in.peek();
     } while (record != nullptr);
 }
@@ -118,15 +105,11 @@ void ShmTransport::take_the_rest(Peer& peer) {
 }
 
 std::size_t ShmTransport::poll(std::span<Completion> done) {
-    done_ = done;
-    reported_ = 0;
+    reports_.begin(done);
     const std::uint64_t pieces = counters_.pieces_moved;
-    for (; !backlog_.empty() && reported_ < done_.size(); backlog_.pop())
-        done_[reported_++] = backlog_.front().completion;
-
     const std::size_t peers = peers_.size();
     for (std::size_t i = 0; i < peers; ++i) {
-        if (reported_ == done_.size()) [[unlikely]] {
+        if (reports_.is_full()) [[unlikely]] {
             // Begin with the others next time: a busy peer must not starve them.
             first_peer_ = (first_peer_ + i) % peers;
             break;
@@ -140,12 +123,11 @@ std::size_t ShmTransport::poll(std::span<Completion> done) {
         // A poll that moves pieces of large messages counts as many: it takes as long.
         count_polls_before_waking(pieces == counters_.pieces_moved ? 1 : polls_before_waking / 2);
     }
-    if (reported_ == 0 && ++quiet_polls_ >= quiet_polls_max) {
+    if (reports_.count() == 0 && ++quiet_polls_ >= quiet_polls_max) {
         quiet_polls_ = 0;
         look_for_lost_peers();
     }
-    done_ = {};
-    return reported_;
+    return reports_.end();
 }
 
 Posted ShmTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
@@ -159,9 +141,8 @@ Posted ShmTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     post->combination.kernel = nullptr;
     post->token = token;
     post->stream = queue.stream;
-    post->finished = false;
-    queue.posts.append(post);
-    if (queue.waiting == nullptr) queue.waiting = post;
+    post->is_over = false;
+    queue.append_waiting(post);
     return Posted::pending;
 }
 
@@ -174,20 +155,18 @@ Posted ShmTransport::post_recv_combined(const Lane& lane, MutBytes data,
     LaneQueue& queue = peer.receives.find(lane.stream.packed());
     if (queue.unexpected.first != nullptr || peer.lost)
         return post_recv_late(peer, lane, data, combination, token);
-    Post* post = append_receive(queue, data, combination, token);
-    if (queue.waiting == nullptr) queue.waiting = post;
+    queue.append_waiting(new_receive(queue, data, combination, token));
     return Posted::pending;
 }
 
-Post* ShmTransport::append_receive(LaneQueue& queue, MutBytes data, const Combination& combination,
-                                   Token token) {
+Post* ShmTransport::new_receive(const LaneQueue& queue, MutBytes data,
+                                const Combination& combination, Token token) {
     Post* post = posts_.take();
     *post = {.data = data.data(),
              .bytes = data.size(),
              .token = token,
              .stream = queue.stream,
              .combination = combination};
-    queue.posts.append(post);
     return post;
 }
 
@@ -202,11 +181,12 @@ Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data,
     queue.unexpected.first = message->next;
     const bool is_here = !is_incomplete && message->bytes == data.size();
     if (is_here) take_in(data.data(), combination, 0, message->data, data.size());
-    if (is_here && queue.posts.first == nullptr && backlog_.empty()) {
+    if (is_here && queue.posts.empty() && !reports_.has_kept()) {
         release(peer, message);
         return Posted::done;
     }
-    Post* post = append_receive(queue, data, combination, token);
+    Post* post = new_receive(queue, data, combination, token);
+    queue.posts.append(post);
     if (message->is_rts) {
         start_receive(peer, queue, post, message->rts);
     } else if (is_here) {
@@ -218,7 +198,7 @@ Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data,
         peer.pushed.post = post;
     } else {
         if (message->is_partial) peer.pushed.message = nullptr;
-        settle(peer, queue, post, mismatch(message->bytes, data.size()));
+        settle(peer, queue, post, Outcome::mismatch(message->bytes, data.size()));
     }
     release(peer, message);
     return Posted::pending;
@@ -231,11 +211,11 @@ void ShmTransport::take_pushed(Peer& peer, Record* record) {
     std::memcpy(&bytes, record->payload(), sizeof bytes);
     pushed = {.stream = record->id, .bytes = bytes};
     LaneQueue& lane = peer.receives.find(record->id);
-    if (Post* post = next_post(lane)) {
+    if (Post* post = lane.match()) {
         if (post->bytes == bytes) {
             pushed.post = post;
         } else {
-            settle(peer, lane, post, mismatch(bytes, post->bytes));
+            settle(peer, lane, post, Outcome::mismatch(bytes, post->bytes));
         }
     } else if (is_wanted(record->id)) {
         pushed.message = keep_unexpected(peer, lane, bytes);
@@ -265,7 +245,7 @@ void ShmTransport::take_rts(Peer& peer, Record* record) {
     Rts from;
     std::memcpy(&from, record->payload(), sizeof from);
     LaneQueue& lane = peer.receives.find(record->id);
-    if (Post* post = next_post(lane)) {
+    if (Post* post = lane.match()) {
         start_receive(peer, lane, post, from);
     } else if (!is_wanted(record->id)) {
         send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(from.transfer)});
@@ -279,7 +259,7 @@ void ShmTransport::take_rts(Peer& peer, Record* record) {
 void ShmTransport::start_receive(Peer& peer, LaneQueue& lane, Post* post, const Rts& from) {
     if (from.bytes != post->bytes) {
         send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(from.transfer)});
-        settle(peer, lane, post, mismatch(from.bytes, post->bytes));
+        settle(peer, lane, post, Outcome::mismatch(from.bytes, post->bytes));
         return;
     }
     const SlotId id = receives_.add({.peer = &peer, .post = post, .from = from});
@@ -371,7 +351,7 @@ bool ShmTransport::pull_piece(Peer& peer) {
 }
 
 bool ShmTransport::is_wanted(std::uint64_t stream) const {
-    return contexts_.wants(StreamId::unpack(stream).context);
+    return contexts_.wants(context_of(stream));
 }
 
 // Makes room for a message until its receive is posted.
@@ -396,9 +376,7 @@ void ShmTransport::release(Peer& peer, Unexpected* message) {
 }
 
 void ShmTransport::abandon_receives(Peer& peer, std::uint32_t context) {
-    auto is_of_context = [&](std::uint64_t stream) {
-        return StreamId::unpack(stream).context == context;
-    };
+    auto is_of_context = [&](std::uint64_t stream) { return context_of(stream) == context; };
     auto dismiss = [&](std::uint64_t transfer) {
         send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(transfer)});
     };
@@ -418,11 +396,7 @@ void ShmTransport::abandon_receives(Peer& peer, std::uint32_t context) {
     });
     peer.receives.for_each([&](LaneQueue& lane) {
         if (!is_of_context(lane.stream)) return;
-        lane.waiting = nullptr;
-        while (Post* post = lane.posts.first) {
-            lane.posts.first = post->next;
-            posts_.give_back(post);
-        }
+        lane.forget([&](Post* post) { posts_.give_back(post); });
         while (Unexpected* message = lane.unexpected.first) {
             lane.unexpected.first = message->next;
             if (message->is_rts) dismiss(message->rts.transfer);
@@ -434,7 +408,7 @@ void ShmTransport::abandon_receives(Peer& peer, std::uint32_t context) {
 void ShmTransport::drop_unwanted_messages(Peer& peer) {
     peer.receives.for_each([&](LaneQueue& lane) {
         if (lane.unexpected.first != nullptr && !is_wanted(lane.stream))
-            abandon_receives(peer, StreamId::unpack(lane.stream).context);
+            abandon_receives(peer, context_of(lane.stream));
     });
 }
 

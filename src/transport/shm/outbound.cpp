@@ -32,7 +32,7 @@ constexpr std::uint64_t unexpected_bytes_max = 1 << 20;
 // The time of a shorter piece says little about a longer one.
 constexpr std::size_t timed_bytes_min = 4 * 1024;
 
-bool is_notice(std::uint64_t stream) { return StreamId::unpack(stream).context == 0; }
+bool is_notice(std::uint64_t stream) { return context_of(stream) == 0; }
 
 // Room for a record; null: there is none, and the reader will wake us when there is.
 Record* reserve(shm::RingWriter& ring, std::size_t payload_bytes) {
@@ -95,8 +95,8 @@ bool ShmTransport::push(Peer& peer, std::uint64_t stream, Bytes data) {
 
 Posted ShmTransport::post_send(const Lane& lane, Bytes data, Token token) {
     Peer& peer = peer_of(lane.peer);
-    // With completions waiting in the backlog, `done` might overtake one of this lane.
-    if (data.size() < peer.eager_threshold && peer.is_clear() && backlog_.empty()) [[likely]] {
+    // With completions that are kept, `done` might overtake one of this lane.
+    if (data.size() < peer.eager_threshold && peer.is_clear() && !reports_.has_kept()) [[likely]] {
         if (write_eager(peer, lane.stream.packed(), data)) return Posted::done;
     }
     return post_send_slowly(peer, lane, data, token);
@@ -113,7 +113,7 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
         is_notice(stream) ? data.size() <= peer.piece_bytes : data.size() < peer.eager_threshold;
     // Pending sends of other lanes only matter if they wait for room in the ring.
     const bool is_next =
-        queue.idle() && peer.controls.empty() && peer.unwritten.empty() && backlog_.empty();
+        queue.idle() && peer.controls.empty() && peer.unwritten.empty() && !reports_.has_kept();
     if (is_eager && is_next && write_eager(peer, stream, data)) return Posted::done;
     const bool may_push = uses_demands_ && peer.eager_threshold > 0 &&
                           settings_.large != LargeMethod::vm_readv &&
@@ -258,9 +258,7 @@ void ShmTransport::take_cts(Peer& peer, Record* record) {
 }
 
 void ShmTransport::abandon_sends(Peer& peer, std::uint32_t context) {
-    auto is_of_context = [&](std::uint64_t stream) {
-        return StreamId::unpack(stream).context == context;
-    };
+    auto is_of_context = [&](std::uint64_t stream) { return context_of(stream) == context; };
     peer.unwritten.remove_if([&](const Post* post) { return is_of_context(post->stream); });
     peer.streams.remove_if([&](SlotId id) {
         const SendTransfer& transfer = *sends_.find(id);
@@ -273,11 +271,10 @@ void ShmTransport::abandon_sends(Peer& peer, std::uint32_t context) {
     });
     peer.sends.for_each([&](LaneQueue& lane) {
         if (!is_of_context(lane.stream)) return;
-        while (Post* post = lane.posts.first) {
-            lane.posts.first = post->next;
+        lane.forget([&](Post* post) {
             posts_.give_back(post);
             --peer.sends_pending;
-        }
+        });
     });
 }
 

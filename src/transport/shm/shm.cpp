@@ -16,7 +16,6 @@ using shm::Control;
 using shm::Doorbells;
 using shm::LaneQueue;
 using shm::Lanes;
-using shm::Outcome;
 using shm::Post;
 using shm::Record;
 using shm::RecordKind;
@@ -120,16 +119,6 @@ bool ShmTransport::work_on(Peer& peer) {
     return more_to_pull || more_to_write;
 }
 
-// Posts that finished before an earlier one, which has just been reported.
-std::size_t ShmTransport::report_finished(Peer& peer, LaneQueue& lane) {
-    std::size_t reported = 0;
-    while (lane.posts.first != nullptr && lane.posts.first->finished) {
-        report_oldest(peer, lane, lane.posts.first->outcome);
-        ++reported;
-    }
-    return reported;
-}
-
 Usage ShmTransport::usage() const {
     const shm::SegmentShape shape = segment_->shape();
     Usage usage{.connections = peers_.size()};
@@ -177,14 +166,14 @@ bool ShmTransport::look_before_sleep(bool on_demand) {
         if (!peer.lost && peer.parts.segment->header().left.load(std::memory_order_seq_cst) != 0)
             look_for_lost_peers();
         const bool has_come = on_demand ? peer.in.any([](RecordKind kind, const Record& record) {
-            return kind == RecordKind::eager && StreamId::unpack(record.id).context == 0;
+            return kind == RecordKind::eager && context_of(record.id) == 0;
         })
                                         : peer.in.peek(std::memory_order_seq_cst) != nullptr;
         if (has_come) may_sleep = false;
         if (!on_demand && peer.has_work && work_on(peer)) may_sleep = false;
     }
     wake_peers();
-    return may_sleep && backlog_.empty();
+    return may_sleep && !reports_.has_kept();
 }
 
 std::uint64_t ShmTransport::written_to(std::size_t index) const {
@@ -226,12 +215,12 @@ bool ShmTransport::demand_what_is_lacking(bool wakes) {
 // Failure notices, in context 0, are expected of everybody at all times.
 bool ShmTransport::lacks_something_of(Peer& peer) const {
     return peer.sends_pending > 0 || peer.has_work || peer.receives.any([](const LaneQueue& lane) {
-        return !lane.posts.empty() && StreamId::unpack(lane.stream).context != 0;
+        return !lane.posts.empty() && context_of(lane.stream) != 0;
     });
 }
 
 bool ShmTransport::has_work() const {
-    return !backlog_.empty() || std::ranges::any_of(peers_, &Peer::has_work);
+    return reports_.has_kept() || std::ranges::any_of(peers_, &Peer::has_work);
 }
 
 void ShmTransport::list_owed(std::vector<Rank>& peers) const {
@@ -338,37 +327,28 @@ void ShmTransport::lose(Peer& peer) {
     report_loss(peer);
 }
 
-std::size_t ShmTransport::break_posts(Peer& peer, Lanes& lanes) {
-    std::size_t broken = 0;
-    lanes.for_each([&](LaneQueue& lane) {
-        lane.waiting = nullptr;
-        while (Post* post = lane.posts.first) {
-            const Outcome how = post->finished ? post->outcome : Outcome{.code = WEFT_BROKEN_RANK};
-            broken += settle(peer, lane, post, how);
-        }
-    });
-    return broken;
+void ShmTransport::break_posts(Peer& peer, Lanes& lanes) {
+    lanes.for_each(
+        [&](LaneQueue& lane) { lane.end_all({.code = WEFT_BROKEN_RANK}, reporter(peer)); });
 }
 
 void ShmTransport::report_loss(Peer& peer) {
     if (peer.loss_reported || peer.has_left) return;
     peer.loss_reported = true;
-    report({.token = {}, .code = WEFT_BROKEN_RANK, .peer = peer.parts.rank}, 0);
+    reports_.add({.token = {}, .code = WEFT_BROKEN_RANK, .peer = peer.parts.rank}, 0);
 }
 
 // For a post that needs a lost peer.
 Posted ShmTransport::refuse(Peer& peer, Lane lane, Token token) {
     report_loss(peer);
-    report({.token = token, .code = WEFT_BROKEN_RANK, .peer = lane.peer}, lane.stream.packed());
+    reports_.add({.token = token, .code = WEFT_BROKEN_RANK, .peer = lane.peer},
+                 lane.stream.packed());
     return Posted::pending;
 }
 
 void ShmTransport::abandon(std::uint32_t context) {
     contexts_.remove(context);
-    backlog_.remove_if([&](const Report& queued) {
-        return queued.completion.token.run != nullptr &&
-               StreamId::unpack(queued.stream).context == context;
-    });
+    reports_.forget(context);
     for (Peer& peer : peers_) {
         abandon_sends(peer, context);
         abandon_receives(peer, context);

@@ -17,7 +17,8 @@
 #include <vector>
 
 #include "base/pool.h"
-#include "transport/contexts.h"
+#include "transport/matching/contexts.h"
+#include "transport/matching/reports.h"
 #include "transport/shm/demand.h"
 #include "transport/shm/peer.h"
 #include "transport/shm/settings.h"
@@ -95,11 +96,6 @@ class ShmTransport final : public Transport, public Combining {
         shm::Rts from{};
         std::size_t offset = 0;
     };
-    struct Report {
-        Completion completion;
-        std::uint64_t stream;
-    };
-
     // A peer that waits right after a start polls again within about so many polls of ours.
     static constexpr std::uint32_t polls_before_waking = 48;
     static constexpr std::uint32_t polls_before_look = 8;
@@ -116,32 +112,19 @@ class ShmTransport final : public Transport, public Combining {
         WEFT_ASSERT(peer != nullptr);
         return *peer;
     }
-    void report(const Completion& completion, std::uint64_t stream) {
-        if (reported_ < done_.size()) [[likely]]
-            done_[reported_++] = completion;
-        else
-            backlog_.push({completion, stream});
+    // Reports posts of the peer's lanes, and frees them.
+    auto reporter(const Peer& peer) {
+        return [this, &peer](shm::Post* post, const Outcome& how) {
+            reports_.add(
+                {post->token, how.code, peer.parts.rank, how.sent_bytes, how.expected_bytes},
+                post->stream);
+            posts_.give_back(post);
+        };
     }
     // Ends a post; returns how many posts of the lane this reported.
-    std::size_t settle(Peer& peer, shm::LaneQueue& lane, shm::Post* post, const shm::Outcome& how) {
-        if (lane.posts.first != post) [[unlikely]] {
-            post->finished = true;
-            post->outcome = how;
-            return 0;
-        }
-        report_oldest(peer, lane, how);
-        if (lane.posts.first == nullptr || !lane.posts.first->finished) [[likely]]
-            return 1;
-        return 1 + report_finished(peer, lane);
+    std::size_t settle(Peer& peer, shm::LaneQueue& lane, shm::Post* post, const Outcome& how) {
+        return lane.end(post, how, reporter(peer));
     }
-    void report_oldest(Peer& peer, shm::LaneQueue& lane, const shm::Outcome& how) {
-        shm::Post* post = lane.posts.first;
-        lane.posts.first = post->next;
-        report({post->token, how.code, peer.parts.rank, how.sent_bytes, how.expected_bytes},
-               post->stream);
-        posts_.give_back(post);
-    }
-    std::size_t report_finished(Peer& peer, shm::LaneQueue& lane);
     // Something is new for the peer: wake_peers() will look whether it sleeps.
     void put_off_waking(Peer& peer) {
         peer.to_wake = true;
@@ -163,7 +146,7 @@ class ShmTransport final : public Transport, public Combining {
     bool work_on(Peer& peer);
     void look_for_lost_peers();
     void lose(Peer& peer);
-    std::size_t break_posts(Peer& peer, shm::Lanes& lanes);
+    void break_posts(Peer& peer, shm::Lanes& lanes);
     void report_loss(Peer& peer);
     Posted refuse(Peer& peer, Lane lane, Token token);
 
@@ -184,8 +167,8 @@ class ShmTransport final : public Transport, public Combining {
     void abandon_sends(Peer& peer, std::uint32_t context);
 
     // inbound.cpp
-    shm::Post* append_receive(shm::LaneQueue& queue, MutBytes data, const Combination& combination,
-                              Token token);
+    shm::Post* new_receive(const shm::LaneQueue& queue, MutBytes data,
+                           const Combination& combination, Token token);
     Posted post_recv_late(Peer& peer, Lane lane, MutBytes data, const Combination& combination,
                           Token token);
     void take_some(Peer& peer);
@@ -197,7 +180,7 @@ class ShmTransport final : public Transport, public Combining {
     void take_rts(Peer& peer, shm::Record* record);
     void take_data(Peer& peer, shm::Record* record);
     void start_receive(Peer& peer, shm::LaneQueue& lane, shm::Post* post, const shm::Rts& from);
-    void finish_receive(shm::SlotId id, const shm::Outcome& how);
+    void finish_receive(shm::SlotId id, const Outcome& how);
     bool pull_piece(Peer& peer);
     void push_through_ring(shm::SlotId id, ReceiveTransfer& transfer);
     bool still_readable(const ReceiveTransfer& transfer) const;
@@ -209,12 +192,10 @@ class ShmTransport final : public Transport, public Combining {
 
     std::vector<Peer> peers_;
     std::size_t first_peer_ = 0;  // where the next poll begins
-    std::span<Completion> done_;  // of the poll() that runs, else empty
-    std::size_t reported_ = 0;    // entries of done_ that are filled
+    Reports reports_;
     std::uint32_t quiet_polls_ = 0;
     std::uint32_t polls_until_waking_ = 0;  // 0: no peer is to be woken
     std::uint32_t sleeps_ = 0;              // of this rank
-    Fifo<Report> backlog_;                  // completions there was no room for
 
     std::vector<Peer*> by_rank_;
     std::vector<Peer*> by_index_;  // among the ranks of the node

@@ -95,7 +95,7 @@ Posted TcpTransport::send_on(DedicatedConnection& dedicated, Bytes data, Token t
     Direction& sends = dedicated.sends;
     // With completions waiting in the backlog, `done` might overtake one of this lane.
     if (sends.places.first == &place && dedicated.out != nullptr && !sends.is_over &&
-        backlog_.empty() && write(dedicated, place)) {
+        !reports_.has_kept() && write(dedicated, place)) {
         places_.give_back(sends.places.take_first());
         return Posted::done;
     }
@@ -181,8 +181,8 @@ void TcpTransport::grant(DedicatedConnection& dedicated, bool sends, const Place
         if (std::exchange(place->is_granted, true)) continue;
         place->list->socket = wire->fd.get();
         if (place != quietly)
-            report({.token = place->token, .code = WEFT_OK, .peer = dedicated.peer.rank},
-                   dedicated.name);
+            reports_.add({.token = place->token, .code = WEFT_OK, .peer = dedicated.peer.rank},
+                         dedicated.name);
     }
 }
 
@@ -197,7 +197,8 @@ void TcpTransport::go_on(DedicatedConnection& dedicated) {
 // The message at the front has moved.
 void TcpTransport::end_place(DedicatedConnection& dedicated, bool sends) {
     Place* place = dedicated.direction(sends).places.take_first();
-    report({.token = place->token, .code = WEFT_OK, .peer = dedicated.peer.rank}, dedicated.name);
+    reports_.add({.token = place->token, .code = WEFT_OK, .peer = dedicated.peer.rank},
+                 dedicated.name);
     places_.give_back(place);
     expect_less(dedicated);
 }
@@ -384,12 +385,12 @@ bool TcpTransport::take_header(DedicatedConnection& dedicated, Wire& wire) {
         return false;
     wire.left = frame.bytes;
     if (frame.bytes != place.bytes) {
-        report({.token = place.token,
-                .code = WEFT_BROKEN_MESSAGE,
-                .peer = dedicated.peer.rank,
-                .sent_bytes = static_cast<std::int64_t>(frame.bytes),
-                .expected_bytes = static_cast<std::int64_t>(place.bytes)},
-               dedicated.name);
+        reports_.add({.token = place.token,
+                      .code = WEFT_BROKEN_MESSAGE,
+                      .peer = dedicated.peer.rank,
+                      .sent_bytes = static_cast<std::int64_t>(frame.bytes),
+                      .expected_bytes = static_cast<std::int64_t>(place.bytes)},
+                     dedicated.name);
         dedicated.is_dropping = frame.bytes > 0;
         places_.give_back(dedicated.receives.places.take_first());
         expect_less(dedicated);
@@ -459,7 +460,7 @@ void TcpTransport::break_places(DedicatedConnection& dedicated) {
                 direction->places.append(place);
                 continue;
             }
-            report(
+            reports_.add(
                 {.token = place->token, .code = dedicated.peer.loss, .peer = dedicated.peer.rank},
                 dedicated.name);
             if (place->list != nullptr) {

@@ -24,8 +24,6 @@ constexpr std::size_t unknown_bytes_max = 4 * 1024;
 // Larger unexpected messages are refused.
 constexpr std::uint64_t message_bytes_max = std::uint64_t{1} << 39;
 
-std::uint32_t context_of(std::uint64_t stream) { return StreamId::unpack(stream).context; }
-
 tcp::SharedConnection& shared_read(const tcp::Wire& wire) {
     return static_cast<tcp::SharedConnection&>(*wire.link);
 }
@@ -68,7 +66,7 @@ Posted TcpTransport::receive_unexpected(SharedConnection& shared, ReceiveLane& l
     const std::uint64_t offset = message->offset;
     const bool was_rts = message->is_rts;
     const bool is_complete = !was_rts && offset == sent_bytes;
-    if (is_complete && fits && backlog_.empty()) {
+    if (is_complete && fits && !reports_.has_kept()) {
         release(shared, message);
         return Posted::done;
     }
@@ -107,12 +105,12 @@ void TcpTransport::send_cts(SharedConnection& shared, ReceiveLane& lane) {
 void TcpTransport::turn_away(SharedConnection& shared, ReceiveLane& lane,
                              std::uint64_t sent_bytes) {
     Post& post = *lane.posts.first;
-    report({.token = post.token,
-            .code = WEFT_BROKEN_MESSAGE,
-            .peer = shared.peer.rank,
-            .sent_bytes = static_cast<std::int64_t>(sent_bytes),
-            .expected_bytes = static_cast<std::int64_t>(post.bytes)},
-           lane.stream);
+    reports_.add({.token = post.token,
+                  .code = WEFT_BROKEN_MESSAGE,
+                  .peer = shared.peer.rank,
+                  .sent_bytes = static_cast<std::int64_t>(sent_bytes),
+                  .expected_bytes = static_cast<std::int64_t>(post.bytes)},
+                 lane.stream);
     if (context_of(lane.stream) != 0) expect_less(shared);
     post.is_ghost = true;
     post.data = nullptr;
@@ -123,7 +121,8 @@ void TcpTransport::turn_away(SharedConnection& shared, ReceiveLane& lane,
 void TcpTransport::end_message(SharedConnection& shared, ReceiveLane& lane) {
     Post* post = lane.posts.take_first();
     if (!post->is_ghost) {
-        report({.token = post->token, .code = WEFT_OK, .peer = shared.peer.rank}, lane.stream);
+        reports_.add({.token = post->token, .code = WEFT_OK, .peer = shared.peer.rank},
+                     lane.stream);
         if (context_of(lane.stream) != 0) expect_less(shared);
     }
     posts_.give_back(post);
@@ -241,9 +240,7 @@ bool TcpTransport::take_frame(Wire& wire) {
             take_cts(shared, frame.stream);
             go_on(shared);
             return true;
-        case FrameKind::credit:
-            shared.credit_used -= std::min(shared.credit_used, frame.bytes);
-            return true;
+        case FrameKind::credit: shared.credit.regain(frame.bytes); return true;
         case FrameKind::bye:
             shared.has_left = true;
             part_from(shared.peer);
@@ -261,7 +258,7 @@ bool TcpTransport::take_payload_frame(Wire& wire) {
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
     ReceiveLane* lane = is_wanted ? &shared.receives.find(frame.stream)
                                   : shared.receives.find_existing(frame.stream);
-    std::uint64_t credit = is_eager ? credit_of(frame.bytes) : 0;
+    std::uint64_t credit = is_eager ? Credit::cost_of(frame.bytes) : 0;
     if (lane != nullptr && !lane->posts.empty()) {
         Post& first = *lane->posts.first;
         if (first.offset == 0) {
@@ -280,7 +277,7 @@ bool TcpTransport::take_payload_frame(Wire& wire) {
             wire.unexpected = &last;
         }
     } else if (is_wanted && (is_eager || use_spare_cts(*lane))) {
-        if (credit > credit_max_) return false;
+        if (credit > Credit::max_among(peers_.size())) return false;
         wire.unexpected = keep_unexpected(*lane, frame);
         if (wire.unexpected == nullptr) return false;
         wire.unexpected->credit = std::exchange(credit, 0);
@@ -359,9 +356,8 @@ void TcpTransport::release(SharedConnection& shared, Unexpected* message) {
 }
 
 void TcpTransport::pay_credit(SharedConnection& shared, std::uint64_t credit) {
-    shared.credit_owed += credit;
-    if (shared.credit_owed < credit_max_ / 4) return;
-    control(shared, FrameKind::credit, 0, std::exchange(shared.credit_owed, 0));
+    if (const std::uint64_t due = shared.credit.give_back(credit); due > 0)
+        control(shared, FrameKind::credit, 0, due);
 }
 
 void TcpTransport::abandon_receives(SharedConnection& shared, std::uint32_t context) {

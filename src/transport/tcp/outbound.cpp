@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t write_bytes_max = 1 << 20;  // in one go
 
-bool is_notice(std::uint64_t stream) { return StreamId::unpack(stream).context == 0; }
+bool is_notice(std::uint64_t stream) { return context_of(stream) == 0; }
 
 }  // namespace
 
@@ -27,8 +27,7 @@ bool is_notice(std::uint64_t stream) { return StreamId::unpack(stream).context =
 bool TcpTransport::may_send_eagerly(const SharedConnection& shared, std::uint64_t stream,
                                     std::uint64_t bytes) const {
     if (is_notice(stream)) return true;
-    return bytes < settings_.eager_threshold &&
-           shared.credit_used + credit_of(bytes) <= credit_max_;
+    return bytes < settings_.eager_threshold && shared.credit.covers(bytes);
 }
 
 Posted TcpTransport::post_send(const Lane& lane, Bytes data, Token token) {
@@ -43,9 +42,9 @@ Posted TcpTransport::post_send(const Lane& lane, Bytes data, Token token) {
     // With completions waiting in the backlog, `done` might overtake one of this lane.
     const bool at_once = shared.out != nullptr && queue.posts.empty() && !shared.is_writing() &&
                          shared.controls.size() < shared.frames_max && shared.ready.empty() &&
-                         backlog_.empty() && may_send_eagerly(shared, stream, data.size());
+                         !reports_.has_kept() && may_send_eagerly(shared, stream, data.size());
     if (at_once) {
-        shared.credit_used += credit_of(data.size());
+        shared.credit.spend(data.size());
         put_controls(shared);
         put_frame(shared, {FrameKind::eager, 0, data.size(), stream});
         shared.payload = data.data();
@@ -77,7 +76,7 @@ void TcpTransport::prepare_front(SharedConnection& shared, SendLane& lane) {
     lane.front_is_eager = may_send_eagerly(shared, lane.stream, post.bytes);
     if (lane.front_is_eager) {
         // Already now: several lanes may have one ready.
-        shared.credit_used += credit_of(post.bytes);
+        shared.credit.spend(post.bytes);
     } else if (lane.early_cts > 0) {
         --lane.early_cts;
     } else {
@@ -90,7 +89,7 @@ void TcpTransport::prepare_front(SharedConnection& shared, SendLane& lane) {
 }
 
 void TcpTransport::take_cts(SharedConnection& shared, std::uint64_t stream) {
-    if (!contexts_.wants(StreamId::unpack(stream).context)) return;
+    if (!contexts_.wants(context_of(stream))) return;
     SendLane& lane = shared.sends.find(stream);
     if (lane.front == SendLane::Front::waiting) {
         lane.front = SendLane::Front::ready;
@@ -170,7 +169,7 @@ void TcpTransport::end_frame(SharedConnection& shared) {
     }
     lane.posts.take_first();
     lane.front = SendLane::Front::none;
-    report({.token = post.token, .code = WEFT_OK, .peer = shared.peer.rank}, stream);
+    reports_.add({.token = post.token, .code = WEFT_OK, .peer = shared.peer.rank}, stream);
     posts_.give_back(&post);
     if (!is_notice(stream)) expect_less(shared);
     prepare_front(shared, lane);
@@ -229,14 +228,12 @@ void TcpTransport::write_frames(SharedConnection& shared) {
 }
 
 void TcpTransport::abandon_sends(SharedConnection& shared, std::uint32_t context) {
-    auto is_of_context = [&](std::uint64_t stream) {
-        return StreamId::unpack(stream).context == context;
-    };
+    auto is_of_context = [&](std::uint64_t stream) { return context_of(stream) == context; };
     shared.sends.for_each([&](const SendLane& lane) {
         // It was counted when it became ready, and will never be written.
         if (is_of_context(lane.stream) && lane.front == SendLane::Front::ready &&
             lane.front_is_eager && shared.writing != lane.stream)
-            shared.credit_used -= credit_of(lane.posts.first->bytes);
+            shared.credit.regain(Credit::cost_of(lane.posts.first->bytes));
     });
     shared.ready.remove_if(is_of_context);
     shared.controls.remove_if([&](const Frame& frame) {

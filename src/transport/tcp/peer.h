@@ -9,7 +9,8 @@
 #include "base/fifo.h"
 #include "base/unshared_fd.h"
 #include "transport/dedicated.h"
-#include "transport/lane_table.h"
+#include "transport/matching/credit.h"
+#include "transport/matching/lane_table.h"
 #include "transport/tcp/address.h"
 #include "transport/tcp/frame.h"
 #include "transport/tcp/handshake.h"
@@ -91,7 +92,7 @@ struct Link {
 
 // A connection that all streams share.
 struct SharedConnection : Link {
-    using Link::Link;
+    SharedConnection(Peer& p, std::uint64_t n, Credit c) : Link(p, n), credit(c) {}
 
     bool has_left = false;  // the peer has said that it sends nothing more on it
     LaneTable<SendLane> sends;
@@ -111,8 +112,7 @@ struct SharedConnection : Link {
     std::vector<std::byte> orphan;         // a copy of the payload, if that send was abandoned
     std::uint16_t next_sequence = 0;
 
-    std::uint64_t credit_used = 0;  // for our eager messages, not given back yet
-    std::uint64_t credit_owed = 0;  // for the peer's that were received, to be given back
+    Credit credit;
 
     bool is_put_off = false;  // in TcpTransport::put_off_
 

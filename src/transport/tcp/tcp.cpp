@@ -55,8 +55,7 @@ TcpTransport::TcpTransport(Parts parts)
       settings_(parts.settings),
       own_(std::move(parts.own)),
       peers_(parts.peers.size()),
-      staging_(staging_bytes),
-      credit_max_(credit_of_each(peers_.size())) {
+      staging_(staging_bytes) {
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
         Peer& peer = peers_[rank];
         peer.rank = static_cast<Rank>(rank);
@@ -98,7 +97,7 @@ void TcpTransport::forget_posts() {
     std::set<std::uint32_t> contexts;
     for_each_shared([&](SharedConnection& shared) {
         auto note = [&](const auto& lane) {
-            if (!lane.posts.empty()) contexts.insert(StreamId::unpack(lane.stream).context);
+            if (!lane.posts.empty()) contexts.insert(context_of(lane.stream));
         };
         shared.sends.for_each(note);
         shared.receives.for_each(note);
@@ -130,15 +129,9 @@ tcp::SharedConnection& TcpTransport::shared_of(Peer& peer, StreamId stream) {
 tcp::SharedConnection& TcpTransport::shared_at(Peer& peer, std::uint32_t number) {
     std::unique_ptr<SharedConnection>& shared = peer.shared[number];
     if (!shared) [[unlikely]]
-        shared = std::make_unique<SharedConnection>(peer, number);
+        shared = std::make_unique<SharedConnection>(peer, number,
+                                                    Credit(Credit::max_among(peers_.size())));
     return *shared;
-}
-
-void TcpTransport::report(const Completion& completion, std::uint64_t stream) {
-    if (reported_ < done_.size())
-        done_[reported_++] = completion;
-    else
-        backlog_.push({completion, stream});
 }
 
 // A post of the user waits for this connection.
@@ -174,15 +167,9 @@ bool TcpTransport::is_needed(const Link& link) {
 }
 
 std::size_t TcpTransport::poll(std::span<Completion> done) {
-    done_ = done;
-    reported_ = 0;
-    while (!backlog_.empty() && reported_ < done_.size()) {
-        done_[reported_++] = backlog_.front().completion;
-        backlog_.pop();
-    }
-    if (backlog_.empty()) look_at_sockets();
-    done_ = {};
-    return reported_;
+    reports_.begin(done);
+    if (!reports_.has_kept()) look_at_sockets();
+    return reports_.end();
 }
 
 void TcpTransport::look_at_sockets() {
@@ -315,7 +302,7 @@ bool TcpTransport::arm(Sleeper sleeper) {
             if (link->in != nullptr) sleep_until_worthwhile(*link->in);
         }
     }
-    return backlog_.empty();
+    return !reports_.has_kept();
 }
 
 void TcpTransport::list_owed(std::vector<Rank>& peers) const {
@@ -386,8 +373,9 @@ void TcpTransport::break_posts(SharedConnection& shared) {
         while (!posts.empty()) {
             Post* post = posts.take_first();
             if (!post->is_ghost)
-                report({.token = post->token, .code = shared.peer.loss, .peer = shared.peer.rank},
-                       stream);
+                reports_.add(
+                    {.token = post->token, .code = shared.peer.loss, .peer = shared.peer.rank},
+                    stream);
             posts_.give_back(post);
         }
     };
@@ -425,22 +413,19 @@ void TcpTransport::break_posts(SharedConnection& shared) {
 void TcpTransport::report_loss(Peer& peer) {
     if (peer.loss_reported || peer.has_left) return;
     peer.loss_reported = true;
-    report({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
+    reports_.add({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
 }
 
 // For a post that needs a lost peer.
 Posted TcpTransport::refuse(Peer& peer, const Lane& lane, Token token) {
     report_loss(peer);
-    report({.token = token, .code = peer.loss, .peer = lane.peer}, lane.stream.packed());
+    reports_.add({.token = token, .code = peer.loss, .peer = lane.peer}, lane.stream.packed());
     return Posted::pending;
 }
 
 void TcpTransport::abandon(std::uint32_t context) {
     contexts_.remove(context);
-    backlog_.remove_if([&](const Report& queued) {
-        return queued.completion.token.run != nullptr &&
-               StreamId::unpack(queued.stream).context == context;
-    });
+    reports_.forget(context);
     for_each_shared([&](SharedConnection& shared) {
         abandon_sends(shared, context);
         abandon_receives(shared, context);
@@ -452,10 +437,10 @@ void TcpTransport::retire(std::uint32_t context) {
     contexts_.remove(context);
     for_each_shared([&](SharedConnection& shared) {
         shared.sends.for_each([&](SendLane& lane) {
-            if (StreamId::unpack(lane.stream).context == context) lane.early_cts = 0;
+            if (context_of(lane.stream) == context) lane.early_cts = 0;
         });
         shared.receives.for_each([&](ReceiveLane& lane) {
-            if (StreamId::unpack(lane.stream).context == context) lane.spare_cts = 0;
+            if (context_of(lane.stream) == context) lane.spare_cts = 0;
         });
         drop_unwanted_messages(shared);
     });

@@ -23,8 +23,9 @@
 
 #include "base/job_key.h"
 #include "base/pool.h"
-#include "transport/contexts.h"
 #include "transport/dedicated.h"
+#include "transport/matching/contexts.h"
+#include "transport/matching/reports.h"
 #include "transport/tcp/peer.h"
 #include "transport/tcp/settings.h"
 #include "transport/transport.h"
@@ -88,7 +89,7 @@ class TcpTransport final : public Transport, private DedicatedConnections {
     bool arm(Sleeper sleeper) override;
     void acknowledge(Sleeper) override { look_around_ = true; }
     void wake_peers() override { write_put_off(); }
-    bool has_work() const override { return owing_ > 0 || !backlog_.empty() || is_meeting(); }
+    bool has_work() const override { return owing_ > 0 || reports_.has_kept() || is_meeting(); }
     void list_owed(std::vector<Rank>& peers) const override;
     void abandon(std::uint32_t context) override;
     void admit(std::uint32_t context) override { contexts_.admit(context); }
@@ -112,11 +113,6 @@ class TcpTransport final : public Transport, private DedicatedConnections {
     using Place = tcp::Place;
     using Wire = tcp::Wire;
 
-    struct Report {
-        Completion completion;
-        std::uint64_t stream;
-    };
-
     // So many streams of the context have dedicated connections.
     struct DedicatedStreams {
         std::uint32_t context;
@@ -127,11 +123,6 @@ class TcpTransport final : public Transport, private DedicatedConnections {
 
     explicit TcpTransport(Parts parts);
     Status open_descriptors();
-    // Bounds the unexpected messages of each peer: a fixed amount over all peers, clamped for each.
-    static std::uint64_t credit_of_each(std::size_t ranks) {
-        constexpr std::uint64_t of_all = 64 << 20;
-        return std::clamp<std::uint64_t>(of_all / ranks, 64 << 10, 1 << 20);
-    }
 
     // tcp.cpp
     Peer& peer_of(Rank rank) {
@@ -160,7 +151,6 @@ class TcpTransport final : public Transport, private DedicatedConnections {
         for_each_shared(visit);
         for_each_dedicated(visit);
     }
-    void report(const Completion& completion, std::uint64_t stream);
     void sleep_until_worthwhile(Wire& wire);
     void look_at_sockets();
     void handle_events();
@@ -207,8 +197,6 @@ class TcpTransport final : public Transport, private DedicatedConnections {
     void refused_by(Wire& wire, const tcp::Frame& frame);
 
     // outbound.cpp
-    // What an eager message may cost its receiver, until its receive is posted.
-    static std::uint64_t credit_of(std::uint64_t bytes) { return bytes + 64; }
     bool may_send_eagerly(const SharedConnection& shared, std::uint64_t stream,
                           std::uint64_t bytes) const;
     void prepare_front(SharedConnection& shared, tcp::SendLane& lane);
@@ -296,9 +284,7 @@ class TcpTransport final : public Transport, private DedicatedConnections {
     std::vector<tcp::Address> own_;
     std::vector<Peer> peers_;  // by rank
 
-    std::span<Completion> done_;  // of the poll() that runs, else empty
-    std::size_t reported_ = 0;    // entries of done_ that are filled
-    Fifo<Report> backlog_;        // completions there was no room for
+    Reports reports_;
     std::uint32_t polls_ = 0;
     bool look_around_ = false;                   // at the next poll, at all sockets
     std::vector<SharedConnection*> put_off_;     // to be written at the end of this call
@@ -319,7 +305,6 @@ class TcpTransport final : public Transport, private DedicatedConnections {
     BlockPool blocks_;
     Contexts contexts_;
     std::vector<DedicatedStreams> dedicated_;
-    std::uint64_t credit_max_;  // bounds a peer's unexpected messages from us, and ours from it
 
     std::vector<std::unique_ptr<tcp::Listener>> listeners_;
     tcp::Source timer_{tcp::Source::Kind::timer};

@@ -11,7 +11,7 @@ Usage TcpTransport::usage() const {
     Usage usage{.connections = counters_.connections, .descriptors = descriptors()};
     usage.bytes = sizeof *this + staging_.capacity() + posts_.held_bytes() +
                   unexpected_.held_bytes() + places_.held_bytes() + blocks_.held_bytes() +
-                  backlog_.held_bytes() + wires_.size() * sizeof(Wire);
+                  reports_.held_bytes() + wires_.size() * sizeof(Wire);
     for (const Peer& peer : peers_) {
         usage.bytes += sizeof peer + peer.addresses.capacity() * sizeof(tcp::Address) +
                        (peer.shared.capacity() + peer.dedicated.capacity()) * sizeof(void*) +
@@ -57,7 +57,7 @@ Usage TcpTransport::usage_max(const Extent& job) {
     const std::size_t posts = (peers * (2 * streams + 1) + 64) * sizeof(tcp::Post);
     const std::size_t places = job.dedicated > 0 ? (2 * dedicated + 64) * sizeof(Place) : 0;
     // Blocks are powers of two.
-    const std::size_t unexpected = 2 * peers * credit_of_each(ranks);
+    const std::size_t unexpected = 2 * peers * Credit::max_among(ranks);
     usage.bytes = sizeof(TcpTransport) + staging_bytes +
                   ranks * (sizeof(Peer) + job.connections * sizeof(tcp::Address)) +
                   shared * of_shared +

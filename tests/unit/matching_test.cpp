@@ -1,0 +1,176 @@
+// The values that transports match messages with: reports, credit, and lanes whose messages end in
+// another order than they began.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "transport/matching/credit.h"
+#include "transport/matching/matching_queue.h"
+#include "transport/matching/reports.h"
+
+namespace weft::test {
+namespace {
+
+int run_of_any;  // has an address
+
+Completion completion(std::uint32_t op) { return {.token = {&run_of_any, op}}; }
+std::uint64_t stream(std::uint32_t context) { return StreamId{context, 1}.packed(); }
+
+std::vector<std::uint32_t> ops(Reports& reports, std::size_t room) {
+    std::vector<Completion> done(room);
+    reports.begin(done);
+    done.resize(reports.end());
+    std::vector<std::uint32_t> found;
+    for (const Completion& one : done) found.push_back(one.token.op);
+    return found;
+}
+
+// --- Reports -------------------------------------------------------------------------------------
+
+TEST(Reports, GoIntoThePollThatRunsAndTheRestIntoLaterOnes) {
+    Reports reports;
+    std::array<Completion, 2> done;
+    reports.begin(done);
+    for (std::uint32_t op = 1; op <= 5; ++op) {
+        EXPECT_EQ(reports.is_full(), op > 2);
+        reports.add(completion(op), stream(1));
+    }
+    EXPECT_EQ(reports.end(), 2u);
+    EXPECT_EQ(done[0].token.op, 1u);
+    EXPECT_EQ(done[1].token.op, 2u);
+    EXPECT_TRUE(reports.has_kept());
+    EXPECT_EQ(ops(reports, 2), (std::vector<std::uint32_t>{3, 4}));
+    EXPECT_EQ(ops(reports, 2), std::vector<std::uint32_t>{5});
+    EXPECT_FALSE(reports.has_kept());
+}
+
+TEST(Reports, BetweenPollsAreKept) {
+    Reports reports;
+    EXPECT_EQ(ops(reports, 3).size(), 0u);
+    reports.add(completion(7), stream(1));
+    EXPECT_TRUE(reports.has_kept());
+    EXPECT_EQ(ops(reports, 3), std::vector<std::uint32_t>{7});
+}
+
+TEST(Reports, OfAContextThatIsGoneAreForgottenLostPeersAreNot) {
+    Reports reports;
+    reports.add(completion(1), stream(1));
+    reports.add(completion(2), stream(2));
+    reports.add({.code = WEFT_BROKEN_RANK, .peer = 3}, 0);
+    reports.forget(1);
+    reports.forget(0);
+    std::array<Completion, 4> done;
+    reports.begin(done);
+    ASSERT_EQ(reports.end(), 2u);
+    EXPECT_EQ(done[0].token.op, 2u);
+    EXPECT_EQ(done[1].peer, 3);
+}
+
+// --- Credit --------------------------------------------------------------------------------------
+
+TEST(Credit, CoversMessagesUpToItsMaximumAndIsRegained) {
+    Credit credit(1000);
+    EXPECT_FALSE(credit.covers(1000));
+    EXPECT_TRUE(credit.covers(1000 - Credit::cost_of(0)));
+    credit.spend(400);
+    EXPECT_FALSE(credit.covers(500));
+    credit.regain(Credit::cost_of(400));
+    EXPECT_TRUE(credit.covers(900));
+    credit.regain(1'000'000);  // more than was spent: there is no more than the maximum
+    EXPECT_FALSE(credit.covers(1000));
+}
+
+TEST(Credit, IsGivenBackInQuarters) {
+    Credit credit(1000);
+    EXPECT_EQ(credit.give_back(100), 0u);
+    EXPECT_EQ(credit.give_back(149), 0u);
+    EXPECT_EQ(credit.give_back(1), 250u);
+    EXPECT_EQ(credit.give_back(0), 0u);
+}
+
+TEST(Credit, OfAllPeersTogetherIsBounded) {
+    EXPECT_EQ(Credit::max_among(2), 1u << 20);
+    EXPECT_EQ(Credit::max_among(256), 256u << 10);
+    EXPECT_EQ(Credit::max_among(100'000), 64u << 10);
+}
+
+// --- Lanes ---------------------------------------------------------------------------------------
+
+struct TestPost {
+    TestPost* next = nullptr;
+    bool is_over = false;
+    Outcome outcome{};
+    int number = 0;
+};
+struct TestMessage {
+    TestMessage* next = nullptr;
+};
+
+class MatchingQueueTest : public testing::Test {
+  protected:
+    MatchingQueueTest() {
+        for (int i = 0; i < 4; ++i) {
+            posts_[static_cast<std::size_t>(i)].number = i;
+            lane_.append_waiting(&posts_[static_cast<std::size_t>(i)]);
+        }
+    }
+    auto reporter() {
+        return [this](TestPost* post, const Outcome& how) {
+            reported_.emplace_back(post->number, how.code);
+        };
+    }
+    std::size_t end(std::size_t i, weft_status code = WEFT_OK) {
+        return lane_.end(&posts_[i], {.code = code}, reporter());
+    }
+    using Reported = std::vector<std::pair<int, weft_status>>;
+
+    std::array<TestPost, 4> posts_;
+    MatchingQueue<TestPost, TestMessage> lane_;
+    Reported reported_;
+};
+
+TEST_F(MatchingQueueTest, MessagesMeetPostsInOrder) {
+    for (TestPost& post : posts_) EXPECT_EQ(lane_.match(), &post);
+    EXPECT_EQ(lane_.match(), nullptr);
+    TestPost late;
+    lane_.append_waiting(&late);
+    EXPECT_EQ(lane_.match(), &late);
+}
+
+TEST_F(MatchingQueueTest, APostThatEndsEarlyWaitsForThoseBeforeIt) {
+    EXPECT_EQ(end(2, WEFT_BROKEN_MESSAGE), 0u);
+    EXPECT_EQ(end(1), 0u);
+    EXPECT_EQ(reported_, Reported{});
+    EXPECT_EQ(end(0), 3u);
+    EXPECT_EQ(reported_, (Reported{{0, WEFT_OK}, {1, WEFT_OK}, {2, WEFT_BROKEN_MESSAGE}}));
+    EXPECT_FALSE(lane_.idle());
+    EXPECT_EQ(end(3), 1u);
+    EXPECT_TRUE(lane_.idle());
+}
+
+TEST_F(MatchingQueueTest, AllEndAtOnceExceptThoseThatWereOver) {
+    end(1);
+    lane_.end_all({.code = WEFT_BROKEN_RANK}, reporter());
+    EXPECT_EQ(
+        reported_,
+        (Reported{
+            {0, WEFT_BROKEN_RANK}, {1, WEFT_OK}, {2, WEFT_BROKEN_RANK}, {3, WEFT_BROKEN_RANK}}));
+    EXPECT_TRUE(lane_.idle());
+    EXPECT_EQ(lane_.match(), nullptr);
+}
+
+TEST_F(MatchingQueueTest, ForgottenPostsAreFreedAndNotReported) {
+    end(3);
+    int freed = 0;
+    lane_.forget([&](TestPost*) { ++freed; });
+    EXPECT_EQ(freed, 4);
+    EXPECT_EQ(reported_, Reported{});
+    EXPECT_TRUE(lane_.idle());
+    TestPost next;
+    lane_.append_waiting(&next);
+    EXPECT_EQ(lane_.match(), &next);
+}
+
+}  // namespace
+}  // namespace weft::test
