@@ -11,7 +11,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/prng.h"
@@ -71,159 +77,100 @@ class SimNetwork {
     void keep_early(Rank rank, bool keep);
 
   private:
-    using Index = std::uint32_t;
-    static constexpr Index none = ~Index{0};
-
-    struct Queue {
-        Index head = none;
-        Index tail = none;
-    };
-
     struct Post {
         Completion completion;
         std::byte* into = nullptr;  // receives
         std::size_t bytes = 0;
-        Index next = none;
         bool finished = false;
     };
 
     struct Message {
-        const std::byte* data = nullptr;
-        std::size_t bytes = 0;
-        Index post = none;  // the send that completes on delivery; none: the data is a copy
-        Index next = none;
-        std::vector<std::byte> copy;
+        Bytes data;
+        std::vector<std::byte> copy{};
+        Post* post = nullptr;  // the send that completes on delivery; null: the data is a copy
     };
 
-    // One end of a wire. Its posts, oldest first: `ready` ones, which the next poll may report;
-    // then `scheduled` ones, which an event makes ready; then the rest.
+    // One end of a wire. The first `scheduled` of its posts have an event that makes them ready; of
+    // these, the first `ready` may be reported by the next poll.
     struct Side {
-        Queue posts;
-        Index unscheduled = none;  // the first of the rest
-        std::uint32_t ready = 0;
-        std::uint32_t scheduled = 0;
+        Rank rank = 0;
+        Rank peer = 0;
+        std::deque<Post> posts;
+        std::size_t scheduled = 0;
+        std::size_t ready = 0;
         std::int64_t last_report = 0;
     };
+
+    using Name = std::tuple<Rank, Rank, std::uint64_t>;  // sender, receiver, stream
 
     // A lane and its messages. Of those not delivered, the first `arrived` have reached the
     // receiver; of these, the first `matched` are being delivered.
     struct Wire {
-        Rank from = 0;
-        Rank to = 0;
-        StreamId stream;
-        Side sends;
-        Side recvs;
-        Queue messages;
-        std::uint32_t in_flight = 0;
-        std::uint32_t arrived = 0;
-        std::uint32_t matched = 0;
-        std::uint32_t waiting = 0;  // receives without a message
+        std::uint32_t place = 0;
+        std::uint32_t use = 0;  // how many lanes have had this place
+        Name name{};
+        StreamId stream{};
+        Side sends{};
+        Side recvs{};
+        std::deque<Message> messages{};
+        std::size_t arrived = 0;
+        std::size_t matched = 0;
         std::int64_t last_arrival = 0;
         std::int64_t last_delivery = 0;
-        std::uint32_t use = 0;  // how many wires have had this place
-        bool used = false;
-
-        bool is_idle() const {
-            return sends.posts.head == none && recvs.posts.head == none && messages.head == none;
-        }
-    };
-
-    struct End {
-        Index wire;
-        bool sends;
-        friend bool operator==(const End&, const End&) = default;
     };
 
     struct Node {
         bool dead = false;
         std::uint64_t posts = 0;
         std::uint64_t dies_at_post = 0;
-        std::vector<End> ready;  // ends with ready posts
+        std::vector<Side*> ready;  // those with ready posts
         std::vector<Rank> unreported;
-        std::vector<Rank> lost;
+        std::set<Rank> lost;
         Contexts contexts;
     };
 
-    enum class Kind : std::uint8_t {
-        arrive,       // a: wire, b: its use
-        deliver,      // a: wire, b: its use
-        report_send,  // a: wire, b: its use
-        report_recv,  // a: wire, b: its use
-        kill,         // a: rank
-        discover,     // a: rank, b: the dead rank
-        report_lost,  // a: rank, b: the dead rank
-        retry,        // after a busy answer
-    };
-
-    struct Event {
-        std::int64_t time;
-        std::uint64_t sequence;
-        Kind kind;
-        Index a;
-        Index b;
-    };
-
-    static bool is_later(const Event& left, const Event& right);
+    // Events, as the history tells them apart.
+    enum class Kind { arrive, deliver, report_send, report_recv, kill, discover, lose, retry };
 
     Node& node(Rank rank) { return nodes_[static_cast<std::size_t>(rank)]; }
     const Node& node(Rank rank) const { return nodes_[static_cast<std::size_t>(rank)]; }
-    Side& side(End end) { return end.sends ? wires_[end.wire].sends : wires_[end.wire].recvs; }
-    Node& owner(End end) { return node(end.sends ? wires_[end.wire].from : wires_[end.wire].to); }
-    bool wants(Rank rank, std::uint32_t context) const;
-    void drop_unwanted_messages(Rank rank);
-    bool has_lost(Rank rank, Rank peer) const;
-
-    template <class T>
-    static Index take(std::vector<T>& pool, Index& free);
-    template <class T>
-    static void append(std::vector<T>& pool, Queue& list, Index index);
-    template <class T>
-    static void remove_first(std::vector<T>& pool, Queue& list, Index& free);
-
-    Index find_wire(Rank from, Rank to, StreamId stream);
+    Wire& find_wire(Rank from, Rank to, StreamId stream);
     void forget_idle_wires();
-    void rebuild_table();
 
     std::int64_t delay();
-    void schedule(std::int64_t time, Kind kind, Index a, Index b = 0);
-    void schedule_wire(std::int64_t time, Kind kind, Index wire);
-    void handle(const Event& event);
-    void record(char what, std::uint64_t a, std::uint64_t b, std::uint64_t c);
+    void schedule(std::int64_t time, Kind kind, std::int64_t a, std::int64_t b,
+                  std::function<void()> happen);
+    void schedule_on(Wire& wire, std::int64_t& last, Kind kind, std::function<void()> happen);
+    template <class... Values>
+    void record(char what, Values... values);
 
-    bool dies_now(Rank rank);
-    bool is_busy();
-    Index add_post(End end, Rank peer, std::byte* into, std::size_t bytes, Token token);
-    void finish(End end, Index post, weft_status code);
-    void schedule_reports(End end);
-    void break_posts(End end);
-    void forget_posts(End end);
-    void report(End end);
+    std::optional<Posted> answer(Rank rank, Lane lane, Token token);
+    Post& add_post(Wire& wire, Side& side, std::byte* into, std::size_t bytes, Token token);
+    void finish(Wire& wire, Post& post, weft_status code);
+    void forget_posts(Side& side);
+    void report(Side& side);
 
-    void arrive(Index wire);
-    void match(Index wire);
-    void deliver(Index wire);
-    void take_first(Index wire, std::byte* into);
+    void arrive(Wire& wire);
+    void match(Wire& wire);
+    void deliver(Wire& wire);
+    void take_first(Wire& wire, std::byte* into);
     void drop_first(Wire& wire);
-    void drop_all(Wire& wire);
-    void drop_after(Wire& wire, std::uint32_t kept);
+    void drop_after(Wire& wire, std::size_t kept);
+    void drop_unwanted_messages(Rank rank);
     void discover(Rank rank, Rank dead);
 
     SimOptions options_;
     Prng random_;
     std::int64_t time_ = 0;
-    std::uint64_t sequence_ = 0;
     std::uint64_t hash_ = 0;
     bool seen_ = false;  // an event gave a rank something to poll
 
     std::vector<Node> nodes_;
-    std::vector<Wire> wires_;
-    std::vector<Index> free_wires_;
-    std::vector<Index> table_;   // open addressing: hash of a wire's name -> wire
-    std::vector<Event> events_;  // a heap, the next event first
-    std::vector<Post> posts_;
-    std::vector<Message> messages_;
-    Index free_post_ = none;
-    Index free_message_ = none;
+    std::deque<Wire> wires_;  // they stay where they are: events refer to them
+    std::map<Name, Wire*> used_;
+    std::vector<Wire*> free_;
+    std::size_t used_max_ = 16;  // at so many, idle wires are forgotten
+    std::multimap<std::int64_t, std::function<void()>> events_;  // by time, then as scheduled
 };
 
 }  // namespace weft
