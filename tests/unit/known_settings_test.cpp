@@ -1,5 +1,6 @@
 // A setting that is misspelt is noticed, and every one that is read is known.
 #include "base/known_settings.h"
+#include "engine/kind.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -115,8 +116,10 @@ TEST(KnownSettings, HaveTheDefaultsThatAreWrittenDown) {
     ASSERT_TRUE(depth.is_ok());
     expect_in(manual, "gets at a time; " + number(*depth) + " if not set");
     expect_in(readme, "| `WEFT_QUEUE_DEPTH` | " + number(*depth));
-    expect_in(manual, ".It Cm thread\nThe default: ");
-    expect_in(readme, "| `thread` (default) |");
+    const std::string engine = traits(default_engine).name;
+    expect_in(manual, ".It Cm " + engine + "\nThe default:");
+    expect_in(readme, "| `" + engine + "` (default) |");
+    expect_in(readme, "| `WEFT_ENGINE` | `" + engine + "` |");
 }
 
 // README names no setting that there is not, and every one but those of tests and of launchers.
