@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -199,6 +200,7 @@ bool Engine::arm(Sleeper sleeper) {
 
 // True: somebody was woken.
 bool Engine::demand(Demand how) {
+    demands_ = how != Demand::none;
     bool woke = false;
     for (CompletionSource* source : sources_) woke |= source->demand(how);
     return woke;
@@ -266,8 +268,13 @@ void Engine::leave() {
     bool calls_owner = (!leader_ || leader_sleeps_) && submit_or_call_owner();
     if (on_demand_) [[unlikely]]
         note_no_test();
-    // Who is not demanded leaves what is large until somebody waits for it.
-    const bool demanded = leader_ || is_demanded();
+    // Who is not demanded leaves what is large until somebody waits for it. (Asked for when it
+    // matters: the answer takes a look at every peer.)
+    std::optional<bool> answer;
+    const auto demanded = [&] {
+        if (!answer) answer = leader_ || is_demanded();
+        return *answer;
+    };
     bool backoff_too_long = false;
     if (backs_off_ && started_here)
         backoff_too_long = std::exchange(backoff_ns_, 0) > 4 * backoff_min_ns;
@@ -282,14 +289,14 @@ void Engine::leave() {
         // No wake-up comes for work that a start has left: arm() looks at that too, and demands
         // what it lacks for those who wait for this rank.
         const auto is_left = [&] {
-            return demanded && ((on_demand_ && started_here) || executor_.has_work());
+            return ((on_demand_ && started_here) || executor_.has_work()) && demanded();
         };
         if (sleeper == armed_ && (sleeper == Sleeper::none || (!is_rung_ && !is_left()))) break;
-        if (rounds == 0) moves = demanded && executor_.has_work();
+        if (rounds == 0) moves = executor_.has_work() && demanded();
         const bool is_last = rounds == rounds_before_leaving || executor_.has_ready();
         if ((is_last || !moves) && arm(sleeper)) break;
         if (is_last) {
-            // (Without a sleeper the program will call.)
+            // (Without a sleeper, after a change of engine, the program or a poller will call.)
             if (sleeper != Sleeper::none) parking_->unpark(sleeper);
             break;
         }
@@ -299,7 +306,7 @@ void Engine::leave() {
         notify_waiters();
     }
     const bool leaves_work =
-        armed_ != Sleeper::none && executor_.has_ready() && (demanded || is_demanded());
+        armed_ != Sleeper::none && executor_.has_ready() && (demanded() || is_demanded());
     const Sleeper to_wake = leaves_work ? armed_ : Sleeper::none;
     // Nothing arrives that would end a long backoff or begin the first one: wake the sleeper.
     if (backs_off_ && armed_ != Sleeper::none &&
@@ -479,7 +486,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
         yields = 0;
     }
     if (!slept && spin_ns_ < spin_max_ns / 4) spin_ns_ *= 2;
-    if (on_demand_) demand(Demand::none);
+    if (demands_) demand(Demand::none);
     // (A blocking call does not show how the program waits for nonblocking ones.)
     if (patience.interruptible) is_tester_ = false;
     leader_ = false;

@@ -165,6 +165,7 @@ class Engine : private Exclusion {
     std::int64_t backoff_ns_ = 0;    // the last one; 0: something has moved since
     bool thread_backs_off_ = false;  // it wakes up by itself
     Sleeper armed_ = Sleeper::none;
+    bool demands_ = false;  // a wait, or a program that tests, has demanded what it lacks
     bool is_rung_ = false;  // `armed_` was woken, or need not sleep: arm again before sleeping
     bool leader_ = false;   // a program's thread drives inside wait()
     bool leader_sleeps_ = false;  // ... and sleeps on the transports
