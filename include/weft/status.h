@@ -20,7 +20,6 @@ typedef enum weft_status WEFT_ANY_INT {
     WEFT_OK = 0,
 
     WEFT_PENDING = 1,     /* the operation has not completed */
-    WEFT_BUSY = 2,        /* nothing was started; try again later */
     WEFT_INTERRUPTED = 3, /* a wait returned early because of weft_interrupt() */
     WEFT_TIMED_OUT = 4, /* a wait's deadline has passed; weft_last_detail() names the late ranks */
 

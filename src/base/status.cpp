@@ -43,7 +43,6 @@ const char* status_name(weft_status code) {
     case name: return #name
         WEFT_CASE(WEFT_OK);
         WEFT_CASE(WEFT_PENDING);
-        WEFT_CASE(WEFT_BUSY);
         WEFT_CASE(WEFT_INTERRUPTED);
         WEFT_CASE(WEFT_TIMED_OUT);
         WEFT_CASE(WEFT_REFUSED_ARGUMENT);

@@ -69,8 +69,6 @@ class Offload : public CompletionSource {
 
     // What comes should wake somebody: lists need further batches.
     virtual bool needs_attention() const = 0;
-    // Headers should be checked now and then: a message of the wrong size does not end its list.
-    virtual bool awaits_messages() const = 0;
 };
 
 }  // namespace weft

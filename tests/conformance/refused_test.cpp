@@ -371,7 +371,7 @@ TEST_F(Refused, CompletionCalls) {
     const size_t untold = 7;
     size_t number = untold;
     size_t indices[2];
-    weft_status statuses[2] = {WEFT_BUSY, WEFT_BUSY};
+    weft_status statuses[2] = {WEFT_INTERRUPTED, WEFT_INTERRUPTED};
     weft_request requests[2] = {WEFT_REQUEST_NULL, request_};
     const std::string sentence =
         "request = 0x1234; expected a request that has not completed at requests[1] (";
@@ -392,7 +392,7 @@ TEST_F(Refused, CompletionCalls) {
     expect_refused(weft_wait_until(&request_, 0), WEFT_REFUSED_HANDLE, "request = 0x1234");
     expect_refused(weft_wait_until(nullptr, 0), WEFT_REFUSED_HANDLE, "request = null");
     EXPECT_EQ(number, untold);
-    EXPECT_EQ(statuses[0], WEFT_BUSY);
+    EXPECT_EQ(statuses[0], WEFT_INTERRUPTED);
     EXPECT_EQ(requests[1], request_);
 
     expect_refused(weft_testany(1, requests, nullptr), WEFT_REFUSED_ARGUMENT,

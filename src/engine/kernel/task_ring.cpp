@@ -140,11 +140,9 @@ bool TaskRing::add_token(ChainOrder& direction) {
 void TaskRing::set_state(List& list, List::State state) {
     busy_ -= list.is_busy();
     waiting_ -= list.state == List::State::waiting;
-    receiving_ -= list.is_receiving();
     list.state = state;
     busy_ += list.is_busy();
     waiting_ += list.state == List::State::waiting;
-    receiving_ += list.is_receiving();
 }
 
 bool TaskRing::reserve(const Tasks& tasks, const Stream& stream) {

@@ -49,7 +49,6 @@ class TaskRing final : public Offload {
     bool needs_owner() const override { return !to_submit_.empty(); }
     void submit() override;
     bool needs_attention() const override { return waiting_ > 0 || unfinished_ > 0; }
-    bool awaits_messages() const override { return receiving_ > 0; }
 
     // Of RunLists.
     std::uint32_t add(List& list);
@@ -111,7 +110,6 @@ class TaskRing final : public Offload {
     std::size_t descriptors_ = 0;  // the ring's own and eventfds
     std::size_t busy_ = 0;
     std::size_t waiting_ = 0;
-    std::size_t receiving_ = 0;
     std::size_t unfinished_ = 0;  // lists in flight with entries that are not submitted yet
 };
 
