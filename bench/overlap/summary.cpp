@@ -88,11 +88,11 @@ std::string advice(const std::vector<Row>& rows, std::span<const std::string> en
     }
     const bool does_default_as_well =
         std::any_of(shares.begin(), shares.end(), [&](const Share& share) {
-            return share.engine != "thread:poll" && share.percent >= best.percent - noise_points;
+            return (share.engine == "thread" || share.engine == "auto") &&
+                   share.percent >= best.percent - noise_points;
         });
-    return figure + (does_default_as_well
-                         ? "; auto, the default, is kernel where it pays, otherwise thread."
-                         : "; use engine " + best.engine + ".");
+    return figure + (does_default_as_well ? "; auto, the default, does as well."
+                                          : "; use engine " + best.engine + ".");
 }
 
 // The share of the time of the work alone that other programs took.

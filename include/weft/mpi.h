@@ -89,7 +89,7 @@ static inline void weft_mpi_warn_of_launcher(void) {
  * Weft does not keep `comm` and no longer needs the MPI afterwards, except with WEFT_TRANSPORT=mpi: then
  * all messages go over the MPI until weft_finalize, which must come before MPI_Finalize.
  *
- * With WEFT_TRANSPORT=mpi the engine `thread` needs MPI_THREAD_MULTIPLE; if the MPI provides less, the
+ * With WEFT_TRANSPORT=mpi, engines with a thread need MPI_THREAD_MULTIPLE; if the MPI provides less, the
  * default engine is `manual`.
  *
  * Agree     as weft_comm_from_oob.

@@ -46,6 +46,13 @@ Posted FaultyTransport::receive(const Lane& lane, MutBytes data, const Combinati
         pending.copy.resize(data.size());
         data = pending.copy;
     }
+    Combination of_copy;
+    if (combination != nullptr && is_doomed(lane.peer)) {
+        pending.left.assign(combination->left, combination->left + data.size());
+        of_copy = *combination;
+        of_copy.left = pending.left.data();
+        combination = &of_copy;
+    }
     return settle(ForwardingTransport::receive(lane, data, combination, {this, serial}), serial);
 }
 

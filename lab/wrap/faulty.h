@@ -45,7 +45,8 @@ class FaultyTransport final : public ForwardingTransport {
         Lane lane;
         Token token;
         MutBytes into;                // receives from the peer that gets lost
-        std::vector<std::byte> copy;  // what the inner transport sees of a post with that peer
+        std::vector<std::byte> copy;  // what the inner transport sees of a post with that peer,
+        std::vector<std::byte> left;  // and of what its receive is combined with
         bool broken = false;          // reported as broken: the inner completion is swallowed
     };
 

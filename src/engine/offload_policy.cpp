@@ -54,6 +54,10 @@ Executor::Way OffloadPolicy::prepare(Run& run, OffloadPlan& plan, const Group& g
 
 // False: the run has no lists, or they do not pay.
 bool OffloadPolicy::prepare_lists(Run& run, OffloadPlan& plan, const Group& group) {
+    if (engine_->only_where_it_pays && !options_.has_own_core) {
+        count_choice(Offloading::Fallback::shares_core);
+        return false;
+    }
     const Schedule& schedule = run.schedule();
     if (!plan.was_compiled) {
         plan.was_compiled = true;
@@ -63,9 +67,8 @@ bool OffloadPolicy::prepare_lists(Run& run, OffloadPlan& plan, const Group& grou
         });
         plan.pays = plan.tasks && pays(schedule, *plan.tasks);
     }
-    if (engine_->only_where_it_pays && !(options_.has_own_core && plan.pays)) {
-        count_choice(plan.pays ? Offloading::Fallback::shares_core
-                               : Offloading::Fallback::relays_nothing);
+    if (engine_->only_where_it_pays && !plan.pays) {
+        count_choice(Offloading::Fallback::does_not_pay);
         return false;
     }
     if (!plan.tasks) return false;

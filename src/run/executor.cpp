@@ -52,7 +52,7 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding, Way way) 
 }
 
 void Executor::settle_offered(Way way) {
-    while (offloading_.has_offered()) begin(offloading_.take_offered(), way);
+    while (offloading_.has_offered()) begin(offloading_.take_offered(way), way);
     budget_ = budget_bytes;
     drain(/*may_call=*/false);
 }

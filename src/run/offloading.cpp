@@ -5,9 +5,10 @@
 
 namespace weft {
 
-Run& Offloading::take_offered() {
+Run& Offloading::take_offered(Way way) {
     Run& run = *offered_.front();
     offered_.pop();
+    if (way == Way::here && run.may_run_as_lists_) count(Fallback::waited_for);
     return run;
 }
 
@@ -59,7 +60,7 @@ std::string Offloading::summary() const {
         "behind operations that are not",
         "waited for at once",
         "on a shared core",
-        "with nothing to relay",
+        "that do not pay",
     };
     const std::uint64_t here =
         std::accumulate(fallen_back_.begin(), fallen_back_.end(), std::uint64_t{0});

@@ -39,8 +39,8 @@ class Offloading {
         offered_.push(&run);
         return true;
     }
-    // Removes the oldest kept run, which now begins.
-    Run& take_offered();
+    // Removes the oldest kept run, which now begins like this.
+    Run& take_offered(Way way);
     // Drops the kept runs of a group that has broken.
     void forget(const Group& group);
 
@@ -58,9 +58,9 @@ class Offloading {
         without_connection,   // its stream has no dedicated connections
         without_descriptors,  // none was left for eventfds
         behind_others,        // earlier runs still used the connections
-        waited_for,           // by the program, at once: these three with engine auto only
-        shares_core,
-        relays_nothing,
+        waited_for,           // by the program, before it began
+        shares_core,          // with another rank; this and the next with engine auto only
+        does_not_pay,
     };
     static constexpr std::size_t fallbacks = 6;
     void count(Fallback why) { ++fallen_back_[static_cast<std::size_t>(why)]; }

@@ -159,7 +159,7 @@ TEST(Auto, IsTheDefaultAndSaysWhatItChose) {
     if (!WEFT_HAS_TCP || !absence_of("kernel").empty()) return;
     const std::string over_tcp = said("tcp");
     EXPECT_TRUE(contains(over_tcp, "engine auto; 0 operations offloaded, ")) << over_tcp;
-    EXPECT_TRUE(contains(over_tcp, " with nothing to relay")) << over_tcp;
+    EXPECT_TRUE(contains(over_tcp, " that do not pay")) << over_tcp;
 }
 
 // --- What is offloaded ---------------------------------------------------------------------------

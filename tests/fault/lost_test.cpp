@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "support/world.h"
 #include "lab/wrap/faulty.h"
+#include "support/world.h"
 #include "weft/collective.h"
 
 namespace weft::test {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "process/process.h"
 #include "lab/sim/sim.h"
+#include "process/process.h"
 
 namespace weft::test {
 

@@ -137,8 +137,10 @@ TEST(Info, SaysWhatEachRankOfAJobHoldsWithinTheBound) {
         const char* settings;
         const char* dedicated;
     };
-    for (const auto& [ranks, settings, dedicated] :
-         {Case{2, "", "0"}, {5, "", "0"}, {8, "", "0"}, {5, "WEFT_DEDICATE=1", "16"}}) {
+    for (const auto& [ranks, settings, dedicated] : {Case{2, "WEFT_ENGINE=thread", "0"},
+                                                     {5, "WEFT_ENGINE=thread", "0"},
+                                                     {8, "WEFT_ENGINE=thread", "0"},
+                                                     {5, "", "16"}}) {
         const std::string number = std::to_string(ranks);
         const Finished ranked =
             run("WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo " + std::string(settings) + " " + weft +
@@ -172,12 +174,13 @@ TEST(Info, SaysWhatEachRankOfAJobHoldsWithinTheBound) {
 
 TEST(Info, BoundsWhatLargeJobsHold) {
     if (!WEFT_HAS_TCP) GTEST_SKIP() << "this build has no tcp";
-    const Held one = held(run(weft + "info --ranks 1024").out, "at most ");
-    const Held many = held(run(weft + "info --ranks 1024 --communicators 64").out, "at most ");
+    const std::string large = weft + "info --ranks 1024 ";
+    const Held one = held(run(large + "--dedicated 0").out, "at most ");
+    const Held many = held(run(large + "--dedicated 0 --communicators 64").out, "at most ");
     EXPECT_EQ(one.connections, 2u * 1023);
     EXPECT_EQ(many.connections, one.connections) << "communicators share connections";
     EXPECT_LT(one.kib, 140 * 1024);
-    const Held dedicated = held(run(weft + "info --ranks 1024 --dedicated 4").out, "at most ");
+    const Held dedicated = held(run(large).out, "at most ");
     EXPECT_EQ(dedicated.connections, one.connections + 4 * 4 * 1023);
     EXPECT_EQ(dedicated.descriptors, one.descriptors + 4 * 4 * 1023);
     EXPECT_LT(dedicated.kib - one.kib, 12 * 1024);

@@ -78,6 +78,7 @@ TEST(Credit, CoversMessagesUpToItsMaximumAndIsRegained) {
     credit.regain(Credit::cost_of(400));
     EXPECT_TRUE(credit.covers(900));
     credit.regain(1'000'000);  // more than was spent: there is no more than the maximum
+    EXPECT_TRUE(credit.covers(900));
     EXPECT_FALSE(credit.covers(1000));
 }
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <vector>
 
-#include "schedule/builder.h"
 #include "lab/measure.h"
+#include "schedule/builder.h"
 
 namespace weft {
 namespace {

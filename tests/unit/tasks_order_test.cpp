@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "lab/print/task_text.h"
 #include "schedule/builder.h"
 #include "schedule/tasks/tasks.h"
-#include "lab/print/task_text.h"
 #include "schedule/text.h"
 #include "schedule/unroll.h"
 

@@ -186,15 +186,17 @@ struct JobSize {
     std::size_t ranks = 0;
     std::size_t communicators = 1;
     std::size_t connections = 1;
-    std::size_t dedicated = 0;
+    std::size_t dedicated = 16;
 };
 
 // The most that a rank of such a job holds.
 void print_bound([[maybe_unused]] const JobSize& job) {
 #if WEFT_HAS_TCP
+    const std::size_t dedicated =
+        std::min(job.dedicated, job.communicators * DedicatedConnections::streams_max);
     print("tcp", "at most " + usage_text(TcpTransport::usage_max({.ranks = job.ranks,
                                                                   .connections = job.connections,
-                                                                  .dedicated = job.dedicated,
+                                                                  .dedicated = dedicated,
                                                                   .streams = job.communicators})));
 #else
     print("tcp", std::string("not in this build: ") + tcp_absence());
@@ -219,7 +221,8 @@ void add_info(CLI::App& app) {
     info->add_option("--connections", job->connections, "... with this WEFT_CONNECTIONS")
         ->check(CLI::Range(1, 64))
         ->needs(ranks);
-    info->add_option("--dedicated", job->dedicated, "... and this many more for the kernel engine")
+    info->add_option("--dedicated", job->dedicated,
+                     "... and this many more for auto and the kernel engines")
         ->check(CLI::Range(0, 64))
         ->needs(ranks);
     info->callback([job] {

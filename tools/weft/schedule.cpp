@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "algorithm/catalogue.h"
-#include "schedule/check/check.h"
+#include "lab/measure.h"
 #include "lab/print/dot.h"
 #include "lab/print/goal.h"
-#include "lab/measure.h"
 #include "lab/print/task_table.h"
 #include "lab/print/task_text.h"
+#include "schedule/check/check.h"
 #include "schedule/text.h"
 #include "shape/blocks.h"
 #include "weft/commands.h"

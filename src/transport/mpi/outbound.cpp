@@ -31,7 +31,8 @@ Posted MpiTransport::post_send(const Lane& to, Bytes data, Token token) {
               .bytes = data.size(),
               .token = token};
     // Nothing is before it: it is sent when this returns.
-    if (peer.waiting.empty() && may_send_eagerly(peer, post) && has_slot(peer, data.size())) {
+    if (!reports_.has_kept() && peer.waiting.empty() && may_send_eagerly(peer, post) &&
+        has_slot(peer, data.size())) {
         mpi::LaneQueue* lane = peer.sends.find_existing(post.stream);
         if (lane == nullptr || lane->posts.empty()) {
             if (say(peer, post)) return Posted::done;

@@ -93,7 +93,7 @@ Posted TcpTransport::send_on(DedicatedConnection& dedicated, Bytes data, Token t
     place.data = const_cast<std::byte*>(data.data());
     place.bytes = data.size();
     Direction& sends = dedicated.sends;
-    // With completions waiting in the backlog, `done` might overtake one of this lane.
+    // With completions that are kept, `done` might overtake one of this lane.
     if (sends.places.first == &place && dedicated.out != nullptr && !sends.is_over &&
         !reports_.has_kept() && write(dedicated, place)) {
         places_.give_back(sends.places.take_first());

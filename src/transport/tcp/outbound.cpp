@@ -39,7 +39,7 @@ Posted TcpTransport::post_send(const Lane& lane, Bytes data, Token token) {
     SharedConnection& shared = shared_of(peer, lane.stream);
     const std::uint64_t stream = lane.stream.packed();
     SendLane& queue = shared.sends.find(stream);
-    // With completions waiting in the backlog, `done` might overtake one of this lane.
+    // With completions that are kept, `done` might overtake one of this lane.
     const bool at_once = shared.out != nullptr && queue.posts.empty() && !shared.is_writing() &&
                          shared.controls.size() < shared.frames_max && shared.ready.empty() &&
                          !reports_.has_kept() && may_send_eagerly(shared, stream, data.size());

@@ -7,12 +7,12 @@
 #include <sstream>
 #include <vector>
 
+#include "lab/sim/sim.h"
+#include "lab/wrap/forwarding.h"
 #include "support/fiber.h"
 #include "support/random/process_calls.h"
 #include "support/random/rank_run.h"
 #include "support/random/settings.h"
-#include "lab/sim/sim.h"
-#include "lab/wrap/forwarding.h"
 
 namespace weft::test::random {
 namespace {
