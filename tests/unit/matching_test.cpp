@@ -57,7 +57,7 @@ TEST(Reports, OfAContextThatIsGoneAreForgottenLostPeersAreNot) {
     Reports reports;
     reports.add(completion(1), stream(1));
     reports.add(completion(2), stream(2));
-    reports.add({.code = WEFT_BROKEN_RANK, .peer = 3}, 0);
+    reports.add({.token = {}, .code = WEFT_BROKEN_RANK, .peer = 3}, 0);
     reports.forget(1);
     reports.forget(0);
     std::array<Completion, 4> done;
