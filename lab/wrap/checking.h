@@ -45,9 +45,6 @@ class CheckingTransport final : public ForwardingTransport {
     void abandon(std::uint32_t context) override;
 
   private:
-    Posted receive(const Lane& lane, MutBytes data, const Combination* combination,
-                   Token token) override;
-
     struct Pending {
         Lane lane;
         Token token;
@@ -68,6 +65,8 @@ class CheckingTransport final : public ForwardingTransport {
     using LaneKey = std::tuple<bool, Rank, std::uint64_t>;
     static LaneKey key(const Pending& pending);
 
+    Posted receive(const Lane& lane, MutBytes data, const Combination* combination,
+                   Token token) override;
     void report(const std::string& sentence);
     bool may_post(const Pending& pending);
     Posted settle(Posted posted, std::uint32_t serial);

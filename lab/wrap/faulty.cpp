@@ -18,9 +18,7 @@ Abilities FaultyTransport::abilities() const {
 }
 
 Posted FaultyTransport::post_send(const Lane& lane, Bytes data, Token token) {
-    count_post();
-    if (lost_ && is_doomed(lane.peer)) return refuse(lane, token);
-    if (is_busy()) return Posted::busy;
+    if (const std::optional<Posted> answered = answer(lane, token)) return *answered;
     std::uint32_t serial = next_serial_++;
     Pending& pending = pending_[serial];
     pending.lane = lane;
@@ -34,9 +32,7 @@ Posted FaultyTransport::post_send(const Lane& lane, Bytes data, Token token) {
 
 Posted FaultyTransport::receive(const Lane& lane, MutBytes data, const Combination* combination,
                                 Token token) {
-    count_post();
-    if (lost_ && is_doomed(lane.peer)) return refuse(lane, token);
-    if (is_busy()) return Posted::busy;
+    if (const std::optional<Posted> answered = answer(lane, token)) return *answered;
     std::uint32_t serial = next_serial_++;
     Pending& pending = pending_[serial];
     pending.lane = lane;
@@ -64,6 +60,14 @@ Posted FaultyTransport::settle(Posted posted, std::uint32_t serial) {
     }
     pending_.erase(serial);
     return posted;
+}
+
+// The answer to a post that starts nothing.
+std::optional<Posted> FaultyTransport::answer(const Lane& lane, Token token) {
+    count_post();
+    if (lost_ && is_doomed(lane.peer)) return refuse(lane, token);
+    if (is_busy()) return Posted::busy;
+    return std::nullopt;
 }
 
 bool FaultyTransport::is_busy() {

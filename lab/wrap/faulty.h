@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/prng.h"
@@ -38,9 +39,6 @@ class FaultyTransport final : public ForwardingTransport {
     void abandon(std::uint32_t context) override;
 
   private:
-    Posted receive(const Lane& lane, MutBytes data, const Combination* combination,
-                   Token token) override;
-
     struct Pending {
         Lane lane;
         Token token;
@@ -58,6 +56,9 @@ class FaultyTransport final : public ForwardingTransport {
     bool is_doomed(Rank peer) const {
         return options_.lose_at_post > 0 && peer == options_.lost_peer;
     }
+    Posted receive(const Lane& lane, MutBytes data, const Combination* combination,
+                   Token token) override;
+    std::optional<Posted> answer(const Lane& lane, Token token);
     bool is_busy();
     void count_post();
     Posted refuse(Lane lane, Token token);

@@ -58,7 +58,7 @@ std::string Offloading::summary() const {
         "on streams without dedicated connections",
         "for want of descriptors",
         "behind operations that are not",
-        "waited for at once",
+        "waited for before they began",
         "on a shared core",
         "that do not pay",
     };
