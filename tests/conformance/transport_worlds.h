@@ -185,6 +185,14 @@ inline std::unique_ptr<TransportWorld> make_tcp_lanes_world(Rank ranks, std::uin
                                                     .eager_threshold = 16,
                                                     .peer_timeout_ns = tcp_world_timeout_ns});
 }
+// As over several links: what waits for its receive is cut into a piece for each.
+inline std::unique_ptr<TransportWorld> make_tcp_links_world(Rank ranks, std::uint64_t) {
+    return std::make_unique<TcpWorld>(ranks,
+                                      tcp::Settings{.interfaces = "127.0.0.1,127.0.0.2,127.0.0.3",
+                                                    .eager_threshold = 16,
+                                                    .cut_bytes_min = 16,
+                                                    .peer_timeout_ns = tcp_world_timeout_ns});
+}
 // Some streams of two contexts have connections of their own. One that ends is no reason to give its
 // peer up while the test may still say why.
 inline std::unique_ptr<TransportWorld> make_tcp_dedicated_world(Rank ranks, std::uint64_t) {
@@ -212,7 +220,7 @@ inline std::vector<WorldFactory> transport_worlds() {
             {"mpi_rts", make_mpi_rts_world},
 #if WEFT_HAS_TCP
             {"tcp", make_tcp_world, true}, {"tcp_ipv6", make_tcp_ipv6_world, true},
-            {"tcp_lanes", make_tcp_lanes_world, true},
+            {"tcp_lanes", make_tcp_lanes_world, true}, {"tcp_links", make_tcp_links_world, true},
             {"tcp_dedicated", make_tcp_dedicated_world, true},
 #endif
     };

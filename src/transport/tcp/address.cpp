@@ -122,16 +122,19 @@ std::uint16_t Address::port() const {
     return ntohs(family() == AF_INET ? as_v4(self).sin_port : as_v6(self).sin6_port);
 }
 
-std::string Address::text() const {
+std::string Address::host() const {
     auto& self = const_cast<Address&>(*this);
     char host[INET6_ADDRSTRLEN] = "";
-    const std::string port_text = ":" + std::to_string(port());
-    if (family() == AF_INET) {
+    if (family() == AF_INET)
         inet_ntop(AF_INET, &as_v4(self).sin_addr, host, sizeof host);
-        return host + port_text;
-    }
-    inet_ntop(AF_INET6, &as_v6(self).sin6_addr, host, sizeof host);
-    return "[" + std::string(host) + "]" + port_text;
+    else
+        inet_ntop(AF_INET6, &as_v6(self).sin6_addr, host, sizeof host);
+    return host;
+}
+
+std::string Address::text() const {
+    const std::string port_text = ":" + std::to_string(port());
+    return family() == AF_INET ? host() + port_text : "[" + host() + "]" + port_text;
 }
 
 std::optional<Address> Address::parse(const std::string& text) {

@@ -21,6 +21,8 @@ struct Address {
 
     void set_port(std::uint16_t port);
     std::uint16_t port() const;
+    // "10.0.0.1", "fd00::1"
+    std::string host() const;
     // "10.0.0.1:7000", "[fd00::1]:7000"
     std::string text() const;
     // As text() writes it; nothing for anything else.

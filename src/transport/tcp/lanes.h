@@ -1,27 +1,57 @@
-// The lanes to and from one peer on one connection: strictly first in, first out.
+// The lanes to and from one peer on one connection.
 //
-// Thread safety: none. Invariant: a lane has posts or unexpected messages, never both.
+// Over several links, a large message is cut into pieces, one for each link: each is a post on a
+// connection of its own, and the message is reported when all of them have ended. The first piece is
+// sent on the connection that also has the lane's small messages, always with an RTS, which says how
+// long the whole message is. When that has met its receive, the receiver sends CTSs for the others: so
+// each piece meets its own message, whatever the program posts.
+//
+// Thread safety: none.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "base/bytes.h"
-#include "base/chain.h"
+#include "base/pool.h"
+#include "transport/matching/matching_queue.h"
 #include "transport/transport.h"
 
 namespace weft::tcp {
 
-// A send or receive that has not been reported yet.
+// A send or receive that has not been reported yet, or a piece of one.
 struct Post {
     Post* next = nullptr;
-    std::byte* data = nullptr;  // of a send: only read; of a ghost: nowhere
+    std::byte* data = nullptr;  // of a send: only read; null: what comes is dropped
     std::uint64_t bytes = 0;
-    std::uint64_t offset = 0;  // moved so far
+    std::uint64_t moved = 0;
+    std::uint64_t message_bytes = 0;  // of the whole message; of another piece: its own
     Token token{};
     bool has_cts = false;  // of a receive: a CTS has been sent for it
-    // A receive that was reported as broken: its message, of `bytes`, is still to be dropped.
-    bool is_ghost = false;
+    bool is_over = false;  // all of the message, and it waits to be reported
+    Outcome outcome{};
+
+    // The pieces of a message; the first stands for it.
+    Post* first = nullptr;
+    Post* next_piece = nullptr;
+    bool has_ended = false;
+    std::uint32_t pieces_left = 1;  // of the first: that have not ended
+    bool is_settled = false;        // of the first: reported or forgotten
+
+    bool is_first() const { return first == this; }
+};
+
+// A piece of `message_bytes` over `links`: where it begins, and how long it is.
+struct Cut {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+
+    static Cut of(std::uint64_t message_bytes, std::uint32_t piece, std::uint32_t links) {
+        constexpr std::uint64_t cache_line = 64;
+        const std::uint64_t each = message_bytes / links / cache_line * cache_line;
+        const std::uint64_t offset = each * piece;
+        return {offset, piece + 1 == links ? message_bytes - offset : each};
+    }
 };
 
 // A message of which at least the first bytes came before its receive was posted.
@@ -29,35 +59,41 @@ struct Unexpected {
     Unexpected* next = nullptr;
     std::byte* data = nullptr;
     std::uint64_t bytes = 0;
-    std::uint64_t offset = 0;  // bytes that have come
-    std::uint64_t credit = 0;  // to be given back when it is received
-    bool is_rts = false;       // it waits at its sender; none of its bytes has come
+    std::uint64_t offset = 0;         // bytes that have come
+    std::uint64_t message_bytes = 0;  // of the whole message, if this is a piece
+    std::uint64_t credit = 0;         // to be given back when it is received
+    bool is_rts = false;              // it waits at its sender; none of its bytes has come
+
+    bool is_whole() const { return !is_rts && offset == bytes; }
 };
 
-using weft::Chain;
+using LaneQueue = MatchingQueue<Post, Unexpected>;
 
-struct SendLane {
-    // What happens to the first post.
+// `waiting` is the first post that is not wholly written.
+struct SendLane : LaneQueue {
+    // What happens to that one.
     enum class Front : std::uint8_t { none, waiting, ready };
 
-    std::uint64_t stream = 0;
-    bool used = false;
     Front front = Front::none;
     bool front_is_eager = false;  // when ready
     std::uint32_t early_cts = 0;  // CTSs for messages that have not been posted
-    Chain<Post> posts;
 
-    bool idle() const { return posts.empty() && early_cts == 0; }
+    bool idle() const { return LaneQueue::idle() && early_cts == 0; }
 };
 
-struct ReceiveLane {
-    std::uint64_t stream = 0;
-    bool used = false;
-    Chain<Post> posts;
-    Chain<Unexpected> unexpected;
+struct ReceiveLane : LaneQueue {
+    // The message that comes in parts, of which the last has not begun.
+    struct Coming {
+        bool is_any = false;
+        std::uint64_t left = 0;         // bytes in parts that have not begun
+        Post* post = nullptr;           // its receive; or
+        Unexpected* message = nullptr;  // it is unexpected; or neither: it is dropped
+    };
+
+    Coming coming;
     std::uint32_t spare_cts = 0;  // CTSs sent, and not used by the message they were granted to
 
-    bool idle() const { return posts.empty() && unexpected.empty() && spare_cts == 0; }
+    bool idle() const { return LaneQueue::idle() && spare_cts == 0 && !coming.is_any; }
 };
 
 }  // namespace weft::tcp

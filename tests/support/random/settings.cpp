@@ -38,6 +38,7 @@ Settings Settings::of(const Case& c) {
     if (random.one_in(3)) settings.eager_threshold = random.one_in(2) ? 0 : 1 << 30;
     settings.checks_calls = random.one_in(4);
     if (random.one_in(3)) settings.connections = static_cast<std::uint32_t>(2 + random.below(2));
+    if (random.one_in(3)) settings.links = 2 + random.below(2);
     const bool suits_kernel = c.transport.find("tcp") != std::string::npos ||
                               c.transport.find("mixed") != std::string::npos;
     if (random.one_in(2) && suits_kernel && kernel_engine_absence().empty())
@@ -71,9 +72,17 @@ shm::Settings Settings::of_shm(int ranks) const {
     return result;
 }
 
+// Each counts as a link.
+std::string Settings::interfaces() const {
+    std::string text = "127.0.0.1";
+    for (std::uint64_t i = 2; i <= links; ++i) text += ",127.0.0." + std::to_string(i);
+    return text;
+}
+
 #if WEFT_HAS_TCP
 tcp::Settings Settings::of_tcp() const {
-    tcp::Settings result{.interfaces = "127.0.0.1", .connections = connections};
+    tcp::Settings result{
+        .interfaces = interfaces(), .connections = connections, .cut_bytes_min = 1024};
     result.eager_threshold = eager_threshold.value_or(result.eager_threshold);
     return result;
 }
@@ -86,6 +95,7 @@ std::string Settings::environment() const {
     }
     if (ring_bytes) text += " WEFT_SHM_RING=" + std::to_string(*ring_bytes);
     if (connections > 1) text += " WEFT_CONNECTIONS=" + std::to_string(connections);
+    if (links > 1) text += " WEFT_INTERFACES=" + interfaces();
     if (offers_all) text += " WEFT_OFFER_ALL=1";
     if (queue_depth) text += " WEFT_QUEUE_DEPTH=" + std::to_string(*queue_depth);
     if (checks_calls) text += " WEFT_CHECK=1";

@@ -23,8 +23,9 @@ struct Settings {
     EngineKind engine = EngineKind::thread;
     std::optional<std::size_t> ring_bytes;
     std::optional<std::size_t> eager_threshold;
-    std::uint32_t connections = 1;  // of each pair
-    bool offers_all = false;        // to a kernel engine
+    std::uint32_t connections = 0;  // of each pair; 0: one for each link
+    std::uint64_t links = 1;
+    bool offers_all = false;  // to a kernel engine
     std::optional<unsigned> queue_depth;
     bool checks_calls = false;
     bool dedicates = false;  // connections to streams
@@ -33,6 +34,7 @@ struct Settings {
     static Settings of(const Case& c);
 
     Selector selector() const;
+    std::string interfaces() const;
     shm::Settings of_shm(int ranks) const;
     mpi::Settings of_mpi() const;
 #if WEFT_HAS_TCP

@@ -1,0 +1,66 @@
+#include "transport/tcp/core.h"
+
+#include <errno.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "transport/matching/credit.h"
+#include "transport/tcp/dedicated_connection.h"
+#include "transport/tcp/shared_connection.h"
+
+namespace weft::tcp {
+
+Core::Core(const Settings& s, std::size_t ranks)
+    : settings(s), credit_max(Credit::max_among(ranks)), staging(staging_bytes) {}
+
+void Core::expect(Link& link) {
+    if (link.expected++ > 0) return;
+    expecting.push_back(&link);
+    look_at(link);
+}
+
+void Core::expect_less(Link& link) {
+    if (--link.expected > 0) return;
+    *std::ranges::find(expecting, &link) = expecting.back();
+    expecting.pop_back();
+}
+
+void Core::look_at(Link& link) {
+    // Nobody has looked at it since.
+    if (link.in != nullptr) link.in->unheard_ns = 0;
+    if (link.out != nullptr) link.out->unheard_ns = 0;
+    if (timer_at_ns_ == 0) plan_timer(now_ns() + settings.peer_timeout_ns / 4);
+}
+
+void Core::note_owing(Link& link) {
+    if (link.owes() == link.is_counted) return;
+    link.is_counted = !link.is_counted;
+    owing += link.is_counted ? 1 : -1;
+}
+
+Link* find_link(const Peer& peer, std::uint64_t name) {
+    if (StreamId::unpack(name).context == 0) return peer.shared[name].get();
+    for (const auto& dedicated : peer.dedicated) {
+        if (dedicated->name == name) return dedicated.get();
+    }
+    return nullptr;
+}
+
+void for_each_link(std::vector<Peer>& peers, const std::function<void(Link&)>& visit) {
+    for (Peer& peer : peers) {
+        for (const auto& shared : peer.shared) {
+            if (shared) visit(*shared);
+        }
+        for (const auto& dedicated : peer.dedicated) visit(*dedicated);
+    }
+}
+
+bool is_shortage(int error) {
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM ||
+           error == ENOSPC || error == EADDRNOTAVAIL;
+}
+
+bool is_gone(int error) { return error == 0 || error == ECONNRESET || error == EPIPE; }
+
+}  // namespace weft::tcp

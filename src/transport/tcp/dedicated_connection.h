@@ -1,0 +1,125 @@
+// A dedicated connection (transport/dedicated.h): the messages of one stream, and nothing else.
+//
+// A connection serves one stream and is closed with it: its name is the stream's, which no other
+// ever has, so bytes of one stream never meet another. It comes up like others (connector.h); the
+// first 16 bytes from the called end are the `welcome`. A rank that retires the context says that
+// nothing more comes, and drops what still comes until the other end has done the same; one that
+// abandons it closes at once.
+//
+// The end of a dedicated connection does not mean that the peer died: it may have abandoned the
+// context. The reason comes on the shared connection, which comes up first: a failure notice, or
+// the end of the peer. Until it comes, whoever needs the dedicated connection waits, at most
+// WEFT_PEER_TIMEOUT.
+//
+// Only the message at the front of a direction is read or written, and no byte behind it that might
+// belong to a list.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/chain.h"
+#include "transport/dedicated.h"
+#include "transport/tcp/core.h"
+#include "transport/tcp/link.h"
+
+namespace weft::tcp {
+
+// One entry in the queue of a direction: a message of the user's, or all messages of a list.
+struct Place {
+    Place* next = nullptr;
+    std::byte* data = nullptr;  // of a send: only read
+    std::uint64_t bytes = 0;
+    std::uint64_t moved = 0;  // of a send with its header, of a receive without
+    Token token{};
+    std::uint16_t sequence = 0;
+    // Of a list:
+    ListPlace* list = nullptr;  // null: a message
+    bool is_granted = false;
+    bool is_given_back = false;  // done, while an earlier one is not
+    bool has_failed = false;
+    bool sends = false;
+    DedicatedConnection* dedicated = nullptr;
+};
+
+class DedicatedConnection final : public Link {
+  public:
+    DedicatedConnection(Core& core, Peer& p, StreamId stream)
+        : Link(p, stream.packed()), core_(core) {
+        sends_.is_over = receives_.is_over = peer.lost;
+    }
+
+    Posted send(Bytes data, Token token);
+    Posted receive(MutBytes data, Token token);
+    Posted hold(bool sends, std::uint32_t messages, ListPlace& hold, Token token);
+    static void release(ListPlace& hold);
+    static void fail(ListPlace& hold, int error);
+
+    bool owes() const override {
+        return out != nullptr && !sends_.is_over && !sends_.places.empty() &&
+               sends_.places.first->list == nullptr;
+    }
+    bool is_needed() const override { return expected > 0 || lists_ > 0; }
+    void read(Wire& wire) override;
+    void on_event(Wire& wire, std::uint32_t events) override;
+
+    // A wire is up.
+    void take_up(Wire& wire);
+    // A wire that is up, or that was tried, has ended with this errno; 0: the other end has closed.
+    void end(int error);
+    // Nobody says why the connection cannot be had; the peer will.
+    void await_reason();
+    void give_up_unexplained(std::int64_t now);
+    // The peer is lost.
+    void lose();
+    // ... and a call for this connection has failed.
+    void break_without_wire() {
+        receives_.is_over |= in == nullptr;
+        break_places();
+    }
+    // Moves on after a place or the connection has changed.
+    void go_on();
+
+    // Ends the connection whose context was retired: what was sent still arrives.
+    void part();
+    // ... or abandoned.
+    void drop();
+
+  private:
+    struct Direction {
+        Chain<Place> places;
+        std::uint16_t next_sequence = 0;
+        bool is_over = false;  // nothing moves any more
+    };
+
+    Direction& direction(bool sends) { return sends ? sends_ : receives_; }
+    Place& add_place(bool sends, Token token, std::uint32_t messages);
+    void free_place(Place& place);
+    void grant(bool sends, const Place* quietly);
+    void end_place(bool sends, const Outcome& how = {});
+    bool is_unsettled() const;
+    void settle();
+    bool is_readable() const;
+    void watch();
+    void write_places();
+    bool write(Place& place);
+    void end_sends();
+    void read_welcome(Wire& wire);
+    void read_places(Wire& wire);
+    bool take_header(Wire& wire);
+    void break_places();
+
+    Core& core_;
+    Direction sends_;
+    Direction receives_;
+    std::size_t lists_ = 0;  // places of lists
+    // The message that is being read does not fit its receive.
+    bool is_dropping_ = false;
+    // Since when somebody needs the connection, it has ended, and the peer has not said why; 0: not
+    // so.
+    std::int64_t unexplained_ns_ = 0;
+};
+
+}  // namespace weft::tcp

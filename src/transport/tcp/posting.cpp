@@ -1,0 +1,68 @@
+// Posts: which connection a message takes, or which connections its pieces take.
+#include "transport/tcp/tcp.h"
+
+namespace weft {
+
+using tcp::Cut;
+using tcp::Post;
+
+Posted TcpTransport::post_send(const Lane& lane, Bytes data, Token token) {
+    Peer& peer = peer_of(lane.peer);
+    if (peer.lost) [[unlikely]]
+        return refuse(peer, lane, token);
+    may_move = moved_bytes_max;
+    if (DedicatedConnection* dedicated = dedicated_of(peer, lane.stream))
+        return dedicated->send(data, token);
+    if (peer.cuts(lane.stream, data.size())) return send_pieces(peer, lane, data, token);
+    return shared_at(peer, peer.first_connection(lane.stream)).send(lane.stream, data, token);
+}
+
+Posted TcpTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
+    Peer& peer = peer_of(lane.peer);
+    if (DedicatedConnection* dedicated = dedicated_of(peer, lane.stream))
+        return dedicated->receive(data, token);
+    SharedConnection& shared = shared_at(peer, peer.first_connection(lane.stream));
+    // (What a lost peer has sent still counts.)
+    if (peer.lost && !shared.has_unexpected(lane.stream)) [[unlikely]]
+        return refuse(peer, lane, token);
+    return shared.receive(lane.stream, data, token);
+}
+
+Posted TcpTransport::send_pieces(Peer& peer, const Lane& lane, Bytes data, Token token) {
+    const std::uint32_t first = peer.first_connection(lane.stream);
+    auto connection_of = [&](std::uint32_t piece) -> SharedConnection& {
+        return shared_at(peer, (first + piece) % peer.connections);
+    };
+    // The peer may be lost by a call; not between two pieces.
+    for (std::uint32_t i = 0; i < peer.links && !peer.lost; ++i) need(connection_of(i));
+    if (peer.lost) return refuse(peer, lane, token);
+    Post* next = nullptr;
+    for (std::uint32_t i = peer.links; i-- > 0;) {
+        const Cut cut = Cut::of(data.size(), i, peer.links);
+        Post* piece = posts.take();
+        *piece = {.data = const_cast<std::byte*>(data.data()) + cut.offset,
+                  .bytes = cut.bytes,
+                  .message_bytes = i == 0 ? data.size() : cut.bytes,
+                  .token = token,
+                  .next_piece = next,
+                  .pieces_left = peer.links};
+        next = piece;
+    }
+    Post* const whole = next;
+    for (Post* piece = whole; piece != nullptr; piece = piece->next_piece) piece->first = whole;
+    std::uint32_t i = 0;
+    for (Post* piece = whole; piece != nullptr; piece = next) {
+        next = piece->next_piece;
+        connection_of(i++).send(lane.stream, *piece);
+    }
+    return Posted::pending;
+}
+
+// For a post that needs a lost peer.
+Posted TcpTransport::refuse(Peer& peer, const Lane& lane, Token token) {
+    report_loss(peer);
+    reports.add({.token = token, .code = peer.loss, .peer = lane.peer}, lane.stream.packed());
+    return Posted::pending;
+}
+
+}  // namespace weft

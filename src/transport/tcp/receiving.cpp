@@ -1,0 +1,447 @@
+// Receiving on a shared connection: from the socket into the user's buffers; unexpected messages.
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+
+#include "transport/tcp/shared_connection.h"
+
+namespace weft::tcp {
+namespace {
+
+// How much is read at once while its destination is unknown: few enough that copying does not
+// matter, and a message of this size takes one system call.
+constexpr std::size_t unknown_bytes_max = 4 * 1024;
+// Larger unexpected messages are refused.
+constexpr std::uint64_t message_bytes_max = std::uint64_t{1} << 39;
+
+// Where the next byte of the frame's payload goes; null: nowhere.
+std::byte* destination(const Wire& wire) {
+    if (wire.post != nullptr && wire.post->data != nullptr)
+        return wire.post->data + wire.post->moved;
+    if (wire.unexpected != nullptr) return wire.unexpected->data + wire.unexpected->offset;
+    return nullptr;
+}
+
+}  // namespace
+
+Posted SharedConnection::receive(StreamId stream, MutBytes data, Token token) {
+    ReceiveLane& lane = receives_.find(stream.packed());
+    Unexpected* message = lane.unexpected.first;
+    if (message != nullptr && message->is_whole() && message->bytes == data.size() &&
+        lane.posts.empty() && !core_.reports.has_kept()) {
+        if (!data.empty()) memcpy(data.data(), message->data, data.size());
+        release(lane.unexpected.take_first());
+        return Posted::done;
+    }
+    append(lane, take_post(data.data(), data.size(), token));
+    return Posted::pending;
+}
+
+void SharedConnection::append(ReceiveLane& lane, Post& post) {
+    // Receives of failure notices are posted for every rank, and need no connection.
+    if (!is_notice(lane.stream)) {
+        core_.expect(*this);
+        core_.need(*this);
+        if (!lane.unexpected.empty())
+            need_others(lane.stream, lane.unexpected.first->message_bytes);
+    }
+    if (!lane.unexpected.empty()) return begin(lane, post, lane.unexpected.take_first());
+    lane.append_waiting(&post);
+    // A call may have lost it.
+    if (peer.lost) return end_all(lane, {.code = peer.loss});
+    const bool is_piece = !post.is_first() || post.is_settled;
+    if (is_piece ||
+        (post.message_bytes >= core_.settings.eager_threshold && !is_notice(lane.stream)))
+        grant_cts(lane, post);
+}
+
+// The message is here, wholly or in part, or its RTS is.
+void SharedConnection::begin(ReceiveLane& lane, Post& post, Unexpected* message) {
+    lane.posts.append(&post);
+    const std::uint64_t sent_bytes = message->message_bytes;
+    const bool fits = sent_bytes == post.message_bytes;
+    const bool is_whole = message->is_whole();
+    Post* const into = fits ? &post : nullptr;
+    if (fits && message->offset > 0) memcpy(post.data, message->data, message->offset);
+    post.moved = message->offset;
+    if (lane.coming.message == message) {
+        lane.coming.message = nullptr;
+        lane.coming.post = into;
+    }
+    if (in != nullptr && in->unexpected == message) {
+        in->unexpected = nullptr;
+        in->post = into;
+    }
+    if (message->is_rts) grant_cts(lane, post);
+    release(message);
+    begin_pieces(lane.stream, sent_bytes, into);
+    if (!fits)
+        end(lane, post, Outcome::mismatch(sent_bytes, post.message_bytes));
+    else if (is_whole)
+        end(lane, post, {});
+}
+
+// If the message is cut, the connections of its other pieces must come up. The peer may be lost by that.
+void SharedConnection::need_others(std::uint64_t stream, std::uint64_t message_bytes) {
+    if (!peer.cuts(StreamId::unpack(stream), message_bytes)) return;
+    for (std::uint32_t i = 1; i < peer.links; ++i) core_.need(connection_of(stream, i));
+}
+
+// The message has met its receive, on the connection of its first piece: if it is cut, this lets the
+// others come. `first` null: they are dropped. REQUIRES: need_others().
+void SharedConnection::begin_pieces(std::uint64_t stream, std::uint64_t message_bytes,
+                                    Post* first) {
+    if (!peer.cuts(StreamId::unpack(stream), message_bytes)) return;
+    if (first != nullptr) first->bytes = Cut::of(message_bytes, 0, peer.links).bytes;
+    Post* last = first;
+    for (std::uint32_t i = 1; i < peer.links; ++i) {
+        const Cut cut = Cut::of(message_bytes, i, peer.links);
+        Post& piece = take_post(nullptr, cut.bytes, {});
+        if (first == nullptr) {
+            piece.is_settled = true;
+        } else {
+            piece.data = first->data + cut.offset;
+            piece.first = first;
+            ++first->pieces_left;
+            last = last->next_piece = &piece;
+        }
+        SharedConnection& other = connection_of(stream, i);
+        other.append(other.receives_.find(stream), piece);
+    }
+}
+
+// Nobody will take the message of this RTS, but its sender must not wait forever.
+void SharedConnection::let_drop(std::uint64_t stream, std::uint64_t message_bytes) {
+    const bool is_cut = peer.cuts(StreamId::unpack(stream), message_bytes);
+    for (std::uint32_t i = 0; i < (is_cut ? peer.links : 1); ++i)
+        connection_of(stream, i).control(FrameKind::cts, stream, 0);
+}
+
+// Grants the message of this receive a CTS; once. A message uses the lane's first CTS, even one
+// that was granted to a later message: that one then uses this one's.
+void SharedConnection::grant_cts(ReceiveLane& lane, Post& post) {
+    if (std::exchange(post.has_cts, true)) return;
+    if (lane.spare_cts > 0)
+        --lane.spare_cts;
+    else
+        control(FrameKind::cts, lane.stream, 0);
+}
+
+void SharedConnection::on_event(Wire& wire, std::uint32_t events) {
+    if ((events & EPOLLOUT) != 0 && out == &wire) write();
+    if ((events & ~std::uint32_t{EPOLLOUT}) != 0) read(wire);
+}
+
+void SharedConnection::read(Wire& wire) {
+    while (core_.may_move > 0 && wire.state != Wire::State::closed) {
+        std::byte* const into = destination(wire);
+        // Large payload goes where it belongs, together with the header behind it.
+        const bool is_direct = into != nullptr && wire.left > unknown_bytes_max;
+        iovec pieces[2] = {{into, wire.left}, {wire.header.data(), Frame::header_bytes}};
+        if (!is_direct) {
+            const bool is_dropped = wire.left > 0 && into == nullptr;
+            pieces[0] = {core_.staging.data(),
+                         is_dropped ? core_.staging.size() : unknown_bytes_max};
+        }
+        const std::size_t wanted =
+            pieces[0].iov_len + (is_direct ? std::size_t{Frame::header_bytes} : 0);
+        int error = 0;
+        const ssize_t n = wire.read(std::span(pieces, is_direct ? 2u : 1u), error);
+        if (n < 0) return core_.fail(wire, error);
+        if (n == 0) break;
+        const auto bytes = static_cast<std::size_t>(n);
+        core_.count_moved(bytes);
+        bool is_good = true;
+        if (is_direct) {
+            const std::size_t payload = std::min<std::size_t>(bytes, wire.left);
+            advance(wire, payload);
+            wire.header_bytes = bytes - payload;
+            if (wire.header_bytes == Frame::header_bytes) is_good = take_frame(wire);
+        } else {
+            is_good = take_bytes(wire, {core_.staging.data(), bytes});
+        }
+        if (!is_good) return core_.fail(wire, EPROTO);
+        if (bytes < wanted) break;
+    }
+    wire.note_read();
+}
+
+// False: no peer would send them.
+bool SharedConnection::take_bytes(Wire& wire, Bytes bytes) {
+    while (!bytes.empty() && wire.state != Wire::State::closed) {
+        if (wire.left > 0) {
+            const std::size_t n = std::min<std::size_t>(bytes.size(), wire.left);
+            if (std::byte* const into = destination(wire)) memcpy(into, bytes.data(), n);
+            advance(wire, n);
+            bytes = bytes.subspan(n);
+            continue;
+        }
+        const std::size_t n =
+            std::min(bytes.size(), std::size_t{Frame::header_bytes} - wire.header_bytes);
+        memcpy(wire.header.data() + wire.header_bytes, bytes.data(), n);
+        wire.header_bytes += n;
+        bytes = bytes.subspan(n);
+        if (wire.header_bytes == Frame::header_bytes && !take_frame(wire)) return false;
+    }
+    return true;
+}
+
+void SharedConnection::advance(Wire& wire, std::uint64_t bytes) {
+    wire.left -= bytes;
+    if (wire.post != nullptr) wire.post->moved += bytes;
+    if (wire.unexpected != nullptr) wire.unexpected->offset += bytes;
+    if (wire.left == 0) end_payload(wire);
+}
+
+void SharedConnection::end_payload(Wire& wire) {
+    Post* post = std::exchange(wire.post, nullptr);
+    wire.unexpected = nullptr;
+    if (post != nullptr && post->moved == post->bytes)
+        end(*receives_.find_existing(wire.frame.stream), *post, {});
+}
+
+// A header has been read. False: no peer would send it here.
+bool SharedConnection::take_frame(Wire& wire) {
+    wire.header_bytes = 0;
+    wire.frame = Frame::decoded(wire.header);
+    const Frame& frame = wire.frame;
+    if (frame.sequence != wire.next_sequence++) return false;
+    if (wire.state == Wire::State::unanswered) {
+        if (frame.kind == FrameKind::full) {
+            core_.refused_by(wire, frame);
+            return true;
+        }
+        if (frame.kind != FrameKind::welcome) return false;
+        core_.take_up(wire, *this);
+        return true;
+    }
+    if (in != &wire) return false;
+    switch (frame.kind) {
+        case FrameKind::eager:
+        case FrameKind::part: return take_payload_frame(wire);
+        case FrameKind::rts: return take_rts(frame);
+        case FrameKind::cts:
+            take_cts(frame.stream);
+            go_on();
+            return true;
+        case FrameKind::credit: credit_.regain(frame.bytes); return true;
+        case FrameKind::bye:
+            has_left_ = true;
+            core_.part_from(peer);
+            return true;
+        case FrameKind::welcome:
+        case FrameKind::full: break;
+    }
+    return false;
+}
+
+bool SharedConnection::take_payload_frame(Wire& wire) {
+    const Frame& frame = wire.frame;
+    const bool is_wanted = core_.contexts.wants(context_of(frame.stream));
+    ReceiveLane* lane =
+        is_wanted ? &receives_.find(frame.stream) : receives_.find_existing(frame.stream);
+    wire.left = frame.payload_bytes();
+    if (lane != nullptr) {
+        ReceiveLane::Coming& coming = lane->coming;
+        if (!coming.is_any) {
+            if (!begin(*lane, frame, is_wanted)) return false;
+        } else if (frame.kind == FrameKind::eager || coming.left != frame.bytes ||
+                   !take_cts_for(*lane)) {
+            return false;
+        }
+        wire.post = coming.post;
+        wire.unexpected = coming.message;
+        coming.left -= std::min(coming.left, wire.left);
+        if (coming.left == 0) coming = {};
+    }
+    if (frame.kind == FrameKind::eager && wire.unexpected == nullptr)
+        pay_credit(Credit::cost_of(frame.bytes));
+    if (wire.left == 0) end_payload(wire);
+    return true;
+}
+
+// The first frame of a message. False: no peer would send it.
+bool SharedConnection::begin(ReceiveLane& lane, const Frame& frame, bool is_wanted) {
+    const bool is_eager = frame.kind == FrameKind::eager;
+    if (Post* post = lane.match()) {
+        if (!is_eager) grant_cts(lane, *post);
+        if (is_eager && post->has_cts) ++lane.spare_cts;
+        const bool fits = frame.bytes == post->message_bytes;
+        // The first piece has an RTS before it; of the others it is known how long they are.
+        const bool is_other_piece = !post->is_first() || post->is_settled;
+        if (is_other_piece ? !fits : peer.cuts(StreamId::unpack(frame.stream), frame.bytes))
+            return false;
+        lane.coming = {true, frame.bytes, fits ? post : nullptr, nullptr};
+        if (!fits) end(lane, *post, Outcome::mismatch(frame.bytes, post->message_bytes));
+        return true;
+    }
+    // Without a CTS its receive was abandoned.
+    if (!is_wanted || (!is_eager && lane.spare_cts == 0)) return true;
+    if (is_eager && Credit::cost_of(frame.bytes) > core_.credit_max) return false;
+    Unexpected* message = keep_unexpected(lane, frame.bytes, frame.bytes);
+    if (is_eager)
+        message->credit = Credit::cost_of(frame.bytes);
+    else
+        --lane.spare_cts;
+    return make_room(*message);
+}
+
+// A part of an unexpected message comes. If its RTS has not been answered, it has used a CTS that was
+// granted to another; if that one was abandoned, so is this one. False: there is no memory for it.
+bool SharedConnection::take_cts_for(ReceiveLane& lane) {
+    Unexpected*& message = lane.coming.message;
+    if (message == nullptr || !message->is_rts) return true;
+    if (lane.spare_cts == 0) {
+        message = nullptr;
+        return true;
+    }
+    --lane.spare_cts;
+    message->is_rts = false;
+    return make_room(*message);
+}
+
+bool SharedConnection::take_rts(const Frame& frame) {
+    const bool is_wanted = core_.contexts.wants(context_of(frame.stream));
+    ReceiveLane* lane =
+        is_wanted ? &receives_.find(frame.stream) : receives_.find_existing(frame.stream);
+    if (lane != nullptr && lane->coming.is_any) return false;
+    const StreamId stream = StreamId::unpack(frame.stream);
+    std::uint64_t bytes = frame.bytes;
+    if (peer.cuts(stream, frame.bytes)) {
+        if (peer.first_connection(stream) != name) return false;
+        bytes = Cut::of(frame.bytes, 0, peer.links).bytes;
+        need_others(frame.stream, frame.bytes);
+        if (peer.lost) return true;
+    }
+    if (Post* post = lane != nullptr ? lane->match() : nullptr) {
+        const bool fits = frame.bytes == post->message_bytes;
+        Post* const into = fits ? post : nullptr;
+        lane->coming = {true, bytes, into, nullptr};
+        grant_cts(*lane, *post);
+        begin_pieces(frame.stream, frame.bytes, into);
+        if (!fits) end(*lane, *post, Outcome::mismatch(frame.bytes, post->message_bytes));
+    } else if (is_wanted) {
+        keep_unexpected(*lane, bytes, frame.bytes)->is_rts = true;
+    } else {
+        let_drop(frame.stream, frame.bytes);
+    }
+    return true;
+}
+
+// The lane's new message.
+Unexpected* SharedConnection::keep_unexpected(ReceiveLane& lane, std::uint64_t bytes,
+                                              std::uint64_t message_bytes) {
+    Unexpected* message = core_.unexpected.take();
+    *message = {.bytes = bytes, .message_bytes = message_bytes};
+    lane.unexpected.append(message);
+    lane.coming = {true, bytes, nullptr, message};
+    return message;
+}
+
+// False: there is no memory for it.
+bool SharedConnection::make_room(Unexpected& message) {
+    if (message.bytes > 0) {
+        if (message.bytes <= message_bytes_max) message.data = core_.blocks.try_take(message.bytes);
+        if (message.data == nullptr) return false;
+    }
+    Counters& counters = core_.counters;
+    counters.unexpected_bytes += message.bytes;
+    counters.unexpected_bytes_max =
+        std::max(counters.unexpected_bytes_max, counters.unexpected_bytes);
+    return true;
+}
+
+// It is no longer in its lane.
+void SharedConnection::release(Unexpected* message) {
+    if (in != nullptr && in->unexpected == message) in->unexpected = nullptr;
+    if (message->data != nullptr) {
+        core_.blocks.give_back(message->data, message->bytes);
+        core_.counters.unexpected_bytes -= message->bytes;
+    }
+    pay_credit(message->credit);
+    core_.unexpected.give_back(message);
+}
+
+void SharedConnection::pay_credit(std::uint64_t credit) {
+    if (const std::uint64_t due = credit_.give_back(credit); due > 0)
+        control(FrameKind::credit, 0, due);
+}
+
+void SharedConnection::abandon_receives(std::uint32_t context) {
+    receives_.for_each([&](ReceiveLane& lane) {
+        if (context_of(lane.stream) != context) return;
+        for (const Post* post = lane.posts.first; post != nullptr; post = post->next) {
+            if (in != nullptr && in->post == post) in->post = nullptr;
+        }
+        forget_all(lane);
+        lane.coming = {};
+    });
+    drop_unwanted_messages();
+}
+
+// An RTS is answered all the same: its sender must not wait forever.
+void SharedConnection::drop_unwanted_messages() {
+    receives_.for_each([&](ReceiveLane& lane) {
+        if (core_.contexts.wants(context_of(lane.stream))) return;
+        if (!lane.unexpected.empty()) lane.coming = {};
+        while (!lane.unexpected.empty()) {
+            Unexpected* message = lane.unexpected.take_first();
+            if (message->is_rts) let_drop(lane.stream, message->message_bytes);
+            release(message);
+        }
+    });
+}
+
+void SharedConnection::abandon(std::uint32_t context) {
+    abandon_sends(context);
+    abandon_receives(context);
+}
+
+void SharedConnection::retire(std::uint32_t context) {
+    sends_.for_each([&](SendLane& lane) {
+        if (context_of(lane.stream) == context) lane.early_cts = 0;
+    });
+    receives_.for_each([&](ReceiveLane& lane) {
+        if (context_of(lane.stream) == context) lane.spare_cts = 0;
+    });
+    drop_unwanted_messages();
+}
+
+void SharedConnection::break_posts() {
+    const Outcome lost{.code = peer.loss};
+    receives_.for_each([&](ReceiveLane& lane) {
+        end_all(lane, lost);
+        lane.coming = {};
+        // Only the last one can be incomplete.
+        Chain<Unexpected> whole;
+        while (!lane.unexpected.empty()) {
+            Unexpected* message = lane.unexpected.take_first();
+            if (message->is_whole() && message->bytes == message->message_bytes)
+                whole.append(message);
+            else
+                release(message);
+        }
+        lane.unexpected = whole;
+    });
+    sends_.for_each([&](SendLane& lane) {
+        end_all(lane, lost);
+        lane.front = SendLane::Front::none;
+        lane.early_cts = 0;
+    });
+    controls_.clear();
+    ready_.clear();
+    head_left_ = 0;
+    payload_left_ = 0;
+    writing_.reset();
+    call_at_ns = 0;
+    core_.note_owing(*this);
+}
+
+std::size_t SharedConnection::held_bytes() const {
+    return sizeof *this + sends_.held_bytes() + receives_.held_bytes() + controls_.held_bytes() +
+           ready_.held_bytes() + orphan_.capacity();
+}
+
+}  // namespace weft::tcp

@@ -1,0 +1,145 @@
+// A connection that all streams of a pair share: messages travel as frames (frame.h).
+//
+// Thread safety: none.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/fifo.h"
+#include "transport/matching/credit.h"
+#include "transport/matching/lane_table.h"
+#include "transport/tcp/core.h"
+#include "transport/tcp/lanes.h"
+#include "transport/tcp/link.h"
+
+namespace weft::tcp {
+
+class SharedConnection final : public Link {
+  public:
+    SharedConnection(Core& core, Peer& p, std::uint32_t number)
+        : Link(p, number), core_(core), credit_(core.credit_max) {}
+
+    // A message that is not cut, or a piece of one that is.
+    Posted send(StreamId stream, Bytes data, Token token);
+    void send(StreamId stream, Post& piece);
+    // A message. REQUIRES: this is the connection of its first piece.
+    Posted receive(StreamId stream, MutBytes data, Token token);
+
+    bool owes() const override { return is_writing() || !controls_.empty() || !ready_.empty(); }
+    bool is_needed() const override { return expected > 0 || owes(); }
+    void read(Wire& wire) override;
+    void on_event(Wire& wire, std::uint32_t events) override;
+
+    // The called end accepts the connection, in its first frame.
+    void welcome() { controls_.push_front({FrameKind::welcome, 0, 0, 0}); }
+    // This end sends nothing more.
+    void say_goodbye() { control(FrameKind::bye, 0, 0); }
+    bool has_left() const { return has_left_; }  // the peer has said that
+    // Writes what is queued, a bounded amount.
+    void write();
+    // ... put off until the end of the call.
+    void write_put_off();
+
+    // The peer is lost.
+    void break_posts();
+    void abandon(std::uint32_t context);
+    void retire(std::uint32_t context);
+    void drop_unwanted_messages();
+    bool has_unexpected(StreamId stream) {
+        const ReceiveLane* lane = receives_.find_existing(stream.packed());
+        return lane != nullptr && !lane->unexpected.empty();
+    }
+    // Visits the contexts that have posts.
+    template <class Visit>
+    void for_each_context(Visit visit) {
+        auto note = [&](const auto& lane) {
+            if (!lane.posts.empty()) visit(context_of(lane.stream));
+        };
+        sends_.for_each(note);
+        receives_.for_each(note);
+    }
+    std::size_t held_bytes() const;
+
+    static constexpr std::size_t lane_bytes = sizeof(SendLane) + sizeof(ReceiveLane);
+
+  private:
+    // What is being written: headers of frames without payload; only the last may have one.
+    static constexpr std::size_t frames_max = 16;
+
+    static bool is_notice(std::uint64_t stream) { return context_of(stream) == 0; }
+    bool is_writing() const { return head_left_ > 0 || payload_left_ > 0; }
+
+    // sending.cpp
+    bool may_send_eagerly(std::uint64_t stream, std::uint64_t bytes) const;
+    void append(SendLane& lane, Post& post);
+    void prepare_front(SendLane& lane);
+    void take_cts(std::uint64_t stream);
+    void control(FrameKind kind, std::uint64_t stream, std::uint64_t bytes);
+    void put_off();
+    void go_on();
+    void put_frame(Frame frame);
+    void put_controls();
+    bool begin_frame();
+    void end_frame();
+    void write_frames();
+    void abandon_sends(std::uint32_t context);
+
+    // receiving.cpp
+    void append(ReceiveLane& lane, Post& post);
+    void begin(ReceiveLane& lane, Post& post, Unexpected* message);
+    bool begin(ReceiveLane& lane, const Frame& frame, bool is_wanted);
+    void grant_cts(ReceiveLane& lane, Post& post);
+    bool take_cts_for(ReceiveLane& lane);
+    void need_others(std::uint64_t stream, std::uint64_t message_bytes);
+    void begin_pieces(std::uint64_t stream, std::uint64_t message_bytes, Post* first);
+    void let_drop(std::uint64_t stream, std::uint64_t message_bytes);
+    bool take_bytes(Wire& wire, Bytes bytes);
+    bool take_frame(Wire& wire);
+    bool take_payload_frame(Wire& wire);
+    bool take_rts(const Frame& frame);
+    void advance(Wire& wire, std::uint64_t bytes);
+    void end_payload(Wire& wire);
+    void pay_credit(std::uint64_t credit);
+    Unexpected* keep_unexpected(ReceiveLane& lane, std::uint64_t bytes,
+                                std::uint64_t message_bytes);
+    bool make_room(Unexpected& message);
+    void release(Unexpected* message);
+    void abandon_receives(std::uint32_t context);
+
+    // posts.cpp
+    Post& take_post(std::byte* data, std::uint64_t bytes, Token token);
+    void end(LaneQueue& lane, Post& post, const Outcome& how);
+    void end_all(LaneQueue& lane, const Outcome& how);
+    void forget_all(LaneQueue& lane);
+    void report(const LaneQueue& lane, Post* post, const Outcome& how);
+    void leave(const LaneQueue& lane, Post& post);
+    void free_if_done(Post& first);
+    SharedConnection& connection_of(std::uint64_t stream, std::uint32_t piece);
+    LaneQueue& lane_of_first(const LaneQueue& lane);
+
+    Core& core_;
+    bool has_left_ = false;
+    LaneTable<SendLane> sends_;
+    LaneTable<ReceiveLane> receives_;
+    Fifo<Frame> controls_;       // frames without payload, which go first
+    Fifo<std::uint64_t> ready_;  // streams whose first send may be written, taking turns
+
+    std::array<std::byte, frames_max * Frame::header_bytes> head_;
+    std::size_t head_bytes_ = 0;
+    std::size_t head_left_ = 0;
+    std::uint64_t payload_left_ = 0;
+    const std::byte* payload_ = nullptr;
+    std::optional<std::uint64_t> writing_;  // the stream whose first send the payload belongs to,
+    std::uint64_t writing_bytes_ = 0;       // so many bytes of it
+    std::vector<std::byte> orphan_;         // a copy of the payload, if that send was abandoned
+    std::uint16_t next_sequence_ = 0;
+
+    Credit credit_;
+    bool is_put_off_ = false;  // in Core::put_off
+};
+
+}  // namespace weft::tcp

@@ -1,0 +1,111 @@
+// How pairs of ranks are dealt over links, and messages cut over them.
+#include "transport/tcp/dealing.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "transport/tcp/lanes.h"
+
+namespace weft::test {
+namespace {
+
+using tcp::Address;
+using tcp::Cut;
+using tcp::PlaceInJob;
+using tcp::turn_of_pair;
+
+TEST(Dealing, BothEndsSayTheSame) {
+    for (std::uint32_t nodes = 1; nodes <= 9; ++nodes) {
+        for (std::uint32_t a = 0; a < nodes; ++a) {
+            for (std::uint32_t b = 0; b < nodes; ++b)
+                EXPECT_EQ(turn_of_pair(a, b, nodes), turn_of_pair(b, a, nodes))
+                    << a << " and " << b << " of " << nodes;
+        }
+    }
+}
+
+TEST(Dealing, NeighboursInARingHaveDifferentLinks) {
+    for (const std::uint32_t links : {2u, 4u}) {
+        for (std::uint32_t nodes = 4; nodes <= 32; nodes += 4) {
+            for (std::uint32_t node = 0; node < nodes; ++node)
+                EXPECT_NE(turn_of_pair(node, (node + 1) % nodes, nodes) % links,
+                          turn_of_pair(node, (node + nodes - 1) % nodes, nodes) % links)
+                    << "node " << node << " of " << nodes << ", " << links << " links";
+        }
+    }
+}
+
+// How much longer the most used link of a node takes than if all were used alike, on average: sends over
+// these distances at a time, or receives.
+double slowdown(std::uint32_t nodes, std::uint32_t links,
+                const std::vector<std::uint32_t>& distances) {
+    double sum = 0;
+    for (std::uint32_t node = 0; node < nodes; ++node) {
+        for (const bool sends : {true, false}) {
+            std::vector<int> uses(links);
+            for (const std::uint32_t distance : distances) {
+                const std::uint32_t other = (node + (sends ? distance : nodes - distance)) % nodes;
+                ++uses[turn_of_pair(node, other, nodes) % links];
+            }
+            sum += std::ranges::max(uses) * links / static_cast<double>(distances.size());
+        }
+    }
+    return sum / (2 * nodes);
+}
+
+// In a step of Bruck's algorithm, or of an exchange over k ports, a node sends over k distances at a time:
+// consecutive ones, or multiples. By chance, 2 links would take 1.5 for two of them, 4 links 2.5 for two.
+TEST(Dealing, DistancesSpread) {
+    for (const std::uint32_t nodes : {4u, 5u, 8u, 12u, 16u, 17u, 32u}) {
+        for (const std::vector<std::uint32_t>& distances :
+             {std::vector<std::uint32_t>{1, 2}, {1, 2, 3}, {2, 4}, {4, 8, 12}}) {
+            if (distances.back() >= nodes) continue;
+            const std::string step = std::to_string(nodes) + " nodes, " +
+                                     std::to_string(distances.size()) + " distances from " +
+                                     std::to_string(distances.front());
+            EXPECT_LE(slowdown(nodes, 2, distances), 1.75) << step;
+            EXPECT_LE(slowdown(nodes, 4, distances), 3) << step;
+        }
+    }
+}
+
+Address address(const std::string& text) { return *Address::parse(text); }
+
+TEST(PlacesInJob, RanksOfAnAddressAreOnANode) {
+    const Address a = address("10.0.0.1:4000");
+    const std::vector<Address> a2{address("10.0.0.1:4002"), address("10.1.0.1:1")};
+    const std::vector<Address> b{address("10.0.0.2:4000")};
+    const std::vector<Address> none;
+    auto text = [](const std::vector<PlaceInJob>& places) {
+        std::string all;
+        for (const PlaceInJob& place : places)
+            all += std::to_string(place.node) + "." + std::to_string(place.number) + " ";
+        return all;
+    };
+    // As rank 0 sees it, which reaches rank 2 in shared memory; and as rank 1 does.
+    EXPECT_EQ(text(places_in_job(a, {none, b, none, b})), "0.0 1.0 0.1 1.1 ");
+    EXPECT_EQ(text(places_in_job(b.front(), {{a}, none, a2, none})), "0.0 1.0 0.1 1.1 ");
+}
+
+TEST(Cut, PiecesCoverTheMessage) {
+    for (std::uint32_t links = 1; links <= 5; ++links) {
+        for (const std::uint64_t bytes : {0u, 1u, 63u, 64u, 320u, 1000u, 65536u, 1000001u}) {
+            std::uint64_t end = 0;
+            for (std::uint32_t piece = 0; piece < links; ++piece) {
+                const Cut cut = Cut::of(bytes, piece, links);
+                EXPECT_EQ(cut.offset, end);
+                EXPECT_EQ(cut.offset % 64, 0u) << "pieces share no cache line";
+                EXPECT_LE(cut.bytes, bytes / links + 64 * links);
+                end = cut.offset + cut.bytes;
+            }
+            EXPECT_EQ(end, bytes) << links << " links";
+        }
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
