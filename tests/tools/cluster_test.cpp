@@ -97,6 +97,14 @@ TEST_P(Cluster, NodesReachOneAnotherOverEveryLinkAndFamily) {
     EXPECT_EQ(sorted_lines(job.out), (Lines{"0: 0 4 4", "1: 4 0 4", "2: 4 4 0"}));
 }
 
+TEST_P(Cluster, RanksUseAllLinksUnlessTheUserSaysOtherwise) {
+    const std::string tell = "sh -c 'echo ${WEFT_INTERFACES-unset}'";
+    EXPECT_EQ(run("unset WEFT_INTERFACES; " + weft_run("-n 1 --nodes 1 " + tell)).out, "unset\n");
+    const std::string three = "-n 1 --nodes 1 --links 3 " + tell;
+    EXPECT_EQ(run("unset WEFT_INTERFACES; " + weft_run(three)).out, "eth0,eth1,eth2\n");
+    EXPECT_EQ(run("export WEFT_INTERFACES=eth1; " + weft_run(three)).out, "eth1\n");
+}
+
 TEST_P(Cluster, SeveralClustersDoNotMeet) {
     const std::string program = WEFT_BUILD_DIR "/tests/tools/nodes_program";
     std::vector<std::unique_ptr<ChildProcess>> jobs;
@@ -275,6 +283,13 @@ TEST_P(ClusterAgent, SaysWhereTheLauncherIs) {
                "\"$WEFT_CLUSTER_ADDRESS/24 \"\n"
                "ip -o route show $WEFT_CLUSTER_SUBNET | grep -c $WEFT_CLUSTER_INTERFACE\n");
     EXPECT_EQ(job.out, "1\n1\n") << job.err;
+}
+
+TEST_P(ClusterAgent, TellsRanksOfAllLinks) {
+    unsetenv("WEFT_INTERFACES");
+    Finished job =
+        launch("--nodes 1 --links 2", "$WEFT_CLUSTER_AGENT node0 'echo $WEFT_INTERFACES'\n");
+    EXPECT_EQ(job.out, "eth0,eth1\n") << job.err;
 }
 
 TEST_P(ClusterAgent, BindsTheProcessesOfANodeToItsCores) {

@@ -132,6 +132,13 @@ Status Cluster::bring_up(int node) const {
     return commands.run(networks_[static_cast<std::size_t>(node)]);
 }
 
+void Cluster::offer_links() const {
+    if (options_.links == 1) return;
+    std::string names = interface(0);
+    for (int link = 1; link < options_.links; ++link) names += "," + interface(link);
+    ::setenv("WEFT_INTERFACES", names.c_str(), 0);
+}
+
 bool Cluster::enter(int node) const {
     return enter_network(networks_[static_cast<std::size_t>(node)], node_name(node), has_sysfs_);
 }
@@ -192,6 +199,7 @@ Status Cluster::offer(const std::vector<std::vector<int>>& cores) {
     ::setenv("WEFT_CLUSTER_ADDRESS", ipv4(0, bridge_host).c_str(), 1);
     ::setenv("WEFT_CLUSTER_INTERFACE", bridge(0).c_str(), 1);
     ::setenv("WEFT_CLUSTER_SUBNET", (ipv4(0, 0) + "/24").c_str(), 1);
+    offer_links();
     return ok;
 }
 

@@ -30,6 +30,9 @@ class Cluster {
     Cluster(const Cluster&) = delete;
     Cluster& operator=(const Cluster&) = delete;
 
+    // Tells a rank of Weft by WEFT_INTERFACES, unless that is set, to use all links of its node.
+    void offer_links() const;
+
     // Moves the calling process, a child of the builder, into a node. False and errno on failure.
     bool enter(int node) const;
 

@@ -88,8 +88,11 @@ void Spawner::become_rank(int rank, int startup_fd) {
     set_number("WEFT_RANK", rank);
     set_number("WEFT_RANKS", options_.ranks);
     set_number("WEFT_STARTUP_FD", startup_fd);
-    // All ranks are on this machine: none has to be reachable from outside.
-    if (cluster_ == nullptr) ::setenv("WEFT_INTERFACES", "lo", 0);
+    if (cluster_ != nullptr) {
+        cluster_->offer_links();
+    } else {  // all ranks are on this machine: none has to be reachable from outside
+        ::setenv("WEFT_INTERFACES", "lo", 0);
+    }
     ::fcntl(startup_fd, F_SETFD, 0);
 
     const int node = rank * options_.cluster.nodes / options_.ranks;
