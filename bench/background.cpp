@@ -11,6 +11,7 @@
 #include "bench/contestants.h"
 #include "bench/join.h"
 #include "bench/launch.h"
+#include "bench/links.h"
 #include "bench/sizes.h"
 #include "bench/sleep.h"
 #include "bench/statistics.h"
@@ -78,10 +79,12 @@ struct Times {
 
 class Meter {
   public:
-    Meter(const Job& job, const Collective& collective, std::int64_t bytes, bool is_limited)
+    Meter(const Job& job, const Collective& collective, std::int64_t bytes, const Testbed& testbed)
         : collective_(collective),
           case_(make_case(job, collective, bytes)),
-          burst_(is_limited ? 2 * burst_bytes * static_cast<std::size_t>(job.ranks) : 0) {}
+          burst_bytes_(
+              testbed.nodes > 0 ? link_burst_bytes * static_cast<std::size_t>(testbed.links) : 0),
+          burst_(2 * burst_bytes_ * static_cast<std::size_t>(job.ranks)) {}
 
     // Runs the operation with a sleep between start and wait.
     Times run(double sleep_us) {
@@ -99,19 +102,20 @@ class Meter {
     }
 
   private:
-    static constexpr std::size_t burst_bytes = 128 << 10;
+    static constexpr std::size_t link_burst_bytes = 128 << 10;
 
     // After a pause a rate limit lets a burst through at once. Every run begins without one.
     void use_up_burst() {
         if (burst_.size() == 0) return;
         must(weft_barrier(case_.job.comm), "weft_barrier");
-        must(weft_alltoall(burst_.data(), burst_.data() + burst_.size() / 2, burst_bytes, WEFT_BYTE,
-                           case_.job.comm),
+        must(weft_alltoall(burst_.data(), burst_.data() + burst_.size() / 2, burst_bytes_,
+                           WEFT_BYTE, case_.job.comm),
              "weft_alltoall");
     }
 
     const Collective& collective_;
     Case case_;
+    std::size_t burst_bytes_;  // to each rank
     PageBuffer burst_;
     weft_request request_ = WEFT_REQUEST_NULL;
     std::uint64_t seed_ = 0;
@@ -127,7 +131,7 @@ struct Row {
 
 Row measure(const Job& job, const Collective& collective, std::int64_t bytes,
             const BackgroundOptions& options) {
-    Meter meter(job, collective, bytes, options.testbed.nodes > 0);
+    Meter meter(job, collective, bytes, options.testbed);
     std::vector<double> blocking, asleep, ratio, left;
     for (int i = -2; i < options.repetitions; ++i) {
         const double one = slowest(job, meter.run(0).total);
@@ -161,6 +165,7 @@ int run_rank(const BackgroundOptions& options, const Plan& plan) {
         table.print(stdout);
     }
     print_offload(job, engines);
+    print_links(job, options.testbed);
     leave_job();
     return 0;
 }

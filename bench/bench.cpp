@@ -12,6 +12,7 @@
 #include "bench/relay/relay.h"
 #include "bench/waits/waits.h"
 #include "engine/kind.h"
+#include "weft/cluster.h"
 #include "weft/commands.h"
 #include "weft/seconds.h"
 
@@ -44,7 +45,11 @@ void add_testbed_options(CLI::App& command, Testbed& testbed) {
                     "Nodes of an emulated cluster, as for weft run; 0: this machine alone")
         ->check(CLI::Range(0, ranks_max))
         ->capture_default_str();
-    command.add_option("--rate", testbed.rate, "Rate of each node's link")->capture_default_str();
+    command.add_option("--rate", testbed.rate, "Rate of each link of a node")
+        ->capture_default_str();
+    command.add_option("--links", testbed.links, "Links per node, as for weft run")
+        ->check(CLI::Range(1, cluster_links_max))
+        ->capture_default_str();
     command
         .add_option("--gso", testbed.gso_bytes,
                     "Bytes of the largest packet that a node's link takes, as for weft run")

@@ -63,6 +63,7 @@ JsonLine circumstances(const Job& job, const Testbed& testbed,
         .add("ranks", std::int64_t{job.ranks})
         .add("nodes", std::int64_t{testbed.nodes})
         .add("rate", testbed.nodes > 0 ? testbed.rate : "")
+        .add("links", std::int64_t{testbed.nodes > 0 ? testbed.links : 0})
         .add("bind", testbed.bind)
         .add("affinity", affinity)
         .add("transport", transports_in_use(job))

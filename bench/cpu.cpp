@@ -12,6 +12,7 @@
 #include "bench/core_time.h"
 #include "bench/join.h"
 #include "bench/launch.h"
+#include "bench/links.h"
 #include "bench/plain/sockets.h"
 #include "bench/sizes.h"
 #include "bench/sleep.h"
@@ -150,6 +151,7 @@ int run_rank(const CpuOptions& options, const Plan& plan) {
         table.print(stdout);
     }
     print_offload(job, engines);
+    print_links(job, options.testbed);
     leave_job();
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "bench/contestants.h"
 #include "bench/join.h"
 #include "bench/launch.h"
+#include "bench/links.h"
 #include "bench/plain/sockets.h"
 #include "bench/rivals/latency.h"
 #include "bench/statistics.h"
@@ -98,6 +99,7 @@ int run_rank(const LatencyOptions& options, const std::vector<Engine>& engines) 
         table.print(stdout);
     }
     print_offload(job, chosen);
+    print_links(job, options.testbed);
     leave_job();
     return 0;
 }

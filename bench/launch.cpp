@@ -29,13 +29,7 @@ std::vector<std::string> run_on(const Testbed& testbed, int ranks) {
     } else {
         words.insert(words.end(), {"--cores", testbed.cores});
     }
-    if (testbed.nodes > 0) {
-        words.insert(words.end(),
-                     {"--nodes", std::to_string(testbed.nodes), "--rate", testbed.rate});
-        if (testbed.gso_bytes > 0) {
-            words.insert(words.end(), {"--gso", std::to_string(testbed.gso_bytes)});
-        }
-    }
+    for (const std::string& word : cluster_arguments(testbed)) words.push_back(word);
     return words;
 }
 

@@ -3,17 +3,22 @@
 
 namespace weft::bench {
 
+std::vector<std::string> cluster_arguments(const Testbed& testbed) {
+    if (testbed.nodes == 0) return {};
+    std::vector<std::string> words = {"--nodes", std::to_string(testbed.nodes),
+                                      "--rate",  testbed.rate,
+                                      "--links", std::to_string(testbed.links)};
+    if (testbed.gso_bytes > 0) {
+        words.insert(words.end(), {"--gso", std::to_string(testbed.gso_bytes)});
+    }
+    return words;
+}
+
 std::vector<std::string> arguments(const Testbed& testbed) {
     std::vector<std::string> words = {"--ranks",     std::to_string(testbed.ranks),
                                       "--bind",      testbed.bind,
                                       "--transport", testbed.transport};
-    if (testbed.nodes > 0) {
-        words.insert(words.end(),
-                     {"--nodes", std::to_string(testbed.nodes), "--rate", testbed.rate});
-        if (testbed.gso_bytes > 0) {
-            words.insert(words.end(), {"--gso", std::to_string(testbed.gso_bytes)});
-        }
-    }
+    for (const std::string& word : cluster_arguments(testbed)) words.push_back(word);
     if (!testbed.cores.empty()) words.insert(words.end(), {"--cores", testbed.cores});
     return words;
 }
@@ -22,7 +27,9 @@ std::string description(const Testbed& testbed) {
     std::string text = std::to_string(testbed.ranks) + (testbed.ranks == 1 ? " rank" : " ranks");
     if (testbed.nodes > 0) {
         text += " on " + std::to_string(testbed.nodes) + " emulated node" +
-                (testbed.nodes == 1 ? "" : "s") + ", links of " + testbed.rate;
+                (testbed.nodes == 1 ? "" : "s") + ", " +
+                (testbed.links > 1 ? std::to_string(testbed.links) + " " : "") + "links of " +
+                testbed.rate + (testbed.links > 1 ? " each" : "");
         if (testbed.gso_bytes > 0) {
             text += ", packets of " + std::to_string(testbed.gso_bytes) + " bytes";
         }

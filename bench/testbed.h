@@ -12,6 +12,7 @@ struct Testbed {
     std::string transport = "auto";
     int nodes = 0;  // of an emulated cluster; 0: all ranks on this machine
     std::string rate = "1gbit";
+    int links = 1;           // of each node
     int gso_bytes = 0;       // as `weft run --gso`; 0: the system's default
     std::string cores = "";  // as `weft run --cores`; "": all
 
@@ -21,7 +22,10 @@ struct Testbed {
 // As options of `weft bench`.
 std::vector<std::string> arguments(const Testbed& testbed);
 
-// "2 ranks on 2 nodes, 1gbit links"
+// Those of the emulated cluster, of `weft bench` and `weft run` alike.
+std::vector<std::string> cluster_arguments(const Testbed& testbed);
+
+// "2 ranks on 2 emulated nodes, links of 1gbit"
 std::string description(const Testbed& testbed);
 
 }  // namespace weft::bench

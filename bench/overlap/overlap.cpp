@@ -9,6 +9,7 @@
 #include "bench/join.h"
 #include "bench/json_file.h"
 #include "bench/launch.h"
+#include "bench/links.h"
 #include "bench/overlap/disturbed.h"
 #include "bench/overlap/plain_exchange.h"
 #include "bench/overlap/report.h"
@@ -161,6 +162,7 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
         std::printf("%s\n", rival_conclusion(all_cells, engines.size() - 1).c_str());
     }
     if (!options.summary) print_offload(job, engines);
+    print_links(job, options.testbed);
     leave_job();
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "bench/join.h"
 #include "bench/json_file.h"
 #include "bench/launch.h"
+#include "bench/links.h"
 #include "bench/progress.h"
 #include "bench/relay/long_slice.h"
 #include "bench/relay/report.h"
@@ -97,6 +98,7 @@ int run_rank(const RelayOptions& options, const Plan& plan) {
     std::vector<Contestant> chosen;
     for (const RelayContestant& one : engines) chosen.push_back(one.in);
     print_offload(job, chosen);
+    print_links(job, options.testbed);
     leave_job();
     return 0;
 }

@@ -21,7 +21,9 @@ def size_text(count):
 def place(row):
     about = row["circumstances"]
     if about["nodes"]:
-        return "%d emulated nodes, links of %s" % (about["nodes"], about["rate"])
+        links = about.get("links", 1)
+        return "%d emulated nodes, %slinks of %s" % (
+            about["nodes"], "%d " % links if links > 1 else "", about["rate"])
     return "One machine, " + ("TCP over loopback" if about["transport"] == "tcp" else "shared memory")
 
 

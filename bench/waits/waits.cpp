@@ -8,6 +8,7 @@
 #include "bench/join.h"
 #include "bench/json_file.h"
 #include "bench/launch.h"
+#include "bench/links.h"
 #include "bench/progress.h"
 #include "bench/waits/report.h"
 #include "weft/machine.h"
@@ -109,6 +110,7 @@ void measure_part(const Job& job, const WaitsOptions& all, const Plan& plan, con
         std::printf("%s", conclusion(situation, cells, engines.size()).c_str());
     }
     print_offload(job, engines);
+    print_links(job, options.testbed);
 }
 
 int run_rank(const WaitsOptions& options, const Plan& plan) {

@@ -608,6 +608,29 @@ TEST(BenchCluster, MeasuresBetweenNodes) {
     EXPECT_TRUE(contains(asleep.out, "\nigather binomial, over tcp\n"));
 }
 
+TEST(BenchCluster, SaysWhatEachLinkOfANodeCarried) {
+    if (!has_cluster()) GTEST_SKIP() << "no emulated cluster here";
+    const Folder folder;
+    const std::string measured =
+        "overlap --nodes 2 --ranks 3 --collective iallgather --engine thread --sizes 64K "
+        "--repetitions 2 --json " +
+        (folder / "rows");
+    const Finished one = run(bench + measured);
+    EXPECT_EQ(one.status, 0) << one.err;
+    EXPECT_FALSE(contains(one.out, "Sent over each link"));
+    const Finished two = run(bench + measured + " --links 2");
+    EXPECT_EQ(two.status, 0) << two.err;
+    EXPECT_TRUE(contains(two.out, "on 2 emulated nodes, 2 links of 1gbit each"));
+    EXPECT_TRUE(contains(two.out, "\nsent, MB  eth0  eth1  less %\nnode 0 "));
+    EXPECT_EQ(count(two.out, "\nnode "), 2u) << two.out;
+    EXPECT_TRUE(contains(two.out, "\nLargest difference of a node's links: "));
+    EXPECT_EQ(two.out.find("  0.00  0.00"), two.out.npos) << "nothing was counted: " << two.out;
+    EXPECT_TRUE(contains(content(folder / "rows"), "\"links\": 2"));
+    const Finished many = run(bench + measured + " --links 9");
+    EXPECT_NE(many.status, 0);
+    EXPECT_TRUE(contains(many.err, "--links: Value 9 not in range 1 to 8"));
+}
+
 TEST(BenchIdle, PrintsWhatEachRankBurned) {
     const Finished job = run(bench + "idle --late 0.1 --ranks 3");
     EXPECT_EQ(job.status, 0) << job.err;
