@@ -1,0 +1,86 @@
+// Which links of a node carry a job's messages, counted at the interfaces of an emulated cluster.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <sstream>
+
+#include "support/process.h"
+#include "support/surroundings.h"
+
+namespace weft::test {
+namespace {
+
+constexpr std::size_t ranks = 4;
+constexpr std::size_t links = 2;
+constexpr std::uint64_t block_bytes = 1 << 20;
+
+// An allgather in which every rank sends ranks - 1 blocks.
+class Links : public testing::TestWithParam<const char*> {
+  protected:
+    void SetUp() override {
+        if (!WEFT_HAS_TCP) GTEST_SKIP() << "without tcp there is nothing between nodes";
+        if (const std::string absence =
+                absence_of_nodes(geteuid() == 0 ? "unshare " : "unshare --user --map-root-user ");
+            !absence.empty()) {
+            GTEST_SKIP() << absence;
+        }
+    }
+
+    // By rank, and so by node: what each link sent, then what each received.
+    static std::vector<std::vector<std::uint64_t>> carried(const std::string& operations) {
+        const std::string n = std::to_string(ranks);
+        const Finished job =
+            run("PATH=$PATH:/usr/sbin:/sbin WEFT_ALGORITHM_ALLGATHER=" + std::string(GetParam()) +
+                " " WEFT_BUILD_DIR "/weft run --timeout 50 -n " + n + " --nodes " + n +
+                " --rate 1gbit --links " + std::to_string(links) +
+                " " WEFT_BUILD_DIR "/tests/tools/links_program " + std::to_string(links) + " " +
+                std::to_string(block_bytes) + " " + operations);
+        EXPECT_EQ(job.status, 0) << job.err;
+        std::vector<std::vector<std::uint64_t>> nodes;
+        for (const std::string& line : sorted_lines(job.out)) {
+            std::istringstream numbers(line.substr(line.find(':') + 1));
+            std::vector<std::uint64_t> sent(links);
+            std::vector<std::uint64_t> received(links);
+            for (std::size_t link = 0; link < links; ++link)
+                numbers >> sent[link] >> received[link];
+            nodes.push_back(sent);
+            nodes.push_back(received);
+        }
+        EXPECT_EQ(nodes.size(), 2 * ranks) << job.out;
+        return nodes;
+    }
+
+    static std::uint64_t total(const std::vector<std::uint64_t>& bytes) {
+        return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(By, Links, testing::Values("ring", "bruck:ports=3"), [](const auto& test) {
+    return test.param[0] == 'r' ? "Ring" : "ThreePort";
+});
+
+TEST_P(Links, CarryTogetherWhatACollectiveSends) {
+    for (const auto& node : carried("once")) {
+        EXPECT_GE(total(node), (ranks - 1) * block_bytes);
+        EXPECT_LE(total(node), (ranks - 1) * block_bytes * 5 / 4) << "with headers";
+    }
+}
+
+TEST_P(Links, CarryDistinctStreams) {
+    for (const auto& node : carried("streams")) {
+        EXPECT_GE(total(node), links * (ranks - 1) * block_bytes);
+        for (const std::uint64_t bytes : node) EXPECT_GE(bytes, total(node) / 4);
+    }
+}
+
+TEST_P(Links, CarryEqualPartsOfOneCollective) {
+    GTEST_SKIP() << "a collective of one stream takes one link of a pair";
+    for (const auto& node : carried("once")) {
+        const auto [least, most] = std::minmax_element(node.begin(), node.end());
+        EXPECT_GE(static_cast<double>(*least), 0.9 * static_cast<double>(*most));
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
