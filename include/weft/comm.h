@@ -170,8 +170,8 @@ WEFT_API weft_status weft_comm_size(weft_comm comm, int* size);
  * The kernel engines hand a schedule's messages over TCP to the operating system when an operation
  * starts; it takes every dependent step when the step's data arrives. They need connections that are
  * dedicated to a communicator when it is made: at least one rank must have had auto or a kernel engine
- * when it called weft_init. The progress thread does the rest, which is counted (`weft info` in a job
- * and WEFT_STATS=1 print the counts).
+ * when it called weft_init (auto only if no rank has several network interfaces). The progress thread
+ * does the rest, which is counted (`weft info` in a job and WEFT_STATS=1 print the counts).
  *
  * WEFT_ENGINE_AUTO hands over only operations that pass messages on between ranks with a core each, and
  * goes without where the operating system does not support that.

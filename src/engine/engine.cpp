@@ -81,8 +81,9 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
                                                 s->abilities().knows_demand;
                                      })),
       timeout_ns_(options.timeout_ns),
-      offload_policy_(executor,
-                      {.has_own_core = options.may_spin, .offers_all = options.offers_all}),
+      offload_policy_(executor, {.has_own_core = options.may_spin,
+                                 .has_several_interfaces = options.has_several_interfaces,
+                                 .offers_all = options.offers_all}),
       backs_off_(std::ranges::any_of(sources_, [](auto* s) { return !s->abilities().can_sleep; })),
       spin_ns_(spin_max_ns / 4),
       parking_(std::move(parking)) {

@@ -41,6 +41,8 @@ class Engine : private Exclusion {
         // what it does: it shares its core with a rank that computes.
         bool on_demand = false;
         std::int64_t timeout_ns = no_deadline;  // of waits that have no deadline of their own
+        // Some rank of the job has: auto then wants no dedicated connections.
+        bool has_several_interfaces = false;
         // For tests: a kernel engine gets everything, even what the program waits for at once.
         bool offers_all = false;
     };

@@ -54,6 +54,10 @@ Executor::Way OffloadPolicy::prepare(Run& run, OffloadPlan& plan, const Group& g
 
 // False: the run has no lists, or they do not pay.
 bool OffloadPolicy::prepare_lists(Run& run, OffloadPlan& plan, const Group& group) {
+    if (engine_->only_where_it_pays && options_.has_several_interfaces && group.dedicated == 0) {
+        count_choice(Offloading::Fallback::several_interfaces);
+        return false;
+    }
     if (engine_->only_where_it_pays && !options_.has_own_core) {
         count_choice(Offloading::Fallback::shares_core);
         return false;

@@ -24,7 +24,9 @@ class OffloadPolicy {
   public:
     struct Options {
         bool has_own_core = true;  // this rank shares its core with no other one
-        bool offers_all = false;   // for tests: also what is not worth it, or waited for at once
+        // Some rank of the job has: auto then wants no dedicated connections.
+        bool has_several_interfaces = false;
+        bool offers_all = false;  // for tests: also what is not worth it, or waited for at once
     };
     OffloadPolicy(Executor& executor, Options options) : executor_(executor), options_(options) {}
 

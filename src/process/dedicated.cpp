@@ -6,6 +6,11 @@
 
 namespace weft {
 
+bool wants_dedicated(EngineKind engine, bool has_several_interfaces) {
+    const EngineTraits& wishes = traits(engine);
+    return wishes.offloads && !(wishes.only_where_it_pays && has_several_interfaces);
+}
+
 std::uint32_t agreed_streams(std::span<const DedicatedShare> members) {
     if (members.size() < 2) return 0;
     std::uint32_t streams = DedicatedConnections::streams_max;

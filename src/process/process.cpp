@@ -47,6 +47,7 @@ Process::Process(Parts parts)
       transports_(std::move(parts.transports)),
       offload_(std::move(parts.offload)),
       dedicated_(parts.dedicated),
+      has_several_interfaces_(parts.engine.has_several_interfaces),
       executor_(rank_, plain(transports_), std::move(parts.routes), offload_.get()),
       host_{.executor = executor_,
             .engine = engine_,
@@ -75,7 +76,7 @@ DedicatedShare Process::offer_dedicated() {
     DedicatedShare share = dedicated_;
     share.streams_left = std::min(share.streams_left, DedicatedConnections::streams_max);
     dedicated_.streams_left -= share.streams_left;
-    if (traits(engine_.kind()).offloads) share.is_wanted = 1;
+    if (wants_dedicated(engine_.kind(), has_several_interfaces_)) share.is_wanted = 1;
     return share;
 }
 

@@ -86,6 +86,7 @@ class Process {
     std::vector<std::unique_ptr<Transport>> transports_;
     std::unique_ptr<Offload> offload_;  // cancels its lists before their connections are closed
     DedicatedShare dedicated_;
+    const bool has_several_interfaces_;
     Executor executor_;
     HandleTable<Request> requests_;
     HandleTable<Communicator> communicators_;

@@ -59,6 +59,7 @@ std::string Offloading::summary() const {
         "for want of descriptors",
         "behind operations that are not",
         "waited for before they began",
+        "over several interfaces",
         "on a shared core",
         "that do not pay",
     };

@@ -59,10 +59,11 @@ class Offloading {
         without_descriptors,  // none was left for eventfds
         behind_others,        // earlier runs still used the connections
         waited_for,           // by the program, before it began
-        shares_core,          // with another rank; this and the next with engine auto only
+        several_interfaces,   // of a rank; this and the next two with engine auto only
+        shares_core,          // with another rank
         does_not_pay,
     };
-    static constexpr std::size_t fallbacks = 6;
+    static constexpr std::size_t fallbacks = 7;
     void count(Fallback why) { ++fallen_back_[static_cast<std::size_t>(why)]; }
     std::uint64_t fallen_back(Fallback why) const {
         return fallen_back_[static_cast<std::size_t>(why)];

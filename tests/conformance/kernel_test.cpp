@@ -162,6 +162,30 @@ TEST(Auto, IsTheDefaultAndSaysWhatItChose) {
     EXPECT_TRUE(contains(over_tcp, " that do not pay")) << over_tcp;
 }
 
+// A dedicated connection would use one interface only.
+TEST(Auto, WantsNoDedicatedConnectionsIfARankHasSeveralInterfaces) {
+    if (!WEFT_HAS_TCP || !absence_of("kernel").empty()) GTEST_SKIP() << "nothing is offloaded here";
+    const auto said = [](const char* settings_of_rank_1) {
+        const Finished job =
+            run("WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_STATS=1 " WEFT_BUILD_DIR
+                "/weft run -n 2 --timeout 60 sh -c '[ $WEFT_RANK = 1 ] && export " +
+                std::string(settings_of_rank_1) + "; exec " WEFT_BUILD_DIR "/" + program +
+                "outstanding 4 64 20'");
+        EXPECT_EQ(job.status, 0) << job.err;
+        return job.err;
+    };
+    const std::string reason = " over several interfaces";
+    const std::string one = said("WEFT_INTERFACES=127.0.0.2");
+    EXPECT_EQ(one.find(reason), one.npos) << one;
+    const std::string two = said("WEFT_INTERFACES=127.0.0.1,127.0.0.2");
+    for (const std::string& line : sorted_lines(two)) EXPECT_TRUE(contains(line, reason));
+    EXPECT_EQ(sorted_lines(two).size(), 2u) << two;
+    // A kernel engine wants them for all ranks of its communicators.
+    const std::string kernel = said("WEFT_INTERFACES=127.0.0.1,127.0.0.2 WEFT_ENGINE=kernel");
+    EXPECT_EQ(kernel.find(reason), kernel.npos) << kernel;
+    EXPECT_TRUE(contains(kernel, "engine auto; 0 operations offloaded, "));
+}
+
 // --- What is offloaded ---------------------------------------------------------------------------
 
 #if WEFT_HAS_TCP

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "process/join/transports.h"
+
 namespace weft {
 namespace {
 
@@ -21,6 +23,7 @@ TEST(Card, TravelsAsText) {
     card.node = "this,one";
     card.cores = {0, 3};
     card.dedicated = {16, 1};
+    card.engine = EngineKind::kernel_own;
     RankCard read = RankCard::parse(card.text());
     EXPECT_EQ(read.version, card.version);
     EXPECT_EQ(read.shm, card.shm);
@@ -28,6 +31,7 @@ TEST(Card, TravelsAsText) {
     EXPECT_EQ(read.cores, card.cores);
     EXPECT_EQ(read.dedicated.streams_left, 16u);
     EXPECT_EQ(read.dedicated.is_wanted, 1u);
+    EXPECT_EQ(read.engine, card.engine);
     EXPECT_EQ(read.settings, card.settings);
 }
 
@@ -38,6 +42,17 @@ TEST(Card, TellsWhoSharesANode) {
     cards[3].node = "";
     EXPECT_EQ(nodes_of(cards), (std::vector<Rank>{0, 1, 0, 2}));
 }
+
+#if WEFT_HAS_TCP
+TEST(Card, TellsWhetherARankHasSeveralInterfaces) {
+    std::vector<RankCard> cards(3);
+    EXPECT_FALSE(has_several_interfaces(cards)) << "nobody has tcp";
+    cards[0].tcp = cards[1].tcp = "weft-tcp-1/10.0.0.1:4000";
+    EXPECT_FALSE(has_several_interfaces(cards));
+    cards[2].tcp = "weft-tcp-1/10.0.0.3:4000,[fd00::3]:4001";
+    EXPECT_TRUE(has_several_interfaces(cards));
+}
+#endif
 
 TEST(Card, EqualOnesAgree) {
     EXPECT_TRUE(check_agreement({card_of("1.2", "chain"), card_of("1.2", "chain")}).is_ok());

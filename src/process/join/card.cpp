@@ -66,10 +66,10 @@ RankCard RankCard::mine() {
 
 // One item per line: a key, a space, a value.
 std::string RankCard::text() const {
-    std::string text = "version " + version + "\njob " + job + "\nmachine " + machine + "\nnode " +
-                       node + "\nshm " + shm + "\ntcp " + tcp + "\ndedicated " +
-                       std::to_string(dedicated.streams_left) + " " +
-                       std::to_string(dedicated.is_wanted) + "\ncores";
+    std::string text =
+        "version " + version + "\njob " + job + "\nmachine " + machine + "\nnode " + node +
+        "\nshm " + shm + "\ntcp " + tcp + "\ndedicated " + std::to_string(dedicated.streams_left) +
+        " " + std::to_string(dedicated.is_wanted) + "\nengine " + traits(engine).name + "\ncores";
     for (int core : cores) text += " " + std::to_string(core);
     text += "\n";
     for (const auto& [name, value] : settings) text += "setting " + name + "=" + value + "\n";
@@ -92,6 +92,7 @@ RankCard RankCard::parse(const std::string& text) {
         if (key == "dedicated") {
             std::istringstream(value) >> card.dedicated.streams_left >> card.dedicated.is_wanted;
         }
+        if (key == "engine") card.engine = engine_named(value).value_or(EngineKind::manual);
         if (key == "cores") {
             std::istringstream numbers(value);
             for (int core; numbers >> core;) card.cores.push_back(core);

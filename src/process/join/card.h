@@ -17,7 +17,9 @@ struct RankCard {
     std::string node;     // equal on ranks that could share memory
     std::string shm;      // the shared-memory transport's address; empty: none
     std::string tcp;      // the tcp transport's address; empty: none
+    // Without what the engine wants, which depends on all cards.
     DedicatedShare dedicated;
+    EngineKind engine = EngineKind::manual;
     std::vector<int> cores;
     std::vector<std::pair<std::string, std::string>> settings;  // those that must agree
 

@@ -146,7 +146,8 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     RankCard mine = RankCard::mine();
     mine.job = parts.job;
     transports->write_on(mine, parts.ranks);
-    mine.dedicated.is_wanted = *dedicates || traits(parts.engine.kind).offloads;
+    mine.dedicated.is_wanted = *dedicates;
+    mine.engine = parts.engine.kind;
     Result<std::vector<std::string>> texts = (*startup)->exchange(mine.text());
     if (!texts.is_ok()) return texts.status();
     std::vector<RankCard> cards;
@@ -157,9 +158,14 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     const Status connected = transports->connect(cards, (*startup)->key(), parts);
     if (!connected.is_ok()) return (*startup)->cause_of(connected);
     if (any_dedicated(parts.transports)) parts.offload = make_offload(parts.routes, *queue_depth);
+    parts.engine.has_several_interfaces = has_several_interfaces(cards);
     std::vector<DedicatedShare> dedicated;
-    for (const RankCard& card : cards) dedicated.push_back(card.dedicated);
-    parts.dedicated = mine.dedicated;
+    for (const RankCard& card : cards) {
+        dedicated.push_back(card.dedicated);
+        if (wants_dedicated(card.engine, parts.engine.has_several_interfaces))
+            dedicated.back().is_wanted = 1;
+    }
+    parts.dedicated = dedicated[static_cast<std::size_t>(parts.rank)];
     parts.world_dedicated = agreed_streams(dedicated);
     const Crowd crowd(cards, parts.rank);
     parts.engine.may_spin = crowd.has_core_for_each_rank();

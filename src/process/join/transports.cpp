@@ -5,8 +5,22 @@
 #include <string_view>
 
 #include "transport/mpi/mpi.h"
+#if WEFT_HAS_TCP
+#include "transport/tcp/card.h"
+#endif
 
 namespace weft {
+
+bool has_several_interfaces([[maybe_unused]] const std::vector<RankCard>& cards) {
+#if WEFT_HAS_TCP
+    return std::ranges::any_of(cards, [](const RankCard& card) {
+        const std::optional<tcp::Card> tcp = tcp::Card::parse(card.tcp);
+        return tcp && tcp->addresses.size() > 1;
+    });
+#else
+    return false;
+#endif
+}
 
 Result<Transports> Transports::prepare(const weft_oob* oob) {
     Transports transports;

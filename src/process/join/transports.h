@@ -22,6 +22,9 @@
 
 namespace weft {
 
+// Whether a rank of the job can be reached over several interfaces by tcp.
+bool has_several_interfaces(const std::vector<RankCard>& cards);
+
 class Transports {
   public:
     // `oob`: null if there is none.
