@@ -84,8 +84,8 @@ WEFT_API weft_comm weft_comm_self(void);
  *           WEFT_REFUSED_HANDLE; WEFT_REFUSED_MEMORY.
  *           WEFT_REFUSED_ARGUMENT: a null `new_comm`; or a rank called another constructor: refused on
  *           every rank; the detail names the rank; `comm` stays usable.
- *           WEFT_BROKEN_*: `comm` is broken, or a rank died meanwhile. On ranks that already have
- *           the new communicator, it is broken. WEFT_BROKEN_TIMEOUT: WEFT_TIMEOUT has passed;
+ *           WEFT_BROKEN_*: `comm` is broken, or a rank died or ran out of memory meanwhile. On ranks
+ *           that already have the new communicator, it is broken. WEFT_BROKEN_TIMEOUT: WEFT_TIMEOUT has passed;
  *           `comm` is broken on every rank, as after a blocking collective (see weft_barrier).
  *           *new_comm is untouched unless WEFT_OK.
  * Source    MPI-5.0 section 7.4.2

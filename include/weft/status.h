@@ -28,18 +28,20 @@ typedef enum weft_status WEFT_ANY_INT {
     WEFT_REFUSED_STATE = -3,       /* not now: before weft_init, after weft_finalize, ... */
     WEFT_REFUSED_OUTSTANDING = -4, /* operations are still pending */
     WEFT_REFUSED_SETTING = -5,     /* a WEFT_* setting is malformed or differs between ranks */
-    WEFT_REFUSED_MEMORY = -6,      /* out of memory or descriptors; nothing was started */
+    WEFT_REFUSED_MEMORY = -6,      /* out of memory or descriptors; nothing has happened */
     WEFT_REFUSED_UNSUPPORTED = -7, /* this build or machine cannot do it */
 
     WEFT_BROKEN_RANK = -100,    /* a rank died or left */
     WEFT_BROKEN_MESSAGE = -101, /* a peer sent something that does not match this call */
     /* A rank can no longer be reached: its host is dead or the link to it is cut (no answer within
-       WEFT_PEER_TIMEOUT), it sent bytes that cannot be Weft's, or there is no descriptor for the
-       connection to it; the detail says which. If no rank is named, from weft_init: the operating
-       system failed. */
+       WEFT_PEER_TIMEOUT), or it sent bytes that cannot be Weft's; the detail says which. If no rank
+       is named, from weft_init: the operating system failed. */
     WEFT_BROKEN_TRANSPORT = -102,
     /* WEFT_TIMEOUT ended a blocking collective or constructor; the detail names a late rank */
-    WEFT_BROKEN_TIMEOUT = -103
+    WEFT_BROKEN_TIMEOUT = -103,
+    /* A rank ran out of memory or descriptors after a start, or there is no descriptor for the
+       connection to it; the detail names the rank. Other communicators go on. */
+    WEFT_BROKEN_MEMORY = -104
 } weft_status;
 
 /**

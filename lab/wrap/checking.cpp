@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace weft {
 namespace {
@@ -25,7 +26,7 @@ std::uint64_t hash_of(Bytes data) {
 }
 
 bool is_loss(weft_status code) {
-    return code == WEFT_BROKEN_RANK || code == WEFT_BROKEN_TRANSPORT || code == WEFT_REFUSED_MEMORY;
+    return code == WEFT_BROKEN_RANK || code == WEFT_BROKEN_TRANSPORT || code == WEFT_BROKEN_MEMORY;
 }
 
 std::string describe(Lane lane, bool sends, std::size_t bytes) {
@@ -77,7 +78,7 @@ Posted CheckingTransport::post_send(const Lane& lane, Bytes data, Token token) {
     pending.lent_hash = hash_of(data);
     std::uint32_t serial = next_serial_++;
     pending_.emplace(serial, std::move(pending));
-    return settle(inner_.post_send(lane, data, {this, serial}), serial);
+    return post(serial, [&] { return inner_.post_send(lane, data, {this, serial}); });
 }
 
 Posted CheckingTransport::receive(const Lane& lane, MutBytes data, const Combination* combination,
@@ -89,7 +90,20 @@ Posted CheckingTransport::receive(const Lane& lane, MutBytes data, const Combina
     MutBytes inside{pending.guarded.data() + guard_bytes, data.size()};
     std::uint32_t serial = next_serial_++;
     pending_.emplace(serial, std::move(pending));
-    return settle(ForwardingTransport::receive(lane, inside, combination, {this, serial}), serial);
+    return post(serial, [&] {
+        return ForwardingTransport::receive(lane, inside, combination, {this, serial});
+    });
+}
+
+// A post that throws has not happened.
+template <class Inner>
+Posted CheckingTransport::post(std::uint32_t serial, Inner inner) {
+    try {
+        return settle(inner(), serial);
+    } catch (const std::bad_alloc&) {
+        pending_.erase(serial);
+        throw;
+    }
 }
 
 Posted CheckingTransport::settle(Posted posted, std::uint32_t serial) {
@@ -138,8 +152,21 @@ void CheckingTransport::check_lost(const Completion& completion) {
     }
 }
 
+void CheckingTransport::check_lost_message(const Completion& completion) {
+    const std::uint32_t context = completion.token.op;
+    if (completion.code != WEFT_BROKEN_MEMORY)
+        report(std::string("a lost message is reported with the code ") +
+               status_name(completion.code));
+    if (abandoned_contexts_.contains(context) || !short_of_message_.insert(context).second)
+        report("context " + std::to_string(context) + " lost a message twice, or after its end");
+}
+
 // False: the completion must not reach the user.
 bool CheckingTransport::complete(Completion& completion) {
+    if (is_lost_message(completion)) {
+        check_lost_message(completion);
+        return true;
+    }
     if (!completion.token.run) {
         check_lost(completion);
         return true;

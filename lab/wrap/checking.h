@@ -69,9 +69,12 @@ class CheckingTransport final : public ForwardingTransport {
                    Token token) override;
     void report(const std::string& sentence);
     bool may_post(const Pending& pending);
+    template <class Inner>
+    Posted post(std::uint32_t serial, Inner inner);
     Posted settle(Posted posted, std::uint32_t serial);
     void check_buffers(const Pending& pending);
     void check_lost(const Completion& completion);
+    void check_lost_message(const Completion& completion);
     bool complete(Completion& completion);
 
     Endpoint place_;
@@ -83,6 +86,7 @@ class CheckingTransport final : public ForwardingTransport {
     std::vector<Abandoned> abandoned_;
     std::set<std::uint32_t> abandoned_contexts_;
     std::set<Rank> lost_;
+    std::set<std::uint32_t> short_of_message_;  // contexts
 };
 
 }  // namespace weft

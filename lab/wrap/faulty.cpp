@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 
 namespace weft {
 
@@ -64,7 +65,7 @@ Posted FaultyTransport::settle(Posted posted, std::uint32_t serial) {
 
 // The answer to a post that starts nothing.
 std::optional<Posted> FaultyTransport::answer(const Lane& lane, Token token) {
-    count_post();
+    count_post(lane);
     if (lost_ && is_doomed(lane.peer)) return refuse(lane, token);
     if (is_busy()) return Posted::busy;
     return std::nullopt;
@@ -76,8 +77,12 @@ bool FaultyTransport::is_busy() {
     return true;
 }
 
-void FaultyTransport::count_post() {
-    if (++posts_ != options_.lose_at_post) return;
+void FaultyTransport::count_post(const Lane& lane) {
+    ++posts_;
+    if (posts_ == options_.no_memory_at_post) throw std::bad_alloc();
+    if (posts_ == options_.lose_message_at_post)
+        held_.push_front({lost_message(lane.stream.context, lane.peer), lane.stream.context});
+    if (posts_ != options_.lose_at_post) return;
     collect();
     lost_ = true;
     Held loss{{{}, options_.lost_code, options_.lost_peer}, 0};
@@ -141,7 +146,8 @@ void FaultyTransport::abandon(std::uint32_t context) {
     std::erase_if(pending_,
                   [&](const auto& entry) { return entry.second.lane.stream.context == context; });
     std::erase_if(held_, [&](const Held& held) {
-        return held.completion.token.run && held.context == context;
+        const bool is_loss = !held.completion.token.run && held.completion.token.op == 0;
+        return !is_loss && held.context == context;
     });
 }
 

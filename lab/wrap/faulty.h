@@ -1,5 +1,5 @@
 // A transport that is as unpleasant as the contract allows: by a seed it answers busy and holds
-// completions back, and it loses a peer at a chosen post.
+// completions back, and at a chosen post it loses a peer or a message, or has no memory.
 //
 // After the loss no buffer of a post with that peer is touched: the inner transport only reads and
 // writes copies in this wrapper for that peer.
@@ -24,6 +24,8 @@ struct FaultyOptions {
     std::uint64_t lose_at_post = 0;  // the post at which the peer is lost; 0: never
     Rank lost_peer = -1;
     weft_status lost_code = WEFT_BROKEN_RANK;  // or WEFT_BROKEN_TRANSPORT: a cut link
+    std::uint64_t no_memory_at_post = 0;       // this post throws std::bad_alloc; 0: none
+    std::uint64_t lose_message_at_post = 0;    // then a message of its context is lost; 0: never
 };
 
 class FaultyTransport final : public ForwardingTransport {
@@ -60,7 +62,7 @@ class FaultyTransport final : public ForwardingTransport {
                    Token token) override;
     std::optional<Posted> answer(const Lane& lane, Token token);
     bool is_busy();
-    void count_post();
+    void count_post(const Lane& lane);
     Posted refuse(Lane lane, Token token);
     Posted settle(Posted posted, std::uint32_t serial);
     void collect();

@@ -1,6 +1,8 @@
 // A queue that keeps its storage, so that a steady state allocates nothing.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -14,14 +16,19 @@ class Fifo {
     std::size_t size() const { return size_; }
     T& front() { return slots_[first_]; }
 
+    // From now on there is room for so many values: up to that, push() does not throw.
+    void reserve(std::size_t size) {
+        if (size > slots_.size()) grow(std::bit_ceil(size));
+    }
+
     void push(T value) {
-        if (size_ == slots_.size()) grow();
+        if (size_ == slots_.size()) grow(2 * size_);
         slots_[(first_ + size_) & (slots_.size() - 1)] = std::move(value);
         ++size_;
     }
 
     void push_front(T value) {
-        if (size_ == slots_.size()) grow();
+        if (size_ == slots_.size()) grow(2 * size_);
         first_ = (first_ + slots_.size() - 1) & (slots_.size() - 1);
         slots_[first_] = std::move(value);
         ++size_;
@@ -47,8 +54,8 @@ class Fifo {
     std::size_t held_bytes() const { return slots_.size() * sizeof(T); }
 
   private:
-    void grow() {
-        std::vector<T> larger(slots_.empty() ? 8 : 2 * slots_.size());
+    void grow(std::size_t size) {
+        std::vector<T> larger(std::max<std::size_t>(size, 8));
         for (std::size_t i = 0; i < size_; ++i)
             larger[i] = std::move(slots_[(first_ + i) & (slots_.size() - 1)]);
         slots_ = std::move(larger);

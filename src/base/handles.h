@@ -19,11 +19,17 @@ static_assert(sizeof(std::uintptr_t) == 8, "handles hold 32 bits of place and 32
 template <class T>
 class HandleTable {
   public:
+    // The next add() does not throw.
+    void reserve() {
+        if (!free_.empty()) return;
+        if (places_.size() == places_.capacity()) places_.reserve(2 * places_.size() + 8);
+        free_.reserve(places_.capacity());  // so that remove() never allocates
+    }
+
     // A place for `object`; find() knows its handle until renew() or remove().
     std::uint32_t add(T* object) {
         if (free_.empty()) {
-            if (places_.size() == places_.capacity()) places_.reserve(2 * places_.size() + 8);
-            free_.reserve(places_.capacity());  // so that remove() never allocates
+            reserve();
             places_.push_back({object, 1});
             return static_cast<std::uint32_t>(places_.size()) - 1;
         }

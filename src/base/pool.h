@@ -1,5 +1,5 @@
 // Pools of objects and of blocks, which never return storage to the heap: a steady state allocates
-// nothing.
+// nothing. Giving back never allocates.
 //
 // Thread safety: none.
 #pragma once
@@ -7,9 +7,8 @@
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <memory>
 #include <new>
-#include <vector>
+#include <utility>
 
 namespace weft {
 
@@ -17,69 +16,99 @@ namespace weft {
 template <class T>
 class Pool {
   public:
+    Pool() = default;
+    Pool(const Pool&) = delete;
+    Pool& operator=(const Pool&) = delete;
+    ~Pool() {
+        while (batches_ != nullptr) delete std::exchange(batches_, batches_->next);
+    }
+
     T* take() {
-        if (free_ == nullptr) grow();
+        if (free_ == nullptr && !grow()) [[unlikely]]
+            throw std::bad_alloc();
         T* object = free_;
         free_ = object->next;
         return object;
     }
+
+    // Null: out of memory.
+    T* try_take() { return free_ != nullptr || grow() ? take() : nullptr; }
 
     void give_back(T* object) {
         object->next = free_;
         free_ = object;
     }
 
-    std::size_t held_bytes() const { return batches_.size() * batch * sizeof(T); }
-
-  private:
+    // The next take() takes nothing from the heap.
+    bool has_free() const { return free_ != nullptr; }
+    // How many objects there are, taken or free; and how many more when the pool grows.
+    std::size_t objects() const { return objects_; }
     static constexpr std::size_t batch = 64;
 
-    void grow() {
-        batches_.push_back(std::make_unique<T[]>(batch));
-        for (std::size_t i = 0; i < batch; ++i) give_back(&batches_.back()[i]);
+    std::size_t held_bytes() const { return objects_ * sizeof(T); }
+
+  private:
+    struct Batch {
+        Batch* next = nullptr;
+        std::array<T, batch> objects{};
+    };
+
+    bool grow() {
+        Batch* made = new (std::nothrow) Batch;
+        if (made == nullptr) return false;
+        made->next = std::exchange(batches_, made);
+        for (T& object : made->objects) give_back(&object);
+        objects_ += batch;
+        return true;
     }
 
     T* free_ = nullptr;
-    std::vector<std::unique_ptr<T[]>> batches_;
+    Batch* batches_ = nullptr;
+    std::size_t objects_ = 0;
 };
 
 // Blocks of bytes, rounded up to a power of two.
 class BlockPool {
   public:
-    std::byte* take(std::size_t bytes) {
-        if (std::byte* block = try_take(bytes)) return block;
-        throw std::bad_alloc();
+    BlockPool() = default;
+    BlockPool(const BlockPool&) = delete;
+    BlockPool& operator=(const BlockPool&) = delete;
+    ~BlockPool() {
+        while (blocks_ != nullptr) ::operator delete(std::exchange(blocks_, blocks_->next));
     }
 
     // Null: out of memory.
     std::byte* try_take(std::size_t bytes) {
-        std::vector<std::byte*>& free = free_[size_class(bytes)];
-        if (free.empty()) {
-            const std::size_t whole = std::size_t{1} << size_class(bytes);
-            std::unique_ptr<std::byte[]> block(new (std::nothrow) std::byte[whole]);
-            if (!block) return nullptr;
-            held_bytes_ += whole;
-            blocks_.push_back(std::move(block));
-            return blocks_.back().get();
-        }
-        std::byte* block = free.back();
-        free.pop_back();
-        return block;
+        Link*& free = free_[size_class(bytes)];
+        if (free != nullptr) return reinterpret_cast<std::byte*>(std::exchange(free, free->next));
+        const std::size_t whole = std::size_t{1} << size_class(bytes);
+        void* memory = ::operator new(head_bytes + whole, std::nothrow);
+        if (memory == nullptr) return nullptr;
+        blocks_ = new (memory) Link{blocks_};
+        held_bytes_ += whole;
+        return static_cast<std::byte*>(memory) + head_bytes;
     }
 
     void give_back(std::byte* block, std::size_t bytes) {
-        free_[size_class(bytes)].push_back(block);
+        Link*& free = free_[size_class(bytes)];
+        free = new (block) Link{free};
     }
 
     std::size_t held_bytes() const { return held_bytes_; }
 
   private:
+    // In a free block; and in front of every block, where it links them all.
+    struct Link {
+        Link* next;
+    };
+    static constexpr std::size_t head_bytes = alignof(std::max_align_t);
+
     static std::size_t size_class(std::size_t bytes) {
         return bytes <= 64 ? 6 : static_cast<std::size_t>(std::bit_width(bytes - 1));
     }
 
-    std::array<std::vector<std::byte*>, 64> free_;
-    std::vector<std::unique_ptr<std::byte[]>> blocks_;
+    std::array<Link*, 64> free_{};
+    Link* blocks_ = nullptr;
     std::size_t held_bytes_ = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-thread_local char detail[512] = "";
+thread_local char detail[detail_bytes] = "";
 
 }  // namespace
 
@@ -56,6 +56,7 @@ const char* status_name(weft_status code) {
         WEFT_CASE(WEFT_BROKEN_MESSAGE);
         WEFT_CASE(WEFT_BROKEN_TRANSPORT);
         WEFT_CASE(WEFT_BROKEN_TIMEOUT);
+        WEFT_CASE(WEFT_BROKEN_MEMORY);
 #undef WEFT_CASE
     }
     return "WEFT_UNKNOWN_STATUS";

@@ -1,6 +1,7 @@
 // What internal functions return: a code, the rank it is about, and (per thread) a sentence.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -25,6 +26,9 @@ inline constexpr Status ok{};
 Status failure(weft_status code, const char* format, ...) __attribute__((format(printf, 2, 3)));
 Status failure_of_rank(weft_status code, Rank rank, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
+
+// A sentence is at most so long, with its end.
+inline constexpr std::size_t detail_bytes = 512;
 
 // The calling thread's last sentence; never null.
 const char* last_detail();

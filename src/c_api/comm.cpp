@@ -126,21 +126,16 @@ weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm) {
 weft_status weft_finalize(void) {
     return c_api::guarded("weft_finalize", []() -> Status {
         std::lock_guard<std::mutex> one(lifetime_mutex);
-        std::unique_ptr<Process> process(c_api::current_process());
+        Process* const process = c_api::current_process();
         if (!process) return failure(WEFT_REFUSED_STATE, "Weft is not initialized");
         {
             Engine::Hold hold(process->engine());
             process->engine().progress();
-            Status outstanding = process->refuse_outstanding();
-            if (!outstanding.is_ok()) {
-                process.release();
-                return outstanding;
-            }
+            WEFT_RETURN_IF_NOT_OK(process->refuse_outstanding());
             // Completed operations may still have bytes to send.
             Executor& executor = process->executor();
             if (process->engine().wait_until([&] { return !executor.has_work(); },
                                              {.interruptible = false}) == WEFT_TIMED_OUT) {
-                process.release();
                 return failure(WEFT_TIMED_OUT,
                                "%s of the job did not take all messages of completed operations",
                                listed(executor.owed_ranks()).c_str());
@@ -149,6 +144,7 @@ weft_status weft_finalize(void) {
         if (tells_statistics) tell_statistics(*process);
         process_pointer.store(nullptr, std::memory_order_release);
         finalized = true;
+        delete process;
         return ok;
     });
 }

@@ -160,7 +160,13 @@ weft_status weft_schedule_check(weft_schedule schedule) {
         });
     if (collected != WEFT_OK) return collected;
     // This may take long: the engine is not held, and other operations go on.
-    return c_api::guarded(function, [&] { return check_schedules(schedules); });
+    const weft_status checked =
+        c_api::guarded(function, [&] { return check_schedules(schedules); });
+    if (checked != WEFT_REFUSED_MEMORY) return checked;
+    // The other ranks are through with this call: it cannot be made again.
+    return on_schedule(function, schedule, [](Process&, OwnSchedule& own) {
+        return own.communicator().run_out_of_memory("schedule_check");
+    });
 }
 
 weft_status weft_schedule_init(weft_schedule schedule, const void* send_buf, void* recv_buf,

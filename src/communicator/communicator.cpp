@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 
 namespace weft {
 namespace {
@@ -70,7 +71,13 @@ Result<Request*> Communicator::start(const Call& call, bool waits) {
     Result<Ready> ready = make_ready(call);
     if (!ready.is_ok()) return ready.status();
     Request& request = take(*ready->prepared);
-    bind_agreement(call, request, ready->binding);
+    try {
+        bind_agreement(call, request, ready->binding);
+    } catch (const std::bad_alloc&) {
+        schedules_.give_back(request);
+        let_go();
+        throw;
+    }
     launch(request, calls_, ready->binding, waits);
     return &request;
 }
@@ -85,7 +92,14 @@ Result<Request*> Communicator::make_persistent(const Call& call) {
     Result<Ready> ready = make_ready(call);
     if (!ready.is_ok()) return ready.status();
     Result<Request*> made = make_persistent(*ready->prepared, ready->binding);
-    if (made.is_ok()) bind_agreement(call, **made, (*made)->persistent->binding);
+    if (!made.is_ok()) return made;
+    try {
+        bind_agreement(call, **made, (*made)->persistent->binding);
+    } catch (const std::bad_alloc&) {
+        free(**made);
+        --persistent_made_;
+        throw;
+    }
     return made;
 }
 
@@ -139,7 +153,7 @@ void Communicator::free(Request& request) {
 Status Communicator::settle(Request& request) {
     WEFT_ASSERT(request.active && request.is_done());
     Failure failed = request.failure();
-    Status outcome = failed.code == WEFT_OK ? ok : broken_status(request.name(), failed);
+    Status outcome = failed.code == WEFT_OK ? ok : broken_status(request, failed);
     request.active = false;
     if (!request.is_persistent()) {
         schedules_.give_back(request);
@@ -152,8 +166,15 @@ Status Communicator::finish(Request& request) {
     const weft_status waited =
         host_.engine.wait_until([&] { return request.is_done(); }, {.interruptible = false});
     if (waited != WEFT_TIMED_OUT) return settle(request);
-    const std::string awaited = request.awaited();
-    host_.executor.break_group(group_, {WEFT_BROKEN_TIMEOUT, late_rank(request), 0, 0});
+    std::string awaited;
+    Rank late = -1;
+    try {
+        awaited = request.awaited();
+        late = late_rank(request);
+    } catch (const std::bad_alloc&) {
+        // The sentence says less.
+    }
+    host_.executor.break_group(group_, {WEFT_BROKEN_TIMEOUT, late, 0, 0});
     // A function of the program may still run for it.
     host_.engine.wait_until([&] { return request.is_done(); },
                             {.interruptible = false, .deadline_ns = Engine::unbounded});
@@ -179,8 +200,24 @@ Rank Communicator::late_rank(const Request& request) const {
     return late;
 }
 
+Status Communicator::run_out_of_memory(const std::string& what) {
+    host_.executor.break_group(group_, host_.executor.out_of_memory());
+    return broken_status(what, group_.broken);
+}
+
 void Communicator::let_go() {
     if (--keepers_ == 0 && freed_) host_.end(*this);
+}
+
+Status Communicator::broken_status(const Request& request, const Failure& failed) const {
+    try {
+        return broken_status(request.name(), failed);
+    } catch (const std::bad_alloc&) {
+        return failure_of_rank(failed.code, failed.rank,
+                               "an operation failed because of rank %d of the job; there is no "
+                               "memory to say more",
+                               failed.rank);
+    }
 }
 
 Status Communicator::broken_status(const std::string& what, const Failure& failed) const {
@@ -209,12 +246,17 @@ Status Communicator::broken_status(const std::string& what, const Failure& faile
                                    "%s on %s: timed out waiting for rank %d of the job "
                                    "(WEFT_TIMEOUT)",
                                    what.c_str(), name_.c_str(), failed.rank);
-        case WEFT_REFUSED_MEMORY:
-            return failure_of_rank(
-                WEFT_BROKEN_TRANSPORT, failed.rank,
-                "%s on %s: no connection with rank %d of the job: it, or the rank that needs it, "
-                "has no descriptor left (ulimit -n)",
-                what.c_str(), name_.c_str(), failed.rank);
+        case WEFT_BROKEN_MEMORY:
+            if (failed.is_unconnected) {
+                return failure_of_rank(
+                    failed.code, failed.rank,
+                    "%s on %s: no connection with rank %d of the job: it, or the rank that needs "
+                    "it, has no descriptor or memory left (ulimit -n)",
+                    what.c_str(), name_.c_str(), failed.rank);
+            }
+            return failure_of_rank(failed.code, failed.rank,
+                                   "%s on %s: rank %d of the job ran out of memory", what.c_str(),
+                                   name_.c_str(), failed.rank);
         default:
             return failure_of_rank(
                 failed.code, failed.rank,

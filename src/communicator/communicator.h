@@ -69,6 +69,10 @@ class Communicator {
     // and its buffers are the caller's.
     Status finish(Request& request);
 
+    // This rank cannot go on with something that the others wait for: breaks the communicator. The
+    // status and sentence of `what`.
+    Status run_out_of_memory(const std::string& what);
+
     // Requests that are not settled, persistent requests that are not freed, and other users keep a
     // freed communicator: the last to let go of it ends it.
     void keep() { ++keepers_; }
@@ -82,6 +86,8 @@ class Communicator {
 
     // The status and sentence of a call that `failure` ended.
     Status broken_status(const std::string& what, const Failure& failure) const;
+    // The same; does not throw.
+    Status broken_status(const Request& request, const Failure& failure) const;
 
   private:
     friend class Process;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -337,8 +338,7 @@ void Engine::wake_for_offload() {
 // Submits lists if this thread may own them. True: the progress thread must be woken to do it.
 bool Engine::submit_or_call_owner() {
     if (!executor_.offloading().needs_owner() || offload_policy_.submit()) return false;
-    ensure_thread(/*polls=*/false);
-    if (thread_refused_) offload_policy_.withdraw();
+    if (!ensure_thread(/*polls=*/false)) offload_policy_.withdraw();
     return !std::exchange(owner_called_, true);
 }
 
@@ -594,11 +594,13 @@ void Engine::change_kind(EngineKind kind) {
     leave();
 }
 
-// Starts the progress thread if it does not run; called with the lock held.
-void Engine::ensure_thread(bool polls) {
+// Starts the progress thread if it does not run; called with the lock held. False: there is none. If
+// memory was lacking, the next call tries again.
+bool Engine::ensure_thread(bool polls) {
     std::thread& thread = polls ? poller_ : thread_;
     // change_kind() joins the thread without the lock: do not touch it meanwhile.
-    if (stopping_ || thread_refused_ || thread.joinable()) return;
+    if (stopping_) return true;
+    if (thread_refused_ || thread.joinable()) return !thread_refused_;
     // Signals belong to the program's threads.
     sigset_t all;
     sigset_t before;
@@ -613,6 +615,8 @@ void Engine::ensure_thread(bool polls) {
                 thread_main();
             }
         });
+    } catch (const std::bad_alloc&) {
+        // There is none yet.
     } catch (const std::system_error& error) {
         thread_refused_ = true;
         std::fprintf(stderr,
@@ -621,6 +625,7 @@ void Engine::ensure_thread(bool polls) {
                      error.what());
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return thread.joinable();
 }
 
 void Engine::thread_main() {

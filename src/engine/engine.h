@@ -140,7 +140,7 @@ class Engine : private Exclusion {
     void note_no_test();
     void sleep(Sleeper sleeper, std::int64_t deadline_ns);
     std::int64_t next_backoff_ns();
-    void ensure_thread(bool polls);
+    bool ensure_thread(bool polls);
     void change_kind(EngineKind kind);
     bool submit_or_call_owner();
     bool yield_to_contenders();

@@ -1,6 +1,7 @@
 #include "engine/offload_policy.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -48,7 +49,11 @@ Executor::Way OffloadPolicy::prepare(Run& run, OffloadPlan& plan, const Group& g
         return Executor::Way::here;
     }
     if (!engine_->needs_joiner && !start.has_thread) return Executor::Way::here;
-    if (!prepare_lists(run, plan, group)) return Executor::Way::here;
+    try {
+        if (!prepare_lists(run, plan, group)) return Executor::Way::here;
+    } catch (const std::bad_alloc&) {
+        return Executor::Way::here;  // it takes less
+    }
     return engine_->needs_joiner ? Executor::Way::lists : Executor::Way::offered;
 }
 
@@ -64,12 +69,12 @@ bool OffloadPolicy::prepare_lists(Run& run, OffloadPlan& plan, const Group& grou
     }
     const Schedule& schedule = run.schedule();
     if (!plan.was_compiled) {
-        plan.was_compiled = true;
         plan.tasks = compile_for_offload(schedule, options_.offers_all, [&](Rank peer) {
             Transport* route = executor_.route(group.members[static_cast<std::size_t>(peer)]);
             return route != nullptr && route->dedicated_connections() != nullptr;
         });
         plan.pays = plan.tasks && pays(schedule, *plan.tasks);
+        plan.was_compiled = true;
     }
     if (engine_->only_where_it_pays && !plan.pays) {
         count_choice(Offloading::Fallback::does_not_pay);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "communicator/allgather_and_wait.h"
@@ -45,14 +48,6 @@ class Expecting {
     Executor& executor_;
 };
 
-// By rank of the parent.
-Result<std::vector<Proposal>> swap_proposals(Communicator& parent, const Proposal& mine) {
-    std::vector<Proposal> proposals(static_cast<std::size_t>(parent.ranks()));
-    WEFT_RETURN_IF_NOT_OK(
-        allgather_and_wait(parent, name_of(mine.call.kind), &mine, proposals.data(), sizeof mine));
-    return proposals;
-}
-
 // All ranks see the same proposals, so all of them refuse, or none.
 Status check_proposals(const std::vector<Proposal>& proposals, const Group& group) {
     const Construction::Kind expected = proposals.front().call.kind;
@@ -79,16 +74,16 @@ Status check_proposals(const std::vector<Proposal>& proposals, const Group& grou
     return ok;
 }
 
-// The parent's ranks that get the same communicator as `rank`, in their order there.
-std::vector<Rank> chosen_ranks(const std::vector<Proposal>& proposals, Rank rank) {
+// The parent's ranks that get the same communicator as `rank`, in their order there. Takes no memory:
+// `ranks` has room.
+void choose_ranks(const std::vector<Proposal>& proposals, Rank rank, std::vector<Rank>& ranks) {
     const Construction& own = proposals[static_cast<std::size_t>(rank)].call;
-    std::vector<Rank> ranks;
     for (std::size_t r = 0; r < proposals.size(); ++r) {
         if (proposals[r].call.color == own.color) ranks.push_back(static_cast<Rank>(r));
     }
-    std::ranges::stable_sort(
-        ranks, {}, [&](Rank r) { return proposals[static_cast<std::size_t>(r)].call.key; });
-    return ranks;
+    std::ranges::sort(ranks, {}, [&](Rank r) {
+        return std::pair(proposals[static_cast<std::size_t>(r)].call.key, r);
+    });
 }
 
 // "split 3 of dup of world"; only the nearest of many ancestors.
@@ -103,6 +98,20 @@ std::string child_name(const Construction& call, const std::string& parent) {
     return name + parent.substr(0, parent_length_max) + "...";
 }
 
+// What the proposals say about the new group, from this rank's place.
+Communicator& make(Process& process, const Communicator& parent, const Construction& mine,
+                   const std::vector<Proposal>& proposals, std::span<const Rank> chosen,
+                   Offer& offer, Group group, const CommunicatorSettings& settings) {
+    std::vector<DedicatedShare> dedicated;
+    for (Rank r : chosen) dedicated.push_back(proposals[static_cast<std::size_t>(r)].dedicated);
+    group.dedicated = agreed_streams(dedicated);
+    auto rank = static_cast<Rank>(std::ranges::find(chosen, parent.rank()) - chosen.begin());
+    Communicator& made =
+        process.add(std::move(group), rank, child_name(mine, parent.name()), settings);
+    offer.keep(made.group().dedicated);
+    return made;
+}
+
 }  // namespace
 
 Result<Communicator*> construct(Process& process, Communicator& parent, Construction mine,
@@ -113,37 +122,43 @@ Result<Communicator*> construct(Process& process, Communicator& parent, Construc
     Keeping keeping(parent);
     Expecting expecting(process.executor());
     Offer offer(process);
+    // Once the proposals are swapped, others may have the communicator. If this rank cannot make it,
+    // it must still be able to say so.
+    Group group;
+    std::vector<Rank> chosen;
+    group.members.reserve(static_cast<std::size_t>(parent.ranks()));
+    chosen.reserve(group.members.capacity());
+    auto telling = FailureNotices::reserve_telling(group.members.capacity());
     // Words that this rank does not understand: the others must not wait for it in vain.
     const Proposal proposal{mine, parent.rank() == 0 ? process.take_context() : 0,
                             wanted.is_ok() ? wanted->digest() : 0, offer.dedicated()};
-    Result<std::vector<Proposal>> proposals = swap_proposals(parent, proposal);
-    if (!proposals.is_ok()) return proposals.status();
+    std::vector<Proposal> proposals(static_cast<std::size_t>(parent.ranks()));
+    WEFT_RETURN_IF_NOT_OK(allgather_and_wait(parent, name_of(mine.kind), &proposal,
+                                             proposals.data(), sizeof proposal));
     if (!wanted.is_ok()) return parent.settings().changed(settings).status();  // and its sentence
-    WEFT_RETURN_IF_NOT_OK(check_proposals(*proposals, parent.group()));
+    WEFT_RETURN_IF_NOT_OK(check_proposals(proposals, parent.group()));
 
-    Group group;
-    group.context = proposals->front().context;
+    group.context = proposals.front().context;
     group.parent = parent.group().context;
     group.number = ++parent.group().made;
     if (mine.kind == Construction::Kind::split && mine.color == WEFT_COLOR_NONE) {
         return static_cast<Communicator*>(nullptr);
     }
-    std::vector<Rank> chosen = chosen_ranks(*proposals, parent.rank());
-    std::vector<DedicatedShare> dedicated;
-    for (Rank r : chosen) {
+    choose_ranks(proposals, parent.rank(), chosen);
+    for (Rank r : chosen)
         group.members.push_back(parent.group().members[static_cast<std::size_t>(r)]);
-        dedicated.push_back((*proposals)[static_cast<std::size_t>(r)].dedicated);
+    try {
+        Communicator& made = make(process, parent, mine, proposals, chosen, offer, group, *wanted);
+        const Failure failed = made.group().broken;
+        if (failed.code == WEFT_OK) return &made;
+        // One of its ranks died meanwhile.
+        process.free(made);
+        return parent.broken_status(name_of(mine.kind), failed);
+    } catch (const std::bad_alloc&) {
+        Executor& executor = process.executor();
+        executor.break_unmade(std::move(telling), group.context, group.members);
+        return parent.broken_status(name_of(mine.kind), executor.out_of_memory());
     }
-    group.dedicated = agreed_streams(dedicated);
-    offer.keep(group.dedicated);
-    auto rank = static_cast<Rank>(std::ranges::find(chosen, parent.rank()) - chosen.begin());
-    Communicator& made =
-        process.add(std::move(group), rank, child_name(mine, parent.name()), *wanted);
-    const Failure failed = made.group().broken;
-    if (failed.code == WEFT_OK) return &made;
-    // One of its ranks died meanwhile.
-    process.free(made);
-    return parent.broken_status(name_of(mine.kind), failed);
 }
 
 }  // namespace weft

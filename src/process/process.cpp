@@ -83,6 +83,7 @@ DedicatedShare Process::offer_dedicated() {
 Communicator& Process::add(Group group, Rank rank, std::string name,
                            CommunicatorSettings settings) {
     made_.reserve(made_.size() + 1);
+    communicators_.reserve();
     auto made = std::make_unique<Communicator>(host_, std::move(group), rank, std::move(name),
                                                std::move(settings));
     made->place_in_table_ = communicators_.add(made.get());

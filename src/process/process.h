@@ -64,7 +64,7 @@ class Process {
     // A number for a new communicator that no rank of the job has used; 0: there are none left.
     std::uint32_t take_context();
     // Adds the communicator of `group`; it lives until it is freed or the process ends. Its share
-    // of the dedicated connections must have been taken.
+    // of the dedicated connections must have been taken. May throw; then nothing has happened.
     Communicator& add(Group group, Rank rank, std::string name, CommunicatorSettings settings);
     // Makes its handle invalid; the communicator ends when nobody keeps it any more.
     void free(Communicator& communicator);

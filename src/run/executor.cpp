@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/user_code.h"
@@ -45,7 +46,12 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding, Way way) 
     last_active_ = &run;
     ++active_;
     ++started_;
-    if (offloading_.keep(run, way)) return;
+    try {
+        if (offloading_.keep(run, way)) return;
+    } catch (const std::bad_alloc&) {
+        way = Way::here;
+        settle_offered(way);
+    }
     begin(run, way);
     budget_ = budget_bytes;
     drain(/*may_call=*/false);
@@ -58,8 +64,12 @@ void Executor::settle_offered(Way way) {
 }
 
 void Executor::begin(Run& run, Way way) {
-    const bool as_lists = way == Way::lists && offloading_.begin_lists(run);
-    begin_here(as_lists ? *run.lists_->rest : run);
+    try {
+        const bool as_lists = way == Way::lists && offloading_.begin_lists(run);
+        begin_here(as_lists ? *run.lists_->rest : run);
+    } catch (const std::bad_alloc&) {
+        break_group(run.stream_->group(), out_of_memory());
+    }
 }
 
 void Executor::begin_here(Run& run) {
@@ -89,6 +99,7 @@ void Executor::begin_here(Run& run) {
 bool Executor::progress(bool may_call) {
     bool moved = false;
     if (may_call) has_left_calls_ = false;
+    failures_.progress();
     while (stalled_.first) ready_.append(stalled_.pop());
     poll_all(moved);
     if (failures_.has_suspects()) [[unlikely]] {
@@ -122,7 +133,13 @@ void Executor::poll_all(bool& moved) {
     for (CompletionSource* source : sources_) {
         std::size_t n;
         do {
-            n = source->poll(done_);
+            try {
+                n = source->poll(done_);
+            } catch (const std::bad_alloc&) {
+                // Against the contract. Completions may be lost, so every group breaks.
+                n = 0;
+                failures_.run_out_everywhere();
+            }
             for (std::size_t i = 0; i < n; ++i) handle(done_[i]);
             moved |= n > 0;
         } while (n == done_.size());
@@ -174,10 +191,8 @@ bool Executor::drain(bool may_call) {
     bool executed = false;
     while (ready_.first) {
         executed |= drain(ready_.pop(), may_call);
-        if (refused_) [[unlikely]] {
-            const Run& refused = *std::exchange(refused_, nullptr);
-            break_group(refused.stream_->group(), *refused.binding_.verdict);
-        }
+        if (ending_) [[unlikely]]
+            break_group(std::exchange(ending_, nullptr)->stream_->group(), ending_failure_);
         if (budget_ == 0) [[unlikely]]
             break;
     }
@@ -192,7 +207,7 @@ bool Executor::drain(Run& run, bool may_call) {
         Instance instance = run.ready_[run.ready_begin_];
         if (++run.ready_begin_ == run.ready_.size()) run.ready_begin_ = 0;
         --run.ready_count_;
-        switch (execute(run, instance, may_call)) {
+        switch (try_execute(run, instance, may_call)) {
             case Executed::yes:
                 executed = true;
                 busy = 0;  // it may have made others possible, behind those
@@ -218,6 +233,17 @@ bool Executor::drain(Run& run, bool may_call) {
         stalled_.append(run);
     }
     return executed;
+}
+
+Executor::Executed Executor::try_execute(Run& run, Instance instance, bool may_call) {
+    try {
+        return execute(run, instance, may_call);
+    } catch (const std::bad_alloc&) {
+        if (run.is_calling_) throw;  // out of the program's function
+        ending_ = &run;
+        ending_failure_ = out_of_memory();
+        return Executed::ended;
+    }
 }
 
 // How much of `bytes` may be reduced or copied now: whole elements, at least one unless the budget is
@@ -388,7 +414,8 @@ Executor::Executed Executor::execute(Run& run, Instance instance, bool may_call)
             // The library's own.
             act();
             if (buffers.verdict->code != WEFT_OK) [[unlikely]] {
-                refused_ = &run;  // what waits for this operation never starts
+                ending_ = &run;  // what waits for this operation never starts
+                ending_failure_ = *buffers.verdict;
                 return Executed::yes;
             }
             break;
@@ -483,10 +510,14 @@ void Executor::finish(Run& run) {
 }
 
 void Executor::handle(const Completion& completion) {
+    if (is_lost_message(completion)) return failures_.run_out(completion.token.op);
     if (!completion.token.run) return failures_.lose(completion.peer, completion.code);
     if (completion.token.run == &failures_) return failures_.handle(completion);
-    const Failure failure{completion.code, completion.peer, completion.sent_bytes,
-                          completion.expected_bytes};
+    const Failure failure{.code = completion.code,
+                          .rank = completion.peer,
+                          .sent_bytes = completion.sent_bytes,
+                          .expected_bytes = completion.expected_bytes,
+                          .is_unconnected = completion.code == WEFT_BROKEN_MEMORY};
     if (completion.token.run == offloading_.offload()) {
         if (failure.code == WEFT_OK) return offloading_.offload()->granted(completion.token.op);
         failures_.suspect(offloading_.offload()->broken(completion.token.op), failure);
@@ -510,11 +541,22 @@ void Executor::handle(const Completion& completion) {
 }
 
 void Executor::add_group(Group& group) {
-    for (Transport* transport : transports_) {
-        transport->dedicate(group.context, group.dedicated);
-        transport->admit(group.context);
+    try {
+        for (Transport* transport : transports_) {
+            transport->dedicate(group.context, group.dedicated);
+            transport->admit(group.context);
+        }
+        failures_.add(group);
+    } catch (const std::bad_alloc&) {
+        remove_group(group);
+        throw;
     }
-    failures_.add(group);
+}
+
+void Executor::break_unmade(std::unique_ptr<FailureNotices::Telling> telling, std::uint32_t context,
+                            std::span<const Rank> members) {
+    failures_.tell(std::move(telling), context, members, out_of_memory());
+    for (Transport* transport : transports_) transport->abandon(context);
 }
 
 void Executor::remove_group(Group& group) {
@@ -523,7 +565,13 @@ void Executor::remove_group(Group& group) {
 }
 
 void Executor::expect_group() {
-    if (expected_groups_++ == 0) keep_early(true);
+    try {
+        if (expected_groups_ == 0) keep_early(true);
+    } catch (const std::bad_alloc&) {
+        keep_early(false);
+        throw;
+    }
+    ++expected_groups_;
 }
 
 void Executor::group_decided() {

@@ -3,7 +3,8 @@
 // It counts predecessors down, hands ready sends and receives to the transports, performs
 // reductions and copies, and finishes runs. It has no thread, no clock and no lock of its own,
 // allocates nothing while running, and does not recurse with a schedule's depth: what becomes ready
-// goes through the run's ready queue.
+// goes through the run's ready queue. A transport's post that throws for want of memory breaks the run's
+// group.
 //
 // A call does a bounded amount of work: large reductions and copies are done in pieces, and what is
 // left stays in the queue. Functions of the program run without the exclusion.
@@ -14,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "run/failure_notices.h"
@@ -44,7 +46,8 @@ class Executor {
     // From now on, functions of the program run without this.
     void set_exclusion(Exclusion& exclusion) { exclusion_ = &exclusion; }
 
-    // Begins `run` and issues what is ready. It may be done on return. REQUIRES: it is not active.
+    // Begins `run` and issues what is ready. It may be done on return. Does not throw: if there is no
+    // memory for it, its group breaks. REQUIRES: it is not active.
     void start(Run& run, Stream& stream, const Binding& binding, Way way = Way::here);
 
     Offloading& offloading() { return offloading_; }
@@ -58,16 +61,23 @@ class Executor {
     // Whether operations are left that only need another progress(): pieces, or functions.
     bool has_ready() const { return ready_.first != nullptr || has_left_calls_; }
 
-    // From now on failures reach the group.
+    // From now on failures reach the group. May throw; then nothing has happened.
     void add_group(Group& group);
     // Ends every run of the group with this failure, sends a notice to the other members, and
     // forgets its messages. Only the first failure of a group counts.
     void break_group(Group& group, const Failure& failure);
+    // For a group whose messages may have come, but that this rank has no memory to make: tells its
+    // members. `telling` was reserved before others could have the group.
+    void break_unmade(std::unique_ptr<FailureNotices::Telling> telling, std::uint32_t context,
+                      std::span<const Rank> members);
+    // Why a group breaks when this rank has run out of memory.
+    Failure out_of_memory() const { return failures_.out_of_memory(); }
     // For a group without runs, before it ends: what still comes for it is dropped.
     void remove_group(Group& group);
 
     // Between these two, messages and failure notices may come for groups that this rank does not
     // have yet: the others that make them were faster. A new executor expects its first groups.
+    // expect_group() may throw; then none is expected.
     void expect_group();
     void group_decided();
 
@@ -133,6 +143,7 @@ class Executor {
 
     bool drain(bool may_call);
     bool drain(Run& run, bool may_call);
+    Executed try_execute(Run& run, Instance instance, bool may_call);
     Executed execute(Run& run, Instance instance, bool may_call);
     std::size_t allow(std::size_t bytes, std::size_t element_bytes);
     static bool is_whole(Run& run, std::size_t piece, std::size_t bytes);
@@ -159,7 +170,8 @@ class Executor {
     Exclusion* exclusion_ = nullptr;
     std::size_t budget_ = 0;       // bytes that may still be reduced or copied in this call
     bool has_left_calls_ = false;  // functions that became ready where none may be called
-    Run* refused_ = nullptr;       // its verdict is bad
+    Run* ending_ = nullptr;        // its group breaks:
+    Failure ending_failure_;       // the verdict was bad, or memory ran out
     Run* first_active_ = nullptr;
     Run* last_active_ = nullptr;
     std::uint32_t active_ = 0;

@@ -1,6 +1,7 @@
 #include "run/failure_notices.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/assert.h"
@@ -19,47 +20,98 @@ FailureNotices::FailureNotices(Rank rank, const std::vector<Transport*>& routes,
       routes_(routes),
       end_runs_(std::move(end_runs)),
       lost_(routes.size()),
-      expected_(routes.size()) {}
+      expected_(routes.size()),
+      is_expected_(routes.size()) {
+    early_.reserve(early_max);
+}
+
+FailureNotices::~FailureNotices() {
+    while (!sent_.empty()) delete sent_.take_first();
+}
 
 void FailureNotices::expect_all() {
     for (Rank peer = 0; peer < static_cast<Rank>(routes_.size()); ++peer)
         if (peer != rank_) expect(peer);
 }
 
+std::unique_ptr<FailureNotices::Telling> FailureNotices::reserve_telling(std::size_t members) {
+    auto telling = std::make_unique<Telling>();
+    telling->to.reserve(members);
+    return telling;
+}
+
 void FailureNotices::add(Group& group) {
-    groups_.push_back(&group);
+    suspects_.reserve(groups_.size() + 1);
+    groups_.push_back({&group, reserve_telling(group.members.size())});
     Failure failure;
     if (has_lost_member(group, failure)) break_group(group, failure);
     for (const Suspect& notice : early_)
         if (notice.context == group.context) break_group(group, notice.failure);
+    if (more_early_) break_group(group, *more_early_);
+}
+
+void FailureNotices::remove(Group& group) {
+    std::erase_if(groups_, [&](const Member& member) { return member.group == &group; });
 }
 
 void FailureNotices::keep_early(bool keep) {
     keeps_early_ = keep;
-    if (!keep) early_.clear();
+    if (keep) return;
+    early_.clear();
+    more_early_.reset();
 }
 
 void FailureNotices::break_group(Group& group, const Failure& failure) {
     if (group.broken.code != WEFT_OK) return;
     group.broken = failure;
-    const FailureNotice& notice = *sent_.emplace_back(
-        std::make_unique<FailureNotice>(FailureNotice{group.context, group.made, failure}));
-    for (Rank member : group.members) {
-        auto at = static_cast<std::size_t>(member);
-        if (!routes_[at] || lost_[at] != WEFT_OK || member == rank_) continue;
-        // Best effort: a member that does not get the notice will see this rank leave.
-        (void)routes_[at]->post_send({member, {}}, std::as_bytes(std::span(&notice, 1)),
-                                     {this, static_cast<std::uint32_t>(member) | is_sent});
-    }
+    const auto member = std::ranges::find(groups_, &group, &Member::group);
+    WEFT_ASSERT(member != groups_.end());
+    member->telling->notice.made = group.made;
+    tell(std::move(member->telling), group.context, group.members, failure);
     end_runs_(group);
+}
+
+void FailureNotices::tell(std::unique_ptr<Telling> telling, std::uint32_t context,
+                          std::span<const Rank> members, const Failure& failure) {
+    telling->notice.context = context;
+    telling->notice.failure = failure;
+    WEFT_ASSERT(members.size() <= telling->to.capacity());
+    telling->to.assign(members.begin(), members.end());
+    sent_.append(telling.release());
+    send(*sent_.last);
+}
+
+void FailureNotices::send(Telling& telling) {
+    std::erase_if(telling.to, [&](Rank member) {
+        auto at = static_cast<std::size_t>(member);
+        if (!routes_[at] || lost_[at] != WEFT_OK || member == rank_) return true;
+        try {
+            return routes_[at]->post_send(
+                       {member, {}}, std::as_bytes(std::span(&telling.notice, 1)),
+                       {this, static_cast<std::uint32_t>(member) | is_sent}) != Posted::busy;
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+    });
+    owes_ |= !telling.to.empty();
+}
+
+void FailureNotices::try_again() {
+    owes_ = false;
+    for (std::size_t peer = 0; peer < routes_.size(); ++peer) {
+        const auto rank = static_cast<Rank>(peer);
+        if (rank != rank_ && !is_expected_[peer] && lost_[peer] == WEFT_OK) expect(rank);
+    }
+    for (Telling* telling = sent_.first; telling != nullptr; telling = telling->next)
+        if (!telling->to.empty()) send(*telling);
 }
 
 void FailureNotices::lose(Rank peer, weft_status reason) {
     WEFT_ASSERT(reason != WEFT_OK);
     lost_[static_cast<std::size_t>(peer)] = reason;
-    for (Group* group : groups_) {
+    for (const Member& member : groups_) {
         Failure failure;
-        if (has_lost_member(*group, failure)) break_group(*group, failure);
+        if (has_lost_member(*member.group, failure)) break_group(*member.group, failure);
     }
 }
 
@@ -67,10 +119,23 @@ bool FailureNotices::has_lost_member(const Group& group, Failure& failure) const
     for (Rank member : group.members) {
         const weft_status reason = lost_[static_cast<std::size_t>(member)];
         if (reason == WEFT_OK) continue;
-        failure = {reason, member, 0, 0};
+        failure = {.code = reason, .rank = member, .is_unconnected = reason == WEFT_BROKEN_MEMORY};
         return true;
     }
     return false;
+}
+
+void FailureNotices::run_out(std::uint32_t context) {
+    if (Group* group = find(context)) break_group(*group, out_of_memory());
+}
+
+void FailureNotices::run_out_everywhere() {
+    for (const Member& member : groups_) break_group(*member.group, out_of_memory());
+}
+
+void FailureNotices::suspect(std::uint32_t context, const Failure& failure) {
+    if (std::ranges::find(suspects_, context, &Suspect::context) == suspects_.end())
+        suspects_.push_back({context, failure});
 }
 
 void FailureNotices::break_suspected() {
@@ -86,32 +151,47 @@ void FailureNotices::handle(const Completion& completion) {
 void FailureNotices::expect(Rank peer) {
     auto at = static_cast<std::size_t>(peer);
     MutBytes place = std::as_writable_bytes(std::span(&expected_[at], 1));
-    // Failures are rare: a receive that the transport cannot take now is not tried again.
-    if (routes_[at]->post_recv({peer, {}}, place, {this, static_cast<std::uint32_t>(peer)}) ==
-        Posted::done) {
-        take(peer);
+    Posted posted = Posted::busy;
+    try {
+        posted =
+            routes_[at]->post_recv({peer, {}}, place, {this, static_cast<std::uint32_t>(peer)});
+    } catch (const std::bad_alloc&) {
+        // As if the transport were busy.
     }
+    is_expected_[at] = posted != Posted::busy;
+    owes_ |= posted == Posted::busy;
+    if (posted == Posted::done) take(peer);
 }
 
 void FailureNotices::take(Rank from) {
     ++taken_;
     const FailureNotice notice = expected_[static_cast<std::size_t>(from)];
     // The sender was making a group from this one when it broke, and will never have it.
-    for (Group* group : groups_) {
-        if (group->parent == notice.context && group->number > notice.made &&
-            std::ranges::find(group->members, from) != group->members.end()) {
-            break_group(*group, notice.failure);
+    for (const Member& member : groups_) {
+        Group& group = *member.group;
+        if (group.parent == notice.context && group.number > notice.made &&
+            std::ranges::find(group.members, from) != group.members.end()) {
+            break_group(group, notice.failure);
         }
     }
     break_context(notice.context, notice.failure);
     expect(from);
 }
 
+Group* FailureNotices::find(std::uint32_t context) const {
+    for (const Member& member : groups_)
+        if (member.group->context == context) return member.group;
+    return nullptr;
+}
+
 void FailureNotices::break_context(std::uint32_t context, const Failure& failure) {
-    for (Group* group : groups_)
-        if (group->context == context) return break_group(*group, failure);
+    if (Group* group = find(context)) return break_group(*group, failure);
     // If no group is expected, it was freed.
-    if (keeps_early_) early_.push_back({context, failure});
+    if (!keeps_early_) return;
+    if (early_.size() < early_.capacity())
+        early_.push_back({context, failure});
+    else
+        more_early_ = failure;
 }
 
 }  // namespace weft

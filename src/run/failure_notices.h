@@ -4,14 +4,20 @@
 // every other rank. A rank that gives up breaks the messages of others, so a broken message counts
 // only after the notices that may explain it: all ranks name the same cause.
 //
+// Memory may be what ran out: what telling takes is reserved when a group is added. A notice that a
+// transport cannot take now is kept, and tried again by progress().
+//
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
+#include "base/chain.h"
 #include "run/stream.h"
 #include "transport/transport.h"
 
@@ -30,15 +36,29 @@ class FailureNotices {
     // ends what runs in a group that has just broken.
     FailureNotices(Rank rank, const std::vector<Transport*>& routes,
                    std::function<void(Group&)> end_runs);
+    ~FailureNotices();
+    FailureNotices(const FailureNotices&) = delete;
+    FailureNotices& operator=(const FailureNotices&) = delete;
 
     // Posts the receives of the other ranks' notices.
     void expect_all();
 
-    // From now on failures reach the group. It may break at once.
+    // From now on failures reach the group. It may break at once. May throw; then it is not added.
     void add(Group& group);
-    void remove(Group& group) { std::erase(groups_, &group); }
+    void remove(Group& group);
     // Notices of groups that this rank does not have are kept while some are expected.
     void keep_early(bool keep);
+
+    // A notice, and what sending it to so many ranks takes.
+    struct Telling {
+        FailureNotice notice;
+        std::vector<Rank> to;  // not sent to them yet
+        Telling* next = nullptr;
+    };
+    static std::unique_ptr<Telling> reserve_telling(std::size_t members);
+    // Of a group that this rank does not have, and never will.
+    void tell(std::unique_ptr<Telling> telling, std::uint32_t context,
+              std::span<const Rank> members, const Failure& failure);
 
     // Breaks the group and sends a notice to its other members. Only its first failure counts.
     void break_group(Group& group, const Failure& failure);
@@ -46,14 +66,22 @@ class FailureNotices {
     // be waiting for it.
     void lose(Rank peer, weft_status reason);
 
-    // A message of the context is broken. Once all notices that may explain it have been taken,
-    // break_suspected() breaks its group.
-    void suspect(std::uint32_t context, const Failure& failure) {
-        suspects_.push_back({context, failure});
-    }
+    // This rank ran out of memory: the context's group breaks; or all groups.
+    void run_out(std::uint32_t context);
+    void run_out_everywhere();
+    Failure out_of_memory() const { return {.code = WEFT_BROKEN_MEMORY, .rank = rank_}; }
+
+    // A message of the context, whose group was added, is broken. Once all notices that may explain
+    // it have been taken, break_suspected() breaks the group.
+    void suspect(std::uint32_t context, const Failure& failure);
     bool has_suspects() const { return !suspects_.empty(); }
     void break_suspected();
 
+    // Tries again what a transport could not take.
+    void progress() {
+        if (owes_) [[unlikely]]
+            try_again();
+    }
     // A post of this object's has completed: its token names the object.
     void handle(const Completion& completion);
     // Counts the notices that came.
@@ -65,22 +93,34 @@ class FailureNotices {
         Failure failure;
     };
 
+    struct Member {
+        Group* group;
+        std::unique_ptr<Telling> telling;  // null: the group is broken
+    };
+
     void expect(Rank peer);
     void take(Rank from);
+    void send(Telling& telling);
+    void try_again();
+    Group* find(std::uint32_t context) const;
     void break_context(std::uint32_t context, const Failure& failure);
     bool has_lost_member(const Group& group, Failure& failure) const;
 
     Rank rank_;
     const std::vector<Transport*>& routes_;
     std::function<void(Group&)> end_runs_;
-    std::vector<Group*> groups_;
+    std::vector<Member> groups_;
     std::vector<weft_status> lost_;        // by rank of the job: why, or WEFT_OK
     std::vector<FailureNotice> expected_;  // by rank of the job: where its next notice lands
-    std::vector<std::unique_ptr<FailureNotice>> sent_;
+    std::vector<bool> is_expected_;        // ... unless its receive could not be posted
+    Chain<Telling> sent_;
+    bool owes_ = false;  // receives to post, or notices to send
     std::uint64_t taken_ = 0;
     std::vector<Suspect> suspects_;
     bool keeps_early_ = true;
-    std::vector<Suspect> early_;  // of contexts that this rank does not have yet
+    static constexpr std::size_t early_max = 16;
+    std::vector<Suspect> early_;           // of contexts that this rank does not have yet
+    std::optional<Failure> more_early_{};  // of one of those that there was no room for
 };
 
 }  // namespace weft

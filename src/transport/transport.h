@@ -5,6 +5,13 @@
 // send on a lane matches the k-th receive; there are no tags. Lanes do not wait for each other: an
 // unexpected message must not hold up other lanes.
 //
+// Running out of memory. What begins something may throw std::bad_alloc, and then nothing has
+// happened: post_send, post_recv, post_recv_combined, hold; admit, dedicate, keep_early(true). All
+// others do not throw, and lose no completion. A message that a transport cannot keep, or receive,
+// for want of memory is lost; that is reported (lost_message()), and the context is not wanted any
+// more. A post of context 0 must not fail for want of memory while few of them are pending: by it,
+// ranks tell each other that memory ran out.
+//
 // Thread safety: none. The progress engine's lock covers every call.
 #pragma once
 
@@ -58,16 +65,25 @@ enum class Posted : std::uint8_t {
 
 // A finished send or receive. With a null token.run: `peer` is lost, and why. WEFT_BROKEN_RANK: it
 // died or left. WEFT_BROKEN_TRANSPORT: it does not answer (its host is dead, or the link cut), or
-// its bytes cannot be a peer's. WEFT_REFUSED_MEMORY: one of the two ends has no descriptor for the
-// connection.
+// its bytes cannot be a peer's. WEFT_BROKEN_MEMORY: one of the two ends has no descriptor for the
+// connection. Or a lost_message().
 struct Completion {
     Token token;
-    weft_status code = WEFT_OK;  // WEFT_OK, a WEFT_BROKEN_*, or WEFT_REFUSED_MEMORY
+    weft_status code = WEFT_OK;  // WEFT_OK or a WEFT_BROKEN_*
     Rank peer = -1;
     // For WEFT_BROKEN_MESSAGE: what the message and the receive were.
     std::int64_t sent_bytes = 0;
     std::int64_t expected_bytes = 0;
 };
+
+// A message from `peer` was lost, because this rank ran out of memory. What completes in the context
+// after this report is not to be trusted: whoever gets it abandons the context.
+inline Completion lost_message(std::uint32_t context, Rank peer) {
+    return {.token = {nullptr, context}, .code = WEFT_BROKEN_MEMORY, .peer = peer};
+}
+inline bool is_lost_message(const Completion& completion) {
+    return completion.token.run == nullptr && completion.token.op != 0;
+}
 
 // Who is about to sleep. A process has at most one sleeper of each kind.
 enum class Sleeper : std::uint8_t { none = 0, thread = 1, waiter = 2 };

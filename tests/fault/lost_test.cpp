@@ -91,5 +91,66 @@ TEST_P(Lost, EndsAllRequestsWithItsReason) {
     }
 }
 
+// --- A rank without memory -----------------------------------------------------------------------
+
+class WithoutMemory : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(WithoutMemory, WithoutMemory, testing::Bool(), [](const auto& whether) {
+    return whether.param ? "ForAMessage" : "ForAPost";
+});
+
+// Rank 0 has no memory for one of its posts, or for a message: every rank is told which rank it was.
+TEST_P(WithoutMemory, BreaksTheGroupOnAllRanks) {
+    constexpr Rank ranks = 4;
+    int broken = 0;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        // Rank 0 has posted a receive of failure notices for each of the others.
+        const std::uint64_t post = ranks + seed % 20;
+        FaultyOptions options{.hold_one_in = 3};
+        (GetParam() ? options.lose_message_at_post : options.no_memory_at_post) = post;
+        World world(ranks, seed, {}, {}, [&](Rank rank, std::unique_ptr<Transport> inner) {
+            if (rank != 0) return inner;
+            return std::unique_ptr<Transport>(
+                std::make_unique<Losing>(std::move(inner), seed, options));
+        });
+        std::vector<std::vector<std::int32_t>> values(ranks, std::vector<std::int32_t>(60, 1));
+        std::vector<std::pair<Rank, Request*>> requests;
+        for (int i = 0; i < 6; ++i) {
+            for (Rank rank = 0; rank < ranks; ++rank) {
+                Engine::Hold hold(world.process(rank).engine());
+                if (world.world(rank).group().broken.code != WEFT_OK) continue;
+                auto* data = values[static_cast<std::size_t>(rank)].data();
+                Result<Request*> made =
+                    world.world(rank).start({.collective = Collective::allreduce,
+                                             .send_buf = WEFT_IN_PLACE,
+                                             .recv_buf = data + 10 * i,
+                                             .count = 10,
+                                             .type = WEFT_INT32,
+                                             .op = WEFT_SUM});
+                ASSERT_TRUE(made.is_ok());
+                requests.push_back({rank, *made});
+            }
+        }
+        while (world.step()) {
+        }
+        for (auto [rank, request] : requests) {
+            Engine::Hold hold(world.process(rank).engine());
+            ASSERT_TRUE(request->is_done()) << "rank " << rank << " hangs";
+            const Status status = world.world(rank).settle(*request);
+            if (status.is_ok()) continue;  // it was done before
+            ++broken;
+            EXPECT_EQ(status.code, WEFT_BROKEN_MEMORY);
+            EXPECT_EQ(status.rank, 0);
+            EXPECT_EQ(std::string(last_detail()),
+                      "allreduce on world: rank 0 of the job ran out of memory");
+        }
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            Engine::Hold hold(world.process(rank).engine());
+            EXPECT_EQ(world.world(rank).group().broken.code, WEFT_BROKEN_MEMORY);
+        }
+    }
+    EXPECT_GT(broken, 1000);
+}
+
 }  // namespace
 }  // namespace weft::test

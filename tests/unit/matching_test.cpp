@@ -1,13 +1,17 @@
-// The values that transports match messages with: reports, credit, and lanes whose messages end in
-// another order than they began.
+// The values that transports match messages with: reports, contexts, credit, unexpected messages, lanes;
+// and that they get by without memory.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <vector>
 
+#include "support/injector.h"
+#include "transport/matching/contexts.h"
 #include "transport/matching/credit.h"
+#include "transport/matching/lane_table.h"
 #include "transport/matching/matching_queue.h"
 #include "transport/matching/reports.h"
+#include "transport/matching/unexpected_store.h"
 
 namespace weft::test {
 namespace {
@@ -67,6 +71,89 @@ TEST(Reports, OfAContextThatIsGoneAreForgottenLostPeersAreNot) {
     EXPECT_EQ(done[1].peer, 3);
 }
 
+// Every allocation fails until the end of the scope.
+class NoMemory {
+  public:
+    NoMemory() { Injector::arm_at_all(); }
+    ~NoMemory() { Injector::disarm(); }
+};
+
+TEST(Reports, ThatWereReservedTakeNoMemory) {
+    Reports reports;
+    reports.reserve(100);
+    {
+        NoMemory here;
+        for (std::uint32_t op = 1; op <= 99; ++op) reports.add(completion(op), stream(1));
+        reports.lose_context(5, 0);
+    }
+    EXPECT_EQ(ops(reports, 200).size(), 100u);
+    reports.add(completion(1), stream(1));
+    reports.reserve(100);
+    {
+        NoMemory here;
+        for (std::uint32_t op = 1; op <= 100; ++op) reports.add(completion(op), stream(1));
+    }
+    EXPECT_EQ(ops(reports, 200).size(), 101u);
+}
+
+TEST(Reports, OfALostMessageComeFirstUntilItsContextIsGone) {
+    Reports reports;
+    reports.reserve(4);
+    reports.add(completion(1), stream(5));
+    reports.lose_context(5, 3);
+    reports.lose_context(6, 3);
+    reports.forget(6);
+    std::array<Completion, 4> done;
+    reports.begin(done);
+    ASSERT_EQ(reports.end(), 2u);
+    EXPECT_TRUE(is_lost_message(done[0]));
+    EXPECT_EQ(done[0].token.op, 5u);
+    EXPECT_EQ(done[0].code, WEFT_BROKEN_MEMORY);
+    EXPECT_FALSE(is_lost_message(done[1]));
+}
+
+// --- Contexts ------------------------------------------------------------------------------------
+
+TEST(Contexts, ThatLostAMessageAreNotWantedAnyMore) {
+    Contexts contexts;
+    ASSERT_TRUE(contexts.admit(7));
+    EXPECT_TRUE(contexts.wants(7));
+    EXPECT_TRUE(contexts.lose(7));
+    EXPECT_FALSE(contexts.wants(7));
+    EXPECT_FALSE(contexts.lose(7)) << "told twice";
+    contexts.keep_early(false);
+    EXPECT_FALSE(contexts.wants(7));
+}
+
+TEST(Contexts, ThatLostAMessageBeforeTheyWereAdmittedAreRefused) {
+    Contexts contexts;
+    EXPECT_TRUE(contexts.wants(9));
+    EXPECT_FALSE(contexts.lose(9));
+    EXPECT_FALSE(contexts.wants(9));
+    EXPECT_TRUE(contexts.wants(10));
+    EXPECT_FALSE(contexts.admit(9));
+    EXPECT_TRUE(contexts.admit(10));
+    contexts.keep_early(false);
+    EXPECT_FALSE(contexts.wants(9));
+    EXPECT_TRUE(contexts.wants(10));
+}
+
+TEST(Contexts, AreRemovedWithoutMemoryHoweverManyWereLost) {
+    Contexts contexts;
+    for (std::uint32_t context = 1; context <= 50; ++context) ASSERT_TRUE(contexts.admit(context));
+    {
+        NoMemory here;
+        for (std::uint32_t context = 1; context <= 49; ++context) contexts.remove(context);
+        for (std::uint32_t context = 1000; context < 1500; ++context) contexts.lose(context);
+    }
+    EXPECT_TRUE(contexts.wants(50));
+    EXPECT_FALSE(contexts.wants(2000)) << "it may be one that was lost";
+    EXPECT_FALSE(contexts.admit(2000));
+    contexts.keep_early(false);
+    contexts.keep_early(true);
+    EXPECT_TRUE(contexts.admit(2000));
+}
+
 // --- Credit --------------------------------------------------------------------------------------
 
 TEST(Credit, CoversMessagesUpToItsMaximumAndIsRegained) {
@@ -96,8 +183,6 @@ TEST(Credit, OfAllPeersTogetherIsBounded) {
     EXPECT_EQ(Credit::max_among(100'000), 64u << 10);
 }
 
-// --- Lanes ---------------------------------------------------------------------------------------
-
 struct TestPost {
     TestPost* next = nullptr;
     bool is_over = false;
@@ -107,6 +192,79 @@ struct TestPost {
 struct TestMessage {
     TestMessage* next = nullptr;
 };
+
+// --- Unexpected messages -------------------------------------------------------------------------
+
+struct KeptMessage {
+    KeptMessage* next = nullptr;
+    std::byte* data = nullptr;
+    std::size_t bytes = 0;
+};
+
+TEST(UnexpectedStore, KeepsMessagesAndCountsTheirBytes) {
+    UnexpectedStore<KeptMessage> store;
+    KeptMessage* empty = store.take(0);
+    KeptMessage* small = store.take(10);
+    KeptMessage* announced = store.announce(1000);
+    EXPECT_EQ(empty->data, nullptr);
+    EXPECT_EQ(announced->data, nullptr);
+    EXPECT_EQ(announced->bytes, 1000u);
+    std::fill_n(small->data, 10, std::byte{1});
+    EXPECT_EQ(store.bytes(), 10u);
+    ASSERT_TRUE(store.make_room(*announced));
+    std::fill_n(announced->data, 1000, std::byte{2});
+    EXPECT_EQ(store.bytes(), 1010u);
+    EXPECT_EQ(small->data[9], std::byte{1});
+    for (KeptMessage* message : {empty, small, announced}) store.release(message);
+    EXPECT_EQ(store.bytes(), 0u);
+    EXPECT_EQ(store.bytes_max(), 1010u);
+}
+
+TEST(UnexpectedStore, WithoutMemoryTakesWhatWasGivenBackOrNothing) {
+    UnexpectedStore<KeptMessage> store;
+    store.release(store.take(100));
+    NoMemory here;
+    KeptMessage* again = store.take(90);
+    ASSERT_NE(again, nullptr);
+    EXPECT_EQ(store.take(100), nullptr);
+    EXPECT_EQ(store.take(10'000), nullptr);
+    EXPECT_EQ(store.bytes(), 90u);
+    KeptMessage* announced = store.announce(10'000);
+    ASSERT_NE(announced, nullptr);
+    EXPECT_FALSE(store.make_room(*announced));
+    store.release(announced);
+    store.release(again);
+    EXPECT_EQ(store.bytes(), 0u);
+}
+
+// --- Lanes ---------------------------------------------------------------------------------------
+
+struct BusyLane {
+    std::uint64_t stream = 0;
+    bool used = false;
+    int value = 0;
+
+    bool idle() const { return value == 0; }
+};
+
+TEST(LaneTable, WithoutMemoryFindsItsLanesAndKeepsAPlaceForFailureNotices) {
+    LaneTable<BusyLane> lanes;
+    NoMemory here;
+    std::uint64_t made = 0;
+    while (BusyLane* lane = lanes.try_find(made + 1)) lane->value = static_cast<int>(++made);
+    EXPECT_GE(made, LaneTable<BusyLane>::size_min * 3 / 4);
+    bool threw = false;
+    try {
+        (void)lanes.find(made + 1);
+    } catch (const std::bad_alloc&) {
+        threw = true;
+    }
+    EXPECT_TRUE(threw);
+    ASSERT_NE(lanes.try_find(0), nullptr);
+    for (std::uint64_t stream = 1; stream <= made; ++stream)
+        EXPECT_EQ(lanes.find(stream).value, static_cast<int>(stream));
+    EXPECT_EQ(lanes.find_existing(made + 1), nullptr);
+}
 
 class MatchingQueueTest : public testing::Test {
   protected:

@@ -366,7 +366,7 @@ TEST(Meeting, WithoutADescriptorForTheConnectionEndsAndSaysWhy) {
         EXPECT_TRUE(ranks.until([&] { return ranks.reported(0).size() == 2; }));
         EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
         for (const Completion& completion : ranks.reported(0)) {
-            EXPECT_EQ(completion.code, WEFT_REFUSED_MEMORY);
+            EXPECT_EQ(completion.code, WEFT_BROKEN_MEMORY);
             EXPECT_EQ(completion.peer, 1);
         }
     }

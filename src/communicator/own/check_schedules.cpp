@@ -1,6 +1,8 @@
 #include "communicator/own/check_schedules.h"
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include "communicator/allgather_and_wait.h"
 #include "schedule/check/check.h"
@@ -8,17 +10,14 @@
 
 namespace weft {
 
-Result<std::vector<Schedule>> collect_schedules(const OwnSchedule& own) {
-    Communicator& communicator = own.communicator();
-    Keeping keeping(communicator);
-    std::vector<std::byte> mine = pack(own.schedule());
+namespace {
 
-    const auto ranks = static_cast<std::size_t>(communicator.ranks());
-    const std::size_t size = mine.size();
-    std::vector<std::size_t> sizes(ranks);
-    WEFT_RETURN_IF_NOT_OK(
-        allgather_and_wait(communicator, "schedule_check", &size, sizes.data(), sizeof size));
-
+// All ranks' schedules. The others wait for this rank's: if it runs out of memory, the communicator
+// breaks.
+Result<std::vector<Schedule>> swap_schedules(Communicator& communicator,
+                                             std::vector<std::byte> mine,
+                                             const std::vector<std::size_t>& sizes) try {
+    const std::size_t ranks = sizes.size();
     const std::size_t largest = *std::ranges::max_element(sizes);
     mine.resize(largest);
     std::vector<std::byte> all(largest * ranks);
@@ -41,6 +40,22 @@ Result<std::vector<Schedule>> collect_schedules(const OwnSchedule& own) {
         schedules.push_back(std::move(*schedule));
     }
     return schedules;
+} catch (const std::bad_alloc&) {
+    return communicator.run_out_of_memory("schedule_check");
+}
+
+}  // namespace
+
+Result<std::vector<Schedule>> collect_schedules(const OwnSchedule& own) {
+    Communicator& communicator = own.communicator();
+    Keeping keeping(communicator);
+    std::vector<std::byte> mine = pack(own.schedule());
+
+    const std::size_t size = mine.size();
+    std::vector<std::size_t> sizes(static_cast<std::size_t>(communicator.ranks()));
+    WEFT_RETURN_IF_NOT_OK(
+        allgather_and_wait(communicator, "schedule_check", &size, sizes.data(), sizeof size));
+    return swap_schedules(communicator, std::move(mine), sizes);
 }
 
 Status check_schedules(std::span<const Schedule> schedules) {

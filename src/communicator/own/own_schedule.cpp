@@ -162,8 +162,9 @@ Status OwnSchedule::seal() {
     // A copy: a builder that has refused cannot be used any more.
     Result<Schedule> sealed = ScheduleBuilder(builder_).seal();
     if (!sealed.is_ok()) return sealed.status();
+    ScheduleBuilder empty(communicator_.rank(), communicator_.ranks());
     prepared_ = &communicator_.schedules().keep(std::move(*sealed), calls_);
-    builder_ = ScheduleBuilder(communicator_.rank(), communicator_.ranks());
+    builder_ = std::move(empty);
     return ok;
 }
 

@@ -1,5 +1,7 @@
 #include "process/completion/request_list.h"
 
+#include <cstdio>
+#include <new>
 #include <string>
 
 namespace weft {
@@ -55,17 +57,27 @@ Status RequestList::check_handles() const {
 Status RequestList::check_starts() {
     Status status = ok;
     std::size_t good = 0;
-    for (; good < count_; ++good) {
-        Request* request = find(good);
-        status = request ? request->communicator->check_start(*request)
-                         : failure(WEFT_REFUSED_HANDLE,
-                                   "request = WEFT_REQUEST_NULL; expected a persistent request");
-        if (!status.is_ok()) break;
-        request->active = true;
+    try {
+        for (; good < count_ && status.is_ok(); ++good) status = check_start(good);
+    } catch (const std::bad_alloc&) {
+        status = failure(WEFT_REFUSED_MEMORY, "out of memory");
+        ++good;
     }
     if (status.is_ok()) return ok;
+    --good;
     for (std::size_t i = 0; i < good; ++i) find(i)->active = false;
     return refuse(status, good);
+}
+
+Status RequestList::check_start(std::size_t i) {
+    Request* request = find(i);
+    if (!request) {
+        return failure(WEFT_REFUSED_HANDLE,
+                       "request = WEFT_REQUEST_NULL; expected a persistent request");
+    }
+    WEFT_RETURN_IF_NOT_OK(request->communicator->check_start(*request));
+    request->active = true;
+    return ok;
 }
 
 Status RequestList::start() {
@@ -169,25 +181,26 @@ Status RequestList::settle(std::size_t i) {
     return outcome;
 }
 
-// Combines the outcomes of several requests: the first bad one.
+// Combines the outcomes of several requests: the first bad one. Takes no memory: the others would be
+// lost with it.
 class RequestList::Outcomes {
   public:
     void add(Status status) {
         if (status.is_ok() || bad_++ > 0) return;
         first_bad_ = status;
-        detail_ = last_detail();
+        std::snprintf(detail_, sizeof detail_, "%s", last_detail());
     }
 
     Status answer() const {
         if (bad_ == 0) return ok;
-        std::string others = bad_ > 1 ? "; " + std::to_string(bad_) + " requests failed" : "";
-        return failure_of_rank(first_bad_.code, first_bad_.rank, "%s%s", detail_.c_str(),
-                               others.c_str());
+        const Status first = failure_of_rank(first_bad_.code, first_bad_.rank, "%s", detail_);
+        if (bad_ > 1) append_detail("; %zu requests failed", bad_);
+        return first;
     }
 
   private:
     Status first_bad_ = ok;
-    std::string detail_;
+    char detail_[detail_bytes];
     std::size_t bad_ = 0;
 };
 

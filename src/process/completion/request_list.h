@@ -53,6 +53,7 @@ class RequestList {
     Status refuse(Status status, std::size_t i) const;
     Status check_handles() const;
     Status check_starts();
+    Status check_start(std::size_t i);
     bool finished(Enough enough) { return enough == Enough::any ? any_finished() : all_finished(); }
     bool any_finished();
     bool all_finished();

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <optional>
-#include <set>
+#include <span>
 #include <vector>
 
 #include "process/offer.h"
@@ -22,7 +23,6 @@ struct Announcement {
 };
 
 Status check_announcements(const std::vector<Announcement>& records) {
-    std::set<Rank> members;
     for (std::size_t r = 0; r < records.size(); ++r) {
         const auto rank = static_cast<Rank>(r);
         if (std::strcmp(records[r].job, records.front().job) != 0) {
@@ -32,7 +32,9 @@ Status check_announcements(const std::vector<Announcement>& records) {
                 "no weft_init before",
                 rank);
         }
-        if (members.insert(records[r].rank).second) continue;
+        const auto earlier = std::span(records).first(r);
+        if (std::ranges::find(earlier, records[r].rank, &Announcement::rank) == earlier.end())
+            continue;
         return failure_of_rank(WEFT_REFUSED_ARGUMENT, rank,
                                "rank %d of the group is rank %d of the job, and so is another one",
                                rank, records[r].rank);
@@ -41,6 +43,17 @@ Status check_announcements(const std::vector<Announcement>& records) {
     return failure_of_rank(WEFT_REFUSED_MEMORY, records.front().rank,
                            "rank %d of the job has no number left for a new communicator",
                            records.front().rank);
+}
+
+Communicator& make(Process& process, Rank rank, const std::vector<Announcement>& records,
+                   Group group, Offer& offer) {
+    std::vector<DedicatedShare> dedicated;
+    for (const Announcement& record : records) dedicated.push_back(record.dedicated);
+    group.dedicated = agreed_streams(dedicated);
+    Communicator& made = process.add(std::move(group), rank, "communicator of an out-of-band group",
+                                     process.world().settings());
+    offer.keep(made.group().dedicated);
+    return made;
 }
 
 }  // namespace
@@ -71,6 +84,12 @@ Result<Communicator*> adopt(Process& process, const weft_oob& oob) {
     Announcement mine{.rank = process.rank()};
     WEFT_ASSERT(process.job().size() < sizeof mine.job);
     std::memcpy(mine.job, process.job().data(), process.job().size());
+    // What this rank needs to tell the others that it cannot make the communicator.
+    const auto ranks = static_cast<std::size_t>(oob.ranks);
+    auto telling = FailureNotices::reserve_telling(ranks);
+    std::vector<Announcement> records(ranks);
+    Group group;
+    group.members.reserve(ranks);
     std::optional<Offer> offer;
     {
         Engine::Hold hold(process.engine());
@@ -80,29 +99,25 @@ Result<Communicator*> adopt(Process& process, const weft_oob& oob) {
         offer.emplace(process);
         mine.dedicated = offer->dedicated();
     }
-    std::vector<Announcement> records(static_cast<std::size_t>(oob.ranks));
     Status status = OobStartup::allgather(oob, std::as_bytes(std::span(&mine, 1)),
                                           std::as_writable_bytes(std::span(records)));
-    if (status.is_ok()) status = check_announcements(records);
 
     Engine::Hold hold(process.engine());
     Communicator* made = nullptr;
+    if (status.is_ok()) status = check_announcements(records);
     if (status.is_ok()) {
-        Group group;
         group.context = records.front().context;
-        std::vector<DedicatedShare> dedicated;
-        for (const Announcement& record : records) {
-            group.members.push_back(record.rank);
-            dedicated.push_back(record.dedicated);
-        }
-        group.dedicated = agreed_streams(dedicated);
-        offer->keep(group.dedicated);
-        made = &process.add(std::move(group), oob.rank, "communicator of an out-of-band group",
-                            process.world().settings());
-        if (const Failure failed = made->group().broken; failed.code != WEFT_OK) {
-            status = made->broken_status("comm_from_oob", failed);
-            process.free(*made);
-        }
+        for (const Announcement& record : records) group.members.push_back(record.rank);
+    }
+    try {
+        if (status.is_ok()) made = &make(process, oob.rank, records, group, *offer);
+    } catch (const std::bad_alloc&) {
+        process.executor().break_unmade(std::move(telling), group.context, group.members);
+        status = process.world().broken_status("comm_from_oob", process.executor().out_of_memory());
+    }
+    if (made != nullptr && made->group().broken.code != WEFT_OK) {
+        status = made->broken_status("comm_from_oob", made->group().broken);
+        process.free(*made);
     }
     offer.reset();
     process.executor().group_decided();

@@ -6,10 +6,13 @@
 // of a communicator that was freed or broke, and its messages are dropped. So nothing grows with
 // the number of communicators that ever were.
 //
+// Only admit() and keep_early(true) may throw.
+//
 // Thread safety: none.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -17,22 +20,52 @@ namespace weft {
 
 class Contexts {
   public:
+    // Contexts that may lose a message before they are admitted, without others suffering for it.
+    static constexpr std::size_t lost_early_max = 16;
+
+    Contexts() { reserve(); }
+
     bool wants(std::uint32_t context) const {
-        return early_ ? !holds(gone_, context) : holds(living_, context);
+        if (!early_) return holds(living_, context);
+        return !holds(gone_, context) && (!all_early_lost_ || holds(living_, context));
     }
 
-    void admit(std::uint32_t context) { add(living_, context); }
+    // False: it has lost a message already, and is not wanted.
+    [[nodiscard]] bool admit(std::uint32_t context) {
+        if (!wants(context) && early_) return false;
+        living_.reserve(living_.size() + 1);
+        reserve();
+        add(living_, context);
+        return true;
+    }
+
+    // A message of the context could not be kept: no other is wanted. False: that was known, or
+    // admit() will say it.
+    bool lose(std::uint32_t context) {
+        const bool is_living = holds(living_, context);
+        remove(context);
+        return is_living;
+    }
 
     void remove(std::uint32_t context) {
         auto place = std::ranges::lower_bound(living_, context);
         if (place != living_.end() && *place == context) living_.erase(place);
-        if (early_) add(gone_, context);
+        if (!early_ || holds(gone_, context)) return;
+        if (gone_.size() < gone_.capacity())
+            add(gone_, context);
+        else
+            all_early_lost_ = true;
     }
 
     void keep_early(bool keep) {
+        if (keep) reserve();
         early_ = keep;
-        if (!keep) gone_.clear();
+        if (keep) return;
+        gone_.clear();
+        all_early_lost_ = false;
     }
+
+    std::size_t living() const { return living_.size(); }
 
   private:
     using Set = std::vector<std::uint32_t>;  // sorted
@@ -44,10 +77,16 @@ class Contexts {
         auto place = std::ranges::lower_bound(set, context);
         if (place == set.end() || *place != context) set.insert(place, context);
     }
+    // Room for all living ones in gone_, and for some that never lived.
+    void reserve() {
+        const std::size_t size = gone_.size() + living_.size() + 1 + lost_early_max;
+        if (size > gone_.capacity()) gone_.reserve(2 * size);
+    }
 
     Set living_;
-    Set gone_;  // removed while early messages are kept; theirs are not
+    Set gone_;  // removed, or lost, while early messages are kept; theirs are not
     bool early_ = true;
+    bool all_early_lost_ = false;  // gone_ is full
 };
 
 }  // namespace weft

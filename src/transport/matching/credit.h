@@ -34,6 +34,8 @@ class Credit {
         owed_ += credit;
         return owed_ < max_ / 4 ? 0 : std::exchange(owed_, 0);
     }
+    // It could not be sent.
+    void take_back(std::uint64_t credit) { owed_ += credit; }
 
   private:
     std::uint64_t max_;

@@ -4,11 +4,13 @@
 // made again.
 //
 // Thread safety: none. References are valid until the next find().
+// A new lane may need memory, except that of stream 0, by which ranks tell each other of failures.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 namespace weft {
@@ -22,10 +24,17 @@ class LaneTable {
     LaneTable(LaneTable&&) = default;  // does not move the entries: last_ stays valid
     LaneTable& operator=(LaneTable&&) = default;
 
-    // The lane of this stream; makes one if there is none.
+    // The lane of this stream; makes one if there is none, and throws if there is no memory for it.
     Lane& find(std::uint64_t stream) {
         if (last_->used && last_->stream == stream) [[likely]]
             return *last_;
+        if (Lane* lane = search(stream)) return *lane;
+        throw std::bad_alloc();
+    }
+    // The same; null: there is no memory for it.
+    Lane* try_find(std::uint64_t stream) {
+        if (last_->used && last_->stream == stream) [[likely]]
+            return last_;
         return search(stream);
     }
 
@@ -61,31 +70,35 @@ class LaneTable {
         return place;
     }
 
-    Lane& search(std::uint64_t stream) {
+    Lane* search(std::uint64_t stream) {
         std::size_t place = place_of(stream);
         if (!table_[place].used) {
             if (4 * (used_ + 1) > 3 * table_.size()) {
-                rebuild();
+                // Without memory the table becomes fuller; its last free place is for stream 0.
+                if (!rebuild() && used_ + (stream == 0 ? 1 : 2) >= table_.size()) return nullptr;
                 place = place_of(stream);
             }
             table_[place].used = true;
             table_[place].stream = stream;
             ++used_;
         }
-        last_ = &table_[place];
-        return *last_;
+        return last_ = &table_[place];
     }
 
     // Forgets idle lanes, so that a program that makes and frees streams forever does not fill the
     // table. Two tables take turns and never shrink, so that using many streams one after the other
-    // allocates nothing.
-    void rebuild() {
+    // allocates nothing. False: out of memory.
+    bool rebuild() {
         std::size_t busy = 0;
         for (const Lane& lane : table_) busy += lane.used && !lane.idle();
         std::size_t size = table_.size();
         while (size < 4 * (busy + 1)) size *= 2;
 
-        spare_.assign(size, {});
+        try {
+            spare_.assign(size, {});
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
         spare_.swap(table_);
         used_ = 0;
         for (const Lane& lane : spare_) {
@@ -94,6 +107,7 @@ class LaneTable {
             ++used_;
         }
         last_ = table_.data();
+        return true;
     }
 
     std::vector<Lane> table_;  // open addressing; a power of two

@@ -1,6 +1,9 @@
 // Completions on their way to the engine: into the array of the poll that runs, otherwise, or when that
 // is full, kept for the next one.
 //
+// A completion must never be lost: the room for those that may have to be kept is reserved while
+// there is still somebody to refuse, when posts are made (reserve()).
+//
 // Thread safety: none.
 #pragma once
 
@@ -15,6 +18,11 @@ namespace weft {
 
 class Reports {
   public:
+    // From now on there is room for so many completions besides those that are kept: one for each
+    // post, lost peer and context of which a message may be lost. Call it before a post while some
+    // are kept, and when these may become more.
+    void reserve(std::size_t completions) { kept_.reserve(kept_.size() + completions); }
+
     // A poll begins: reports what was kept.
     void begin(std::span<Completion> done) {
         done_ = done;
@@ -28,11 +36,18 @@ class Reports {
         return count_;
     }
 
+    // REQUIRES: there is room for it, or else memory.
     void add(const Completion& completion, std::uint64_t stream) {
         if (count_ < done_.size()) [[likely]]
             done_[count_++] = completion;
         else
             kept_.push({completion, stream});
+    }
+
+    // A message of this context was lost for want of memory. The next poll says so before anything
+    // else: what still completes in the context comes after that.
+    void lose_context(std::uint32_t context, Rank peer) {
+        kept_.push_front({lost_message(context, peer), 0});
     }
 
     // In the poll that runs.
@@ -45,7 +60,9 @@ class Reports {
     // The context is gone.
     void forget(std::uint32_t context) {
         kept_.remove_if([&](const Kept& kept) {
-            return kept.completion.token.run != nullptr && context_of(kept.stream) == context;
+            const Completion& completion = kept.completion;
+            return completion.token.run != nullptr ? context_of(kept.stream) == context
+                                                   : context != 0 && completion.token.op == context;
         });
     }
 

@@ -1,6 +1,7 @@
 // Receiving: from the MPI's messages into the user's buffers; unexpected messages.
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "transport/mpi/mpi.h"
 
@@ -16,7 +17,7 @@ Posted MpiTransport::post_recv(const Lane& from, MutBytes data, Token token) {
     mpi::LaneQueue& lane = peer.receives.find(from.stream.packed());
     if (!lane.unexpected.empty()) return receive_unexpected(peer, lane, data, token);
     if (peer.lost) return refuse(peer, lane.stream, token);
-    Post* post = posts_.take();
+    Post* post = take_post(lane.stream);
     *post = {.stream = lane.stream, .data = data.data(), .bytes = data.size(), .token = token};
     lane.append_waiting(post);
     return Posted::pending;
@@ -25,14 +26,18 @@ Posted MpiTransport::post_recv(const Lane& from, MutBytes data, Token token) {
 // The lane's next message, or its RTS, is here.
 Posted MpiTransport::receive_unexpected(Peer& peer, mpi::LaneQueue& lane, MutBytes data,
                                         Token token) {
-    Unexpected* message = lane.unexpected.take_first();
+    Unexpected* message = lane.unexpected.first;
     const bool is_here = !message->is_rts && message->bytes == data.size();
+    const bool is_done = is_here && lane.posts.empty() && !reports_.has_kept();
+    if (message->is_rts) reserve_begin(peer);
+    Post* post = is_done ? nullptr : take_post(lane.stream);
+    // From here on nothing throws.
+    lane.unexpected.take_first();
     if (is_here && !data.empty()) std::memcpy(data.data(), message->data, data.size());
-    if (is_here && lane.posts.empty() && !reports_.has_kept()) {
+    if (is_done) {
         release(peer, message);
         return Posted::done;
     }
-    Post* post = posts_.take();
     *post = {.stream = lane.stream, .data = data.data(), .bytes = data.size(), .token = token};
     lane.posts.append(post);
     if (message->is_rts) {
@@ -45,9 +50,17 @@ Posted MpiTransport::receive_unexpected(Peer& peer, mpi::LaneQueue& lane, MutByt
     return Posted::pending;
 }
 
+// The next begin() does not throw.
+void MpiTransport::reserve_begin(Peer& peer) {
+    if (peer.incoming.size() == peer.incoming.capacity())
+        peer.incoming.reserve(2 * peer.incoming.size() + 4);
+    if (!peer.lost && !reserve_slot(/*is_large=*/false, /*is_spare=*/true)) throw std::bad_alloc();
+}
+
 // An RTS has matched its receive.
 void MpiTransport::begin(Peer& peer, mpi::LaneQueue& lane, Post& post, std::uint64_t bytes,
                          std::uint64_t ticket) {
+    reserve_begin(peer);
     if (peer.lost) {
         finish(peer, lane, post, {.code = peer.loss});
     } else if (bytes != post.bytes) {
@@ -60,8 +73,14 @@ void MpiTransport::begin(Peer& peer, mpi::LaneQueue& lane, Post& post, std::uint
     }
 }
 
+// Its sender must not wait forever: without memory to say so, the two ranks lose each other.
 void MpiTransport::drop(Peer& peer, std::uint64_t ticket) {
-    send_frame(peer, {.kind = FrameKind::drop, .ticket = ticket}, {});
+    if (has_slot(peer, 0, /*is_spare=*/true)) {
+        send_frame(peer, {.kind = FrameKind::drop, .ticket = ticket}, {});
+    } else {
+        peer.loss = WEFT_BROKEN_MEMORY;
+        lose(peer);
+    }
 }
 
 void MpiTransport::post_receive(std::size_t index) {
@@ -91,8 +110,8 @@ void MpiTransport::take_arrived() {
             if (!is_good(frame)) return fail_all();
             Peer& peer = peer_of(frame.from);
             if (frame.sequence != peer.next_taken) continue;
+            if (!peer.lost && !take_frame(frame, {bytes + sizeof frame, frame.payload})) continue;
             ++peer.next_taken;
-            if (!peer.lost) take_frame(frame, {bytes + sizeof frame, frame.payload});
             arrived_[i] = false;
             is_moving = true;
             post_receive(i);
@@ -105,23 +124,25 @@ bool MpiTransport::is_good(const Frame& frame) const {
            frame.from != rank_ && frame.payload <= mpi::payload_max;
 }
 
-void MpiTransport::take_frame(const Frame& frame, Bytes payload) {
+// False: it must stay until its receive is posted, because there is no memory to keep it.
+bool MpiTransport::take_frame(const Frame& frame, Bytes payload) {
     Peer& peer = peer_of(frame.from);
     switch (frame.kind) {
         case FrameKind::eager: return take_eager(peer, frame, payload);
-        case FrameKind::rts: return take_rts(peer, frame);
-        case FrameKind::cts: return take_cts(peer, frame);
-        case FrameKind::drop: return take_drop(peer, frame);
-        case FrameKind::part: return take_part(peer, frame, payload);
-        case FrameKind::credit: return peer.credit.regain(frame.bytes);
+        case FrameKind::rts: take_rts(peer, frame); return true;
+        case FrameKind::cts: take_cts(peer, frame); return true;
+        case FrameKind::drop: take_drop(peer, frame); return true;
+        case FrameKind::part: take_part(peer, frame, payload); return true;
+        case FrameKind::credit: peer.credit.regain(frame.bytes); return true;
     }
     lose(peer);
+    return true;
 }
 
-void MpiTransport::take_eager(Peer& peer, const Frame& frame, Bytes payload) {
+bool MpiTransport::take_eager(Peer& peer, const Frame& frame, Bytes payload) {
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
-    mpi::LaneQueue* lane =
-        is_wanted ? &peer.receives.find(frame.stream) : peer.receives.find_existing(frame.stream);
+    mpi::LaneQueue* lane = is_wanted ? peer.receives.try_find(frame.stream)
+                                     : peer.receives.find_existing(frame.stream);
     const std::uint64_t credit =
         context_of(frame.stream) == 0 ? 0 : Credit::cost_of(payload.size());
     if (Post* post = lane != nullptr ? lane->match() : nullptr) {
@@ -130,27 +151,35 @@ void MpiTransport::take_eager(Peer& peer, const Frame& frame, Bytes payload) {
         finish(peer, *lane, *post,
                fits ? Outcome{} : Outcome::mismatch(payload.size(), post->bytes));
     } else if (is_wanted) {
-        Unexpected* message = unexpected_.take();
-        *message = {.bytes = payload.size(), .credit = credit};
-        if (!payload.empty()) {
-            message->data = blocks_.take(payload.size());
-            std::memcpy(message->data, payload.data(), payload.size());
+        Unexpected* message = lane != nullptr ? unexpected_.take(payload.size()) : nullptr;
+        if (message != nullptr) {
+            message->credit = credit;
+            if (!payload.empty()) std::memcpy(message->data, payload.data(), payload.size());
+            lane->unexpected.append(message);
+            return true;
         }
-        lane->unexpected.append(message);
-        return;
+        if (context_of(frame.stream) == 0) return false;
+        lose_message(peer, frame.stream);
     }
     pay_credit(peer, credit);
+    return true;
 }
 
 void MpiTransport::take_rts(Peer& peer, const Frame& frame) {
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
-    mpi::LaneQueue* lane =
-        is_wanted ? &peer.receives.find(frame.stream) : peer.receives.find_existing(frame.stream);
+    mpi::LaneQueue* lane = is_wanted ? peer.receives.try_find(frame.stream)
+                                     : peer.receives.find_existing(frame.stream);
     if (Post* post = lane != nullptr ? lane->match() : nullptr) {
-        begin(peer, *lane, *post, frame.bytes, frame.ticket);
+        try {
+            begin(peer, *lane, *post, frame.bytes, frame.ticket);
+        } catch (const std::bad_alloc&) {
+            lose_message(peer, frame.stream);
+        }
     } else if (is_wanted) {
-        Unexpected* message = unexpected_.take();
-        *message = {.bytes = frame.bytes, .ticket = frame.ticket, .is_rts = true};
+        Unexpected* message = lane != nullptr ? unexpected_.announce(frame.bytes) : nullptr;
+        if (message == nullptr) return lose_message(peer, frame.stream);
+        message->ticket = frame.ticket;
+        message->is_rts = true;
         lane->unexpected.append(message);
     } else {
         drop(peer, frame.ticket);  // its sender must not wait forever
@@ -171,14 +200,18 @@ void MpiTransport::take_part(Peer& peer, const Frame& frame, Bytes payload) {
 }
 
 void MpiTransport::pay_credit(Peer& peer, std::uint64_t credit) {
-    if (const std::uint64_t due = peer.credit.give_back(credit); due > 0)
+    const std::uint64_t due = peer.credit.give_back(credit);
+    if (due == 0 || peer.lost) return;
+    if (has_slot(peer, 0, /*is_spare=*/true))
         send_frame(peer, {.kind = FrameKind::credit, .bytes = due}, {});
+    else
+        peer.credit.take_back(due);
 }
 
 void MpiTransport::release(Peer& peer, Unexpected* message) {
-    if (message->data != nullptr) blocks_.give_back(message->data, message->bytes);
-    pay_credit(peer, message->credit);
-    unexpected_.give_back(message);
+    const std::uint64_t credit = message->credit;
+    unexpected_.release(message);
+    pay_credit(peer, credit);
 }
 
 void MpiTransport::abandon_receives(Peer& peer, std::uint32_t context) {

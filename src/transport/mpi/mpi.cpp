@@ -8,6 +8,12 @@ namespace weft {
 
 using mpi::Post;
 
+namespace {
+
+constexpr std::size_t queued_min = 8;  // there is always room to queue so much for a peer
+
+}  // namespace
+
 Result<std::unique_ptr<MpiTransport>> MpiTransport::create(const weft_oob& oob,
                                                            mpi::Settings settings) {
     std::unique_ptr<MpiTransport> transport(new MpiTransport(oob, settings));
@@ -38,6 +44,12 @@ Status MpiTransport::open(void* context) {
     receive_bytes_.resize(receives_ * large_bytes);
     receive_requests_.resize(receives_ * mpi_.request_bytes);
     arrived_.resize(receives_);
+    for (Peer& peer : peers_) peer.waiting.reserve(queued_min);
+    fill_spares();
+    reserve_reports(0);
+    for (std::size_t i = 0; i < spares_of_peer * peers_.size(); ++i) {
+        if (!reserve_slot(/*is_large=*/false, /*is_spare=*/false)) throw std::bad_alloc();
+    }
     for (std::size_t i = 0; i < receives_; ++i) post_receive(i);
     return ok;
 }
@@ -53,7 +65,7 @@ MpiTransport::~MpiTransport() {
 Usage MpiTransport::usage() const {
     Usage usage;
     usage.bytes = receive_bytes_.size() + slots_ * large_bytes + posts_.held_bytes() +
-                  unexpected_.held_bytes() + blocks_.held_bytes();
+                  unexpected_.held_bytes();
     for (const Peer& peer : peers_) {
         usage.bytes += sizeof peer + peer.sends.held_bytes() + peer.receives.held_bytes();
     }
@@ -95,7 +107,38 @@ void MpiTransport::lose(Peer& peer) {
     reports_.add({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
 }
 
+void MpiTransport::fill_spares() {
+    for (; spares_left_ < spares_of_peer * peers_.size(); ++spares_left_)
+        spares_.append(posts_.take());
+}
+
+// There is no free post, or completions are kept, which take the room of later ones.
+void MpiTransport::make_room_for_post(std::uint64_t stream) {
+    try {
+        const bool grows = !posts_.has_free();
+        reserve_reports(grows ? Pool<Post>::batch : 0);
+        if (grows) posts_.give_back(posts_.take());
+    } catch (const std::bad_alloc&) {
+        if (context_of(stream) != 0) throw;
+        if (posts_.has_free()) return;
+        if (spares_.empty()) throw;
+        posts_.give_back(spares_.take_first());
+        --spares_left_;
+    }
+}
+
+void MpiTransport::reserve_reports(std::size_t more_posts) {
+    reports_.reserve(posts_.objects() + more_posts + peers_.size() + contexts_.living() + 1);
+}
+
+// A message of this stream cannot be kept, or received, for want of memory.
+void MpiTransport::lose_message(const Peer& peer, std::uint64_t stream) {
+    const std::uint32_t context = context_of(stream);
+    if (context != 0 && contexts_.lose(context)) reports_.lose_context(context, peer.rank);
+}
+
 Posted MpiTransport::refuse(Peer& peer, std::uint64_t stream, Token token) {
+    reserve_reports(1);
     reports_.add({.token = token, .code = peer.loss, .peer = peer.rank}, stream);
     return Posted::pending;
 }
@@ -113,6 +156,13 @@ void MpiTransport::abandon(std::uint32_t context) {
         abandon_sends(peer, context);
         abandon_receives(peer, context);
     }
+    if (posts_.has_free()) fill_spares();
+}
+
+void MpiTransport::admit(std::uint32_t context) {
+    fill_spares();
+    reserve_reports(1);
+    if (!contexts_.admit(context)) reports_.lose_context(context, -1);
 }
 
 void MpiTransport::retire(std::uint32_t context) {

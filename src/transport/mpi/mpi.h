@@ -19,6 +19,7 @@
 #include "base/pool.h"
 #include "transport/matching/contexts.h"
 #include "transport/matching/reports.h"
+#include "transport/matching/unexpected_store.h"
 #include "transport/mpi/frame.h"
 #include "transport/mpi/peer.h"
 #include "transport/mpi/settings.h"
@@ -46,7 +47,7 @@ class MpiTransport final : public Transport {
     }
     void list_owed(std::vector<Rank>& peers) const override;
     void abandon(std::uint32_t context) override;
-    void admit(std::uint32_t context) override { contexts_.admit(context); }
+    void admit(std::uint32_t context) override;
     void retire(std::uint32_t context) override;
     void keep_early(bool keep) override;
 
@@ -63,6 +64,9 @@ class MpiTransport final : public Transport {
     static constexpr std::size_t small_bytes = 512;
     static constexpr std::size_t large_bytes = sizeof(mpi::Frame) + mpi::payload_max;
     static constexpr std::uint32_t large_slots_max = 4;  // of each peer, at a time
+    // Small slots and posts for each peer that only failure notices and frames about messages may
+    // take when there is no memory for more.
+    static constexpr std::size_t spares_of_peer = 2;
 
     MpiTransport(const weft_oob& oob, mpi::Settings settings);
     Status open(void* context);
@@ -72,6 +76,15 @@ class MpiTransport final : public Transport {
     void* request(std::vector<std::byte>& requests, std::size_t index) const {
         return requests.data() + index * mpi_.request_bytes;
     }
+    // A post of this stream, and room to report it.
+    Post* take_post(std::uint64_t stream) {
+        if (!posts_.has_free() || reports_.has_kept()) make_room_for_post(stream);
+        return posts_.take();
+    }
+    void make_room_for_post(std::uint64_t stream);
+    void fill_spares();
+    void reserve_reports(std::size_t more_posts);
+    void lose_message(const Peer& peer, std::uint64_t stream);
     // Reports posts of the peer's lanes, and frees them.
     auto reporter(const Peer& peer) {
         return [this, &peer](Post* post, const Outcome& how) {
@@ -90,7 +103,9 @@ class MpiTransport final : public Transport {
     // outbound.cpp
     bool may_send_eagerly(const Peer& peer, const Post& post) const;
     bool send_frame(Peer& peer, mpi::Frame frame, Bytes payload);
-    bool has_slot(const Peer& peer, std::size_t payload) const;
+    bool has_slot(const Peer& peer, std::size_t payload, bool is_spare = false);
+    bool reserve_slot(bool is_large, bool is_spare);
+    bool reserve_rts(Peer& peer);
     bool say(Peer& peer, Post& post);
     void go_on(Peer& peer);
     void note_owing(Peer& peer, bool owed_before);
@@ -103,11 +118,12 @@ class MpiTransport final : public Transport {
     void post_receive(std::size_t index);
     void take_arrived();
     bool is_good(const mpi::Frame& frame) const;
-    void take_frame(const mpi::Frame& frame, Bytes payload);
-    void take_eager(Peer& peer, const mpi::Frame& frame, Bytes payload);
+    bool take_frame(const mpi::Frame& frame, Bytes payload);
+    bool take_eager(Peer& peer, const mpi::Frame& frame, Bytes payload);
     void take_rts(Peer& peer, const mpi::Frame& frame);
     void take_part(Peer& peer, const mpi::Frame& frame, Bytes payload);
     Posted receive_unexpected(Peer& peer, mpi::LaneQueue& lane, MutBytes data, Token token);
+    void reserve_begin(Peer& peer);
     void begin(Peer& peer, mpi::LaneQueue& lane, Post& post, std::uint64_t bytes,
                std::uint64_t ticket);
     void pay_credit(Peer& peer, std::uint64_t credit);
@@ -138,8 +154,9 @@ class MpiTransport final : public Transport {
     int owing_ = 0;  // peers that something is to be sent to
     std::uint64_t pieces_moved_ = 0;
     Pool<Post> posts_;
-    Pool<mpi::Unexpected> unexpected_;
-    BlockPool blocks_;
+    Chain<Post> spares_;  // for failure notices, when there is no memory for more posts
+    std::size_t spares_left_ = 0;
+    UnexpectedStore<mpi::Unexpected> unexpected_;
     Contexts contexts_;
 };
 

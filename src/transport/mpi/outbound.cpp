@@ -1,6 +1,7 @@
 // Sending: from the user's buffers into slots, and from those by the MPI.
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "transport/mpi/mpi.h"
 
@@ -32,16 +33,20 @@ Posted MpiTransport::post_send(const Lane& to, Bytes data, Token token) {
               .token = token};
     // Nothing is before it: it is sent when this returns.
     if (!reports_.has_kept() && peer.waiting.empty() && may_send_eagerly(peer, post) &&
-        has_slot(peer, data.size())) {
+        has_slot(peer, data.size(), context_of(post.stream) == 0)) {
         mpi::LaneQueue* lane = peer.sends.find_existing(post.stream);
         if (lane == nullptr || lane->posts.empty()) {
             if (say(peer, post)) return Posted::done;
             return refuse(peer, to.stream.packed(), token);
         }
     }
-    Post* kept = posts_.take();
+    mpi::LaneQueue& lane = peer.sends.find(post.stream);
+    const std::size_t sends = peer.waiting.size() + peer.awaiting_cts.size() + peer.granted.size();
+    peer.waiting.reserve(peer.waiting.size() + 1);
+    peer.granted.reserve(sends + 1);
+    Post* kept = take_post(post.stream);
     *kept = post;
-    peer.sends.find(post.stream).posts.append(kept);
+    lane.posts.append(kept);
     const bool owed = peer.owes();
     peer.waiting.push(kept);
     note_owing(peer, owed);
@@ -55,9 +60,47 @@ bool MpiTransport::may_send_eagerly(const Peer& peer, const Post& post) const {
     return post.bytes < settings_.eager_threshold && peer.credit.covers(post.bytes);
 }
 
-// There are as many small slots as needed: credit bounds them.
-bool MpiTransport::has_slot(const Peer& peer, std::size_t payload) const {
-    return sizeof(Frame) + payload <= small_bytes || peer.large_slots < large_slots_max;
+// There are as many small slots as needed, if there is memory: credit bounds them. `is_spare`: it may
+// be one of the spare ones.
+bool MpiTransport::has_slot(const Peer& peer, std::size_t payload, bool is_spare) {
+    const bool is_large = sizeof(Frame) + payload > small_bytes;
+    return (!is_large || peer.large_slots < large_slots_max) && reserve_slot(is_large, is_spare);
+}
+
+// False: out of memory.
+bool MpiTransport::reserve_slot(bool is_large, bool is_spare) {
+    std::vector<Slot>& free = is_large ? free_large_ : free_small_;
+    const std::size_t spares = is_large || is_spare ? 0 : spares_of_peer * peers_.size();
+    const bool has_room = sending_.size() < sending_.capacity();
+    if (has_room && free.size() > spares) return true;
+    try {
+        if (!has_room) {
+            const std::size_t room = 2 * sending_.size() + 8;
+            send_requests_.reserve(room * mpi_.request_bytes);
+            indices_.reserve(std::max(room, receives_));
+            sending_.reserve(room);
+        }
+        if (free.size() > spares) return true;
+        // So that giving a slot back takes no memory.
+        if (free.capacity() <= slots_) free.reserve(2 * slots_ + 8);
+        free.push_back(
+            {std::make_unique<std::byte[]>(is_large ? large_bytes : small_bytes), is_large});
+        ++slots_;
+        return true;
+    } catch (const std::bad_alloc&) {
+        return is_spare && has_room && !free.empty();
+    }
+}
+
+// What an RTS takes. False: out of memory.
+bool MpiTransport::reserve_rts(Peer& peer) {
+    try {
+        if (peer.awaiting_cts.size() == peer.awaiting_cts.capacity())
+            peer.awaiting_cts.reserve(2 * peer.awaiting_cts.size() + 4);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return has_slot(peer, 0);
 }
 
 // REQUIRES: has_slot(). False: the peer is lost.
@@ -67,11 +110,7 @@ bool MpiTransport::send_frame(Peer& peer, Frame frame, Bytes payload) {
     WEFT_ASSERT(bytes <= large_bytes);
     const bool is_large = bytes > small_bytes;
     std::vector<Slot>& free = is_large ? free_large_ : free_small_;
-    if (free.empty()) {
-        free.push_back(
-            {std::make_unique<std::byte[]>(is_large ? large_bytes : small_bytes), is_large});
-        ++slots_;
-    }
+    WEFT_ASSERT(!free.empty());
     Slot slot = std::move(free.back());
     free.pop_back();
     slot.peer = &peer;
@@ -125,7 +164,7 @@ void MpiTransport::take_back_slots() {
 }
 
 // Sends the message, or its RTS. False: the peer is lost.
-// REQUIRES: has_slot() if it is eager.
+// REQUIRES: has_slot() if it is eager, else reserve_rts().
 bool MpiTransport::say(Peer& peer, Post& post) {
     if (may_send_eagerly(peer, post)) {
         if (context_of(post.stream) != 0) peer.credit.spend(post.bytes);
@@ -147,15 +186,17 @@ void MpiTransport::go_on(Peer& peer) {
     while (!peer.waiting.empty()) {
         Post& post = *peer.waiting.front();
         const bool is_eager = may_send_eagerly(peer, post);
-        if (is_eager && !has_slot(peer, post.bytes)) break;
+        const bool is_notice = context_of(post.stream) == 0;
+        if (is_eager ? !has_slot(peer, post.bytes, is_notice) : !reserve_rts(peer)) break;
         if (!say(peer, post)) return;
         peer.waiting.pop();
         if (is_eager) finish(peer, peer.sends.find(post.stream), post);
     }
-    while (!peer.granted.empty() && peer.large_slots < large_slots_max) {
+    while (!peer.granted.empty()) {
         Post& post = *peer.granted.front();
         const std::uint64_t bytes =
             std::min<std::uint64_t>(post.bytes - post.moved, mpi::payload_max);
+        if (!has_slot(peer, bytes)) break;
         if (!send_frame(peer, {.kind = FrameKind::part, .place = post.place},
                         {post.data + post.moved, bytes}))
             return;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 
 #include "transport/shm/copy.h"
 #include "transport/shm/shm.h"
@@ -38,44 +39,53 @@ void take_in(std::byte* place, const Combination& combination, std::size_t offse
 }  // namespace
 
 inline void ShmTransport::take_eager(Peer& peer, Record* record) {
-    LaneQueue& lane = peer.receives.find(record->id);
+    LaneQueue* lane = peer.receives.try_find(record->id);
     const std::size_t bytes = record->bytes;
-    if (Post* post = lane.match()) [[likely]] {
+    if (lane == nullptr) [[unlikely]] {
+        if (is_wanted(record->id)) lose_message(peer, record->id);
+        return;
+    }
+    if (Post* post = lane->match()) [[likely]] {
         if (post->bytes == bytes) [[likely]] {
             take_in(post->data, post->combination, 0, record->payload(), bytes);
-            settle(peer, lane, post, {});
+            settle(peer, *lane, post, {});
         } else {
-            settle(peer, lane, post, Outcome::mismatch(bytes, post->bytes));
+            settle(peer, *lane, post, Outcome::mismatch(bytes, post->bytes));
         }
         return;
     }
     if (!is_wanted(record->id)) return;
-    Unexpected* message = keep_unexpected(peer, lane, bytes);
-    shm::copy_bytes(message->data, record->payload(), bytes);
+    if (Unexpected* message = keep_unexpected(peer, lane, bytes))
+        shm::copy_bytes(message->data, record->payload(), bytes);
+    else
+        lose_message(peer, record->id);
 }
 
-inline void ShmTransport::take(Peer& peer, Record* record) {
+// False: the record must stay, because there is no room to answer it.
+inline bool ShmTransport::take(Peer& peer, Record* record) {
     switch (record->kind(std::memory_order_relaxed)) {
-        [[likely]] case RecordKind::eager : return take_eager(peer, record);
-        case RecordKind::pushed: return take_pushed(peer, record);
-        case RecordKind::pushed_piece: return take_pushed_piece(peer, record);
+        [[likely]] case RecordKind::eager : take_eager(peer, record);
+        return true;
+        case RecordKind::pushed: take_pushed(peer, record); return true;
+        case RecordKind::pushed_piece: take_pushed_piece(peer, record); return true;
         case RecordKind::rts: return take_rts(peer, record);
-        case RecordKind::data: return take_data(peer, record);
+        case RecordKind::data: take_data(peer, record); return true;
         case RecordKind::cts: return take_cts(peer, record);
         case RecordKind::finished: {
             const SlotId id = SlotId::unpack(record->id);
             if (SendTransfer* transfer = sends_.find(id)) finish_send(*transfer, id);
-            return;
+            return true;
         }
         case RecordKind::revoked: {
             const SlotId id = SlotId::unpack(record->id);
             if (receives_.find(id) != nullptr) finish_receive(id, {.code = WEFT_BROKEN_RANK});
-            return;
+            return true;
         }
         case RecordKind::none:
         case RecordKind::skip: break;
     }
     WEFT_ASSERT(!"a record of a known kind");
+    return true;
 }
 
 // Takes the peer's records up to the first that completes something. Looking for more would wait
@@ -90,7 +100,8 @@ inline void ShmTransport::take_some(Peer& peer) {
     }
     do {
         moved_bytes += shm::record_span(record->bytes);
-        take(peer, record);
+        if (!take(peer, record)) [[unlikely]]
+            return;
         if (peer.in.pop(record)) put_off_waking(peer);
         if (reports_.count() != reported_before || moved_bytes >= peer.window_bytes) return;
         record = peer.in.peek();
@@ -99,7 +110,7 @@ inline void ShmTransport::take_some(Peer& peer) {
 
 void ShmTransport::take_the_rest(Peer& peer) {
     while (Record* record = peer.in.peek()) {
-        take(peer, record);
+        (void)take(peer, record);  // it needs no answer any more
         (void)peer.in.pop(record);
     }
 }
@@ -135,7 +146,7 @@ Posted ShmTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     LaneQueue& queue = peer.receives.find(lane.stream.packed());
     if (queue.unexpected.first != nullptr || peer.lost) [[unlikely]]
         return post_recv_late(peer, lane, data, {}, token);
-    Post* post = posts_.take();
+    Post* post = take_post(queue.stream);
     post->data = data.data();
     post->bytes = data.size();
     post->combination.kernel = nullptr;
@@ -161,7 +172,7 @@ Posted ShmTransport::post_recv_combined(const Lane& lane, MutBytes data,
 
 Post* ShmTransport::new_receive(const LaneQueue& queue, MutBytes data,
                                 const Combination& combination, Token token) {
-    Post* post = posts_.take();
+    Post* post = take_post(queue.stream);
     *post = {.data = data.data(),
              .bytes = data.size(),
              .token = token,
@@ -178,14 +189,17 @@ Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data,
     const bool is_incomplete = message != nullptr && (message->is_rts || message->is_partial);
     if (message == nullptr || (peer.lost && is_incomplete)) return refuse(peer, lane, token);
 
-    queue.unexpected.first = message->next;
     const bool is_here = !is_incomplete && message->bytes == data.size();
+    const bool is_done = is_here && queue.posts.empty() && !reports_.has_kept();
+    if (message->is_rts) reserve_transfer(peer);
+    Post* post = is_done ? nullptr : new_receive(queue, data, combination, token);
+    // From here on nothing throws.
+    queue.unexpected.first = message->next;
     if (is_here) take_in(data.data(), combination, 0, message->data, data.size());
-    if (is_here && queue.posts.empty() && !reports_.has_kept()) {
+    if (is_done) {
         release(peer, message);
         return Posted::done;
     }
-    Post* post = new_receive(queue, data, combination, token);
     queue.posts.append(post);
     if (message->is_rts) {
         start_receive(peer, queue, post, message->rts);
@@ -210,16 +224,19 @@ void ShmTransport::take_pushed(Peer& peer, Record* record) {
     std::uint64_t bytes;
     std::memcpy(&bytes, record->payload(), sizeof bytes);
     pushed = {.stream = record->id, .bytes = bytes};
-    LaneQueue& lane = peer.receives.find(record->id);
-    if (Post* post = lane.match()) {
+    LaneQueue* lane = peer.receives.try_find(record->id);
+    if (Post* post = lane != nullptr ? lane->match() : nullptr) {
         if (post->bytes == bytes) {
             pushed.post = post;
         } else {
-            settle(peer, lane, post, Outcome::mismatch(bytes, post->bytes));
+            settle(peer, *lane, post, Outcome::mismatch(bytes, post->bytes));
         }
     } else if (is_wanted(record->id)) {
         pushed.message = keep_unexpected(peer, lane, bytes);
-        pushed.message->is_partial = true;
+        if (pushed.message != nullptr)
+            pushed.message->is_partial = true;
+        else
+            lose_message(peer, record->id);
     }
 }
 
@@ -241,22 +258,49 @@ void ShmTransport::take_pushed_piece(Peer& peer, Record* record) {
     pushed = {};
 }
 
-void ShmTransport::take_rts(Peer& peer, Record* record) {
+bool ShmTransport::take_rts(Peer& peer, Record* record) {
     Rts from;
     std::memcpy(&from, record->payload(), sizeof from);
-    LaneQueue& lane = peer.receives.find(record->id);
-    if (Post* post = lane.match()) {
-        start_receive(peer, lane, post, from);
-    } else if (!is_wanted(record->id)) {
-        send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(from.transfer)});
-    } else {
-        Unexpected* message = unexpected_.take();
-        *message = {.bytes = from.bytes, .is_rts = true, .rts = from};
-        lane.unexpected.append(message);
+    LaneQueue* lane = peer.receives.try_find(record->id);
+    Post* post = lane != nullptr ? lane->match() : nullptr;
+    if (post == nullptr && !is_wanted(record->id)) return dismiss(peer, from);
+    try {
+        if (post != nullptr)
+            start_receive(peer, *lane, post, from);
+        else
+            keep_announced(peer, lane, from);
+    } catch (const std::bad_alloc&) {
+        lose_message(peer, record->id);
     }
+    return true;
+}
+
+// The message will not be received; its sender must not wait forever. False: that cannot be said now.
+bool ShmTransport::dismiss(Peer& peer, const Rts& from) {
+    if (!has_room_for_controls(peer)) return false;
+    send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(from.transfer)});
+    return true;
+}
+
+void ShmTransport::keep_announced(Peer& peer, LaneQueue* lane, const Rts& from) {
+    reserve_controls(peer);
+    Unexpected* message = lane != nullptr ? unexpected_.announce(from.bytes) : nullptr;
+    if (message == nullptr) throw std::bad_alloc();
+    message->is_rts = true;
+    message->rts = from;
+    ++announced_;
+    lane->unexpected.append(message);
+}
+
+// A transfer can begin without memory.
+void ShmTransport::reserve_transfer(Peer& peer) {
+    receives_.reserve();
+    peer.pulls.reserve(peer.pulls.size() + 1);
+    reserve_controls(peer);
 }
 
 void ShmTransport::start_receive(Peer& peer, LaneQueue& lane, Post* post, const Rts& from) {
+    reserve_transfer(peer);
     if (from.bytes != post->bytes) {
         send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(from.transfer)});
         settle(peer, lane, post, Outcome::mismatch(from.bytes, post->bytes));
@@ -354,11 +398,11 @@ bool ShmTransport::is_wanted(std::uint64_t stream) const {
     return contexts_.wants(context_of(stream));
 }
 
-// Makes room for a message until its receive is posted.
-Unexpected* ShmTransport::keep_unexpected(Peer& peer, LaneQueue& lane, std::size_t bytes) {
-    Unexpected* message = unexpected_.take();
-    *message = {.data = bytes == 0 ? nullptr : blocks_.take(bytes), .bytes = bytes};
-    lane.unexpected.append(message);
+// Makes room for a message until its receive is posted. Null: there is no memory for it.
+Unexpected* ShmTransport::keep_unexpected(Peer& peer, LaneQueue* lane, std::size_t bytes) {
+    Unexpected* message = lane != nullptr ? unexpected_.take(bytes) : nullptr;
+    if (message == nullptr) return nullptr;
+    lane->unexpected.append(message);
     peer.unexpected_bytes += sizeof(Unexpected) + bytes;
     counters_.unexpected_bytes_max =
         std::max<std::uint64_t>(counters_.unexpected_bytes_max, peer.unexpected_bytes);
@@ -367,23 +411,24 @@ Unexpected* ShmTransport::keep_unexpected(Peer& peer, LaneQueue& lane, std::size
 }
 
 void ShmTransport::release(Peer& peer, Unexpected* message) {
-    if (!message->is_rts) {
+    if (message->is_rts) {
+        --announced_;
+    } else {
         peer.unexpected_bytes -= sizeof(Unexpected) + message->bytes;
         peer.in.report_unexpected(peer.unexpected_bytes);
     }
-    if (message->data != nullptr) blocks_.give_back(message->data, message->bytes);
-    unexpected_.give_back(message);
+    unexpected_.release(message);
 }
 
 void ShmTransport::abandon_receives(Peer& peer, std::uint32_t context) {
     auto is_of_context = [&](std::uint64_t stream) { return context_of(stream) == context; };
-    auto dismiss = [&](std::uint64_t transfer) {
+    auto end_transfer = [&](std::uint64_t transfer) {
         send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(transfer)});
     };
     peer.pulls.remove_if([&](SlotId id) {
         const ReceiveTransfer& transfer = *receives_.find(id);
         if (!is_of_context(transfer.post->stream)) return false;
-        dismiss(transfer.from.transfer);
+        end_transfer(transfer.from.transfer);
         return true;
     });
     if (is_of_context(peer.pushed.stream)) {
@@ -399,7 +444,7 @@ void ShmTransport::abandon_receives(Peer& peer, std::uint32_t context) {
         lane.forget([&](Post* post) { posts_.give_back(post); });
         while (Unexpected* message = lane.unexpected.first) {
             lane.unexpected.first = message->next;
-            if (message->is_rts) dismiss(message->rts.transfer);
+            if (message->is_rts) end_transfer(message->rts.transfer);
             release(peer, message);
         }
     });

@@ -120,7 +120,13 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
                           data.size() <= pushed_bytes_max;
     if (!is_eager && is_next && may_push && push(peer, stream, data)) return Posted::done;
 
-    Post* post = posts_.take();
+    peer.unwritten.reserve(peer.unwritten.size() + 1);
+    if (!is_eager) {
+        sends_.reserve();
+        peer.streams.reserve(peer.sends_pending + 1);
+        reserve_controls(peer);
+    }
+    Post* post = take_post(stream);
     *post = {.data = const_cast<std::byte*>(data.data()),
              .bytes = data.size(),
              .token = token,
@@ -170,6 +176,21 @@ bool ShmTransport::write_control(Peer& peer, const Control& control) {
     return true;
 }
 
+// There must always be room for one about each transfer and each message that waits at its sender.
+void ShmTransport::reserve_controls(Peer& peer) {
+    peer.controls.reserve(peer.controls.size() + sends_.size() + receives_.size() + announced_ + 1);
+}
+
+bool ShmTransport::has_room_for_controls(Peer& peer) {
+    try {
+        reserve_controls(peer);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+// REQUIRES: there is room for it.
 void ShmTransport::send_control(Peer& peer, const Control& control) {
     if (peer.lost) return;
     if (peer.controls.empty() && peer.unwritten.empty() && write_control(peer, control)) return;
@@ -243,8 +264,9 @@ void ShmTransport::end_send_transfer(SlotId id) {
     sends_.remove(id);
 }
 
-// The receiver is ready. If the send has been abandoned, the receiver must not wait forever.
-void ShmTransport::take_cts(Peer& peer, Record* record) {
+// The receiver is ready. If the send has been abandoned, the receiver must not wait forever. False:
+// the record must stay; there is no room for the answer.
+bool ShmTransport::take_cts(Peer& peer, Record* record) {
     std::uint64_t receiver;
     std::memcpy(&receiver, record->payload(), sizeof receiver);
     const SlotId id = SlotId::unpack(record->id);
@@ -252,9 +274,11 @@ void ShmTransport::take_cts(Peer& peer, Record* record) {
         transfer->receiver = SlotId::unpack(receiver);
         peer.streams.push(id);
         peer.has_work = true;
-    } else {
-        send_control(peer, {.kind = RecordKind::revoked, .about = SlotId::unpack(receiver)});
+        return true;
     }
+    if (!has_room_for_controls(peer)) return false;
+    send_control(peer, {.kind = RecordKind::revoked, .about = SlotId::unpack(receiver)});
+    return true;
 }
 
 void ShmTransport::abandon_sends(Peer& peer, std::uint32_t context) {

@@ -27,6 +27,7 @@ namespace {
 
 constexpr Sleeper sleeper_kinds[] = {Sleeper::thread, Sleeper::waiter};
 constexpr std::size_t piece_bytes_max = 16 * 1024;
+constexpr std::size_t queued_min = 16;  // there is always room to queue so much for a peer
 // A rank that starts an operation and waits for it at once looks asleep to its peers for at most so
 // long. Looking again is cheaper than ringing its doorbell.
 constexpr std::uint64_t on_its_way_ticks = 1'000;
@@ -79,6 +80,44 @@ ShmTransport::ShmTransport(Parts parts)
         boards[peer.parts.index] = board_of(*peer.parts.segment);
     }
     demands_ = {index_, std::move(boards)};
+    for (Peer& peer : peers_) {
+        peer.unwritten.reserve(queued_min);
+        peer.controls.reserve(queued_min);
+    }
+    fill_spares();
+    reserve_reports(0);
+}
+
+// Posts for failure notices, so that they can be sent and received when there is no memory left.
+void ShmTransport::fill_spares() {
+    for (; spares_left_ < spares_of_peer * peers_.size(); ++spares_left_)
+        spares_.append(posts_.take());
+}
+
+// There is no free post, or completions are kept, which take the room of later ones.
+[[gnu::noinline]] void ShmTransport::make_room_for_post(std::uint64_t stream) {
+    try {
+        const bool grows = !posts_.has_free();
+        reserve_reports(grows ? Pool<Post>::batch : 0);
+        if (grows) posts_.give_back(posts_.take());
+    } catch (const std::bad_alloc&) {
+        if (context_of(stream) != 0) throw;
+        if (posts_.has_free()) return;
+        if (spares_.empty()) throw;
+        posts_.give_back(spares_.take_first());
+        --spares_left_;
+    }
+}
+
+void ShmTransport::reserve_reports(std::size_t more_posts) {
+    reports_.reserve(posts_.objects() + more_posts + peers_.size() + contexts_.living() + 1);
+}
+
+// A message of this stream cannot be kept, or received, for want of memory. (A failure notice that
+// comes before the receive of the next one is posted is of a peer that ends: that says enough.)
+void ShmTransport::lose_message(const Peer& peer, std::uint64_t stream) {
+    const std::uint32_t context = context_of(stream);
+    if (context != 0 && contexts_.lose(context)) reports_.lose_context(context, peer.parts.rank);
 }
 
 std::size_t ShmTransport::eager_threshold(const Peer& peer) const {
@@ -125,7 +164,7 @@ Usage ShmTransport::usage() const {
     for (const Peer& peer : peers_)
         usage.bytes += sizeof peer + peer.receives.held_bytes() + peer.sends.held_bytes();
     usage.bytes += sizeof *this + shape.rings * shape.ring_bytes + sizeof(shm::SegmentHeader) +
-                   posts_.held_bytes() + unexpected_.held_bytes() + blocks_.held_bytes();
+                   posts_.held_bytes() + unexpected_.held_bytes();
     // Doorbells and memory of each rank; a pidfd for each other rank; lives_ and the epolls to
     // sleep on.
     usage.descriptors =
@@ -340,6 +379,7 @@ void ShmTransport::report_loss(Peer& peer) {
 
 // For a post that needs a lost peer.
 Posted ShmTransport::refuse(Peer& peer, Lane lane, Token token) {
+    reserve_reports(1);
     report_loss(peer);
     reports_.add({.token = token, .code = WEFT_BROKEN_RANK, .peer = lane.peer},
                  lane.stream.packed());
@@ -353,6 +393,13 @@ void ShmTransport::abandon(std::uint32_t context) {
         abandon_sends(peer, context);
         abandon_receives(peer, context);
     }
+    if (posts_.has_free()) fill_spares();
+}
+
+void ShmTransport::admit(std::uint32_t context) {
+    fill_spares();
+    reserve_reports(1);
+    if (!contexts_.admit(context)) reports_.lose_context(context, -1);
 }
 
 void ShmTransport::retire(std::uint32_t context) {

@@ -19,6 +19,7 @@
 #include "base/pool.h"
 #include "transport/matching/contexts.h"
 #include "transport/matching/reports.h"
+#include "transport/matching/unexpected_store.h"
 #include "transport/shm/demand.h"
 #include "transport/shm/peer.h"
 #include "transport/shm/settings.h"
@@ -77,7 +78,7 @@ class ShmTransport final : public Transport, public Combining {
     void list_owed(std::vector<Rank>& peers) const override;
     std::uint64_t pieces_moved() const override { return counters_.pieces_moved; }
     void abandon(std::uint32_t context) override;
-    void admit(std::uint32_t context) override { contexts_.admit(context); }
+    void admit(std::uint32_t context) override;
     void retire(std::uint32_t context) override;
     void keep_early(bool keep) override;
 
@@ -96,6 +97,8 @@ class ShmTransport final : public Transport, public Combining {
         shm::Rts from{};
         std::size_t offset = 0;
     };
+    // Posts for each peer that wait for a failure notice to need them.
+    static constexpr std::size_t spares_of_peer = 2;
     // A peer that waits right after a start polls again within about so many polls of ours.
     static constexpr std::uint32_t polls_before_waking = 48;
     static constexpr std::uint32_t polls_before_look = 8;
@@ -112,6 +115,19 @@ class ShmTransport final : public Transport, public Combining {
         WEFT_ASSERT(peer != nullptr);
         return *peer;
     }
+    // A post of this stream, and room to report it.
+    shm::Post* take_post(std::uint64_t stream) {
+        if (!posts_.has_free() || reports_.has_kept()) [[unlikely]]
+            make_room_for_post(stream);
+        return posts_.take();
+    }
+    void make_room_for_post(std::uint64_t stream);
+    void fill_spares();
+    void reserve_reports(std::size_t more_posts);
+    void reserve_controls(Peer& peer);
+    bool has_room_for_controls(Peer& peer);
+    bool dismiss(Peer& peer, const shm::Rts& from);
+    void lose_message(const Peer& peer, std::uint64_t stream);
     // Reports posts of the peer's lanes, and frees them.
     auto reporter(const Peer& peer) {
         return [this, &peer](shm::Post* post, const Outcome& how) {
@@ -163,7 +179,7 @@ class ShmTransport final : public Transport, public Combining {
     bool flush(Peer& peer);
     void finish_send(SendTransfer transfer, shm::SlotId id);
     void end_send_transfer(shm::SlotId id);
-    void take_cts(Peer& peer, shm::Record* record);
+    bool take_cts(Peer& peer, shm::Record* record);
     void abandon_sends(Peer& peer, std::uint32_t context);
 
     // inbound.cpp
@@ -173,19 +189,21 @@ class ShmTransport final : public Transport, public Combining {
                           Token token);
     void take_some(Peer& peer);
     void take_the_rest(Peer& peer);
-    void take(Peer& peer, shm::Record* record);
+    bool take(Peer& peer, shm::Record* record);
     void take_eager(Peer& peer, shm::Record* record);
     void take_pushed(Peer& peer, shm::Record* record);
     void take_pushed_piece(Peer& peer, shm::Record* record);
-    void take_rts(Peer& peer, shm::Record* record);
+    bool take_rts(Peer& peer, shm::Record* record);
     void take_data(Peer& peer, shm::Record* record);
+    void reserve_transfer(Peer& peer);
     void start_receive(Peer& peer, shm::LaneQueue& lane, shm::Post* post, const shm::Rts& from);
     void finish_receive(shm::SlotId id, const Outcome& how);
     bool pull_piece(Peer& peer);
     void push_through_ring(shm::SlotId id, ReceiveTransfer& transfer);
     bool still_readable(const ReceiveTransfer& transfer) const;
     bool is_wanted(std::uint64_t stream) const;
-    shm::Unexpected* keep_unexpected(Peer& peer, shm::LaneQueue& lane, std::size_t bytes);
+    shm::Unexpected* keep_unexpected(Peer& peer, shm::LaneQueue* lane, std::size_t bytes);
+    void keep_announced(Peer& peer, shm::LaneQueue* lane, const shm::Rts& from);
     void release(Peer& peer, shm::Unexpected* message);
     void abandon_receives(Peer& peer, std::uint32_t context);
     void drop_unwanted_messages(Peer& peer);
@@ -202,8 +220,10 @@ class ShmTransport final : public Transport, public Combining {
     shm::Demands<std::atomic> demands_;
     bool uses_demands_ = false;  // the ranks of this job demand
     Pool<shm::Post> posts_;
-    Pool<shm::Unexpected> unexpected_;
-    BlockPool blocks_;
+    Chain<shm::Post> spares_;  // for failure notices, when there is no memory for more posts
+    std::size_t spares_left_ = 0;
+    UnexpectedStore<shm::Unexpected> unexpected_;
+    std::size_t announced_ = 0;  // unexpected messages that wait at their senders
     shm::Slots<SendTransfer> sends_;
     shm::Slots<ReceiveTransfer> receives_;
     Contexts contexts_;

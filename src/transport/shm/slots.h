@@ -22,11 +22,17 @@ struct SlotId {
 template <class T>
 class Slots {
   public:
+    // The next add() does not throw.
+    void reserve() {
+        if (!free_.empty()) return;
+        if (entries_.size() == entries_.capacity()) entries_.reserve(2 * entries_.size() + 8);
+        free_.reserve(entries_.capacity());  // so that remove() never allocates
+        entries_.emplace_back();
+        free_.push_back(static_cast<std::uint32_t>(entries_.size()) - 1);
+    }
+
     SlotId add(T value) {
-        if (free_.empty()) {
-            free_.push_back(static_cast<std::uint32_t>(entries_.size()));
-            entries_.emplace_back();
-        }
+        reserve();
         const std::uint32_t index = free_.back();
         free_.pop_back();
         Slot& entry = entries_[index];
@@ -47,6 +53,9 @@ class Slots {
         entries_[id.index].taken = false;
         free_.push_back(id.index);
     }
+
+    // How many entries there are.
+    std::size_t size() const { return entries_.size() - free_.size(); }
 
     // Calls visit(id, value); it may remove that entry.
     template <class Visit>

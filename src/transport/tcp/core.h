@@ -98,7 +98,7 @@ Link* find_link(const Peer& peer, std::uint64_t name);
 void for_each_link(std::vector<Peer>& peers, const std::function<void(Link&)>& visit);
 
 // As a reason for the loss of a peer (transport/transport.h).
-inline constexpr weft_status no_descriptor = WEFT_REFUSED_MEMORY;
+inline constexpr weft_status no_descriptor = WEFT_BROKEN_MEMORY;
 // Of an errno: a resource is short in this process or machine, and may be freed by others.
 bool is_shortage(int error);
 // ... or the other end has closed the connection, as a process that ends does.

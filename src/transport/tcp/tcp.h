@@ -84,7 +84,12 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     bool has_work() const override { return owing > 0 || reports.has_kept() || is_meeting(); }
     void list_owed(std::vector<Rank>& peers) const override;
     void abandon(std::uint32_t context) override;
-    void admit(std::uint32_t context) override { contexts.admit(context); }
+    bool has_work() const override { return owing > 0 || reports.has_kept() || is_meeting(); }
+    void list_owed(std::vector<Rank>& peers) const override;
+    void abandon(std::uint32_t context) override;
+    void admit(std::uint32_t context) override {
+        if (!contexts.admit(context)) reports.lose_context(context, -1);
+    }
     void retire(std::uint32_t context) override;
     void keep_early(bool keep) override;
     DedicatedConnections* dedicated_connections() override { return this; }

@@ -1,0 +1,58 @@
+// Ranks run out of memory at every kind of place: all calls of all ranks end soon, well or with a status
+// that says so, and what does not depend on it goes on.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "support/process.h"
+#include "support/surroundings.h"
+
+namespace weft::test {
+namespace {
+
+// The surroundings whose transports keep to the contract so far; "": all.
+const std::string ready = "shm";
+
+class OutOfMemory : public Everywhere {
+  protected:
+    void SetUp() override {
+        Everywhere::SetUp();
+        if (!ready.empty() && where().name != ready) GTEST_SKIP() << "not ready yet";
+    }
+    // Runs the program; returns how many allocations failed.
+    long failed(const std::string& arguments) {
+        const std::string command =
+            Everywhere::command({.ranks = 3,
+                                 .program = "tests/fault/memory_program " + arguments,
+                                 .settings = "WEFT_TIMEOUT=5",
+                                 .options = "--timeout 100"});
+        ChildProcess job(command);
+        job.finish();
+        EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.err;
+        return std::atol(job.out.c_str());
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Jobs, OutOfMemory, Everywhere::all(), Everywhere::name_of);
+
+TEST_P(OutOfMemory, OncePerCallStackEndsEveryCallSoon) { EXPECT_GE(failed("stacks 4"), 100); }
+
+TEST_P(OutOfMemory, AtEveryAllocationEndsEveryCallSoon) {
+    if (!runs_all()) GTEST_SKIP() << "only in a run of all tests";
+    const long failures = failed("each 60");
+    RecordProperty("allocations_failed", std::to_string(failures));
+    std::printf("%ld allocations failed\n", failures);
+    EXPECT_GE(failures, 1000);
+}
+
+// Where a job is new, and its pools are empty.
+TEST_P(OutOfMemory, InAFirstUseEndsEveryCallSoon) {
+    const int step = runs_all() ? 1 : 97;
+    for (int n = 1; n <= 600; n += step) {
+        if (failed("cold 10 " + std::to_string(n)) == 0) break;
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
