@@ -1,6 +1,6 @@
 // The ends of a few ranks' mpi transports in one process, over an MPI channel that does what an MPI may: it
 // reads what it sends when the message is received, or before; reports completions in any order and late; and
-// receives from several senders in any order. Its ranks may be threads.
+// receives from several senders in any order. It does not run out of memory. Its ranks may be threads.
 #pragma once
 
 #include <cstring>
@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/fifo.h"
 #include "base/prng.h"
+#include "support/injector.h"
 #include "transport/mpi/mpi.h"
 
 namespace weft::test {
@@ -40,14 +41,17 @@ class FakeMpi {
             return 0;
         };
         oob.mpi.send = [](void* channel, const void* data, int bytes, int to, void* request) {
+            const Unharmed here;
             const Channel& own = *static_cast<Channel*>(channel);
             return own.mpi->send(own.rank, data, bytes, to, request);
         };
         oob.mpi.receive = [](void* channel, void* data, int bytes, void* request) {
+            const Unharmed here;
             const Channel& own = *static_cast<Channel*>(channel);
             return own.mpi->receive(own.rank, data, bytes, request);
         };
         oob.mpi.test_some = [](void* channel, int count, void* requests, int* ended, int* indices) {
+            const Unharmed here;
             return static_cast<Channel*>(channel)->mpi->test_some(count, requests, ended, indices);
         };
         oob.mpi.close = [](void* channel, int, void*) {

@@ -18,8 +18,8 @@
 #include <cstring>
 #include <string>
 
+#include "support/failing_new.h"
 #include "support/fault_program.h"
-#include "support/injector.h"
 
 using weft::now_ns;
 using weft::test::Injector;
@@ -158,6 +158,25 @@ void use_collectives(weft_comm comm) {
     if (large_sum.finish()) expect("large allreduce", all_are(buffer(1), large, sum_of_ranks()));
 }
 
+// So many at once, more in every turn, that transports must grow.
+void crowd(weft_comm comm, long count) {
+    static Operation operations[400];
+    static double values[400];
+    if (rank == (victim + turn + 1) % ranks) usleep(500);
+    for (long i = 0; i < count; ++i) {
+        operations[i] = {"small allreduce"};
+        values[i] = rank + static_cast<double>(i);
+        operations[i].start([&](weft_request* r) {
+            return weft_iallreduce(WEFT_IN_PLACE, values + i, 1, WEFT_FLOAT64, WEFT_SUM, comm, r);
+        });
+    }
+    const double ranks_sum = sum_of_ranks() - ranks;
+    for (long i = 0; i < count; ++i) {
+        if (operations[i].finish())
+            expect("small allreduce", values[i] == ranks_sum + static_cast<double>(i * ranks));
+    }
+}
+
 void use_persistent(weft_comm comm) {
     Operation sum{"persistent allreduce"};
     buffer(0)[0] = rank + 1;
@@ -243,8 +262,13 @@ Turn take_turn(bool at_new_stack, long n) {
     use_constructor(comm, "");
     use_constructor(comm, "bcast=chain:segment=64K");
     use_schedule(comm);
+    crowd(comm, at_new_stack ? std::min(2 * turn, 400L) : 10);
     attempt("weft_comm_free", [&] { return weft_comm_free(&comm); });
     if (rank == victim) mine.fired = Injector::disarm();
+    // Until now nobody sends the victim anything on world that it could not keep.
+    int is_disarmed = 1;
+    if (!is_whole("weft_bcast", weft_bcast(&is_disarmed, 1, WEFT_INT32, victim, world)))
+        return {0, 1};
     if (now_ns() > deadline_ns) complain("the turn", WEFT_OK, "it took longer than 5 s");
     mine.failed = failures;
     Turn all;

@@ -1,5 +1,4 @@
-// Lets operator new fail where a test wants it. Include it in one file of a program: it replaces operator
-// new and delete of the whole program, and so of the library.
+// Which allocations fail, in a program that includes support/failing_new.h.
 #pragma once
 
 #include <execinfo.h>
@@ -8,8 +7,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 
 namespace weft::test {
 
@@ -31,6 +28,9 @@ class Injector {
         return fired_;
     }
     static bool has_fired() { return fired_; }
+    // Between these two, allocations of the calling thread do not fail, and do not count.
+    static void pause() { ++pauses_; }
+    static void go_on() { --pauses_; }
 
     // The first call of backtrace() takes memory itself.
     static void prepare() {
@@ -40,7 +40,7 @@ class Injector {
 
     static bool fails() {
         const Mode mode = mode_.load(std::memory_order_relaxed);
-        if (mode == Mode::off) [[likely]]
+        if (mode == Mode::off || pauses_ > 0) [[likely]]
             return false;
         if (mode == Mode::all) return true;
         const bool now = mode == Mode::at ? countdown_.fetch_sub(1) == 1 : is_new_stack();
@@ -74,42 +74,18 @@ class Injector {
 
     inline static std::atomic<Mode> mode_{Mode::off};
     inline static std::atomic<bool> fired_{false};
+    inline static thread_local int pauses_ = 0;
     inline static std::atomic<long> countdown_{0};
     inline static std::array<std::atomic<std::uint64_t>, 1 << 16> seen_{};
 };
 
-inline void* allocate(std::size_t bytes, std::size_t alignment = 0) noexcept {
-    if (Injector::fails()) return nullptr;
-    if (alignment == 0) return std::malloc(bytes > 0 ? bytes : 1);
-    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-}
-
-inline void* or_throw(void* memory) {
-    if (memory == nullptr) throw std::bad_alloc();
-    return memory;
-}
+// What a test does beside what it tests.
+class Unharmed {
+  public:
+    Unharmed() { Injector::pause(); }
+    ~Unharmed() { Injector::go_on(); }
+    Unharmed(const Unharmed&) = delete;
+    Unharmed& operator=(const Unharmed&) = delete;
+};
 
 }  // namespace weft::test
-
-// (The array forms and the other forms of delete call these.)
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-    return weft::test::or_throw(weft::test::allocate(bytes));
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-    return weft::test::allocate(bytes);
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
-    return weft::test::or_throw(weft::test::allocate(bytes, static_cast<std::size_t>(alignment)));
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment,
-                                     const std::nothrow_t&) noexcept {
-    return weft::test::allocate(bytes, static_cast<std::size_t>(alignment));
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
-    std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-    std::free(memory);
-}

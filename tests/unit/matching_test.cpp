@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "support/injector.h"
+#include "support/failing_new.h"
 #include "transport/matching/contexts.h"
 #include "transport/matching/credit.h"
 #include "transport/matching/lane_table.h"
