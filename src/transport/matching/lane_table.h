@@ -56,6 +56,7 @@ class LaneTable {
                                    [&](const Lane& lane) { return lane.used && wanted(lane); });
     }
 
+    std::size_t size() const { return used_; }
     std::size_t held_bytes() const {
         return (table_.capacity() + spare_.capacity()) * sizeof(Lane);
     }

@@ -17,7 +17,7 @@ Posted MpiTransport::post_recv(const Lane& from, MutBytes data, Token token) {
     mpi::LaneQueue& lane = peer.receives.find(from.stream.packed());
     if (!lane.unexpected.empty()) return receive_unexpected(peer, lane, data, token);
     if (peer.lost) return refuse(peer, lane.stream, token);
-    Post* post = take_post(lane.stream);
+    Post* post = posts_.take(lane.stream);
     *post = {.stream = lane.stream, .data = data.data(), .bytes = data.size(), .token = token};
     lane.append_waiting(post);
     return Posted::pending;
@@ -30,7 +30,7 @@ Posted MpiTransport::receive_unexpected(Peer& peer, mpi::LaneQueue& lane, MutByt
     const bool is_here = !message->is_rts && message->bytes == data.size();
     const bool is_done = is_here && lane.posts.empty() && !reports_.has_kept();
     if (message->is_rts) reserve_begin(peer);
-    Post* post = is_done ? nullptr : take_post(lane.stream);
+    Post* post = is_done ? nullptr : posts_.take(lane.stream);
     // From here on nothing throws.
     lane.unexpected.take_first();
     if (is_here && !data.empty()) std::memcpy(data.data(), message->data, data.size());

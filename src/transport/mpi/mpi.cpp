@@ -45,8 +45,6 @@ Status MpiTransport::open(void* context) {
     receive_requests_.resize(receives_ * mpi_.request_bytes);
     arrived_.resize(receives_);
     for (Peer& peer : peers_) peer.waiting.reserve(queued_min);
-    fill_spares();
-    reserve_reports(0);
     for (std::size_t i = 0; i < spares_of_peer * peers_.size(); ++i) {
         if (!reserve_slot(/*is_large=*/false, /*is_spare=*/false)) throw std::bad_alloc();
     }
@@ -107,38 +105,8 @@ void MpiTransport::lose(Peer& peer) {
     reports_.add({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
 }
 
-void MpiTransport::fill_spares() {
-    for (; spares_left_ < spares_of_peer * peers_.size(); ++spares_left_)
-        spares_.append(posts_.take());
-}
-
-// There is no free post, or completions are kept, which take the room of later ones.
-void MpiTransport::make_room_for_post(std::uint64_t stream) {
-    try {
-        const bool grows = !posts_.has_free();
-        reserve_reports(grows ? Pool<Post>::batch : 0);
-        if (grows) posts_.give_back(posts_.take());
-    } catch (const std::bad_alloc&) {
-        if (context_of(stream) != 0) throw;
-        if (posts_.has_free()) return;
-        if (spares_.empty()) throw;
-        posts_.give_back(spares_.take_first());
-        --spares_left_;
-    }
-}
-
-void MpiTransport::reserve_reports(std::size_t more_posts) {
-    reports_.reserve(posts_.objects() + more_posts + peers_.size() + contexts_.living() + 1);
-}
-
-// A message of this stream cannot be kept, or received, for want of memory.
-void MpiTransport::lose_message(const Peer& peer, std::uint64_t stream) {
-    const std::uint32_t context = context_of(stream);
-    if (context != 0 && contexts_.lose(context)) reports_.lose_context(context, peer.rank);
-}
-
 Posted MpiTransport::refuse(Peer& peer, std::uint64_t stream, Token token) {
-    reserve_reports(1);
+    posts_.reserve_reports(1);
     reports_.add({.token = token, .code = peer.loss, .peer = peer.rank}, stream);
     return Posted::pending;
 }
@@ -156,13 +124,7 @@ void MpiTransport::abandon(std::uint32_t context) {
         abandon_sends(peer, context);
         abandon_receives(peer, context);
     }
-    if (posts_.has_free()) fill_spares();
-}
-
-void MpiTransport::admit(std::uint32_t context) {
-    fill_spares();
-    reserve_reports(1);
-    if (!contexts_.admit(context)) reports_.lose_context(context, -1);
+    posts_.refill();
 }
 
 void MpiTransport::retire(std::uint32_t context) {

@@ -18,6 +18,7 @@
 
 #include "base/pool.h"
 #include "transport/matching/contexts.h"
+#include "transport/matching/post_store.h"
 #include "transport/matching/reports.h"
 #include "transport/matching/unexpected_store.h"
 #include "transport/mpi/frame.h"
@@ -47,7 +48,7 @@ class MpiTransport final : public Transport {
     }
     void list_owed(std::vector<Rank>& peers) const override;
     void abandon(std::uint32_t context) override;
-    void admit(std::uint32_t context) override;
+    void admit(std::uint32_t context) override { posts_.admit(context); }
     void retire(std::uint32_t context) override;
     void keep_early(bool keep) override;
 
@@ -64,7 +65,7 @@ class MpiTransport final : public Transport {
     static constexpr std::size_t small_bytes = 512;
     static constexpr std::size_t large_bytes = sizeof(mpi::Frame) + mpi::payload_max;
     static constexpr std::uint32_t large_slots_max = 4;  // of each peer, at a time
-    // Small slots and posts for each peer that only failure notices and frames about messages may
+    // Small slots for each peer that only failure notices and frames about messages may
     // take when there is no memory for more.
     static constexpr std::size_t spares_of_peer = 2;
 
@@ -76,15 +77,9 @@ class MpiTransport final : public Transport {
     void* request(std::vector<std::byte>& requests, std::size_t index) const {
         return requests.data() + index * mpi_.request_bytes;
     }
-    // A post of this stream, and room to report it.
-    Post* take_post(std::uint64_t stream) {
-        if (!posts_.has_free() || reports_.has_kept()) make_room_for_post(stream);
-        return posts_.take();
+    void lose_message(const Peer& peer, std::uint64_t stream) {
+        posts_.lose_message(peer.rank, stream);
     }
-    void make_room_for_post(std::uint64_t stream);
-    void fill_spares();
-    void reserve_reports(std::size_t more_posts);
-    void lose_message(const Peer& peer, std::uint64_t stream);
     // Reports posts of the peer's lanes, and frees them.
     auto reporter(const Peer& peer) {
         return [this, &peer](Post* post, const Outcome& how) {
@@ -138,6 +133,8 @@ class MpiTransport final : public Transport {
     void* channel_ = nullptr;
     std::vector<Peer> peers_;
     Reports reports_;
+    Contexts contexts_;
+    PostStore<Post> posts_{reports_, contexts_, peers_.size()};
     std::vector<int> indices_;  // of completed requests
 
     std::vector<Slot> sending_;  // with requests of the same index
@@ -153,11 +150,7 @@ class MpiTransport final : public Transport {
 
     int owing_ = 0;  // peers that something is to be sent to
     std::uint64_t pieces_moved_ = 0;
-    Pool<Post> posts_;
-    Chain<Post> spares_;  // for failure notices, when there is no memory for more posts
-    std::size_t spares_left_ = 0;
     UnexpectedStore<mpi::Unexpected> unexpected_;
-    Contexts contexts_;
 };
 
 }  // namespace weft

@@ -44,7 +44,7 @@ Posted MpiTransport::post_send(const Lane& to, Bytes data, Token token) {
     const std::size_t sends = peer.waiting.size() + peer.awaiting_cts.size() + peer.granted.size();
     peer.waiting.reserve(peer.waiting.size() + 1);
     peer.granted.reserve(sends + 1);
-    Post* kept = take_post(post.stream);
+    Post* kept = posts_.take(post.stream);
     *kept = post;
     lane.posts.append(kept);
     const bool owed = peer.owes();

@@ -146,7 +146,7 @@ Posted ShmTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     LaneQueue& queue = peer.receives.find(lane.stream.packed());
     if (queue.unexpected.first != nullptr || peer.lost) [[unlikely]]
         return post_recv_late(peer, lane, data, {}, token);
-    Post* post = take_post(queue.stream);
+    Post* post = posts_.take(queue.stream);
     post->data = data.data();
     post->bytes = data.size();
     post->combination.kernel = nullptr;
@@ -172,7 +172,7 @@ Posted ShmTransport::post_recv_combined(const Lane& lane, MutBytes data,
 
 Post* ShmTransport::new_receive(const LaneQueue& queue, MutBytes data,
                                 const Combination& combination, Token token) {
-    Post* post = take_post(queue.stream);
+    Post* post = posts_.take(queue.stream);
     *post = {.data = data.data(),
              .bytes = data.size(),
              .token = token,

@@ -126,7 +126,7 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
         peer.streams.reserve(peer.sends_pending + 1);
         reserve_controls(peer);
     }
-    Post* post = take_post(stream);
+    Post* post = posts_.take(stream);
     *post = {.data = const_cast<std::byte*>(data.data()),
              .bytes = data.size(),
              .token = token,

@@ -84,40 +84,6 @@ ShmTransport::ShmTransport(Parts parts)
         peer.unwritten.reserve(queued_min);
         peer.controls.reserve(queued_min);
     }
-    fill_spares();
-    reserve_reports(0);
-}
-
-// Posts for failure notices, so that they can be sent and received when there is no memory left.
-void ShmTransport::fill_spares() {
-    for (; spares_left_ < spares_of_peer * peers_.size(); ++spares_left_)
-        spares_.append(posts_.take());
-}
-
-// There is no free post, or completions are kept, which take the room of later ones.
-[[gnu::noinline]] void ShmTransport::make_room_for_post(std::uint64_t stream) {
-    try {
-        const bool grows = !posts_.has_free();
-        reserve_reports(grows ? Pool<Post>::batch : 0);
-        if (grows) posts_.give_back(posts_.take());
-    } catch (const std::bad_alloc&) {
-        if (context_of(stream) != 0) throw;
-        if (posts_.has_free()) return;
-        if (spares_.empty()) throw;
-        posts_.give_back(spares_.take_first());
-        --spares_left_;
-    }
-}
-
-void ShmTransport::reserve_reports(std::size_t more_posts) {
-    reports_.reserve(posts_.objects() + more_posts + peers_.size() + contexts_.living() + 1);
-}
-
-// A message of this stream cannot be kept, or received, for want of memory. (A failure notice that
-// comes before the receive of the next one is posted is of a peer that ends: that says enough.)
-void ShmTransport::lose_message(const Peer& peer, std::uint64_t stream) {
-    const std::uint32_t context = context_of(stream);
-    if (context != 0 && contexts_.lose(context)) reports_.lose_context(context, peer.parts.rank);
 }
 
 std::size_t ShmTransport::eager_threshold(const Peer& peer) const {
@@ -379,7 +345,7 @@ void ShmTransport::report_loss(Peer& peer) {
 
 // For a post that needs a lost peer.
 Posted ShmTransport::refuse(Peer& peer, Lane lane, Token token) {
-    reserve_reports(1);
+    posts_.reserve_reports(1);
     report_loss(peer);
     reports_.add({.token = token, .code = WEFT_BROKEN_RANK, .peer = lane.peer},
                  lane.stream.packed());
@@ -393,13 +359,7 @@ void ShmTransport::abandon(std::uint32_t context) {
         abandon_sends(peer, context);
         abandon_receives(peer, context);
     }
-    if (posts_.has_free()) fill_spares();
-}
-
-void ShmTransport::admit(std::uint32_t context) {
-    fill_spares();
-    reserve_reports(1);
-    if (!contexts_.admit(context)) reports_.lose_context(context, -1);
+    posts_.refill();
 }
 
 void ShmTransport::retire(std::uint32_t context) {

@@ -18,6 +18,7 @@
 
 #include "base/pool.h"
 #include "transport/matching/contexts.h"
+#include "transport/matching/post_store.h"
 #include "transport/matching/reports.h"
 #include "transport/matching/unexpected_store.h"
 #include "transport/shm/demand.h"
@@ -78,7 +79,7 @@ class ShmTransport final : public Transport, public Combining {
     void list_owed(std::vector<Rank>& peers) const override;
     std::uint64_t pieces_moved() const override { return counters_.pieces_moved; }
     void abandon(std::uint32_t context) override;
-    void admit(std::uint32_t context) override;
+    void admit(std::uint32_t context) override { posts_.admit(context); }
     void retire(std::uint32_t context) override;
     void keep_early(bool keep) override;
 
@@ -97,8 +98,6 @@ class ShmTransport final : public Transport, public Combining {
         shm::Rts from{};
         std::size_t offset = 0;
     };
-    // Posts for each peer that wait for a failure notice to need them.
-    static constexpr std::size_t spares_of_peer = 2;
     // A peer that waits right after a start polls again within about so many polls of ours.
     static constexpr std::uint32_t polls_before_waking = 48;
     static constexpr std::uint32_t polls_before_look = 8;
@@ -115,19 +114,12 @@ class ShmTransport final : public Transport, public Combining {
         WEFT_ASSERT(peer != nullptr);
         return *peer;
     }
-    // A post of this stream, and room to report it.
-    shm::Post* take_post(std::uint64_t stream) {
-        if (!posts_.has_free() || reports_.has_kept()) [[unlikely]]
-            make_room_for_post(stream);
-        return posts_.take();
-    }
-    void make_room_for_post(std::uint64_t stream);
-    void fill_spares();
-    void reserve_reports(std::size_t more_posts);
     void reserve_controls(Peer& peer);
     bool has_room_for_controls(Peer& peer);
     bool dismiss(Peer& peer, const shm::Rts& from);
-    void lose_message(const Peer& peer, std::uint64_t stream);
+    void lose_message(const Peer& peer, std::uint64_t stream) {
+        posts_.lose_message(peer.parts.rank, stream);
+    }
     // Reports posts of the peer's lanes, and frees them.
     auto reporter(const Peer& peer) {
         return [this, &peer](shm::Post* post, const Outcome& how) {
@@ -211,6 +203,8 @@ class ShmTransport final : public Transport, public Combining {
     std::vector<Peer> peers_;
     std::size_t first_peer_ = 0;  // where the next poll begins
     Reports reports_;
+    Contexts contexts_;
+    PostStore<shm::Post> posts_{reports_, contexts_, peers_.size()};
     std::uint32_t quiet_polls_ = 0;
     std::uint32_t polls_until_waking_ = 0;  // 0: no peer is to be woken
     std::uint32_t sleeps_ = 0;              // of this rank
@@ -219,14 +213,10 @@ class ShmTransport final : public Transport, public Combining {
     std::vector<Peer*> by_index_;  // among the ranks of the node
     shm::Demands<std::atomic> demands_;
     bool uses_demands_ = false;  // the ranks of this job demand
-    Pool<shm::Post> posts_;
-    Chain<shm::Post> spares_;  // for failure notices, when there is no memory for more posts
-    std::size_t spares_left_ = 0;
     UnexpectedStore<shm::Unexpected> unexpected_;
     std::size_t announced_ = 0;  // unexpected messages that wait at their senders
     shm::Slots<SendTransfer> sends_;
     shm::Slots<ReceiveTransfer> receives_;
-    Contexts contexts_;
 
     std::size_t index_;
     std::shared_ptr<shm::Segment> segment_;

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <new>
 
 #include "base/clock.h"
 #include "transport/tcp/dedicated_connection.h"
@@ -114,7 +115,7 @@ void Connector::call(Link& link) {
     const bool fails = connect(socket.get(), to.get(), to.length) != 0 && errno != EINPROGRESS;
     const int error = errno;
     Wire* wire = add_wire(std::move(socket));
-    if (wire == nullptr) return call_later(link, WEFT_BROKEN_TRANSPORT);
+    if (wire == nullptr) return call_later(link, WEFT_BROKEN_MEMORY);
     wire->link = &link;
     wire->is_caller = true;
     link.calling = wire;
@@ -305,7 +306,9 @@ void Connector::proven(Wire& wire) {
     keep_alive(wire.fd.get(), core_.settings.peer_timeout_ns);
     // This one wins over our own call, if there is one; if the peer has accepted ours already, both
     // are used.
-    Link& link = core_.link_at(peer, hello.connection);
+    Link* const made = link_for(peer, hello.connection);
+    if (made == nullptr) return close(wire);  // it calls again
+    Link& link = *made;
     wire.link = &link;
     if (!link.is_dedicated()) {
         static_cast<SharedConnection&>(link).welcome();
@@ -316,6 +319,18 @@ void Connector::proven(Wire& wire) {
         return;
     }
     core_.take_up(wire, link);
+}
+
+// With room for its `welcome`. Null: there is no memory for it.
+Link* Connector::link_for(Peer& peer, std::uint64_t name) {
+    try {
+        Link& link = core_.link_at(peer, name);
+        if (!link.is_dedicated() && !static_cast<SharedConnection&>(link).has_room_for_control())
+            return nullptr;
+        return &link;
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
 }
 
 // The first bytes of the called end.
@@ -347,9 +362,16 @@ void Connector::turn_away(Wire& wire, const Peer& peer, std::uint64_t connection
     if (!accepting_) core_.plan_timer(now_ns());
 }
 
-// Null: epoll has no memory to watch it.
+// Null: there is no memory for it, or for watching it.
 Wire* Connector::add_wire(Fd socket) {
-    wires_.push_back(std::make_unique<Wire>(std::move(socket), epoll_));
+    try {
+        // (So that close() needs no memory.)
+        const std::size_t wires = wires_.size() + closed_.size() + 1;
+        if (closed_.capacity() < wires) closed_.reserve(2 * wires);
+        wires_.push_back(std::make_unique<Wire>(std::move(socket), epoll_));
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
     if (wires_.back()->watch()) return wires_.back().get();
     wires_.pop_back();
     return nullptr;

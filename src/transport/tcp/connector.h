@@ -72,6 +72,7 @@ class Connector {
     bool is_superfluous(const Wire& wire) const;
     bool is_parting(const Peer& peer, StreamId stream) const;
     void proven(Wire& wire);
+    Link* link_for(Peer& peer, std::uint64_t name);
     Wire* add_wire(Fd socket);
     bool hold_reserve();
     void stop_listening();

@@ -3,6 +3,8 @@
 #include <errno.h>
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include "base/clock.h"
 #include "transport/matching/credit.h"
@@ -12,7 +14,52 @@
 namespace weft::tcp {
 
 Core::Core(const Settings& s, std::size_t ranks)
-    : settings(s), credit_max(Credit::max_among(ranks)), staging(staging_bytes) {}
+    : settings(s),
+      credit_max(Credit::max_among(ranks)),
+      posts(reports, contexts, ranks),
+      staging(staging_bytes) {}
+
+Post* Core::take_pieces(std::uint64_t stream, std::byte* data, std::uint64_t message_bytes,
+                        std::uint32_t begin, std::uint32_t links) {
+    Post* pieces = nullptr;
+    try {
+        for (std::uint32_t i = links; i-- > begin;) {
+            const Cut cut = Cut::of(message_bytes, i, links);
+            Post* piece = posts.take(stream);
+            *piece = {.data = data == nullptr ? nullptr : data + cut.offset,
+                      .bytes = cut.bytes,
+                      .message_bytes = i == 0 ? message_bytes : cut.bytes,
+                      .first = piece,
+                      .next_piece = pieces};
+            pieces = piece;
+        }
+    } catch (const std::bad_alloc&) {
+        give_back_pieces(pieces);
+        throw;
+    }
+    return pieces;
+}
+
+void Core::give_back_pieces(Post* pieces) {
+    while (pieces != nullptr) posts.give_back(std::exchange(pieces, pieces->next_piece));
+}
+
+// It may be reported twice: as granted, and as broken.
+Place* Core::take_place() {
+    if (!places.has_free() || reports.has_kept())
+        posts.expect_others(2 * (places.objects() + Pool<Place>::batch));
+    return places.take();
+}
+
+void Core::count_link() {
+    auto make_room = [this](auto& links) {
+        if (links.capacity() <= links_) links.reserve(2 * links_ + 8);
+    };
+    make_room(expecting);
+    make_room(holding);
+    make_room(put_off);
+    ++links_;
+}
 
 void Core::expect(Link& link) {
     if (link.expected++ > 0) return;

@@ -11,7 +11,9 @@
 
 #include "base/pool.h"
 #include "transport/matching/contexts.h"
+#include "transport/matching/post_store.h"
 #include "transport/matching/reports.h"
+#include "transport/matching/unexpected_store.h"
 #include "transport/tcp/handshake.h"
 #include "transport/tcp/lanes.h"
 #include "transport/tcp/link.h"
@@ -26,12 +28,10 @@ struct Counters {
     std::uint64_t connections = 0;                       // that are up
     std::uint64_t calls = 0;                             // tried
     std::array<std::uint64_t, refusal_kinds> refused{};  // callers, by why
-    std::uint64_t too_slow = 0;          // callers that did not prove themselves in time
-    std::uint64_t hung_up = 0;           // that ended the connection before they had
-    std::uint64_t crowded_out = 0;       // that made room for later ones
-    std::uint64_t superfluous = 0;       // that claim to be a peer whose call is not needed
-    std::uint64_t unexpected_bytes = 0;  // at the moment
-    std::uint64_t unexpected_bytes_max = 0;
+    std::uint64_t too_slow = 0;     // callers that did not prove themselves in time
+    std::uint64_t hung_up = 0;      // that ended the connection before they had
+    std::uint64_t crowded_out = 0;  // that made room for later ones
+    std::uint64_t superfluous = 0;  // that claim to be a peer whose call is not needed
 };
 
 class Core {
@@ -48,10 +48,9 @@ class Core {
     Reports reports;
     Contexts contexts;
     Counters counters;
-    Pool<Post> posts;
+    PostStore<Post> posts;
     Pool<Place> places;
-    Pool<Unexpected> unexpected;
-    BlockPool blocks;
+    UnexpectedStore<Unexpected> unexpected;
     std::vector<std::byte> staging;  // read here when the destination is not known yet
     std::uint64_t may_move = 0;      // bytes, until the next poll or post
 
@@ -59,6 +58,14 @@ class Core {
     std::vector<DedicatedConnection*> holding;  // with places of lists
     std::vector<SharedConnection*> put_off;     // to be written at the end of this call
     int owing = 0;                              // links with something to write
+
+    // The pieces, from number `begin` on, of a message that begins at `data`, in a chain.
+    Post* take_pieces(std::uint64_t stream, std::byte* data, std::uint64_t message_bytes,
+                      std::uint32_t begin, std::uint32_t links);
+    void give_back_pieces(Post* pieces);
+    Place* take_place();
+    // There is one link more: from now on there is room to expect it.
+    void count_link();
 
     // A post of the user waits for this connection.
     void expect(Link& link);
@@ -89,6 +96,7 @@ class Core {
   protected:
     ~Core() = default;
 
+    std::size_t links_ = 0;
     std::int64_t timer_at_ns_ = 0;  // 0: not set
 };
 

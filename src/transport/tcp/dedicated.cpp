@@ -53,6 +53,7 @@ void TcpTransport::end_dedicated(Condition is_over, bool in_good_order) {
             else
                 dedicated->drop();
             connector_.forget(*dedicated);
+            --links_;
             return true;
         });
     }

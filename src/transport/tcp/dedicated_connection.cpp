@@ -15,7 +15,7 @@ namespace weft::tcp {
 
 Place& DedicatedConnection::add_place(bool sends, Token token, std::uint32_t messages) {
     Direction& queue = direction(sends);
-    Place& place = *core_.places.take();
+    Place& place = *core_.take_place();
     place = {.token = token, .sequence = queue.next_sequence, .sends = sends, .dedicated = this};
     queue.next_sequence = static_cast<std::uint16_t>(queue.next_sequence + messages);
     queue.places.append(&place);

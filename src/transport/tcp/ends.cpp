@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/clock.h"
 #include "transport/tcp/tcp.h"
@@ -21,14 +20,19 @@ constexpr int calls_unexplained_max = 4;
 
 // The poster has ended: what is still read and written must not touch its buffers.
 void TcpTransport::forget_posts() {
-    std::set<std::uint32_t> contexts_left;
+    for (std::optional<std::uint32_t> context; (context = context_left());) abandon(*context);
+}
+
+// One that has posts.
+std::optional<std::uint32_t> TcpTransport::context_left() {
+    std::optional<std::uint32_t> found;
     for_each_shared([&](SharedConnection& shared) {
-        shared.for_each_context([&](std::uint32_t context) { contexts_left.insert(context); });
+        shared.for_each_context([&](std::uint32_t context) { found = context; });
     });
     for_each_dedicated([&](const DedicatedConnection& dedicated) {
-        if (dedicated.is_needed()) contexts_left.insert(dedicated.stream().context);
+        if (dedicated.is_needed()) found = dedicated.stream().context;
     });
-    for (const std::uint32_t context : contexts_left) abandon(context);
+    return found;
 }
 
 // The peer has answered our call with `full`.

@@ -3,7 +3,6 @@
 
 namespace weft {
 
-using tcp::Cut;
 using tcp::Post;
 
 Posted TcpTransport::post_send(const Lane& lane, Bytes data, Token token) {
@@ -29,37 +28,35 @@ Posted TcpTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
 }
 
 Posted TcpTransport::send_pieces(Peer& peer, const Lane& lane, Bytes data, Token token) {
+    const std::uint64_t stream = lane.stream.packed();
     const std::uint32_t first = peer.first_connection(lane.stream);
     auto connection_of = [&](std::uint32_t piece) -> SharedConnection& {
         return shared_at(peer, (first + piece) % peer.connections);
     };
+    for (std::uint32_t i = 0; i < peer.links; ++i) (void)connection_of(i).reserve_send(stream);
+    Post* const whole =
+        take_pieces(stream, const_cast<std::byte*>(data.data()), data.size(), 0, peer.links);
     // The peer may be lost by a call; not between two pieces.
-    for (std::uint32_t i = 0; i < peer.links && !peer.lost; ++i) need(connection_of(i));
-    if (peer.lost) return refuse(peer, lane, token);
-    Post* next = nullptr;
-    for (std::uint32_t i = peer.links; i-- > 0;) {
-        const Cut cut = Cut::of(data.size(), i, peer.links);
-        Post* piece = posts.take();
-        *piece = {.data = const_cast<std::byte*>(data.data()) + cut.offset,
-                  .bytes = cut.bytes,
-                  .message_bytes = i == 0 ? data.size() : cut.bytes,
-                  .token = token,
-                  .next_piece = next,
-                  .pieces_left = peer.links};
-        next = piece;
+    for (std::uint32_t i = 0; i < peer.links; ++i) need(connection_of(i));
+    if (peer.lost) {
+        give_back_pieces(whole);
+        return refuse(peer, lane, token);
     }
-    Post* const whole = next;
-    for (Post* piece = whole; piece != nullptr; piece = piece->next_piece) piece->first = whole;
-    std::uint32_t i = 0;
-    for (Post* piece = whole; piece != nullptr; piece = next) {
-        next = piece->next_piece;
-        connection_of(i++).send(lane.stream, *piece);
+    whole->token = token;
+    whole->pieces_left = peer.links;
+    std::uint32_t number = 0;
+    for (Post* piece = whole; piece != nullptr;) {
+        Post* const next = piece->next_piece;
+        piece->first = whole;
+        connection_of(number++).send(lane.stream, *piece);
+        piece = next;
     }
     return Posted::pending;
 }
 
 // For a post that needs a lost peer.
 Posted TcpTransport::refuse(Peer& peer, const Lane& lane, Token token) {
+    posts.reserve_reports(1);
     report_loss(peer);
     reports.add({.token = token, .code = peer.loss, .peer = lane.peer}, lane.stream.packed());
     return Posted::pending;

@@ -3,8 +3,9 @@
 
 namespace weft::tcp {
 
-Post& SharedConnection::take_post(std::byte* data, std::uint64_t bytes, Token token) {
-    Post* post = core_.posts.take();
+Post& SharedConnection::take_post(std::uint64_t stream, std::byte* data, std::uint64_t bytes,
+                                  Token token) {
+    Post* post = core_.posts.take(stream);
     *post = {.data = data, .bytes = bytes, .message_bytes = bytes, .token = token, .first = post};
     return *post;
 }
@@ -60,12 +61,7 @@ void SharedConnection::leave(const LaneQueue& lane, Post& post) {
 }
 
 void SharedConnection::free_if_done(Post& first) {
-    if (!first.is_settled || first.pieces_left > 0) return;
-    for (Post* piece = &first; piece != nullptr;) {
-        Post* next = piece->next_piece;
-        core_.posts.give_back(piece);
-        piece = next;
-    }
+    if (first.is_settled && first.pieces_left == 0) core_.give_back_pieces(&first);
 }
 
 // On which a piece of the stream's messages travels.

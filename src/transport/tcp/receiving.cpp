@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <new>
 
 #include "transport/tcp/shared_connection.h"
 
@@ -27,7 +28,8 @@ std::byte* destination(const Wire& wire) {
 }  // namespace
 
 Posted SharedConnection::receive(StreamId stream, MutBytes data, Token token) {
-    ReceiveLane& lane = receives_.find(stream.packed());
+    const std::uint64_t packed = stream.packed();
+    ReceiveLane& lane = receives_.find(packed);
     Unexpected* message = lane.unexpected.first;
     if (message != nullptr && message->is_whole() && message->bytes == data.size() &&
         lane.posts.empty() && !core_.reports.has_kept()) {
@@ -35,31 +37,46 @@ Posted SharedConnection::receive(StreamId stream, MutBytes data, Token token) {
         release(lane.unexpected.take_first());
         return Posted::done;
     }
-    append(lane, take_post(data.data(), data.size(), token));
+    if (!has_room_for_control()) throw std::bad_alloc();
+    Post& post = take_post(packed, data.data(), data.size(), token);
+    Post* pieces = nullptr;
+    if (message != nullptr) {
+        try {
+            pieces = reserve_pieces(packed, message->message_bytes);
+        } catch (const std::bad_alloc&) {
+            core_.posts.give_back(&post);
+            throw;
+        }
+    }
+    // (A call may have lost the peer, and with it what had not come as a whole.)
+    if (!lane.unexpected.empty()) {
+        begin(lane, post, pieces);
+    } else {
+        core_.give_back_pieces(pieces);
+        append(lane, post);
+    }
     return Posted::pending;
 }
 
+// A receive for a message that has not come. REQUIRES: room for a CTS.
 void SharedConnection::append(ReceiveLane& lane, Post& post) {
-    // Receives of failure notices are posted for every rank, and need no connection.
-    if (!is_notice(lane.stream)) {
-        core_.expect(*this);
-        core_.need(*this);
-        if (!lane.unexpected.empty())
-            need_others(lane.stream, lane.unexpected.first->message_bytes);
-    }
-    if (!lane.unexpected.empty()) return begin(lane, post, lane.unexpected.take_first());
     lane.append_waiting(&post);
+    // Receives of failure notices are posted for every rank, and need no connection.
+    if (is_notice(lane.stream)) return;
+    core_.expect(*this);
+    core_.need(*this);
     // A call may have lost it.
     if (peer.lost) return end_all(lane, {.code = peer.loss});
     const bool is_piece = !post.is_first() || post.is_settled;
-    if (is_piece ||
-        (post.message_bytes >= core_.settings.eager_threshold && !is_notice(lane.stream)))
-        grant_cts(lane, post);
+    if (is_piece || post.message_bytes >= core_.settings.eager_threshold)
+        (void)grant_cts(lane, post);
 }
 
 // The message is here, wholly or in part, or its RTS is.
-void SharedConnection::begin(ReceiveLane& lane, Post& post, Unexpected* message) {
+void SharedConnection::begin(ReceiveLane& lane, Post& post, Post* pieces) {
+    Unexpected* message = lane.unexpected.take_first();
     lane.posts.append(&post);
+    if (!is_notice(lane.stream)) core_.expect(*this);
     const std::uint64_t sent_bytes = message->message_bytes;
     const bool fits = sent_bytes == post.message_bytes;
     const bool is_whole = message->is_whole();
@@ -74,59 +91,77 @@ void SharedConnection::begin(ReceiveLane& lane, Post& post, Unexpected* message)
         in->unexpected = nullptr;
         in->post = into;
     }
-    if (message->is_rts) grant_cts(lane, post);
+    if (message->is_rts) (void)grant_cts(lane, post);
     release(message);
-    begin_pieces(lane.stream, sent_bytes, into);
+    begin_pieces(lane.stream, pieces, into);
     if (!fits)
         end(lane, post, Outcome::mismatch(sent_bytes, post.message_bytes));
     else if (is_whole)
         end(lane, post, {});
 }
 
-// If the message is cut, the connections of its other pieces must come up. The peer may be lost by that.
-void SharedConnection::need_others(std::uint64_t stream, std::uint64_t message_bytes) {
-    if (!peer.cuts(StreamId::unpack(stream), message_bytes)) return;
+// If the message is cut: what its other pieces need. They are null otherwise. Their connections must come
+// up; the peer may be lost by that.
+Post* SharedConnection::reserve_pieces(std::uint64_t stream, std::uint64_t message_bytes) {
+    if (!peer.cuts(StreamId::unpack(stream), message_bytes)) return nullptr;
+    for (std::uint32_t i = 1; i < peer.links; ++i) {
+        SharedConnection& other = connection_of(stream, i);
+        (void)other.receives_.find(stream);
+        if (!other.has_room_for_control()) throw std::bad_alloc();
+    }
+    Post* pieces = core_.take_pieces(stream, nullptr, message_bytes, 1, peer.links);
     for (std::uint32_t i = 1; i < peer.links; ++i) core_.need(connection_of(stream, i));
+    return pieces;
 }
 
-// The message has met its receive, on the connection of its first piece: if it is cut, this lets the
-// others come. `first` null: they are dropped. REQUIRES: need_others().
-void SharedConnection::begin_pieces(std::uint64_t stream, std::uint64_t message_bytes,
-                                    Post* first) {
-    if (!peer.cuts(StreamId::unpack(stream), message_bytes)) return;
-    if (first != nullptr) first->bytes = Cut::of(message_bytes, 0, peer.links).bytes;
-    Post* last = first;
-    for (std::uint32_t i = 1; i < peer.links; ++i) {
-        const Cut cut = Cut::of(message_bytes, i, peer.links);
-        Post& piece = take_post(nullptr, cut.bytes, {});
-        if (first == nullptr) {
-            piece.is_settled = true;
-        } else {
-            piece.data = first->data + cut.offset;
-            piece.first = first;
+// The message has met its receive, on the connection of its first piece: lets the others come. `first`
+// null: they are dropped.
+void SharedConnection::begin_pieces(std::uint64_t stream, Post* pieces, Post* first) {
+    if (pieces == nullptr) return;
+    std::uint64_t offset = 0;
+    if (first != nullptr) {
+        first->next_piece = pieces;
+        offset = first->bytes = Cut::of(first->message_bytes, 0, peer.links).bytes;
+    }
+    std::uint32_t number = 0;
+    for (Post* piece = pieces; piece != nullptr;) {
+        Post* const next = piece->next_piece;
+        if (first != nullptr) {
+            piece->first = first;
+            piece->data = first->data + offset;
+            offset += piece->bytes;
             ++first->pieces_left;
-            last = last->next_piece = &piece;
+        } else {
+            piece->is_settled = true;
+            piece->next_piece = nullptr;
         }
-        SharedConnection& other = connection_of(stream, i);
-        other.append(other.receives_.find(stream), piece);
+        SharedConnection& other = connection_of(stream, ++number);
+        other.append(*other.receives_.find_existing(stream), *piece);
+        piece = next;
     }
 }
 
-// Nobody will take the message of this RTS, but its sender must not wait forever.
+// Nobody will take the message of this RTS, but its sender must not wait forever: without memory to
+// say so, the two ranks lose each other.
 void SharedConnection::let_drop(std::uint64_t stream, std::uint64_t message_bytes) {
     const bool is_cut = peer.cuts(StreamId::unpack(stream), message_bytes);
-    for (std::uint32_t i = 0; i < (is_cut ? peer.links : 1); ++i)
-        connection_of(stream, i).control(FrameKind::cts, stream, 0);
+    try {
+        for (std::uint32_t i = 0; i < (is_cut ? peer.links : 1); ++i) {
+            if (!connection_of(stream, i).control(FrameKind::cts, stream, 0))
+                throw std::bad_alloc();
+        }
+    } catch (const std::bad_alloc&) {
+        core_.lose(peer, WEFT_BROKEN_MEMORY);
+    }
 }
 
 // Grants the message of this receive a CTS; once. A message uses the lane's first CTS, even one
-// that was granted to a later message: that one then uses this one's.
-void SharedConnection::grant_cts(ReceiveLane& lane, Post& post) {
-    if (std::exchange(post.has_cts, true)) return;
-    if (lane.spare_cts > 0)
-        --lane.spare_cts;
-    else
-        control(FrameKind::cts, lane.stream, 0);
+// that was granted to a later message: that one then uses this one's. False: there is no memory for it.
+bool SharedConnection::grant_cts(ReceiveLane& lane, Post& post) {
+    if (std::exchange(post.has_cts, true)) return true;
+    if (lane.spare_cts == 0) return control(FrameKind::cts, lane.stream, 0);
+    --lane.spare_cts;
+    return true;
 }
 
 void SharedConnection::on_event(Wire& wire, std::uint32_t events) {
@@ -241,20 +276,23 @@ bool SharedConnection::take_payload_frame(Wire& wire) {
     const Frame& frame = wire.frame;
     const bool is_wanted = core_.contexts.wants(context_of(frame.stream));
     ReceiveLane* lane =
-        is_wanted ? &receives_.find(frame.stream) : receives_.find_existing(frame.stream);
+        is_wanted ? receives_.try_find(frame.stream) : receives_.find_existing(frame.stream);
     wire.left = frame.payload_bytes();
     if (lane != nullptr) {
         ReceiveLane::Coming& coming = lane->coming;
         if (!coming.is_any) {
             if (!begin(*lane, frame, is_wanted)) return false;
-        } else if (frame.kind == FrameKind::eager || coming.left != frame.bytes ||
-                   !take_cts_for(*lane)) {
+        } else if (frame.kind == FrameKind::eager || coming.left != frame.bytes) {
             return false;
+        } else {
+            take_cts_for(*lane);
         }
         wire.post = coming.post;
         wire.unexpected = coming.message;
         coming.left -= std::min(coming.left, wire.left);
         if (coming.left == 0) coming = {};
+    } else if (is_wanted) {
+        core_.posts.lose_message(peer.rank, frame.stream);
     }
     if (frame.kind == FrameKind::eager && wire.unexpected == nullptr)
         pay_credit(Credit::cost_of(frame.bytes));
@@ -266,7 +304,7 @@ bool SharedConnection::take_payload_frame(Wire& wire) {
 bool SharedConnection::begin(ReceiveLane& lane, const Frame& frame, bool is_wanted) {
     const bool is_eager = frame.kind == FrameKind::eager;
     if (Post* post = lane.match()) {
-        if (!is_eager) grant_cts(lane, *post);
+        if (!is_eager && !grant_cts(lane, *post)) core_.posts.lose_message(peer.rank, frame.stream);
         if (is_eager && post->has_cts) ++lane.spare_cts;
         const bool fits = frame.bytes == post->message_bytes;
         // The first piece has an RTS before it; of the others it is known how long they are.
@@ -280,93 +318,93 @@ bool SharedConnection::begin(ReceiveLane& lane, const Frame& frame, bool is_want
     // Without a CTS its receive was abandoned.
     if (!is_wanted || (!is_eager && lane.spare_cts == 0)) return true;
     if (is_eager && Credit::cost_of(frame.bytes) > core_.credit_max) return false;
-    Unexpected* message = keep_unexpected(lane, frame.bytes, frame.bytes);
-    if (is_eager)
-        message->credit = Credit::cost_of(frame.bytes);
-    else
-        --lane.spare_cts;
-    return make_room(*message);
+    if (!is_eager) --lane.spare_cts;
+    Unexpected* message =
+        frame.bytes <= message_bytes_max ? core_.unexpected.take(frame.bytes) : nullptr;
+    if (message == nullptr) {
+        core_.posts.lose_message(peer.rank, frame.stream);
+        return true;
+    }
+    message->message_bytes = frame.bytes;
+    if (is_eager) message->credit = Credit::cost_of(frame.bytes);
+    lane.unexpected.append(message);
+    lane.coming = {true, frame.bytes, nullptr, message};
+    return true;
 }
 
 // A part of an unexpected message comes. If its RTS has not been answered, it has used a CTS that was
-// granted to another; if that one was abandoned, so is this one. False: there is no memory for it.
-bool SharedConnection::take_cts_for(ReceiveLane& lane) {
+// granted to another; if that one was abandoned, it is dropped.
+void SharedConnection::take_cts_for(ReceiveLane& lane) {
     Unexpected*& message = lane.coming.message;
-    if (message == nullptr || !message->is_rts) return true;
-    if (lane.spare_cts == 0) {
-        message = nullptr;
-        return true;
+    if (message == nullptr || !message->is_rts) return;
+    const bool has_cts = lane.spare_cts > 0;
+    if (has_cts) --lane.spare_cts;
+    if (has_cts && message->bytes <= message_bytes_max && core_.unexpected.make_room(*message)) {
+        message->is_rts = false;
+        return;
     }
-    --lane.spare_cts;
-    message->is_rts = false;
-    return make_room(*message);
+    if (has_cts) core_.posts.lose_message(peer.rank, lane.stream);
+    message = nullptr;
 }
 
 bool SharedConnection::take_rts(const Frame& frame) {
     const bool is_wanted = core_.contexts.wants(context_of(frame.stream));
     ReceiveLane* lane =
-        is_wanted ? &receives_.find(frame.stream) : receives_.find_existing(frame.stream);
+        is_wanted ? receives_.try_find(frame.stream) : receives_.find_existing(frame.stream);
     if (lane != nullptr && lane->coming.is_any) return false;
     const StreamId stream = StreamId::unpack(frame.stream);
     std::uint64_t bytes = frame.bytes;
     if (peer.cuts(stream, frame.bytes)) {
         if (peer.first_connection(stream) != name) return false;
         bytes = Cut::of(frame.bytes, 0, peer.links).bytes;
-        need_others(frame.stream, frame.bytes);
-        if (peer.lost) return true;
     }
-    if (Post* post = lane != nullptr ? lane->match() : nullptr) {
-        const bool fits = frame.bytes == post->message_bytes;
-        Post* const into = fits ? post : nullptr;
-        lane->coming = {true, bytes, into, nullptr};
-        grant_cts(*lane, *post);
-        begin_pieces(frame.stream, frame.bytes, into);
-        if (!fits) end(*lane, *post, Outcome::mismatch(frame.bytes, post->message_bytes));
+    if (lane != nullptr && lane->waiting != nullptr) {
+        begin_rts(*lane, frame, bytes);
     } else if (is_wanted) {
-        keep_unexpected(*lane, bytes, frame.bytes)->is_rts = true;
+        Unexpected* message = lane != nullptr ? core_.unexpected.announce(bytes) : nullptr;
+        if (message == nullptr) {
+            core_.posts.lose_message(peer.rank, frame.stream);
+            return true;
+        }
+        message->message_bytes = frame.bytes;
+        message->is_rts = true;
+        lane->unexpected.append(message);
+        lane->coming = {true, bytes, nullptr, message};
     } else {
         let_drop(frame.stream, frame.bytes);
     }
     return true;
 }
 
-// The lane's new message.
-Unexpected* SharedConnection::keep_unexpected(ReceiveLane& lane, std::uint64_t bytes,
-                                              std::uint64_t message_bytes) {
-    Unexpected* message = core_.unexpected.take();
-    *message = {.bytes = bytes, .message_bytes = message_bytes};
-    lane.unexpected.append(message);
-    lane.coming = {true, bytes, nullptr, message};
-    return message;
-}
-
-// False: there is no memory for it.
-bool SharedConnection::make_room(Unexpected& message) {
-    if (message.bytes > 0) {
-        if (message.bytes <= message_bytes_max) message.data = core_.blocks.try_take(message.bytes);
-        if (message.data == nullptr) return false;
+// The message of an RTS meets its receive.
+void SharedConnection::begin_rts(ReceiveLane& lane, const Frame& frame, std::uint64_t bytes) {
+    Post* pieces = nullptr;
+    try {
+        pieces = reserve_pieces(frame.stream, frame.bytes);
+    } catch (const std::bad_alloc&) {
+        return core_.posts.lose_message(peer.rank, frame.stream);
     }
-    Counters& counters = core_.counters;
-    counters.unexpected_bytes += message.bytes;
-    counters.unexpected_bytes_max =
-        std::max(counters.unexpected_bytes_max, counters.unexpected_bytes);
-    return true;
+    if (peer.lost) return core_.give_back_pieces(pieces);
+    Post& post = *lane.match();
+    const bool fits = frame.bytes == post.message_bytes;
+    Post* const into = fits ? &post : nullptr;
+    lane.coming = {true, bytes, into, nullptr};
+    if (!grant_cts(lane, post)) core_.posts.lose_message(peer.rank, frame.stream);
+    begin_pieces(frame.stream, pieces, into);
+    if (!fits) end(lane, post, Outcome::mismatch(frame.bytes, post.message_bytes));
 }
 
 // It is no longer in its lane.
 void SharedConnection::release(Unexpected* message) {
     if (in != nullptr && in->unexpected == message) in->unexpected = nullptr;
-    if (message->data != nullptr) {
-        core_.blocks.give_back(message->data, message->bytes);
-        core_.counters.unexpected_bytes -= message->bytes;
-    }
-    pay_credit(message->credit);
-    core_.unexpected.give_back(message);
+    const std::uint64_t credit = message->credit;
+    core_.unexpected.release(message);
+    pay_credit(credit);
 }
 
 void SharedConnection::pay_credit(std::uint64_t credit) {
-    if (const std::uint64_t due = credit_.give_back(credit); due > 0)
-        control(FrameKind::credit, 0, due);
+    const std::uint64_t due = credit_.give_back(credit);
+    if (due > 0 && !control(FrameKind::credit, 0, due)) credit_.take_back(due);
 }
 
 void SharedConnection::abandon_receives(std::uint32_t context) {

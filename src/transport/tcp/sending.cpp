@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <new>
 
 #include "transport/tcp/shared_connection.h"
 
@@ -18,7 +19,8 @@ bool SharedConnection::may_send_eagerly(std::uint64_t stream, std::uint64_t byte
 
 Posted SharedConnection::send(StreamId stream, Bytes data, Token token) {
     const std::uint64_t packed = stream.packed();
-    SendLane& lane = sends_.find(packed);
+    SendLane& lane = reserve_send(packed);
+    core_.posts.reserve(packed);
     // With completions that are kept, `done` might overtake one of this lane.
     const bool at_once = out != nullptr && lane.posts.empty() && !is_writing() &&
                          controls_.size() < frames_max && ready_.empty() &&
@@ -31,7 +33,7 @@ Posted SharedConnection::send(StreamId stream, Bytes data, Token token) {
         write();
         if (!is_writing()) return Posted::done;
     }
-    Post& post = take_post(const_cast<std::byte*>(data.data()), data.size(), token);
+    Post& post = take_post(packed, const_cast<std::byte*>(data.data()), data.size(), token);
     if (at_once) {
         append(lane, post);
         lane.front = SendLane::Front::ready;
@@ -49,6 +51,15 @@ void SharedConnection::send(StreamId stream, Post& piece) {
     core_.need(*this);
     prepare_front(lane);
     put_off();
+}
+
+// The lane; and room for what sending on it queues.
+SendLane& SharedConnection::reserve_send(std::uint64_t stream) {
+    SendLane& lane = sends_.find(stream);
+    if (is_notice(stream)) return lane;  // (The last room is for these, and they have no RTS.)
+    ready_.reserve(sends_.size() + 1);
+    controls_.reserve(controls_.size() + 1);
+    return lane;
 }
 
 void SharedConnection::append(SendLane& lane, Post& post) {
@@ -69,8 +80,10 @@ void SharedConnection::prepare_front(SendLane& lane) {
     } else {
         const bool has_cts = lane.early_cts > 0;
         // (The RTS of a first piece is one for all.)
-        if (post.is_first() && (is_cut || !has_cts))
+        if (post.is_first() && (is_cut || !has_cts)) {
+            if (!has_room_for_control()) return core_.posts.lose_message(peer.rank, lane.stream);
             controls_.push({FrameKind::rts, 0, post.message_bytes, lane.stream});
+        }
         if (!has_cts) {
             lane.front = SendLane::Front::waiting;
             return;
@@ -83,19 +96,32 @@ void SharedConnection::prepare_front(SendLane& lane) {
 
 void SharedConnection::take_cts(std::uint64_t stream) {
     if (!core_.contexts.wants(context_of(stream))) return;
-    SendLane& lane = sends_.find(stream);
-    if (lane.front == SendLane::Front::waiting) {
-        lane.front = SendLane::Front::ready;
+    SendLane* lane = sends_.try_find(stream);
+    if (lane == nullptr) return core_.posts.lose_message(peer.rank, stream);
+    if (lane->front == SendLane::Front::waiting) {
+        lane->front = SendLane::Front::ready;
         ready_.push(stream);
     } else {
-        ++lane.early_cts;
+        ++lane->early_cts;
     }
 }
 
-void SharedConnection::control(FrameKind kind, std::uint64_t stream, std::uint64_t bytes) {
-    if (peer.lost) return;
+// False: there is no memory for it.
+bool SharedConnection::control(FrameKind kind, std::uint64_t stream, std::uint64_t bytes) {
+    if (peer.lost) return true;
+    if (!has_room_for_control()) return false;
     controls_.push({kind, 0, bytes, stream});
     put_off();
+    return true;
+}
+
+bool SharedConnection::has_room_for_control() {
+    try {
+        controls_.reserve(controls_.size() + 1);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
 }
 
 // Sends several frames in one packet: each packet may wake somebody.
@@ -217,7 +243,11 @@ void SharedConnection::abandon_sends(std::uint32_t context) {
     });
     if (writing_ && is_of_context(*writing_)) {
         // The frame has begun and must be completed with its bytes.
-        orphan_.assign(payload_, payload_ + payload_left_);
+        try {
+            orphan_.assign(payload_, payload_ + payload_left_);
+        } catch (const std::bad_alloc&) {
+            return core_.lose(peer, WEFT_BROKEN_MEMORY);
+        }
         payload_ = orphan_.data();
         writing_.reset();
     }

@@ -21,10 +21,14 @@ namespace weft::tcp {
 class SharedConnection final : public Link {
   public:
     SharedConnection(Core& core, Peer& p, std::uint32_t number)
-        : Link(p, number), core_(core), credit_(core.credit_max) {}
+        : Link(p, number), core_(core), credit_(core.credit_max) {
+        controls_.reserve(queued_min);
+        ready_.reserve(queued_min);
+    }
 
-    // A message that is not cut, or a piece of one that is.
+    // A message that is not cut, or, after reserve_send(), a piece of one that is.
     Posted send(StreamId stream, Bytes data, Token token);
+    SendLane& reserve_send(std::uint64_t stream);
     void send(StreamId stream, Post& piece);
     // A message. REQUIRES: this is the connection of its first piece.
     Posted receive(StreamId stream, MutBytes data, Token token);
@@ -37,7 +41,9 @@ class SharedConnection final : public Link {
     // The called end accepts the connection, in its first frame.
     void welcome() { controls_.push_front({FrameKind::welcome, 0, 0, 0}); }
     // This end sends nothing more.
-    void say_goodbye() { control(FrameKind::bye, 0, 0); }
+    void say_goodbye() { (void)control(FrameKind::bye, 0, 0); }
+    // There is room for one more frame without payload; false: there is no memory for it.
+    bool has_room_for_control();
     bool has_left() const { return has_left_; }  // the peer has said that
     // Writes what is queued, a bounded amount.
     void write();
@@ -69,6 +75,7 @@ class SharedConnection final : public Link {
   private:
     // What is being written: headers of frames without payload; only the last may have one.
     static constexpr std::size_t frames_max = 16;
+    static constexpr std::size_t queued_min = 8;  // there is always room to queue so much
 
     static bool is_notice(std::uint64_t stream) { return context_of(stream) == 0; }
     bool is_writing() const { return head_left_ > 0 || payload_left_ > 0; }
@@ -78,7 +85,7 @@ class SharedConnection final : public Link {
     void append(SendLane& lane, Post& post);
     void prepare_front(SendLane& lane);
     void take_cts(std::uint64_t stream);
-    void control(FrameKind kind, std::uint64_t stream, std::uint64_t bytes);
+    bool control(FrameKind kind, std::uint64_t stream, std::uint64_t bytes);
     void put_off();
     void go_on();
     void put_frame(Frame frame);
@@ -90,28 +97,26 @@ class SharedConnection final : public Link {
 
     // receiving.cpp
     void append(ReceiveLane& lane, Post& post);
-    void begin(ReceiveLane& lane, Post& post, Unexpected* message);
+    void begin(ReceiveLane& lane, Post& post, Post* pieces);
     bool begin(ReceiveLane& lane, const Frame& frame, bool is_wanted);
-    void grant_cts(ReceiveLane& lane, Post& post);
-    bool take_cts_for(ReceiveLane& lane);
-    void need_others(std::uint64_t stream, std::uint64_t message_bytes);
-    void begin_pieces(std::uint64_t stream, std::uint64_t message_bytes, Post* first);
+    bool grant_cts(ReceiveLane& lane, Post& post);
+    void take_cts_for(ReceiveLane& lane);
+    Post* reserve_pieces(std::uint64_t stream, std::uint64_t message_bytes);
+    void begin_pieces(std::uint64_t stream, Post* pieces, Post* first);
     void let_drop(std::uint64_t stream, std::uint64_t message_bytes);
     bool take_bytes(Wire& wire, Bytes bytes);
     bool take_frame(Wire& wire);
     bool take_payload_frame(Wire& wire);
     bool take_rts(const Frame& frame);
+    void begin_rts(ReceiveLane& lane, const Frame& frame, std::uint64_t bytes);
     void advance(Wire& wire, std::uint64_t bytes);
     void end_payload(Wire& wire);
     void pay_credit(std::uint64_t credit);
-    Unexpected* keep_unexpected(ReceiveLane& lane, std::uint64_t bytes,
-                                std::uint64_t message_bytes);
-    bool make_room(Unexpected& message);
     void release(Unexpected* message);
     void abandon_receives(std::uint32_t context);
 
     // posts.cpp
-    Post& take_post(std::byte* data, std::uint64_t bytes, Token token);
+    Post& take_post(std::uint64_t stream, std::byte* data, std::uint64_t bytes, Token token);
     void end(LaneQueue& lane, Post& post, const Outcome& how);
     void end_all(LaneQueue& lane, const Outcome& how);
     void forget_all(LaneQueue& lane);

@@ -133,8 +133,10 @@ std::size_t TcpTransport::descriptors() const {
 
 tcp::SharedConnection& TcpTransport::shared_at(Peer& peer, std::uint32_t number) {
     std::unique_ptr<SharedConnection>& shared = peer.shared[number];
-    if (!shared) [[unlikely]]
+    if (!shared) [[unlikely]] {
+        count_link();
         shared = std::make_unique<SharedConnection>(core(), peer, number);
+    }
     return *shared;
 }
 
@@ -142,6 +144,8 @@ tcp::Link& TcpTransport::link_at(Peer& peer, std::uint64_t name) {
     if (Link* link = tcp::find_link(peer, name)) return *link;
     const StreamId stream = StreamId::unpack(name);
     if (stream.context == 0) return shared_at(peer, stream.stream);
+    (void)shared_at(peer, 0);  // which need() asks for
+    count_link();
     return *peer.dedicated.emplace_back(
         std::make_unique<DedicatedConnection>(core(), peer, stream));
 }
@@ -329,6 +333,7 @@ void TcpTransport::abandon(std::uint32_t context) {
     reports.forget(context);
     for_each_shared([&](SharedConnection& shared) { shared.abandon(context); });
     take_back(context, /*in_good_order=*/false);
+    posts.refill();
 }
 
 void TcpTransport::retire(std::uint32_t context) {

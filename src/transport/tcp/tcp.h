@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -84,12 +85,7 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     bool has_work() const override { return owing > 0 || reports.has_kept() || is_meeting(); }
     void list_owed(std::vector<Rank>& peers) const override;
     void abandon(std::uint32_t context) override;
-    bool has_work() const override { return owing > 0 || reports.has_kept() || is_meeting(); }
-    void list_owed(std::vector<Rank>& peers) const override;
-    void abandon(std::uint32_t context) override;
-    void admit(std::uint32_t context) override {
-        if (!contexts.admit(context)) reports.lose_context(context, -1);
-    }
+    void admit(std::uint32_t context) override { posts.admit(context); }
     void retire(std::uint32_t context) override;
     void keep_early(bool keep) override;
     DedicatedConnections* dedicated_connections() override { return this; }
@@ -167,6 +163,7 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     // ends.cpp
     void fail_before_use(Link& link, int error);
     void forget_posts();
+    std::optional<std::uint32_t> context_left();
     void report_loss(Peer& peer);
     void read_parting(Wire& wire);
     void say_goodbye();

@@ -11,7 +11,7 @@ Usage TcpTransport::usage() const {
     const tcp::Counters& counted = counters();
     Usage usage{.connections = counted.connections, .descriptors = descriptors()};
     usage.bytes = sizeof *this + staging.capacity() + posts.held_bytes() + unexpected.held_bytes() +
-                  places.held_bytes() + blocks.held_bytes() + reports.held_bytes() +
+                  places.held_bytes() + reports.held_bytes() +
                   connector_.wires().size() * sizeof(Wire);
     for (const Peer& peer : peers_) {
         usage.bytes += sizeof peer + peer.addresses.capacity() * sizeof(tcp::Address) +
@@ -49,18 +49,22 @@ Usage TcpTransport::usage_max(const Extent& job) {
                                   lanes * SharedConnection::lane_bytes +
                                   std::bit_ceil(std::max(streams, fifo_slots_min)) *
                                       (sizeof(tcp::Frame) + sizeof(std::uint64_t));
-    // The posts of all streams, in a piece for each link, and the one for a peer's failure notice.
+    // The posts of all streams, in a piece for each link, the one for a peer's failure notice, and spares;
+    // and room to report each of them, up to twice what is needed.
+    constexpr std::size_t report_bytes = 2 * (sizeof(Completion) + sizeof(std::uint64_t));
     const std::size_t pieces = 2 * streams * job.connections;
-    const std::size_t post_bytes = (peers * (pieces + 1) + 64) * sizeof(tcp::Post);
-    const std::size_t place_bytes =
-        job.dedicated > 0 ? (2 * dedicated + 64) * sizeof(tcp::Place) : 0;
+    const std::size_t post_count = peers * (pieces + 1) + 2 * ranks + 2 * Pool<tcp::Post>::batch;
+    const std::size_t place_count = job.dedicated > 0 ? 2 * dedicated + 64 : 0;
+    const std::size_t post_bytes = post_count * sizeof(tcp::Post) +
+                                   place_count * sizeof(tcp::Place) +
+                                   (post_count + 2 * place_count + ranks + streams) * report_bytes;
     // Blocks are powers of two.
     const std::size_t unexpected_bytes = 2 * peers * Credit::max_among(ranks);
     usage.bytes = sizeof(TcpTransport) + staging_bytes +
                   ranks * (sizeof(Peer) + job.connections * sizeof(tcp::Address)) +
                   shared * of_shared +
                   dedicated * (2 * sizeof(void*) + sizeof(DedicatedConnection)) +
-                  wires * sizeof(Wire) + post_bytes + place_bytes + unexpected_bytes;
+                  wires * sizeof(Wire) + post_bytes + unexpected_bytes;
     return usage;
 }
 
