@@ -133,12 +133,11 @@ class Exchange {
 
 class OutOfMemory : public testing::TestWithParam<WorldFactory> {};
 
-// Without the simulated network and the wrappers, which are part of the test. Tcp: not ready yet.
+// Without the simulated network and the wrappers, which are part of the test.
 std::vector<WorldFactory> worlds() {
     std::vector<WorldFactory> all = transport_worlds();
     std::erase_if(all, [](const WorldFactory& world) {
-        const std::string name = world.name;
-        return !name.starts_with("shm") && !name.starts_with("mpi");
+        return std::string(world.name).starts_with("sim");
     });
     return all;
 }

@@ -275,13 +275,12 @@ bool SharedConnection::take_frame(Wire& wire) {
 bool SharedConnection::take_payload_frame(Wire& wire) {
     const Frame& frame = wire.frame;
     const bool is_wanted = core_.contexts.wants(context_of(frame.stream));
-    ReceiveLane* lane =
-        is_wanted ? receives_.try_find(frame.stream) : receives_.find_existing(frame.stream);
+    ReceiveLane* lane = is_wanted ? receives_.try_find(frame.stream) : nullptr;
     wire.left = frame.payload_bytes();
     if (lane != nullptr) {
         ReceiveLane::Coming& coming = lane->coming;
         if (!coming.is_any) {
-            if (!begin(*lane, frame, is_wanted)) return false;
+            if (!begin(*lane, frame)) return false;
         } else if (frame.kind == FrameKind::eager || coming.left != frame.bytes) {
             return false;
         } else {
@@ -301,7 +300,7 @@ bool SharedConnection::take_payload_frame(Wire& wire) {
 }
 
 // The first frame of a message. False: no peer would send it.
-bool SharedConnection::begin(ReceiveLane& lane, const Frame& frame, bool is_wanted) {
+bool SharedConnection::begin(ReceiveLane& lane, const Frame& frame) {
     const bool is_eager = frame.kind == FrameKind::eager;
     if (Post* post = lane.match()) {
         if (!is_eager && !grant_cts(lane, *post)) core_.posts.lose_message(peer.rank, frame.stream);
@@ -316,7 +315,7 @@ bool SharedConnection::begin(ReceiveLane& lane, const Frame& frame, bool is_want
         return true;
     }
     // Without a CTS its receive was abandoned.
-    if (!is_wanted || (!is_eager && lane.spare_cts == 0)) return true;
+    if (!is_eager && lane.spare_cts == 0) return true;
     if (is_eager && Credit::cost_of(frame.bytes) > core_.credit_max) return false;
     if (!is_eager) --lane.spare_cts;
     Unexpected* message =
@@ -349,8 +348,7 @@ void SharedConnection::take_cts_for(ReceiveLane& lane) {
 
 bool SharedConnection::take_rts(const Frame& frame) {
     const bool is_wanted = core_.contexts.wants(context_of(frame.stream));
-    ReceiveLane* lane =
-        is_wanted ? receives_.try_find(frame.stream) : receives_.find_existing(frame.stream);
+    ReceiveLane* lane = is_wanted ? receives_.try_find(frame.stream) : nullptr;
     if (lane != nullptr && lane->coming.is_any) return false;
     const StreamId stream = StreamId::unpack(frame.stream);
     std::uint64_t bytes = frame.bytes;

@@ -98,7 +98,7 @@ class SharedConnection final : public Link {
     // receiving.cpp
     void append(ReceiveLane& lane, Post& post);
     void begin(ReceiveLane& lane, Post& post, Post* pieces);
-    bool begin(ReceiveLane& lane, const Frame& frame, bool is_wanted);
+    bool begin(ReceiveLane& lane, const Frame& frame);
     bool grant_cts(ReceiveLane& lane, Post& post);
     void take_cts_for(ReceiveLane& lane);
     Post* reserve_pieces(std::uint64_t stream, std::uint64_t message_bytes);

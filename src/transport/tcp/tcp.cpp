@@ -144,7 +144,7 @@ tcp::Link& TcpTransport::link_at(Peer& peer, std::uint64_t name) {
     if (Link* link = tcp::find_link(peer, name)) return *link;
     const StreamId stream = StreamId::unpack(name);
     if (stream.context == 0) return shared_at(peer, stream.stream);
-    (void)shared_at(peer, 0);  // which need() asks for
+    (void)shared_at(peer, 0);  // (need() asks for it)
     count_link();
     return *peer.dedicated.emplace_back(
         std::make_unique<DedicatedConnection>(core(), peer, stream));
@@ -155,8 +155,8 @@ void TcpTransport::need(Link& link) {
     if (link.out != nullptr || link.calling != nullptr || link.call_at_ns != 0 || link.peer.lost)
         return;
     // When a dedicated connection ends, the reason comes on a shared one, which must be up before.
-    SharedConnection& first = shared_at(link.peer, 0);
-    if (link.is_dedicated() && first.out == nullptr) return need(first);
+    if (link.is_dedicated() && link.peer.shared[0]->out == nullptr)
+        return need(*link.peer.shared[0]);
     connector_.call(link);
 }
 
