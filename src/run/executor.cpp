@@ -517,7 +517,8 @@ void Executor::handle(const Completion& completion) {
                           .rank = completion.peer,
                           .sent_bytes = completion.sent_bytes,
                           .expected_bytes = completion.expected_bytes,
-                          .is_unconnected = completion.code == WEFT_BROKEN_MEMORY};
+                          .is_unconnected = completion.code == WEFT_BROKEN_MEMORY &&
+                                            completion.peer != out_of_memory().rank};
     if (completion.token.run == offloading_.offload()) {
         if (failure.code == WEFT_OK) return offloading_.offload()->granted(completion.token.op);
         failures_.suspect(offloading_.offload()->broken(completion.token.op), failure);

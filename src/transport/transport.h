@@ -66,10 +66,11 @@ enum class Posted : std::uint8_t {
 // A finished send or receive. With a null token.run: `peer` is lost, and why. WEFT_BROKEN_RANK: it
 // died or left. WEFT_BROKEN_TRANSPORT: it does not answer (its host is dead, or the link cut), or
 // its bytes cannot be a peer's. WEFT_BROKEN_MEMORY: one of the two ends has no descriptor for the
-// connection. Or a lost_message().
+// connection. Or a lost_message(). Of a task list, and then `peer` is this rank: WEFT_BROKEN_MEMORY: the
+// kernel had none for it; WEFT_REFUSED_STATE: the thread that owned it has ended.
 struct Completion {
     Token token;
-    weft_status code = WEFT_OK;  // WEFT_OK or a WEFT_BROKEN_*
+    weft_status code = WEFT_OK;  // WEFT_OK, a WEFT_BROKEN_* or WEFT_REFUSED_STATE
     Rank peer = -1;
     // For WEFT_BROKEN_MESSAGE: what the message and the receive were.
     std::int64_t sent_bytes = 0;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <map>
 #include <thread>
 
@@ -117,7 +118,7 @@ class DedicatedSockets final : public Transport, public DedicatedConnections {
 // Ranks in this thread, which owns the lists of all of them.
 class Job {
   public:
-    explicit Job(Rank ranks, unsigned depth = 256) {
+    explicit Job(Rank ranks, unsigned depth = 256, std::int64_t patience_ns = 20 * second_ns) {
         const auto n = static_cast<std::size_t>(ranks);
         for (std::size_t r = 0; r < n; ++r)
             transports_.push_back(std::make_unique<DedicatedSockets>(n));
@@ -133,7 +134,7 @@ class Job {
         for (std::size_t r = 0; r < n; ++r) {
             std::vector<Transport*> routes(n, transports_[r].get());
             routes[r] = nullptr;
-            rings_.push_back(std::make_unique<TaskRing>(routes, depth));
+            rings_.push_back(std::make_unique<TaskRing>(routes, depth, patience_ns));
             rings_.back()->set_own(true);
             executors_.push_back(std::make_unique<Executor>(
                 static_cast<Rank>(r), std::vector<Transport*>{transports_[r].get()}, routes,
@@ -406,6 +407,24 @@ TEST_F(TaskRingTest, AListWaitsForItsPlace) {
     EXPECT_FALSE(job.ring(1).is_busy());
 }
 
+// A start copies a bounded amount: the run has not come to awaiting its lists.
+TEST_F(TaskRingTest, AMessageOfAnotherSizeMayComeBeforeTheRunHasCopiedItsOwn) {
+    constexpr std::size_t bytes = 4'000'000;
+    Job job(2);
+    Call call(job, subject_of("allgather", "ring"), problem_of(2, bytes));
+    std::vector<std::byte> data(bytes);
+    std::vector<std::byte> place(2 * bytes);
+    const std::vector<Buffers> buffers = {{{}, {}}, {data, place}};
+    const auto header =
+        MessageHeader{.bytes = bytes - 1, .stream = job.stream(0).id().packed()}.encoded();
+    const int peer = job.pair(0).ends[0].get();
+    ASSERT_EQ(write(peer, header.data(), header.size()), static_cast<ssize_t>(header.size()));
+    call.start(1, buffers, {});
+    ASSERT_TRUE(job.drive_until([&] { return call.run(1).is_done(); }));
+    EXPECT_EQ(call.run(1).failure().code, WEFT_BROKEN_MESSAGE);
+    EXPECT_EQ(call.run(1).failure().rank, 0);
+}
+
 // Rank 0 sends more, or less, than rank 1 expects.
 void expect_mismatch(std::int64_t sent, std::int64_t expected) {
     SCOPED_TRACE(std::to_string(sent) + " for " + std::to_string(expected));
@@ -546,6 +565,200 @@ TEST_F(TaskRingTest, BytesThatAreNoMessageEndARun) {
             EXPECT_EQ(job.transport(1).errors, std::vector<int>{EPROTO});
         }
     }
+}
+
+// --- A kernel that does not take everything, or does not end it ----------------------------------
+
+// While it exists, the kernel is handed entries by `submit`.
+struct Handing {
+    explicit Handing(int (*submit)(io_uring*)) { kernel::submit_to_kernel = submit; }
+    ~Handing() { kernel::submit_to_kernel = io_uring_submit; }
+};
+
+// The kernel takes so many entries of the next submission, then all.
+unsigned taken_at_first = 0;
+int take_few(io_uring* ring) {
+    const unsigned few = std::exchange(taken_at_first, 0);
+    if (few == 0 || few >= io_uring_sq_ready(ring)) return io_uring_submit(ring);
+    const unsigned all = std::exchange(ring->sq.sqe_tail, *ring->sq.khead + few);
+    const int taken = io_uring_submit(ring);
+    ring->sq.sqe_tail = all;
+    return taken;
+}
+
+// Where the kernel stops between two chains, all is well. Where it stops within one, the rest of it
+// would overtake the part that waits.
+TEST_F(TaskRingTest, APartOfAChainIsNotFollowedByItsRest) {
+    constexpr std::size_t block = 300'000;
+    const Handing handing(take_few);
+    int right = 0;
+    int broken = 0;
+    for (unsigned few = 1; few < 40; ++few) {
+        SCOPED_TRACE(few);
+        Job job(3);
+        Call call(job, subject_of("allgather", "ring"), problem_of(3, block));
+        std::vector<std::vector<std::byte>> send;
+        std::vector<std::vector<std::byte>> recv(3, std::vector<std::byte>(3 * block));
+        std::vector<Buffers> buffers;
+        for (std::size_t r = 0; r < 3; ++r) {
+            send.emplace_back(block, static_cast<std::byte>(r + 1));
+            buffers.push_back({send[r], recv[r]});
+        }
+        call.start(0, buffers, {});
+        call.start(2, buffers, {});
+        taken_at_first = few;
+        call.start(1, buffers, {});
+        taken_at_first = 0;
+        ASSERT_TRUE(job.drive_until([&] { return call.run(1).is_done(); }));
+        EXPECT_TRUE(job.transport(1).errors.empty()) << "no peer is to blame";
+        if (call.run(1).failure().code == WEFT_OK) {
+            ++right;
+            for (std::size_t from = 0; from < 3; ++from)
+                EXPECT_TRUE(
+                    std::equal(send[from].begin(), send[from].end(),
+                               recv[1].begin() + static_cast<std::ptrdiff_t>(from * block)));
+        } else {
+            ++broken;
+            EXPECT_EQ(call.run(1).failure().code, WEFT_BROKEN_MEMORY);
+            EXPECT_EQ(call.run(1).failure().rank, 1);
+        }
+        EXPECT_FALSE(job.ring(1).is_busy());
+    }
+    EXPECT_GE(right, 1);
+    EXPECT_GE(broken, 10);
+}
+
+// So often the kernel takes nothing.
+int refusals = 0;
+int refuse(io_uring* ring) {
+    return refusals > 0 && refusals-- > 0 ? -EAGAIN : io_uring_submit(ring);
+}
+
+TEST_F(TaskRingTest, WhatTheKernelDoesNotTakeIsSubmittedLater) {
+    const Handing handing(refuse);
+    refusals = 1'100'000;
+    Job job(2);
+    expect_right(job, subject_of("allgather", "ring"), problem_of(2, 200'000));
+    EXPECT_EQ(refusals, 0);
+    refusals = 1000;
+    Job narrow(2, 8);
+    expect_right(narrow, subject_of("bcast", "chain"), problem_of(2, 1'000'000, 8'000));
+    EXPECT_EQ(refusals, 0);
+}
+
+// It takes nothing until it has got rid of its completions.
+bool is_full = false;
+int want_room(io_uring* ring) {
+    is_full = is_full && io_uring_cq_ready(ring) > 0;
+    return is_full ? -EBUSY : io_uring_submit(ring);
+}
+
+TEST_F(TaskRingTest, CompletionsAreTakenBeforeTheNextSubmission) {
+    const Handing handing(want_room);
+    Job job(2);
+    Call first(job, subject_of("bcast", "binomial"), problem_of(2, 8));
+    Call second(job, subject_of("bcast", "binomial"), problem_of(2, 8));
+    std::vector<std::byte> data(8, std::byte{7});
+    std::vector<std::byte> place(8);
+    const std::vector<Buffers> buffers = {{{}, data}, {{}, place}};
+    first.start(0, buffers, {});  // has completed
+    is_full = true;
+    second.start(0, buffers, {});
+    EXPECT_TRUE(job.ring(0).needs_owner());
+    first.start(1, buffers, {});
+    second.start(1, buffers, {});
+    EXPECT_TRUE(job.drive_until([&] { return first.is_done() && second.is_done(); }));
+    EXPECT_EQ(first.outcome() + second.outcome(), "");
+}
+
+TEST_F(TaskRingTest, AKernelThatTakesNothingForTooLongBreaksTheRun) {
+    const Handing handing(refuse);
+    {
+        Job job(2, 256, second_ns / 20);
+        Call call(job, subject_of("bcast", "binomial"), problem_of(2, 8));
+        std::vector<std::byte> place(8);
+        const std::vector<Buffers> buffers = {{{}, {}}, {{}, place}};
+        refusals = std::numeric_limits<int>::max();
+        call.start(1, buffers, {});
+        ASSERT_TRUE(job.drive_until([&] { return call.run(1).is_done(); }));
+        EXPECT_EQ(call.run(1).failure().code, WEFT_BROKEN_MEMORY);
+        EXPECT_EQ(call.run(1).failure().rank, 1);
+        refusals = 0;
+    }
+}
+
+// Cancellations do nothing.
+bool may_cancel = true;
+int forget_cancellations(io_uring* ring) {
+    for (unsigned left = io_uring_sq_ready(ring); left > 0 && !may_cancel; --left) {
+        io_uring_sqe& entry = ring->sq.sqes[(ring->sq.sqe_tail - left) & ring->sq.ring_mask];
+        if (entry.opcode == IORING_OP_ASYNC_CANCEL) entry.opcode = IORING_OP_NOP;
+    }
+    return io_uring_submit(ring);
+}
+
+TEST_F(TaskRingTest, WhatComesAfterACancellationGaveUpIsForNobody) {
+    const Handing handing(forget_cancellations);
+    constexpr std::size_t bytes = 1000;
+    Job job(2, 256, second_ns / 20);
+    std::vector<std::byte> data(bytes, std::byte{7});
+    std::vector<std::byte> place(bytes);
+    const std::vector<Buffers> buffers = {{{}, data}, {{}, place}};
+    may_cancel = false;
+    {
+        Call call(job, subject_of("bcast", "binomial"), problem_of(2, bytes));
+        call.start(1, buffers, {});
+        job.executor(1).break_group(job.stream(1).group(), {WEFT_BROKEN_TIMEOUT, 0, 0, 0});
+        EXPECT_TRUE(call.run(1).is_done());
+        EXPECT_FALSE(job.ring(1).is_busy());
+    }
+    may_cancel = true;
+    // Its numbers are not given to others while its completions may come.
+    Group group;
+    group.context = 2;
+    group.members = {0, 1};
+    Stream stream(group, 0);
+    job.executor(1).add_group(group);
+    Call other(job, subject_of("bcast", "binomial"), problem_of(2, bytes));
+    const auto header =
+        MessageHeader{.bytes = bytes, .stream = job.stream(0).id().packed()}.encoded();
+    const int peer = job.pair(0).ends[0].get();
+    ASSERT_EQ(write(peer, header.data(), header.size()), static_cast<ssize_t>(header.size()));
+    ASSERT_EQ(write(peer, data.data(), bytes), static_cast<ssize_t>(bytes));
+    const auto has_come = [&] { return place == data; };  // the kernel was not stopped
+    EXPECT_TRUE(job.drive_until(has_come));
+    for (int i = 0; i < 1000; ++i) job.executor(1).progress();
+    // The socket is free for the next list.
+    std::ranges::fill(place, std::byte{0});
+    job.executor(1).start(other.run(1), stream, {nullptr, place.data(), {}}, Executor::Way::lists);
+    const auto next =
+        MessageHeader{.sequence = 1, .bytes = bytes, .stream = stream.id().packed()}.encoded();
+    ASSERT_EQ(write(peer, next.data(), next.size()), static_cast<ssize_t>(next.size()));
+    ASSERT_EQ(write(peer, data.data(), bytes), static_cast<ssize_t>(bytes));
+    EXPECT_TRUE(job.drive_until([&] { return other.run(1).is_done(); }));
+    EXPECT_EQ(other.run(1).failure().code, WEFT_OK);
+    EXPECT_EQ(place, data);
+    job.executor(1).remove_group(group);
+}
+
+// Linux ends what a thread submitted with that thread.
+TEST_F(TaskRingTest, TheEndOfTheThreadThatOwnsAListIsNotThePeersFault) {
+    std::vector<std::byte> place(100);
+    const std::vector<Buffers> buffers = {{{}, {}}, {{}, place}};
+    std::unique_ptr<Job> job;
+    std::unique_ptr<Call> call;
+    std::thread([&] {
+        job = std::make_unique<Job>(2);
+        call = std::make_unique<Call>(*job, subject_of("bcast", "binomial"), problem_of(2, 100));
+        call->start(1, buffers, {});
+    }).join();
+    // It ends when it would go on.
+    const std::vector<std::byte> some(10);
+    ASSERT_EQ(write(job->pair(0).ends[0].get(), some.data(), some.size()), 10);
+    ASSERT_TRUE(job->drive_until([&] { return call->run(1).is_done(); }));
+    EXPECT_EQ(call->run(1).failure().code, WEFT_REFUSED_STATE);
+    EXPECT_EQ(call->run(1).failure().rank, 1);
+    EXPECT_TRUE(job->transport(1).errors.empty());
 }
 
 // Rank 1 has an engine; rank 0 is driven by the test.

@@ -75,6 +75,7 @@ struct List {
         going,    // entries are submitted
         ended,    // well
         failed,
+        given_up,  // called off, but not all of its chains have reported
     };
 
     List(const TaskList& list, RunLists& run_lists, std::uint32_t number);
@@ -88,6 +89,8 @@ struct List {
 
     State state = State::idle;
     bool is_called_off = false;  // completions of its entries are ignored from now on
+    bool is_cut = false;  // the kernel took a part of a chain, which may end without a report
+    Failure failure;      // why it has failed, unless the transport says it
     ListPlace hold;
     ChainOrder* direction = nullptr;
     Rank peer = -1;               // rank of the job

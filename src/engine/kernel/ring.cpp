@@ -136,7 +136,6 @@ void Ring::finish(io_uring_sqe* sqe, const List& list, CqeKind kind, bool is_las
 }
 
 void Ring::add(List& list, std::uint32_t from, std::uint32_t to, int takes, int gives) {
-    if (io_uring_sq_space_left(&ring_) < to - from + 2) submit();
     const int socket = list.hold.socket;
     if (takes >= 0) {
         io_uring_sqe* sqe = next();
@@ -186,7 +185,6 @@ void Ring::add(List& list, std::uint32_t from, std::uint32_t to, int takes, int 
 }
 
 void Ring::add_cancel(const List& list) {
-    if (io_uring_sq_space_left(&ring_) < 1) submit();
     io_uring_sqe* sqe = next();
     const std::uint64_t data =
         std::uint64_t{list.id} << 2 | static_cast<std::uint64_t>(CqeKind::failure);
@@ -195,20 +193,46 @@ void Ring::add_cancel(const List& list) {
     sqe->flags = IOSQE_CQE_SKIP_SUCCESS;
 }
 
-void Ring::submit() {
-    // The kernel may be short of memory for a moment, or have to flush completions first.
-    for (int tries = 0; io_uring_sq_ready(&ring_) > 0; ++tries) {
-        const int submitted = io_uring_submit(&ring_);
+// Within a chain silent, at its end a report of no token.
+void Ring::disarm(io_uring_sqe& entry) {
+    const bool is_last = (entry.flags & IOSQE_IO_LINK) == 0;
+    const std::uint64_t list = entry.user_data & ~std::uint64_t{3};
+    io_uring_prep_nop(&entry);
+    entry.user_data = list | static_cast<std::uint64_t>(is_last ? CqeKind::end : CqeKind::failure);
+    entry.flags = is_last ? 0 : IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS;
+}
+
+void Ring::withdraw(const List& list) {
+    for (unsigned left = io_uring_sq_ready(&ring_); left > 0; --left) {
+        io_uring_sqe& entry = entry_from_end(left);
+        if (entry.user_data != of_nobody && entry.user_data >> 2 == list.id) disarm(entry);
+    }
+}
+
+Ring::Submitted Ring::submit() {
+    while (has_left()) {
+        const unsigned before = io_uring_sq_ready(&ring_);
+        const int submitted = submit_to_kernel(&ring_);
         WEFT_ASSERT(submitted >= 0 || submitted == -EAGAIN || submitted == -EBUSY ||
                     submitted == -EINTR || submitted == -ENOMEM);
-        WEFT_ASSERT(tries < 1'000'000);
+        unsigned left = io_uring_sq_ready(&ring_);
+        if (left == before) return Submitted::later;
+        if (left == 0 || (entry_from_end(left + 1).flags & IOSQE_IO_LINK) == 0) continue;
+        cut_list_ = static_cast<std::uint32_t>(entry_from_end(left).user_data >> 2);
+        bool is_linked = true;
+        for (; is_linked; --left) {
+            is_linked = (entry_from_end(left).flags & IOSQE_IO_LINK) != 0;
+            disarm(entry_from_end(left));
+        }
+        return Submitted::cut;
     }
+    return Submitted::all;
 }
 
 void Ring::wait(std::int64_t timeout_ns) {
     __kernel_timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
     io_uring_cqe* cqe = nullptr;
-    (void)io_uring_submit_and_wait_timeout(&ring_, &cqe, 1, &timeout, nullptr);
+    (void)io_uring_wait_cqe_timeout(&ring_, &cqe, &timeout);
 }
 
 bool Ring::is_empty() {

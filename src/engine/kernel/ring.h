@@ -27,6 +27,9 @@ enum class CqeKind : std::uint8_t {
     end = 2,  // of a chain
 };
 
+// Hands what was added to the kernel; returns how many entries it took, or -errno. Tests replace it.
+inline int (*submit_to_kernel)(io_uring*) = io_uring_submit;
+
 class Ring {
   public:
     Ring() = default;
@@ -41,14 +44,38 @@ class Ring {
     unsigned depth() const { return depth_; }
     int fd() const { return ring_.ring_fd; }
 
+    bool has_room(std::uint32_t entries) const { return io_uring_sq_space_left(&ring_) >= entries; }
     // Adds entries [from, to) of the list as a chain that first takes a token from `takes` (-1:
-    // none), and gives one to `gives` at its end.
+    // none), and gives one to `gives` at its end. REQUIRES: has_room for them and two more.
     void add(List& list, std::uint32_t from, std::uint32_t to, int takes, int gives);
-    // Adds a cancellation of all chains of the list.
+    // Adds a cancellation of all chains of the list. REQUIRES: has_room(1).
     void add_cancel(const List& list);
+    // Entries of the list that the kernel has not taken will do nothing. Their chains still report.
+    void withdraw(const List& list);
+
+    enum class Submitted : std::uint8_t {
+        all,
+        later,  // the kernel is short of memory, or has completions to get rid of: submit again
+        cut,    // the kernel took a part of a chain of cut_list(): submit again for the rest
+    };
     // Submits what was added. The calling thread owns it from now on.
-    void submit();
-    // As submit(), and waits for a completion for at most so long.
+    //
+    // The kernel runs what it took of a chain, and would run the rest beside it: so the rest will do
+    // nothing, but report. The part reports only if it fails.
+    Submitted submit();
+    // Entries were added that the kernel has not taken.
+    bool has_left() const { return is_open_ && io_uring_sq_ready(&ring_) > 0; }
+    // Calls visit(list id) for each of these.
+    template <class Visit>
+    void for_each_left(Visit visit) const {
+        for (unsigned left = io_uring_sq_ready(&ring_); left > 0; --left) {
+            const std::uint64_t data = entry_from_end(left).user_data;
+            if (data != of_nobody) visit(static_cast<std::uint32_t>(data >> 2));
+        }
+    }
+    std::uint32_t cut_list() const { return cut_list_; }
+
+    // Waits for a completion for at most so long.
     void wait(std::int64_t timeout_ns);
 
     bool is_empty();
@@ -70,12 +97,18 @@ class Ring {
   private:
     static constexpr std::uint64_t of_nobody = ~std::uint64_t{0};
 
+    // 1: the last one that was added.
+    io_uring_sqe& entry_from_end(unsigned number) const {
+        return ring_.sq.sqes[(ring_.sq.sqe_tail - number) & ring_.sq.ring_mask];
+    }
+    static void disarm(io_uring_sqe& entry);
     io_uring_sqe* next();
     void finish(io_uring_sqe* sqe, const List& list, CqeKind kind, bool is_last);
 
     io_uring ring_{};
     unsigned depth_ = 0;
     bool is_open_ = false;
+    std::uint32_t cut_list_ = 0;
     std::uint64_t taken_ = 0;  // what tokens are read into
     const std::uint64_t one_ = 1;
 };

@@ -18,8 +18,9 @@ namespace {
 
 // Entries of a chain besides those of its list: it takes and gives a token of its direction.
 constexpr std::uint32_t token_entries = 2;
-// Cancelling chains takes microseconds. If it takes longer than this, something is wrong.
-constexpr std::int64_t call_off_max_ns = 10'000'000'000;
+// Cancelling chains takes microseconds. If a part of one has not reported after so long, it has ended
+// well.
+constexpr std::int64_t cut_max_ns = 100'000'000;
 
 // The ring, and what its sleepers wait for.
 constexpr std::size_t own_descriptors = 2;
@@ -51,8 +52,11 @@ void RunLists::add_late(bool sends, std::vector<Rank>& ranks) const {
     }
 }
 
-TaskRing::TaskRing(const std::vector<Transport*>& routes, unsigned depth)
-    : maker_(pthread_self()), depth_(depth) {
+TaskRing::TaskRing(const std::vector<Transport*>& routes, unsigned depth, std::int64_t patience_ns)
+    : maker_(pthread_self()),
+      rank_(static_cast<Rank>(std::ranges::find(routes, nullptr) - routes.begin())),
+      depth_(depth),
+      patience_ns_(patience_ns) {
     for (Transport* route : routes)
         connections_.push_back(route != nullptr ? route->dedicated_connections() : nullptr);
     const auto is_peer = [](const DedicatedConnections* connections) {
@@ -60,6 +64,13 @@ TaskRing::TaskRing(const std::vector<Transport*>& routes, unsigned depth)
     };
     descriptors_max_ = share_of_descriptors(
         static_cast<std::size_t>(std::ranges::count_if(connections_, is_peer)));
+}
+
+TaskRing::~TaskRing() {
+    // The kernel may write to them even after the ring is closed.
+    for (std::unique_ptr<List>& list : orphans_) {
+        if (!list->is_cut) (void)list.release();
+    }
 }
 
 Status TaskRing::open() {
@@ -162,9 +173,11 @@ void TaskRing::begin(Lists& lists, const Stream& stream, const Binding& binding,
     run.binding = binding;
     run.scratch = scratch;
     for (const auto& list : run.lists) {
-        WEFT_ASSERT(!list->is_busy());
+        WEFT_ASSERT(!list->is_busy() && list->batches == 0);
         list->peer = stream.member(list->tasks.peer);
-        list->submitted = list->batches = list->batches_ended = 0;
+        list->submitted = list->batches_ended = 0;
+        list->is_cut = false;
+        list->failure = {};
         list->checked = list->reached = 0;
         std::ranges::fill(list->awaited, Token{});
     }
@@ -210,19 +223,38 @@ bool TaskRing::may_own() const {
 }
 
 void TaskRing::submit() {
-    bool any = false;
     while (!to_submit_.empty()) {
-        ChainOrder& direction = *to_submit_.front()->direction;
-        to_submit_.pop();
-        add_batches(direction);
-        any = true;
+        if (add_batches(*to_submit_.front()->direction)) {
+            to_submit_.pop();
+        } else if (!submit_added()) {
+            return;
+        }
     }
-    if (any) ring_.submit();
+    (void)submit_added();
+}
+
+// False: the kernel takes no more now. When it has taken none for too long, what it has not taken
+// fails.
+bool TaskRing::submit_added() {
+    while (true) {
+        const Ring::Submitted submitted = ring_.submit();
+        if (submitted != Ring::Submitted::later) short_since_ns_ = 0;
+        if (submitted == Ring::Submitted::all) return true;
+        if (submitted == Ring::Submitted::later) break;
+        List& list = *lists_[ring_.cut_list()];
+        list.is_cut = true;
+        ++list.batches;
+    }
+    const std::int64_t now = now_ns();
+    if (short_since_ns_ == 0) short_since_ns_ = now;
+    if (now - short_since_ns_ < patience_ns_) return false;
+    ring_.for_each_left([this](std::uint32_t id) { fail(*lists_[id], -ENOMEM); });
+    return false;
 }
 
 // Adds the direction's lists one after the other, in the order of their places, even if a later
-// one was granted its place first, or is shorter.
-void TaskRing::add_batches(ChainOrder& direction) {
+// one was granted its place first, or is shorter. False: the ring has no room for the next batch.
+bool TaskRing::add_batches(ChainOrder& direction) {
     const std::uint32_t batch = ring_.depth() - token_entries;
     for (; !direction.lists.empty(); direction.lists.pop(), --unfinished_) {
         List& list = *direction.lists.front();
@@ -230,16 +262,17 @@ void TaskRing::add_batches(ChainOrder& direction) {
             set_state(list, List::State::going);
             if (list.is_receiving()) going_.push_back(&list);
         }
-        if (list.state != List::State::going) return;
+        if (list.state != List::State::going) return true;
         const auto all = static_cast<std::uint32_t>(list.entries.size());
         while (list.submitted < all) {
-            if (list.batches == List::batches_max) return;
+            if (list.batches == List::batches_max) return true;
+            const std::uint32_t to = std::min(all, list.submitted + batch);
+            if (!ring_.has_room(to - list.submitted + token_entries)) return false;
             // No more tokens: continue when a chain has ended.
-            if (direction.unused.empty() && !add_token(direction)) return;
+            if (direction.unused.empty() && !add_token(direction)) return true;
             const std::uint32_t gives = direction.unused.back();
             direction.unused.pop_back();
             const std::uint32_t takes = std::exchange(direction.last, gives);
-            const std::uint32_t to = std::min(all, list.submitted + batch);
             ring_.add(list, list.submitted, to,
                       takes == ChainOrder::nothing ? -1 : direction.tokens[takes].get(),
                       direction.tokens[gives].get());
@@ -247,12 +280,15 @@ void TaskRing::add_batches(ChainOrder& direction) {
             list.submitted = to;
         }
     }
+    return true;
 }
 
 Posted TaskRing::await(Lists& lists, std::uint32_t number, std::uint32_t report, Token token) {
     List& list = *static_cast<RunLists&>(lists).lists[number];
     if (report < list.reached) return Posted::done;
     list.awaited[report] = token;
+    const bool is_end = report + 1 == list.awaited.size();
+    if (is_end && list.failure.code != WEFT_OK) report_failure(list);
     return Posted::pending;
 }
 
@@ -264,6 +300,7 @@ void TaskRing::enable(Lists& lists, std::uint32_t number) {
 
 std::size_t TaskRing::poll(std::span<Completion> done) {
     if (ring_.is_open()) reap();
+    if (ring_.has_left() && may_own()) submit();
     if (!going_.empty()) look_at_headers();
     std::size_t count = 0;
     while (!finished_.empty() && count < done.size()) {
@@ -275,15 +312,20 @@ std::size_t TaskRing::poll(std::span<Completion> done) {
 
 void TaskRing::reap() {
     ring_.reap([this](std::uint32_t id, CqeKind kind, int result) {
-        on_completion(*lists_[id], kind, result);
+        List& list = *lists_[id];
+        on_completion(list, kind, result);
+        if (list.state != List::State::given_up || list.batches > 0) return;
+        if (std::erase_if(orphans_, [&](const auto& one) { return one.get() == &list; }) > 0)
+            lists_[id] = nullptr;
     });
 }
 
 void TaskRing::on_completion(List& list, CqeKind kind, int result) {
     switch (kind) {
         case CqeKind::report:
-            if (result == 0) return report(list);
-            break;
+            if (result != 0) break;
+            if (list.state == List::State::going && !list.is_called_off) report(list);
+            return;
         case CqeKind::end:
             if (result == Ring::token_bytes) return end_batch(list);
             break;
@@ -341,8 +383,7 @@ bool TaskRing::check_headers(List& list, std::uint32_t come) {
 void TaskRing::report(List& list) {
     const Token token = list.awaited[list.reached++];
     if (token.run != nullptr)
-        finished_.push(
-            {{.token = token, .code = WEFT_OK, .peer = list.peer}, list.home.stream.context});
+        finished_.push({{.token = token, .code = WEFT_OK, .peer = list.peer}, &list.home});
 }
 
 // The list cannot go on: its entries have failed, or a message does not fit. Its group is abandoned
@@ -356,17 +397,15 @@ void TaskRing::fail(List& list, int result) {
     set_state(list, List::State::failed);
     if (list.is_called_off) return;
     if (result == -EMSGSIZE) {
-        const Token token = list.awaited.back();
-        WEFT_ASSERT(token.run != nullptr);
-        finished_.push(
-            {{.token = token,
-              .code = WEFT_BROKEN_MESSAGE,
-              .peer = list.peer,
-              .sent_bytes = static_cast<std::int64_t>(list.sent_bytes(list.checked)),
-              .expected_bytes = static_cast<std::int64_t>(list.messages[list.checked].bytes)},
-             list.home.stream.context});
-        return;
+        list.failure = {WEFT_BROKEN_MESSAGE, list.peer,
+                        static_cast<std::int64_t>(list.sent_bytes(list.checked)),
+                        static_cast<std::int64_t>(list.messages[list.checked].bytes)};
+    } else if (list.is_cut || result == -ENOMEM) {
+        list.failure = {WEFT_BROKEN_MEMORY, rank_};
+    } else if (result == -ECANCELED) {
+        list.failure = {WEFT_REFUSED_STATE, rank_};
     }
+    if (list.failure.code != WEFT_OK) return report_failure(list);
     int error = result < 0 ? -result : 0;
     if (error == 0) {
         socklen_t size = sizeof error;
@@ -375,30 +414,45 @@ void TaskRing::fail(List& list, int result) {
     connections_to(list.peer)->fail(list.hold, error);
 }
 
+// The connection is well. If the run has large copies before it, it may not await the list yet.
+void TaskRing::report_failure(const List& list) {
+    const Token token = list.awaited.back();
+    if (token.run == nullptr) return;
+    finished_.push({{.token = token,
+                     .code = list.failure.code,
+                     .peer = list.failure.rank,
+                     .sent_bytes = list.failure.sent_bytes,
+                     .expected_bytes = list.failure.expected_bytes},
+                    &list.home});
+}
+
 // Cancels what the wanted lists have in flight. When it returns, nobody touches their buffers any
-// more.
+// more, unless the kernel does not end it in time.
 template <class Wanted>
 void TaskRing::call_off(Wanted wanted) {
     for (List* list : lists_) {
-        if (list != nullptr) list->is_called_off = wanted(*list);
+        if (list == nullptr || list->state == List::State::given_up) continue;
+        list->is_called_off = wanted(*list);
+        if (list->is_called_off && list->batches > 0) ring_.withdraw(*list);
     }
     to_submit_.remove_if([](const List* list) { return list->is_called_off; });
-    const std::int64_t deadline_ns = now_ns() + call_off_max_ns;
+    const std::int64_t begin_ns = now_ns();
     for (std::int64_t pause_ns = 20'000;;
          pause_ns = std::min<std::int64_t>(2 * pause_ns, 1'000'000)) {
+        const std::int64_t waited_ns = now_ns() - begin_ns;
         bool is_over = true;
         for (List* list : lists_) {
             if (list == nullptr || list->batches == 0 || !list->is_called_off) continue;
-            ring_.add_cancel(*list);
+            if (waited_ns >= (list->is_cut ? cut_max_ns : patience_ns_)) continue;
+            if (ring_.has_room(1)) ring_.add_cancel(*list);
             is_over = false;
         }
         if (is_over) break;
+        (void)submit_added();
         ring_.wait(pause_ns);
         reap();
-        if (now_ns() < deadline_ns) continue;
-        std::fprintf(stderr, "weft: io_uring does not end what was called off for 10 s\n");
-        break;
     }
+    bool is_stuck = false;
     for (List* list : lists_) {
         if (list == nullptr || !std::exchange(list->is_called_off, false)) continue;
         std::erase(going_, list);
@@ -407,13 +461,17 @@ void TaskRing::call_off(Wanted wanted) {
         unfinished_ -= is_due && list->submitted < list->entries.size();
         if (is_due || list->state == List::State::waiting)
             list->direction->lists.remove_if([&](const List* other) { return other == list; });
-        set_state(*list, List::State::idle);
+        is_stuck |= list->batches > 0 && !list->is_cut;
+        set_state(*list, list->batches > 0 ? List::State::given_up : List::State::idle);
     }
+    if (is_stuck)
+        std::fprintf(stderr, "weft: io_uring does not end what was called off for %g s\n",
+                     static_cast<double>(patience_ns_) * 1e-9);
 }
 
 void TaskRing::abandon(std::uint32_t context) {
     call_off([&](const List& list) { return list.home.stream.context == context; });
-    finished_.remove_if([&](const Finished& one) { return one.context == context; });
+    finished_.remove_if([&](const Finished& one) { return one.run->stream.context == context; });
     retire(context);
 }
 
@@ -428,10 +486,15 @@ void TaskRing::retire(std::uint32_t context) {
 
 void TaskRing::forget(RunLists& lists) {
     call_off([&](const List& list) { return &list.home == &lists; });
+    finished_.remove_if([&](const Finished& one) { return one.run == &lists; });
     for (const Fd& semaphore : lists.semaphores) descriptors_ -= static_cast<bool>(semaphore);
-    for (const auto& list : lists.lists) {
-        lists_[list->id] = nullptr;
+    for (std::unique_ptr<List>& list : lists.lists) {
         descriptors_ -= static_cast<bool>(list->go);
+        if (list->batches > 0) {
+            orphans_.push_back(std::move(list));
+        } else {
+            lists_[list->id] = nullptr;
+        }
     }
 }
 
@@ -443,7 +506,7 @@ int TaskRing::wait_fd(Sleeper sleeper) const {
 bool TaskRing::arm(Sleeper sleeper) {
     if (!ring_.is_open()) return true;
     const bool thread = sleeper == Sleeper::thread;
-    if (sleeper != Sleeper::none && (!ring_.is_empty() || !finished_.empty())) return false;
+    if (sleeper != Sleeper::none && (!ring_.is_empty() || has_work())) return false;
     if (thread != thread_armed_) {
         thread_armed_ = thread;
         epoll_event event{};

@@ -1,13 +1,16 @@
 // Runs task lists on an io_uring: the kernel takes each step when its data arrives, without a call.
 //
 // A list begins when it has its place on its connection. It is submitted in batches of the ring's
-// depth, two at a time; a thread that may own it adds further ones.
+// depth, two at a time; a thread that may own it adds further ones. What the kernel does not take at
+// once stays in the ring, and is submitted again.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
 
 #include <pthread.h>
 
+#include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -21,16 +24,18 @@ namespace weft::kernel {
 
 class TaskRing final : public Offload {
   public:
-    // `routes`: by rank of the job. `depth`: entries submitted at a time.
-    TaskRing(const std::vector<Transport*>& routes, unsigned depth);
-    ~TaskRing() override = default;
+    // `routes`: by rank of the job. `depth`: entries submitted at a time. `patience_ns`: how long the
+    // kernel may have no memory for them, or not end what is called off.
+    TaskRing(const std::vector<Transport*>& routes, unsigned depth,
+             std::int64_t patience_ns = 10'000'000'000);
+    ~TaskRing() override;
 
     const char* name() const override { return "io_uring"; }
     Abilities abilities() const override { return {.can_sleep = true}; }
     std::size_t poll(std::span<Completion> done) override;
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
-    bool has_work() const override { return !finished_.empty(); }
+    bool has_work() const override { return !finished_.empty() || ring_.has_left(); }
     void abandon(std::uint32_t context) override;
     void retire(std::uint32_t context) override;
 
@@ -46,9 +51,11 @@ class TaskRing final : public Offload {
     void set_own(bool own) override { own_ = own; }
     bool may_own() const override;
     bool is_busy() const override { return busy_ > 0; }
-    bool needs_owner() const override { return !to_submit_.empty(); }
+    bool needs_owner() const override { return !to_submit_.empty() || ring_.has_left(); }
     void submit() override;
-    bool needs_attention() const override { return waiting_ > 0 || unfinished_ > 0; }
+    bool needs_attention() const override {
+        return waiting_ > 0 || unfinished_ > 0 || ring_.has_left();
+    }
 
     // Of RunLists.
     std::uint32_t add(List& list);
@@ -77,7 +84,8 @@ class TaskRing final : public Offload {
     bool add_token(ChainOrder& direction);
     void take_place(List& list);
     void has_place(List& list);
-    void add_batches(ChainOrder& direction);
+    bool add_batches(ChainOrder& direction);
+    bool submit_added();
     void reap();
     void on_completion(List& list, CqeKind kind, int result);
     void end_batch(List& list);
@@ -85,6 +93,7 @@ class TaskRing final : public Offload {
     bool check_headers(List& list, std::uint32_t come);
     void report(List& list);
     void fail(List& list, int result);
+    void report_failure(const List& list);
     void set_state(List& list, List::State state);
     template <class Wanted>
     void call_off(Wanted wanted);
@@ -92,7 +101,12 @@ class TaskRing final : public Offload {
     pthread_t maker_;  // the thread that joined the job
     bool own_ = false;
     std::vector<DedicatedConnections*> connections_;  // by rank; null: none
+    Rank rank_ = -1;
     const unsigned depth_;
+    const std::int64_t patience_ns_;
+    std::int64_t short_since_ns_ = 0;  // when the kernel first had no memory; 0: it has
+    // Lists without runs, whose chains have not reported: the kernel may still write to them.
+    std::vector<std::unique_ptr<List>> orphans_;
     Ring ring_;        // opened when it is first needed
     Fd thread_sleep_;  // epoll: the ring, while the progress thread is to be woken
     bool thread_armed_ = false;
@@ -103,7 +117,7 @@ class TaskRing final : public Offload {
     Fifo<List*> to_submit_;  // the lists before them in their directions come first
     struct Finished {
         Completion completion;
-        std::uint32_t context;
+        const RunLists* run;
     };
     Fifo<Finished> finished_;
     std::size_t descriptors_max_ = 0;
