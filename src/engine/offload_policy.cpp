@@ -8,6 +8,15 @@
 namespace weft {
 namespace {
 
+// Lists write out repeats, and take some 300 bytes an operation.
+constexpr std::int64_t listed_ops_max = 1 << 15;
+
+bool is_too_long(const Schedule& schedule) {
+    auto ops = static_cast<std::int64_t>(schedule.ops().size());
+    for (const Repeat& repeat : schedule.repeats()) ops += repeat.ops * (repeat.iterations - 1);
+    return ops > listed_ops_max;
+}
+
 // Compiles the messages worth offloading (or all) to peers that `reaches`; null: there are none.
 template <class Reaches>
 std::unique_ptr<Tasks> compile_for_offload(const Schedule& schedule, bool all, Reaches reaches) {
@@ -69,12 +78,21 @@ bool OffloadPolicy::prepare_lists(Run& run, OffloadPlan& plan, const Group& grou
     }
     const Schedule& schedule = run.schedule();
     if (!plan.was_compiled) {
-        plan.tasks = compile_for_offload(schedule, options_.offers_all, [&](Rank peer) {
+        const auto reaches = [&](Rank peer) {
             Transport* route = executor_.route(group.members[static_cast<std::size_t>(peer)]);
             return route != nullptr && route->dedicated_connections() != nullptr;
-        });
+        };
+        const bool is_candidate =
+            std::ranges::any_of(schedule.lanes(), reaches, &ScheduleLane::peer);
+        plan.is_too_long = is_candidate && is_too_long(schedule);
+        if (!plan.is_too_long)
+            plan.tasks = compile_for_offload(schedule, options_.offers_all, reaches);
         plan.pays = plan.tasks && pays(schedule, *plan.tasks);
         plan.was_compiled = true;
+    }
+    if (plan.is_too_long) {
+        executor_.offloading().count(Offloading::Fallback::too_long);
+        return false;
     }
     if (engine_->only_where_it_pays && !plan.pays) {
         count_choice(Offloading::Fallback::does_not_pay);

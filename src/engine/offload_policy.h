@@ -16,6 +16,7 @@ namespace weft {
 struct OffloadPlan {
     std::unique_ptr<Tasks> tasks;  // null: not compiled, or nothing is worth it
     bool was_compiled = false;
+    bool is_too_long = false;  // for lists
     bool pays = false;         // engines that offload only where it pays offload it
     bool was_refused = false;  // there were no descriptors left for another run's lists
 };

@@ -62,6 +62,7 @@ std::string Offloading::summary() const {
         "over several interfaces",
         "on a shared core",
         "that do not pay",
+        "of too many segments",
     };
     const std::uint64_t here =
         std::accumulate(fallen_back_.begin(), fallen_back_.end(), std::uint64_t{0});

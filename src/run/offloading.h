@@ -62,6 +62,7 @@ class Offloading {
         several_interfaces,   // of a rank; this and the next two with engine auto only
         shares_core,          // with another rank
         does_not_pay,
+        too_long,  // a pipeline's lists, which write out every repeat
     };
     static constexpr std::size_t fallbacks = 7;
     void count(Fallback why) { ++fallen_back_[static_cast<std::size_t>(why)]; }

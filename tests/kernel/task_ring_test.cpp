@@ -298,6 +298,32 @@ TEST_F(TaskRingTest, RunsARingOfSixtyFourRanksThroughAQueueOfSixtyFour) {
     expect_right(job, subject_of("allgather", "ring"), problem_of(64, 512));
 }
 
+// A schedule of many segments is small, its lists are not: beyond a bound it has none.
+TEST_F(TaskRingTest, ListsTakeABoundedAmountOfMemory) {
+    constexpr std::int64_t bytes_max = 10 << 20;
+    Job job(3);
+    Executor& executor = job.executor(1);
+    OffloadPolicy policy(executor, {.offers_all = true});
+    policy.set_engine(traits(EngineKind::kernel));
+    std::uint64_t too_long = 0;
+    for (const std::int64_t segments : {1'000, 16'000, 17'000, 100'000}) {
+        SCOPED_TRACE(segments);
+        const auto schedules =
+            *build_all(subject_of("bcast", "chain"), problem_of(3, 8 * segments, 8));
+        weft::Run run(schedules[1]);
+        OffloadPlan plan;
+        const Executor::Way way =
+            policy.prepare(run, plan, job.stream(1).group(), {.has_thread = true});
+        const bool has_lists = segments <= 16'000;
+        EXPECT_EQ(way, has_lists ? Executor::Way::offered : Executor::Way::here);
+        EXPECT_EQ(plan.tasks != nullptr, has_lists);
+        EXPECT_EQ(run.has_lists(), has_lists);
+        too_long += !has_lists;
+        EXPECT_EQ(executor.offloading().fallen_back(Offloading::Fallback::too_long), too_long);
+        EXPECT_LE(run.memory_bytes() + (plan.tasks ? plan.tasks->memory_bytes() : 0), bytes_max);
+    }
+}
+
 // Runs of one stream share their connections: each message must meet its own receive.
 void expect_right_together(Job& job, int runs, std::int64_t bytes, int times) {
     const Subject subject = subject_of("allgather", "ring");
