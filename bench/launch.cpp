@@ -6,13 +6,16 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "bench/rivals/rival.h"
 
@@ -45,6 +48,17 @@ std::vector<std::string> run_on(const Testbed& testbed, int ranks) {
     _exit(127);
 }
 
+// The job that finish() waits for.
+volatile std::sig_atomic_t running_job = 0;
+volatile std::sig_atomic_t ended_by = 0;  // the signal
+
+// Tells the job; this program ends after it, and removes what it has made.
+void end_job(int number, siginfo_t* info, void*) {
+    ended_by = number;
+    // A signal from the terminal has already reached it.
+    if (info->si_code != SI_KERNEL) kill(running_job, number);
+}
+
 // Waits for it. Returns its exit status.
 int finish(const char* program, std::vector<std::string> words,
            const std::vector<std::string>& settings) {
@@ -55,12 +69,22 @@ int finish(const char* program, std::vector<std::string> words,
         return 1;
     }
     if (child == 0) become(program, std::move(words), settings);
-    // Ctrl-C reaches the job as well; this program then ends with the job's status.
-    const auto old_handler = signal(SIGINT, SIG_IGN);
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    running_job = child;
+    constexpr int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction old_actions[std::size(ends)];
+    struct sigaction action {};
+    action.sa_sigaction = end_job;
+    action.sa_flags = SA_SIGINFO;
+    for (std::size_t i = 0; i < std::size(ends); ++i) sigaction(ends[i], &action, &old_actions[i]);
+    // The process stays, and its number with it, until no handler can name it.
+    siginfo_t info{};
+    while (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) < 0 &&
+           errno == EINTR) {
     }
-    signal(SIGINT, old_handler);
+    for (std::size_t i = 0; i < std::size(ends); ++i) sigaction(ends[i], &old_actions[i], nullptr);
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (ended_by != 0) throw CLI::RuntimeError(128 + ended_by);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -663,6 +664,30 @@ TEST(BenchAgainst, SaysWhyAPartCannotBeCompiled) {
                              (folder / "") + " " + bench + "idle --against impi --late 0.1");
     EXPECT_EQ(job.status, 1);
     EXPECT_TRUE(contains(job.out, "no compiler here\nLeft out: impi: its mpicc cannot compile "));
+}
+
+// An MPI whose ranks run until they are ended.
+TEST(BenchAgainst, LeavesNothingWhenItIsEnded) {
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+        SCOPED_TRACE(sigabbrev_np(number));
+        const Folder folder;
+        const std::string temporary = folder / "temporary";
+        ASSERT_EQ(run("mkdir " + temporary + " " + (folder / "bin") + "; cd " + (folder / "bin") +
+                      "; echo 'exit 0' > mpicc; echo 'echo $$ > " + (folder / "new") + "; mv " +
+                      (folder / "new") + " " + (folder / "pid") +
+                      "; exec sleep 1000' > mpiexec; sed -i '1i #!/bin/sh' *; chmod +x *")
+                      .status,
+                  0);
+        ChildProcess job("cd " + temporary + "; TMPDIR=" + temporary + " WEFT_BENCH_MPI_IMPI=" +
+                         (folder / "") + " exec " + bench + "idle --against impi --late 0.1");
+        ASSERT_TRUE(becomes_true([&] { return pid_in(folder / "pid") > 0; }));
+        const pid_t ranks = pid_in(folder / "pid");
+        kill(job.pid(), number);
+        job.finish();
+        EXPECT_EQ(job.status, 128 + number) << job.err;
+        EXPECT_FALSE(is_alive(ranks));
+        EXPECT_TRUE(std::filesystem::is_empty(temporary));
+    }
 }
 
 TEST(BenchAgainst, RefusesWhatItDoesNotKnow) {
