@@ -23,7 +23,10 @@ class Contexts {
     // Contexts that may lose a message before they are admitted, without others suffering for it.
     static constexpr std::size_t lost_early_max = 16;
 
-    Contexts() { reserve(); }
+    Contexts() {
+        lost_early_.reserve(lost_early_max);
+        reserve();
+    }
 
     bool wants(std::uint32_t context) const {
         if (!early_) return holds(living_, context);
@@ -32,7 +35,7 @@ class Contexts {
 
     // False: it has lost a message already, and is not wanted.
     [[nodiscard]] bool admit(std::uint32_t context) {
-        if (!wants(context) && early_) return false;
+        if (all_early_lost_ || holds(lost_early_, context)) return false;
         living_.reserve(living_.size() + 1);
         reserve();
         add(living_, context);
@@ -43,6 +46,12 @@ class Contexts {
     // admit() will say it.
     bool lose(std::uint32_t context) {
         const bool is_living = holds(living_, context);
+        if (!is_living && early_ && !holds(gone_, context)) {
+            if (lost_early_.size() < lost_early_max)
+                add(lost_early_, context);
+            else
+                all_early_lost_ = true;
+        }
         remove(context);
         return is_living;
     }
@@ -62,6 +71,7 @@ class Contexts {
         early_ = keep;
         if (keep) return;
         gone_.clear();
+        lost_early_.clear();
         all_early_lost_ = false;
     }
 
@@ -84,9 +94,10 @@ class Contexts {
     }
 
     Set living_;
-    Set gone_;  // removed, or lost, while early messages are kept; theirs are not
+    Set gone_;        // removed, or lost, while early messages are kept; theirs are not
+    Set lost_early_;  // of these, those that are refused when they are admitted
     bool early_ = true;
-    bool all_early_lost_ = false;  // gone_ is full
+    bool all_early_lost_ = false;  // there was no room for another one
 };
 
 }  // namespace weft
