@@ -51,6 +51,7 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding, Way way) 
     } catch (const std::bad_alloc&) {
         way = Way::here;
         settle_offered(way);
+        if (!run.active_) return;  // its group broke
     }
     begin(run, way);
     budget_ = budget_bytes;

@@ -1,7 +1,9 @@
-// Why a group broke: a peer's failure notices count before the messages that it gave up.
+// Why a group broke: a peer's failure notices count before the messages that it gave up. And none is
+// lost: neither those that a transport cannot take now, nor those that come before their groups.
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -100,6 +102,107 @@ TEST(FailureNotice, NameTheRankThatIsTheCause) {
 TEST(FailureNotice, OfOtherGroupsDoNotExplainAMessage) {
     EXPECT_EQ(blamed({1, 2, 3}), sender);
     EXPECT_EQ(blamed({}), sender);
+}
+
+// --- Notices that wait ---------------------------------------------------------------------------
+
+// Takes no post of context 0 for a while: it is busy, or has no memory.
+class Reluctant final : public Transport {
+  public:
+    enum class Mood { willing, busy, without_memory };
+
+    const char* name() const override { return "reluctant"; }
+    Abilities abilities() const override { return {}; }
+    Posted post_send(const Lane&, Bytes data, Token) override {
+        if (Posted posted = answer(); posted == Posted::busy) return posted;
+        EXPECT_EQ(data.size(), sizeof(FailureNotice));
+        std::memcpy(&sent.emplace_back(), data.data(), data.size());
+        return Posted::done;
+    }
+    Posted post_recv(const Lane&, MutBytes data, Token token) override {
+        if (Posted posted = answer(); posted == Posted::busy) return posted;
+        place = data;
+        token_ = token;
+        return Posted::pending;
+    }
+    std::size_t poll(std::span<Completion> done) override {
+        if (!next || place.empty()) return 0;
+        std::memcpy(place.data(), &*next, sizeof *next);
+        next.reset();
+        place = {};
+        done[0] = {.token = token_, .peer = 1};
+        return 1;
+    }
+    void abandon(std::uint32_t) override {}
+    void retire(std::uint32_t) override {}
+    void admit(std::uint32_t) override {}
+    void keep_early(bool) override {}
+
+    Mood mood = Mood::willing;
+    std::vector<FailureNotice> sent;
+    MutBytes place;                     // of the receive that is posted
+    std::optional<FailureNotice> next;  // to be delivered
+
+  private:
+    Posted answer() const {
+        if (mood == Mood::without_memory) throw std::bad_alloc();
+        return mood == Mood::busy ? Posted::busy : Posted::done;
+    }
+
+    Token token_;
+};
+
+class WaitingNotice : public testing::TestWithParam<Reluctant::Mood> {};
+INSTANTIATE_TEST_SUITE_P(Moods, WaitingNotice,
+                         testing::Values(Reluctant::Mood::busy, Reluctant::Mood::without_memory));
+
+TEST_P(WaitingNotice, IsSentAndReceivedLater) {
+    Reluctant transport;
+    transport.mood = GetParam();
+    Executor executor(0, {&transport}, {nullptr, &transport});
+    Group group;
+    group.context = context;
+    group.members = {0, 1};
+    executor.add_group(group);
+    executor.break_group(group, executor.out_of_memory());
+    executor.progress();
+    EXPECT_TRUE(transport.sent.empty());
+    EXPECT_TRUE(transport.place.empty());
+    transport.mood = Reluctant::Mood::willing;
+    executor.progress();
+    ASSERT_EQ(transport.sent.size(), 1u);
+    EXPECT_EQ(transport.sent[0].context, context);
+    EXPECT_EQ(transport.sent[0].failure.code, WEFT_BROKEN_MEMORY);
+    EXPECT_EQ(transport.sent[0].failure.rank, 0);
+    EXPECT_FALSE(transport.place.empty());
+    executor.progress();
+    EXPECT_EQ(transport.sent.size(), 1u);
+}
+
+// However many of them come while communicators are made.
+TEST(EarlyNotice, BreaksTheGroupThatIsMadeLater) {
+    Reluctant transport;
+    Executor executor(0, {&transport}, {nullptr, &transport});
+    for (std::uint32_t early = 100; early < 140; ++early) {
+        transport.next = {early, 0, {.code = WEFT_BROKEN_MEMORY, .rank = 1}};
+        executor.progress();
+    }
+    for (std::uint32_t early : {100u, 139u}) {
+        Group group;
+        group.context = early;
+        group.members = {0, 1};
+        executor.add_group(group);
+        EXPECT_EQ(group.broken.code, WEFT_BROKEN_MEMORY) << early;
+        EXPECT_EQ(group.broken.rank, 1);
+        executor.remove_group(group);
+    }
+    executor.group_decided();
+    executor.expect_group();
+    Group group;
+    group.context = 200;
+    group.members = {0, 1};
+    executor.add_group(group);
+    EXPECT_EQ(group.broken.code, WEFT_OK);
 }
 
 }  // namespace

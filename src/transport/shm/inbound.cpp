@@ -63,9 +63,12 @@ inline void ShmTransport::take_eager(Peer& peer, Record* record) {
 
 // False: the record must stay, because there is no room to answer it.
 inline bool ShmTransport::take(Peer& peer, Record* record) {
-    switch (record->kind(std::memory_order_relaxed)) {
-        [[likely]] case RecordKind::eager : take_eager(peer, record);
+    const RecordKind kind = record->kind(std::memory_order_relaxed);
+    if (kind == RecordKind::eager) [[likely]] {
+        take_eager(peer, record);
         return true;
+    }
+    switch (kind) {
         case RecordKind::pushed: take_pushed(peer, record); return true;
         case RecordKind::pushed_piece: take_pushed_piece(peer, record); return true;
         case RecordKind::rts: return take_rts(peer, record);
@@ -81,6 +84,7 @@ inline bool ShmTransport::take(Peer& peer, Record* record) {
             if (receives_.find(id) != nullptr) finish_receive(id, {.code = WEFT_BROKEN_RANK});
             return true;
         }
+        case RecordKind::eager:
         case RecordKind::none:
         case RecordKind::skip: break;
     }
