@@ -64,7 +64,7 @@ class Offloading {
         does_not_pay,
         too_long,  // a pipeline's lists, which write out every repeat
     };
-    static constexpr std::size_t fallbacks = 7;
+    static constexpr std::size_t fallbacks = 8;
     void count(Fallback why) { ++fallen_back_[static_cast<std::size_t>(why)]; }
     std::uint64_t fallen_back(Fallback why) const {
         return fallen_back_[static_cast<std::size_t>(why)];
