@@ -257,12 +257,16 @@ Turn take_turn(bool at_new_stack, long n) {
     deadline_ns = now_ns() + patience_ns;
     if (rank == victim && at_new_stack) Injector::arm_at_new_stack();
     if (rank == victim && !at_new_stack) Injector::arm_at(n);
+    // First in every other turn: memory fails only once in a turn.
+    const long many = at_new_stack ? std::min(2 * turn, 400L) : 10;
+    const bool crowd_first = at_new_stack && turn % 2 == 0;
+    if (crowd_first) crowd(comm, many);
     use_collectives(comm);
     use_persistent(comm);
     use_constructor(comm, "");
     use_constructor(comm, "bcast=chain:segment=64K");
     use_schedule(comm);
-    crowd(comm, at_new_stack ? std::min(2 * turn, 400L) : 10);
+    if (!crowd_first) crowd(comm, many);
     attempt("weft_comm_free", [&] { return weft_comm_free(&comm); });
     if (rank == victim) mine.fired = Injector::disarm();
     // Until now nobody sends the victim anything on world that it could not keep.
