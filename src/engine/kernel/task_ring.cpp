@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/clock.h"
@@ -114,7 +115,7 @@ Result<std::unique_ptr<Offload::Lists>> TaskRing::make(const Tasks& tasks) {
         made.go = semaphore();
         if (!made.go) return no_descriptor();
     }
-    going_.reserve(lists_.size());
+    reserve_queues();
     return std::unique_ptr<Offload::Lists>(std::move(lists));
 }
 
@@ -138,12 +139,17 @@ Fd TaskRing::semaphore() {
     return made;
 }
 
-// False: there are no descriptors left.
+// False: there are no descriptors left, or no memory.
 bool TaskRing::add_token(ChainOrder& direction) {
+    try {
+        direction.tokens.reserve(direction.tokens.size() + 1);
+        direction.unused.reserve(direction.tokens.size() + 1);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
     Fd token = semaphore();
     if (!token) return false;
     direction.tokens.push_back(std::move(token));
-    direction.unused.reserve(direction.tokens.size());
     direction.unused.push_back(static_cast<std::uint32_t>(direction.tokens.size() - 1));
     return true;
 }
@@ -154,6 +160,16 @@ void TaskRing::set_state(List& list, List::State state) {
     list.state = state;
     busy_ += list.is_busy();
     waiting_ += list.state == List::State::waiting;
+}
+
+// For all lists: from now on nothing here needs memory after a start.
+void TaskRing::reserve_queues() {
+    std::size_t reports = 0;
+    for (const List* list : lists_) reports += list != nullptr ? list->awaited.size() : 0;
+    finished_.reserve(reports);
+    going_.reserve(lists_.size());
+    orphans_.reserve(lists_.size());
+    to_submit_.reserve((List::batches_max + 1) * lists_.size());
 }
 
 bool TaskRing::reserve(const Tasks& tasks, const Stream& stream) {

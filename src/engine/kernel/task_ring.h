@@ -82,6 +82,7 @@ class TaskRing final : public Offload {
     }
     Fd semaphore();
     bool add_token(ChainOrder& direction);
+    void reserve_queues();
     void take_place(List& list);
     void has_place(List& list);
     bool add_batches(ChainOrder& direction);
