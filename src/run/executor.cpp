@@ -118,7 +118,7 @@ bool Executor::progress(bool may_call) {
 }
 
 bool Executor::has_work() const {
-    return has_ready() ||
+    return has_ready() || failures_.owes() ||
            std::ranges::any_of(sources_, [](CompletionSource* s) { return s->has_work(); });
 }
 

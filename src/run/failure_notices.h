@@ -82,6 +82,8 @@ class FailureNotices {
         if (owes_) [[unlikely]]
             try_again();
     }
+    // There is such a thing.
+    bool owes() const { return owes_; }
     // A post of this object's has completed: its token names the object.
     void handle(const Completion& completion);
     // Counts the notices that came.

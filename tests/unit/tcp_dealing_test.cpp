@@ -13,7 +13,6 @@
 namespace weft::test {
 namespace {
 
-using tcp::Address;
 using tcp::Cut;
 using tcp::PlaceInJob;
 using tcp::turn_of_pair;
@@ -73,22 +72,13 @@ TEST(Dealing, DistancesSpread) {
     }
 }
 
-Address address(const std::string& text) { return *Address::parse(text); }
-
-TEST(PlacesInJob, RanksOfAnAddressAreOnANode) {
-    const Address a = address("10.0.0.1:4000");
-    const std::vector<Address> a2{address("10.0.0.1:4002"), address("10.1.0.1:1")};
-    const std::vector<Address> b{address("10.0.0.2:4000")};
-    const std::vector<Address> none;
-    auto text = [](const std::vector<PlaceInJob>& places) {
-        std::string all;
-        for (const PlaceInJob& place : places)
-            all += std::to_string(place.node) + "." + std::to_string(place.number) + " ";
-        return all;
-    };
-    // As rank 0 sees it, which reaches rank 2 in shared memory; and as rank 1 does.
-    EXPECT_EQ(text(places_in_job(a, {none, b, none, b})), "0.0 1.0 0.1 1.1 ");
-    EXPECT_EQ(text(places_in_job(b.front(), {{a}, none, a2, none})), "0.0 1.0 0.1 1.1 ");
+TEST(PlacesInJob, RanksOfAHostAreOnANode) {
+    const std::vector<std::string> hosts = {"10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.2",
+                                            "fd00::1"};
+    std::string text;
+    for (const PlaceInJob& place : tcp::places_in_job(hosts))
+        text += std::to_string(place.node) + "." + std::to_string(place.number) + " ";
+    EXPECT_EQ(text, "0.0 1.0 0.1 1.1 2.0 ");
 }
 
 TEST(Cut, PiecesCoverTheMessage) {

@@ -120,8 +120,7 @@ Status Transports::connect_shm(const std::vector<RankCard>& cards, Process::Part
 
 Status Transports::connect_tcp(const std::vector<RankCard>& cards,
                                [[maybe_unused]] const JobKey& key, Process::Parts& parts) {
-    std::vector<std::string> tcp_cards(cards.size());
-    bool is_needed = false;
+    std::vector<bool> needed(cards.size());
     for (Rank rank = 0; rank < parts.ranks; ++rank) {
         auto r = static_cast<std::size_t>(rank);
         if (rank == parts.rank || parts.routes[r] != nullptr) continue;
@@ -131,12 +130,13 @@ Status Transports::connect_tcp(const std::vector<RankCard>& cards,
         if (cards[r].tcp.empty())
             return failure_of_rank(WEFT_REFUSED_UNSUPPORTED, rank,
                                    "rank %d is on another node and has no tcp", rank);
-        tcp_cards[r] = cards[r].tcp;
-        is_needed = true;
+        needed[r] = true;
     }
-    if (!is_needed) return ok;
+    if (std::ranges::find(needed, true) == needed.end()) return ok;
 #if WEFT_HAS_TCP
-    Result<std::unique_ptr<TcpTransport>> tcp = tcp_->connect(parts.rank, tcp_cards, key);
+    std::vector<std::string> tcp_cards;
+    for (const RankCard& card : cards) tcp_cards.push_back(card.tcp);
+    Result<std::unique_ptr<TcpTransport>> tcp = tcp_->connect(parts.rank, tcp_cards, key, needed);
     if (!tcp.is_ok()) return tcp.status();
     for (std::size_t r = 0; r < cards.size(); ++r) {
         if (!tcp_cards[r].empty()) parts.routes[r] = tcp->get();

@@ -55,7 +55,8 @@ class PostStore {
     }
     // After posts have been given back.
     void refill() {
-        if (pool_.has_free()) fill_spares();
+        for (; spares_left_ < spares_of_peer * peers_ && pool_.has_free(); ++spares_left_)
+            spares_.append(pool_.take());
     }
 
     // A message of this stream cannot be kept, or received, for want of memory. (A failure notice that

@@ -80,7 +80,8 @@ std::uint32_t TcpNode::dedicated_max(std::size_t peers) const {
 
 Result<std::unique_ptr<TcpTransport>> TcpNode::connect(Rank rank,
                                                        std::span<const std::string> cards,
-                                                       const JobKey& key) {
+                                                       const JobKey& key,
+                                                       const std::vector<bool>& needed) {
     TcpTransport::Parts parts;
     parts.rank = rank;
     parts.key = key;
@@ -88,15 +89,19 @@ Result<std::unique_ptr<TcpTransport>> TcpNode::connect(Rank rank,
     parts.listeners = std::move(listeners_);
     parts.settings = settings_;
     parts.peers.resize(cards.size());
+    std::vector<std::string> hosts(cards.size());
     for (std::size_t r = 0; r < cards.size(); ++r) {
-        if (static_cast<Rank>(r) == rank || cards[r].empty()) continue;
+        if (cards[r].empty()) continue;
         std::optional<Card> card = Card::parse(cards[r]);
         if (!card)
             return failure_of_rank(WEFT_REFUSED_SETTING, static_cast<Rank>(r),
                                    "rank %zu has the card '%s'; expected one of TCP", r,
                                    cards[r].c_str());
-        parts.peers[r] = std::move(card->addresses);
+        hosts[r] = card->addresses.front().host();
+        const bool is_needed = needed.empty() || needed[r];
+        if (static_cast<Rank>(r) != rank && is_needed) parts.peers[r] = std::move(card->addresses);
     }
+    parts.places = tcp::places_in_job(hosts);
     Result<std::unique_ptr<TcpTransport>> transport = TcpTransport::create(std::move(parts));
     if (transport.is_ok() && settings_.connects_ahead)
         WEFT_RETURN_IF_NOT_OK((*transport)->open_all(now_ns() + patience_ns));

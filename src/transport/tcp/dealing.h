@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
-
-#include "base/bytes.h"
-#include "transport/tcp/address.h"
 
 namespace weft::tcp {
 
@@ -38,9 +37,8 @@ inline std::uint32_t turn_of_pair(const PlaceInJob& a, const PlaceInJob& b, std:
     return turn_of_pair(a.node, b.node, nodes) + a.number + b.number;
 }
 
-// Of all ranks, as all of them see it: ranks with the same first address are on one node. `peers` as in
-// TcpTransport::Parts: this rank reaches the ranks of its own node in another way.
-std::vector<PlaceInJob> places_in_job(const Address& own,
-                                      const std::vector<std::vector<Address>>& peers);
+// By rank: ranks with the same host, that of their first address, are on one node. All ranks must give the
+// same hosts.
+std::vector<PlaceInJob> places_in_job(std::span<const std::string> hosts);
 
 }  // namespace weft::tcp

@@ -313,8 +313,7 @@ bool DedicatedConnection::take_header(Wire& wire) {
 // --- Ends ----------------------------------------------------------------------------------------
 
 void DedicatedConnection::end(int error) {
-    const bool is_gone = error == 0 || error == ECONNRESET || error == EPIPE;
-    if (!is_gone && !peer.lost) return core_.lose(peer, WEFT_BROKEN_TRANSPORT);
+    if (!is_gone(error) && !peer.lost) return core_.lose(peer, WEFT_BROKEN_TRANSPORT);
     await_reason();
 }
 

@@ -3,8 +3,8 @@
 // Over several links, a large message is cut into pieces, one for each link: each is a post on a
 // connection of its own, and the message is reported when all of them have ended. The first piece is
 // sent on the connection that also has the lane's small messages, always with an RTS, which says how
-// long the whole message is. When that has met its receive, the receiver sends CTSs for the others: so
-// each piece meets its own message, whatever the program posts.
+// long the whole message is. When that has met its receive, the receiver posts the others: so each piece
+// meets its own message, whatever the program posts. One that comes earlier is kept.
 //
 // Thread safety: none.
 #pragma once
@@ -13,7 +13,6 @@
 #include <cstdint>
 
 #include "base/bytes.h"
-#include "base/pool.h"
 #include "transport/matching/matching_queue.h"
 #include "transport/transport.h"
 
@@ -36,9 +35,11 @@ struct Post {
     Post* next_piece = nullptr;
     bool has_ended = false;
     std::uint32_t pieces_left = 1;  // of the first: that have not ended
-    bool is_settled = false;        // of the first: reported or forgotten
+    bool is_settled = false;        // of the first: reported or forgotten; of others: dropped
 
     bool is_first() const { return first == this; }
+    // Not for another piece of a message, nor for one that is dropped.
+    bool stands_for_message() const { return is_first() && !is_settled; }
 };
 
 // A piece of `message_bytes` over `links`: where it begins, and how long it is.
@@ -64,7 +65,10 @@ struct Unexpected {
     std::uint64_t credit = 0;         // to be given back when it is received
     bool is_rts = false;              // it waits at its sender; none of its bytes has come
 
+    // All of this piece has come;
     bool is_whole() const { return !is_rts && offset == bytes; }
+    // and it is all of the message.
+    bool is_complete() const { return is_whole() && bytes == message_bytes; }
 };
 
 using LaneQueue = MatchingQueue<Post, Unexpected>;

@@ -16,7 +16,7 @@ void SharedConnection::end(LaneQueue& lane, Post& post, const Outcome& how) {
     Post& first = *post.first;
     leave(lane, post);
     LaneQueue* queue = &lane;
-    if (!post.is_first() || post.is_settled) {
+    if (!post.stands_for_message()) {
         lane.posts.take_first();
         if (first.is_settled) return free_if_done(first);
         queue = &lane_of_first(lane);
@@ -30,7 +30,7 @@ void SharedConnection::end(LaneQueue& lane, Post& post, const Outcome& how) {
 void SharedConnection::end_all(LaneQueue& lane, const Outcome& how) {
     lane.end_all(how, [&](Post* post, const Outcome& outcome) {
         leave(lane, *post);
-        if (post->is_first() && !post->is_settled)
+        if (post->stands_for_message())
             report(lane, post, outcome);
         else
             free_if_done(*post->first);

@@ -14,6 +14,8 @@ namespace {
 // How much is read at once while its destination is unknown: few enough that copying does not
 // matter, and a message of this size takes one system call.
 constexpr std::size_t unknown_bytes_max = 4 * 1024;
+// Larger pieces of a message wait for its RTS: one that comes before is kept, and takes memory.
+constexpr std::uint64_t early_bytes_max = 4 << 20;
 // Larger unexpected messages are refused.
 constexpr std::uint64_t message_bytes_max = std::uint64_t{1} << 39;
 
@@ -31,13 +33,16 @@ Posted SharedConnection::receive(StreamId stream, MutBytes data, Token token) {
     const std::uint64_t packed = stream.packed();
     ReceiveLane& lane = receives_.find(packed);
     Unexpected* message = lane.unexpected.first;
-    if (message != nullptr && message->is_whole() && message->bytes == data.size() &&
+    if (message != nullptr && message->is_complete() && message->bytes == data.size() &&
         lane.posts.empty() && !core_.reports.has_kept()) {
         if (!data.empty()) memcpy(data.data(), message->data, data.size());
         release(lane.unexpected.take_first());
         return Posted::done;
     }
-    if (!has_room_for_control()) throw std::bad_alloc();
+    if (!is_notice(packed) && !has_room_for_control()) throw std::bad_alloc();
+    const bool grants_others = message == nullptr && peer.cuts(stream, data.size()) &&
+                               data.size() / peer.links <= early_bytes_max;
+    if (grants_others) reserve_others(packed);
     Post& post = take_post(packed, data.data(), data.size(), token);
     Post* pieces = nullptr;
     if (message != nullptr) {
@@ -54,6 +59,7 @@ Posted SharedConnection::receive(StreamId stream, MutBytes data, Token token) {
     } else {
         core_.give_back_pieces(pieces);
         append(lane, post);
+        if (grants_others) grant_others(packed);
     }
     return Posted::pending;
 }
@@ -67,9 +73,19 @@ void SharedConnection::append(ReceiveLane& lane, Post& post) {
     core_.need(*this);
     // A call may have lost it.
     if (peer.lost) return end_all(lane, {.code = peer.loss});
-    const bool is_piece = !post.is_first() || post.is_settled;
-    if (is_piece || post.message_bytes >= core_.settings.eager_threshold)
+    if (!post.stands_for_message() || post.message_bytes >= core_.settings.eager_threshold)
         (void)grant_cts(lane, post);
+}
+
+// The other pieces of a message whose receive is posted need not wait for its RTS: one that comes before it
+// is kept. REQUIRES: reserve_others().
+void SharedConnection::grant_others(std::uint64_t stream) {
+    for (std::uint32_t i = 1; i < peer.links && !peer.lost; ++i) {
+        SharedConnection& other = connection_of(stream, i);
+        core_.need(other);
+        ++other.receives_.find_existing(stream)->spare_cts;
+        (void)other.control(FrameKind::cts, stream, 0);
+    }
 }
 
 // The message is here, wholly or in part, or its RTS is.
@@ -81,7 +97,8 @@ void SharedConnection::begin(ReceiveLane& lane, Post& post, Post* pieces) {
     const bool fits = sent_bytes == post.message_bytes;
     const bool is_whole = message->is_whole();
     Post* const into = fits ? &post : nullptr;
-    if (fits && message->offset > 0) memcpy(post.data, message->data, message->offset);
+    if (fits && post.data != nullptr && message->offset > 0)
+        memcpy(post.data, message->data, message->offset);
     post.moved = message->offset;
     if (lane.coming.message == message) {
         lane.coming.message = nullptr;
@@ -100,15 +117,20 @@ void SharedConnection::begin(ReceiveLane& lane, Post& post, Post* pieces) {
         end(lane, post, {});
 }
 
-// If the message is cut: what its other pieces need. They are null otherwise. Their connections must come
-// up; the peer may be lost by that.
-Post* SharedConnection::reserve_pieces(std::uint64_t stream, std::uint64_t message_bytes) {
-    if (!peer.cuts(StreamId::unpack(stream), message_bytes)) return nullptr;
+// The lanes of other pieces, with room for their CTSs.
+void SharedConnection::reserve_others(std::uint64_t stream) {
     for (std::uint32_t i = 1; i < peer.links; ++i) {
         SharedConnection& other = connection_of(stream, i);
         (void)other.receives_.find(stream);
         if (!other.has_room_for_control()) throw std::bad_alloc();
     }
+}
+
+// If the message is cut: what its other pieces need. They are null otherwise. Their connections must come
+// up; the peer may be lost by that.
+Post* SharedConnection::reserve_pieces(std::uint64_t stream, std::uint64_t message_bytes) {
+    if (!peer.cuts(StreamId::unpack(stream), message_bytes)) return nullptr;
+    reserve_others(stream);
     Post* pieces = core_.take_pieces(stream, nullptr, message_bytes, 1, peer.links);
     for (std::uint32_t i = 1; i < peer.links; ++i) core_.need(connection_of(stream, i));
     return pieces;
@@ -136,7 +158,11 @@ void SharedConnection::begin_pieces(std::uint64_t stream, Post* pieces, Post* fi
             piece->next_piece = nullptr;
         }
         SharedConnection& other = connection_of(stream, ++number);
-        other.append(*other.receives_.find_existing(stream), *piece);
+        ReceiveLane& lane = *other.receives_.find_existing(stream);
+        if (lane.unexpected.empty())
+            other.append(lane, *piece);
+        else
+            other.begin(lane, *piece, nullptr);
         piece = next;
     }
 }
@@ -307,8 +333,8 @@ bool SharedConnection::begin(ReceiveLane& lane, const Frame& frame) {
         if (is_eager && post->has_cts) ++lane.spare_cts;
         const bool fits = frame.bytes == post->message_bytes;
         // The first piece has an RTS before it; of the others it is known how long they are.
-        const bool is_other_piece = !post->is_first() || post->is_settled;
-        if (is_other_piece ? !fits : peer.cuts(StreamId::unpack(frame.stream), frame.bytes))
+        if (post->stands_for_message() ? peer.cuts(StreamId::unpack(frame.stream), frame.bytes)
+                                       : !fits)
             return false;
         lane.coming = {true, frame.bytes, fits ? post : nullptr, nullptr};
         if (!fits) end(lane, *post, Outcome::mismatch(frame.bytes, post->message_bytes));
@@ -322,6 +348,7 @@ bool SharedConnection::begin(ReceiveLane& lane, const Frame& frame) {
         frame.bytes <= message_bytes_max ? core_.unexpected.take(frame.bytes) : nullptr;
     if (message == nullptr) {
         core_.posts.lose_message(peer.rank, frame.stream);
+        if (is_notice(frame.stream)) core_.lose(peer, WEFT_BROKEN_MEMORY);
         return true;
     }
     message->message_bytes = frame.bytes;
@@ -424,7 +451,8 @@ void SharedConnection::drop_unwanted_messages() {
         if (!lane.unexpected.empty()) lane.coming = {};
         while (!lane.unexpected.empty()) {
             Unexpected* message = lane.unexpected.take_first();
-            if (message->is_rts) let_drop(lane.stream, message->message_bytes);
+            if (message->is_rts || message->bytes != message->message_bytes)
+                let_drop(lane.stream, message->message_bytes);
             release(message);
         }
     });
@@ -450,16 +478,18 @@ void SharedConnection::break_posts() {
     receives_.for_each([&](ReceiveLane& lane) {
         end_all(lane, lost);
         lane.coming = {};
-        // Only the last one can be incomplete.
-        Chain<Unexpected> whole;
+        // What comes after one that will not be complete must not meet its receive.
+        Chain<Unexpected> complete;
+        bool is_kept = true;
         while (!lane.unexpected.empty()) {
             Unexpected* message = lane.unexpected.take_first();
-            if (message->is_whole() && message->bytes == message->message_bytes)
-                whole.append(message);
+            is_kept = is_kept && message->is_complete();
+            if (is_kept)
+                complete.append(message);
             else
                 release(message);
         }
-        lane.unexpected = whole;
+        lane.unexpected = complete;
     });
     sends_.for_each([&](SendLane& lane) {
         end_all(lane, lost);

@@ -45,9 +45,9 @@ Posted SharedConnection::send(StreamId stream, Bytes data, Token token) {
     return Posted::pending;
 }
 
-void SharedConnection::send(StreamId stream, Post& piece) {
+void SharedConnection::send(StreamId stream, Post& post) {
     SendLane& lane = sends_.find(stream.packed());
-    append(lane, piece);
+    append(lane, post);
     core_.need(*this);
     prepare_front(lane);
     put_off();

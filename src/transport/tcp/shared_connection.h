@@ -26,10 +26,11 @@ class SharedConnection final : public Link {
         ready_.reserve(queued_min);
     }
 
-    // A message that is not cut, or, after reserve_send(), a piece of one that is.
+    // A message that is not cut.
     Posted send(StreamId stream, Bytes data, Token token);
+    // A message, or a piece of one. REQUIRES: reserve_send().
+    void send(StreamId stream, Post& post);
     SendLane& reserve_send(std::uint64_t stream);
-    void send(StreamId stream, Post& piece);
     // A message. REQUIRES: this is the connection of its first piece.
     Posted receive(StreamId stream, MutBytes data, Token token);
 
@@ -101,6 +102,8 @@ class SharedConnection final : public Link {
     bool begin(ReceiveLane& lane, const Frame& frame);
     bool grant_cts(ReceiveLane& lane, Post& post);
     void take_cts_for(ReceiveLane& lane);
+    void reserve_others(std::uint64_t stream);
+    void grant_others(std::uint64_t stream);
     Post* reserve_pieces(std::uint64_t stream, std::uint64_t message_bytes);
     void begin_pieces(std::uint64_t stream, Post* pieces, Post* first);
     void let_drop(std::uint64_t stream, std::uint64_t message_bytes);

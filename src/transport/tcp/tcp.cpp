@@ -25,6 +25,7 @@ namespace {
 constexpr std::size_t direct_shared_max = 2;
 constexpr std::uint32_t polls_per_look = 32;
 constexpr std::uint32_t idle_polls_per_look = 512;
+constexpr std::uint64_t share_bytes = 16 * 1024;
 // A peer that does not call within this time may be dead: calling it shows.
 constexpr std::int64_t own_call_ns = 1'000'000'000;
 
@@ -41,8 +42,7 @@ TcpTransport::TcpTransport(Parts parts)
       rank_(parts.rank),
       peers_(parts.peers.size()),
       connector_(*this, parts.rank, parts.key, parts.own, std::move(parts.listeners), peers_) {
-    const std::vector<tcp::PlaceInJob> everyone =
-        tcp::places_in_job(parts.own.front(), parts.peers);
+    const std::vector<tcp::PlaceInJob>& everyone = parts.places;
     const tcp::PlaceInJob here = everyone[static_cast<std::size_t>(rank_)];
     const std::uint32_t nodes = std::ranges::max(everyone, {}, &tcp::PlaceInJob::node).node + 1;
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
@@ -53,6 +53,7 @@ TcpTransport::TcpTransport(Parts parts)
             static_cast<std::uint32_t>(std::max(connector_.own_links(), peer.addresses.size()));
         peer.connections = settings.connections == 0 ? links : settings.connections;
         peer.links = std::min(links, peer.connections);
+        peer.connections -= peer.connections % peer.links;  // so that each piece has its link
         peer.turn = tcp::turn_of_pair(here, everyone[rank], nodes);
         peer.whole_bytes_max =
             peer.links == 1
@@ -210,8 +211,11 @@ void TcpTransport::look_at_sockets() {
 void TcpTransport::handle_events() {
     epoll_event events[32];
     const int n = epoll_wait(events_.get(), events, static_cast<int>(std::size(events)), 0);
-    for (int i = 0; i < n; ++i)
+    for (int i = 0; i < n; ++i) {
+        // Each gets a share, whatever those before it have moved.
+        may_move = std::max(may_move, share_bytes);
         on_event(*static_cast<Source*>(events[i].data.ptr), events[i].events);
+    }
 }
 
 void TcpTransport::on_event(Source& source, std::uint32_t events) {
@@ -330,9 +334,9 @@ bool TcpTransport::is_meeting() const {
 
 void TcpTransport::abandon(std::uint32_t context) {
     contexts.remove(context);
-    reports.forget(context);
     for_each_shared([&](SharedConnection& shared) { shared.abandon(context); });
     take_back(context, /*in_good_order=*/false);
+    reports.forget(context);  // (That may have lost a peer.)
     posts.refill();
 }
 

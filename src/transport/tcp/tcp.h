@@ -13,8 +13,8 @@
 // they know the job's key: connector.h. A lane uses one of the connections that all streams share, or
 // the dedicated connection of its stream.
 //
-// Thread safety: none; the progress engine's lock covers every call. Only the destructor blocks: it
-// waits until the peers' machines have what was sent.
+// Thread safety: none; the progress engine's lock covers every call. Only open_all() and the
+// destructor block: that waits until the peers' machines have what was sent.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@
 #include "transport/dedicated.h"
 #include "transport/tcp/connector.h"
 #include "transport/tcp/core.h"
+#include "transport/tcp/dealing.h"
 #include "transport/tcp/dedicated_connection.h"
 #include "transport/tcp/link.h"
 #include "transport/tcp/settings.h"
@@ -43,6 +44,7 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
         std::vector<tcp::Address> own;                 // where we listen, and what we call from
         std::vector<Fd> listeners;                     // of those
         std::vector<std::vector<tcp::Address>> peers;  // by rank; empty: not reached by TCP
+        std::vector<tcp::PlaceInJob> places;           // by rank
         tcp::Settings settings;
     };
 

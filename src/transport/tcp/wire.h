@@ -56,7 +56,7 @@ struct Wire : Source {
     bool is_caller = false;    // this end is
     std::optional<Handshake> handshake;
     std::int64_t deadline_ns = 0;  // of a caller's proof
-    std::uint32_t watched = 0;     // events; 0: not in the epoll
+    std::uint32_t watched = 0;     // events: see listen_for()
     int wake_bytes = 1;            // so many must have come before a sleeper is woken
     std::int64_t unheard_ns = 0;   // since when retransmissions go unanswered; 0: none
     int write_error = 0;           // nothing can be written any more
