@@ -79,27 +79,27 @@ class BlockPool {
 
     // Null: out of memory.
     std::byte* try_take(std::size_t bytes) {
-        Link*& free = free_[size_class(bytes)];
+        Hook*& free = free_[size_class(bytes)];
         if (free != nullptr) return reinterpret_cast<std::byte*>(std::exchange(free, free->next));
         const std::size_t whole = std::size_t{1} << size_class(bytes);
         void* memory = ::operator new(head_bytes + whole, std::nothrow);
         if (memory == nullptr) return nullptr;
-        blocks_ = new (memory) Link{blocks_};
+        blocks_ = new (memory) Hook{blocks_};
         held_bytes_ += whole;
         return static_cast<std::byte*>(memory) + head_bytes;
     }
 
     void give_back(std::byte* block, std::size_t bytes) {
-        Link*& free = free_[size_class(bytes)];
-        free = new (block) Link{free};
+        Hook*& free = free_[size_class(bytes)];
+        free = new (block) Hook{free};
     }
 
     std::size_t held_bytes() const { return held_bytes_; }
 
   private:
     // In a free block; and in front of every block, where it links them all.
-    struct Link {
-        Link* next;
+    struct Hook {
+        Hook* next;
     };
     static constexpr std::size_t head_bytes = alignof(std::max_align_t);
 
@@ -107,8 +107,8 @@ class BlockPool {
         return bytes <= 64 ? 6 : static_cast<std::size_t>(std::bit_width(bytes - 1));
     }
 
-    std::array<Link*, 64> free_{};
-    Link* blocks_ = nullptr;
+    std::array<Hook*, 64> free_{};
+    Hook* blocks_ = nullptr;
     std::size_t held_bytes_ = 0;
 };
 

@@ -107,7 +107,7 @@ TEST(KnownSettings, HaveTheDefaultsThatAreWrittenDown) {
     expect_in(readme, "| `WEFT_RENDEZVOUS` | " + number(shm.eager_threshold) +
                           " bytes in shared memory, " + number(tcp.eager_threshold) + " over TCP");
     expect_in(readme, "| `WEFT_PEER_TIMEOUT` | " + number(tcp.peer_timeout_ns / 1'000'000'000));
-    expect_in(readme, "up to " + number(tcp.dedicated_max) + " for `auto` and the kernel engines");
+    expect_in(readme, "up to " + number(tcp.dedicated_max) + " for the kernel engines");
     EXPECT_EQ(tcp.connections, 0u) << "one for each interface";
     EXPECT_FALSE(tcp.connects_ahead);
 #endif

@@ -104,6 +104,7 @@ TEST(SimNetwork, IdleLanesDoNotAccumulate) {
         std::uint32_t context = stream % 16 == 0 ? stream : 1;
         int sent = static_cast<int>(stream);
         int received = 0;
+        if (context != 1) job.network.admit(0, context);
         (void)job.send(0, lane(1, stream, context), sent, 2);
         if (context != 1) {
             job.network.abandon(0, context);

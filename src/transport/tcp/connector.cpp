@@ -408,4 +408,21 @@ void Connector::forget(const Link& link) {
     }
 }
 
+Link* find_link(const Peer& peer, std::uint64_t name) {
+    if (StreamId::unpack(name).context == 0) return peer.shared[name].get();
+    for (const auto& dedicated : peer.dedicated) {
+        if (dedicated->name == name) return dedicated.get();
+    }
+    return nullptr;
+}
+
+void for_each_link(std::vector<Peer>& peers, const std::function<void(Link&)>& visit) {
+    for (Peer& peer : peers) {
+        for (const auto& shared : peer.shared) {
+            if (shared) visit(*shared);
+        }
+        for (const auto& dedicated : peer.dedicated) visit(*dedicated);
+    }
+}
+
 }  // namespace weft::tcp

@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -93,5 +94,10 @@ class Connector {
     int starved_ = 0;        // how often in a row, although there was no caller
     Fd reserve_;             // closed to accept a caller when there is no other descriptor
 };
+
+// Null: there is none of this name.
+Link* find_link(const Peer& peer, std::uint64_t name);
+// Visits all links. The visit may lose peers.
+void for_each_link(std::vector<Peer>& peers, const std::function<void(Link&)>& visit);
 
 }  // namespace weft::tcp

@@ -8,8 +8,6 @@
 
 #include "base/clock.h"
 #include "transport/matching/credit.h"
-#include "transport/tcp/dedicated_connection.h"
-#include "transport/tcp/shared_connection.h"
 
 namespace weft::tcp {
 
@@ -84,23 +82,6 @@ void Core::note_owing(Link& link) {
     if (link.owes() == link.is_counted) return;
     link.is_counted = !link.is_counted;
     owing += link.is_counted ? 1 : -1;
-}
-
-Link* find_link(const Peer& peer, std::uint64_t name) {
-    if (StreamId::unpack(name).context == 0) return peer.shared[name].get();
-    for (const auto& dedicated : peer.dedicated) {
-        if (dedicated->name == name) return dedicated.get();
-    }
-    return nullptr;
-}
-
-void for_each_link(std::vector<Peer>& peers, const std::function<void(Link&)>& visit) {
-    for (Peer& peer : peers) {
-        for (const auto& shared : peer.shared) {
-            if (shared) visit(*shared);
-        }
-        for (const auto& dedicated : peer.dedicated) visit(*dedicated);
-    }
 }
 
 bool is_shortage(int error) {

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "base/pool.h"
@@ -21,8 +20,6 @@
 #include "transport/transport.h"
 
 namespace weft::tcp {
-
-struct Place;
 
 struct Counters {
     std::uint64_t connections = 0;                       // that are up
@@ -99,11 +96,6 @@ class Core {
     std::size_t links_ = 0;
     std::int64_t timer_at_ns_ = 0;  // 0: not set
 };
-
-// Null: there is none of this name.
-Link* find_link(const Peer& peer, std::uint64_t name);
-// Visits all links. The visit may lose peers.
-void for_each_link(std::vector<Peer>& peers, const std::function<void(Link&)>& visit);
 
 // As a reason for the loss of a peer (transport/transport.h).
 inline constexpr weft_status no_descriptor = WEFT_BROKEN_MEMORY;

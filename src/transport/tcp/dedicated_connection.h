@@ -27,23 +27,6 @@
 
 namespace weft::tcp {
 
-// One entry in the queue of a direction: a message of the user's, or all messages of a list.
-struct Place {
-    Place* next = nullptr;
-    std::byte* data = nullptr;  // of a send: only read
-    std::uint64_t bytes = 0;
-    std::uint64_t moved = 0;  // of a send with its header, of a receive without
-    Token token{};
-    std::uint16_t sequence = 0;
-    // Of a list:
-    ListPlace* list = nullptr;  // null: a message
-    bool is_granted = false;
-    bool is_given_back = false;  // done, while an earlier one is not
-    bool has_failed = false;
-    bool sends = false;
-    DedicatedConnection* dedicated = nullptr;
-};
-
 class DedicatedConnection final : public Link {
   public:
     DedicatedConnection(Core& core, Peer& p, StreamId stream)

@@ -13,10 +13,12 @@
 #include <cstdint>
 
 #include "base/bytes.h"
+#include "transport/dedicated.h"
 #include "transport/matching/matching_queue.h"
-#include "transport/transport.h"
 
 namespace weft::tcp {
+
+class DedicatedConnection;
 
 // A send or receive that has not been reported yet, or a piece of one.
 struct Post {
@@ -98,6 +100,23 @@ struct ReceiveLane : LaneQueue {
     std::uint32_t spare_cts = 0;  // CTSs sent, and not used by the message they were granted to
 
     bool idle() const { return LaneQueue::idle() && spare_cts == 0 && !coming.is_any; }
+};
+
+// One entry in the queue of a dedicated connection's direction: a message of the user's, or all messages of a list.
+struct Place {
+    Place* next = nullptr;
+    std::byte* data = nullptr;  // of a send: only read
+    std::uint64_t bytes = 0;
+    std::uint64_t moved = 0;  // of a send with its header, of a receive without
+    Token token{};
+    std::uint16_t sequence = 0;
+    // Of a list:
+    ListPlace* list = nullptr;  // null: a message
+    bool is_granted = false;
+    bool is_given_back = false;  // done, while an earlier one is not
+    bool has_failed = false;
+    bool sends = false;
+    DedicatedConnection* dedicated = nullptr;
 };
 
 }  // namespace weft::tcp
