@@ -139,7 +139,7 @@ Status Transports::connect_tcp(const std::vector<RankCard>& cards,
     Result<std::unique_ptr<TcpTransport>> tcp = tcp_->connect(parts.rank, tcp_cards, key, needed);
     if (!tcp.is_ok()) return tcp.status();
     for (std::size_t r = 0; r < cards.size(); ++r) {
-        if (!tcp_cards[r].empty()) parts.routes[r] = tcp->get();
+        if (needed[r]) parts.routes[r] = tcp->get();
     }
     parts.transports.push_back(std::move(*tcp));
 #endif

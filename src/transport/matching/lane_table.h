@@ -93,7 +93,7 @@ class LaneTable {
         std::size_t busy = 0;
         for (const Lane& lane : table_) busy += lane.used && !lane.idle();
         std::size_t size = table_.size();
-        while (size < 4 * (busy + 1)) size *= 2;
+        while (size < 2 * (busy + 1)) size *= 2;
 
         try {
             spare_.assign(size, {});

@@ -32,10 +32,10 @@ struct Outcome {
 template <class Post, class Message>
 struct MatchingQueue {
     std::uint64_t stream = 0;
-    bool used = false;
     Chain<Post> posts;        // not reported yet
     Post* waiting = nullptr;  // the first that no message has met
     Chain<Message> unexpected;
+    bool used = false;
 
     bool idle() const { return posts.empty() && unexpected.empty(); }
 

@@ -96,8 +96,8 @@ struct ReceiveLane : LaneQueue {
         Unexpected* message = nullptr;  // it is unexpected; or neither: it is dropped
     };
 
-    Coming coming;
     std::uint32_t spare_cts = 0;  // CTSs sent, and not used by the message they were granted to
+    Coming coming;
 
     bool idle() const { return LaneQueue::idle() && spare_cts == 0 && !coming.is_any; }
 };

@@ -39,11 +39,11 @@ Usage TcpTransport::usage_max(const Extent& job) {
     // that this rank has parted from while new ones are up already.
     const std::size_t wires = 2 * shared + 2 * 2 * dedicated;
     Usage usage{.connections = wires, .descriptors = wires + job.connections + own_descriptors};
-    // A table grows to four times what it holds, and keeps the previous one.
+    // A table grows to twice what it holds, as a power of two, and keeps the previous one.
     using Sends = LaneTable<tcp::SendLane>;
     const std::size_t lanes = streams + 1 <= Sends::size_min / 4 * 3
                                   ? Sends::size_min
-                                  : 2 * std::bit_ceil(4 * streams + 8);
+                                  : 2 * std::bit_ceil(2 * streams + 4);
     constexpr std::size_t fifo_slots_min = 8;
     const std::size_t of_shared = sizeof(void*) + sizeof(SharedConnection) +
                                   lanes * SharedConnection::lane_bytes +

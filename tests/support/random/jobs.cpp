@@ -83,13 +83,20 @@ Outcome run_threads(const Case& c, Plant plant, Over way) {
 }
 
 Outcome run_processes(const Case& c, Plant plant, int patience) {
+    const Settings settings = Settings::of(c);
+    std::string environment = settings.environment();
+    std::string options = "--timeout 55";
+    if (settings.links > 1 && c.transport == "tcp")
+        environment += " WEFT_INTERFACES=" + settings.interfaces();
+    if (surroundings(c.transport).has_nodes)
+        options += " --links " + std::to_string(settings.links);
     ChildProcess job(surroundings(c.transport)
                          .command({.ranks = c.ranks,
                                    .program = "tests/conformance/random_program '" + c.text() +
                                               "' " + std::to_string(patience) +
                                               (plant == Plant::operation ? " plant" : ""),
-                                   .settings = Settings::of(c).environment(),
-                                   .options = "--timeout 55"}));
+                                   .settings = environment,
+                                   .options = options}));
     job.finish();
     Outcome outcome{"", operations_of(generate(c)), 0};
     if (job.status == 0) return outcome;
@@ -156,7 +163,8 @@ std::string report(const Case& c, const Outcome& outcome) {
     const Program program = generate(c);
     std::string text = "repeat with: ./dev test random --case \"" + c.text() + "\"\n" +
                        outcome.failure + "\nprogram (" + std::to_string(program.size()) +
-                       " steps, " + Settings::of(c).environment() + "):\n";
+                       " steps, " + std::to_string(Settings::of(c).links) + " links, " +
+                       Settings::of(c).environment() + "):\n";
     for (const Step& step : program) {
         text += "  " + std::to_string(step.index) + ": " + step.text() + "\n";
     }

@@ -95,7 +95,6 @@ std::string Settings::environment() const {
     }
     if (ring_bytes) text += " WEFT_SHM_RING=" + std::to_string(*ring_bytes);
     if (connections > 1) text += " WEFT_CONNECTIONS=" + std::to_string(connections);
-    if (links > 1) text += " WEFT_INTERFACES=" + interfaces();
     if (offers_all) text += " WEFT_OFFER_ALL=1";
     if (queue_depth) text += " WEFT_QUEUE_DEPTH=" + std::to_string(*queue_depth);
     if (checks_calls) text += " WEFT_CHECK=1";
