@@ -98,6 +98,7 @@ Result<std::unique_ptr<Offload::Lists>> TaskRing::make(const Tasks& tasks) {
         return failure(WEFT_REFUSED_MEMORY, "no descriptor for an eventfd: %s",
                        std::strerror(errno));
     };
+    lists->semaphores.reserve(tasks.semaphores);
     for (std::uint32_t i = 0; i < tasks.semaphores; ++i) {
         lists->semaphores.push_back(semaphore());
         if (!lists->semaphores.back()) return no_descriptor();
@@ -105,9 +106,9 @@ Result<std::unique_ptr<Offload::Lists>> TaskRing::make(const Tasks& tasks) {
     for (const TaskList& list : tasks.lists) {
         const auto id =
             static_cast<std::uint32_t>(std::ranges::find(lists_, nullptr) - lists_.begin());
+        if (id == lists_.size()) lists_.push_back(nullptr);
         lists->lists.push_back(std::make_unique<List>(list, *lists, id));
         List& made = *lists->lists.back();
-        if (id == lists_.size()) lists_.push_back(nullptr);
         lists_[id] = &made;
         const bool waits = std::ranges::any_of(
             list.tasks, [](const Task& task) { return task.kind == Task::Kind::go; });
