@@ -15,8 +15,8 @@ namespace weft::algorithm {
 
 // What an algorithm requires of a call.
 struct Needs {
-    bool commutative = false;  // it combines operands in any order
-    bool ranks_are_a_power_of_ports_plus_1 = false;
+    bool commutative = false;                        // it combines operands in any order
+    bool ranks_are_a_power_of_ports_plus_1 = false;  // of 2, if the algorithm has one port
 };
 
 // The part of the tuning that an algorithm follows.
@@ -31,7 +31,7 @@ struct Algorithm {
     bool follows_topology = false;  // schedules depend on which ranks share a node
     // The makespan if a message takes one unit, with Tuning::ports.
     std::int64_t (*rounds)(const Agreed&);
-    // By the rank that sends the most.
+    // By the rank that sends the most. Null: a rank sends each of its blocks once, to where it belongs.
     std::int64_t (*sent_messages_max)(const Agreed&);
     std::int64_t (*sent_bytes_max)(const Agreed&);
     Status (*build)(const Problem&, ScheduleBuilder&);

@@ -34,7 +34,7 @@ constexpr Rule table[] = {
     {Collective::alltoall, 1, 0, "flat"},
     {Collective::alltoall, 8, 0, "bruck"},
     {Collective::alltoall, 8, 256 + 1, "flat"},
-    {Collective::alltoall, 3, 32 * 1024, "pairwise"},
+    {Collective::alltoall, 3, 32 * 1024, "shift"},
     {Collective::allgather, 3, 0, "bruck"},
     {Collective::allgather, 3, 8 * 1024 + 1, "ring"},
     {Collective::allreduce, 2, 16 * 1024, "ring", true},

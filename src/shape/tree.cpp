@@ -25,6 +25,21 @@ Tree binomial_tree(Rank rank, Rank ranks, Rank root) {
     return tree;
 }
 
+Tree doubling_tree(Rank rank, Rank ranks, Rank root) {
+    const Rank distance = around(rank, -root, ranks);
+    Tree tree;
+    tree.distance = distance;
+    std::int64_t step = 1;
+    if (distance != 0) {
+        const Rank highest = Rank{1} << floor_log2(distance);
+        tree.parent = around(root, distance - highest, ranks);
+        step = 2 * std::int64_t{highest};
+    }
+    for (; step < ranks - distance; step *= 2)
+        tree.children.push_back(around(root, distance + static_cast<Rank>(step), ranks));
+    return tree;
+}
+
 Tree binary_tree(Rank rank, Rank ranks, Rank root) {
     Tree tree;
     tree.distance = around(rank, -root, ranks);

@@ -7,6 +7,7 @@
 
 #include "shape/blocks.h"
 #include "shape/fold.h"
+#include "shape/pairing.h"
 #include "shape/power.h"
 #include "shape/ring.h"
 #include "shape/topology.h"
@@ -170,6 +171,46 @@ TEST(Tree, BinomialHoldsForTheMostRanks) {
     EXPECT_EQ(binomial_tree(5, 0x7fffffff, 5).children.size(), 31u);
     EXPECT_EQ(binomial_tree(6, 0x7fffffff, 5).parent, 5);
     EXPECT_EQ(binomial_tree(4, 0x7fffffff, 5).parent, 2);
+}
+
+// LibNBC's figure 1.
+TEST(Tree, DoublingSendsToTheNearestChildFirst) {
+    const Tree one = doubling_tree(1, 7, 0);
+    EXPECT_EQ(one.parent, 0);
+    EXPECT_EQ(std::vector<Rank>(one.children.begin(), one.children.end()),
+              (std::vector<Rank>{3, 5}));
+    for (Rank ranks = 1; ranks <= ranks_max; ++ranks) {
+        for (const Rank root : {0, ranks / 2, ranks - 1}) {
+            std::map<Rank, Rank> parents;
+            for (Rank rank = 0; rank < ranks; ++rank) {
+                const Tree tree = doubling_tree(rank, ranks, root);
+                EXPECT_EQ(tree.parent.has_value(), rank != root);
+                for (const Rank child : tree.children) {
+                    EXPECT_TRUE(parents.emplace(child, rank).second);
+                    EXPECT_EQ(doubling_tree(child, ranks, root).parent, rank);
+                }
+            }
+            EXPECT_EQ(parents.size(), static_cast<std::size_t>(ranks - 1));
+        }
+    }
+}
+
+TEST(Pairing, EverybodyMeetsEverybodyOnce) {
+    for (Rank ranks = 1; ranks <= ranks_max; ++ranks) {
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            std::set<Rank> met;
+            for (Rank step = 0; step < pairing_steps(ranks); ++step) {
+                const std::optional<Rank> partner = partner_in_step(rank, ranks, step);
+                if (!partner) continue;
+                EXPECT_NE(*partner, rank);
+                EXPECT_TRUE(met.insert(*partner).second);
+                EXPECT_EQ(partner_in_step(*partner, ranks, step), rank);
+            }
+            EXPECT_EQ(met.size(), static_cast<std::size_t>(ranks - 1));
+        }
+    }
+    EXPECT_EQ(pairing_steps(6), 5);
+    EXPECT_EQ(pairing_steps(7), 7);
 }
 
 TEST(Tree, ChainVisitsEverybodyInOrder) {

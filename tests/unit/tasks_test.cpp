@@ -265,7 +265,7 @@ TEST(TaskLists, GrowWithTheMessages) {
     Trial problem;
     problem.ranks = 1024;
     problem.bytes = 8;
-    for (const char* name : {"flat", "pairwise", "bruck"}) {
+    for (const char* name : {"flat", "shift", "pairwise", "bruck"}) {
         SCOPED_TRACE(name);
         const auto [family, algorithm] = subject_of("alltoall", name);
         Result<Schedule> schedule =

@@ -6,6 +6,7 @@ namespace weft::algorithm {
 // clang-format off
 #define WEFT_ALGORITHMS(line) \
     line(allgather_ring) \
+    line(allgather_linear) \
     line(allgather_bruck) \
     line(allgather_standard_exchange)
 // clang-format on

@@ -7,6 +7,7 @@ namespace weft::algorithm {
 #define WEFT_ALGORITHMS(line) \
     line(allreduce_recursive_doubling) \
     line(allreduce_ring) \
+    line(allreduce_rabenseifner) \
     line(allreduce_reduce_bcast)
 // clang-format on
 

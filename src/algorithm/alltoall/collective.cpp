@@ -5,6 +5,7 @@ namespace weft::algorithm {
 
 // clang-format off
 #define WEFT_ALGORITHMS(line) \
+    line(alltoall_shift) \
     line(alltoall_pairwise) \
     line(alltoall_flat) \
     line(alltoall_bruck)

@@ -1,8 +1,8 @@
-// Alltoall in steps: in step i a rank sends to the rank i ahead and receives from the rank i
-// behind, one message at a time each way. Any number of ranks.
+// Alltoall by exchange: in each step ranks form pairs, and both of a pair send each other a block. Any
+// number of ranks; of an odd number one rests in each step.
 #include "algorithm/algorithm.h"
 #include "algorithm/alltoall/outgoing.h"
-#include "shape/ring.h"
+#include "shape/pairing.h"
 
 namespace weft::algorithm {
 namespace {
@@ -10,12 +10,13 @@ namespace {
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     const Outgoing outgoing(in, schedule);
     OpId stepped = schedule.start();
-    for (Rank step = 1; step < in.ranks(); ++step) {
-        const Rank to = around(in.rank, step, in.ranks());
-        const Rank from = around(in.rank, -step, in.ranks());
-        const OpId sent = schedule.send(outgoing.block(to), to, {outgoing.ready(to), stepped});
-        const OpId arrived = schedule.recv(in.recv.block(from), from, {outgoing.ready(from)});
-        if (step + 1 < in.ranks()) stepped = schedule.join({sent, arrived});
+    for (Rank step = 0; step < pairing_steps(in.ranks()); ++step) {
+        const std::optional<Rank> partner = partner_in_step(in.rank, in.ranks(), step);
+        if (!partner) continue;
+        const OpId ready = outgoing.ready(*partner);
+        const OpId sent = schedule.send(outgoing.block(*partner), *partner, {ready, stepped});
+        const OpId arrived = schedule.recv(in.recv.block(*partner), *partner, {ready});
+        stepped = schedule.join({sent, arrived});
     }
     return ok;
 }
@@ -25,9 +26,9 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
 extern const Algorithm alltoall_pairwise = {
     .name = "pairwise",
     .source =
-        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
-        "MPICH, 2005, doi:10.1177/1094342005051521",
-    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+        "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
+        "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.2",
+    .rounds = [](const Agreed& a) -> std::int64_t { return pairing_steps(a.ranks); },
     .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
     .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
     .build = build,

@@ -1,4 +1,7 @@
-// Barrier by dissemination: in round k every rank sends to the rank 2^k ahead. Any number of ranks.
+// Barrier by dissemination with k ports: in round j every rank sends to the ranks that are 1 to k times
+// (k + 1)^j ahead. Any number of ranks.
+#include <algorithm>
+
 #include "algorithm/algorithm.h"
 #include "shape/power.h"
 #include "shape/ring.h"
@@ -6,18 +9,32 @@
 namespace weft::algorithm {
 namespace {
 
+std::int64_t messages_of_round(const Agreed& a, std::int64_t weight) {
+    return std::min<std::int64_t>(a.tuning.ports, (a.ranks - 1) / weight);
+}
+
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     const Region nothing;
     OpId heard = schedule.start();  // the messages of all earlier rounds have come
-    OpId arrived = schedule.start();
-    for (int k = 0; k < ceil_log2(in.ranks()); ++k) {
-        // A round's message does not imply that those of earlier rounds have come.
-        if (k > 0) heard = k == 1 ? arrived : schedule.join({heard, arrived});
-        Neighbours peers = dissemination_peers(in.rank, in.ranks(), k);
-        schedule.send(nothing, peers.to, {heard});
-        arrived = schedule.recv(nothing, peers.from);
+    const std::int64_t radix = std::int64_t{in.agreed.tuning.ports} + 1;
+    for (std::int64_t weight = 1; weight < in.ranks(); weight *= radix) {
+        OpId arrived = heard;
+        for (std::int64_t i = 1; i <= messages_of_round(in.agreed, weight); ++i) {
+            const auto distance = static_cast<Rank>(i * weight);
+            schedule.send(nothing, around(in.rank, distance, in.ranks()), {heard});
+            const OpId came = schedule.recv(nothing, around(in.rank, -distance, in.ranks()));
+            arrived = arrived == no_op ? came : schedule.join({arrived, came});
+        }
+        heard = arrived;
     }
     return ok;
+}
+
+std::int64_t sent_messages(const Agreed& a) {
+    std::int64_t messages = 0;
+    for (std::int64_t weight = 1; weight < a.ranks; weight *= a.tuning.ports + 1)
+        messages += messages_of_round(a, weight);
+    return messages;
 }
 
 }  // namespace
@@ -27,8 +44,11 @@ extern const Algorithm barrier_dissemination = {
     .source =
         "Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988, "
         "doi:10.1007/BF01379320",
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .tunes = Tunes::ports,
+    .rounds = [](const Agreed& a) -> std::int64_t {
+        return ceil_log(static_cast<Rank>(a.tuning.ports) + 1, a.ranks);
+    },
+    .sent_messages_max = sent_messages,
     .sent_bytes_max = [](const Agreed&) -> std::int64_t { return 0; },
     .build = build,
 };

@@ -6,6 +6,8 @@ namespace weft::algorithm {
 // clang-format off
 #define WEFT_ALGORITHMS(line) \
     line(bcast_binomial) \
+    line(bcast_binomial_libnbc) \
+    line(bcast_knomial) \
     line(bcast_chain) \
     line(bcast_chain_rounds) \
     line(bcast_hierarchical)
