@@ -1,4 +1,4 @@
-// Measures alltoall of bytes. A size is the block from one rank to another.
+// Measures alltoall, and alltoallv with blocks of one size, of bytes. A size is the block from one rank to another.
 #include "bench/collective/collective.h"
 
 namespace weft::bench {
@@ -22,6 +22,12 @@ weft_status start(Case& c, weft_request* request) {
     return weft_ialltoall(c.send.data(), c.recv.data(), c.bytes, WEFT_BYTE, c.job.comm, request);
 }
 
+weft_status start_counted(Case& c, weft_request* request) {
+    const std::size_t* counts = equal_counts(c.job, c.bytes);
+    return weft_ialltoallv(c.send.data(), counts, nullptr, c.recv.data(), counts, nullptr,
+                           WEFT_BYTE, c.job.comm, request);
+}
+
 }  // namespace
 
 extern const Collective ialltoall = {
@@ -31,6 +37,16 @@ extern const Collective ialltoall = {
     .recv_bytes = all_blocks,
     .fill = fill,
     .start = start,
+    .plain = {.from_root = true, .to_root = true},
+};
+
+extern const Collective ialltoallv = {
+    .name = "ialltoallv",
+    .has_size = true,
+    .send_bytes = all_blocks,
+    .recv_bytes = all_blocks,
+    .fill = fill,
+    .start = start_counted,
     .plain = {.from_root = true, .to_root = true},
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 namespace weft::bench {
 
@@ -48,6 +49,12 @@ void verify(const Collective& collective, Case& c) {
     const auto [at, other] = std::mismatch(got.begin(), got.end(), want.begin());
     fail("rank %d: %s of %zu bytes: wrong result: byte %td is %d; expected %d", c.job.rank,
          collective.name, c.bytes, at - got.begin(), *at, *other);
+}
+
+const std::size_t* equal_counts(const Job& job, std::size_t count) {
+    static std::vector<std::size_t> counts;
+    counts.assign(static_cast<std::size_t>(job.ranks), count);
+    return counts.data();
 }
 
 }  // namespace weft::bench

@@ -71,6 +71,9 @@ inline std::size_t all_blocks(std::size_t bytes, int ranks) {
     return bytes * static_cast<std::size_t>(ranks);
 }
 
+// So many for every rank; valid until the next call.
+const std::size_t* equal_counts(const Job& job, std::size_t count);
+
 std::span<const Collective* const> collectives();
 
 // Refuses an unknown name with a sentence that lists the known ones.

@@ -1,4 +1,4 @@
-// Measures gather of bytes to rank 0. A size is one rank's block.
+// Measures gather, and gatherv with blocks of one size, of bytes to rank 0. A size is one rank's block.
 #include "bench/collective/collective.h"
 
 namespace weft::bench {
@@ -22,6 +22,12 @@ weft_status start(Case& c, weft_request* request) {
                         request);
 }
 
+weft_status start_counted(Case& c, weft_request* request) {
+    const std::size_t* counts = equal_counts(c.job, c.bytes);
+    return weft_igatherv(c.send.data(), c.bytes, c.recv.data(), counts, nullptr, WEFT_BYTE, root,
+                         c.job.comm, request);
+}
+
 }  // namespace
 
 extern const Collective igather = {
@@ -31,6 +37,16 @@ extern const Collective igather = {
     .recv_bytes = all_blocks,
     .fill = fill,
     .start = start,
+    .plain = {.to_root = true},
+};
+
+extern const Collective igatherv = {
+    .name = "igatherv",
+    .has_size = true,
+    .send_bytes = one_block,
+    .recv_bytes = all_blocks,
+    .fill = fill,
+    .start = start_counted,
     .plain = {.to_root = true},
 };
 

@@ -15,14 +15,21 @@ extern const Collective ialltoall;
 extern const Collective ireduce;
 extern const Collective ireduce_scatter_block;
 extern const Collective iallgatherv;
+extern const Collective ireduce_scatter;
+extern const Collective iscan;
+extern const Collective iexscan;
+extern const Collective igatherv;
+extern const Collective iscatterv;
+extern const Collective ialltoallv;
 extern const Collective isend;
 
 std::span<const Collective* const> collectives() {
     static constexpr std::array list = {
-        &ibarrier,    &ibcast,  &iallgather,
-        &iallreduce,  &igather, &iscatter,
-        &ialltoall,   &ireduce, &ireduce_scatter_block,
-        &iallgatherv, &isend,
+        &ibarrier,    &ibcast,          &iallgather,
+        &iallreduce,  &igather,         &iscatter,
+        &ialltoall,   &ireduce,         &ireduce_scatter_block,
+        &iallgatherv, &ireduce_scatter, &iscan,
+        &iexscan,     &isend,
     };
     return list;
 }

@@ -1,5 +1,5 @@
-// Measures allreduce, reduce to rank 0 and reduce_scatter_block: sums of float64, whole numbers so
-// small that the sum is exact.
+// Measures allreduce, reduce to rank 0, reduce_scatter_block, reduce_scatter with blocks of one size, scan
+// and exscan: sums of float64, whole numbers so small that the sum is exact.
 #include <algorithm>
 
 #include "bench/collective/collective.h"
@@ -66,6 +66,41 @@ weft_status start_scattered(Case& c, weft_request* request) {
                                       WEFT_SUM, c.job.comm, request);
 }
 
+weft_status start_counted(Case& c, weft_request* request) {
+    return weft_ireduce_scatter(c.send.data(), c.recv.data(),
+                                equal_counts(c.job, elements(c.bytes)), WEFT_FLOAT64, WEFT_SUM,
+                                c.job.comm, request);
+}
+
+// The sum over the first `ranks` ranks.
+void fill_prefix(Case& c, std::uint64_t seed, double ranks) {
+    const auto send = c.send.as<double>();
+    const auto expected = c.expected.as<double>();
+    const double rank_sum = 3 * ranks * (ranks - 1) / 2;
+    for (std::size_t i = 0; i < elements(c.bytes); ++i) {
+        send[i] = term(c.job.rank, seed, i);
+        expected[i] = ranks * term(0, seed, i) + rank_sum;
+    }
+    fill_blank(c.recv);
+}
+
+void fill_scan(Case& c, std::uint64_t seed) { fill_prefix(c, seed, c.job.rank + 1); }
+
+weft_status start_scan(Case& c, weft_request* request) {
+    return weft_iscan(c.send.data(), c.recv.data(), elements(c.bytes), WEFT_FLOAT64, WEFT_SUM,
+                      c.job.comm, request);
+}
+
+void fill_exscan(Case& c, std::uint64_t seed) {
+    fill_prefix(c, seed, c.job.rank);
+    if (c.job.rank == 0) fill_blank(c.expected);  // it receives nothing
+}
+
+weft_status start_exscan(Case& c, weft_request* request) {
+    return weft_iexscan(c.send.data(), c.recv.data(), elements(c.bytes), WEFT_FLOAT64, WEFT_SUM,
+                        c.job.comm, request);
+}
+
 }  // namespace
 
 extern const Collective iallreduce = {
@@ -96,6 +131,36 @@ extern const Collective ireduce_scatter_block = {
     .fill = fill_scattered,
     .start = start_scattered,
     .plain = {.from_root = true, .to_root = true, .reduces = true},
+};
+
+extern const Collective ireduce_scatter = {
+    .name = "ireduce_scatter",
+    .has_size = true,
+    .send_bytes = all_whole_bytes,
+    .recv_bytes = whole_bytes,
+    .fill = fill_scattered,
+    .start = start_counted,
+    .plain = {.from_root = true, .to_root = true, .reduces = true},
+};
+
+extern const Collective iscan = {
+    .name = "iscan",
+    .has_size = true,
+    .send_bytes = whole_bytes,
+    .recv_bytes = whole_bytes,
+    .fill = fill_scan,
+    .start = start_scan,
+    .plain = {.from_root = true, .reduces = true},
+};
+
+extern const Collective iexscan = {
+    .name = "iexscan",
+    .has_size = true,
+    .send_bytes = whole_bytes,
+    .recv_bytes = whole_bytes,
+    .fill = fill_exscan,
+    .start = start_exscan,
+    .plain = {.from_root = true},
 };
 
 }  // namespace weft::bench

@@ -1,4 +1,4 @@
-// Measures scatter of bytes from rank 0. A size is one rank's block.
+// Measures scatter, and scatterv with blocks of one size, of bytes from rank 0. A size is one rank's block.
 #include "bench/collective/collective.h"
 
 namespace weft::bench {
@@ -20,6 +20,12 @@ weft_status start(Case& c, weft_request* request) {
                          request);
 }
 
+weft_status start_counted(Case& c, weft_request* request) {
+    const std::size_t* counts = equal_counts(c.job, c.bytes);
+    return weft_iscatterv(c.send.data(), counts, nullptr, c.recv.data(), c.bytes, WEFT_BYTE, root,
+                          c.job.comm, request);
+}
+
 }  // namespace
 
 extern const Collective iscatter = {
@@ -29,6 +35,16 @@ extern const Collective iscatter = {
     .recv_bytes = one_block,
     .fill = fill,
     .start = start,
+    .plain = {.from_root = true},
+};
+
+extern const Collective iscatterv = {
+    .name = "iscatterv",
+    .has_size = true,
+    .send_bytes = all_blocks,
+    .recv_bytes = one_block,
+    .fill = fill,
+    .start = start_counted,
     .plain = {.from_root = true},
 };
 

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "bench/micro/rows.h"
 #include "bench/statistics.h"
+#include "lab/every_rank.h"
 
 namespace weft::bench {
 namespace {
@@ -30,19 +31,22 @@ double build_us(const Algorithm& algorithm, const Problem& problem) {
 void add_rows(MicroRows& rows, const Family& family, int repetitions) {
     std::vector<std::int64_t> sizes;
     std::vector<std::int64_t> offsets;
-    for (Rank r = 0; family.blocks_differ && r < ranks; ++r) {
+    for (Rank r = 0; family.sizes == algorithm::Sizes::agreed && r < ranks; ++r) {
         sizes.push_back(block_bytes);
         offsets.push_back(r * block_bytes);
     }
-    const Agreed agreed = {
-        .ranks = ranks, .bytes = block_bytes, .sizes = sizes, .element_bytes = 8};
+    const Agreed agreed = {.ranks = ranks,
+                           .bytes = family.sizes == algorithm::Sizes::local ? -1 : block_bytes,
+                           .sizes = sizes,
+                           .element_bytes = 8};
+    const EveryRank every_rank(family, agreed, /*in_place=*/false, offsets,
+                               [](Rank, Rank) { return block_bytes; });
     for (const Algorithm* algorithm : family.algorithms) {
-        const Result<Schedule> schedule =
-            build_rank(*algorithm, family.problem(agreed, 0, /*in_place=*/false, offsets));
+        const Result<Schedule> schedule = build_rank(*algorithm, every_rank.problems().front());
         if (schedule.is_ok() && (*schedule).ops().size() > operations_max) continue;
         double worst = 0;
         for (const Rank rank : probed) {
-            const Problem problem = family.problem(agreed, rank, /*in_place=*/false, offsets);
+            const Problem& problem = every_rank.problems()[static_cast<std::size_t>(rank)];
             std::vector<double> samples;
             for (int i = 0; i < repetitions; ++i) {
                 samples.push_back(build_us(*algorithm, problem));

@@ -59,6 +59,57 @@ static void call_alltoall(const weft_rival_data* data) {
     MPI_Alltoall(data->send, BYTES, data->recv, BYTES, WORLD);
 }
 
+/* The v-forms, with blocks of one size; allgatherv as the bench has it, with the last block first. */
+enum { ranks_max = 1024 };
+static int counts[ranks_max], places[ranks_max];
+static void count(int each, int reversed) {
+    int i, ranks;
+    MPI_Comm_size(WORLD, &ranks);
+    if (ranks > ranks_max) MPI_Abort(WORLD, 1);
+    for (i = 0; i < ranks; ++i) {
+        counts[i] = each;
+        places[i] = (reversed ? ranks - 1 - i : i) * each;
+    }
+}
+
+static void start_gatherv(const weft_rival_data* data) {
+    count((int)data->bytes, 0);
+    MPI_Igatherv(data->send, BYTES, data->recv, counts, places, MPI_BYTE, root, WORLD, &request);
+}
+static void call_gatherv(const weft_rival_data* data) {
+    count((int)data->bytes, 0);
+    MPI_Gatherv(data->send, BYTES, data->recv, counts, places, MPI_BYTE, root, WORLD);
+}
+
+static void start_scatterv(const weft_rival_data* data) {
+    count((int)data->bytes, 0);
+    MPI_Iscatterv(data->send, counts, places, MPI_BYTE, data->recv, BYTES, root, WORLD, &request);
+}
+static void call_scatterv(const weft_rival_data* data) {
+    count((int)data->bytes, 0);
+    MPI_Scatterv(data->send, counts, places, MPI_BYTE, data->recv, BYTES, root, WORLD);
+}
+
+static void start_allgatherv(const weft_rival_data* data) {
+    count((int)data->bytes, 1);
+    MPI_Iallgatherv(data->send, BYTES, data->recv, counts, places, MPI_BYTE, WORLD, &request);
+}
+static void call_allgatherv(const weft_rival_data* data) {
+    count((int)data->bytes, 1);
+    MPI_Allgatherv(data->send, BYTES, data->recv, counts, places, MPI_BYTE, WORLD);
+}
+
+static void start_alltoallv(const weft_rival_data* data) {
+    count((int)data->bytes, 0);
+    MPI_Ialltoallv(data->send, counts, places, MPI_BYTE, data->recv, counts, places, MPI_BYTE,
+                   WORLD, &request);
+}
+static void call_alltoallv(const weft_rival_data* data) {
+    count((int)data->bytes, 0);
+    MPI_Alltoallv(data->send, counts, places, MPI_BYTE, data->recv, counts, places, MPI_BYTE,
+                  WORLD);
+}
+
 #define ELEMENTS (int)data->elements, MPI_DOUBLE, MPI_SUM
 
 static void start_reduce(const weft_rival_data* data) {
@@ -73,6 +124,36 @@ static void start_allreduce(const weft_rival_data* data) {
 }
 static void call_allreduce(const weft_rival_data* data) {
     MPI_Allreduce(data->send, data->recv, ELEMENTS, WORLD);
+}
+
+static void start_reduce_scatter_block(const weft_rival_data* data) {
+    MPI_Ireduce_scatter_block(data->send, data->recv, ELEMENTS, WORLD, &request);
+}
+static void call_reduce_scatter_block(const weft_rival_data* data) {
+    MPI_Reduce_scatter_block(data->send, data->recv, ELEMENTS, WORLD);
+}
+
+static void start_reduce_scatter(const weft_rival_data* data) {
+    count((int)data->elements, 0);
+    MPI_Ireduce_scatter(data->send, data->recv, counts, MPI_DOUBLE, MPI_SUM, WORLD, &request);
+}
+static void call_reduce_scatter(const weft_rival_data* data) {
+    count((int)data->elements, 0);
+    MPI_Reduce_scatter(data->send, data->recv, counts, MPI_DOUBLE, MPI_SUM, WORLD);
+}
+
+static void start_scan(const weft_rival_data* data) {
+    MPI_Iscan(data->send, data->recv, ELEMENTS, WORLD, &request);
+}
+static void call_scan(const weft_rival_data* data) {
+    MPI_Scan(data->send, data->recv, ELEMENTS, WORLD);
+}
+
+static void start_exscan(const weft_rival_data* data) {
+    MPI_Iexscan(data->send, data->recv, ELEMENTS, WORLD, &request);
+}
+static void call_exscan(const weft_rival_data* data) {
+    MPI_Exscan(data->send, data->recv, ELEMENTS, WORLD);
 }
 
 /* A message from rank 0 to rank 1. */
@@ -94,6 +175,14 @@ static const weft_rival_collective collectives[] = {
     {"ialltoall", start_alltoall, call_alltoall},
     {"ireduce", start_reduce, call_reduce},
     {"iallreduce", start_allreduce, call_allreduce},
+    {"ireduce_scatter_block", start_reduce_scatter_block, call_reduce_scatter_block},
+    {"ireduce_scatter", start_reduce_scatter, call_reduce_scatter},
+    {"iscan", start_scan, call_scan},
+    {"iexscan", start_exscan, call_exscan},
+    {"igatherv", start_gatherv, call_gatherv},
+    {"iscatterv", start_scatterv, call_scatterv},
+    {"iallgatherv", start_allgatherv, call_allgatherv},
+    {"ialltoallv", start_alltoallv, call_alltoallv},
     {"isend", start_send, call_send},
 };
 

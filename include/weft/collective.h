@@ -24,7 +24,9 @@ extern "C" {
  * With WEFT_CHECK=1 the ranks of a collective compare what its `Agree` field names before any data
  * moves. Calls that do not match end with WEFT_BROKEN_MESSAGE on every rank, without touching any
  * buffer; the detail names the first rank that differs, and both calls. A nonblocking call is never
- * compared with a persistent request: their operations do not meet.
+ * compared with a persistent request: their operations do not meet. What only two ranks know, the counts of
+ * gatherv, scatterv and alltoallv, is not compared: a block that has another size than the one expected ends
+ * the operation with WEFT_BROKEN_MESSAGE when it arrives.
  */
 
 /**
@@ -168,7 +170,7 @@ WEFT_API weft_status weft_alltoall(const void* send_buf, void* recv_buf, size_t 
  * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
  *           Failures after the start come from weft_test and weft_wait.
  * Undefined touching recv_buf, or writing send_buf, before completion.
- * Source    MPI-5.0 section 6.12.8
+ * Source    MPI-5.0 section 6.12.7
  */
 WEFT_API weft_status weft_ireduce(const void* send_buf, void* recv_buf, size_t count,
                                   weft_type type, weft_op op, int root, weft_comm comm,
@@ -191,7 +193,7 @@ WEFT_API weft_status weft_reduce(const void* send_buf, void* recv_buf, size_t co
  * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
  *           Failures after the start come from weft_test and weft_wait.
  * Undefined touching recv_buf, or writing send_buf, before completion.
- * Source    MPI-5.0 section 6.12.9
+ * Source    MPI-5.0 section 6.12.8
  */
 WEFT_API weft_status weft_iallreduce(const void* send_buf, void* recv_buf, size_t count,
                                      weft_type type, weft_op op, weft_comm comm,
@@ -215,7 +217,7 @@ WEFT_API weft_status weft_allreduce(const void* send_buf, void* recv_buf, size_t
  * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
  *           Failures after the start come from weft_test and weft_wait.
  * Undefined touching recv_buf, or writing send_buf, before completion.
- * Source    MPI-5.0 section 6.12.7
+ * Source    MPI-5.0 section 6.12.9
  */
 WEFT_API weft_status weft_ireduce_scatter_block(const void* send_buf, void* recv_buf, size_t count,
                                                 weft_type type, weft_op op, weft_comm comm,
@@ -250,6 +252,160 @@ WEFT_API weft_status weft_iallgatherv(const void* send_buf, size_t send_count, v
 WEFT_API weft_status weft_allgatherv(const void* send_buf, size_t send_count, void* recv_buf,
                                      const size_t recv_counts[], const ptrdiff_t displs[],
                                      weft_type type, weft_comm comm);
+
+/**
+ * Start combining vectors of all ranks with `op`; block r of the result, of recv_counts[r] elements, goes to
+ * rank r.
+ *
+ * Shapes    send_buf [sum of recv_counts], block r behind block r - 1; recv_buf [recv_counts[own rank]]; of
+ *           `type`.
+ * In place  send_buf == WEFT_IN_PLACE: this rank's contribution is in recv_buf [sum of recv_counts], whose
+ *           first elements get the result; the others are undefined afterwards.
+ * Lent      both buffers are lent until *request completes. The array is copied.
+ * Agree     recv_counts, type, op, and the order of starts on `comm`, are the same on every rank.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 6.12.10
+ */
+WEFT_API weft_status weft_ireduce_scatter(const void* send_buf, void* recv_buf,
+                                          const size_t recv_counts[], weft_type type, weft_op op,
+                                          weft_comm comm, weft_request* request);
+
+/** As weft_ireduce_scatter followed by weft_wait; see weft_barrier. */
+WEFT_API weft_status weft_reduce_scatter(const void* send_buf, void* recv_buf,
+                                         const size_t recv_counts[], weft_type type, weft_op op,
+                                         weft_comm comm);
+
+/**
+ * Start combining `count` elements of the ranks up to each with `op`: rank r gets the result for ranks 0..r.
+ *
+ * Shapes    send_buf [count], recv_buf [count] of `type`.
+ * In place  send_buf == WEFT_IN_PLACE: this rank's contribution is in recv_buf.
+ * Lent      both buffers are lent until *request completes.
+ * Agree     count, type, op, and the order of starts on `comm`, are the same on every rank.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 6.12.11
+ */
+WEFT_API weft_status weft_iscan(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                                weft_op op, weft_comm comm, weft_request* request);
+
+/** As weft_iscan followed by weft_wait; see weft_barrier. */
+WEFT_API weft_status weft_scan(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                               weft_op op, weft_comm comm);
+
+/**
+ * Start combining `count` elements of the ranks below each with `op`: rank r gets the result for ranks
+ * 0..r-1.
+ *
+ * Shapes    send_buf [count], recv_buf [count] of `type`. Rank 0 gets nothing: its recv_buf is not looked
+ *           at, unless it is in place, and may be NULL.
+ * In place  send_buf == WEFT_IN_PLACE: this rank's contribution is in recv_buf.
+ * Lent      both buffers are lent until *request completes.
+ * Agree     count, type, op, and the order of starts on `comm`, are the same on every rank.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 6.12.12
+ */
+WEFT_API weft_status weft_iexscan(const void* send_buf, void* recv_buf, size_t count,
+                                  weft_type type, weft_op op, weft_comm comm,
+                                  weft_request* request);
+
+/** As weft_iexscan followed by weft_wait; see weft_barrier. */
+WEFT_API weft_status weft_exscan(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                                 weft_op op, weft_comm comm);
+
+/**
+ * Start gathering the blocks of all ranks, which may differ in size, at `root`.
+ *
+ * Shapes    send_buf [send_count]; at root recv_buf with block r, of recv_counts[r] elements, from element
+ *           displs[r] on; elements of `type`. displs == NULL: one block behind the other. Displacements may
+ *           be negative; blocks do not overlap. Elsewhere recv_buf and the arrays are not looked at.
+ * In place  at root, send_buf == WEFT_IN_PLACE: its block is already in recv_buf; send_count is not looked
+ *           at.
+ * Lent      both buffers are lent until *request completes. The arrays are copied.
+ * Agree     root, and the order of starts on `comm`, are the same on every rank; recv_counts[r] at root is
+ *           send_count of rank r.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 6.12.3
+ */
+WEFT_API weft_status weft_igatherv(const void* send_buf, size_t send_count, void* recv_buf,
+                                   const size_t recv_counts[], const ptrdiff_t displs[],
+                                   weft_type type, int root, weft_comm comm, weft_request* request);
+
+/** As weft_igatherv followed by weft_wait; see weft_barrier. */
+WEFT_API weft_status weft_gatherv(const void* send_buf, size_t send_count, void* recv_buf,
+                                  const size_t recv_counts[], const ptrdiff_t displs[],
+                                  weft_type type, int root, weft_comm comm);
+
+/**
+ * Start scattering blocks, which may differ in size, from `root`.
+ *
+ * Shapes    at root send_buf with block r, of send_counts[r] elements, from element displs[r] on; recv_buf
+ *           [recv_count]; elements of `type`. displs == NULL: one block behind the other. Displacements may
+ *           be negative. Elsewhere send_buf and the arrays are not looked at.
+ * In place  at root, recv_buf == WEFT_IN_PLACE: its block stays in send_buf; recv_count is not looked at.
+ * Lent      both buffers are lent until *request completes. The arrays are copied.
+ * Agree     root, and the order of starts on `comm`, are the same on every rank; send_counts[r] at root is
+ *           recv_count of rank r.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 6.12.4
+ */
+WEFT_API weft_status weft_iscatterv(const void* send_buf, const size_t send_counts[],
+                                    const ptrdiff_t displs[], void* recv_buf, size_t recv_count,
+                                    weft_type type, int root, weft_comm comm,
+                                    weft_request* request);
+
+/** As weft_iscatterv followed by weft_wait; see weft_barrier. */
+WEFT_API weft_status weft_scatterv(const void* send_buf, const size_t send_counts[],
+                                   const ptrdiff_t displs[], void* recv_buf, size_t recv_count,
+                                   weft_type type, int root, weft_comm comm);
+
+/**
+ * Start sending a block to every rank and receiving one from each; blocks may differ in size.
+ *
+ * Shapes    send_buf with the block for rank r, of send_counts[r] elements, from element send_displs[r] on;
+ *           recv_buf likewise by recv_counts and recv_displs; elements of `type`. Displacements == NULL: one
+ *           block behind the other. They may be negative; blocks in recv_buf do not overlap.
+ * In place  send_buf == WEFT_IN_PLACE, on every rank: the blocks to send are in recv_buf, where received ones
+ *           take their places; send_counts and send_displs are not looked at.
+ * Lent      both buffers are lent until *request completes. The arrays are copied.
+ * Agree     the order of starts on `comm` is the same on every rank; send_counts[r] of rank s is
+ *           recv_counts[s] of rank r.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 6.12.6
+ */
+WEFT_API weft_status weft_ialltoallv(const void* send_buf, const size_t send_counts[],
+                                     const ptrdiff_t send_displs[], void* recv_buf,
+                                     const size_t recv_counts[], const ptrdiff_t recv_displs[],
+                                     weft_type type, weft_comm comm, weft_request* request);
+
+/** As weft_ialltoallv followed by weft_wait; see weft_barrier. */
+WEFT_API weft_status weft_alltoallv(const void* send_buf, const size_t send_counts[],
+                                    const ptrdiff_t send_displs[], void* recv_buf,
+                                    const size_t recv_counts[], const ptrdiff_t recv_displs[],
+                                    weft_type type, weft_comm comm);
 
 /* --- Persistent forms ------------------------------------------------------------------------ */
 
@@ -320,6 +476,48 @@ WEFT_API weft_status weft_reduce_scatter_block_init(const void* send_buf, void* 
 WEFT_API weft_status weft_allgatherv_init(const void* send_buf, size_t send_count, void* recv_buf,
                                           const size_t recv_counts[], const ptrdiff_t displs[],
                                           weft_type type, weft_comm comm, weft_request* request);
+
+/**
+ * The persistent form of weft_ireduce_scatter; see weft_barrier_init. `op` may be freed at any time.
+ * Source: MPI-5.0 section 6.13
+ */
+WEFT_API weft_status weft_reduce_scatter_init(const void* send_buf, void* recv_buf,
+                                              const size_t recv_counts[], weft_type type,
+                                              weft_op op, weft_comm comm, weft_request* request);
+
+/**
+ * The persistent form of weft_iscan; see weft_barrier_init. `op` may be freed at any time.
+ * Source: MPI-5.0 section 6.13
+ */
+WEFT_API weft_status weft_scan_init(const void* send_buf, void* recv_buf, size_t count,
+                                    weft_type type, weft_op op, weft_comm comm,
+                                    weft_request* request);
+
+/**
+ * The persistent form of weft_iexscan; see weft_barrier_init. `op` may be freed at any time.
+ * Source: MPI-5.0 section 6.13
+ */
+WEFT_API weft_status weft_exscan_init(const void* send_buf, void* recv_buf, size_t count,
+                                      weft_type type, weft_op op, weft_comm comm,
+                                      weft_request* request);
+
+/** The persistent form of weft_igatherv; see weft_barrier_init. Source: MPI-5.0 section 6.13 */
+WEFT_API weft_status weft_gatherv_init(const void* send_buf, size_t send_count, void* recv_buf,
+                                       const size_t recv_counts[], const ptrdiff_t displs[],
+                                       weft_type type, int root, weft_comm comm,
+                                       weft_request* request);
+
+/** The persistent form of weft_iscatterv; see weft_barrier_init. Source: MPI-5.0 section 6.13 */
+WEFT_API weft_status weft_scatterv_init(const void* send_buf, const size_t send_counts[],
+                                        const ptrdiff_t displs[], void* recv_buf, size_t recv_count,
+                                        weft_type type, int root, weft_comm comm,
+                                        weft_request* request);
+
+/** The persistent form of weft_ialltoallv; see weft_barrier_init. Source: MPI-5.0 section 6.13 */
+WEFT_API weft_status weft_alltoallv_init(const void* send_buf, const size_t send_counts[],
+                                         const ptrdiff_t send_displs[], void* recv_buf,
+                                         const size_t recv_counts[], const ptrdiff_t recv_displs[],
+                                         weft_type type, weft_comm comm, weft_request* request);
 
 #ifdef __cplusplus
 }

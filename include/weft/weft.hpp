@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <numeric>
 #include <ranges>
 #include <span>
 #include <stdexcept>
@@ -405,6 +406,14 @@ Buffers buffers(S& send, R& recv, std::size_t blocks, const char* function) {
     return {start_of(send), std::ranges::data(recv), elements * units<T>, type_of<T>};
 }
 
+// The first rank gets nothing: its `recv` is ignored, unless it is in place.
+template <class S, class R>
+Buffers from_below(bool is_first, S& send, R& recv, const char* function) {
+    using T = std::ranges::range_value_t<R>;
+    if (is_in_place<S> || !is_first) return buffers(send, recv, 1, function);
+    return {start_of(send), nullptr, block_elements(send, recv, 1) * units<T>, type_of<T>};
+}
+
 template <class B>
 void expect_buffer(const char* name, const char* function) {
     if constexpr (is_in_place<B>)
@@ -415,16 +424,19 @@ void expect_buffer(const char* name, const char* function) {
                         function + ")");
 }
 
-// Blocks that differ; checked to lie within `recv`.
-struct Differing {
-    Differing(const Differing&) = delete;
-    Differing& operator=(const Differing&) = delete;
-    template <class S, class R>
-    Differing(S& from, R& into, std::size_t blocks, std::span<const std::size_t> sizes,
-              std::span<const std::ptrdiff_t> places, const char* function)
-        : send(start_of(from)), recv(std::ranges::data(into)) {
-        using T = std::ranges::range_value_t<R>;
-        type = type_of<T>;
+// The arrays that describe a buffer with blocks that differ, checked against its size.
+class Arrays {
+  public:
+    Arrays() = default;
+    Arrays(Arrays&&) = default;
+    Arrays& operator=(Arrays&&) = default;
+
+    // `name` is the buffer's.
+    template <class B>
+    void describe(const char* name, B& buffer, std::size_t blocks,
+                  std::span<const std::size_t> sizes, std::span<const std::ptrdiff_t> places,
+                  const char* function) {
+        using T = std::ranges::range_value_t<B>;
         expect_elements("counts", sizes.size(), blocks, function);
         if (!places.empty()) expect_elements("displacements", places.size(), blocks, function);
         std::size_t end = 0;
@@ -432,24 +444,24 @@ struct Differing {
             if (sizes[i] == 0) continue;
             if (!places.empty() && places[i] < 0)
                 throw Error(WEFT_REFUSED_ARGUMENT, "displacements[" + std::to_string(i) +
-                                                       "] is negative; expected a place in recv "
-                                                       "(weft::Communicator::" +
-                                                       function + ")");
+                                                       "] is negative; expected a place in " +
+                                                       name + " (weft::Communicator::" + function +
+                                                       ")");
             const std::size_t begin = places.empty() ? end : static_cast<std::size_t>(places[i]);
             end = std::max(end, begin + sizes[i]);
+            const std::size_t has = std::ranges::size(buffer);
+            if (begin > has || sizes[i] > has - begin) expect_elements(name, has, end, function);
         }
         counts_ = sizes;
         displacements_ = places;
         if constexpr (units<T> != 1) {  // elements travel as bytes
             for (std::size_t i = 0; i < blocks; ++i) scaled_counts_.push_back(sizes[i] * units<T>);
-            for (const std::ptrdiff_t place : places)
-                scaled_displacements_.push_back(place * static_cast<std::ptrdiff_t>(units<T>));
+            for (std::size_t i = 0; i < places.size(); ++i)  // an empty block lies anywhere
+                scaled_displacements_.push_back(
+                    sizes[i] > 0 ? places[i] * static_cast<std::ptrdiff_t>(units<T>) : 0);
             counts_ = scaled_counts_;
             displacements_ = scaled_displacements_;
         }
-        if (end > std::ranges::size(into))
-            expect_elements("recv", std::ranges::size(into), end, function);
-        if constexpr (!is_in_place<S>) send_count = std::ranges::size(from) * units<T>;
     }
 
     const std::size_t* counts() const { return counts_.data(); }
@@ -457,17 +469,85 @@ struct Differing {
         return displacements_.empty() ? nullptr : displacements_.data();
     }
 
-    const void* send;
-    std::size_t send_count = 0;
-    void* recv;
-    weft_type type;
-
   private:
     std::span<const std::size_t> counts_;
     std::span<const std::ptrdiff_t> displacements_;
     std::vector<std::size_t> scaled_counts_;
     std::vector<std::ptrdiff_t> scaled_displacements_;
 };
+
+// Of `type`; in place: not looked at.
+template <class T, class B>
+std::size_t count_of(B& block) {
+    if constexpr (is_in_place<B>)
+        return 0;
+    else
+        return std::ranges::size(block) * units<T>;
+}
+
+// Buffers with blocks that differ, and the count of the block in the other one.
+struct Differing {
+    const void* send = nullptr;
+    void* recv = nullptr;
+    std::size_t count = 0;
+    weft_type type = WEFT_BYTE;
+    Arrays send_blocks = {};
+    Arrays recv_blocks = {};
+};
+
+using Counts = std::span<const std::size_t>;
+using Displacements = std::span<const std::ptrdiff_t>;
+
+// Every rank gets all blocks; with a root only that one, and elsewhere `recv` is ignored.
+template <class S, class R>
+Differing gathered(bool is_receiver, S& send, R& recv, std::size_t blocks, Counts counts,
+                   Displacements displacements, const char* function) {
+    using T = std::ranges::range_value_t<R>;
+    Differing made = {start_of(send), nullptr, count_of<T>(send), type_of<T>};
+    if (!is_receiver) {
+        expect_buffer<S>("send", function);
+        return made;
+    }
+    made.recv = std::ranges::data(recv);
+    made.recv_blocks.describe("recv", recv, blocks, counts, displacements, function);
+    return made;
+}
+
+// The root has all blocks; elsewhere `send` is ignored.
+template <class S, class R>
+Differing distributed(bool is_root, S& send, R& recv, std::size_t blocks, Counts counts,
+                      Displacements displacements, const char* function) {
+    using T = std::ranges::range_value_t<S>;
+    Differing made;
+    made.type = type_of<T>;
+    made.count = count_of<T>(recv);
+    if constexpr (is_in_place<R>)
+        made.recv = const_cast<void*>(WEFT_IN_PLACE);
+    else
+        made.recv = std::ranges::data(recv);
+    if (!is_root) {
+        expect_buffer<R>("recv", function);
+        return made;
+    }
+    made.send = std::ranges::data(send);
+    made.send_blocks.describe("send", send, blocks, counts, displacements, function);
+    return made;
+}
+
+// Blocks for every rank, and from every rank.
+template <class S, class R>
+Differing exchanged(S& send, R& recv, std::size_t blocks, Counts send_counts, Counts recv_counts,
+                    Displacements send_displacements, Displacements recv_displacements,
+                    const char* function) {
+    Differing made;
+    made.type = type_of<std::ranges::range_value_t<R>>;
+    made.send = start_of(send);
+    made.recv = std::ranges::data(recv);
+    if constexpr (!is_in_place<S>)
+        made.send_blocks.describe("send", send, blocks, send_counts, send_displacements, function);
+    made.recv_blocks.describe("recv", recv, blocks, recv_counts, recv_displacements, function);
+    return made;
+}
 
 // On root `recv` is `blocks` times as long as `send`; elsewhere it is ignored.
 template <class S, class R>
@@ -750,34 +830,209 @@ class Communicator {
                     handle_);
     }
 
-    // --- Allgatherv: block r of `recv` has counts[r] elements and begins at displacements[r]; without
-    // displacements, one block behind the other
+    // --- Reduce-scatter with blocks that differ: `send` has them all, one behind the other, and `recv`
+    // this rank's, of counts[rank()] elements; in place, `recv` has them all, and the result goes to its
+    // beginning
+
+    template <ReducedBuffer R, BufferLike<R> S>
+    Request ireduce_scatter(S&& send, R&& recv, std::span<const std::size_t> counts,
+                            OperationOn<std::ranges::range_value_t<R>> op) const {
+        const detail::Buffers b = scattered(send, recv, counts, "ireduce_scatter");
+        return make(weft_ireduce_scatter, b.send, b.recv, counts.data(), b.type, op.handle(),
+                    handle_);
+    }
+    template <ReducedBuffer R, BufferLike<R> S>
+    void reduce_scatter(S&& send, R&& recv, std::span<const std::size_t> counts,
+                        OperationOn<std::ranges::range_value_t<R>> op) const {
+        const detail::Buffers b = scattered(send, recv, counts, "reduce_scatter");
+        check(weft_reduce_scatter(b.send, b.recv, counts.data(), b.type, op.handle(), handle_));
+    }
+    template <ReducedBuffer R, BufferLike<R> S>
+    Request reduce_scatter_init(S&& send, R&& recv, std::span<const std::size_t> counts,
+                                OperationOn<std::ranges::range_value_t<R>> op) const {
+        const detail::Buffers b = scattered(send, recv, counts, "reduce_scatter_init");
+        return make(weft_reduce_scatter_init, b.send, b.recv, counts.data(), b.type, op.handle(),
+                    handle_);
+    }
+
+    // --- Scan: rank r gets the result for ranks 0..r
+
+    template <ReducedBuffer R, BufferLike<R> S>
+    Request iscan(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op) const {
+        const detail::Buffers b = detail::buffers(send, recv, 1, "iscan");
+        return make(weft_iscan, b.send, b.recv, b.count, b.type, op.handle(), handle_);
+    }
+    template <ReducedBuffer R, BufferLike<R> S>
+    void scan(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op) const {
+        const detail::Buffers b = detail::buffers(send, recv, 1, "scan");
+        check(weft_scan(b.send, b.recv, b.count, b.type, op.handle(), handle_));
+    }
+    template <ReducedBuffer R, BufferLike<R> S>
+    Request scan_init(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op) const {
+        const detail::Buffers b = detail::buffers(send, recv, 1, "scan_init");
+        return make(weft_scan_init, b.send, b.recv, b.count, b.type, op.handle(), handle_);
+    }
+
+    // --- Exclusive scan: rank r gets the result for ranks 0..r-1, rank 0 nothing: its `recv` is ignored, unless
+    // it is in place
+
+    template <ReducedBuffer R, BufferLike<R> S>
+    Request iexscan(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op) const {
+        const detail::Buffers b = detail::from_below(rank() == 0, send, recv, "iexscan");
+        return make(weft_iexscan, b.send, b.recv, b.count, b.type, op.handle(), handle_);
+    }
+    template <ReducedBuffer R, BufferLike<R> S>
+    void exscan(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op) const {
+        const detail::Buffers b = detail::from_below(rank() == 0, send, recv, "exscan");
+        check(weft_exscan(b.send, b.recv, b.count, b.type, op.handle(), handle_));
+    }
+    template <ReducedBuffer R, BufferLike<R> S>
+    Request exscan_init(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op) const {
+        const detail::Buffers b = detail::from_below(rank() == 0, send, recv, "exscan_init");
+        return make(weft_exscan_init, b.send, b.recv, b.count, b.type, op.handle(), handle_);
+    }
+
+    // --- Blocks that differ: block r has counts[r] elements and begins at displacements[r]; without
+    // displacements, one block lies behind the other
+
+    // Allgatherv: blocks of `recv`
 
     template <OutBuffer R, BufferLike<R> S>
     Request iallgatherv(S&& send, R&& recv, std::span<const std::size_t> counts,
                         std::span<const std::ptrdiff_t> displacements = {}) const {
-        const detail::Differing b(send, recv, blocks(), counts, displacements, "iallgatherv");
-        return make(weft_iallgatherv, b.send, b.send_count, b.recv, b.counts(), b.displacements(),
-                    b.type, handle_);
+        const detail::Differing b =
+            detail::gathered(true, send, recv, blocks(), counts, displacements, "iallgatherv");
+        return make(weft_iallgatherv, b.send, b.count, b.recv, b.recv_blocks.counts(),
+                    b.recv_blocks.displacements(), b.type, handle_);
     }
     template <OutBuffer R, BufferLike<R> S>
     void allgatherv(S&& send, R&& recv, std::span<const std::size_t> counts,
                     std::span<const std::ptrdiff_t> displacements = {}) const {
-        const detail::Differing b(send, recv, blocks(), counts, displacements, "allgatherv");
-        check(weft_allgatherv(b.send, b.send_count, b.recv, b.counts(), b.displacements(), b.type,
-                              handle_));
+        const detail::Differing b =
+            detail::gathered(true, send, recv, blocks(), counts, displacements, "allgatherv");
+        check(weft_allgatherv(b.send, b.count, b.recv, b.recv_blocks.counts(),
+                              b.recv_blocks.displacements(), b.type, handle_));
     }
     template <OutBuffer R, BufferLike<R> S>
     Request allgatherv_init(S&& send, R&& recv, std::span<const std::size_t> counts,
                             std::span<const std::ptrdiff_t> displacements = {}) const {
-        const detail::Differing b(send, recv, blocks(), counts, displacements, "allgatherv_init");
-        return make(weft_allgatherv_init, b.send, b.send_count, b.recv, b.counts(),
-                    b.displacements(), b.type, handle_);
+        const detail::Differing b =
+            detail::gathered(true, send, recv, blocks(), counts, displacements, "allgatherv_init");
+        return make(weft_allgatherv_init, b.send, b.count, b.recv, b.recv_blocks.counts(),
+                    b.recv_blocks.displacements(), b.type, handle_);
+    }
+
+    // Gatherv: blocks of `recv` on root; elsewhere it and the arrays are ignored
+
+    template <OutBuffer R, BufferLike<R> S>
+    Request igatherv(S&& send, R&& recv, std::span<const std::size_t> counts, int root,
+                     std::span<const std::ptrdiff_t> displacements = {}) const {
+        const detail::Differing b =
+            detail::gathered(is(root), send, recv, blocks(), counts, displacements, "igatherv");
+        return make(weft_igatherv, b.send, b.count, b.recv, b.recv_blocks.counts(),
+                    b.recv_blocks.displacements(), b.type, root, handle_);
+    }
+    template <OutBuffer R, BufferLike<R> S>
+    void gatherv(S&& send, R&& recv, std::span<const std::size_t> counts, int root,
+                 std::span<const std::ptrdiff_t> displacements = {}) const {
+        const detail::Differing b =
+            detail::gathered(is(root), send, recv, blocks(), counts, displacements, "gatherv");
+        check(weft_gatherv(b.send, b.count, b.recv, b.recv_blocks.counts(),
+                           b.recv_blocks.displacements(), b.type, root, handle_));
+    }
+    template <OutBuffer R, BufferLike<R> S>
+    Request gatherv_init(S&& send, R&& recv, std::span<const std::size_t> counts, int root,
+                         std::span<const std::ptrdiff_t> displacements = {}) const {
+        const detail::Differing b =
+            detail::gathered(is(root), send, recv, blocks(), counts, displacements, "gatherv_init");
+        return make(weft_gatherv_init, b.send, b.count, b.recv, b.recv_blocks.counts(),
+                    b.recv_blocks.displacements(), b.type, root, handle_);
+    }
+
+    // Scatterv: blocks of `send` on root; elsewhere it and the arrays are ignored
+
+    template <Buffer S, OutBufferLike<S> R>
+    Request iscatterv(S&& send, R&& recv, std::span<const std::size_t> counts, int root,
+                      std::span<const std::ptrdiff_t> displacements = {}) const {
+        const detail::Differing b =
+            detail::distributed(is(root), send, recv, blocks(), counts, displacements, "iscatterv");
+        return make(weft_iscatterv, b.send, b.send_blocks.counts(), b.send_blocks.displacements(),
+                    b.recv, b.count, b.type, root, handle_);
+    }
+    template <Buffer S, OutBufferLike<S> R>
+    void scatterv(S&& send, R&& recv, std::span<const std::size_t> counts, int root,
+                  std::span<const std::ptrdiff_t> displacements = {}) const {
+        const detail::Differing b =
+            detail::distributed(is(root), send, recv, blocks(), counts, displacements, "scatterv");
+        check(weft_scatterv(b.send, b.send_blocks.counts(), b.send_blocks.displacements(), b.recv,
+                            b.count, b.type, root, handle_));
+    }
+    template <Buffer S, OutBufferLike<S> R>
+    Request scatterv_init(S&& send, R&& recv, std::span<const std::size_t> counts, int root,
+                          std::span<const std::ptrdiff_t> displacements = {}) const {
+        const detail::Differing b = detail::distributed(is(root), send, recv, blocks(), counts,
+                                                        displacements, "scatterv_init");
+        return make(weft_scatterv_init, b.send, b.send_blocks.counts(),
+                    b.send_blocks.displacements(), b.recv, b.count, b.type, root, handle_);
+    }
+
+    // Alltoallv: blocks of both; in place, send_counts and send_displacements are ignored
+
+    template <OutBuffer R, BufferLike<R> S>
+    Request ialltoallv(S&& send, R&& recv, std::span<const std::size_t> send_counts,
+                       std::span<const std::size_t> recv_counts,
+                       std::span<const std::ptrdiff_t> send_displacements = {},
+                       std::span<const std::ptrdiff_t> recv_displacements = {}) const {
+        const detail::Differing b =
+            detail::exchanged(send, recv, blocks(), send_counts, recv_counts, send_displacements,
+                              recv_displacements, "ialltoallv");
+        return make(weft_ialltoallv, b.send, b.send_blocks.counts(), b.send_blocks.displacements(),
+                    b.recv, b.recv_blocks.counts(), b.recv_blocks.displacements(), b.type, handle_);
+    }
+    template <OutBuffer R, BufferLike<R> S>
+    void alltoallv(S&& send, R&& recv, std::span<const std::size_t> send_counts,
+                   std::span<const std::size_t> recv_counts,
+                   std::span<const std::ptrdiff_t> send_displacements = {},
+                   std::span<const std::ptrdiff_t> recv_displacements = {}) const {
+        const detail::Differing b =
+            detail::exchanged(send, recv, blocks(), send_counts, recv_counts, send_displacements,
+                              recv_displacements, "alltoallv");
+        check(weft_alltoallv(b.send, b.send_blocks.counts(), b.send_blocks.displacements(), b.recv,
+                             b.recv_blocks.counts(), b.recv_blocks.displacements(), b.type,
+                             handle_));
+    }
+    template <OutBuffer R, BufferLike<R> S>
+    Request alltoallv_init(S&& send, R&& recv, std::span<const std::size_t> send_counts,
+                           std::span<const std::size_t> recv_counts,
+                           std::span<const std::ptrdiff_t> send_displacements = {},
+                           std::span<const std::ptrdiff_t> recv_displacements = {}) const {
+        const detail::Differing b =
+            detail::exchanged(send, recv, blocks(), send_counts, recv_counts, send_displacements,
+                              recv_displacements, "alltoallv_init");
+        return make(weft_alltoallv_init, b.send, b.send_blocks.counts(),
+                    b.send_blocks.displacements(), b.recv, b.recv_blocks.counts(),
+                    b.recv_blocks.displacements(), b.type, handle_);
     }
 
   private:
     bool is(int root) const { return rank() == root; }
     std::size_t blocks() const { return static_cast<std::size_t>(size()); }
+
+    template <class S, class R>
+    detail::Buffers scattered(S& send, R& recv, std::span<const std::size_t> counts,
+                              const char* function) const {
+        using T = std::ranges::range_value_t<R>;
+        detail::expect_elements("counts", counts.size(), blocks(), function);
+        const std::size_t all = std::reduce(counts.begin(), counts.end());
+        if constexpr (detail::is_in_place<S>) {
+            detail::expect_elements("recv", std::ranges::size(recv), all, function);
+        } else {
+            detail::expect_elements("send", std::ranges::size(send), all, function);
+            const std::size_t own = counts[static_cast<std::size_t>(rank())];
+            detail::expect_elements("recv", std::ranges::size(recv), own, function);
+        }
+        return {detail::start_of(send), std::ranges::data(recv), 0, type_of<T>};
+    }
 
     template <class Start, class... Arguments>
     static Request make(Start start, Arguments... arguments) {

@@ -5,10 +5,12 @@
 namespace weft::algorithm {
 std::span<const Family> catalogue() {
     static const Family families[] = {
-        barrier(),    bcast(),     gather(),
-        scatter(),    allgather(), alltoall(),
-        reduce(),     allreduce(), reduce_scatter_block(),
-        allgatherv(),
+        barrier(),    bcast(),          gather(),
+        scatter(),    allgather(),      alltoall(),
+        reduce(),     allreduce(),      reduce_scatter_block(),
+        allgatherv(), reduce_scatter(), scan(),
+        exscan(),     gatherv(),        scatterv(),
+        alltoallv(),
     };
     static_assert(std::size(families) == collectives);
     return families;

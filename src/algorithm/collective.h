@@ -17,8 +17,14 @@ enum class Collective : std::uint8_t {
     allreduce,
     reduce_scatter_block,
     allgatherv,
+    reduce_scatter,
+    scan,
+    exscan,
+    gatherv,
+    scatterv,
+    alltoallv,
 };
 
-inline constexpr std::size_t collectives = 10;
+inline constexpr std::size_t collectives = 16;
 
 }  // namespace weft

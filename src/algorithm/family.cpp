@@ -3,33 +3,29 @@
 namespace weft::algorithm {
 namespace {
 
-Layout layout_of(Buffer buffer, Blocks blocks, const Agreed& agreed, Rank rank,
-                 std::span<const std::int64_t> offsets) {
+Layout layout_of(Buffer buffer, Blocks blocks, Rank ranks, std::int64_t bytes,
+                 const BlockList& list) {
     Layout layout;
     layout.buffer = buffer;
-    layout.bytes = agreed.block_bytes(rank);
-    layout.count = blocks == Blocks::all ? agreed.ranks : static_cast<Rank>(blocks);
-    if (blocks == Blocks::all && !agreed.sizes.empty()) {
-        layout.sizes = agreed.sizes;
-        layout.offsets = offsets;
-    }
+    layout.bytes = bytes;
+    layout.count = blocks == Blocks::all ? ranks : static_cast<Rank>(blocks);
+    if (blocks == Blocks::all) layout.list = list;
     return layout;
 }
 
 }  // namespace
 
 Problem Family::problem(const Agreed& agreed, Rank rank, bool is_call_in_place,
-                        std::span<const std::int64_t> offsets) const {
-    WEFT_ASSERT(blocks_differ == !agreed.sizes.empty() && offsets.size() == agreed.sizes.size());
+                        const BlockLists& lists) const {
+    WEFT_ASSERT((sizes == Sizes::agreed) == !agreed.sizes.empty());
     Problem problem;
     problem.agreed = agreed;
     problem.agreed.collective = collective;
     problem.rank = rank;
     const bool is_root = rank == agreed.root;
-    problem.send =
-        layout_of(Buffer::send, is_root ? send.root : send.others, agreed, rank, offsets);
-    problem.recv =
-        layout_of(Buffer::recv, is_root ? recv.root : recv.others, agreed, rank, offsets);
+    const std::int64_t bytes = sizes == Sizes::local ? lists.own_bytes : agreed.block_bytes(rank);
+    problem.send = layout_of(Buffer::send, send_blocks(is_root), agreed.ranks, bytes, lists.send);
+    problem.recv = layout_of(Buffer::recv, recv_blocks(is_root), agreed.ranks, bytes, lists.recv);
     const bool has_one_buffer = in_place == InPlace::root_has_one_buffer && is_root;
     problem.in_place = has_one_buffer || (is_call_in_place && is_in_place_on(is_root));
     if (!problem.in_place) return problem;
@@ -37,18 +33,14 @@ Problem Family::problem(const Agreed& agreed, Rank rank, bool is_call_in_place,
     const bool send_is_given = in_place != InPlace::recv_at_root;
     Layout& shared = send_is_given ? problem.send : problem.recv;
     const Layout& other = send_is_given ? problem.recv : problem.send;
-    if (shared.count < other.count) shared.offset = other.block(rank).offset;
     shared.buffer = other.buffer;
-    return problem;
-}
-
-std::vector<Problem> Family::problems(const Agreed& agreed, bool is_call_in_place,
-                                      std::span<const std::int64_t> offsets) const {
-    std::vector<Problem> all;
-    for (Rank rank = 0; rank < agreed.ranks; ++rank) {
-        all.push_back(problem(agreed, rank, is_call_in_place, offsets));
+    if (shared.count < other.count) {
+        shared.offset = other.block(rank).offset;
+        shared.bytes = other.block(rank).bytes;
+    } else if (shared.count == other.count) {
+        shared.list = other.list;
     }
-    return all;
+    return problem;
 }
 
 Promise Family::promise_of(std::span<const Problem> problems) const {

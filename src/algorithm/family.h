@@ -27,6 +27,17 @@ constexpr BlocksOn at_root(Blocks blocks) { return {blocks, Blocks::none}; }
 // root_has_one_buffer: the root has one buffer for both anyway (bcast).
 enum class InPlace : std::uint8_t { never, send, send_at_root, recv_at_root, root_has_one_buffer };
 
+// Whether the blocks of a call differ in size. agreed: all ranks know all sizes. local: a rank knows those
+// in its own buffers.
+enum class Sizes : std::uint8_t { alike, agreed, local };
+
+// What one rank's call says about blocks that differ: those of a buffer that has one for every rank.
+struct BlockLists {
+    BlockList send = {};
+    BlockList recv = {};
+    std::int64_t own_bytes = 0;  // local: of a buffer that has one block
+};
+
 // A collective, as algorithm/<collective>/collective.cpp describes it.
 struct Family {
     Collective collective;
@@ -36,7 +47,7 @@ struct Family {
     InPlace in_place = InPlace::never;
     BlocksOn send = {};
     BlocksOn recv = {};
-    bool blocks_differ = false;  // from rank to rank; all ranks know the sizes
+    Sizes sizes = Sizes::alike;
     void (*promise)(Promises&);
     std::span<const Algorithm* const> algorithms;
 
@@ -44,6 +55,8 @@ struct Family {
     bool has_in_place() const {
         return in_place != InPlace::never && in_place != InPlace::root_has_one_buffer;
     }
+    // Whether it moves any: all but barrier.
+    bool has_data() const { return send.root != Blocks::none; }
     // Whether some rank's buffer holds a block of every rank.
     bool has_block_of_every_rank() const {
         return send.root == Blocks::all || recv.root == Blocks::all;
@@ -53,12 +66,12 @@ struct Family {
         return in_place == InPlace::send || (has_in_place() && is_root);
     }
 
-    // One rank's part, and every rank's. `in_place`: on every rank that may be. `offsets`: of
-    // blocks that differ. The caller keeps them, and agreed.sizes, alive.
+    Blocks send_blocks(bool is_root) const { return is_root ? send.root : send.others; }
+    Blocks recv_blocks(bool is_root) const { return is_root ? recv.root : recv.others; }
+
+    // One rank's part. `in_place`: if it may be.
     Problem problem(const Agreed& agreed, Rank rank, bool in_place,
-                    std::span<const std::int64_t> offsets = {}) const;
-    std::vector<Problem> problems(const Agreed& agreed, bool in_place,
-                                  std::span<const std::int64_t> offsets = {}) const;
+                    const BlockLists& lists = {}) const;
     // What a call promises, given all ranks' parts.
     Promise promise_of(std::span<const Problem> problems) const;
 

@@ -15,6 +15,12 @@ Family reduce();
 Family allreduce();
 Family reduce_scatter_block();
 Family allgatherv();
+Family reduce_scatter();
+Family scan();
+Family exscan();
+Family gatherv();
+Family scatterv();
+Family alltoallv();
 
 }  // namespace weft::algorithm
 

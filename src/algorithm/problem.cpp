@@ -11,7 +11,7 @@ std::int64_t Agreed::total_bytes() const {
 
 std::int64_t Layout::reach() const {
     std::int64_t end = 0;
-    if (sizes.empty()) return count == 0 || bytes == 0 ? 0 : offset + count * bytes;
+    if (list.sizes.empty()) return count == 0 || bytes == 0 ? 0 : offset + count * bytes;
     for (Rank i = 0; i < count; ++i) {
         const Region region = block(i);
         if (region.bytes > 0) end = std::max(end, region.offset + region.bytes);

@@ -22,20 +22,27 @@ struct Agreed {
     Collective collective = Collective::barrier;
     Rank ranks = 1;
     Rank root = 0;
-    // Of a block: what one rank contributes or gets. If blocks differ, the mean.
+    // Of a block: what one rank contributes or gets. If blocks differ, the mean; if each rank knows only
+    // its own, -1.
     std::int64_t bytes = 0;
-    std::span<const std::int64_t> sizes = {};  // by rank, if blocks differ
+    std::span<const std::int64_t> sizes = {};  // by rank, if blocks differ and all ranks know them
     std::int64_t element_bytes = 1;            // data is only cut between elements
     bool commutative = true;                   // the operation, if there is one
     bool combines = false;  // operands can be combined on arrival (transport.h: Combining)
     const Topology* topology = nullptr;  // which ranks share a node; null: all share one
     Tuning tuning = {};
 
-    // Bytes of a rank's block, and of all blocks.
+    // Bytes of a rank's block, and of all blocks. REQUIRES: all ranks know them.
     std::int64_t block_bytes(Rank rank) const {
         return sizes.empty() ? bytes : sizes[static_cast<std::size_t>(rank)];
     }
     std::int64_t total_bytes() const;
+};
+
+// The blocks of a buffer that has one for every rank, if they differ. Whoever makes one keeps the arrays.
+struct BlockList {
+    std::span<const std::int64_t> sizes = {};
+    std::span<const std::int64_t> offsets = {};
 };
 
 // Blocks in one of the call's buffers.
@@ -44,14 +51,12 @@ struct Layout {
     Rank count = 0;
     std::int64_t offset = 0;  // of the first
     std::int64_t bytes = 0;   // of each; one lies behind the other
-    // If blocks differ: of each block, relative to `offset`.
-    std::span<const std::int64_t> offsets = {};
-    std::span<const std::int64_t> sizes = {};
+    BlockList list = {};      // if they differ; relative to `offset`
 
     Region block(Rank i = 0) const {
-        if (sizes.empty()) return {buffer, offset + i * bytes, bytes};
+        if (list.sizes.empty()) return {buffer, offset + i * bytes, bytes};
         const auto n = static_cast<std::size_t>(i);
-        return {buffer, offset + offsets[n], sizes[n]};
+        return {buffer, offset + list.offsets[n], list.sizes[n]};
     }
     // Consecutive blocks as one region. REQUIRES: blocks do not differ.
     Region blocks(Rank first, Rank number) const {

@@ -93,7 +93,7 @@ Call reduce_call(const void* send_buf, void* recv_buf, size_t count, weft_type t
             .root = root};
 }
 
-// For allreduce and reduce_scatter_block.
+// For allreduce, reduce_scatter_block, scan and exscan.
 Call reduction_call(Collective collective, const void* send_buf, void* recv_buf, size_t count,
                     weft_type type, weft_op op) {
     return {.collective = collective,
@@ -104,16 +104,62 @@ Call reduction_call(Collective collective, const void* send_buf, void* recv_buf,
             .op = op};
 }
 
+BlockArrays blocks(const size_t* counts, const ptrdiff_t* displs) {
+    static_assert(sizeof(size_t) == sizeof(std::int64_t) && sizeof(ptrdiff_t) == sizeof(size_t));
+    return {reinterpret_cast<const std::int64_t*>(counts), displs};
+}
+
+Call gatherv_call(const void* send_buf, size_t send_count, void* recv_buf,
+                  const size_t* recv_counts, const ptrdiff_t* displs, weft_type type, int root) {
+    return {.collective = Collective::gatherv,
+            .send_buf = send_buf,
+            .recv_buf = recv_buf,
+            .count = send_count,
+            .type = type,
+            .root = root,
+            .recv_blocks = blocks(recv_counts, displs)};
+}
+
+Call scatterv_call(const void* send_buf, const size_t* send_counts, const ptrdiff_t* displs,
+                   void* recv_buf, size_t recv_count, weft_type type, int root) {
+    return {.collective = Collective::scatterv,
+            .send_buf = send_buf,
+            .recv_buf = recv_buf,
+            .count = recv_count,
+            .type = type,
+            .root = root,
+            .send_blocks = blocks(send_counts, displs)};
+}
+
 Call allgatherv_call(const void* send_buf, size_t send_count, void* recv_buf,
                      const size_t* recv_counts, const ptrdiff_t* displs, weft_type type) {
-    static_assert(sizeof(size_t) == sizeof(std::int64_t) && sizeof(ptrdiff_t) == sizeof(size_t));
     return {.collective = Collective::allgatherv,
             .send_buf = send_buf,
             .recv_buf = recv_buf,
             .count = send_count,
             .type = type,
-            .counts = reinterpret_cast<const std::int64_t*>(recv_counts),
-            .displacements = displs};
+            .recv_blocks = blocks(recv_counts, displs)};
+}
+
+Call alltoallv_call(const void* send_buf, const size_t* send_counts, const ptrdiff_t* send_displs,
+                    void* recv_buf, const size_t* recv_counts, const ptrdiff_t* recv_displs,
+                    weft_type type) {
+    return {.collective = Collective::alltoallv,
+            .send_buf = send_buf,
+            .recv_buf = recv_buf,
+            .type = type,
+            .send_blocks = blocks(send_counts, send_displs),
+            .recv_blocks = blocks(recv_counts, recv_displs)};
+}
+
+Call reduce_scatter_call(const void* send_buf, void* recv_buf, const size_t* recv_counts,
+                         weft_type type, weft_op op) {
+    return {.collective = Collective::reduce_scatter,
+            .send_buf = send_buf,
+            .recv_buf = recv_buf,
+            .type = type,
+            .op = op,
+            .send_blocks = blocks(recv_counts, nullptr)};
 }
 
 }  // namespace
@@ -307,4 +353,143 @@ weft_status weft_allgatherv_init(const void* send_buf, size_t send_count, void* 
     return init("weft_allgatherv_init",
                 allgatherv_call(send_buf, send_count, recv_buf, recv_counts, displs, type), comm,
                 request);
+}
+
+weft_status weft_ireduce_scatter(const void* send_buf, void* recv_buf, const size_t recv_counts[],
+                                 weft_type type, weft_op op, weft_comm comm,
+                                 weft_request* request) {
+    return start("weft_ireduce_scatter",
+                 reduce_scatter_call(send_buf, recv_buf, recv_counts, type, op), comm, request);
+}
+
+weft_status weft_reduce_scatter(const void* send_buf, void* recv_buf, const size_t recv_counts[],
+                                weft_type type, weft_op op, weft_comm comm) {
+    return start_and_wait("weft_reduce_scatter",
+                          reduce_scatter_call(send_buf, recv_buf, recv_counts, type, op), comm);
+}
+
+weft_status weft_reduce_scatter_init(const void* send_buf, void* recv_buf,
+                                     const size_t recv_counts[], weft_type type, weft_op op,
+                                     weft_comm comm, weft_request* request) {
+    return init("weft_reduce_scatter_init",
+                reduce_scatter_call(send_buf, recv_buf, recv_counts, type, op), comm, request);
+}
+
+weft_status weft_iscan(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                       weft_op op, weft_comm comm, weft_request* request) {
+    return start("weft_iscan",
+                 reduction_call(Collective::scan, send_buf, recv_buf, count, type, op), comm,
+                 request);
+}
+
+weft_status weft_scan(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                      weft_op op, weft_comm comm) {
+    return start_and_wait(
+        "weft_scan", reduction_call(Collective::scan, send_buf, recv_buf, count, type, op), comm);
+}
+
+weft_status weft_scan_init(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                           weft_op op, weft_comm comm, weft_request* request) {
+    return init("weft_scan_init",
+                reduction_call(Collective::scan, send_buf, recv_buf, count, type, op), comm,
+                request);
+}
+
+weft_status weft_iexscan(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                         weft_op op, weft_comm comm, weft_request* request) {
+    return start("weft_iexscan",
+                 reduction_call(Collective::exscan, send_buf, recv_buf, count, type, op), comm,
+                 request);
+}
+
+weft_status weft_exscan(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                        weft_op op, weft_comm comm) {
+    return start_and_wait("weft_exscan",
+                          reduction_call(Collective::exscan, send_buf, recv_buf, count, type, op),
+                          comm);
+}
+
+weft_status weft_exscan_init(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                             weft_op op, weft_comm comm, weft_request* request) {
+    return init("weft_exscan_init",
+                reduction_call(Collective::exscan, send_buf, recv_buf, count, type, op), comm,
+                request);
+}
+
+weft_status weft_igatherv(const void* send_buf, size_t send_count, void* recv_buf,
+                          const size_t recv_counts[], const ptrdiff_t displs[], weft_type type,
+                          int root, weft_comm comm, weft_request* request) {
+    return start("weft_igatherv",
+                 gatherv_call(send_buf, send_count, recv_buf, recv_counts, displs, type, root),
+                 comm, request);
+}
+
+weft_status weft_gatherv(const void* send_buf, size_t send_count, void* recv_buf,
+                         const size_t recv_counts[], const ptrdiff_t displs[], weft_type type,
+                         int root, weft_comm comm) {
+    return start_and_wait(
+        "weft_gatherv",
+        gatherv_call(send_buf, send_count, recv_buf, recv_counts, displs, type, root), comm);
+}
+
+weft_status weft_gatherv_init(const void* send_buf, size_t send_count, void* recv_buf,
+                              const size_t recv_counts[], const ptrdiff_t displs[], weft_type type,
+                              int root, weft_comm comm, weft_request* request) {
+    return init("weft_gatherv_init",
+                gatherv_call(send_buf, send_count, recv_buf, recv_counts, displs, type, root), comm,
+                request);
+}
+
+weft_status weft_iscatterv(const void* send_buf, const size_t send_counts[],
+                           const ptrdiff_t displs[], void* recv_buf, size_t recv_count,
+                           weft_type type, int root, weft_comm comm, weft_request* request) {
+    return start("weft_iscatterv",
+                 scatterv_call(send_buf, send_counts, displs, recv_buf, recv_count, type, root),
+                 comm, request);
+}
+
+weft_status weft_scatterv(const void* send_buf, const size_t send_counts[],
+                          const ptrdiff_t displs[], void* recv_buf, size_t recv_count,
+                          weft_type type, int root, weft_comm comm) {
+    return start_and_wait(
+        "weft_scatterv",
+        scatterv_call(send_buf, send_counts, displs, recv_buf, recv_count, type, root), comm);
+}
+
+weft_status weft_scatterv_init(const void* send_buf, const size_t send_counts[],
+                               const ptrdiff_t displs[], void* recv_buf, size_t recv_count,
+                               weft_type type, int root, weft_comm comm, weft_request* request) {
+    return init("weft_scatterv_init",
+                scatterv_call(send_buf, send_counts, displs, recv_buf, recv_count, type, root),
+                comm, request);
+}
+
+weft_status weft_ialltoallv(const void* send_buf, const size_t send_counts[],
+                            const ptrdiff_t send_displs[], void* recv_buf,
+                            const size_t recv_counts[], const ptrdiff_t recv_displs[],
+                            weft_type type, weft_comm comm, weft_request* request) {
+    return start("weft_ialltoallv",
+                 alltoallv_call(send_buf, send_counts, send_displs, recv_buf, recv_counts,
+                                recv_displs, type),
+                 comm, request);
+}
+
+weft_status weft_alltoallv(const void* send_buf, const size_t send_counts[],
+                           const ptrdiff_t send_displs[], void* recv_buf,
+                           const size_t recv_counts[], const ptrdiff_t recv_displs[],
+                           weft_type type, weft_comm comm) {
+    return start_and_wait("weft_alltoallv",
+                          alltoallv_call(send_buf, send_counts, send_displs, recv_buf, recv_counts,
+                                         recv_displs, type),
+                          comm);
+}
+
+weft_status weft_alltoallv_init(const void* send_buf, const size_t send_counts[],
+                                const ptrdiff_t send_displs[], void* recv_buf,
+                                const size_t recv_counts[], const ptrdiff_t recv_displs[],
+                                weft_type type, weft_comm comm, weft_request* request) {
+    return init("weft_alltoallv_init",
+                alltoallv_call(send_buf, send_counts, send_displs, recv_buf, recv_counts,
+                               recv_displs, type),
+                comm, request);
 }

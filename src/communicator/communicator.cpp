@@ -21,7 +21,7 @@ std::string description_of(const Request& request) {
     const Prepared& home = request.home;
     const std::string size = home.is_own
                                  ? std::to_string(home.schedule.ops().size()) + " operations"
-                                 : std::to_string(home.signature.view().fixed.bytes) + " bytes";
+                                 : std::to_string(home.signature.view().bytes()) + " bytes";
     return request.name() + " of " + size + " on " + request.communicator->name();
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "communicator/call/collectives.h"
 #include "support/world.h"
 #include "weft/collective.h"
 
@@ -203,6 +204,36 @@ TEST(Agreement, LetsMatchingCallsPass) {
         }
         for (const Bytes& got : values) EXPECT_EQ(got, Bytes(800, 7));
     }
+}
+
+// Sizes of blocks that all ranks know are compared, those that only two ranks know are not.
+TEST(Records, OfBlocksThatDiffer) {
+    const std::vector<std::int64_t> counts = {1, 2, 3};
+    const std::vector<std::int64_t> others = {2, 1, 3};
+    const auto record = [](Call call, const std::vector<std::int64_t>& of) {
+        static unsigned char buffer[100];
+        call.send_buf = buffer;
+        call.recv_buf = buffer + 50;
+        call.send_blocks.counts = of.data();
+        call.recv_blocks.counts = of.data();
+        Result<Checked> checked = check(call, {.rank = 2, .ranks = 3});
+        EXPECT_TRUE(checked.is_ok()) << last_detail();
+        return record_of(call, checked->signature, false);
+    };
+    using C = Collective;
+    for (const Call& agreed :
+         {of(C::reduce_scatter, 0, WEFT_INT32, 0, WEFT_SUM), of(C::allgatherv, 3, WEFT_INT32)}) {
+        EXPECT_TRUE(agree(record(agreed, counts), record(agreed, counts)));
+        EXPECT_FALSE(agree(record(agreed, counts), record(agreed, others)));
+    }
+    for (const C local : {C::gatherv, C::scatterv, C::alltoallv}) {
+        EXPECT_TRUE(agree(record(of(local, 3, WEFT_INT32, 2), counts),
+                          record(of(local, 3, WEFT_BYTE, 2), others)));
+        EXPECT_FALSE(agree(record(of(local, 3, WEFT_INT32, 2), counts),
+                           record(of(C::barrier, 0, WEFT_BYTE), others)));
+    }
+    EXPECT_EQ(in_words(record(of(C::gatherv, 3, WEFT_INT32, 2), counts)), "gatherv with root 2");
+    EXPECT_EQ(in_words(record(of(C::alltoallv, 3, WEFT_INT32), counts)), "alltoallv");
 }
 
 }  // namespace

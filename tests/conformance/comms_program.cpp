@@ -127,8 +127,43 @@ void use(weft_comm comm, const std::vector<int>& members, std::size_t count = 3)
     EXPECT(weft_reduce_scatter_block(blocks.data(), sum.data(), count, WEFT_INT64, WEFT_SUM,
                                      comm) == WEFT_OK);
     for (std::int64_t value : sum) EXPECT(value == 500 * size * (size - 1) + size * rank);
+    // Rank r sends rank s counts[s] elements, and gets counts[r] from each.
+    std::vector<std::size_t> same(members.size(), counts[static_cast<std::size_t>(rank)]);
+    const Values sent(static_cast<std::size_t>(end), rank);
+    Values came(same.size() * same.front(), -1);
+    EXPECT(weft_alltoallv(sent.data(), counts.data(), displacements.data(), came.data(),
+                          same.data(), nullptr, WEFT_INT64, comm) == WEFT_OK);
+    for (std::size_t i = 0; i < came.size(); ++i)
+        EXPECT(came[i] == static_cast<std::int64_t>(i / same.front()));
+    // Element i is 1000 i and this rank's number; block r begins where the smaller ones end.
+    Values contributed(static_cast<std::size_t>(end));
+    for (std::size_t i = 0; i < contributed.size(); ++i)
+        contributed[i] = 1000 * static_cast<std::int64_t>(i) + rank;
+    Values part(counts[static_cast<std::size_t>(rank)], -1);
+    EXPECT(weft_reduce_scatter(contributed.data(), part.data(), counts.data(), WEFT_INT64, WEFT_SUM,
+                               comm) == WEFT_OK);
+    const auto first = std::accumulate(counts.begin(), counts.begin() + rank, std::size_t{0});
+    for (std::size_t i = 0; i < part.size(); ++i) {
+        EXPECT(part[i] ==
+               1000 * size * static_cast<std::int64_t>(first + i) + size * (size - 1) / 2);
+    }
+    std::fill(contributed.begin(), contributed.end(), rank);
+    EXPECT(weft_scan(contributed.data(), sum.data(), count, WEFT_INT64, WEFT_SUM, comm) == WEFT_OK);
+    for (std::int64_t value : sum) EXPECT(value == rank * (rank + 1) / 2);
+    sum.assign(count, rank == 0 ? 0 : -1);
+    EXPECT(weft_exscan(contributed.data(), rank == 0 ? nullptr : sum.data(), count, WEFT_INT64,
+                       WEFT_SUM, comm) == WEFT_OK);
+    for (std::int64_t value : sum) EXPECT(value == rank * (rank - 1) / 2);
     for (int root = 0; root < size; ++root) {
         use_root(comm, root, count, own, blocks, members);
+        Values at_root(rank == root ? gathered.size() : 0, -1);
+        EXPECT(weft_gatherv(longer.data(), longer.size(), at_root.data(), counts.data(),
+                            displacements.data(), WEFT_INT64, root, comm) == WEFT_OK);
+        if (rank == root) EXPECT(at_root == gathered);
+        Values back(longer.size(), -1);
+        EXPECT(weft_scatterv(at_root.data(), counts.data(), displacements.data(), back.data(),
+                             back.size(), WEFT_INT64, root, comm) == WEFT_OK);
+        EXPECT(back == longer);
         std::vector<std::int64_t> data(count, rank == root ? 7 * root + 1 : -1);
         EXPECT(weft_bcast(data.data(), count, WEFT_INT64, root, comm) == WEFT_OK);
         for (std::int64_t value : data) EXPECT(value == 7 * root + 1);

@@ -153,6 +153,153 @@ void complete(weft::Request request, Form form) {
     request.wait();
 }
 
+// Calls start(form, in_place) for every form, in place and not.
+template <class Start>
+void in_every_form(Start start) {
+    for (const bool in_place : {false, true}) {
+        for (const Form form : {Form::nonblocking, Form::blocking, Form::persistent})
+            start(form, in_place);
+    }
+}
+
+// Rank r contributes r + 1 in every element; so the ranks below r contribute r (r + 1) / 2.
+void combined() {
+    const Communicator world = Communicator::world();
+    const auto n = static_cast<std::size_t>(ranks);
+    const auto below = [](std::int64_t r) { return r * (r + 1) / 2; };
+    std::vector<std::size_t> counts;  // 1, 2, 3, ...: the last block ends at element below(ranks)
+    for (std::size_t r = 0; r < n; ++r) counts.push_back(r + 1);
+    const auto all = static_cast<std::size_t>(below(ranks));
+    const auto mine = static_cast<std::size_t>(rank);
+    in_every_form([&](Form form, bool in_place) {
+        const auto run = [&](auto&& send, Values& recv, auto start, auto block, auto init) {
+            if (form == Form::nonblocking) start(send, recv).wait();
+            if (form == Form::blocking) block(send, recv);
+            if (form == Form::persistent) complete(init(send, recv), form);
+        };
+        const auto call = [&](const Values& send, Values& recv, auto start, auto block, auto init) {
+            if (in_place) {
+                recv = send;
+                run(weft::in_place, recv, start, block, init);
+            } else {
+                run(send, recv, start, block, init);
+            }
+        };
+        Values got(2);
+        call(
+            Values(2, rank + 1), got,
+            [&](auto& s, auto& r) { return world.iscan(s, r, weft::sum); },
+            [&](auto& s, auto& r) { world.scan(s, r, weft::sum); },
+            [&](auto& s, auto& r) { return world.scan_init(s, r, weft::sum); });
+        EXPECT(got == Values(2, below(rank + 1)));
+        call(
+            Values(2, rank + 1), got,
+            [&](auto& s, auto& r) { return world.iexscan(s, r, weft::sum); },
+            [&](auto& s, auto& r) { world.exscan(s, r, weft::sum); },
+            [&](auto& s, auto& r) { return world.exscan_init(s, r, weft::sum); });
+        if (rank > 0) EXPECT(got == Values(2, below(rank)));
+        got.assign(2, -1);
+        call(
+            Values(2 * n, rank + 1), got,
+            [&](auto& s, auto& r) { return world.ireduce_scatter_block(s, r, weft::sum); },
+            [&](auto& s, auto& r) { world.reduce_scatter_block(s, r, weft::sum); },
+            [&](auto& s, auto& r) { return world.reduce_scatter_block_init(s, r, weft::sum); });
+        got.resize(2);
+        EXPECT(got == Values(2, below(ranks)));
+        got.assign(counts[mine], -1);
+        call(
+            Values(all, rank + 1), got,
+            [&](auto& s, auto& r) { return world.ireduce_scatter(s, r, counts, weft::sum); },
+            [&](auto& s, auto& r) { world.reduce_scatter(s, r, counts, weft::sum); },
+            [&](auto& s, auto& r) { return world.reduce_scatter_init(s, r, counts, weft::sum); });
+        got.resize(counts[mine]);
+        EXPECT(got == Values(counts[mine], below(ranks)));
+
+        Values gathered(all, -1);
+        const Values own(counts[mine], rank);
+        if (in_place) std::copy(own.begin(), own.end(), gathered.begin() + below(rank));
+        const auto gather = [&](auto&& send) {
+            run(
+                send, gathered, [&](auto& s, auto& r) { return world.iallgatherv(s, r, counts); },
+                [&](auto& s, auto& r) { world.allgatherv(s, r, counts); },
+                [&](auto& s, auto& r) { return world.allgatherv_init(s, r, counts); });
+        };
+        if (in_place)
+            gather(weft::in_place);
+        else
+            gather(own);
+        Values expected;
+        for (std::size_t r = 0; r < n; ++r)
+            expected.insert(expected.end(), counts[r], static_cast<std::int64_t>(r));
+        EXPECT(gathered == expected);
+        for (int root = 0; root < ranks; ++root) {
+            const bool is_root = rank == root;
+            Values at_root(is_root ? all : 0, -1);
+            if (is_root && in_place)
+                std::copy(own.begin(), own.end(), at_root.begin() + below(rank));
+            const auto gather_at_root = [&](auto&& send) {
+                run(
+                    send, at_root,
+                    [&](auto& s, auto& r) { return world.igatherv(s, r, counts, root); },
+                    [&](auto& s, auto& r) { world.gatherv(s, r, counts, root); },
+                    [&](auto& s, auto& r) { return world.gatherv_init(s, r, counts, root); });
+            };
+            if (in_place && is_root)
+                gather_at_root(weft::in_place);
+            else
+                gather_at_root(own);
+            if (is_root) EXPECT(at_root == expected);
+            Values part(counts[mine], -1);
+            const auto scatter = [&](auto&& recv) {
+                if (form == Form::nonblocking)
+                    world.iscatterv(at_root, recv, counts, root).wait();
+                else if (form == Form::blocking)
+                    world.scatterv(at_root, recv, counts, root);
+                else
+                    complete(world.scatterv_init(at_root, recv, counts, root), form);
+            };
+            if (in_place && is_root) {
+                scatter(weft::in_place);
+            } else {
+                scatter(part);
+                EXPECT(part == own);
+            }
+        }
+        // Rank s sends s + r elements of its number to rank r.
+        std::vector<std::size_t> both;
+        for (std::size_t r = 0; r < n; ++r) both.push_back(mine + r);
+        Values incoming, outgoing;
+        for (std::size_t r = 0; r < n; ++r) {
+            outgoing.insert(outgoing.end(), both[r], rank);
+            incoming.insert(incoming.end(), both[r], static_cast<std::int64_t>(r));
+        }
+        call(
+            outgoing, got,
+            [&](auto& s, auto& r) {
+                r.resize(outgoing.size());
+                return world.ialltoallv(s, r, both, both);
+            },
+            [&](auto& s, auto& r) {
+                r.resize(outgoing.size());
+                world.alltoallv(s, r, both, both);
+            },
+            [&](auto& s, auto& r) {
+                r.resize(outgoing.size());
+                return world.alltoallv_init(s, r, both, both);
+            });
+        EXPECT(got == incoming);
+    });
+    if (ranks > 1) {
+        Values got(counts[mine] + 1);
+        const Values send(all, 1);
+        const weft::Error error =
+            error_of([&] { world.reduce_scatter(send, got, counts, weft::sum); });
+        EXPECT(error.code() == WEFT_REFUSED_ARGUMENT);
+        EXPECT(std::string(error.what()).find("(weft::Communicator::reduce_scatter)") !=
+               std::string::npos);
+    }
+}
+
 void rooted() {
     const Communicator world = Communicator::world();
     const auto n = static_cast<std::size_t>(ranks);
@@ -594,6 +741,8 @@ void run_case(std::string_view name) {
         collectives();
     else if (name == "rooted")
         rooted();
+    else if (name == "combined")
+        combined();
     else if (name == "communicators")
         communicators();
     else if (name == "pending")

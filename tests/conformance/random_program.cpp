@@ -35,8 +35,8 @@ class PublicCalls final : public Calls {
     }
     weft_status comm_free(weft_comm* comm) override { return weft_comm_free(comm); }
 
-    static const size_t* counts_of(const Call& c) {
-        return reinterpret_cast<const size_t*>(c.counts);
+    static const size_t* counts_of(const BlockArrays& blocks) {
+        return reinterpret_cast<const size_t*>(blocks.counts);
     }
 
     weft_status start(const Call& c, weft_comm comm, weft_request* request) override {
@@ -63,8 +63,24 @@ class PublicCalls final : public Calls {
                 return weft_ireduce_scatter_block(c.send_buf, c.recv_buf, c.count, c.type, c.op,
                                                   comm, request);
             case Collective::allgatherv:
-                return weft_iallgatherv(c.send_buf, c.count, c.recv_buf, counts_of(c),
-                                        c.displacements, c.type, comm, request);
+                return weft_iallgatherv(c.send_buf, c.count, c.recv_buf, counts_of(c.recv_blocks),
+                                        nullptr, c.type, comm, request);
+            case Collective::reduce_scatter:
+                return weft_ireduce_scatter(c.send_buf, c.recv_buf, counts_of(c.send_blocks),
+                                            c.type, c.op, comm, request);
+            case Collective::scan:
+                return weft_iscan(c.send_buf, c.recv_buf, c.count, c.type, c.op, comm, request);
+            case Collective::exscan:
+                return weft_iexscan(c.send_buf, c.recv_buf, c.count, c.type, c.op, comm, request);
+            case Collective::gatherv:
+                return weft_igatherv(c.send_buf, c.count, c.recv_buf, counts_of(c.recv_blocks),
+                                     nullptr, c.type, c.root, comm, request);
+            case Collective::scatterv:
+                return weft_iscatterv(c.send_buf, counts_of(c.send_blocks), nullptr, c.recv_buf,
+                                      c.count, c.type, c.root, comm, request);
+            case Collective::alltoallv:
+                return weft_ialltoallv(c.send_buf, counts_of(c.send_blocks), nullptr, c.recv_buf,
+                                       counts_of(c.recv_blocks), nullptr, c.type, comm, request);
         }
         return WEFT_REFUSED_ARGUMENT;
     }
@@ -93,8 +109,27 @@ class PublicCalls final : public Calls {
                 return weft_reduce_scatter_block_init(c.send_buf, c.recv_buf, c.count, c.type, c.op,
                                                       comm, request);
             case Collective::allgatherv:
-                return weft_allgatherv_init(c.send_buf, c.count, c.recv_buf, counts_of(c),
-                                            c.displacements, c.type, comm, request);
+                return weft_allgatherv_init(c.send_buf, c.count, c.recv_buf,
+                                            counts_of(c.recv_blocks), nullptr, c.type, comm,
+                                            request);
+            case Collective::reduce_scatter:
+                return weft_reduce_scatter_init(c.send_buf, c.recv_buf, counts_of(c.send_blocks),
+                                                c.type, c.op, comm, request);
+            case Collective::scan:
+                return weft_scan_init(c.send_buf, c.recv_buf, c.count, c.type, c.op, comm, request);
+            case Collective::exscan:
+                return weft_exscan_init(c.send_buf, c.recv_buf, c.count, c.type, c.op, comm,
+                                        request);
+            case Collective::gatherv:
+                return weft_gatherv_init(c.send_buf, c.count, c.recv_buf, counts_of(c.recv_blocks),
+                                         nullptr, c.type, c.root, comm, request);
+            case Collective::scatterv:
+                return weft_scatterv_init(c.send_buf, counts_of(c.send_blocks), nullptr, c.recv_buf,
+                                          c.count, c.type, c.root, comm, request);
+            case Collective::alltoallv:
+                return weft_alltoallv_init(c.send_buf, counts_of(c.send_blocks), nullptr,
+                                           c.recv_buf, counts_of(c.recv_blocks), nullptr, c.type,
+                                           comm, request);
         }
         return WEFT_REFUSED_ARGUMENT;
     }

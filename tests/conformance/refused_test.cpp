@@ -246,6 +246,21 @@ TEST_F(Refused, AFreedCommunicator) {
     expect(weft_ialltoall(from_, into_, 1, type, freed, &request_), "weft_ialltoall");
     expect(weft_ireduce(from_, into_, 1, type, WEFT_SUM, 0, freed, &request_), "weft_ireduce");
     expect(weft_iallreduce(from_, into_, 1, type, WEFT_SUM, freed, &request_), "weft_iallreduce");
+    const size_t counts[] = {1};
+    expect(weft_iallgatherv(from_, 1, into_, counts, nullptr, type, freed, &request_),
+           "weft_iallgatherv");
+    expect(weft_ireduce_scatter_block(from_, into_, 1, type, WEFT_SUM, freed, &request_),
+           "weft_ireduce_scatter_block");
+    expect(weft_ireduce_scatter(from_, into_, counts, type, WEFT_SUM, freed, &request_),
+           "weft_ireduce_scatter");
+    expect(weft_iscan(from_, into_, 1, type, WEFT_SUM, freed, &request_), "weft_iscan");
+    expect(weft_iexscan(from_, into_, 1, type, WEFT_SUM, freed, &request_), "weft_iexscan");
+    expect(weft_igatherv(from_, 1, into_, counts, nullptr, type, 0, freed, &request_),
+           "weft_igatherv");
+    expect(weft_iscatterv(from_, counts, nullptr, into_, 1, type, 0, freed, &request_),
+           "weft_iscatterv");
+    expect(weft_ialltoallv(from_, counts, nullptr, into_, counts, nullptr, type, freed, &request_),
+           "weft_ialltoallv");
     expect(weft_barrier(freed), "weft_barrier");
     expect(weft_bcast(into_, 1, type, 0, freed), "weft_bcast");
     expect(weft_gather(from_, into_, 1, type, 0, freed), "weft_gather");
@@ -254,6 +269,16 @@ TEST_F(Refused, AFreedCommunicator) {
     expect(weft_alltoall(from_, into_, 1, type, freed), "weft_alltoall");
     expect(weft_reduce(from_, into_, 1, type, WEFT_SUM, 0, freed), "weft_reduce");
     expect(weft_allreduce(from_, into_, 1, type, WEFT_SUM, freed), "weft_allreduce");
+    expect(weft_allgatherv(from_, 1, into_, counts, nullptr, type, freed), "weft_allgatherv");
+    expect(weft_reduce_scatter_block(from_, into_, 1, type, WEFT_SUM, freed),
+           "weft_reduce_scatter_block");
+    expect(weft_reduce_scatter(from_, into_, counts, type, WEFT_SUM, freed), "weft_reduce_scatter");
+    expect(weft_scan(from_, into_, 1, type, WEFT_SUM, freed), "weft_scan");
+    expect(weft_exscan(from_, into_, 1, type, WEFT_SUM, freed), "weft_exscan");
+    expect(weft_gatherv(from_, 1, into_, counts, nullptr, type, 0, freed), "weft_gatherv");
+    expect(weft_scatterv(from_, counts, nullptr, into_, 1, type, 0, freed), "weft_scatterv");
+    expect(weft_alltoallv(from_, counts, nullptr, into_, counts, nullptr, type, freed),
+           "weft_alltoallv");
     expect(weft_barrier_init(freed, &request_), "weft_barrier_init");
     expect(weft_bcast_init(into_, 1, type, 0, freed, &request_), "weft_bcast_init");
     expect(weft_gather_init(from_, into_, 1, type, 0, freed, &request_), "weft_gather_init");
@@ -264,6 +289,21 @@ TEST_F(Refused, AFreedCommunicator) {
            "weft_reduce_init");
     expect(weft_allreduce_init(from_, into_, 1, type, WEFT_SUM, freed, &request_),
            "weft_allreduce_init");
+    expect(weft_allgatherv_init(from_, 1, into_, counts, nullptr, type, freed, &request_),
+           "weft_allgatherv_init");
+    expect(weft_reduce_scatter_block_init(from_, into_, 1, type, WEFT_SUM, freed, &request_),
+           "weft_reduce_scatter_block_init");
+    expect(weft_reduce_scatter_init(from_, into_, counts, type, WEFT_SUM, freed, &request_),
+           "weft_reduce_scatter_init");
+    expect(weft_scan_init(from_, into_, 1, type, WEFT_SUM, freed, &request_), "weft_scan_init");
+    expect(weft_exscan_init(from_, into_, 1, type, WEFT_SUM, freed, &request_), "weft_exscan_init");
+    expect(weft_gatherv_init(from_, 1, into_, counts, nullptr, type, 0, freed, &request_),
+           "weft_gatherv_init");
+    expect(weft_scatterv_init(from_, counts, nullptr, into_, 1, type, 0, freed, &request_),
+           "weft_scatterv_init");
+    expect(
+        weft_alltoallv_init(from_, counts, nullptr, into_, counts, nullptr, type, freed, &request_),
+        "weft_alltoallv_init");
     int number = 7;
     expect(weft_comm_rank(freed, &number), "weft_comm_rank");
     expect(weft_comm_size(freed, &number), "weft_comm_size");

@@ -2,6 +2,8 @@
 // and known to the tests' reference.
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "algorithm/catalogue.h"
 #include "engine/kind.h"
 #include "support/process.h"
@@ -23,9 +25,12 @@ const Appearance appearances[] = {
     {"bench/collective/list.cpp", {" i$;"}},
     {"tests/support/reference.cpp", {"{\"$\","}},
     {"tests/support/random/program.h", {"{\"$\","}},
-    {"README.md", {"$"}},
-    {"docs/man/weft-schedule.1", {"$"}},
+    {"tests/conformance/cpp_program.cpp", {"world.i$("}},
+    {"tests/conformance/refused_test.cpp", {"\"weft_i$\"", "\"weft_$\"", "\"weft_$_init\""}},
 };
+
+// Name every collective.
+const char* const lists[] = {"README.md", "docs/man/weft-schedule.1", "CHANGELOG.md"};
 
 TEST(Catalogue, IsEverywhere) {
     for (const Appearance& place : appearances) {
@@ -37,6 +42,16 @@ TEST(Catalogue, IsEverywhere) {
                 EXPECT_NE(text.find(wanted), std::string::npos)
                     << place.file << " has no '" << wanted << "'";
             }
+        }
+    }
+}
+
+TEST(Catalogue, IsInTheListsForUsers) {
+    for (const char* file : lists) {
+        const std::string text = content(std::string(WEFT_SOURCE_DIR "/") + file);
+        for (const algorithm::Family& family : algorithm::catalogue()) {
+            const std::regex word(std::string("\\b") + family.name + "\\b");
+            EXPECT_TRUE(std::regex_search(text, word)) << file << " has no '" << family.name << "'";
         }
     }
 }

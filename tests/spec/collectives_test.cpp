@@ -53,6 +53,35 @@ void differ(const Case& c, Arguments& arguments, std::vector<std::int64_t>& coun
     }
 }
 
+// What each pair of ranks sends each other; in place, both the same.
+void differ_by_pairs(const Case& c, Arguments& arguments) {
+    Prng random(c.seed);
+    const auto ranks = static_cast<std::size_t>(c.ranks);
+    arguments.amounts.resize(ranks * ranks);
+    for (std::size_t from = 0; from < ranks; ++from) {
+        for (std::size_t to = 0; to < ranks; ++to) {
+            std::size_t& amount = arguments.amounts[from * ranks + to];
+            amount = c.in_place && to < from ? arguments.amounts[to * ranks + from]
+                                             : random.below(2 * c.count + 1);
+        }
+    }
+    arguments.has_gaps = c.seed % 2 == 1;
+}
+
+// The arrays of one rank's call, for a buffer with a block for every rank.
+struct Arrays {
+    std::vector<std::int64_t> counts;
+    std::vector<std::int64_t> displacements;
+
+    void add(const Place& place) {
+        counts.push_back(static_cast<std::int64_t>(place.count));
+        displacements.push_back(static_cast<std::int64_t>(place.begin));
+    }
+    BlockArrays blocks(bool has_displacements) const {
+        return {counts.data(), has_displacements ? displacements.data() : nullptr};
+    }
+};
+
 void expect_right(const algorithm::Family& family, const Case& c, const Operation& operation) {
     Arguments arguments = {.collective = family.name,
                            .ranks = c.ranks,
@@ -62,7 +91,9 @@ void expect_right(const algorithm::Family& family, const Case& c, const Operatio
                            .element_bytes = 4,
                            .combine = operation.combine};
     std::vector<std::int64_t> counts;
-    if (family.blocks_differ) differ(c, arguments, counts);
+    if (family.sizes == algorithm::Sizes::agreed) differ(c, arguments, counts);
+    if (family.reduces) arguments.displacements.clear();  // reduce_scatter has none
+    if (family.sizes == algorithm::Sizes::local) differ_by_pairs(c, arguments);
     std::vector<Guarded> send;
     std::vector<Guarded> recv;
     AllBuffers expected;
@@ -74,24 +105,42 @@ void expect_right(const algorithm::Family& family, const Case& c, const Operatio
     }
     perform(arguments, expected);
 
+    std::vector<Arrays> arrays(2 * static_cast<std::size_t>(c.ranks));
     World world(c.ranks, c.seed, sim_options(c.seed), forced(family.collective, c));
     for (weft_status code : world.run_all([&](Rank rank) -> Call {
              const auto r = static_cast<std::size_t>(rank);
              const bool in_place =
                  c.in_place && family.has_in_place() && arguments.is_in_place_on(rank);
              const bool spares_recv = arguments.spares_recv();
-             return {.collective = family.collective,
-                     .send_buf = in_place && !spares_recv ? WEFT_IN_PLACE : send[r].data(),
-                     .recv_buf = in_place && spares_recv ? const_cast<void*>(WEFT_IN_PLACE)
-                                                         : recv[r].data(),
-                     .count = counts.empty() ? c.count : arguments.counts[r],
-                     .type = operation.type,
-                     .op = operation.op,
-                     .root = arguments.root,
-                     .counts = counts.empty() ? nullptr : counts.data(),
-                     .displacements = arguments.displacements.empty()
-                                          ? nullptr
-                                          : arguments.displacements.data()};
+             Call call = {.collective = family.collective,
+                          .send_buf = in_place && !spares_recv ? WEFT_IN_PLACE : send[r].data(),
+                          .recv_buf = in_place && spares_recv ? const_cast<void*>(WEFT_IN_PLACE)
+                                                              : recv[r].data(),
+                          .count = counts.empty() ? c.count : arguments.counts[r],
+                          .type = operation.type,
+                          .op = operation.op,
+                          .root = arguments.root};
+             const BlockArrays agreed = {counts.data(), arguments.displacements.empty()
+                                                            ? nullptr
+                                                            : arguments.displacements.data()};
+             const bool is_root = rank == arguments.root;
+             const bool sends_all = family.send_blocks(is_root) == algorithm::Blocks::all;
+             const bool gets_all = family.recv_blocks(is_root) == algorithm::Blocks::all;
+             if (!counts.empty()) (sends_all ? call.send_blocks : call.recv_blocks) = agreed;
+             if (family.sizes != algorithm::Sizes::local) return call;
+             Arrays& of_send = arrays[2 * r];
+             Arrays& of_recv = arrays[2 * r + 1];
+             for (int block = 0; sends_all && block < c.ranks; ++block)
+                 of_send.add(arguments.contribution(rank, block));
+             for (int block = 0; gets_all && block < c.ranks; ++block)
+                 of_recv.add(arguments.result(rank, block));
+             if (sends_all) call.send_blocks = of_send.blocks(arguments.has_gaps);
+             if (gets_all) call.recv_blocks = of_recv.blocks(arguments.has_gaps);
+             const bool sends_one = family.send_blocks(is_root) == algorithm::Blocks::one;
+             call.count = sends_one  ? arguments.contribution(rank, 0).count
+                          : gets_all ? 0
+                                     : arguments.result(rank, 0).count;
+             return call;
          })) {
         ASSERT_EQ(code, WEFT_OK);
     }

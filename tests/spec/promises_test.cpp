@@ -61,6 +61,12 @@ std::string difference(const Promise& promise, const algorithm::Family& family, 
         arguments.counts.push_back(static_cast<std::size_t>(t.sizes[i] / element_bytes));
         arguments.displacements.push_back(t.offsets[i] / element_bytes);
     }
+    for (Rank from = 0; family.sizes == algorithm::Sizes::local && from < t.ranks; ++from) {
+        for (Rank to = 0; to < t.ranks; ++to)
+            arguments.amounts.push_back(
+                static_cast<std::size_t>(t.amount(from, to) / element_bytes));
+        arguments.has_gaps = true;
+    }
     AllBuffers before;
     for (Rank r = 0; r < t.ranks; ++r) {
         const auto rank = std::to_string(r);
@@ -130,7 +136,7 @@ void for_each_call(const std::vector<Rank>& ranks, Body body) {
             for (t.root = 0; t.root < (family.has_root ? p : 1); ++t.root) {
                 for (const std::int64_t count : {0, 1, 3}) {
                     t.bytes = count * element_bytes;
-                    if (family.blocks_differ) t.make_differ(t.bytes);
+                    t.make_differ(family, t.bytes);
                     for (const bool in_place : {false, true}) {
                         t.in_place = in_place && family.has_in_place();
                         body(family, t);
@@ -143,7 +149,7 @@ void for_each_call(const std::vector<Rank>& ranks, Body body) {
 
 TEST(Promises, AreTheDefinitions) {
     for_each_call({1, 2, 3, 4, 5, 6, 7, 8, 9}, [](const algorithm::Family& family, const Trial& t) {
-        if (family.recv.root == algorithm::Blocks::none) return;  // barrier: no data
+        if (!family.has_data()) return;
         ASSERT_EQ(difference(promise_of(family, t), family, t), "")
             << to_text({&family, family.algorithms.front()}, t);
     });
@@ -152,7 +158,7 @@ TEST(Promises, AreTheDefinitions) {
 // Every mutant differs: the comparison sees each field of a promise.
 TEST(Promises, ThatAreWrongDiffer) {
     for_each_call({2, 3}, [](const algorithm::Family& family, const Trial& t) {
-        if (t.bytes == 0 || family.recv.root == algorithm::Blocks::none) return;
+        if (t.local_block == 0 || !family.has_data()) return;
         const Promise right = promise_of(family, t);
         auto expect_noticed = [&](const Promise& wrong, const char* what) {
             ASSERT_NE(difference(wrong, family, t), "")

@@ -11,6 +11,7 @@
 
 #include "algorithm/catalogue.h"
 #include "base/prng.h"
+#include "lab/every_rank.h"
 #include "schedule/promise.h"
 
 namespace weft::test {
@@ -23,8 +24,13 @@ struct Trial : algorithm::Agreed {
     std::span<const std::int64_t> offsets = {};  // of blocks that differ
     const char* nodes = "";                      // how the ranks lie on nodes
 
-    // Blocks of zero, one and two times `block` bytes in turn, the last rank's first, with gaps.
-    void make_differ(std::int64_t block) {
+    // If blocks can differ: zero, one and two times `block` bytes in turn, the last rank's first, with
+    // gaps.
+    void make_differ(const algorithm::Family& family, std::int64_t block) {
+        sizes = offsets = {};
+        local_block = block;
+        if (family.sizes == algorithm::Sizes::local) bytes = -1;
+        if (family.sizes != algorithm::Sizes::agreed) return;
         struct Blocks {
             std::vector<std::int64_t> sizes;
             std::vector<std::int64_t> offsets;
@@ -47,6 +53,12 @@ struct Trial : algorithm::Agreed {
         bytes = total_bytes() / ranks;
     }
     static constexpr std::int64_t gap = 8;
+    std::int64_t local_block = 0;
+    // What one rank sends to another, if only these two know.
+    std::int64_t amount(Rank from, Rank to) const {
+        // In place both ways are as long.
+        return local_block * ((in_place ? from + to : ranks - from + 2 * std::int64_t{to}) % 3);
+    }
 
     // The ways in which ranks lie on nodes: all on one, in turn, in blocks of three, and by chance.
     static constexpr const char* placements[] = {"one", "in turn", "blocks", "any"};
@@ -89,13 +101,18 @@ inline std::string to_text(const Subject& subject, const Trial& p) {
            (p.in_place ? " in place" : "") + (*p.nodes ? std::string(" nodes=") + p.nodes : "");
 }
 
+inline EveryRank every_rank(const algorithm::Family& family, const Trial& trial) {
+    return EveryRank(
+        family, trial, trial.in_place, trial.offsets,
+        [&](Rank from, Rank to) { return trial.amount(from, to); }, Trial::gap);
+}
+
 inline Promise promise_of(const algorithm::Family& family, const Trial& trial) {
-    return family.promise_of(family.problems(trial, trial.in_place, trial.offsets));
+    return family.promise_of(every_rank(family, trial).problems());
 }
 
 inline Result<std::vector<Schedule>> build_all(const Subject& subject, const Trial& trial) {
-    return algorithm::build_all(*subject.second,
-                                subject.first->problems(trial, trial.in_place, trial.offsets));
+    return algorithm::build_all(*subject.second, every_rank(*subject.first, trial).problems());
 }
 
 struct Grid {
@@ -143,8 +160,8 @@ void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
             for (std::size_t i = 0; i < nodes * grid.bytes.size(); ++i) {
                 const std::int64_t bytes = p.bytes = grid.bytes[i / nodes];
                 if (nodes > 1) p.place_on_nodes(Trial::placements[i % nodes]);
-                if (family.blocks_differ) p.make_differ(bytes);
-                if (bytes > 0 && family.recv.root == algorithm::Blocks::none) continue;  // no data
+                p.make_differ(family, bytes);
+                if (bytes > 0 && !family.has_data()) continue;
                 for (const algorithm::Tuning& tuning : tunings(*subject.second, grid)) {
                     p.tuning = tuning;
                     for_each_kind();

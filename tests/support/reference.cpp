@@ -35,7 +35,11 @@ const Definition definitions[] = {
      [](const Arguments& a, int, int) { return of(a.root, 0); }},
     {"gather", Spares::send_at_root, 1, 1, all, 0,
      [](const Arguments&, int, int b) { return of(b, 0); }},
+    {"gatherv", Spares::send_at_root, 1, 1, all, 0,
+     [](const Arguments&, int, int b) { return of(b, 0); }},
     {"scatter", Spares::recv_at_root, all, 0, 1, 1,
+     [](const Arguments& a, int r, int) { return of(a.root, r); }},
+    {"scatterv", Spares::recv_at_root, all, 0, 1, 1,
      [](const Arguments& a, int r, int) { return of(a.root, r); }},
     {"allgather", Spares::send, 1, 1, all, all,
      [](const Arguments&, int, int b) { return of(b, 0); }},
@@ -43,12 +47,24 @@ const Definition definitions[] = {
      [](const Arguments&, int, int b) { return of(b, 0); }},
     {"alltoall", Spares::send, all, all, all, all,
      [](const Arguments&, int r, int b) { return of(b, r); }},
+    {"alltoallv", Spares::send, all, all, all, all,
+     [](const Arguments&, int r, int b) { return of(b, r); }},
     {"reduce", Spares::send_at_root, 1, 1, 1, 0,
      [](const Arguments& a, int, int) { return of_all(a, 0); }},
     {"allreduce", Spares::send, 1, 1, 1, 1,
      [](const Arguments& a, int, int) { return of_all(a, 0); }},
     {"reduce_scatter_block", Spares::send, all, all, 1, 1,
      [](const Arguments& a, int r, int) { return of_all(a, r); }},
+    {"reduce_scatter", Spares::send, all, all, 1, 1,
+     [](const Arguments& a, int r, int) { return of_all(a, r); }},
+    {"scan", Spares::send, 1, 1, 1, 1,
+     [](const Arguments&, int r, int) {
+         return Source{0, r, 0};
+     }},
+    {"exscan", Spares::send, 1, 1, 0, 1,
+     [](const Arguments&, int r, int) {
+         return Source{0, r - 1, 0};
+     }},
 };
 
 const Definition& definition_of(const std::string& collective) {
@@ -92,8 +108,20 @@ int Arguments::contributed(int rank) const { return gives(rank) == all ? ranks :
 int Arguments::received(int rank) const { return gets(rank) == all ? ranks : gets(rank); }
 
 // Of the only block, or of one for every rank.
-Place Arguments::one_of(int blocks, int rank, int block) const {
+Place Arguments::one_of(int blocks, int rank, int block, bool sends) const {
     const auto b = static_cast<std::size_t>(block);
+    if (!amounts.empty()) {
+        auto with = [&](int peer) {
+            return amounts[static_cast<std::size_t>(sends ? rank * ranks + peer
+                                                          : peer * ranks + rank)];
+        };
+        if (blocks != all) return {false, 0, with(root)};
+        std::size_t begin = 0;
+        for (int i = 0; i < ranks; ++i) {
+            if (has_gaps ? i > block : i < block) begin += with(i) + has_gaps;
+        }
+        return {false, begin, with(block)};
+    }
     if (counts.empty()) return {false, b * count, count};
     if (blocks != all) return {false, 0, counts[static_cast<std::size_t>(rank)]};
     std::size_t begin = 0;
@@ -103,17 +131,17 @@ Place Arguments::one_of(int blocks, int rank, int block) const {
 }
 
 Place Arguments::contribution(int rank, int block) const {
-    Place place = one_of(gives(rank), rank, block);
+    Place place = one_of(gives(rank), rank, block, true);
     if (!is_in_place_on(rank) || spares_recv()) return place;
-    // It lies where the result of this rank's own block will, if there is a result for every rank.
-    if (gives(rank) != all && gets(rank) == all) place = one_of(all, rank, rank);
+    // It lies where a result will, if there is one for every rank; a rank's only block, where its own.
+    if (gets(rank) == all) place = one_of(all, rank, gives(rank) == all ? block : rank, false);
     place.is_in_recv = true;
     return place;
 }
 
 Place Arguments::result(int rank, int block) const {
     if (is_in_place_on(rank) && spares_recv()) return contribution(rank, rank);
-    Place place = one_of(gets(rank), rank, block);
+    Place place = one_of(gets(rank), rank, block, false);
     place.is_in_recv = true;
     return place;
 }

@@ -33,9 +33,13 @@ struct Arguments {
     std::size_t element_bytes = 1;
     // right = left (op) right, one element
     void (*combine)(const std::byte* left, std::byte* right) = nullptr;
-    // Collectives with a v: of the buffer that has a block for every rank.
+    // Collectives with a v. If all ranks know all sizes: of the buffer that has a block for every rank.
     std::vector<std::size_t> counts{};
     std::vector<std::ptrdiff_t> displacements{};  // none: one behind the other
+    // Otherwise: what rank `from` sends to rank `to`, at from * ranks + to. Blocks lie one behind the
+    // other; if they have gaps, of one element, the last one lies first.
+    std::vector<std::size_t> amounts{};
+    bool has_gaps = false;
 
     bool is_in_place_on(int rank) const;
     // Which buffer is WEFT_IN_PLACE then.
@@ -55,7 +59,7 @@ struct Arguments {
     int gives(int rank) const;
     int gets(int rank) const;
     std::size_t elements(int rank, bool of_recv) const;
-    Place one_of(int blocks, int rank, int block) const;
+    Place one_of(int blocks, int rank, int block, bool sends) const;
 };
 
 // By rank.

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithm/catalogue.h"
 #include "support/pattern.h"
 #include "support/process.h"
 
@@ -25,6 +26,18 @@ TEST(ScheduleCommand, ProvesACallOfAllRanks) {
         EXPECT_EQ(done.status, 0) << done.err;
         EXPECT_TRUE(contains(done.out, "proved ")) << done.out;
         EXPECT_TRUE(contains(done.out, "no deadlock, no hazard, result as promised")) << done.out;
+    }
+}
+
+TEST(ScheduleCommand, ShowsEveryCollective) {
+    for (const algorithm::Family& family : algorithm::catalogue()) {
+        const std::string call = family.name + std::string(" --ranks 4");
+        const Finished shown = schedule(call);
+        EXPECT_EQ(shown.status, 0) << call << ": " << shown.err;
+        EXPECT_TRUE(contains(shown.out, "rounds")) << shown.out;
+        const Finished proved = schedule(call + " --check");
+        EXPECT_EQ(proved.status, 0) << call << ": " << proved.err;
+        EXPECT_TRUE(contains(proved.out, "proved ")) << proved.out;
     }
 }
 

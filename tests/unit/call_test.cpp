@@ -101,7 +101,10 @@ TEST(Call, TheLargestCountHasASchedule) {
             const CallingRank place{1, algorithm->needs.ranks_are_a_power_of_ports_plus_1 ? 4 : 5};
             large.count = SIZE_MAX;
             std::vector<std::int64_t> counts(static_cast<std::size_t>(place.ranks), -1);
-            if (family.blocks_differ) large.counts = counts.data();
+            if (family.sizes != algorithm::Sizes::alike) {
+                large.send_blocks.counts = counts.data();
+                large.recv_blocks.counts = counts.data();
+            }
             refusal(large, place);
             const std::string sentence = last_detail();
             const std::string before = "expected at most ";
@@ -128,8 +131,7 @@ struct Gathered {
     Call call() const {
         Call c = weft::call(Collective::allgatherv, from, into);
         c.count = static_cast<std::size_t>(counts[1]);
-        c.counts = counts.data();
-        c.displacements = displacements.empty() ? nullptr : displacements.data();
+        c.recv_blocks = {counts.data(), displacements.empty() ? nullptr : displacements.data()};
         return c;
     }
 };
@@ -138,7 +140,7 @@ TEST(BlocksThatDiffer, AreRefusedWithTheOffendingValue) {
     const Gathered good;
     EXPECT_EQ(refusal(good.call(), root), "accepted");
     Call c = good.call();
-    c.counts = nullptr;
+    c.recv_blocks.counts = nullptr;
     EXPECT_EQ(refusal(c, root), "recv_counts = null; expected a count for every rank");
     c = good.call();
     c.count = 5;
@@ -147,7 +149,7 @@ TEST(BlocksThatDiffer, AreRefusedWithTheOffendingValue) {
     EXPECT_NE(refusal(large.call(), root).find("recv_counts[2] = 18446744073709551615"),
               std::string::npos);
     const Gathered apart = {.displacements = {0, INT64_MIN, 3}};
-    EXPECT_NE(refusal(apart.call(), root).find("displs[1] = -9223372036854775808"),
+    EXPECT_NE(refusal(apart.call(), root).find("displs[1] = -9223372036854775808; expected -"),
               std::string::npos);
     const Gathered overlapping = {.displacements = {2, 0, 1}};
     EXPECT_EQ(refusal(overlapping.call(), root),
@@ -173,6 +175,87 @@ TEST(BlocksThatDiffer, MayLieBeforeTheBuffersAddress) {
     ASSERT_TRUE(checked.is_ok()) << last_detail();
     EXPECT_EQ(checked->binding.recv, reinterpret_cast<std::byte*>(into));
     EXPECT_EQ(bytes_of_buffers(checked->signature, root)->recv, 6 * 4);
+}
+
+// --- Blocks whose sizes only who sends and who gets them know ------------------------------------
+
+const std::vector<std::int64_t> counts = {1, 2, 3};
+
+TEST(BlocksOfPairs, OfARootAreLookedAtThere) {
+    Call gathered = call(Collective::gatherv, from, into);
+    gathered.recv_blocks.counts = counts.data();
+    EXPECT_EQ(refusal(gathered, root), "accepted");
+    gathered.count = 5;
+    EXPECT_EQ(refusal(gathered, root), "send_count = 5; expected recv_counts[1] = 2");
+    gathered.recv_blocks = {};
+    EXPECT_EQ(refusal(gathered, root), "recv_counts = null; expected a count for every rank");
+    gathered.recv_buf = nullptr;
+    EXPECT_EQ(refusal(gathered, other), "accepted");
+    gathered.count = SIZE_MAX;
+    EXPECT_EQ(refusal(gathered, other).find("send_count = 18446744073709551615; expected at most"),
+              0u);
+
+    Call scattered = call(Collective::scatterv, from, into);
+    scattered.count = 5;
+    EXPECT_EQ(refusal(scattered, root), "send_counts = null; expected a count for every rank");
+    scattered.send_blocks.counts = counts.data();
+    EXPECT_EQ(refusal(scattered, root), "recv_count = 5; expected send_counts[1] = 2");
+    scattered.count = 2;
+    const std::vector<std::int64_t> same = {0, 0, 0};
+    scattered.send_blocks.displacements = same.data();
+    EXPECT_EQ(refusal(scattered, root), "accepted") << "what is sent may overlap";
+    scattered.send_buf = nullptr;
+    scattered.send_blocks = {};
+    EXPECT_EQ(refusal(scattered, other), "accepted");
+}
+
+// Nothing that is not looked at makes two signatures of one.
+TEST(BlocksOfPairs, InPlaceHaveNoCountOfTheirOwn) {
+    Call c = call(Collective::gatherv, WEFT_IN_PLACE, into);
+    c.recv_blocks.counts = counts.data();
+    const FixedSignature first = accepted(c, root);
+    c.count = SIZE_MAX;
+    EXPECT_EQ(accepted(c, root), first);
+    Call exchanged = call(Collective::alltoallv, WEFT_IN_PLACE, into);
+    exchanged.recv_blocks.counts = counts.data();
+    EXPECT_TRUE(accepted(exchanged, other).in_place);
+    const std::vector<std::int64_t> others = {7, 7, 7};
+    exchanged.send_blocks.counts = others.data();
+    Result<Checked> checked = check(exchanged, other);
+    ASSERT_TRUE(checked.is_ok()) << last_detail();
+    EXPECT_TRUE(checked->signature.send.counts.empty());
+    EXPECT_EQ(bytes_of_buffers(checked->signature, other)->recv, 6 * 4);
+}
+
+TEST(BlocksOfPairs, AreRefusedByTheNamesOfTheirArrays) {
+    Call c = call(Collective::alltoallv, from, into);
+    EXPECT_EQ(refusal(c, other), "send_counts = null; expected a count for every rank");
+    c.send_blocks.counts = counts.data();
+    EXPECT_EQ(refusal(c, other), "recv_counts = null; expected a count for every rank");
+    const std::vector<std::int64_t> more = {1, 2, 4};
+    c.recv_blocks.counts = more.data();
+    EXPECT_EQ(refusal(c, other), "send_counts[2] = 3; expected recv_counts[2] = 4");
+    EXPECT_EQ(refusal(c, root), "accepted");
+    c.recv_blocks.counts = counts.data();
+    EXPECT_EQ(refusal(c, other), "accepted");
+    const std::vector<std::int64_t> overlapping = {2, 0, 1};
+    c.send_blocks.displacements = overlapping.data();
+    EXPECT_EQ(refusal(c, other), "accepted") << "what is sent may overlap";
+    c.recv_blocks.displacements = overlapping.data();
+    EXPECT_EQ(refusal(c, other),
+              "recv_displs[2] = 1 lies within the block of rank 1; expected blocks that do not "
+              "overlap");
+}
+
+TEST(BlocksOfPairs, HaveSignaturesBySide) {
+    const std::vector<std::int64_t> others = {2, 1, 3};
+    Call c = call(Collective::alltoallv, from, into);
+    c.send_blocks.counts = counts.data();
+    c.recv_blocks.counts = others.data();
+    const Signature signature(*outcome(c, other));
+    EXPECT_TRUE(signature.is_of(*outcome(c, other)));
+    std::swap(c.send_blocks, c.recv_blocks);
+    EXPECT_FALSE(signature.is_of(*outcome(c, other)));
 }
 
 void first_operand(const void* in, void* inout, size_t count, weft_type, void*) {

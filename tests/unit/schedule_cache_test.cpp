@@ -50,21 +50,22 @@ TEST(ScheduleCache, FindsByTheContentOfArrays) {
     const std::vector<std::int64_t> counts{3, 0, 5};
     std::vector<std::int64_t> displacements{0, 3, 3};
     SignatureView call = signature(8);
-    call.counts = counts;
-    call.displacements = displacements;
+    call.recv = {counts, displacements};
     Prepared& made = cache.insert(call, {}, schedule());
     const std::vector<std::int64_t> same = displacements;
-    call.displacements = same;
+    call.recv.displacements = same;
     EXPECT_EQ(cache.find(call), &made);
     displacements[2] = 4;  // the caller's, which the cache has copied
     EXPECT_EQ(cache.find(call), &made);
-    call.displacements = displacements;
+    call.recv.displacements = displacements;
     EXPECT_EQ(cache.find(call), nullptr);
-    call.displacements = {};
+    call.recv.displacements = {};
     EXPECT_EQ(cache.find(call), nullptr);
-    call.displacements = same;
-    call.counts = std::span(counts).first(2);
+    call.recv = {std::span(counts).first(2), same};
     EXPECT_EQ(cache.find(call), nullptr);
+    call.recv = {};
+    call.send = {counts, same};
+    EXPECT_EQ(cache.find(call), nullptr) << "of the other buffer";
 }
 
 TEST(ScheduleCache, IsBoundedAndKeepsWhatIsInUse) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithm/catalogue.h"
+#include "lab/every_rank.h"
 
 namespace weft {
 namespace {
@@ -11,8 +12,8 @@ namespace {
 std::string table(const char* collective, const char* name, const algorithm::Agreed& agreed,
                   std::size_t ranks, Protocol protocol = Protocol::eager) {
     const algorithm::Family& family = *algorithm::find_family(collective);
-    auto schedules =
-        algorithm::build_all(*family.find(name), family.problems(agreed, /*in_place=*/false));
+    auto schedules = algorithm::build_all(*family.find(name),
+                                          EveryRank(family, agreed, /*in_place=*/false).problems());
     EXPECT_TRUE(schedules.is_ok()) << last_detail();
     std::vector<Tasks> tasks;
     for (std::size_t r = 0; r < ranks; ++r) {

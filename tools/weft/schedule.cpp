@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithm/catalogue.h"
+#include "lab/every_rank.h"
 #include "lab/measure.h"
 #include "lab/print/dot.h"
 #include "lab/print/goal.h"
@@ -25,6 +26,7 @@ namespace {
 using algorithm::Algorithm;
 using algorithm::build_all;
 using algorithm::Family;
+using algorithm::Sizes;
 
 struct Options {
     std::string collective;
@@ -65,7 +67,7 @@ CLI::Validator bytes(std::int64_t least) {
 struct Posed {
     Posed(const Family& family, const Options& options) {
         algorithm::Agreed agreed = options.agreed;
-        for (Rank r = 0; family.blocks_differ && r < agreed.ranks; ++r) {
+        for (Rank r = 0; family.sizes == Sizes::agreed && r < agreed.ranks; ++r) {
             sizes.push_back(agreed.bytes);
             offsets.push_back(r * agreed.bytes);
         }
@@ -77,13 +79,18 @@ struct Posed {
                          node);
         nodes = std::make_unique<Topology>(marks);
         agreed.topology = nodes.get();
-        problems = family.problems(agreed, options.in_place, offsets);
+        const std::int64_t bytes = agreed.bytes;
+        if (family.sizes == Sizes::local) agreed.bytes = -1;
+        every_rank = std::make_unique<EveryRank>(family, agreed, options.in_place, offsets,
+                                                 [=](Rank, Rank) { return bytes; });
     }
 
     std::vector<std::int64_t> sizes;
     std::vector<std::int64_t> offsets;
     std::unique_ptr<Topology> nodes;
-    std::vector<algorithm::Problem> problems;
+    std::unique_ptr<EveryRank> every_rank;
+
+    const std::vector<algorithm::Problem>& problems() const { return every_rank->problems(); }
 };
 
 void list(const Family& family) {
@@ -134,14 +141,18 @@ void print_summary(const Algorithm& algorithm, const algorithm::Agreed& agreed, 
     std::printf("depth            %lld\n", n(m.depth));
     std::printf("messages         %lld; at most %lld by one rank (claimed %lld)\n", n(m.messages),
                 n(m.messages_max), n(algorithm.sent_messages_max(agreed)));
-    std::printf("bytes sent       %lld; at most %lld by one rank (claimed %lld)\n", n(m.sent_bytes),
-                n(m.sent_bytes_max), n(algorithm.sent_bytes_max(agreed)));
+    std::printf("bytes sent       %lld; at most %lld by one rank", n(m.sent_bytes),
+                n(m.sent_bytes_max));
+    if (algorithm.sent_bytes_max)
+        std::printf(" (claimed %lld)\n", n(algorithm.sent_bytes_max(agreed)));
+    else
+        std::printf(" (claimed: each block once)\n");
 }
 
 // Prints what the checker has proved or found. With findings the program fails.
 void print_check(const Family& family, const Options& options,
                  std::span<const Schedule> schedules) {
-    const Promise promise = family.promise_of(Posed(family, options).problems);
+    const Promise promise = family.promise_of(Posed(family, options).problems());
     const Verdict verdict = check(schedules, promise);
     if (verdict.holds()) {
         std::printf(
@@ -182,7 +193,7 @@ void print_text(const Family& family, const Algorithm& algorithm, const Options&
     Result<Measures> measures = measure(schedules, static_cast<int>(options.agreed.tuning.ports));
     if (!measures.is_ok()) refuse(last_detail());
     const Posed posed(family, options);
-    print_summary(algorithm, posed.problems.front().agreed, *measures);
+    print_summary(algorithm, posed.problems().front().agreed, *measures);
 }
 
 // The sum over all ranks, and the greatest of one rank.
@@ -256,7 +267,7 @@ void show(const Options& options) {
     const Algorithm& algorithm = find_algorithm(*family, options.algorithm);
     validate(options, algorithm);
     const Posed posed(*family, options);
-    Result<std::vector<Schedule>> schedules = build_all(algorithm, posed.problems);
+    Result<std::vector<Schedule>> schedules = build_all(algorithm, posed.problems());
     if (!schedules.is_ok()) refuse(last_detail());
 
     std::span<const Schedule> shown = *schedules;

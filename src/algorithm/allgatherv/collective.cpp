@@ -22,7 +22,7 @@ Family allgatherv() {
             .in_place = InPlace::send,
             .send = everywhere(Blocks::one),
             .recv = everywhere(Blocks::all),
-            .blocks_differ = true,
+            .sizes = Sizes::agreed,
             .promise = promise,
             .algorithms = list};
 }

@@ -15,27 +15,36 @@ class Outgoing {
             schedule.copy(in.send.block(in.rank), in.recv.block(in.rank));
             return;
         }
-        const Region room = schedule.scratch(in.ranks() * in.send.bytes);
-        saved_.assign(static_cast<std::size_t>(in.ranks()), no_op);
+        std::int64_t bytes = 0;
+        for (Rank r = 0; r < in.ranks(); ++r) bytes += in.send.block(r).bytes;
+        const Region room = schedule.scratch(bytes);
+        saved_.assign(static_cast<std::size_t>(in.ranks()), {});
+        std::int64_t at = 0;
         for (Rank r = 0; r < in.ranks(); ++r) {
             if (r == in.rank) continue;
-            const Region block = room.part(r * in.send.bytes, in.send.bytes);
-            saved_[static_cast<std::size_t>(r)] = schedule.copy(in.send.block(r), block);
+            Saved& saved = saved_[static_cast<std::size_t>(r)];
+            saved.block = room.part(at, in.send.block(r).bytes);
+            saved.copied = schedule.copy(in.send.block(r), saved.block);
+            at += saved.block.bytes;
         }
-        from_.buffer = room.buffer;
-        from_.offset = room.offset;
     }
 
-    Region block(Rank to) const { return from_.block(to); }
+    Region block(Rank to) const {
+        return saved_.empty() ? from_.block(to) : saved_[static_cast<std::size_t>(to)].block;
+    }
 
     // The block for rank `r` can be sent, and the block from rank `r` may be received in its place.
     OpId ready(Rank r) const {
-        return saved_.empty() ? no_op : saved_[static_cast<std::size_t>(r)];
+        return saved_.empty() ? no_op : saved_[static_cast<std::size_t>(r)].copied;
     }
 
   private:
+    struct Saved {
+        Region block;
+        OpId copied = no_op;
+    };
     Layout from_;
-    std::vector<OpId> saved_;  // by rank
+    std::vector<Saved> saved_;  // by rank
 };
 
 }  // namespace weft::algorithm

@@ -26,14 +26,16 @@ std::vector<Rank> order_of_operands(const Problem& in) {
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     if (in.ranks() == 1 && in.in_place) return ok;
     OpId sent = no_op;
-    OpId first_block_read = no_op;
+    // In place the result overwrites the first block, or several that differ; they may still have to
+    // be sent.
+    const bool differ = !in.agreed.sizes.empty();
+    OpId first_blocks_read = no_op;
     for (Rank step = 1; step < in.ranks(); ++step) {
         const Rank to = around(in.rank, step, in.ranks());
         sent = schedule.send(in.send.block(to), to, {sent});
-        if (to == 0) first_block_read = sent;
+        if (to == 0 || differ) first_blocks_read = sent;
     }
 
-    // In place the result overwrites the first block, which may still have to be sent.
     const Region sum = in.in_place ? schedule.scratch(in.recv.bytes) : in.recv.block();
     // Operands land in two buffers in turn; if rank order counts, each in its own.
     const bool takes_turns = in.agreed.commutative;
@@ -56,7 +58,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
             std::swap(operand, other_operand);
         }
     }
-    if (in.in_place) schedule.copy(sum, in.recv.block(), {result, first_block_read});
+    if (in.in_place) schedule.copy(sum, in.recv.block(), {result, first_blocks_read});
     return ok;
 }
 

@@ -40,9 +40,11 @@ std::int64_t bytes_of(const CallRecord& record) {
 // A hash of the blocks' sizes in bytes.
 std::uint32_t fingerprint(const SignatureView& signature) {
     std::uint64_t hash = 0xcbf29ce484222325u;
-    for (const std::int64_t count : signature.counts) {
-        const std::int64_t bytes = count * signature.fixed.unit_bytes;
-        hash = (hash ^ static_cast<std::uint64_t>(bytes)) * 0x100000001b3u;
+    for (const auto& counts : {signature.send.counts, signature.recv.counts}) {
+        for (const std::int64_t count : counts) {
+            const std::int64_t bytes = count * signature.fixed.unit_bytes;
+            hash = (hash ^ static_cast<std::uint64_t>(bytes)) * 0x100000001b3u;
+        }
     }
     return static_cast<std::uint32_t>(hash ^ hash >> 32);
 }
@@ -60,10 +62,15 @@ CallRecord record_of(const Call& call, const SignatureView& signature, bool pers
     record.type = static_cast<std::uint8_t>(call.type);
     if (family_of(record).reduces) record.op = op_number(call.op, signature.fixed.commutative);
     record.root = signature.fixed.root;
-    record.count = static_cast<std::int64_t>(call.count);
-    if (!signature.counts.empty()) {
-        record.count = std::reduce(signature.counts.begin(), signature.counts.end());
-        record.blocks = fingerprint(signature);
+    switch (family_of(record).sizes) {
+        case algorithm::Sizes::alike: record.count = static_cast<std::int64_t>(call.count); break;
+        case algorithm::Sizes::agreed:
+            // One of both lists is empty.
+            for (const auto& counts : {signature.send.counts, signature.recv.counts})
+                record.count += std::reduce(counts.begin(), counts.end());
+            record.blocks = fingerprint(signature);
+            break;
+        case algorithm::Sizes::local: break;  // ranks need not agree
     }
     return record;
 }
@@ -88,9 +95,11 @@ std::string in_words(const CallRecord& record) {
     std::string words = record.persistent ? "persistent " : "";
     words += family.name;
     if (static_cast<Collective>(record.collective) == Collective::barrier) return words;
-    words += " of " + std::to_string(record.count) + " x ";
-    words += type_name(static_cast<weft_type>(record.type));
-    if (family.blocks_differ) {
+    if (family.sizes != algorithm::Sizes::local) {
+        words += " of " + std::to_string(record.count) + " x ";
+        words += type_name(static_cast<weft_type>(record.type));
+    }
+    if (family.sizes == algorithm::Sizes::agreed) {
         char text[40];
         std::snprintf(text, sizeof text, " in blocks whose sizes hash to %08x", record.blocks);
         words += text;

@@ -11,6 +11,12 @@
 
 namespace weft {
 
+// Blocks that differ: by rank, in elements.
+struct BlockArrays {
+    const std::int64_t* counts = nullptr;
+    const std::int64_t* displacements = nullptr;  // null: one behind the other
+};
+
 struct Call {
     Collective collective = Collective::barrier;
     const void* send_buf = nullptr;  // or WEFT_IN_PLACE
@@ -19,9 +25,10 @@ struct Call {
     weft_type type = WEFT_BYTE;
     weft_op op = WEFT_OP_NULL;
     int root = 0;
-    // If blocks differ: by rank, in elements. `count` is then that of this rank's block.
-    const std::int64_t* counts = nullptr;
-    const std::int64_t* displacements = nullptr;  // null: one behind the other
+    // Of a buffer that has a block for every rank, if blocks differ. `count` is then that of this rank's
+    // block in the other one.
+    BlockArrays send_blocks = {};
+    BlockArrays recv_blocks = {};
     bool of_library = false;  // the library's own call: forced algorithms do not apply
 };
 

@@ -4,23 +4,33 @@
 
 namespace weft {
 
-Signature::Signature(const SignatureView& view) : fixed_(view.fixed), counts_(view.counts.size()) {
-    arrays_.reserve(view.counts.size() + view.displacements.size());
-    arrays_.assign(view.counts.begin(), view.counts.end());
-    arrays_.insert(arrays_.end(), view.displacements.begin(), view.displacements.end());
+Signature::Signature(const SignatureView& view) : fixed_(view.fixed) {
+    const auto arrays = view.arrays();
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < arrays.size(); ++i) all += lengths_[i] = arrays[i].size();
+    arrays_.reserve(all);
+    for (const auto& array : arrays) arrays_.insert(arrays_.end(), array.begin(), array.end());
 }
 
 SignatureView Signature::view() const {
-    const std::span<const std::int64_t> all = arrays_;
-    return {fixed_, all.first(counts_), all.subspan(counts_)};
+    SignatureView view{fixed_};
+    std::span<const std::int64_t> rest = arrays_;
+    std::size_t i = 0;
+    for (auto* array : {&view.send.counts, &view.send.displacements, &view.recv.counts,
+                        &view.recv.displacements}) {
+        *array = rest.first(lengths_[i]);
+        rest = rest.subspan(lengths_[i++]);
+    }
+    return view;
 }
 
 bool Signature::is_of(const SignatureView& call) const {
     if (fixed_ != call.fixed) return false;
-    if (arrays_.empty() && call.counts.empty()) return true;
-    const SignatureView own = view();
-    return std::ranges::equal(own.counts, call.counts) &&
-           std::ranges::equal(own.displacements, call.displacements);
+    if (arrays_.empty() && call.send.counts.empty() && call.recv.counts.empty()) return true;
+    const auto equal = [](const auto& left, const auto& right) {
+        return std::ranges::equal(left, right);
+    };
+    return std::ranges::equal(view().arrays(), call.arrays(), equal);
 }
 
 std::uint64_t hash_of(const SignatureView& call) {
@@ -31,7 +41,7 @@ std::uint64_t hash_of(const SignatureView& call) {
     hash ^= std::uint64_t{s.commutative} << 58;
     hash ^= static_cast<std::uint64_t>(s.root) * 0xbf58476d1ce4e5b9u;
     hash ^= static_cast<std::uint64_t>(s.element_bytes ^ s.unit_bytes) << 52;
-    for (const auto& array : {call.counts, call.displacements}) {
+    for (const auto& array : call.arrays()) {
         for (const std::int64_t value : array)
             hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x100000001b3u;
     }

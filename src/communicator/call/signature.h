@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -19,19 +20,36 @@ struct FixedSignature {
     bool of_library = false;  // see Call
     bool combines = false;    // see algorithm::Agreed
     std::int32_t root = 0;
-    std::int64_t bytes = 0;  // see algorithm::Agreed
+    std::int64_t bytes =
+        0;  // see algorithm::Agreed; if each rank knows only its own, of its only block
     std::int64_t element_bytes = 1;
     std::int64_t unit_bytes = 1;  // bytes of an element in the arrays
 
     friend bool operator==(const FixedSignature&, const FixedSignature&) = default;
 };
 
+// Blocks that differ, in elements, by rank: see Call. Empty: none.
+struct BlockSpans {
+    std::span<const std::int64_t> counts = {};
+    std::span<const std::int64_t> displacements = {};
+};
+
 // One call's signature. Its arrays are the caller's own; they are not copied.
 struct SignatureView {
     FixedSignature fixed;
-    // In elements, by rank: see Call. Empty: none.
-    std::span<const std::int64_t> counts = {};
-    std::span<const std::int64_t> displacements = {};
+    BlockSpans send = {};
+    BlockSpans recv = {};
+
+    // Of a block; if blocks differ, of those in the buffer that has one for every rank (both: the one received).
+    std::int64_t bytes() const {
+        const std::span<const std::int64_t> counts =
+            recv.counts.empty() ? send.counts : recv.counts;
+        if (counts.empty()) return fixed.bytes;
+        return std::reduce(counts.begin(), counts.end()) * fixed.unit_bytes;
+    }
+    std::array<std::span<const std::int64_t>, 4> arrays() const {
+        return {send.counts, send.displacements, recv.counts, recv.displacements};
+    }
 };
 
 // A copy that owns its arrays.
@@ -48,7 +66,7 @@ class Signature {
 
   private:
     FixedSignature fixed_;
-    std::size_t counts_ = 0;
+    std::array<std::size_t, 4> lengths_ = {};
     std::vector<std::int64_t> arrays_;  // one behind the other
 };
 

@@ -108,12 +108,15 @@ inline constexpr const char* complete_names[] = {
     "wait",    "test",    "wait_until", "waitall",  "waitall_until",
     "testall", "waitany", "testany",    "waitsome", "testsome"};
 
+// Whether blocks differ: as all ranks know; or as only who sends and who gets one know.
+enum class Differ : std::uint8_t { no, by_rank, by_pair };
+
 struct CollectiveEntry {
     const char* name;
     bool has_root;
     bool reduces;
     bool has_in_place;
-    bool blocks_differ = false;
+    Differ differ = Differ::no;
 };
 // By Collective.
 inline constexpr CollectiveEntry collective_table[collectives] = {
@@ -126,7 +129,13 @@ inline constexpr CollectiveEntry collective_table[collectives] = {
     {"reduce", true, true, true},
     {"allreduce", false, true, true},
     {"reduce_scatter_block", false, true, true},
-    {"allgatherv", false, false, true, true},
+    {"allgatherv", false, false, true, Differ::by_rank},
+    {"reduce_scatter", false, true, true, Differ::by_rank},
+    {"scan", false, true, true},
+    {"exscan", false, true, true},
+    {"gatherv", true, false, true, Differ::by_pair},
+    {"scatterv", true, false, true, Differ::by_pair},
+    {"alltoallv", false, false, true, Differ::by_pair},
 };
 
 // The communicators that every program has.

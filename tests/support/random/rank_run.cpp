@@ -85,8 +85,10 @@ class RankRun::Walk {
         int round = 0;  // of a persistent one
         Guarded send;
         Guarded recv;
-        std::vector<std::int64_t> counts;  // of blocks that differ
-        std::vector<unsigned char> sent;   // what was in `send` at the start
+        // Of blocks that differ.
+        std::vector<std::int64_t> send_counts;
+        std::vector<std::int64_t> recv_counts;
+        std::vector<unsigned char> sent;  // what was in `send` at the start
 
         bool is_root() const { return rank == root; }
         std::size_t size() const { return members.size(); }
@@ -151,8 +153,13 @@ class RankRun::Walk {
                        .count = step.count,
                        .in_place = step.in_place,
                        .element_bytes = weft_type_size(step.data().type)};
-        if (entry(o).blocks_differ) {
+        if (entry(o).differ == Differ::by_rank) {
             for (int r = 0; r < a.ranks; ++r) a.counts.push_back(step.count_of(r));
+        }
+        if (entry(o).differ == Differ::by_pair) {
+            // Both ways alike, for calls in place.
+            for (int r = 0; r < a.ranks * a.ranks; ++r)
+                a.amounts.push_back(step.count_of(r / a.ranks + r % a.ranks));
         }
         return a;
     }
@@ -198,16 +205,28 @@ class RankRun::Walk {
                 call.send_buf = WEFT_IN_PLACE;
         }
         call.count = a.counts.empty() ? step.count : a.counts[static_cast<std::size_t>(o.rank)];
+        if (!a.amounts.empty() && a.contributed(o.rank) + a.received(o.rank) > 0)
+            call.count = a.received(o.rank) == 1 ? a.result(o.rank, 0).count
+                                                 : a.contribution(o.rank, 0).count;
         call.type = step.data().type;
         // Bytes describe the same data.
         const std::size_t scale =
             step.types_differ && o.rank % 2 == 1 ? weft_type_size(call.type) : 1;
         if (scale > 1) call.type = WEFT_BYTE;
         call.count *= scale;
-        o.counts.clear();
-        for (const std::size_t count : a.counts)
-            o.counts.push_back(static_cast<std::int64_t>(count * scale));
-        if (!a.counts.empty()) call.counts = o.counts.data();
+        o.send_counts.clear();
+        o.recv_counts.clear();
+        if (entry(o).differ != Differ::no) {
+            // Only one for every rank is looked at.
+            for (int b = 0; b < a.contributed(o.rank); ++b)
+                o.send_counts.push_back(
+                    static_cast<std::int64_t>(a.contribution(o.rank, b).count * scale));
+            for (int b = 0; b < a.received(o.rank); ++b)
+                o.recv_counts.push_back(
+                    static_cast<std::int64_t>(a.result(o.rank, b).count * scale));
+            call.send_blocks.counts = o.send_counts.data();
+            call.recv_blocks.counts = o.recv_counts.data();
+        }
         call.op = op;
         call.root = o.root;
         return call;

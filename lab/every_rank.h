@@ -1,0 +1,37 @@
+// A call on all ranks, for tools, the bench and tests: every rank's problem, and the arrays it refers to.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "algorithm/family.h"
+
+namespace weft {
+
+class EveryRank {
+  public:
+    // Bytes that one rank sends to another.
+    using Amount = std::function<std::int64_t(Rank from, Rank to)>;
+
+    // Blocks whose sizes all ranks know are agreed.sizes, at `offsets`; the caller keeps both. Others
+    // have what `amount` says: one behind the other, or with gaps and the last one first.
+    EveryRank(const algorithm::Family& family, const algorithm::Agreed& agreed, bool in_place,
+              std::span<const std::int64_t> offsets = {}, const Amount& amount = {},
+              std::int64_t gap = 0);
+
+    EveryRank(const EveryRank&) = delete;
+    EveryRank& operator=(const EveryRank&) = delete;
+
+    const std::vector<algorithm::Problem>& problems() const { return problems_; }
+
+  private:
+    algorithm::BlockList list(std::vector<std::int64_t> sizes, std::int64_t gap);
+
+    std::vector<algorithm::Problem> problems_;
+    std::deque<std::vector<std::int64_t>> arrays_;
+};
+
+}  // namespace weft
