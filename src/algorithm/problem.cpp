@@ -9,6 +9,11 @@ std::int64_t Agreed::total_bytes() const {
     return sizes.empty() ? ranks * bytes : std::reduce(sizes.begin(), sizes.end());
 }
 
+std::int64_t Agreed::bytes_of_others_max() const {
+    if (ranks == 1) return 0;
+    return total_bytes() - (sizes.empty() ? bytes : *std::ranges::min_element(sizes));
+}
+
 std::int64_t Layout::reach() const {
     std::int64_t end = 0;
     if (list.sizes.empty()) return count == 0 || bytes == 0 ? 0 : offset + count * bytes;

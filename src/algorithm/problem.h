@@ -37,6 +37,8 @@ struct Agreed {
         return sizes.empty() ? bytes : sizes[static_cast<std::size_t>(rank)];
     }
     std::int64_t total_bytes() const;
+    // All blocks but one, the least of them; of a single rank none.
+    std::int64_t bytes_of_others_max() const;
 };
 
 // The blocks of a buffer that has one for every rank, if they differ. Whoever makes one keeps the arrays.

@@ -1,6 +1,7 @@
 // Logarithms and powers of numbers of ranks, and digits of a rank.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -10,6 +11,19 @@ namespace weft {
 
 // The least k with 2^k >= n; n > 0.
 constexpr int ceil_log2(Rank n) { return std::bit_width(static_cast<std::uint32_t>(n) - 1); }
+
+// How many of 1, ..., radix - 1 times `weight` are below n; n > 0, weight > 0.
+constexpr std::int64_t multiples_below(Rank n, std::int64_t weight, std::int64_t radix) {
+    return std::min<std::int64_t>(radix - 1, (n - 1) / weight);
+}
+
+// ... times any power of radix.
+constexpr std::int64_t multiples_below(Rank n, std::int64_t radix) {
+    std::int64_t all = 0;
+    for (std::int64_t weight = 1; weight < n; weight *= radix)
+        all += multiples_below(n, weight, radix);
+    return all;
+}
 
 // The greatest k with 2^k <= n; n > 0.
 constexpr int floor_log2(Rank n) { return std::bit_width(static_cast<std::uint32_t>(n)) - 1; }

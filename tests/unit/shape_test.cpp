@@ -95,6 +95,21 @@ TEST(Power, TurningADigitChangesNoOther) {
     }
 }
 
+TEST(Power, MultiplesBelowANumber) {
+    for (Rank n = 1; n <= ranks_max; ++n) {
+        for (Rank radix = 2; radix <= 5; ++radix) {
+            std::int64_t all = 0;
+            for (std::int64_t weight = 1; weight < n; weight *= radix) {
+                std::int64_t below = 0;
+                for (std::int64_t i = 1; i < radix; ++i) below += i * weight < n;
+                EXPECT_EQ(multiples_below(n, weight, radix), below);
+                all += below;
+            }
+            EXPECT_EQ(multiples_below(n, radix), all);
+        }
+    }
+}
+
 TEST(Power, NumbersWithABit) {
     for (int k = 0; k < 8; ++k) {
         Rank count = 0;

@@ -1,6 +1,4 @@
 // Allgatherv around a ring: allgather's algorithm, for blocks that differ. Any number of ranks.
-#include <algorithm>
-
 #include "algorithm/algorithm.h"
 
 namespace weft::algorithm {
@@ -13,11 +11,6 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return allgather_ring.build(in, schedule);
 }
 
-// A rank sends all blocks but that of the next rank.
-std::int64_t sent_bytes(const Agreed& a) {
-    return a.ranks == 1 ? 0 : a.total_bytes() - *std::ranges::min_element(a.sizes);
-}
-
 }  // namespace
 
 extern const Algorithm allgatherv_ring = {
@@ -27,7 +20,7 @@ extern const Algorithm allgatherv_ring = {
         "MPICH, 2005, doi:10.1177/1094342005051521",
     .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
     .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_bytes_max = sent_bytes,
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes_of_others_max(); },
     .build = build,
 };
 

@@ -1,7 +1,5 @@
 // Barrier by dissemination with k ports: in round j every rank sends to the ranks that are 1 to k times
 // (k + 1)^j ahead. Any number of ranks.
-#include <algorithm>
-
 #include "algorithm/algorithm.h"
 #include "shape/power.h"
 #include "shape/ring.h"
@@ -9,17 +7,13 @@
 namespace weft::algorithm {
 namespace {
 
-std::int64_t messages_of_round(const Agreed& a, std::int64_t weight) {
-    return std::min<std::int64_t>(a.tuning.ports, (a.ranks - 1) / weight);
-}
-
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     const Region nothing;
     OpId heard = schedule.start();  // the messages of all earlier rounds have come
     const std::int64_t radix = std::int64_t{in.agreed.tuning.ports} + 1;
     for (std::int64_t weight = 1; weight < in.ranks(); weight *= radix) {
         OpId arrived = heard;
-        for (std::int64_t i = 1; i <= messages_of_round(in.agreed, weight); ++i) {
+        for (std::int64_t i = 1; i <= multiples_below(in.ranks(), weight, radix); ++i) {
             const auto distance = static_cast<Rank>(i * weight);
             schedule.send(nothing, around(in.rank, distance, in.ranks()), {heard});
             const OpId came = schedule.recv(nothing, around(in.rank, -distance, in.ranks()));
@@ -31,10 +25,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
 }
 
 std::int64_t sent_messages(const Agreed& a) {
-    std::int64_t messages = 0;
-    for (std::int64_t weight = 1; weight < a.ranks; weight *= a.tuning.ports + 1)
-        messages += messages_of_round(a, weight);
-    return messages;
+    return multiples_below(a.ranks, std::int64_t{a.tuning.ports} + 1);
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 //
 // In base k + 1, the parent of the rank at distance v from the root is at v without its lowest digit
 // that is not 0.
-#include <algorithm>
-
 #include "algorithm/algorithm.h"
 #include "shape/power.h"
 #include "shape/ring.h"
@@ -36,11 +34,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
 
 // By the root.
 std::int64_t sent_messages(const Agreed& a) {
-    std::int64_t messages = 0;
-    const std::int64_t ports = a.tuning.ports;
-    for (std::int64_t weight = 1; weight < a.ranks; weight *= ports + 1)
-        messages += std::min(ports, (a.ranks - 1) / weight);
-    return messages;
+    return multiples_below(a.ranks, std::int64_t{a.tuning.ports} + 1);
 }
 
 }  // namespace

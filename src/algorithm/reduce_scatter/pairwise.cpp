@@ -1,7 +1,5 @@
 // Reduce-scatter in steps: reduce_scatter_block's algorithm, for blocks that differ. Any number of
 // ranks, also for operations that do not commute.
-#include <algorithm>
-
 #include "algorithm/algorithm.h"
 
 namespace weft::algorithm {
@@ -14,11 +12,6 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return reduce_scatter_block_pairwise.build(in, schedule);
 }
 
-// A rank sends all blocks but its own.
-std::int64_t sent_bytes(const Agreed& a) {
-    return a.ranks == 1 ? 0 : a.total_bytes() - *std::ranges::min_element(a.sizes);
-}
-
 }  // namespace
 
 extern const Algorithm reduce_scatter_pairwise = {
@@ -28,7 +21,7 @@ extern const Algorithm reduce_scatter_pairwise = {
         "MPICH, 2005, doi:10.1177/1094342005051521",
     .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
     .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_bytes_max = sent_bytes,
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes_of_others_max(); },
     .build = build,
 };
 

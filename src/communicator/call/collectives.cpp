@@ -111,7 +111,7 @@ PosedList::PosedList(const BlockSpans& blocks, std::int64_t unit_bytes) {
         offsets.push_back(packed);
         packed += sizes.back();
         if (blocks.displacements.empty()) continue;
-        // An empty block lies anywhere.
+        // An empty block's displacement does not matter.
         offsets.back() = blocks.counts[i] > 0 ? (blocks.displacements[i] - least) * unit_bytes : 0;
     }
 }

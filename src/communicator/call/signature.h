@@ -40,7 +40,7 @@ struct SignatureView {
     BlockSpans send = {};
     BlockSpans recv = {};
 
-    // Of a block; if blocks differ, of those in the buffer that has one for every rank (both: the one received).
+    // Of a block; if blocks differ, of all that the call's arrays describe (if it has two: those received).
     std::int64_t bytes() const {
         const std::span<const std::int64_t> counts =
             recv.counts.empty() ? send.counts : recv.counts;

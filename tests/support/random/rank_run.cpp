@@ -205,7 +205,7 @@ class RankRun::Walk {
                 call.send_buf = WEFT_IN_PLACE;
         }
         call.count = a.counts.empty() ? step.count : a.counts[static_cast<std::size_t>(o.rank)];
-        if (!a.amounts.empty() && a.contributed(o.rank) + a.received(o.rank) > 0)
+        if (!a.amounts.empty())
             call.count = a.received(o.rank) == 1 ? a.result(o.rank, 0).count
                                                  : a.contribution(o.rank, 0).count;
         call.type = step.data().type;
