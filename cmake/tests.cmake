@@ -24,7 +24,8 @@ set(test_options $<$<CONFIG:RelWithDebInfo>:-O1;-g1>)
 target_compile_options(weft_test_base INTERFACE "${test_options}")
 
 # A rank of a random program; also for programs that see only the public library.
-set(rank_sources tests/support/random/rank_run.cpp tests/support/reference.cpp)
+set(rank_sources tests/support/random/rank_run.cpp tests/support/reference.cpp
+                 tests/support/neighbors.cpp)
 add_library(weft_test_rank STATIC ${rank_sources})
 target_include_directories(weft_test_rank PRIVATE tests src include ${PROJECT_SOURCE_DIR})
 target_compile_options(weft_test_rank PRIVATE "${test_options}")

@@ -8,26 +8,36 @@ using algorithm::Sizes;
 
 EveryRank::EveryRank(const algorithm::Family& family, const algorithm::Agreed& agreed,
                      bool in_place, std::span<const std::int64_t> offsets, const Amount& amount,
-                     std::int64_t gap) {
+                     std::int64_t gap, std::span<const Neighborhood> neighbors) {
+    std::vector<Rank> all;
+    for (Rank rank = 0; rank < agreed.ranks; ++rank) all.push_back(rank);
     for (Rank rank = 0; rank < agreed.ranks; ++rank) {
-        algorithm::BlockLists lists;
+        algorithm::OwnBlocks own;
+        if (family.is_among_neighbors()) own.neighbors = &neighbors[static_cast<std::size_t>(rank)];
+        if (family.sizes == Sizes::alike_on_rank) own.bytes = amount(rank, rank);
         const bool is_root = rank == agreed.root;
         for (const bool sends : {true, false}) {
             const Blocks blocks = sends ? family.send_blocks(is_root) : family.recv_blocks(is_root);
-            BlockList& blocks_of = sends ? lists.send : lists.recv;
+            BlockList& blocks_of = sends ? own.send : own.recv;
+            if (family.sizes == Sizes::agreed && blocks == Blocks::all)
+                blocks_of = {agreed.sizes, offsets};
+            if (family.sizes != Sizes::local) continue;
+            const bool has_one_for_all = own.neighbors && family.send.root == Blocks::one;
             const auto of = [&](Rank peer) {
+                if (peer == no_rank) return gap;  // it is not sent
+                if (has_one_for_all) return sends ? amount(rank, rank) : amount(peer, peer);
                 return sends ? amount(rank, peer) : amount(peer, rank);
             };
-            if (family.sizes == Sizes::local && blocks == Blocks::one)
-                lists.own_bytes = of(agreed.root);
-            if (blocks != Blocks::all) continue;
-            if (family.sizes == Sizes::agreed) blocks_of = {agreed.sizes, offsets};
-            if (family.sizes != Sizes::local) continue;
+            if (blocks == Blocks::one) own.bytes = of(agreed.root);
+            std::span<const Rank> peers = all;
+            if (blocks == Blocks::neighbors)
+                peers = sends ? own.neighbors->destinations : own.neighbors->sources;
+            if (blocks == Blocks::none || blocks == Blocks::one) continue;
             std::vector<std::int64_t> sizes;
-            for (Rank peer = 0; peer < agreed.ranks; ++peer) sizes.push_back(of(peer));
+            for (const Rank peer : peers) sizes.push_back(of(peer));
             blocks_of = list(std::move(sizes), gap);
         }
-        problems_.push_back(family.problem(agreed, rank, in_place, lists));
+        problems_.push_back(family.problem(agreed, rank, in_place, own));
     }
 }
 

@@ -1,4 +1,7 @@
-// Measures alltoall, and alltoallv with blocks of one size, of bytes. A size is the block from one rank to another.
+// Measures alltoall, alltoallv and alltoallw, with blocks of one size, of bytes. A size is the block from one
+// rank to another.
+#include <vector>
+
 #include "bench/collective/collective.h"
 
 namespace weft::bench {
@@ -28,6 +31,14 @@ weft_status start_counted(Case& c, weft_request* request) {
                            WEFT_BYTE, c.job.comm, request);
 }
 
+weft_status start_typed(Case& c, weft_request* request) {
+    static std::vector<weft_type> types;
+    types.resize(static_cast<std::size_t>(c.job.ranks), WEFT_BYTE);
+    const std::size_t* counts = equal_counts(c.job, c.bytes);
+    return weft_ialltoallw(c.send.data(), counts, nullptr, types.data(), c.recv.data(), counts,
+                           nullptr, types.data(), c.job.comm, request);
+}
+
 }  // namespace
 
 extern const Collective ialltoall = {
@@ -47,6 +58,16 @@ extern const Collective ialltoallv = {
     .recv_bytes = all_blocks,
     .fill = fill,
     .start = start_counted,
+    .plain = {.from_root = true, .to_root = true},
+};
+
+extern const Collective ialltoallw = {
+    .name = "ialltoallw",
+    .has_size = true,
+    .send_bytes = all_blocks,
+    .recv_bytes = all_blocks,
+    .fill = fill,
+    .start = start_typed,
     .plain = {.from_root = true, .to_root = true},
 };
 

@@ -21,6 +21,7 @@ extern const Collective iexscan;
 extern const Collective igatherv;
 extern const Collective iscatterv;
 extern const Collective ialltoallv;
+extern const Collective ialltoallw;
 extern const Collective isend;
 
 std::span<const Collective* const> collectives() {
@@ -29,7 +30,8 @@ std::span<const Collective* const> collectives() {
         &iallreduce,  &igather,         &iscatter,
         &ialltoall,   &ireduce,         &ireduce_scatter_block,
         &iallgatherv, &ireduce_scatter, &iscan,
-        &iexscan,     &isend,
+        &iexscan,     &igatherv,        &iscatterv,
+        &ialltoallv,  &ialltoallw,      &isend,
     };
     return list;
 }

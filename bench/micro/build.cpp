@@ -36,11 +36,15 @@ void add_rows(MicroRows& rows, const Family& family, int repetitions) {
         offsets.push_back(r * block_bytes);
     }
     const Agreed agreed = {.ranks = ranks,
-                           .bytes = family.sizes == algorithm::Sizes::local ? -1 : block_bytes,
+                           .bytes = family.agrees_on_sizes() ? block_bytes : -1,
                            .sizes = sizes,
                            .element_bytes = 8};
-    const EveryRank every_rank(family, agreed, /*in_place=*/false, offsets,
-                               [](Rank, Rank) { return block_bytes; });
+    static constexpr Dimension grid[] = {{32, true}, {32, true}};
+    std::vector<Neighborhood> neighbors;
+    for (Rank r = 0; r < ranks; ++r) neighbors.push_back(grid_neighbors(grid, r));
+    const EveryRank every_rank(
+        family, agreed, /*in_place=*/false, offsets, [](Rank, Rank) { return block_bytes; },
+        /*gap=*/0, neighbors);
     for (const Algorithm* algorithm : family.algorithms) {
         const Result<Schedule> schedule = build_rank(*algorithm, every_rank.problems().front());
         if (schedule.is_ok() && (*schedule).ops().size() > operations_max) continue;

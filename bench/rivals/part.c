@@ -110,6 +110,23 @@ static void call_alltoallv(const weft_rival_data* data) {
                   WORLD);
 }
 
+static MPI_Datatype* bytes_each(void) {
+    static MPI_Datatype types[ranks_max];
+    int i;
+    for (i = 0; i < ranks_max; ++i) types[i] = MPI_BYTE;
+    return types;
+}
+static void start_alltoallw(const weft_rival_data* data) {
+    count((int)data->bytes, 0);
+    MPI_Ialltoallw(data->send, counts, places, bytes_each(), data->recv, counts, places,
+                   bytes_each(), WORLD, &request);
+}
+static void call_alltoallw(const weft_rival_data* data) {
+    count((int)data->bytes, 0);
+    MPI_Alltoallw(data->send, counts, places, bytes_each(), data->recv, counts, places,
+                  bytes_each(), WORLD);
+}
+
 #define ELEMENTS (int)data->elements, MPI_DOUBLE, MPI_SUM
 
 static void start_reduce(const weft_rival_data* data) {
@@ -183,6 +200,7 @@ static const weft_rival_collective collectives[] = {
     {"iscatterv", start_scatterv, call_scatterv},
     {"iallgatherv", start_allgatherv, call_allgatherv},
     {"ialltoallv", start_alltoallv, call_alltoallv},
+    {"ialltoallw", start_alltoallw, call_alltoallw},
     {"isend", start_send, call_send},
 };
 

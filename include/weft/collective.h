@@ -25,7 +25,7 @@ extern "C" {
  * moves. Calls that do not match end with WEFT_BROKEN_MESSAGE on every rank, without touching any
  * buffer; the detail names the first rank that differs, and both calls. A nonblocking call is never
  * compared with a persistent request: their operations do not meet. What only two ranks know, the counts of
- * gatherv, scatterv and alltoallv, is not compared: a block that has another size than the one expected ends
+ * gatherv, scatterv, alltoallv, alltoallw and among neighbors, is not compared: a block that has another size than the one expected ends
  * the operation with WEFT_BROKEN_MESSAGE when it arrives.
  */
 
@@ -407,6 +407,175 @@ WEFT_API weft_status weft_alltoallv(const void* send_buf, const size_t send_coun
                                     const size_t recv_counts[], const ptrdiff_t recv_displs[],
                                     weft_type type, weft_comm comm);
 
+/**
+ * Start sending a block to every rank and receiving one from each; blocks may differ in size and type.
+ *
+ * Shapes    send_buf with the block for rank r, of send_counts[r] elements of send_types[r], from byte
+ *           send_displs[r] on; recv_buf likewise by recv_counts, recv_displs and recv_types. Displacements ==
+ *           NULL: one block behind the other. They may be negative; blocks in recv_buf do not overlap.
+ * In place  send_buf == WEFT_IN_PLACE, on every rank: the blocks to send are in recv_buf, where received ones
+ *           take their places; send_counts, send_displs and send_types are not looked at.
+ * Lent      both buffers are lent until *request completes. The arrays are copied.
+ * Agree     the order of starts on `comm` is the same on every rank; what rank s sends to rank r has as many
+ *           bytes as what rank r gets from rank s.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 6.12.6
+ */
+WEFT_API weft_status weft_ialltoallw(const void* send_buf, const size_t send_counts[],
+                                     const ptrdiff_t send_displs[], const weft_type send_types[],
+                                     void* recv_buf, const size_t recv_counts[],
+                                     const ptrdiff_t recv_displs[], const weft_type recv_types[],
+                                     weft_comm comm, weft_request* request);
+
+/** As weft_ialltoallw followed by weft_wait; see weft_barrier. */
+WEFT_API weft_status weft_alltoallw(const void* send_buf, const size_t send_counts[],
+                                    const ptrdiff_t send_displs[], const weft_type send_types[],
+                                    void* recv_buf, const size_t recv_counts[],
+                                    const ptrdiff_t recv_displs[], const weft_type recv_types[],
+                                    weft_comm comm);
+
+/**
+ * Start sending `count` elements to all neighbors, and gathering theirs. `comm` has a topology: see
+ * weft_comm_cart and weft_comm_graph.
+ *
+ * Shapes    send_buf [count], recv_buf [indegree][count]; block k comes from neighbor k. Elements of `type`.
+ *           Blocks of neighbors that are not there stay as they are.
+ * Lent      both buffers are lent until *request completes.
+ * Agree     the order of starts on `comm` is the same on every rank; count * size of type is the same on
+ *           neighbors.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched. WEFT_REFUSED_ARGUMENT
+ *           also if `comm` has no topology.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 8.7.1
+ */
+WEFT_API weft_status weft_ineighbor_allgather(const void* send_buf, void* recv_buf, size_t count,
+                                              weft_type type, weft_comm comm,
+                                              weft_request* request);
+
+/** As weft_ineighbor_allgather followed by weft_wait; see weft_barrier. */
+WEFT_API weft_status weft_neighbor_allgather(const void* send_buf, void* recv_buf, size_t count,
+                                             weft_type type, weft_comm comm);
+
+/**
+ * Start sending `send_count` elements to all neighbors, and gathering theirs, which may differ in number.
+ *
+ * Shapes    send_buf [send_count], recv_buf with block k, of recv_counts[k] elements, from element displs[k]
+ *           on; elements of `type`. displs == NULL: one block behind the other. They may be negative; blocks
+ *           do not overlap. Blocks of neighbors that are not there stay as they are.
+ * Lent      both buffers are lent until *request completes. The arrays are copied.
+ * Agree     the order of starts on `comm` is the same on every rank; recv_counts[k] is the send_count of
+ *           neighbor k.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched. WEFT_REFUSED_ARGUMENT
+ *           also if `comm` has no topology.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 8.7.1
+ */
+WEFT_API weft_status weft_ineighbor_allgatherv(const void* send_buf, size_t send_count,
+                                               void* recv_buf, const size_t recv_counts[],
+                                               const ptrdiff_t displs[], weft_type type,
+                                               weft_comm comm, weft_request* request);
+
+/** As weft_ineighbor_allgatherv followed by weft_wait; see weft_barrier. */
+WEFT_API weft_status weft_neighbor_allgatherv(const void* send_buf, size_t send_count,
+                                              void* recv_buf, const size_t recv_counts[],
+                                              const ptrdiff_t displs[], weft_type type,
+                                              weft_comm comm);
+
+/**
+ * Start sending a block of `count` elements to each neighbor, and receiving one from each. `comm` has a
+ * topology: see weft_comm_cart and weft_comm_graph, which say which block arrives where.
+ *
+ * Shapes    send_buf [outdegree][count], recv_buf [indegree][count]. Elements of `type`. Blocks of neighbors
+ *           that are not there are neither sent nor received.
+ * Lent      both buffers are lent until *request completes.
+ * Agree     the order of starts on `comm` is the same on every rank; count * size of type is the same on
+ *           neighbors.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched. WEFT_REFUSED_ARGUMENT
+ *           also if `comm` has no topology.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 8.7.2
+ */
+WEFT_API weft_status weft_ineighbor_alltoall(const void* send_buf, void* recv_buf, size_t count,
+                                             weft_type type, weft_comm comm, weft_request* request);
+
+/** As weft_ineighbor_alltoall followed by weft_wait; see weft_barrier. */
+WEFT_API weft_status weft_neighbor_alltoall(const void* send_buf, void* recv_buf, size_t count,
+                                            weft_type type, weft_comm comm);
+
+/**
+ * Start sending a block to each neighbor, and receiving one from each; blocks may differ in size.
+ *
+ * Shapes    as weft_ialltoallv, with neighbors in place of ranks: send_counts and send_displs [outdegree],
+ *           recv_counts and recv_displs [indegree].
+ * Lent      both buffers are lent until *request completes. The arrays are copied.
+ * Agree     the order of starts on `comm` is the same on every rank; both ends of an edge give its block the
+ *           same count.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched. WEFT_REFUSED_ARGUMENT
+ *           also if `comm` has no topology.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 8.7.2
+ */
+WEFT_API weft_status weft_ineighbor_alltoallv(const void* send_buf, const size_t send_counts[],
+                                              const ptrdiff_t send_displs[], void* recv_buf,
+                                              const size_t recv_counts[],
+                                              const ptrdiff_t recv_displs[], weft_type type,
+                                              weft_comm comm, weft_request* request);
+
+/** As weft_ineighbor_alltoallv followed by weft_wait; see weft_barrier. */
+WEFT_API weft_status weft_neighbor_alltoallv(const void* send_buf, const size_t send_counts[],
+                                             const ptrdiff_t send_displs[], void* recv_buf,
+                                             const size_t recv_counts[],
+                                             const ptrdiff_t recv_displs[], weft_type type,
+                                             weft_comm comm);
+
+/**
+ * Start sending a block to each neighbor, and receiving one from each; blocks may differ in size and type.
+ *
+ * Shapes    as weft_ialltoallw, with neighbors in place of ranks: the arrays have outdegree and indegree
+ *           elements.
+ * Lent      both buffers are lent until *request completes. The arrays are copied.
+ * Agree     the order of starts on `comm` is the same on every rank; both ends of an edge give its block as
+ *           many bytes.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
+ * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched. WEFT_REFUSED_ARGUMENT
+ *           also if `comm` has no topology.
+ *           Failures after the start come from weft_test and weft_wait.
+ * Undefined touching recv_buf, or writing send_buf, before completion.
+ * Source    MPI-5.0 section 8.7.2
+ */
+WEFT_API weft_status weft_ineighbor_alltoallw(const void* send_buf, const size_t send_counts[],
+                                              const ptrdiff_t send_displs[],
+                                              const weft_type send_types[], void* recv_buf,
+                                              const size_t recv_counts[],
+                                              const ptrdiff_t recv_displs[],
+                                              const weft_type recv_types[], weft_comm comm,
+                                              weft_request* request);
+
+/** As weft_ineighbor_alltoallw followed by weft_wait; see weft_barrier. */
+WEFT_API weft_status weft_neighbor_alltoallw(const void* send_buf, const size_t send_counts[],
+                                             const ptrdiff_t send_displs[],
+                                             const weft_type send_types[], void* recv_buf,
+                                             const size_t recv_counts[],
+                                             const ptrdiff_t recv_displs[],
+                                             const weft_type recv_types[], weft_comm comm);
+
 /* --- Persistent forms ------------------------------------------------------------------------ */
 
 /**
@@ -518,6 +687,46 @@ WEFT_API weft_status weft_alltoallv_init(const void* send_buf, const size_t send
                                          const ptrdiff_t send_displs[], void* recv_buf,
                                          const size_t recv_counts[], const ptrdiff_t recv_displs[],
                                          weft_type type, weft_comm comm, weft_request* request);
+
+/** The persistent form of weft_ialltoallw; see weft_barrier_init. Source: MPI-5.0 section 6.13 */
+WEFT_API weft_status weft_alltoallw_init(const void* send_buf, const size_t send_counts[],
+                                         const ptrdiff_t send_displs[],
+                                         const weft_type send_types[], void* recv_buf,
+                                         const size_t recv_counts[], const ptrdiff_t recv_displs[],
+                                         const weft_type recv_types[], weft_comm comm,
+                                         weft_request* request);
+
+/** The persistent form of weft_ineighbor_allgather; see weft_barrier_init. Source: MPI-5.0 section 8.8 */
+WEFT_API weft_status weft_neighbor_allgather_init(const void* send_buf, void* recv_buf,
+                                                  size_t count, weft_type type, weft_comm comm,
+                                                  weft_request* request);
+
+/** The persistent form of weft_ineighbor_allgatherv; see weft_barrier_init. Source: MPI-5.0 section 8.8 */
+WEFT_API weft_status weft_neighbor_allgatherv_init(const void* send_buf, size_t send_count,
+                                                   void* recv_buf, const size_t recv_counts[],
+                                                   const ptrdiff_t displs[], weft_type type,
+                                                   weft_comm comm, weft_request* request);
+
+/** The persistent form of weft_ineighbor_alltoall; see weft_barrier_init. Source: MPI-5.0 section 8.8 */
+WEFT_API weft_status weft_neighbor_alltoall_init(const void* send_buf, void* recv_buf, size_t count,
+                                                 weft_type type, weft_comm comm,
+                                                 weft_request* request);
+
+/** The persistent form of weft_ineighbor_alltoallv; see weft_barrier_init. Source: MPI-5.0 section 8.8 */
+WEFT_API weft_status weft_neighbor_alltoallv_init(const void* send_buf, const size_t send_counts[],
+                                                  const ptrdiff_t send_displs[], void* recv_buf,
+                                                  const size_t recv_counts[],
+                                                  const ptrdiff_t recv_displs[], weft_type type,
+                                                  weft_comm comm, weft_request* request);
+
+/** The persistent form of weft_ineighbor_alltoallw; see weft_barrier_init. Source: MPI-5.0 section 8.8 */
+WEFT_API weft_status weft_neighbor_alltoallw_init(const void* send_buf, const size_t send_counts[],
+                                                  const ptrdiff_t send_displs[],
+                                                  const weft_type send_types[], void* recv_buf,
+                                                  const size_t recv_counts[],
+                                                  const ptrdiff_t recv_displs[],
+                                                  const weft_type recv_types[], weft_comm comm,
+                                                  weft_request* request);
 
 #ifdef __cplusplus
 }

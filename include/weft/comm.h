@@ -136,6 +136,64 @@ WEFT_API weft_status weft_comm_split(weft_comm comm, int color, int key, weft_co
 WEFT_API weft_status weft_comm_split_node(weft_comm comm, int key, weft_comm* new_comm);
 
 /**
+ * Make a communicator whose ranks form a grid, for the neighbor collectives. Its rank 0..places-1 is that of
+ * `comm`; ranks of `comm` beyond get WEFT_COMM_NULL. The last dimension varies fastest. In dimension d a rank
+ * has the neighbors 2d, one place down, and 2d + 1, one place up; beyond the border of a dimension that is
+ * not periodic there is none, WEFT_RANK_NONE: its block is neither sent nor received. What a rank sends to
+ * neighbor 2d arrives there as the block of neighbor 2d + 1, and the other way round, also where both are the
+ * same rank, or the rank itself.
+ *
+ * Shapes    dims [ndims]: places in each dimension, at least 1; periods [ndims]: 0, or 1 for a ring.
+ * Agree     the order of this call and of starts on `comm`, and all arguments, are the same on every rank.
+ * Calling   as weft_comm_dup. Duplicates of the new communicator have the same topology, other children none.
+ * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT, on every rank, for dimensions that are bad, differ,
+ *           or have more places than `comm` has ranks.
+ * Source    MPI-5.0 section 8.5.1 (MPI_Cart_create without reordering)
+ */
+WEFT_API weft_status weft_comm_cart(weft_comm comm, int ndims, const int dims[],
+                                    const int periods[], weft_comm* new_comm);
+
+/**
+ * Make a communicator of the same ranks whose neighbor collectives follow a graph: each rank names the ranks
+ * that it gets blocks from and sends blocks to, by their number in `comm`. A rank may be named several times:
+ * then the k-th edge from a rank to another meets the other's k-th edge from it. Edges from a rank to itself
+ * are allowed.
+ *
+ * Shapes    sources [indegree], destinations [outdegree].
+ * Agree     the order of this call and of starts on `comm` is the same on every rank; a rank is named as a
+ *           destination as often as it names the other as a source.
+ * Calling   as weft_comm_dup. Duplicates of the new communicator have the same topology, other children none.
+ * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT, on every rank, if a rank names one that is not in
+ *           `comm`, or two ranks name each other differently often (the detail names them).
+ * Source    MPI-5.0 section 8.5.4 (MPI_Dist_graph_create_adjacent without weights and reordering)
+ */
+WEFT_API weft_status weft_comm_graph(weft_comm comm, int indegree, const int sources[],
+                                     int outdegree, const int destinations[], weft_comm* new_comm);
+
+/** Instead of a neighbor: there is none. (MPI_PROC_NULL) */
+#define WEFT_RANK_NONE (-1)
+
+/**
+ * How many blocks the calling process gets from neighbors, and sends to them.
+ *
+ * Returns   WEFT_OK; WEFT_REFUSED_HANDLE; WEFT_REFUSED_ARGUMENT for a null address, or if `comm` has no
+ *           topology.
+ * Source    MPI-5.0 section 8.5.5 (MPI_Dist_graph_neighbors_count)
+ */
+WEFT_API weft_status weft_comm_neighbors_count(weft_comm comm, int* indegree, int* outdegree);
+
+/**
+ * The neighbors of the calling process, in the order of the blocks; in grids some may be WEFT_RANK_NONE.
+ * Stores at most as many as there is room for.
+ *
+ * Shapes    sources [max_indegree], destinations [max_outdegree].
+ * Returns   as weft_comm_neighbors_count; WEFT_REFUSED_ARGUMENT also for negative numbers.
+ * Source    MPI-5.0 section 8.5.5 (MPI_Dist_graph_neighbors)
+ */
+WEFT_API weft_status weft_comm_neighbors(weft_comm comm, int max_indegree, int sources[],
+                                         int max_outdegree, int destinations[]);
+
+/**
  * Free a communicator; *comm becomes WEFT_COMM_NULL. Operations already started finish, and their
  * requests stay valid. Not collective. weft_finalize frees communicators that are left.
  *

@@ -344,10 +344,14 @@ template <class B>
 concept OutBuffer =
     Buffer<B> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<B>>>;
 
-// A buffer with the same elements as B, or in_place.
+// A buffer with the same elements as B.
 template <class S, class B>
-concept BufferLike = std::same_as<std::remove_cvref_t<S>, InPlace> ||
-    (Buffer<S>&& std::same_as<std::ranges::range_value_t<S>, std::ranges::range_value_t<B>>);
+concept BufferOf =
+    Buffer<S> && std::same_as<std::ranges::range_value_t<S>, std::ranges::range_value_t<B>>;
+
+// ... or in_place.
+template <class S, class B>
+concept BufferLike = std::same_as<std::remove_cvref_t<S>, InPlace> || BufferOf<S, B>;
 
 // The same for a receive buffer.
 template <class R, class B>
@@ -534,9 +538,15 @@ Differing distributed(bool is_root, S& send, R& recv, std::size_t blocks, Counts
     return made;
 }
 
-// Blocks for every rank, and from every rank.
+// How many blocks a rank gets and sends.
+struct Degrees {
+    std::size_t sources = 0;
+    std::size_t destinations = 0;
+};
+
+// Blocks for every rank or neighbor, and from each.
 template <class S, class R>
-Differing exchanged(S& send, R& recv, std::size_t blocks, Counts send_counts, Counts recv_counts,
+Differing exchanged(S& send, R& recv, Degrees blocks, Counts send_counts, Counts recv_counts,
                     Displacements send_displacements, Displacements recv_displacements,
                     const char* function) {
     Differing made;
@@ -544,9 +554,25 @@ Differing exchanged(S& send, R& recv, std::size_t blocks, Counts send_counts, Co
     made.send = start_of(send);
     made.recv = std::ranges::data(recv);
     if constexpr (!is_in_place<S>)
-        made.send_blocks.describe("send", send, blocks, send_counts, send_displacements, function);
-    made.recv_blocks.describe("recv", recv, blocks, recv_counts, recv_displacements, function);
+        made.send_blocks.describe("send", send, blocks.destinations, send_counts,
+                                  send_displacements, function);
+    made.recv_blocks.describe("recv", recv, blocks.sources, recv_counts, recv_displacements,
+                              function);
     return made;
+}
+
+// Blocks of one size.
+template <class S, class R>
+Buffers among_neighbors(S& send, R& recv, Degrees blocks, const char* function) {
+    using T = std::ranges::range_value_t<R>;
+    const std::size_t most = std::max(blocks.sources, blocks.destinations);
+    const std::size_t count =
+        most == 0
+            ? 0
+            : (most == blocks.sources ? std::ranges::size(recv) : std::ranges::size(send)) / most;
+    expect_elements("send", std::ranges::size(send), count * blocks.destinations, function);
+    expect_elements("recv", std::ranges::size(recv), count * blocks.sources, function);
+    return {start_of(send), std::ranges::data(recv), count * units<T>, type_of<T>};
 }
 
 // On root `recv` is `blocks` times as long as `send`; elsewhere it is ignored.
@@ -593,6 +619,37 @@ Buffers all_to_all(S& send, R& recv, std::size_t blocks, const char* function) {
     expect_elements("recv", elements, elements / blocks * blocks, function);
     all.count /= blocks;
     return all;
+}
+
+}  // namespace detail
+
+// A buffer of blocks whose types differ; displacements in bytes, or none: one block behind the other.
+template <class Pointee>  // void or const void
+struct TypedBlocks {
+    Pointee* data = nullptr;
+    std::span<const std::size_t> counts;
+    std::span<const weft_type> types;
+    std::span<const std::ptrdiff_t> displacements = {};
+
+    const std::ptrdiff_t* places() const {
+        return displacements.empty() ? nullptr : displacements.data();
+    }
+};
+
+namespace detail {
+
+template <class Pointee>
+void check_typed(const TypedBlocks<Pointee>& blocks, std::size_t number, const char* function) {
+    expect_elements("counts", blocks.counts.size(), number, function);
+    expect_elements("types", blocks.types.size(), number, function);
+    if (!blocks.displacements.empty())
+        expect_elements("displacements", blocks.displacements.size(), number, function);
+}
+
+inline void check_typed(const TypedBlocks<const void>& send, const TypedBlocks<void>& recv,
+                        Degrees blocks, const char* function) {
+    if (send.data != WEFT_IN_PLACE) check_typed(send, blocks.destinations, function);
+    check_typed(recv, blocks.sources, function);
 }
 
 }  // namespace detail
@@ -646,6 +703,25 @@ class Communicator {
     Communicator split_node(int key = 0) const {
         Communicator made;
         check(weft_comm_split_node(handle_, key, &made.handle_));
+        made.is_owner_ = true;
+        return made;
+    }
+
+    // The ranks as a grid, for collectives among neighbors; null beyond its places. See weft_comm_cart.
+    Communicator cart(std::span<const int> dims, std::span<const int> periods) const {
+        detail::expect_elements("periods", periods.size(), dims.size(), "cart");
+        Communicator made;
+        check(weft_comm_cart(handle_, static_cast<int>(dims.size()), dims.data(), periods.data(),
+                             &made.handle_));
+        made.is_owner_ = made.handle_ != WEFT_COMM_NULL;
+        return made;
+    }
+    // The same ranks as a graph, for collectives among neighbors. See weft_comm_graph.
+    Communicator graph(std::span<const int> sources, std::span<const int> destinations) const {
+        Communicator made;
+        check(weft_comm_graph(handle_, static_cast<int>(sources.size()), sources.data(),
+                              static_cast<int>(destinations.size()), destinations.data(),
+                              &made.handle_));
         made.is_owner_ = true;
         return made;
     }
@@ -984,7 +1060,7 @@ class Communicator {
                        std::span<const std::ptrdiff_t> send_displacements = {},
                        std::span<const std::ptrdiff_t> recv_displacements = {}) const {
         const detail::Differing b =
-            detail::exchanged(send, recv, blocks(), send_counts, recv_counts, send_displacements,
+            detail::exchanged(send, recv, everyone(), send_counts, recv_counts, send_displacements,
                               recv_displacements, "ialltoallv");
         return make(weft_ialltoallv, b.send, b.send_blocks.counts(), b.send_blocks.displacements(),
                     b.recv, b.recv_blocks.counts(), b.recv_blocks.displacements(), b.type, handle_);
@@ -995,7 +1071,7 @@ class Communicator {
                    std::span<const std::ptrdiff_t> send_displacements = {},
                    std::span<const std::ptrdiff_t> recv_displacements = {}) const {
         const detail::Differing b =
-            detail::exchanged(send, recv, blocks(), send_counts, recv_counts, send_displacements,
+            detail::exchanged(send, recv, everyone(), send_counts, recv_counts, send_displacements,
                               recv_displacements, "alltoallv");
         check(weft_alltoallv(b.send, b.send_blocks.counts(), b.send_blocks.displacements(), b.recv,
                              b.recv_blocks.counts(), b.recv_blocks.displacements(), b.type,
@@ -1007,15 +1083,162 @@ class Communicator {
                            std::span<const std::ptrdiff_t> send_displacements = {},
                            std::span<const std::ptrdiff_t> recv_displacements = {}) const {
         const detail::Differing b =
-            detail::exchanged(send, recv, blocks(), send_counts, recv_counts, send_displacements,
+            detail::exchanged(send, recv, everyone(), send_counts, recv_counts, send_displacements,
                               recv_displacements, "alltoallv_init");
         return make(weft_alltoallv_init, b.send, b.send_blocks.counts(),
                     b.send_blocks.displacements(), b.recv, b.recv_blocks.counts(),
                     b.recv_blocks.displacements(), b.type, handle_);
     }
 
+    // Among neighbors: of communicators made by cart or graph. `recv` has a block of each source.
+
+    template <OutBuffer R, BufferOf<R> S>
+    Request ineighbor_allgather(S&& send, R&& recv) const {
+        const auto b = detail::buffers(send, recv, degrees().sources, "ineighbor_allgather");
+        return make(weft_ineighbor_allgather, b.send, b.recv, b.count, b.type, handle_);
+    }
+    template <OutBuffer R, BufferOf<R> S>
+    void neighbor_allgather(S&& send, R&& recv) const {
+        const auto b = detail::buffers(send, recv, degrees().sources, "neighbor_allgather");
+        check(weft_neighbor_allgather(b.send, b.recv, b.count, b.type, handle_));
+    }
+    template <OutBuffer R, BufferOf<R> S>
+    Request neighbor_allgather_init(S&& send, R&& recv) const {
+        const auto b = detail::buffers(send, recv, degrees().sources, "neighbor_allgather_init");
+        return make(weft_neighbor_allgather_init, b.send, b.recv, b.count, b.type, handle_);
+    }
+
+    template <OutBuffer R, BufferOf<R> S>
+    Request ineighbor_allgatherv(S&& send, R&& recv, std::span<const std::size_t> counts,
+                                 std::span<const std::ptrdiff_t> displacements = {}) const {
+        const auto b = detail::gathered(true, send, recv, degrees().sources, counts, displacements,
+                                        "ineighbor_allgatherv");
+        return make(weft_ineighbor_allgatherv, b.send, b.count, b.recv, b.recv_blocks.counts(),
+                    b.recv_blocks.displacements(), b.type, handle_);
+    }
+    template <OutBuffer R, BufferOf<R> S>
+    void neighbor_allgatherv(S&& send, R&& recv, std::span<const std::size_t> counts,
+                             std::span<const std::ptrdiff_t> displacements = {}) const {
+        const auto b = detail::gathered(true, send, recv, degrees().sources, counts, displacements,
+                                        "neighbor_allgatherv");
+        check(weft_neighbor_allgatherv(b.send, b.count, b.recv, b.recv_blocks.counts(),
+                                       b.recv_blocks.displacements(), b.type, handle_));
+    }
+    template <OutBuffer R, BufferOf<R> S>
+    Request neighbor_allgatherv_init(S&& send, R&& recv, std::span<const std::size_t> counts,
+                                     std::span<const std::ptrdiff_t> displacements = {}) const {
+        const auto b = detail::gathered(true, send, recv, degrees().sources, counts, displacements,
+                                        "neighbor_allgatherv_init");
+        return make(weft_neighbor_allgatherv_init, b.send, b.count, b.recv, b.recv_blocks.counts(),
+                    b.recv_blocks.displacements(), b.type, handle_);
+    }
+
+    template <OutBuffer R, BufferOf<R> S>
+    Request ineighbor_alltoall(S&& send, R&& recv) const {
+        const auto b = detail::among_neighbors(send, recv, degrees(), "ineighbor_alltoall");
+        return make(weft_ineighbor_alltoall, b.send, b.recv, b.count, b.type, handle_);
+    }
+    template <OutBuffer R, BufferOf<R> S>
+    void neighbor_alltoall(S&& send, R&& recv) const {
+        const auto b = detail::among_neighbors(send, recv, degrees(), "neighbor_alltoall");
+        check(weft_neighbor_alltoall(b.send, b.recv, b.count, b.type, handle_));
+    }
+    template <OutBuffer R, BufferOf<R> S>
+    Request neighbor_alltoall_init(S&& send, R&& recv) const {
+        const auto b = detail::among_neighbors(send, recv, degrees(), "neighbor_alltoall_init");
+        return make(weft_neighbor_alltoall_init, b.send, b.recv, b.count, b.type, handle_);
+    }
+
+    template <OutBuffer R, BufferOf<R> S>
+    Request ineighbor_alltoallv(S&& send, R&& recv, std::span<const std::size_t> send_counts,
+                                std::span<const std::size_t> recv_counts,
+                                std::span<const std::ptrdiff_t> send_displacements = {},
+                                std::span<const std::ptrdiff_t> recv_displacements = {}) const {
+        const auto b =
+            detail::exchanged(send, recv, degrees(), send_counts, recv_counts, send_displacements,
+                              recv_displacements, "ineighbor_alltoallv");
+        return make(weft_ineighbor_alltoallv, b.send, b.send_blocks.counts(),
+                    b.send_blocks.displacements(), b.recv, b.recv_blocks.counts(),
+                    b.recv_blocks.displacements(), b.type, handle_);
+    }
+    template <OutBuffer R, BufferOf<R> S>
+    void neighbor_alltoallv(S&& send, R&& recv, std::span<const std::size_t> send_counts,
+                            std::span<const std::size_t> recv_counts,
+                            std::span<const std::ptrdiff_t> send_displacements = {},
+                            std::span<const std::ptrdiff_t> recv_displacements = {}) const {
+        const auto b =
+            detail::exchanged(send, recv, degrees(), send_counts, recv_counts, send_displacements,
+                              recv_displacements, "neighbor_alltoallv");
+        check(weft_neighbor_alltoallv(b.send, b.send_blocks.counts(), b.send_blocks.displacements(),
+                                      b.recv, b.recv_blocks.counts(), b.recv_blocks.displacements(),
+                                      b.type, handle_));
+    }
+    template <OutBuffer R, BufferOf<R> S>
+    Request neighbor_alltoallv_init(S&& send, R&& recv, std::span<const std::size_t> send_counts,
+                                    std::span<const std::size_t> recv_counts,
+                                    std::span<const std::ptrdiff_t> send_displacements = {},
+                                    std::span<const std::ptrdiff_t> recv_displacements = {}) const {
+        const auto b =
+            detail::exchanged(send, recv, degrees(), send_counts, recv_counts, send_displacements,
+                              recv_displacements, "neighbor_alltoallv_init");
+        return make(weft_neighbor_alltoallv_init, b.send, b.send_blocks.counts(),
+                    b.send_blocks.displacements(), b.recv, b.recv_blocks.counts(),
+                    b.recv_blocks.displacements(), b.type, handle_);
+    }
+
+    // Alltoallw, also among neighbors: blocks with types of their own; send.data may be WEFT_IN_PLACE
+
+    Request ialltoallw(const TypedBlocks<const void>& send, const TypedBlocks<void>& recv) const {
+        detail::check_typed(send, recv, everyone(), "ialltoallw");
+        return make(weft_ialltoallw, send.data, send.counts.data(), send.places(),
+                    send.types.data(), recv.data, recv.counts.data(), recv.places(),
+                    recv.types.data(), handle_);
+    }
+    void alltoallw(const TypedBlocks<const void>& send, const TypedBlocks<void>& recv) const {
+        detail::check_typed(send, recv, everyone(), "alltoallw");
+        check(weft_alltoallw(send.data, send.counts.data(), send.places(), send.types.data(),
+                             recv.data, recv.counts.data(), recv.places(), recv.types.data(),
+                             handle_));
+    }
+    Request alltoallw_init(const TypedBlocks<const void>& send,
+                           const TypedBlocks<void>& recv) const {
+        detail::check_typed(send, recv, everyone(), "alltoallw_init");
+        return make(weft_alltoallw_init, send.data, send.counts.data(), send.places(),
+                    send.types.data(), recv.data, recv.counts.data(), recv.places(),
+                    recv.types.data(), handle_);
+    }
+
+    Request ineighbor_alltoallw(const TypedBlocks<const void>& send,
+                                const TypedBlocks<void>& recv) const {
+        detail::check_typed(send, recv, degrees(), "ineighbor_alltoallw");
+        return make(weft_ineighbor_alltoallw, send.data, send.counts.data(), send.places(),
+                    send.types.data(), recv.data, recv.counts.data(), recv.places(),
+                    recv.types.data(), handle_);
+    }
+    void neighbor_alltoallw(const TypedBlocks<const void>& send,
+                            const TypedBlocks<void>& recv) const {
+        detail::check_typed(send, recv, degrees(), "neighbor_alltoallw");
+        check(weft_neighbor_alltoallw(send.data, send.counts.data(), send.places(),
+                                      send.types.data(), recv.data, recv.counts.data(),
+                                      recv.places(), recv.types.data(), handle_));
+    }
+    Request neighbor_alltoallw_init(const TypedBlocks<const void>& send,
+                                    const TypedBlocks<void>& recv) const {
+        detail::check_typed(send, recv, degrees(), "neighbor_alltoallw_init");
+        return make(weft_neighbor_alltoallw_init, send.data, send.counts.data(), send.places(),
+                    send.types.data(), recv.data, recv.counts.data(), recv.places(),
+                    recv.types.data(), handle_);
+    }
+
   private:
     bool is(int root) const { return rank() == root; }
+    detail::Degrees everyone() const { return {blocks(), blocks()}; }
+    detail::Degrees degrees() const {
+        int sources = 0;
+        int destinations = 0;
+        check(weft_comm_neighbors_count(handle_, &sources, &destinations));
+        return {static_cast<std::size_t>(sources), static_cast<std::size_t>(destinations)};
+    }
     std::size_t blocks() const { return static_cast<std::size_t>(size()); }
 
     template <class S, class R>

@@ -29,11 +29,10 @@ struct Algorithm {
     Needs needs = {};
     Tunes tunes = Tunes::nothing;
     bool follows_topology = false;  // schedules depend on which ranks share a node
-    // The makespan if a message takes one unit, with Tuning::ports.
+    // The makespan if a message takes one unit, with Tuning::ports. Null: it depends on the topology.
     std::int64_t (*rounds)(const Agreed&);
-    // By the rank that sends the most.
+    // By the rank that sends the most. Null: a rank sends each of its blocks once, to where it belongs.
     std::int64_t (*sent_messages_max)(const Agreed&);
-    // Null: a rank sends each of its blocks once, to where it belongs.
     std::int64_t (*sent_bytes_max)(const Agreed&);
     Status (*build)(const Problem&, ScheduleBuilder&);
 

@@ -4,14 +4,32 @@
 
 namespace weft::algorithm {
 std::span<const Family> catalogue() {
+    // clang-format off
     static const Family families[] = {
-        barrier(),    bcast(),          gather(),
-        scatter(),    allgather(),      alltoall(),
-        reduce(),     allreduce(),      reduce_scatter_block(),
-        allgatherv(), reduce_scatter(), scan(),
-        exscan(),     gatherv(),        scatterv(),
+        barrier(),
+        bcast(),
+        gather(),
+        scatter(),
+        allgather(),
+        alltoall(),
+        reduce(),
+        allreduce(),
+        reduce_scatter_block(),
+        allgatherv(),
+        reduce_scatter(),
+        scan(),
+        exscan(),
+        gatherv(),
+        scatterv(),
         alltoallv(),
+        alltoallw(),
+        neighbor_allgather(),
+        neighbor_allgatherv(),
+        neighbor_alltoall(),
+        neighbor_alltoallv(),
+        neighbor_alltoallw(),
     };
+    // clang-format on
     static_assert(std::size(families) == collectives);
     return families;
 }

@@ -23,8 +23,14 @@ enum class Collective : std::uint8_t {
     gatherv,
     scatterv,
     alltoallv,
+    alltoallw,
+    neighbor_allgather,
+    neighbor_allgatherv,
+    neighbor_alltoall,
+    neighbor_alltoallv,
+    neighbor_alltoallw,
 };
 
-inline constexpr std::size_t collectives = 16;
+inline constexpr std::size_t collectives = 22;
 
 }  // namespace weft

@@ -11,8 +11,8 @@
 
 namespace weft::algorithm {
 
-// How many blocks a caller's buffer holds; all: one per rank.
-enum class Blocks : std::uint8_t { none, one, all };
+// How many blocks a caller's buffer holds; all: one per rank; neighbors: one per neighbor.
+enum class Blocks : std::uint8_t { none, one, all, neighbors };
 
 // On the root and on the other ranks; the same if there is no root.
 struct BlocksOn {
@@ -28,14 +28,16 @@ constexpr BlocksOn at_root(Blocks blocks) { return {blocks, Blocks::none}; }
 enum class InPlace : std::uint8_t { never, send, send_at_root, recv_at_root, root_has_one_buffer };
 
 // Whether the blocks of a call differ in size. agreed: all ranks know all sizes. local: a rank knows those
-// in its own buffers.
-enum class Sizes : std::uint8_t { alike, agreed, local };
+// in its own buffers. alike_on_rank: those of a rank are alike, but perhaps not another's.
+enum class Sizes : std::uint8_t { alike, agreed, local, alike_on_rank };
 
-// What one rank's call says about blocks that differ: those of a buffer that has one for every rank.
-struct BlockLists {
+// What one rank's call says about its blocks.
+struct OwnBlocks {
+    // If blocks differ, those of a buffer that has one for every rank or neighbor.
     BlockList send = {};
     BlockList recv = {};
-    std::int64_t own_bytes = 0;  // local: of a buffer that has one block
+    std::int64_t bytes = 0;  // local: of the only block of a buffer; alike_on_rank: of each
+    const Neighborhood* neighbors = nullptr;  // if the collective is among neighbors
 };
 
 // A collective, as algorithm/<collective>/collective.cpp describes it.
@@ -48,6 +50,7 @@ struct Family {
     BlocksOn send = {};
     BlocksOn recv = {};
     Sizes sizes = Sizes::alike;
+    bool has_types = false;  // one per block; displacements count bytes
     void (*promise)(Promises&);
     std::span<const Algorithm* const> algorithms;
 
@@ -61,6 +64,11 @@ struct Family {
     bool has_block_of_every_rank() const {
         return send.root == Blocks::all || recv.root == Blocks::all;
     }
+    bool is_among_neighbors() const { return recv.root == Blocks::neighbors; }
+    // Whether the call lists sizes of blocks.
+    bool lists_blocks() const { return sizes == Sizes::agreed || sizes == Sizes::local; }
+    // Whether all ranks know how large blocks are.
+    bool agrees_on_sizes() const { return sizes == Sizes::alike || sizes == Sizes::agreed; }
     // Whether a call in place is so on this rank.
     bool is_in_place_on(bool is_root) const {
         return in_place == InPlace::send || (has_in_place() && is_root);
@@ -71,7 +79,7 @@ struct Family {
 
     // One rank's part. `in_place`: if it may be.
     Problem problem(const Agreed& agreed, Rank rank, bool in_place,
-                    const BlockLists& lists = {}) const;
+                    const OwnBlocks& own = {}) const;
     // What a call promises, given all ranks' parts.
     Promise promise_of(std::span<const Problem> problems) const;
 

@@ -21,6 +21,12 @@ Family exscan();
 Family gatherv();
 Family scatterv();
 Family alltoallv();
+Family alltoallw();
+Family neighbor_allgather();
+Family neighbor_allgatherv();
+Family neighbor_alltoall();
+Family neighbor_alltoallv();
+Family neighbor_alltoallw();
 
 }  // namespace weft::algorithm
 

@@ -6,6 +6,7 @@
 
 #include "algorithm/collective.h"
 #include "schedule/op.h"
+#include "shape/neighborhood.h"
 #include "shape/topology.h"
 
 namespace weft::algorithm {
@@ -41,7 +42,8 @@ struct Agreed {
     std::int64_t bytes_of_others_max() const;
 };
 
-// The blocks of a buffer that has one for every rank, if they differ. Whoever makes one keeps the arrays.
+// The blocks of a buffer that has one for every rank or neighbor, if they differ. Whoever makes one keeps
+// the arrays.
 struct BlockList {
     std::span<const std::int64_t> sizes = {};
     std::span<const std::int64_t> offsets = {};
@@ -73,9 +75,10 @@ struct Layout {
 struct Problem {
     Agreed agreed;
     Rank rank = 0;
-    bool in_place = false;  // on this rank
-    Layout send;            // what this rank contributes
-    Layout recv;            // what it gets
+    bool in_place = false;                    // on this rank
+    Layout send;                              // what this rank contributes
+    Layout recv;                              // what it gets
+    const Neighborhood* neighbors = nullptr;  // if the collective is among neighbors
 
     Rank ranks() const { return agreed.ranks; }
     Rank root() const { return agreed.root; }

@@ -22,6 +22,7 @@ class Promises {
 
     Rank ranks() const { return problems_.front().ranks(); }
     Rank root() const { return problems_.front().root(); }
+    const Neighborhood& neighbors(Rank rank) const { return *problem(rank).neighbors; }
 
     // At the end `into` holds what `from` held.
     void move(BlockOf from, BlockOf into);

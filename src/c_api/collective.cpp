@@ -55,8 +55,10 @@ Call bcast_call(void* buf, size_t count, weft_type type, int root) {
             .root = root};
 }
 
-Call allgather_call(const void* send_buf, void* recv_buf, size_t count, weft_type type) {
-    return {.collective = Collective::allgather,
+// For allgather, alltoall and their forms among neighbors.
+Call alike_call(Collective collective, const void* send_buf, void* recv_buf, size_t count,
+                weft_type type) {
+    return {.collective = collective,
             .send_buf = send_buf,
             .recv_buf = recv_buf,
             .count = count,
@@ -72,14 +74,6 @@ Call rooted_call(Collective collective, const void* send_buf, void* recv_buf, si
             .count = count,
             .type = type,
             .root = root};
-}
-
-Call alltoall_call(const void* send_buf, void* recv_buf, size_t count, weft_type type) {
-    return {.collective = Collective::alltoall,
-            .send_buf = send_buf,
-            .recv_buf = recv_buf,
-            .count = count,
-            .type = type};
 }
 
 Call reduce_call(const void* send_buf, void* recv_buf, size_t count, weft_type type, weft_op op,
@@ -104,9 +98,10 @@ Call reduction_call(Collective collective, const void* send_buf, void* recv_buf,
             .op = op};
 }
 
-BlockArrays blocks(const size_t* counts, const ptrdiff_t* displs) {
+BlockArrays blocks(const size_t* counts, const ptrdiff_t* displs,
+                   const weft_type* types = nullptr) {
     static_assert(sizeof(size_t) == sizeof(std::int64_t) && sizeof(ptrdiff_t) == sizeof(size_t));
-    return {reinterpret_cast<const std::int64_t*>(counts), displs};
+    return {reinterpret_cast<const std::int64_t*>(counts), displs, types};
 }
 
 Call gatherv_call(const void* send_buf, size_t send_count, void* recv_buf,
@@ -131,9 +126,10 @@ Call scatterv_call(const void* send_buf, const size_t* send_counts, const ptrdif
             .send_blocks = blocks(send_counts, displs)};
 }
 
-Call allgatherv_call(const void* send_buf, size_t send_count, void* recv_buf,
+// For allgatherv, also among neighbors.
+Call allgatherv_call(Collective collective, const void* send_buf, size_t send_count, void* recv_buf,
                      const size_t* recv_counts, const ptrdiff_t* displs, weft_type type) {
-    return {.collective = Collective::allgatherv,
+    return {.collective = collective,
             .send_buf = send_buf,
             .recv_buf = recv_buf,
             .count = send_count,
@@ -141,15 +137,15 @@ Call allgatherv_call(const void* send_buf, size_t send_count, void* recv_buf,
             .recv_blocks = blocks(recv_counts, displs)};
 }
 
-Call alltoallv_call(const void* send_buf, const size_t* send_counts, const ptrdiff_t* send_displs,
-                    void* recv_buf, const size_t* recv_counts, const ptrdiff_t* recv_displs,
-                    weft_type type) {
-    return {.collective = Collective::alltoallv,
+// For alltoallv and, without a type, alltoallw, also among neighbors.
+Call exchange_call(Collective collective, const void* send_buf, const BlockArrays& send_blocks,
+                   void* recv_buf, const BlockArrays& recv_blocks, weft_type type = WEFT_BYTE) {
+    return {.collective = collective,
             .send_buf = send_buf,
             .recv_buf = recv_buf,
             .type = type,
-            .send_blocks = blocks(send_counts, send_displs),
-            .recv_blocks = blocks(recv_counts, recv_displs)};
+            .send_blocks = send_blocks,
+            .recv_blocks = recv_blocks};
 }
 
 Call reduce_scatter_call(const void* send_buf, void* recv_buf, const size_t* recv_counts,
@@ -183,12 +179,14 @@ weft_status weft_bcast(void* buf, size_t count, weft_type type, int root, weft_c
 
 weft_status weft_iallgather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                             weft_comm comm, weft_request* request) {
-    return start("weft_iallgather", allgather_call(send_buf, recv_buf, count, type), comm, request);
+    return start("weft_iallgather",
+                 alike_call(Collective::allgather, send_buf, recv_buf, count, type), comm, request);
 }
 
 weft_status weft_allgather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                            weft_comm comm) {
-    return start_and_wait("weft_allgather", allgather_call(send_buf, recv_buf, count, type), comm);
+    return start_and_wait("weft_allgather",
+                          alike_call(Collective::allgather, send_buf, recv_buf, count, type), comm);
 }
 
 weft_status weft_igather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
@@ -221,12 +219,14 @@ weft_status weft_scatter(const void* send_buf, void* recv_buf, size_t count, wef
 
 weft_status weft_ialltoall(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                            weft_comm comm, weft_request* request) {
-    return start("weft_ialltoall", alltoall_call(send_buf, recv_buf, count, type), comm, request);
+    return start("weft_ialltoall",
+                 alike_call(Collective::alltoall, send_buf, recv_buf, count, type), comm, request);
 }
 
 weft_status weft_alltoall(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                           weft_comm comm) {
-    return start_and_wait("weft_alltoall", alltoall_call(send_buf, recv_buf, count, type), comm);
+    return start_and_wait("weft_alltoall",
+                          alike_call(Collective::alltoall, send_buf, recv_buf, count, type), comm);
 }
 
 weft_status weft_ireduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
@@ -268,8 +268,8 @@ weft_status weft_bcast_init(void* buf, size_t count, weft_type type, int root, w
 
 weft_status weft_allgather_init(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                                 weft_comm comm, weft_request* request) {
-    return init("weft_allgather_init", allgather_call(send_buf, recv_buf, count, type), comm,
-                request);
+    return init("weft_allgather_init",
+                alike_call(Collective::allgather, send_buf, recv_buf, count, type), comm, request);
 }
 
 weft_status weft_gather_init(const void* send_buf, void* recv_buf, size_t count, weft_type type,
@@ -288,8 +288,8 @@ weft_status weft_scatter_init(const void* send_buf, void* recv_buf, size_t count
 
 weft_status weft_alltoall_init(const void* send_buf, void* recv_buf, size_t count, weft_type type,
                                weft_comm comm, weft_request* request) {
-    return init("weft_alltoall_init", alltoall_call(send_buf, recv_buf, count, type), comm,
-                request);
+    return init("weft_alltoall_init",
+                alike_call(Collective::alltoall, send_buf, recv_buf, count, type), comm, request);
 }
 
 weft_status weft_reduce_init(const void* send_buf, void* recv_buf, size_t count, weft_type type,
@@ -335,24 +335,27 @@ weft_status weft_iallgatherv(const void* send_buf, size_t send_count, void* recv
                              const size_t recv_counts[], const ptrdiff_t displs[], weft_type type,
                              weft_comm comm, weft_request* request) {
     return start("weft_iallgatherv",
-                 allgatherv_call(send_buf, send_count, recv_buf, recv_counts, displs, type), comm,
-                 request);
+                 allgatherv_call(Collective::allgatherv, send_buf, send_count, recv_buf,
+                                 recv_counts, displs, type),
+                 comm, request);
 }
 
 weft_status weft_allgatherv(const void* send_buf, size_t send_count, void* recv_buf,
                             const size_t recv_counts[], const ptrdiff_t displs[], weft_type type,
                             weft_comm comm) {
-    return start_and_wait(
-        "weft_allgatherv",
-        allgatherv_call(send_buf, send_count, recv_buf, recv_counts, displs, type), comm);
+    return start_and_wait("weft_allgatherv",
+                          allgatherv_call(Collective::allgatherv, send_buf, send_count, recv_buf,
+                                          recv_counts, displs, type),
+                          comm);
 }
 
 weft_status weft_allgatherv_init(const void* send_buf, size_t send_count, void* recv_buf,
                                  const size_t recv_counts[], const ptrdiff_t displs[],
                                  weft_type type, weft_comm comm, weft_request* request) {
     return init("weft_allgatherv_init",
-                allgatherv_call(send_buf, send_count, recv_buf, recv_counts, displs, type), comm,
-                request);
+                allgatherv_call(Collective::allgatherv, send_buf, send_count, recv_buf, recv_counts,
+                                displs, type),
+                comm, request);
 }
 
 weft_status weft_ireduce_scatter(const void* send_buf, void* recv_buf, const size_t recv_counts[],
@@ -469,8 +472,8 @@ weft_status weft_ialltoallv(const void* send_buf, const size_t send_counts[],
                             const size_t recv_counts[], const ptrdiff_t recv_displs[],
                             weft_type type, weft_comm comm, weft_request* request) {
     return start("weft_ialltoallv",
-                 alltoallv_call(send_buf, send_counts, send_displs, recv_buf, recv_counts,
-                                recv_displs, type),
+                 exchange_call(Collective::alltoallv, send_buf, blocks(send_counts, send_displs),
+                               recv_buf, blocks(recv_counts, recv_displs), type),
                  comm, request);
 }
 
@@ -478,10 +481,11 @@ weft_status weft_alltoallv(const void* send_buf, const size_t send_counts[],
                            const ptrdiff_t send_displs[], void* recv_buf,
                            const size_t recv_counts[], const ptrdiff_t recv_displs[],
                            weft_type type, weft_comm comm) {
-    return start_and_wait("weft_alltoallv",
-                          alltoallv_call(send_buf, send_counts, send_displs, recv_buf, recv_counts,
-                                         recv_displs, type),
-                          comm);
+    return start_and_wait(
+        "weft_alltoallv",
+        exchange_call(Collective::alltoallv, send_buf, blocks(send_counts, send_displs), recv_buf,
+                      blocks(recv_counts, recv_displs), type),
+        comm);
 }
 
 weft_status weft_alltoallv_init(const void* send_buf, const size_t send_counts[],
@@ -489,7 +493,182 @@ weft_status weft_alltoallv_init(const void* send_buf, const size_t send_counts[]
                                 const size_t recv_counts[], const ptrdiff_t recv_displs[],
                                 weft_type type, weft_comm comm, weft_request* request) {
     return init("weft_alltoallv_init",
-                alltoallv_call(send_buf, send_counts, send_displs, recv_buf, recv_counts,
-                               recv_displs, type),
+                exchange_call(Collective::alltoallv, send_buf, blocks(send_counts, send_displs),
+                              recv_buf, blocks(recv_counts, recv_displs), type),
+                comm, request);
+}
+
+weft_status weft_ialltoallw(const void* send_buf, const size_t send_counts[],
+                            const ptrdiff_t send_displs[], const weft_type send_types[],
+                            void* recv_buf, const size_t recv_counts[],
+                            const ptrdiff_t recv_displs[], const weft_type recv_types[],
+                            weft_comm comm, weft_request* request) {
+    return start(
+        "weft_ialltoallw",
+        exchange_call(Collective::alltoallw, send_buf, blocks(send_counts, send_displs, send_types),
+                      recv_buf, blocks(recv_counts, recv_displs, recv_types)),
+        comm, request);
+}
+
+weft_status weft_alltoallw(const void* send_buf, const size_t send_counts[],
+                           const ptrdiff_t send_displs[], const weft_type send_types[],
+                           void* recv_buf, const size_t recv_counts[],
+                           const ptrdiff_t recv_displs[], const weft_type recv_types[],
+                           weft_comm comm) {
+    return start_and_wait(
+        "weft_alltoallw",
+        exchange_call(Collective::alltoallw, send_buf, blocks(send_counts, send_displs, send_types),
+                      recv_buf, blocks(recv_counts, recv_displs, recv_types)),
+        comm);
+}
+
+weft_status weft_alltoallw_init(const void* send_buf, const size_t send_counts[],
+                                const ptrdiff_t send_displs[], const weft_type send_types[],
+                                void* recv_buf, const size_t recv_counts[],
+                                const ptrdiff_t recv_displs[], const weft_type recv_types[],
+                                weft_comm comm, weft_request* request) {
+    return init(
+        "weft_alltoallw_init",
+        exchange_call(Collective::alltoallw, send_buf, blocks(send_counts, send_displs, send_types),
+                      recv_buf, blocks(recv_counts, recv_displs, recv_types)),
+        comm, request);
+}
+
+weft_status weft_ineighbor_allgather(const void* send_buf, void* recv_buf, size_t count,
+                                     weft_type type, weft_comm comm, weft_request* request) {
+    return start("weft_ineighbor_allgather",
+                 alike_call(Collective::neighbor_allgather, send_buf, recv_buf, count, type), comm,
+                 request);
+}
+
+weft_status weft_neighbor_allgather(const void* send_buf, void* recv_buf, size_t count,
+                                    weft_type type, weft_comm comm) {
+    return start_and_wait(
+        "weft_neighbor_allgather",
+        alike_call(Collective::neighbor_allgather, send_buf, recv_buf, count, type), comm);
+}
+
+weft_status weft_neighbor_allgather_init(const void* send_buf, void* recv_buf, size_t count,
+                                         weft_type type, weft_comm comm, weft_request* request) {
+    return init("weft_neighbor_allgather_init",
+                alike_call(Collective::neighbor_allgather, send_buf, recv_buf, count, type), comm,
+                request);
+}
+
+weft_status weft_ineighbor_allgatherv(const void* send_buf, size_t send_count, void* recv_buf,
+                                      const size_t recv_counts[], const ptrdiff_t displs[],
+                                      weft_type type, weft_comm comm, weft_request* request) {
+    return start("weft_ineighbor_allgatherv",
+                 allgatherv_call(Collective::neighbor_allgatherv, send_buf, send_count, recv_buf,
+                                 recv_counts, displs, type),
+                 comm, request);
+}
+
+weft_status weft_neighbor_allgatherv(const void* send_buf, size_t send_count, void* recv_buf,
+                                     const size_t recv_counts[], const ptrdiff_t displs[],
+                                     weft_type type, weft_comm comm) {
+    return start_and_wait("weft_neighbor_allgatherv",
+                          allgatherv_call(Collective::neighbor_allgatherv, send_buf, send_count,
+                                          recv_buf, recv_counts, displs, type),
+                          comm);
+}
+
+weft_status weft_neighbor_allgatherv_init(const void* send_buf, size_t send_count, void* recv_buf,
+                                          const size_t recv_counts[], const ptrdiff_t displs[],
+                                          weft_type type, weft_comm comm, weft_request* request) {
+    return init("weft_neighbor_allgatherv_init",
+                allgatherv_call(Collective::neighbor_allgatherv, send_buf, send_count, recv_buf,
+                                recv_counts, displs, type),
+                comm, request);
+}
+
+weft_status weft_ineighbor_alltoall(const void* send_buf, void* recv_buf, size_t count,
+                                    weft_type type, weft_comm comm, weft_request* request) {
+    return start("weft_ineighbor_alltoall",
+                 alike_call(Collective::neighbor_alltoall, send_buf, recv_buf, count, type), comm,
+                 request);
+}
+
+weft_status weft_neighbor_alltoall(const void* send_buf, void* recv_buf, size_t count,
+                                   weft_type type, weft_comm comm) {
+    return start_and_wait(
+        "weft_neighbor_alltoall",
+        alike_call(Collective::neighbor_alltoall, send_buf, recv_buf, count, type), comm);
+}
+
+weft_status weft_neighbor_alltoall_init(const void* send_buf, void* recv_buf, size_t count,
+                                        weft_type type, weft_comm comm, weft_request* request) {
+    return init("weft_neighbor_alltoall_init",
+                alike_call(Collective::neighbor_alltoall, send_buf, recv_buf, count, type), comm,
+                request);
+}
+
+weft_status weft_ineighbor_alltoallv(const void* send_buf, const size_t send_counts[],
+                                     const ptrdiff_t send_displs[], void* recv_buf,
+                                     const size_t recv_counts[], const ptrdiff_t recv_displs[],
+                                     weft_type type, weft_comm comm, weft_request* request) {
+    return start(
+        "weft_ineighbor_alltoallv",
+        exchange_call(Collective::neighbor_alltoallv, send_buf, blocks(send_counts, send_displs),
+                      recv_buf, blocks(recv_counts, recv_displs), type),
+        comm, request);
+}
+
+weft_status weft_neighbor_alltoallv(const void* send_buf, const size_t send_counts[],
+                                    const ptrdiff_t send_displs[], void* recv_buf,
+                                    const size_t recv_counts[], const ptrdiff_t recv_displs[],
+                                    weft_type type, weft_comm comm) {
+    return start_and_wait(
+        "weft_neighbor_alltoallv",
+        exchange_call(Collective::neighbor_alltoallv, send_buf, blocks(send_counts, send_displs),
+                      recv_buf, blocks(recv_counts, recv_displs), type),
+        comm);
+}
+
+weft_status weft_neighbor_alltoallv_init(const void* send_buf, const size_t send_counts[],
+                                         const ptrdiff_t send_displs[], void* recv_buf,
+                                         const size_t recv_counts[], const ptrdiff_t recv_displs[],
+                                         weft_type type, weft_comm comm, weft_request* request) {
+    return init(
+        "weft_neighbor_alltoallv_init",
+        exchange_call(Collective::neighbor_alltoallv, send_buf, blocks(send_counts, send_displs),
+                      recv_buf, blocks(recv_counts, recv_displs), type),
+        comm, request);
+}
+
+weft_status weft_ineighbor_alltoallw(const void* send_buf, const size_t send_counts[],
+                                     const ptrdiff_t send_displs[], const weft_type send_types[],
+                                     void* recv_buf, const size_t recv_counts[],
+                                     const ptrdiff_t recv_displs[], const weft_type recv_types[],
+                                     weft_comm comm, weft_request* request) {
+    return start("weft_ineighbor_alltoallw",
+                 exchange_call(Collective::neighbor_alltoallw, send_buf,
+                               blocks(send_counts, send_displs, send_types), recv_buf,
+                               blocks(recv_counts, recv_displs, recv_types)),
+                 comm, request);
+}
+
+weft_status weft_neighbor_alltoallw(const void* send_buf, const size_t send_counts[],
+                                    const ptrdiff_t send_displs[], const weft_type send_types[],
+                                    void* recv_buf, const size_t recv_counts[],
+                                    const ptrdiff_t recv_displs[], const weft_type recv_types[],
+                                    weft_comm comm) {
+    return start_and_wait("weft_neighbor_alltoallw",
+                          exchange_call(Collective::neighbor_alltoallw, send_buf,
+                                        blocks(send_counts, send_displs, send_types), recv_buf,
+                                        blocks(recv_counts, recv_displs, recv_types)),
+                          comm);
+}
+
+weft_status weft_neighbor_alltoallw_init(const void* send_buf, const size_t send_counts[],
+                                         const ptrdiff_t send_displs[],
+                                         const weft_type send_types[], void* recv_buf,
+                                         const size_t recv_counts[], const ptrdiff_t recv_displs[],
+                                         const weft_type recv_types[], weft_comm comm,
+                                         weft_request* request) {
+    return init("weft_neighbor_alltoallw_init",
+                exchange_call(Collective::neighbor_alltoallw, send_buf,
+                              blocks(send_counts, send_displs, send_types), recv_buf,
+                              blocks(recv_counts, recv_displs, recv_types)),
                 comm, request);
 }

@@ -5,11 +5,14 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <utility>
 
 #include "base/setting.h"
 #include "base/unshared_fd.h"
@@ -18,6 +21,7 @@
 #include "process/join/adopt.h"
 #include "process/join/join.h"
 #include "process/join/kernel_engine.h"
+#include "process/neighbors.h"
 
 using namespace weft;
 
@@ -38,22 +42,108 @@ void tell_statistics(Process& process) {
                  offloaded.c_str());
 }
 
+Status check_new_comm(const weft_comm* new_comm) {
+    if (new_comm) return ok;
+    return failure(WEFT_REFUSED_ARGUMENT, "new_comm = null; expected an address");
+}
+
+weft_comm handle(Process& process, const Communicator* made) {
+    return made ? reinterpret_cast<weft_comm>(process.handle_of(*made)) : WEFT_COMM_NULL;
+}
+
 weft_status construct_for(const char* function, weft_comm comm, Construction mine,
                           weft_comm* new_comm, const char* settings = "") {
     return c_api::guarded_communicator(
         function, comm, [&](Process& process, Communicator& parent) -> Status {
-            if (!new_comm)
-                return failure(WEFT_REFUSED_ARGUMENT, "new_comm = null; expected an address");
+            WEFT_RETURN_IF_NOT_OK(check_new_comm(new_comm));
             if (mine.color < 0 && mine.color != WEFT_COLOR_NONE) {
                 return failure(WEFT_REFUSED_ARGUMENT,
                                "color = %d; expected 0 or more, or WEFT_COLOR_NONE", mine.color);
             }
             Result<Communicator*> made = construct(process, parent, mine, settings ? settings : "");
             if (!made.is_ok()) return made.status();
-            *new_comm =
-                *made ? reinterpret_cast<weft_comm>(process.handle_of(**made)) : WEFT_COMM_NULL;
+            *new_comm = handle(process, *made);
             return ok;
         });
+}
+
+// Makes a communicator with a topology. `arguments(parent, mine)` checks the call's and returns this rank's
+// neighborhood. If they are bad, the other ranks must hear of it.
+template <class Arguments>
+weft_status construct_topology(const char* function, weft_comm comm, Construction::Kind kind,
+                               weft_comm* new_comm, Arguments arguments) {
+    return c_api::guarded_communicator(
+        function, comm, [&](Process& process, Communicator& parent) -> Status {
+            WEFT_RETURN_IF_NOT_OK(check_new_comm(new_comm));
+            Construction mine = {.kind = kind};
+            Result<Neighborhood> neighbors = arguments(parent, mine);
+            mine.is_refused = !neighbors.is_ok();
+            auto kept = std::make_unique<const Neighborhood>(
+                neighbors.is_ok() ? std::move(*neighbors) : Neighborhood{});
+            Result<Communicator*> made = construct(process, parent, mine, "", std::move(kept));
+            if (mine.is_refused && !made.status().is_broken())
+                return arguments(parent, mine).status();  // and its sentence
+            if (!made.is_ok()) return made.status();
+            *new_comm = handle(process, *made);
+            return ok;
+        });
+}
+
+// An array argument of `count` numbers.
+Result<std::span<const int>> numbers(const char* count_name, int count, const char* name,
+                                     const int* array) {
+    if (count < 0)
+        return failure(WEFT_REFUSED_ARGUMENT, "%s = %d; expected 0 or more", count_name, count);
+    if (count > 0 && !array)
+        return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected %d numbers", name, count);
+    return std::span(array, static_cast<std::size_t>(count));
+}
+
+Result<Neighborhood> grid_arguments(int ndims, const int* dims, const int* periods,
+                                    const Communicator& parent, Construction& mine) {
+    auto sizes = numbers("ndims", ndims, "dims", dims);
+    if (!sizes.is_ok()) return sizes.status();
+    auto wraps = numbers("ndims", ndims, "periods", periods);
+    if (!wraps.is_ok()) return wraps.status();
+    Result<Grid> grid = Grid::of(*sizes, periods, parent.ranks());
+    if (!grid.is_ok()) return grid.status();
+    mine.grid = grid->digest();
+    if (parent.rank() < grid->places) return grid_neighbors(grid->dimensions, parent.rank());
+    mine.color = WEFT_COLOR_NONE;
+    return Neighborhood{};
+}
+
+Result<Neighborhood> graph_arguments(int indegree, const int* sources, int outdegree,
+                                     const int* destinations, const Communicator& parent) {
+    auto in = numbers("indegree", indegree, "sources", sources);
+    if (!in.is_ok()) return in.status();
+    auto out = numbers("outdegree", outdegree, "destinations", destinations);
+    if (!out.is_ok()) return out.status();
+    WEFT_RETURN_IF_NOT_OK(check_ranks("sources", *in, parent.ranks()));
+    WEFT_RETURN_IF_NOT_OK(check_ranks("destinations", *out, parent.ranks()));
+    return Neighborhood{{in->begin(), in->end()}, {out->begin(), out->end()}};
+}
+
+// For functions that say who a rank's neighbors are.
+template <class Body>
+weft_status with_neighbors(const char* function, weft_comm comm, Body body) {
+    return c_api::guarded_communicator(
+        function, comm, [&](Process&, Communicator& communicator) -> Status {
+            if (communicator.neighbors()) return body(*communicator.neighbors());
+            return failure(WEFT_REFUSED_ARGUMENT,
+                           "comm = %s has no topology; expected one made by weft_comm_cart or "
+                           "weft_comm_graph",
+                           communicator.name().c_str());
+        });
+}
+
+// Copies the first of them, as many as there is room for.
+Status tell_ranks(const char* count_name, int count, const char* name, int* into,
+                  std::span<const Rank> ranks) {
+    auto room = numbers(count_name, count, name, into);
+    if (!room.is_ok()) return room.status();
+    std::ranges::copy(ranks.first(std::min(room->size(), ranks.size())), into);
+    return ok;
 }
 
 // Joins the process to a job. The setting that this file uses is refused before other ranks know of
@@ -178,6 +268,47 @@ weft_status weft_comm_split(weft_comm comm, int color, int key, weft_comm* new_c
 weft_status weft_comm_split_node(weft_comm comm, int key, weft_comm* new_comm) {
     return construct_for("weft_comm_split_node", comm,
                          {.kind = Construction::Kind::split_node, .key = key}, new_comm);
+}
+
+weft_status weft_comm_cart(weft_comm comm, int ndims, const int dims[], const int periods[],
+                           weft_comm* new_comm) {
+    return construct_topology("weft_comm_cart", comm, Construction::Kind::cart, new_comm,
+                              [=](const Communicator& parent, Construction& mine) {
+                                  return grid_arguments(ndims, dims, periods, parent, mine);
+                              });
+}
+
+weft_status weft_comm_graph(weft_comm comm, int indegree, const int sources[], int outdegree,
+                            const int destinations[], weft_comm* new_comm) {
+    return construct_topology("weft_comm_graph", comm, Construction::Kind::graph, new_comm,
+                              [=](const Communicator& parent, Construction&) {
+                                  return graph_arguments(indegree, sources, outdegree, destinations,
+                                                         parent);
+                              });
+}
+
+weft_status weft_comm_neighbors_count(weft_comm comm, int* indegree, int* outdegree) {
+    return with_neighbors(
+        "weft_comm_neighbors_count", comm, [&](const Neighborhood& neighbors) -> Status {
+            if (!indegree || !outdegree) {
+                return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected an address",
+                               indegree ? "outdegree" : "indegree");
+            }
+            *indegree = static_cast<int>(neighbors.sources.size());
+            *outdegree = static_cast<int>(neighbors.destinations.size());
+            return ok;
+        });
+}
+
+weft_status weft_comm_neighbors(weft_comm comm, int max_indegree, int sources[], int max_outdegree,
+                                int destinations[]) {
+    return with_neighbors(
+        "weft_comm_neighbors", comm, [&](const Neighborhood& neighbors) -> Status {
+            WEFT_RETURN_IF_NOT_OK(
+                tell_ranks("max_indegree", max_indegree, "sources", sources, neighbors.sources));
+            return tell_ranks("max_outdegree", max_outdegree, "destinations", destinations,
+                              neighbors.destinations);
+        });
 }
 
 weft_status weft_comm_free(weft_comm* comm) {

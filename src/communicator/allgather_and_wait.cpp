@@ -2,14 +2,9 @@
 
 namespace weft {
 
-Status allgather_and_wait(Communicator& communicator, const char* what, const void* mine, void* all,
-                          std::size_t bytes) {
-    Result<Request*> started = communicator.start({.collective = Collective::allgather,
-                                                   .send_buf = mine,
-                                                   .recv_buf = all,
-                                                   .count = bytes,
-                                                   .of_library = true},
-                                                  /*waits=*/true);
+Status call_and_wait(Communicator& communicator, const char* what, const Call& call) {
+    WEFT_ASSERT(call.of_library);
+    Result<Request*> started = communicator.start(call, /*waits=*/true);
     const Failure& failed = communicator.group().broken;
     if (!started.is_ok()) {
         if (!started.status().is_broken()) return started.status();
@@ -20,6 +15,16 @@ Status allgather_and_wait(Communicator& communicator, const char* what, const vo
     // Even if this rank's part went well: its failure notice says that it will never have what the
     // call makes (see Executor::take_notice).
     return failed.code == WEFT_OK ? ok : communicator.broken_status(what, failed);
+}
+
+Status allgather_and_wait(Communicator& communicator, const char* what, const void* mine, void* all,
+                          std::size_t bytes) {
+    return call_and_wait(communicator, what,
+                         {.collective = Collective::allgather,
+                          .send_buf = mine,
+                          .recv_buf = all,
+                          .count = bytes,
+                          .of_library = true});
 }
 
 }  // namespace weft

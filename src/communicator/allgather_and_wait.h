@@ -1,4 +1,4 @@
-// The library's own blocking allgather, by which the ranks of a communicator agree on something.
+// The library's own blocking collectives, by which the ranks of a communicator agree on something.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,12 @@
 
 namespace weft {
 
-// Gathers `bytes` of every rank into `all`, by rank, and waits for the end; releases the engine
-// meanwhile. `what` names the caller's call in messages.
-// Fails when the communicator is broken, even if this rank's part went well.
-// REQUIRES: the caller keeps the communicator.
+// Starts the call and waits for its end; releases the engine meanwhile. `what` names the caller's call in
+// messages. Fails when the communicator is broken, even if this rank's part went well.
+// REQUIRES: the caller keeps the communicator; the call is of the library.
+Status call_and_wait(Communicator& communicator, const char* what, const Call& call);
+
+// Gathers `bytes` of every rank into `all`, by rank.
 Status allgather_and_wait(Communicator& communicator, const char* what, const void* mine, void* all,
                           std::size_t bytes);
 

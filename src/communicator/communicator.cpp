@@ -42,7 +42,7 @@ Result<Communicator::Ready> Communicator::make_ready(const Call& call) {
     if (group_.broken.code != WEFT_OK) {
         return broken_status(collective_name(call.collective), group_.broken);
     }
-    Result<Checked> checked = check(call, place_);
+    Result<Checked> checked = check(call, place_, byte_counts_);
     if (!checked.is_ok()) return checked.status();
     Prepared* prepared = schedules_.find(checked->signature);
     if (prepared) {

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
+#include "communicator/call/collectives.h"
 #include "communicator/request.h"
 #include "communicator/schedule_cache.h"
 #include "communicator/settings.h"
@@ -42,6 +44,13 @@ class Communicator {
     Rank ranks() const { return place_.ranks; }
     const std::string& name() const { return name_; }
     const Topology& topology() const { return topology_; }
+    // Null: it has no Cartesian or graph topology.
+    const Neighborhood* neighbors() const { return place_.neighbors; }
+    // REQUIRES: no call was made yet.
+    void set_neighbors(std::unique_ptr<const Neighborhood> neighbors) {
+        neighbors_ = std::move(neighbors);
+        place_.neighbors = neighbors_.get();
+    }
     Group& group() { return group_; }
     const CommunicatorSettings& settings() const { return settings_; }
 
@@ -107,12 +116,14 @@ class Communicator {
     Host& host_;
     Group group_;
     Topology topology_;
+    std::unique_ptr<const Neighborhood> neighbors_;
     CallingRank place_;
     std::string name_;
     CommunicatorSettings settings_;
     Stream calls_;                       // stream 0: the nonblocking calls in order
     std::uint32_t persistent_made_ = 0;  // each has one of the streams behind stream 0
     ScheduleCache schedules_;
+    ByteCounts byte_counts_;  // of the call that starts
     std::uint32_t place_in_table_ = 0;
     std::uint32_t keepers_ = 0;
     bool freed_ = false;

@@ -31,7 +31,8 @@ struct Proposal {
 };
 
 const char* name_of(Construction::Kind kind) {
-    constexpr std::array names = {"comm_dup", "comm_dup_with", "comm_split", "comm_split_node"};
+    constexpr std::array names = {"comm_dup",        "comm_dup_with", "comm_split",
+                                  "comm_split_node", "comm_cart",     "comm_graph"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -52,8 +53,22 @@ class Expecting {
 Status check_proposals(const std::vector<Proposal>& proposals, const Group& group) {
     const Construction::Kind expected = proposals.front().call.kind;
     for (std::size_t rank = 0; rank < proposals.size(); ++rank) {
-        Construction::Kind kind = proposals[rank].call.kind;
-        if (kind == expected && proposals[rank].settings == proposals.front().settings) continue;
+        const Construction& call = proposals[rank].call;
+        const Construction::Kind kind = call.kind;
+        const bool has_same_settings = proposals[rank].settings == proposals.front().settings;
+        const bool has_same_grid = call.grid == proposals.front().call.grid;
+        if (kind == expected && has_same_settings && has_same_grid && !call.is_refused) continue;
+        if (kind == expected && call.is_refused) {
+            return failure_of_rank(WEFT_REFUSED_ARGUMENT, group.members[rank],
+                                   "rank %d of the job gave arguments that weft_%s refuses there",
+                                   group.members[rank], name_of(kind));
+        }
+        if (kind == expected && !has_same_grid) {
+            return failure_of_rank(WEFT_REFUSED_ARGUMENT, group.members[rank],
+                                   "rank %d of the job gave another grid than rank %d; expected "
+                                   "the same on every rank",
+                                   group.members[rank], group.members.front());
+        }
         if (kind == expected) {
             return failure_of_rank(WEFT_REFUSED_ARGUMENT, group.members[rank],
                                    "rank %d of the job gave other settings than rank %d; expected "
@@ -74,6 +89,56 @@ Status check_proposals(const std::vector<Proposal>& proposals, const Group& grou
     return ok;
 }
 
+// What a rank has found out about the edges from another rank to itself.
+struct EdgeVerdict {
+    Rank source = no_rank;  // whose number of edges differs; no_rank: all agree
+    std::int32_t listed_here = 0;
+    std::int32_t listed_there = 0;
+};
+
+std::vector<std::int32_t> edges_by_rank(std::span<const Rank> neighbors, Rank ranks) {
+    std::vector<std::int32_t> edges(static_cast<std::size_t>(ranks));
+    for (const Rank neighbor : neighbors) ++edges[static_cast<std::size_t>(neighbor)];
+    return edges;
+}
+
+// Both ends of each edge of a graph must list it. All ranks refuse, or none.
+Status compare_edges(Communicator& parent, const Neighborhood& mine) {
+    const char* const what = name_of(Construction::Kind::graph);
+    try {
+        const auto to_others = edges_by_rank(mine.destinations, parent.ranks());
+        const auto from_others = edges_by_rank(mine.sources, parent.ranks());
+        std::vector<std::int32_t> told(to_others.size());
+        WEFT_RETURN_IF_NOT_OK(call_and_wait(parent, what,
+                                            {.collective = Collective::alltoall,
+                                             .send_buf = to_others.data(),
+                                             .recv_buf = told.data(),
+                                             .count = sizeof told.front(),
+                                             .of_library = true}));
+        EdgeVerdict verdict;
+        for (std::size_t r = 0; r < told.size() && verdict.source == no_rank; ++r) {
+            if (told[r] == from_others[r]) continue;
+            verdict = {static_cast<Rank>(r), from_others[r], told[r]};
+        }
+        std::vector<EdgeVerdict> verdicts(told.size());
+        WEFT_RETURN_IF_NOT_OK(
+            allgather_and_wait(parent, what, &verdict, verdicts.data(), sizeof verdict));
+        const std::vector<Rank>& members = parent.group().members;
+        for (std::size_t r = 0; r < verdicts.size(); ++r) {
+            const EdgeVerdict& found = verdicts[r];
+            if (found.source == no_rank) continue;
+            const Rank source = members[static_cast<std::size_t>(found.source)];
+            return failure_of_rank(WEFT_REFUSED_ARGUMENT, source,
+                                   "rank %d of the job lists rank %d %d times as a destination, "
+                                   "which lists it %d times as a source; expected equally many",
+                                   source, members[r], found.listed_there, found.listed_here);
+        }
+        return ok;
+    } catch (const std::bad_alloc&) {
+        return parent.run_out_of_memory(what);
+    }
+}
+
 // The parent's ranks that get the same communicator as `rank`, in their order there. Takes no memory:
 // `ranks` has room.
 void choose_ranks(const std::vector<Proposal>& proposals, Rank rank, std::vector<Rank>& ranks) {
@@ -92,6 +157,8 @@ std::string child_name(const Construction& call, const std::string& parent) {
     std::string name = "dup of ";
     if (call.kind == Construction::Kind::split)
         name = "split " + std::to_string(call.color) + " of ";
+    if (call.kind == Construction::Kind::cart) name = "grid of ";
+    if (call.kind == Construction::Kind::graph) name = "graph of ";
     if (call.kind == Construction::Kind::split_node)
         name = "node " + std::to_string(call.color) + " of ";
     if (parent.size() <= parent_length_max) return name + parent;
@@ -115,10 +182,15 @@ Communicator& make(Process& process, const Communicator& parent, const Construct
 }  // namespace
 
 Result<Communicator*> construct(Process& process, Communicator& parent, Construction mine,
-                                const char* settings) {
+                                const char* settings,
+                                std::unique_ptr<const Neighborhood> neighbors) {
     Result<CommunicatorSettings> wanted = parent.settings().changed(settings);
     if (mine.kind == Construction::Kind::split_node)
         mine.color = parent.topology().node_of(parent.rank());
+    const bool is_dup =
+        mine.kind == Construction::Kind::dup || mine.kind == Construction::Kind::dup_with;
+    if (is_dup && parent.neighbors())
+        neighbors = std::make_unique<const Neighborhood>(*parent.neighbors());
     Keeping keeping(parent);
     Expecting expecting(process.executor());
     Offer offer(process);
@@ -137,18 +209,19 @@ Result<Communicator*> construct(Process& process, Communicator& parent, Construc
                                              proposals.data(), sizeof proposal));
     if (!wanted.is_ok()) return parent.settings().changed(settings).status();  // and its sentence
     WEFT_RETURN_IF_NOT_OK(check_proposals(proposals, parent.group()));
+    if (mine.kind == Construction::Kind::graph)
+        WEFT_RETURN_IF_NOT_OK(compare_edges(parent, *neighbors));
 
     group.context = proposals.front().context;
     group.parent = parent.group().context;
     group.number = ++parent.group().made;
-    if (mine.kind == Construction::Kind::split && mine.color == WEFT_COLOR_NONE) {
-        return static_cast<Communicator*>(nullptr);
-    }
+    if (mine.color == WEFT_COLOR_NONE) return static_cast<Communicator*>(nullptr);
     choose_ranks(proposals, parent.rank(), chosen);
     for (Rank r : chosen)
         group.members.push_back(parent.group().members[static_cast<std::size_t>(r)]);
     try {
         Communicator& made = make(process, parent, mine, proposals, chosen, offer, group, *wanted);
+        made.set_neighbors(std::move(neighbors));
         const Failure failed = made.group().broken;
         if (failed.code == WEFT_OK) return &made;
         // One of its ranks died meanwhile.

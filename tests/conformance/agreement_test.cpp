@@ -216,7 +216,8 @@ TEST(Records, OfBlocksThatDiffer) {
         call.recv_buf = buffer + 50;
         call.send_blocks.counts = of.data();
         call.recv_blocks.counts = of.data();
-        Result<Checked> checked = check(call, {.rank = 2, .ranks = 3});
+        ByteCounts byte_counts;
+        Result<Checked> checked = check(call, {.rank = 2, .ranks = 3}, byte_counts);
         EXPECT_TRUE(checked.is_ok()) << last_detail();
         return record_of(call, checked->signature, false);
     };

@@ -436,6 +436,114 @@ void nodes() {
     free_comm(turned);
 }
 
+struct Neighbors {
+    std::vector<int> sources;
+    std::vector<int> destinations;
+};
+
+Neighbors neighbors_of(weft_comm comm) {
+    int in = -1;
+    int out = -1;
+    EXPECT(weft_comm_neighbors_count(comm, &in, &out) == WEFT_OK);
+    // One element more, which stays.
+    Neighbors neighbors{std::vector<int>(static_cast<std::size_t>(in + 1), 77),
+                        std::vector<int>(static_cast<std::size_t>(out + 1), 77)};
+    EXPECT(weft_comm_neighbors(comm, in + 1, neighbors.sources.data(), out + 1,
+                               neighbors.destinations.data()) == WEFT_OK);
+    EXPECT(neighbors.sources.back() == 77 && neighbors.destinations.back() == 77);
+    neighbors.sources.pop_back();
+    neighbors.destinations.pop_back();
+    return neighbors;
+}
+
+// Each rank sends each neighbor its number and the block's. What arrives was sent to this rank.
+void use_neighbors(weft_comm comm) {
+    const Neighbors neighbors = neighbors_of(comm);
+    const int rank = rank_in(comm);
+    std::vector<int> sent;
+    for (std::size_t k = 0; k < neighbors.destinations.size(); ++k)
+        sent.insert(sent.end(), {rank, neighbors.destinations[k]});
+    std::vector<int> got(2 * neighbors.sources.size(), -5);
+    EXPECT(weft_neighbor_alltoall(sent.data(), got.data(), 2, WEFT_INT32, comm) == WEFT_OK);
+    for (std::size_t k = 0; k < neighbors.sources.size(); ++k) {
+        const bool is_there = neighbors.sources[k] != WEFT_RANK_NONE;
+        EXPECT(got[2 * k] == (is_there ? neighbors.sources[k] : -5));
+        EXPECT(got[2 * k + 1] == (is_there ? rank : -5));
+    }
+}
+
+void expect_refused_on_all(weft_status status, const std::string& detail) {
+    EXPECT(status == WEFT_REFUSED_ARGUMENT);
+    EXPECT(detail_has(detail));
+}
+
+// Grids and graphs; what is wrong on one rank is told to all.
+void topologies() {
+    weft_comm world = weft_comm_world();
+    weft_comm made = WEFT_COMM_NULL;
+    const int open = 0;
+    const int wraps = 1;
+    const int places = std::max(1, world_size - 1);
+    EXPECT(weft_comm_cart(world, 1, &places, &open, &made) == WEFT_OK);
+    EXPECT((made == WEFT_COMM_NULL) == (world_rank >= places));
+    if (made != WEFT_COMM_NULL) {
+        const Neighbors row = neighbors_of(made);
+        const int above = world_rank + 1 < places ? world_rank + 1 : WEFT_RANK_NONE;
+        EXPECT(row.sources == (std::vector<int>{world_rank - 1, above}));
+        EXPECT(row.destinations == row.sources);
+        use_neighbors(made);
+        weft_comm copy = dup_of(made);
+        use_neighbors(copy);
+        free_comm(copy);
+        weft_comm part = split_of(made, 0, 0);
+        int number = 0;
+        EXPECT(weft_comm_neighbors_count(part, &number, &number) == WEFT_REFUSED_ARGUMENT);
+        EXPECT(detail_has("has no topology; expected one made by weft_comm_cart or"));
+        free_comm(part);
+        free_comm(made);
+    }
+    // A ring backwards, as a grid and as a graph with an edge to itself in between.
+    weft_comm turned = split_of(world, 0, -world_rank);
+    EXPECT(weft_comm_cart(turned, 1, &world_size, &wraps, &made) == WEFT_OK);
+    use_neighbors(made);
+    const int rank = rank_in(made);
+    free_comm(made);
+    const int below = (rank + world_size - 1) % world_size;
+    const int above = (rank + 1) % world_size;
+    const int sources[] = {below, rank, below};
+    const int destinations[] = {above, above, rank};
+    EXPECT(weft_comm_graph(turned, 3, sources, 3, destinations, &made) == WEFT_OK);
+    use_neighbors(made);
+    free_comm(made);
+    EXPECT(weft_comm_graph(turned, 0, nullptr, 0, nullptr, &made) == WEFT_OK);
+    use_neighbors(made);
+    free_comm(made);
+    free_comm(turned);
+    if (world_size == 1) return;
+
+    const int size = world_rank == 1 ? 1 : 2;
+    expect_refused_on_all(weft_comm_cart(world, 1, &size, &open, &made),
+                          "rank 1 of the job gave another grid than rank 0");
+    const int bad = world_rank == 1 ? world_size : 0;
+    expect_refused_on_all(
+        weft_comm_graph(world, 1, &bad, 0, nullptr, &made),
+        world_rank == 1 ? "sources[0] = " + std::to_string(world_size) + "; expected 0.."
+                        : "rank 1 of the job gave arguments that weft_comm_graph refuses there");
+    // Rank 1 lists an edge to rank 0 twice.
+    const int twice[] = {0, 0};
+    const int one = 1;
+    weft_status status = WEFT_OK;
+    if (world_rank == 0)
+        status = weft_comm_graph(world, 1, &one, 0, nullptr, &made);
+    else
+        status = weft_comm_graph(world, 0, nullptr, world_rank == 1 ? 2 : 0, twice, &made);
+    expect_refused_on_all(status,
+                          "rank 1 of the job lists rank 0 2 times as a destination, which lists it "
+                          "1 times as a source; expected equally many");
+    EXPECT(made == WEFT_COMM_NULL);
+    use(world, everybody());
+}
+
 // Communicators with algorithms of their own.
 void settings() {
     weft_comm world = weft_comm_world();
@@ -529,6 +637,8 @@ int main(int argc, char** argv) {
         nodes();
     else if (name == "settings")
         settings();
+    else if (name == "topologies")
+        topologies();
     else
         fail(__LINE__, argv[2]);
     EXPECT(weft_barrier(weft_comm_world()) == WEFT_OK);

@@ -26,6 +26,7 @@ TEST_P(Comms, CarryAllCollectives) { expect("all_collectives"); }
 TEST_P(Comms, SplitByColorAndKey) { expect("splits"); }
 TEST_P(Comms, SplitByNode) { expect("nodes"); }
 TEST_P(Comms, HaveSettingsOfTheirOwn) { expect("settings"); }
+TEST_P(Comms, HaveTopologies) { expect("topologies"); }
 TEST_P(Comms, FinishWhatIsOutstandingWhenFreed) { expect("frees"); }
 TEST_P(Comms, DoNotWaitForOneAnother) { expect("interleaved"); }
 TEST_P(Comms, AreUsedByFastRanksBeforeSlowOnesHaveThem) { expect("ahead"); }

@@ -300,6 +300,97 @@ void combined() {
     }
 }
 
+// Blocks with types of their own: of 2 numbers, described as such and as bytes in turn.
+struct Typed {
+    explicit Typed(std::size_t blocks) {
+        for (std::size_t i = 0; i < blocks; ++i) {
+            counts.push_back(i % 2 == 0 ? 2 : 16);
+            types.push_back(i % 2 == 0 ? WEFT_INT64 : WEFT_BYTE);
+        }
+    }
+    weft::TypedBlocks<const void> from(const Values& data) const {
+        return {data.data(), counts, types};
+    }
+    weft::TypedBlocks<void> into(Values& data) const { return {data.data(), counts, types}; }
+    std::vector<std::size_t> counts;
+    std::vector<weft_type> types;
+};
+
+// On a ring, where both neighbors may be one rank, and along a path in one direction.
+void neighbors() {
+    const Communicator world = Communicator::world();
+    const auto n = static_cast<std::size_t>(ranks);
+    const int below = (rank + ranks - 1) % ranks;
+    const int above = (rank + 1) % ranks;
+    const int periods[] = {1};
+    const Communicator ring = world.cart(std::span(&ranks, 1), periods);
+    const Communicator circle = world.graph(std::span(&below, 1), std::span(&above, 1));
+    EXPECT(ring && circle && circle.size() == ranks);
+    const auto same_block = [](int r) { return Values{r, 10 * r}; };
+    // What rank r sends down and up.
+    const auto both_blocks = [](int r) { return Values{4 * r, 4 * r + 1, 4 * r + 2, 4 * r + 3}; };
+    const Values expected_same = {below, 10 * below, above, 10 * above};
+    const Values expected_own = {4 * below + 2, 4 * below + 3, 4 * above, 4 * above + 1};
+    const std::vector<std::size_t> counts = {2, 2};
+    const Typed typed(2);
+    for (const Form form : {Form::nonblocking, Form::blocking, Form::persistent}) {
+        const auto complete_or = [&](auto nonblocking, auto blocking, auto persistent) {
+            if (form == Form::nonblocking)
+                nonblocking().wait();
+            else if (form == Form::blocking)
+                blocking();
+            else
+                complete(persistent(), form);
+        };
+        Values got(4, -1);
+        const Values same = same_block(rank);
+        const Values own = both_blocks(rank);
+        complete_or([&] { return ring.ineighbor_allgather(same, got); },
+                    [&] { ring.neighbor_allgather(same, got); },
+                    [&] { return ring.neighbor_allgather_init(same, got); });
+        EXPECT(got == expected_same);
+        got.assign(4, -1);
+        complete_or([&] { return ring.ineighbor_allgatherv(same, got, counts); },
+                    [&] { ring.neighbor_allgatherv(same, got, counts); },
+                    [&] { return ring.neighbor_allgatherv_init(same, got, counts); });
+        EXPECT(got == expected_same);
+        got.assign(4, -1);
+        complete_or([&] { return ring.ineighbor_alltoall(own, got); },
+                    [&] { ring.neighbor_alltoall(own, got); },
+                    [&] { return ring.neighbor_alltoall_init(own, got); });
+        EXPECT(got == expected_own);
+        got.assign(4, -1);
+        complete_or([&] { return ring.ineighbor_alltoallv(own, got, counts, counts); },
+                    [&] { ring.neighbor_alltoallv(own, got, counts, counts); },
+                    [&] { return ring.neighbor_alltoallv_init(own, got, counts, counts); });
+        EXPECT(got == expected_own);
+        got.assign(4, -1);
+        complete_or([&] { return ring.ineighbor_alltoallw(typed.from(own), typed.into(got)); },
+                    [&] { ring.neighbor_alltoallw(typed.from(own), typed.into(got)); },
+                    [&] { return ring.neighbor_alltoallw_init(typed.from(own), typed.into(got)); });
+        EXPECT(got == expected_own);
+        Values came(2, -1);
+        complete_or([&] { return circle.ineighbor_alltoall(same, came); },
+                    [&] { circle.neighbor_alltoall(same, came); },
+                    [&] { return circle.neighbor_alltoall_init(same, came); });
+        EXPECT(came == same_block(below));
+        Values outgoing, incoming, arrived(2 * n, -1);
+        for (int r = 0; r < ranks; ++r) {
+            outgoing.insert(outgoing.end(), {rank, r});
+            incoming.insert(incoming.end(), {r, rank});
+        }
+        const Typed all(n);
+        complete_or([&] { return world.ialltoallw(all.from(outgoing), all.into(arrived)); },
+                    [&] { world.alltoallw(all.from(outgoing), all.into(arrived)); },
+                    [&] { return world.alltoallw_init(all.from(outgoing), all.into(arrived)); });
+        EXPECT(arrived == incoming);
+    }
+    Values none;
+    const Values odd(3);
+    EXPECT(error_of([&] { ring.neighbor_alltoall(odd, none); }).code() == WEFT_REFUSED_ARGUMENT);
+    EXPECT(error_of([&] { world.neighbor_alltoall(none, none); }).code() == WEFT_REFUSED_ARGUMENT);
+}
+
 void rooted() {
     const Communicator world = Communicator::world();
     const auto n = static_cast<std::size_t>(ranks);
@@ -741,6 +832,8 @@ void run_case(std::string_view name) {
         collectives();
     else if (name == "rooted")
         rooted();
+    else if (name == "neighbors")
+        neighbors();
     else if (name == "combined")
         combined();
     else if (name == "communicators")

@@ -33,6 +33,17 @@ class PublicCalls final : public Calls {
     weft_status comm_split(weft_comm comm, int color, int key, weft_comm* made) override {
         return weft_comm_split(comm, color, key, made);
     }
+    weft_status comm_topology(weft_comm comm, const Neighbors& neighbors, int rank,
+                              weft_comm* made) override {
+        const auto& from = neighbors.sources[static_cast<std::size_t>(rank)];
+        const auto& to = neighbors.destinations[static_cast<std::size_t>(rank)];
+        if (neighbors.is_grid()) {
+            return weft_comm_cart(comm, static_cast<int>(neighbors.dims.size()),
+                                  neighbors.dims.data(), neighbors.periods.data(), made);
+        }
+        return weft_comm_graph(comm, static_cast<int>(from.size()), from.data(),
+                               static_cast<int>(to.size()), to.data(), made);
+    }
     weft_status comm_free(weft_comm* comm) override { return weft_comm_free(comm); }
 
     static const size_t* counts_of(const BlockArrays& blocks) {
@@ -81,6 +92,28 @@ class PublicCalls final : public Calls {
             case Collective::alltoallv:
                 return weft_ialltoallv(c.send_buf, counts_of(c.send_blocks), nullptr, c.recv_buf,
                                        counts_of(c.recv_blocks), nullptr, c.type, comm, request);
+            case Collective::alltoallw:
+                return weft_ialltoallw(c.send_buf, counts_of(c.send_blocks), nullptr,
+                                       c.send_blocks.types, c.recv_buf, counts_of(c.recv_blocks),
+                                       nullptr, c.recv_blocks.types, comm, request);
+            case Collective::neighbor_allgather:
+                return weft_ineighbor_allgather(c.send_buf, c.recv_buf, c.count, c.type, comm,
+                                                request);
+            case Collective::neighbor_allgatherv:
+                return weft_ineighbor_allgatherv(c.send_buf, c.count, c.recv_buf,
+                                                 counts_of(c.recv_blocks), nullptr, c.type, comm,
+                                                 request);
+            case Collective::neighbor_alltoall:
+                return weft_ineighbor_alltoall(c.send_buf, c.recv_buf, c.count, c.type, comm,
+                                               request);
+            case Collective::neighbor_alltoallv:
+                return weft_ineighbor_alltoallv(c.send_buf, counts_of(c.send_blocks), nullptr,
+                                                c.recv_buf, counts_of(c.recv_blocks), nullptr,
+                                                c.type, comm, request);
+            case Collective::neighbor_alltoallw:
+                return weft_ineighbor_alltoallw(
+                    c.send_buf, counts_of(c.send_blocks), nullptr, c.send_blocks.types, c.recv_buf,
+                    counts_of(c.recv_blocks), nullptr, c.recv_blocks.types, comm, request);
         }
         return WEFT_REFUSED_ARGUMENT;
     }
@@ -130,6 +163,28 @@ class PublicCalls final : public Calls {
                 return weft_alltoallv_init(c.send_buf, counts_of(c.send_blocks), nullptr,
                                            c.recv_buf, counts_of(c.recv_blocks), nullptr, c.type,
                                            comm, request);
+            case Collective::alltoallw:
+                return weft_alltoallw_init(
+                    c.send_buf, counts_of(c.send_blocks), nullptr, c.send_blocks.types, c.recv_buf,
+                    counts_of(c.recv_blocks), nullptr, c.recv_blocks.types, comm, request);
+            case Collective::neighbor_allgather:
+                return weft_neighbor_allgather_init(c.send_buf, c.recv_buf, c.count, c.type, comm,
+                                                    request);
+            case Collective::neighbor_allgatherv:
+                return weft_neighbor_allgatherv_init(c.send_buf, c.count, c.recv_buf,
+                                                     counts_of(c.recv_blocks), nullptr, c.type,
+                                                     comm, request);
+            case Collective::neighbor_alltoall:
+                return weft_neighbor_alltoall_init(c.send_buf, c.recv_buf, c.count, c.type, comm,
+                                                   request);
+            case Collective::neighbor_alltoallv:
+                return weft_neighbor_alltoallv_init(c.send_buf, counts_of(c.send_blocks), nullptr,
+                                                    c.recv_buf, counts_of(c.recv_blocks), nullptr,
+                                                    c.type, comm, request);
+            case Collective::neighbor_alltoallw:
+                return weft_neighbor_alltoallw_init(
+                    c.send_buf, counts_of(c.send_blocks), nullptr, c.send_blocks.types, c.recv_buf,
+                    counts_of(c.recv_blocks), nullptr, c.recv_blocks.types, comm, request);
         }
         return WEFT_REFUSED_ARGUMENT;
     }

@@ -247,6 +247,7 @@ TEST_F(Refused, AFreedCommunicator) {
     expect(weft_ireduce(from_, into_, 1, type, WEFT_SUM, 0, freed, &request_), "weft_ireduce");
     expect(weft_iallreduce(from_, into_, 1, type, WEFT_SUM, freed, &request_), "weft_iallreduce");
     const size_t counts[] = {1};
+    const weft_type types[] = {type};
     expect(weft_iallgatherv(from_, 1, into_, counts, nullptr, type, freed, &request_),
            "weft_iallgatherv");
     expect(weft_ireduce_scatter_block(from_, into_, 1, type, WEFT_SUM, freed, &request_),
@@ -261,6 +262,21 @@ TEST_F(Refused, AFreedCommunicator) {
            "weft_iscatterv");
     expect(weft_ialltoallv(from_, counts, nullptr, into_, counts, nullptr, type, freed, &request_),
            "weft_ialltoallv");
+    expect(weft_ialltoallw(from_, counts, nullptr, types, into_, counts, nullptr, types, freed,
+                           &request_),
+           "weft_ialltoallw");
+    expect(weft_ineighbor_allgather(from_, into_, 1, type, freed, &request_),
+           "weft_ineighbor_allgather");
+    expect(weft_ineighbor_allgatherv(from_, 1, into_, counts, nullptr, type, freed, &request_),
+           "weft_ineighbor_allgatherv");
+    expect(weft_ineighbor_alltoall(from_, into_, 1, type, freed, &request_),
+           "weft_ineighbor_alltoall");
+    expect(weft_ineighbor_alltoallv(from_, counts, nullptr, into_, counts, nullptr, type, freed,
+                                    &request_),
+           "weft_ineighbor_alltoallv");
+    expect(weft_ineighbor_alltoallw(from_, counts, nullptr, types, into_, counts, nullptr, types,
+                                    freed, &request_),
+           "weft_ineighbor_alltoallw");
     expect(weft_barrier(freed), "weft_barrier");
     expect(weft_bcast(into_, 1, type, 0, freed), "weft_bcast");
     expect(weft_gather(from_, into_, 1, type, 0, freed), "weft_gather");
@@ -279,6 +295,17 @@ TEST_F(Refused, AFreedCommunicator) {
     expect(weft_scatterv(from_, counts, nullptr, into_, 1, type, 0, freed), "weft_scatterv");
     expect(weft_alltoallv(from_, counts, nullptr, into_, counts, nullptr, type, freed),
            "weft_alltoallv");
+    expect(weft_alltoallw(from_, counts, nullptr, types, into_, counts, nullptr, types, freed),
+           "weft_alltoallw");
+    expect(weft_neighbor_allgather(from_, into_, 1, type, freed), "weft_neighbor_allgather");
+    expect(weft_neighbor_allgatherv(from_, 1, into_, counts, nullptr, type, freed),
+           "weft_neighbor_allgatherv");
+    expect(weft_neighbor_alltoall(from_, into_, 1, type, freed), "weft_neighbor_alltoall");
+    expect(weft_neighbor_alltoallv(from_, counts, nullptr, into_, counts, nullptr, type, freed),
+           "weft_neighbor_alltoallv");
+    expect(weft_neighbor_alltoallw(from_, counts, nullptr, types, into_, counts, nullptr, types,
+                                   freed),
+           "weft_neighbor_alltoallw");
     expect(weft_barrier_init(freed, &request_), "weft_barrier_init");
     expect(weft_bcast_init(into_, 1, type, 0, freed, &request_), "weft_bcast_init");
     expect(weft_gather_init(from_, into_, 1, type, 0, freed, &request_), "weft_gather_init");
@@ -304,11 +331,30 @@ TEST_F(Refused, AFreedCommunicator) {
     expect(
         weft_alltoallv_init(from_, counts, nullptr, into_, counts, nullptr, type, freed, &request_),
         "weft_alltoallv_init");
+    expect(weft_alltoallw_init(from_, counts, nullptr, types, into_, counts, nullptr, types, freed,
+                               &request_),
+           "weft_alltoallw_init");
+    expect(weft_neighbor_allgather_init(from_, into_, 1, type, freed, &request_),
+           "weft_neighbor_allgather_init");
+    expect(weft_neighbor_allgatherv_init(from_, 1, into_, counts, nullptr, type, freed, &request_),
+           "weft_neighbor_allgatherv_init");
+    expect(weft_neighbor_alltoall_init(from_, into_, 1, type, freed, &request_),
+           "weft_neighbor_alltoall_init");
+    expect(weft_neighbor_alltoallv_init(from_, counts, nullptr, into_, counts, nullptr, type, freed,
+                                        &request_),
+           "weft_neighbor_alltoallv_init");
+    expect(weft_neighbor_alltoallw_init(from_, counts, nullptr, types, into_, counts, nullptr,
+                                        types, freed, &request_),
+           "weft_neighbor_alltoallw_init");
     int number = 7;
     expect(weft_comm_rank(freed, &number), "weft_comm_rank");
     expect(weft_comm_size(freed, &number), "weft_comm_size");
     expect(weft_comm_dup(freed, &comm), "weft_comm_dup");
     expect(weft_comm_split(freed, 0, 0, &comm), "weft_comm_split");
+    expect(weft_comm_cart(freed, 1, &number, &number, &comm), "weft_comm_cart");
+    expect(weft_comm_graph(freed, 0, nullptr, 0, nullptr, &comm), "weft_comm_graph");
+    expect(weft_comm_neighbors_count(freed, &number, &number), "weft_comm_neighbors_count");
+    expect(weft_comm_neighbors(freed, 0, nullptr, 0, nullptr), "weft_comm_neighbors");
     expect(weft_comm_free(&freed), "weft_comm_free");
     expect_refused(weft_comm_free(nullptr), WEFT_REFUSED_HANDLE, "comm = ");
     EXPECT_EQ(number, 7);
@@ -329,6 +375,36 @@ TEST_F(Refused, MakingAndFreeingCommunicators) {
     EXPECT_EQ(comm, world_);
     comm = weft_comm_self();
     expect_refused(weft_comm_free(&comm), WEFT_REFUSED_ARGUMENT, "comm = self; expected");
+}
+
+TEST_F(Refused, Topologies) {
+    weft_comm comm = WEFT_COMM_NULL;
+    const int one = 1;
+    const int two = 2;
+    expect_refused(weft_comm_cart(world_, -1, &one, &one, &comm), WEFT_REFUSED_ARGUMENT,
+                   "ndims = -1; expected 0 or more (weft_comm_cart)");
+    expect_refused(weft_comm_cart(world_, 1, nullptr, &one, &comm), WEFT_REFUSED_ARGUMENT,
+                   "dims = null; expected 1 numbers");
+    expect_refused(weft_comm_cart(world_, 1, &one, nullptr, &comm), WEFT_REFUSED_ARGUMENT,
+                   "periods = null; expected 1 numbers");
+    expect_refused(weft_comm_cart(world_, 1, &two, &one, &comm), WEFT_REFUSED_ARGUMENT,
+                   "dims[0] = 2; expected 1..1, as there are 1 ranks");
+    expect_refused(weft_comm_cart(world_, 1, &one, &one, nullptr), WEFT_REFUSED_ARGUMENT,
+                   "new_comm = null");
+    expect_refused(weft_comm_graph(world_, 1, &one, 0, nullptr, &comm), WEFT_REFUSED_ARGUMENT,
+                   "sources[0] = 1; expected 0..0 (weft_comm_graph)");
+    const int own = 0;
+    expect_refused(
+        weft_comm_graph(world_, 0, nullptr, 1, &own, &comm), WEFT_REFUSED_ARGUMENT,
+        "rank 0 of the job lists rank 0 1 times as a destination, which lists it 0 times "
+        "as a source; expected equally many");
+    expect_refused(weft_ineighbor_alltoall(from_, into_, 1, WEFT_INT32, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "comm has no topology; expected one made by");
+    int number = 7;
+    expect_refused(weft_comm_neighbors_count(world_, &number, &number), WEFT_REFUSED_ARGUMENT,
+                   "comm = world has no topology");
+    EXPECT_EQ(comm, WEFT_COMM_NULL);
+    EXPECT_EQ(number, 7);
 }
 
 TEST_F(Refused, Requests) {

@@ -68,19 +68,29 @@ void differ_by_pairs(const Case& c, Arguments& arguments) {
     arguments.has_gaps = c.seed % 2 == 1;
 }
 
-// The arrays of one rank's call, for a buffer with a block for every rank.
+// The arrays of one rank's call, for a buffer with a block for every rank or neighbor.
 struct Arrays {
     std::vector<std::int64_t> counts;
     std::vector<std::int64_t> displacements;
+    std::vector<weft_type> types;
 
-    void add(const Place& place) {
-        counts.push_back(static_cast<std::int64_t>(place.count));
-        displacements.push_back(static_cast<std::int64_t>(place.begin));
+    // With types, every second block is described as bytes.
+    void add(const Place& place, weft_type type, bool has_types) {
+        const auto bytes = static_cast<std::int64_t>(has_types ? weft_type_size(type) : 1);
+        const bool is_bytes = has_types && counts.size() % 2 == 1;
+        counts.push_back(static_cast<std::int64_t>(place.count) * (is_bytes ? bytes : 1));
+        displacements.push_back(static_cast<std::int64_t>(place.begin) * bytes);
+        if (has_types) types.push_back(is_bytes ? WEFT_BYTE : type);
     }
     BlockArrays blocks(bool has_displacements) const {
-        return {counts.data(), has_displacements ? displacements.data() : nullptr};
+        return {counts.data(), has_displacements ? displacements.data() : nullptr,
+                types.empty() ? nullptr : types.data()};
     }
 };
+
+bool is_listed(algorithm::Blocks blocks) {
+    return blocks == algorithm::Blocks::all || blocks == algorithm::Blocks::neighbors;
+}
 
 void expect_right(const algorithm::Family& family, const Case& c, const Operation& operation) {
     Arguments arguments = {.collective = family.name,
@@ -94,6 +104,12 @@ void expect_right(const algorithm::Family& family, const Case& c, const Operatio
     if (family.sizes == algorithm::Sizes::agreed) differ(c, arguments, counts);
     if (family.reduces) arguments.displacements.clear();  // reduce_scatter has none
     if (family.sizes == algorithm::Sizes::local) differ_by_pairs(c, arguments);
+    std::vector<Neighborhood> neighborhoods;
+    if (family.is_among_neighbors()) {
+        arguments.neighbors =
+            neighbors(neighbor_kinds[c.seed % std::size(neighbor_kinds)], c.ranks);
+        neighborhoods = arguments.neighbors.for_library();
+    }
     std::vector<Guarded> send;
     std::vector<Guarded> recv;
     AllBuffers expected;
@@ -107,6 +123,10 @@ void expect_right(const algorithm::Family& family, const Case& c, const Operatio
 
     std::vector<Arrays> arrays(2 * static_cast<std::size_t>(c.ranks));
     World world(c.ranks, c.seed, sim_options(c.seed), forced(family.collective, c));
+    for (std::size_t r = 0; r < neighborhoods.size(); ++r) {
+        world.world(static_cast<Rank>(r))
+            .set_neighbors(std::make_unique<const Neighborhood>(neighborhoods[r]));
+    }
     for (weft_status code : world.run_all([&](Rank rank) -> Call {
              const auto r = static_cast<std::size_t>(rank);
              const bool in_place =
@@ -124,16 +144,16 @@ void expect_right(const algorithm::Family& family, const Case& c, const Operatio
                                                             ? nullptr
                                                             : arguments.displacements.data()};
              const bool is_root = rank == arguments.root;
-             const bool sends_all = family.send_blocks(is_root) == algorithm::Blocks::all;
-             const bool gets_all = family.recv_blocks(is_root) == algorithm::Blocks::all;
+             const bool sends_all = is_listed(family.send_blocks(is_root));
+             const bool gets_all = is_listed(family.recv_blocks(is_root));
              if (!counts.empty()) (sends_all ? call.send_blocks : call.recv_blocks) = agreed;
              if (family.sizes != algorithm::Sizes::local) return call;
              Arrays& of_send = arrays[2 * r];
              Arrays& of_recv = arrays[2 * r + 1];
-             for (int block = 0; sends_all && block < c.ranks; ++block)
-                 of_send.add(arguments.contribution(rank, block));
-             for (int block = 0; gets_all && block < c.ranks; ++block)
-                 of_recv.add(arguments.result(rank, block));
+             for (int block = 0; sends_all && block < arguments.contributed(rank); ++block)
+                 of_send.add(arguments.contribution(rank, block), operation.type, family.has_types);
+             for (int block = 0; gets_all && block < arguments.received(rank); ++block)
+                 of_recv.add(arguments.result(rank, block), operation.type, family.has_types);
              if (sends_all) call.send_blocks = of_send.blocks(arguments.has_gaps);
              if (gets_all) call.recv_blocks = of_recv.blocks(arguments.has_gaps);
              const bool sends_one = family.send_blocks(is_root) == algorithm::Blocks::one;

@@ -53,7 +53,7 @@ std::string difference(const Promise& promise, const algorithm::Family& family, 
     Arguments arguments = {.collective = family.name,
                            .ranks = t.ranks,
                            .root = t.root,
-                           .count = static_cast<std::size_t>(t.bytes / element_bytes),
+                           .count = static_cast<std::size_t>(t.local_block / element_bytes),
                            .in_place = t.in_place,
                            .element_bytes = element_bytes,
                            .combine = combine};
@@ -67,6 +67,7 @@ std::string difference(const Promise& promise, const algorithm::Family& family, 
                 static_cast<std::size_t>(t.amount(from, to) / element_bytes));
         arguments.has_gaps = true;
     }
+    if (t.neighbors) arguments.neighbors = t.neighbors->neighbors;
     AllBuffers before;
     for (Rank r = 0; r < t.ranks; ++r) {
         const auto rank = std::to_string(r);
@@ -134,8 +135,11 @@ void for_each_call(const std::vector<Rank>& ranks, Body body) {
             t.element_bytes = element_bytes;
             t.commutative = false;
             for (t.root = 0; t.root < (family.has_root ? p : 1); ++t.root) {
-                for (const std::int64_t count : {0, 1, 3}) {
-                    t.bytes = count * element_bytes;
+                const Subject subject = {&family, family.algorithms.front()};
+                for (std::size_t i = 0; i < 3 * Trial::ways(subject); ++i) {
+                    const std::int64_t counts[] = {0, 1, 3};
+                    t.bytes = counts[i % 3] * element_bytes;
+                    t.lie(subject, i / 3);
                     t.make_differ(family, t.bytes);
                     for (const bool in_place : {false, true}) {
                         t.in_place = in_place && family.has_in_place();

@@ -13,6 +13,7 @@
 #include "base/prng.h"
 #include "lab/every_rank.h"
 #include "schedule/promise.h"
+#include "support/neighbors.h"
 
 namespace weft::test {
 
@@ -22,14 +23,15 @@ using Subject = std::pair<const algorithm::Family*, const algorithm::Algorithm*>
 struct Trial : algorithm::Agreed {
     bool in_place = false;
     std::span<const std::int64_t> offsets = {};  // of blocks that differ
-    const char* nodes = "";                      // how the ranks lie on nodes
+    const char* nodes = "";                      // how the ranks lie on nodes, or in a topology
 
     // If blocks can differ: zero, one and two times `block` bytes in turn, the last rank's first, with
     // gaps.
     void make_differ(const algorithm::Family& family, std::int64_t block) {
         sizes = offsets = {};
         local_block = block;
-        if (family.sizes == algorithm::Sizes::local) bytes = -1;
+        is_alike = family.sizes == algorithm::Sizes::alike_on_rank;
+        if (!family.agrees_on_sizes()) bytes = -1;
         if (family.sizes != algorithm::Sizes::agreed) return;
         struct Blocks {
             std::vector<std::int64_t> sizes;
@@ -54,8 +56,10 @@ struct Trial : algorithm::Agreed {
     }
     static constexpr std::int64_t gap = 8;
     std::int64_t local_block = 0;
+    bool is_alike = false;  // on all ranks, though they need not know
     // What one rank sends to another, if only these two know.
     std::int64_t amount(Rank from, Rank to) const {
+        if (is_alike) return local_block;
         // In place both ways are as long.
         return local_block * ((in_place ? from + to : ranks - from + 2 * std::int64_t{to}) % 3);
     }
@@ -74,6 +78,34 @@ struct Trial : algorithm::Agreed {
                                                : 0);
         }
         topology = &known.try_emplace({ranks, way}, marks).first->second;
+    }
+
+    // The neighbors of all ranks, and what the library makes of them.
+    struct Surroundings {
+        Neighbors neighbors;
+        std::vector<Neighborhood> for_library;
+    };
+    const Surroundings* neighbors = nullptr;
+    void surround(const char* kind) {
+        static std::map<std::pair<Rank, std::string>, Surroundings> known;  // trials refer to them
+        Surroundings& made = known[{ranks, nodes = kind}];
+        if (made.for_library.empty()) {
+            made.neighbors = test::neighbors(kind, ranks);
+            made.for_library = made.neighbors.for_library();
+        }
+        neighbors = &made;
+    }
+
+    // In how many ways the ranks of such a call can lie, and one of them.
+    static std::size_t ways(const Subject& subject) {
+        if (subject.first->is_among_neighbors()) return std::size(neighbor_kinds);
+        return subject.second->follows_topology ? std::size(placements) : 1;
+    }
+    void lie(const Subject& subject, std::size_t way) {
+        if (subject.first->is_among_neighbors())
+            surround(neighbor_kinds[way]);
+        else if (subject.second->follows_topology)
+            place_on_nodes(placements[way]);
     }
 };
 
@@ -104,7 +136,8 @@ inline std::string to_text(const Subject& subject, const Trial& p) {
 inline EveryRank every_rank(const algorithm::Family& family, const Trial& trial) {
     return EveryRank(
         family, trial, trial.in_place, trial.offsets,
-        [&](Rank from, Rank to) { return trial.amount(from, to); }, Trial::gap);
+        [&](Rank from, Rank to) { return trial.amount(from, to); }, Trial::gap,
+        trial.neighbors ? trial.neighbors->for_library : std::span<const Neighborhood>{});
 }
 
 inline Promise promise_of(const algorithm::Family& family, const Trial& trial) {
@@ -152,14 +185,14 @@ void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
             if (testing::Test::HasFatalFailure()) return;
         }
     };
-    const std::size_t nodes = subject.second->follows_topology ? std::size(Trial::placements) : 1;
+    const std::size_t ways = Trial::ways(subject);
     for (Rank ranks : grid.ranks) {
         p.ranks = ranks;
         const Rank roots = family.has_root ? ranks : 1;
         for (p.root = grid.any_root ? 0 : roots - 1; p.root < roots; ++p.root) {
-            for (std::size_t i = 0; i < nodes * grid.bytes.size(); ++i) {
-                const std::int64_t bytes = p.bytes = grid.bytes[i / nodes];
-                if (nodes > 1) p.place_on_nodes(Trial::placements[i % nodes]);
+            for (std::size_t i = 0; i < ways * grid.bytes.size(); ++i) {
+                const std::int64_t bytes = p.bytes = grid.bytes[i / ways];
+                p.lie(subject, i % ways);
                 p.make_differ(family, bytes);
                 if (bytes > 0 && !family.has_data()) continue;
                 for (const algorithm::Tuning& tuning : tunings(*subject.second, grid)) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace weft::test {
 namespace {
@@ -11,7 +12,9 @@ namespace {
 // Which of its buffers a rank may leave out. one_buffer: the root has one for both.
 enum class Spares : std::uint8_t { none, send, send_at_root, recv_at_root, one_buffer };
 
-constexpr int all = -1;  // blocks: one for every rank
+// Blocks: one for every rank, or neighbor.
+constexpr int all = -1;
+constexpr int each = -2;
 
 struct Definition {
     const char* name;
@@ -27,6 +30,9 @@ struct Definition {
 
 Source of(int rank, int block) { return {rank, rank, block}; }
 Source of_all(const Arguments& a, int block) { return {0, a.ranks - 1, block}; }
+Source of_edge(const Arguments& a, int rank, int block) {
+    return of(a.peer(each, rank, block, false), a.neighbors.origin(rank, block));
+}
 
 // MPI-5.0 chapter 6.
 const Definition definitions[] = {
@@ -49,6 +55,15 @@ const Definition definitions[] = {
      [](const Arguments&, int r, int b) { return of(b, r); }},
     {"alltoallv", Spares::send, all, all, all, all,
      [](const Arguments&, int r, int b) { return of(b, r); }},
+    {"alltoallw", Spares::send, all, all, all, all,
+     [](const Arguments&, int r, int b) { return of(b, r); }},
+    {"neighbor_allgather", Spares::none, 1, 1, each, each,
+     [](const Arguments& a, int r, int b) { return of(a.peer(each, r, b, false), 0); }},
+    {"neighbor_allgatherv", Spares::none, 1, 1, each, each,
+     [](const Arguments& a, int r, int b) { return of(a.peer(each, r, b, false), 0); }},
+    {"neighbor_alltoall", Spares::none, each, each, each, each, of_edge},
+    {"neighbor_alltoallv", Spares::none, each, each, each, each, of_edge},
+    {"neighbor_alltoallw", Spares::none, each, each, each, each, of_edge},
     {"reduce", Spares::send_at_root, 1, 1, 1, 0,
      [](const Arguments& a, int, int) { return of_all(a, 0); }},
     {"allreduce", Spares::send, 1, 1, 1, 1,
@@ -103,24 +118,45 @@ int Arguments::gets(int rank) const {
     return rank == root ? known.root_gets : known.others_get;
 }
 
-int Arguments::contributed(int rank) const { return gives(rank) == all ? ranks : gives(rank); }
+int Arguments::contributed(int rank) const {
+    if (gives(rank) == each)
+        return static_cast<int>(neighbors.destinations[static_cast<std::size_t>(rank)].size());
+    return gives(rank) == all ? ranks : gives(rank);
+}
 
-int Arguments::received(int rank) const { return gets(rank) == all ? ranks : gets(rank); }
+int Arguments::received(int rank) const {
+    if (gets(rank) == each)
+        return static_cast<int>(neighbors.sources[static_cast<std::size_t>(rank)].size());
+    return gets(rank) == all ? ranks : gets(rank);
+}
+
+// Who gets or sends a block.
+int Arguments::peer(int blocks, int rank, int block, bool sends) const {
+    if (blocks == all) return block;
+    if (blocks != each) return root;
+    return (
+        sends ? neighbors.destinations
+              : neighbors.sources)[static_cast<std::size_t>(rank)][static_cast<std::size_t>(block)];
+}
+
+std::size_t Arguments::amount(int rank, int peer, bool sends) const {
+    if (peer < 0) return 1;  // which is not sent
+    if (!sends) std::swap(rank, peer);
+    // All neighbors get the same block.
+    if (gives(rank) == 1 && gets(rank) == each) peer = rank;
+    return amounts[static_cast<std::size_t>(rank * ranks + peer)];
+}
 
 // Of the only block, or of one for every rank.
 Place Arguments::one_of(int blocks, int rank, int block, bool sends) const {
     const auto b = static_cast<std::size_t>(block);
     if (!amounts.empty()) {
-        auto with = [&](int peer) {
-            return amounts[static_cast<std::size_t>(sends ? rank * ranks + peer
-                                                          : peer * ranks + rank)];
-        };
-        if (blocks != all) return {false, 0, with(root)};
+        auto of_block = [&](int i) { return amount(rank, peer(blocks, rank, i, sends), sends); };
         std::size_t begin = 0;
-        for (int i = 0; i < ranks; ++i) {
-            if (has_gaps ? i > block : i < block) begin += with(i) + has_gaps;
+        for (int i = 0; i < (sends ? contributed(rank) : received(rank)); ++i) {
+            if (has_gaps ? i > block : i < block) begin += of_block(i) + has_gaps;
         }
-        return {false, begin, with(block)};
+        return {false, begin, of_block(block)};
     }
     if (counts.empty()) return {false, b * count, count};
     if (blocks != all) return {false, 0, counts[static_cast<std::size_t>(rank)]};
@@ -144,6 +180,10 @@ Place Arguments::result(int rank, int block) const {
     Place place = one_of(gets(rank), rank, block, false);
     place.is_in_recv = true;
     return place;
+}
+
+bool Arguments::arrives(int rank, int block) const {
+    return gets(rank) != each || peer(each, rank, block, false) >= 0;
 }
 
 Source Arguments::source(int rank, int block) const {
@@ -175,6 +215,7 @@ void perform(const Arguments& a, AllBuffers& buffers) {
     }
     for (int r = 0; r < a.ranks; ++r) {
         for (int b = 0; b < a.received(r); ++b) {
+            if (!a.arrives(r, b)) continue;
             const Source source = a.source(r, b);
             auto block_of = [&](int rank) -> const Elements& {
                 return contributions[static_cast<std::size_t>(rank)]

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "support/neighbors.h"
+
 namespace weft::test {
 
 // The contributions that make up a block of a result: a block of one rank, unchanged, or of ranks
@@ -40,6 +42,7 @@ struct Arguments {
     // other; if they have gaps, of one element, the last one lies first.
     std::vector<std::size_t> amounts{};
     bool has_gaps = false;
+    Neighbors neighbors{};  // of collectives among neighbors
 
     bool is_in_place_on(int rank) const;
     // Which buffer is WEFT_IN_PLACE then.
@@ -53,13 +56,19 @@ struct Arguments {
     int received(int rank) const;
     Place contribution(int rank, int block) const;
     Place result(int rank, int block) const;
+    // Whether somebody sends it: there may be no neighbor.
+    bool arrives(int rank, int block) const;
     Source source(int rank, int block) const;
+
+    // By number of blocks: of a buffer (reference.cpp).
+    int peer(int blocks, int rank, int block, bool sends) const;
 
   private:
     int gives(int rank) const;
     int gets(int rank) const;
     std::size_t elements(int rank, bool of_recv) const;
     Place one_of(int blocks, int rank, int block, bool sends) const;
+    std::size_t amount(int rank, int peer, bool sends) const;
 };
 
 // By rank.

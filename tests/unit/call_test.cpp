@@ -29,6 +29,12 @@ Call call(Collective collective, const void* send_buf, void* recv_buf) {
             .root = root.rank};
 }
 
+// Valid until the next one.
+Result<Checked> check(const Call& c, CallingRank place) {
+    static ByteCounts byte_counts;
+    return check(c, place, byte_counts);
+}
+
 Result<SignatureView> outcome(const Call& c, CallingRank place) {
     Result<Checked> checked = check(c, place);
     if (!checked.is_ok()) return checked.status();
@@ -98,13 +104,20 @@ TEST(Call, TheLargestCountHasASchedule) {
                 large.recv_buf = in_place;
             }
             large.type = WEFT_UINT8;
-            const CallingRank place{1, algorithm->needs.ranks_are_a_power_of_ports_plus_1 ? 4 : 5};
+            const Dimension row[] = {{5, true}};
+            const Neighborhood neighbors = grid_neighbors(row, 1);
+            const CallingRank place{
+                .rank = 1,
+                .ranks = algorithm->needs.ranks_are_a_power_of_ports_plus_1 ? 4 : 5,
+                .neighbors = &neighbors};
+            const std::vector<weft_type> types(5, WEFT_UINT8);
             large.count = SIZE_MAX;
             std::vector<std::int64_t> counts(static_cast<std::size_t>(place.ranks), -1);
-            if (family.sizes != algorithm::Sizes::alike) {
-                large.send_blocks.counts = counts.data();
-                large.recv_blocks.counts = counts.data();
+            if (family.lists_blocks()) {
+                large.send_blocks = {counts.data(), nullptr, types.data()};
+                large.recv_blocks = {counts.data(), nullptr, types.data()};
             }
+            if (family.is_among_neighbors()) large.send_buf = from;
             refusal(large, place);
             const std::string sentence = last_detail();
             const std::string before = "expected at most ";
@@ -141,7 +154,7 @@ TEST(BlocksThatDiffer, AreRefusedWithTheOffendingValue) {
     EXPECT_EQ(refusal(good.call(), root), "accepted");
     Call c = good.call();
     c.recv_blocks.counts = nullptr;
-    EXPECT_EQ(refusal(c, root), "recv_counts = null; expected a count for every rank");
+    EXPECT_EQ(refusal(c, root), "recv_counts = null; expected 3 counts");
     c = good.call();
     c.count = 5;
     EXPECT_EQ(refusal(c, root), "send_count = 5; expected recv_counts[1] = 2");
@@ -153,7 +166,7 @@ TEST(BlocksThatDiffer, AreRefusedWithTheOffendingValue) {
               std::string::npos);
     const Gathered overlapping = {.displacements = {2, 0, 1}};
     EXPECT_EQ(refusal(overlapping.call(), root),
-              "displs[2] = 1 lies within the block of rank 1; expected blocks that do not overlap");
+              "displs[2] = 1 lies within block 1; expected blocks that do not overlap");
 }
 
 TEST(BlocksThatDiffer, LieAnywhereWhenTheyAreEmpty) {
@@ -188,7 +201,7 @@ TEST(BlocksOfPairs, OfARootAreLookedAtThere) {
     gathered.count = 5;
     EXPECT_EQ(refusal(gathered, root), "send_count = 5; expected recv_counts[1] = 2");
     gathered.recv_blocks = {};
-    EXPECT_EQ(refusal(gathered, root), "recv_counts = null; expected a count for every rank");
+    EXPECT_EQ(refusal(gathered, root), "recv_counts = null; expected 3 counts");
     gathered.recv_buf = nullptr;
     EXPECT_EQ(refusal(gathered, other), "accepted");
     gathered.count = SIZE_MAX;
@@ -197,7 +210,7 @@ TEST(BlocksOfPairs, OfARootAreLookedAtThere) {
 
     Call scattered = call(Collective::scatterv, from, into);
     scattered.count = 5;
-    EXPECT_EQ(refusal(scattered, root), "send_counts = null; expected a count for every rank");
+    EXPECT_EQ(refusal(scattered, root), "send_counts = null; expected 3 counts");
     scattered.send_blocks.counts = counts.data();
     EXPECT_EQ(refusal(scattered, root), "recv_count = 5; expected send_counts[1] = 2");
     scattered.count = 2;
@@ -229,9 +242,9 @@ TEST(BlocksOfPairs, InPlaceHaveNoCountOfTheirOwn) {
 
 TEST(BlocksOfPairs, AreRefusedByTheNamesOfTheirArrays) {
     Call c = call(Collective::alltoallv, from, into);
-    EXPECT_EQ(refusal(c, other), "send_counts = null; expected a count for every rank");
+    EXPECT_EQ(refusal(c, other), "send_counts = null; expected 3 counts");
     c.send_blocks.counts = counts.data();
-    EXPECT_EQ(refusal(c, other), "recv_counts = null; expected a count for every rank");
+    EXPECT_EQ(refusal(c, other), "recv_counts = null; expected 3 counts");
     const std::vector<std::int64_t> more = {1, 2, 4};
     c.recv_blocks.counts = more.data();
     EXPECT_EQ(refusal(c, other), "send_counts[2] = 3; expected recv_counts[2] = 4");
@@ -243,8 +256,84 @@ TEST(BlocksOfPairs, AreRefusedByTheNamesOfTheirArrays) {
     EXPECT_EQ(refusal(c, other), "accepted") << "what is sent may overlap";
     c.recv_blocks.displacements = overlapping.data();
     EXPECT_EQ(refusal(c, other),
-              "recv_displs[2] = 1 lies within the block of rank 1; expected blocks that do not "
+              "recv_displs[2] = 1 lies within block 1; expected blocks that do not "
               "overlap");
+}
+
+TEST(BlocksOfTypes, AreCountedInBytes) {
+    const weft_type types[] = {WEFT_UINT8, WEFT_FLOAT64, WEFT_INT32};
+    const weft_type as_bytes[] = {WEFT_UINT8, WEFT_UINT8, WEFT_UINT8};
+    const std::int64_t byte_counts[] = {1, 16, 12};
+    const std::int64_t places[] = {20, 0, 24};
+    std::byte bytes[2][64];
+    Call c = call(Collective::alltoallw, bytes[0], bytes[1]);
+    c.type = WEFT_BYTE;
+    c.send_blocks = {counts.data(), places, types};
+    c.recv_blocks = {counts.data(), nullptr, types};
+    Result<Checked> checked = check(c, other);
+    ASSERT_TRUE(checked.is_ok()) << last_detail();
+    EXPECT_EQ(bytes_of_buffers(checked->signature, other)->send, 36);
+    EXPECT_EQ(bytes_of_buffers(checked->signature, other)->recv, 29);
+    const Signature signature(checked->signature);
+    c.send_blocks = {byte_counts, places, as_bytes};
+    c.recv_blocks = {byte_counts, nullptr, as_bytes};
+    EXPECT_TRUE(signature.is_of(*outcome(c, other))) << "the same bytes";
+
+    c.send_blocks.types = nullptr;
+    EXPECT_EQ(refusal(c, other), "send_types = null; expected 3 types");
+    const weft_type wrong[] = {WEFT_UINT8, static_cast<weft_type>(-1), WEFT_INT32};
+    c.send_blocks.types = wrong;
+    EXPECT_EQ(refusal(c, other), "send_types[1] = -1; expected one of weft_type");
+    c.send_blocks.types = types;
+    EXPECT_EQ(refusal(c, other), "send_counts[2] = 48 bytes; expected recv_counts[2] = 12 bytes");
+}
+
+// --- Among neighbors -------------------------------------------------------------------------------
+
+TEST(BlocksOfNeighbors, NeedATopology) {
+    EXPECT_EQ(refusal(call(Collective::neighbor_alltoall, from, into), root),
+              "comm has no topology; expected one made by weft_comm_cart or weft_comm_graph, or a "
+              "duplicate of it");
+}
+
+TEST(BlocksOfNeighbors, AreAsManyAsThereAreNeighbors) {
+    const Neighborhood neighbors = {{0, 2, 2}, {2}};
+    const CallingRank place = {.rank = 1, .ranks = 3, .neighbors = &neighbors};
+    Call c = call(Collective::neighbor_alltoall, from, into);
+    Result<Checked> checked = check(c, place);
+    ASSERT_TRUE(checked.is_ok()) << last_detail();
+    EXPECT_EQ(bytes_of_buffers(checked->signature, place)->send, 8);
+    EXPECT_EQ(bytes_of_buffers(checked->signature, place)->recv, 24);
+    c.collective = Collective::neighbor_alltoallv;
+    c.send_blocks.counts = counts.data();
+    c.recv_blocks.counts = counts.data();
+    checked = check(c, place);
+    ASSERT_TRUE(checked.is_ok()) << last_detail();
+    EXPECT_EQ(bytes_of_buffers(checked->signature, place)->send, 4);
+    EXPECT_EQ(bytes_of_buffers(checked->signature, place)->recv, 24);
+    const Neighborhood alone;
+    c.send_blocks = c.recv_blocks = {};
+    c.send_buf = c.recv_buf = nullptr;
+    EXPECT_EQ(refusal(c, {.rank = 1, .ranks = 3, .neighbors = &alone}), "accepted");
+}
+
+// A grid's blocks cross: what goes down arrives from above.
+TEST(BlocksOfNeighbors, FromARankToItselfHaveOneSize) {
+    const Dimension point[] = {{1, true}};
+    const Neighborhood neighbors = grid_neighbors(point, 0);
+    const CallingRank place = {.ranks = 1, .neighbors = &neighbors};
+    Call c = call(Collective::neighbor_alltoallv, from, into);
+    const std::int64_t sent[] = {1, 2};
+    const std::int64_t received[] = {2, 1};
+    c.send_blocks.counts = sent;
+    c.recv_blocks.counts = received;
+    EXPECT_EQ(refusal(c, place), "accepted");
+    c.recv_blocks.counts = sent;
+    EXPECT_EQ(refusal(c, place),
+              "send_counts[1] is 8 bytes; expected 4 as of recv_counts[0], the same block");
+    c.collective = Collective::neighbor_allgatherv;
+    c.count = 1;
+    EXPECT_EQ(refusal(c, place), "send_count = 1; expected recv_counts[1] = 2, the same block");
 }
 
 TEST(BlocksOfPairs, HaveSignaturesBySide) {

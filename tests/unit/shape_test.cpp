@@ -7,11 +7,13 @@
 
 #include "shape/blocks.h"
 #include "shape/fold.h"
+#include "shape/neighborhood.h"
 #include "shape/pairing.h"
 #include "shape/power.h"
 #include "shape/ring.h"
 #include "shape/topology.h"
 #include "shape/tree.h"
+#include "support/neighbors.h"
 
 namespace weft {
 namespace {
@@ -314,6 +316,46 @@ TEST(Tree, ABinaryTreeHasTwoChildrenOfEqualSize) {
             const Rank far = binary_tree(tree.children.begin()[0], p, 0).subtree;
             const Rank near = binary_tree(tree.children.begin()[1], p, 0).subtree;
             EXPECT_TRUE(near == far || near == far + 1) << near << " and " << far;
+        }
+    }
+}
+
+TEST(Neighborhood, OfAGridIsBesideEachPlace) {
+    for (const char* kind : {"ring", "grid"}) {
+        for (int ranks = 1; ranks <= ranks_max; ++ranks) {
+            const test::Neighbors expected = test::neighbors(kind, ranks);
+            const std::vector<Neighborhood> all = expected.for_library();
+            for (Rank r = 0; r < ranks; ++r) {
+                const auto i = static_cast<std::size_t>(r);
+                EXPECT_EQ(all[i].sources, expected.sources[i]) << kind << " " << ranks;
+                EXPECT_EQ(all[i].destinations, expected.sources[i]);
+            }
+        }
+    }
+}
+
+// Each block of a source becomes one block of a neighbor, in the order in which lanes carry them.
+TEST(Neighborhood, EveryBlockHasOneOrigin) {
+    for (const char* kind : test::neighbor_kinds) {
+        for (int ranks = 1; ranks <= 9; ++ranks) {
+            const test::Neighbors expected = test::neighbors(kind, ranks);
+            const std::vector<Neighborhood> all = expected.for_library();
+            for (Rank r = 0; r < ranks; ++r) {
+                const Neighborhood& own = all[static_cast<std::size_t>(r)];
+                std::map<Rank, std::size_t> last;
+                for (std::size_t i = 0; i < own.sources.size(); ++i) {
+                    const std::size_t block = own.received(i);
+                    const Rank source = own.sources[block];
+                    if (source == no_rank) continue;
+                    const std::size_t sent =
+                        own.origin(block, r, all[static_cast<std::size_t>(source)]);
+                    EXPECT_EQ(sent, static_cast<std::size_t>(
+                                        expected.origin(r, static_cast<int>(block))));
+                    const auto [before, is_first] = last.try_emplace(source, sent);
+                    EXPECT_TRUE(is_first || before->second < sent) << kind << " " << ranks;
+                    before->second = sent;
+                }
+            }
         }
     }
 }

@@ -32,7 +32,9 @@ struct Options {
     std::string collective;
     std::string algorithm;
     algorithm::Agreed agreed;
-    Rank nodes = 1;  // the ranks lie on them in blocks
+    Rank nodes = 1;    // the ranks lie on them in blocks
+    std::string grid;  // for collectives among neighbors: "4x4"; default: all ranks in a row
+    bool has_borders = false;
     bool in_place = false;
     Rank rank = -1;  // all
     std::string format = "text";
@@ -63,6 +65,35 @@ CLI::Validator bytes(std::int64_t least) {
         "SIZE");
 }
 
+[[noreturn]] void refuse(const std::string& sentence) {
+    std::fprintf(stderr, "weft schedule: %s\n", sentence.c_str());
+    throw CLI::RuntimeError(2);
+}
+
+std::vector<Dimension> grid_of(const Options& options) {
+    const std::string text =
+        options.grid.empty() ? std::to_string(options.agreed.ranks) : options.grid;
+    std::vector<Dimension> grid;
+    std::int64_t places = 1;
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data(); at < end; ++at) {
+        Rank size = 0;
+        const auto [behind, error] = std::from_chars(at, end, size);
+        const bool is_number = error == std::errc{} && (behind == end || *behind == 'x');
+        if (is_number && size > 0) places *= size;
+        if (!is_number || size < 1 || places > options.agreed.ranks) {
+            refuse("grid = " + text + "; expected sizes such as 4x4 with " +
+                   std::to_string(options.agreed.ranks) + " places in all (--ranks)");
+        }
+        grid.push_back({size, !options.has_borders});
+        at = behind;
+    }
+    if (places != options.agreed.ranks)
+        refuse("grid = " + text + " has " + std::to_string(places) + " places; expected " +
+               std::to_string(options.agreed.ranks) + " (--ranks)");
+    return grid;
+}
+
 // The call on all ranks. Blocks that may differ all have --bytes here, one behind the other.
 struct Posed {
     Posed(const Family& family, const Options& options) {
@@ -80,14 +111,18 @@ struct Posed {
         nodes = std::make_unique<Topology>(marks);
         agreed.topology = nodes.get();
         const std::int64_t bytes = agreed.bytes;
-        if (family.sizes == Sizes::local) agreed.bytes = -1;
-        every_rank = std::make_unique<EveryRank>(family, agreed, options.in_place, offsets,
-                                                 [=](Rank, Rank) { return bytes; });
+        if (!family.agrees_on_sizes()) agreed.bytes = -1;
+        for (Rank r = 0; family.is_among_neighbors() && r < agreed.ranks; ++r)
+            neighbors.push_back(grid_neighbors(grid_of(options), r));
+        every_rank = std::make_unique<EveryRank>(
+            family, agreed, options.in_place, offsets, [=](Rank, Rank) { return bytes; },
+            /*gap=*/0, neighbors);
     }
 
     std::vector<std::int64_t> sizes;
     std::vector<std::int64_t> offsets;
     std::unique_ptr<Topology> nodes;
+    std::vector<Neighborhood> neighbors;
     std::unique_ptr<EveryRank> every_rank;
 
     const std::vector<algorithm::Problem>& problems() const { return every_rank->problems(); }
@@ -97,11 +132,6 @@ void list(const Family& family) {
     for (const Algorithm* known : family.algorithms) {
         std::printf("%-20s %-20s %s\n", family.name, known->name, known->source);
     }
-}
-
-[[noreturn]] void refuse(const std::string& sentence) {
-    std::fprintf(stderr, "weft schedule: %s\n", sentence.c_str());
-    throw CLI::RuntimeError(2);
 }
 
 const Algorithm& find_algorithm(const Family& family, const std::string& name) {
@@ -137,16 +167,21 @@ void validate(const Options& options, const Algorithm& algorithm) {
 
 void print_summary(const Algorithm& algorithm, const algorithm::Agreed& agreed, const Measures& m) {
     auto n = [](std::int64_t value) { return static_cast<long long>(value); };
-    std::printf("rounds           %lld (claimed %lld)\n", n(m.rounds), n(algorithm.rounds(agreed)));
+    auto end_with_claim = [&](std::int64_t (*claim)(const algorithm::Agreed&), const char* others) {
+        if (claim)
+            std::printf(" (claimed %lld)\n", n(claim(agreed)));
+        else
+            std::printf("%s\n", others);
+    };
+    std::printf("rounds           %lld", n(m.rounds));
+    end_with_claim(algorithm.rounds, "");
     std::printf("depth            %lld\n", n(m.depth));
-    std::printf("messages         %lld; at most %lld by one rank (claimed %lld)\n", n(m.messages),
-                n(m.messages_max), n(algorithm.sent_messages_max(agreed)));
+    std::printf("messages         %lld; at most %lld by one rank", n(m.messages),
+                n(m.messages_max));
+    end_with_claim(algorithm.sent_messages_max, " (claimed: one per block)");
     std::printf("bytes sent       %lld; at most %lld by one rank", n(m.sent_bytes),
                 n(m.sent_bytes_max));
-    if (algorithm.sent_bytes_max)
-        std::printf(" (claimed %lld)\n", n(algorithm.sent_bytes_max(agreed)));
-    else
-        std::printf(" (claimed: each block once)\n");
+    end_with_claim(algorithm.sent_bytes_max, " (claimed: each block once)");
 }
 
 // Prints what the checker has proved or found. With findings the program fails.
@@ -304,6 +339,9 @@ void add_schedule(CLI::App& app) {
     command->add_option("--nodes", options->nodes, "The ranks lie on so many nodes, in blocks")
         ->check(CLI::Range(1, 4096))
         ->capture_default_str();
+    command->add_option("--grid", options->grid,
+                        "For collectives among neighbors: sizes of a grid (4x4); default: a row");
+    command->add_flag("--borders", options->has_borders, "The grid is not periodic");
     command->add_option("--rank", options->rank, "Only this rank's schedule")
         ->check(CLI::NonNegativeNumber);
     command->add_option("--root", agreed.root, "The root")->check(CLI::NonNegativeNumber);

@@ -70,7 +70,8 @@ CallRecord record_of(const Call& call, const SignatureView& signature, bool pers
                 record.count += std::reduce(counts.begin(), counts.end());
             record.blocks = fingerprint(signature);
             break;
-        case algorithm::Sizes::local: break;  // ranks need not agree
+        case algorithm::Sizes::local:
+        case algorithm::Sizes::alike_on_rank: break;  // ranks need not agree
     }
     return record;
 }
@@ -88,14 +89,14 @@ bool agree(const CallRecord& left, const CallRecord& right) {
 std::string in_words(const CallRecord& record) {
     // Constructors that differ only by name find that out themselves (process/construct.cpp).
     if (record.of_library) {
-        return "comm_dup, comm_split or schedule_check, which exchange " +
+        return "comm_dup, another constructor or schedule_check, which exchange " +
                std::to_string(bytes_of(record)) + " bytes";
     }
     const algorithm::Family& family = family_of(record);
     std::string words = record.persistent ? "persistent " : "";
     words += family.name;
     if (static_cast<Collective>(record.collective) == Collective::barrier) return words;
-    if (family.sizes != algorithm::Sizes::local) {
+    if (family.agrees_on_sizes()) {
         words += " of " + std::to_string(record.count) + " x ";
         words += type_name(static_cast<weft_type>(record.type));
     }

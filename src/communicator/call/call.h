@@ -6,15 +6,17 @@
 
 #include "algorithm/collective.h"
 #include "base/status.h"
+#include "shape/neighborhood.h"
 #include "shape/topology.h"
 #include "weft/types.h"
 
 namespace weft {
 
-// Blocks that differ: by rank, in elements.
+// Blocks that differ: by rank or neighbor, in elements.
 struct BlockArrays {
     const std::int64_t* counts = nullptr;
     const std::int64_t* displacements = nullptr;  // null: one behind the other
+    const weft_type* types = nullptr;  // if the collective has them; displacements are bytes
 };
 
 struct Call {
@@ -25,8 +27,8 @@ struct Call {
     weft_type type = WEFT_BYTE;
     weft_op op = WEFT_OP_NULL;
     int root = 0;
-    // Of a buffer that has a block for every rank, if blocks differ. `count` is then that of this rank's
-    // block in the other one.
+    // Of a buffer that has a block for every rank or neighbor, if blocks differ. `count` is then that of this
+    // rank's block in the other one.
     BlockArrays send_blocks = {};
     BlockArrays recv_blocks = {};
     bool of_library = false;  // the library's own call: forced algorithms do not apply
@@ -38,6 +40,8 @@ struct CallingRank {
     Rank ranks = 1;
     bool combines = false;  // all ranks' transports combine on arrival; the same on all ranks
     const Topology* topology = nullptr;  // of the communicator
+    const Neighborhood* neighbors =
+        nullptr;  // null: the communicator has no Cartesian or graph topology
 };
 
 }  // namespace weft

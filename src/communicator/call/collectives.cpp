@@ -44,19 +44,42 @@ Status check_overlap(const void* send_buf, std::int64_t send_bytes, const void* 
 // every child in a tree, rounded up.
 constexpr std::int64_t bytes_max = std::numeric_limits<std::int64_t>::max() / 64;
 
+// How many blocks a buffer has.
+std::size_t blocks_in(Blocks blocks, CallingRank place, bool sends) {
+    switch (blocks) {
+        case Blocks::none: return 0;
+        case Blocks::one: return 1;
+        case Blocks::all: return static_cast<std::size_t>(place.ranks);
+        case Blocks::neighbors: break;
+    }
+    return (sends ? place.neighbors->destinations : place.neighbors->sources).size();
+}
+
+// Whether a call with blocks that differ lists those of this buffer.
+bool is_listed(Blocks blocks) { return blocks == Blocks::all || blocks == Blocks::neighbors; }
+
+// How many blocks as large as one of this rank's a buffer somewhere may have.
+std::size_t blocks_max(const Family& family, CallingRank place) {
+    if (family.sizes == Sizes::alike && family.has_block_of_every_rank())
+        return static_cast<std::size_t>(place.ranks);
+    if (family.sizes != Sizes::alike_on_rank) return 1;
+    return std::max(
+        {std::size_t{1}, place.neighbors->sources.size(), place.neighbors->destinations.size()});
+}
+
 // count * size of type, if `blocks` times as much can still be addressed.
-Result<std::int64_t> block_bytes(const Call& call, Rank blocks, const char* name) {
+Result<std::int64_t> block_bytes(const Call& call, std::size_t blocks, const char* name) {
     const std::size_t element = type_bytes(call.type);
-    auto most = static_cast<std::size_t>(bytes_max) / element / static_cast<std::size_t>(blocks);
+    auto most = static_cast<std::size_t>(bytes_max) / element / blocks;
     if (call.count > most) {
-        return failure(WEFT_REFUSED_ARGUMENT, "%s = %zu; expected at most %zu for %s on %d ranks",
-                       name, call.count, most, type_name(call.type), blocks);
+        return failure(WEFT_REFUSED_ARGUMENT, "%s = %zu; expected at most %zu for %zu blocks of %s",
+                       name, call.count, most, blocks, type_name(call.type));
     }
     return static_cast<std::int64_t>(call.count * element);
 }
 
 const char* name_of_count(const Family& family, bool is_root) {
-    if (family.sizes == Sizes::alike) return "count";
+    if (!family.lists_blocks()) return "count";
     return family.send_blocks(is_root) == Blocks::one ? "send_count" : "recv_count";
 }
 
@@ -67,7 +90,7 @@ bool is_in_place(const Family& family, const Call& call, CallingRank place) {
 
 // Otherwise the arrays say how large blocks are.
 bool looks_at_count(const Family& family, bool is_root, bool is_in_place) {
-    if (family.sizes != Sizes::local) return family.sizes == Sizes::alike;
+    if (family.sizes != Sizes::local) return !family.lists_blocks();
     const bool has_one =
         family.send_blocks(is_root) == Blocks::one || family.recv_blocks(is_root) == Blocks::one;
     return has_one && !is_in_place;
@@ -124,102 +147,178 @@ Posed::Posed(const SignatureView& signature, CallingRank place)
     algorithm::Agreed agreed = {.collective = s.collective,
                                 .ranks = place.ranks,
                                 .root = s.root,
-                                .bytes = family.sizes == Sizes::local ? -1 : s.bytes,
+                                .bytes = family.agrees_on_sizes() ? s.bytes : -1,
                                 .element_bytes = s.element_bytes,
                                 .commutative = s.commutative,
                                 .combines = s.combines,
                                 .topology = place.topology};
     if (family.sizes == Sizes::agreed) agreed.sizes = send.sizes.empty() ? recv.sizes : send.sizes;
-    problem = family.problem(agreed, place.rank, s.in_place, {send.list(), recv.list(), s.bytes});
+    problem = family.problem(agreed, place.rank, s.in_place,
+                             {send.list(), recv.list(), s.bytes, place.neighbors});
 }
 
 // The arrays that describe one buffer, as messages name them.
 struct ListNames {
     const char* counts;
     const char* displacements;
+    const char* types;
 };
 
-// Checks the counts and displacements of a buffer with blocks that differ. Returns the sum of the counts.
-Result<std::int64_t> check_list(const BlockArrays& arrays, ListNames names, const Call& call,
-                                CallingRank place, BlockSpans& blocks) {
-    if (!arrays.counts)
-        return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected a count for every rank",
-                       names.counts);
-    const auto ranks = static_cast<std::size_t>(place.ranks);
-    // A rank that combines may keep a block of every other rank, each as large as its own.
-    const bool reduces = algorithm::family_of(call.collective).reduces;
-    const std::int64_t most =
-        bytes_max / static_cast<std::int64_t>(type_bytes(call.type)) / (reduces ? place.ranks : 1);
-    blocks.counts = {arrays.counts, ranks};
-    std::int64_t sum = 0;
-    for (std::size_t i = 0; i < ranks; ++i) {
-        // The caller's counts are of type size_t.
-        if (arrays.counts[i] < 0 || arrays.counts[i] > most - sum) {
-            return failure(WEFT_REFUSED_ARGUMENT,
-                           "%s[%zu] = %zu; expected at most %lld elements of %s in all",
-                           names.counts, i, static_cast<std::size_t>(arrays.counts[i]),
-                           static_cast<long long>(most), type_name(call.type));
-        }
-        sum += arrays.counts[i];
-    }
-    if (!arrays.displacements) return sum;
-    blocks.displacements = {arrays.displacements, ranks};
-    for (std::size_t i = 0; i < ranks; ++i) {
-        const bool is_near = arrays.displacements[i] >= -most && arrays.displacements[i] <= most;
-        if (arrays.counts[i] == 0 || is_near) continue;
-        return failure(WEFT_REFUSED_ARGUMENT, "%s[%zu] = %lld; expected %lld..%lld",
-                       names.displacements, i, static_cast<long long>(arrays.displacements[i]),
-                       static_cast<long long>(-most), static_cast<long long>(most));
-    }
-    return sum;
+// A buffer with blocks that differ.
+struct Listed {
+    const BlockArrays& arrays;
+    ListNames names;
+    std::size_t blocks;
+    std::int64_t bytes_max;  // of all blocks
+    std::vector<std::int64_t>& byte_counts;
+};
+
+Status check_type(const Listed& listed, std::size_t i) {
+    if (type_bytes(listed.arrays.types[i]) > 0) return ok;
+    return failure(WEFT_REFUSED_ARGUMENT, "%s[%zu] = %d; expected one of weft_type",
+                   listed.names.types, i, static_cast<int>(listed.arrays.types[i]));
 }
 
-// Checks the arrays of a call whose blocks differ.
-Status check_blocks(const Family& family, const Call& call, CallingRank place,
-                    SignatureView& signature) {
-    FixedSignature& fixed = signature.fixed;
-    fixed.unit_bytes = static_cast<std::int64_t>(type_bytes(call.type));
+// Checks the counts, and types if they differ: then what is returned counts bytes.
+Result<std::span<const std::int64_t>> check_counts(const Listed& listed, weft_type type) {
+    const std::int64_t* counts = listed.arrays.counts;
+    if (!counts && listed.blocks > 0)
+        return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected %zu counts", listed.names.counts,
+                       listed.blocks);
+    const bool has_types = listed.names.types != nullptr;
+    if (has_types && !listed.arrays.types && listed.blocks > 0)
+        return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected %zu types", listed.names.types,
+                       listed.blocks);
+    if (has_types) listed.byte_counts.resize(listed.blocks);
+    std::int64_t left = listed.bytes_max;
+    for (std::size_t i = 0; i < listed.blocks; ++i) {
+        if (has_types) {
+            WEFT_RETURN_IF_NOT_OK(check_type(listed, i));
+            type = listed.arrays.types[i];
+        }
+        const auto element = static_cast<std::int64_t>(type_bytes(type));
+        // The caller's counts are of type size_t.
+        if (counts[i] < 0 || counts[i] > left / element) {
+            return failure(WEFT_REFUSED_ARGUMENT,
+                           "%s[%zu] = %zu; expected at most %lld elements of %s in all",
+                           listed.names.counts, i, static_cast<std::size_t>(counts[i]),
+                           static_cast<long long>(listed.bytes_max / element), type_name(type));
+        }
+        left -= counts[i] * element;
+        if (has_types) listed.byte_counts[i] = counts[i] * element;
+    }
+    if (has_types) return std::span<const std::int64_t>(listed.byte_counts);
+    return std::span(counts, listed.blocks);
+}
+
+// Checks the counts and displacements of a buffer with blocks that differ.
+Result<BlockSpans> check_list(const Listed& listed, weft_type type) {
+    const auto counts = check_counts(listed, type);
+    if (!counts.is_ok()) return counts.status();
+    BlockSpans blocks{*counts};
+    const std::int64_t* displacements = listed.arrays.displacements;
+    if (!displacements) return blocks;
+    blocks.displacements = {displacements, listed.blocks};
+    const auto unit = static_cast<std::int64_t>(listed.names.types ? 1 : type_bytes(type));
+    const std::int64_t most = listed.bytes_max / unit;
+    for (std::size_t i = 0; i < listed.blocks; ++i) {
+        const bool is_near = displacements[i] >= -most && displacements[i] <= most;
+        if (blocks.counts[i] == 0 || is_near) continue;
+        return failure(WEFT_REFUSED_ARGUMENT, "%s[%zu] = %lld; expected %lld..%lld",
+                       listed.names.displacements, i, static_cast<long long>(displacements[i]),
+                       static_cast<long long>(-most), static_cast<long long>(most));
+    }
+    return blocks;
+}
+
+// What a rank sends to itself has one size.
+Status check_own_block(const Family& family, const Call& call, CallingRank place,
+                       const SignatureView& signature) {
     const bool is_root = place.rank == call.root;
-    const bool sends_list = family.send_blocks(is_root) == Blocks::all;
-    const bool recvs_list = family.recv_blocks(is_root) == Blocks::all;
-    const bool has_both = sends_list && recvs_list;
-    std::int64_t sum = 0;
-    if (sends_list && !(has_both && fixed.in_place)) {
-        // MPI's reduce_scatter names the counts after what a rank gets.
-        const char* counts = family.sizes == Sizes::agreed ? "recv_counts" : "send_counts";
-        Result<std::int64_t> list =
-            check_list(call.send_blocks, {counts, has_both ? "send_displs" : "displs"}, call, place,
-                       signature.send);
-        if (!list.is_ok()) return list.status();
-        sum = *list;
-    }
-    if (recvs_list) {
-        Result<std::int64_t> list =
-            check_list(call.recv_blocks, {"recv_counts", has_both ? "recv_displs" : "displs"}, call,
-                       place, signature.recv);
-        if (!list.is_ok()) return list.status();
-        sum = *list;
-    }
-    if (family.sizes == Sizes::agreed) fixed.bytes = sum * fixed.unit_bytes / place.ranks;
-    // What a rank sends to itself has one size.
-    if (fixed.in_place || !(sends_list || recvs_list)) return ok;
+    const bool sends_list = !signature.send.counts.empty();
+    const bool counts_own_send = family.send_blocks(is_root) == Blocks::one;
+    if (family.sizes == Sizes::agreed && !counts_own_send) return ok;  // reduce_scatter
     const std::size_t own = static_cast<std::size_t>(place.rank);
-    if (has_both) {
+    if (sends_list && !signature.recv.counts.empty()) {
         const std::int64_t sent = signature.send.counts[own];
         const std::int64_t received = signature.recv.counts[own];
         if (sent == received) return ok;
+        const char* unit = family.has_types ? " bytes" : "";
         return failure(WEFT_REFUSED_ARGUMENT,
-                       "send_counts[%d] = %lld; expected recv_counts[%d] = %lld", place.rank,
-                       static_cast<long long>(sent), place.rank, static_cast<long long>(received));
+                       "send_counts[%d] = %lld%s; expected recv_counts[%d] = %lld%s", place.rank,
+                       static_cast<long long>(sent), unit, place.rank,
+                       static_cast<long long>(received), unit);
     }
-    const bool counts_own_send = family.send_blocks(is_root) == Blocks::one;
-    if (family.sizes == Sizes::agreed && !counts_own_send) return ok;  // reduce_scatter
     const std::int64_t listed = (sends_list ? signature.send : signature.recv).counts[own];
     if (static_cast<std::int64_t>(call.count) == listed) return ok;
     return failure(WEFT_REFUSED_ARGUMENT, "%s = %zu; expected %s[%d] = %lld",
                    name_of_count(family, is_root), call.count,
                    counts_own_send ? "recv_counts" : "send_counts", place.rank,
                    static_cast<long long>(listed));
+}
+
+// The same for edges of a rank to itself.
+Status check_own_edges(const Call& call, CallingRank place, const SignatureView& signature) {
+    const Neighborhood& neighbors = *place.neighbors;
+    for (std::size_t i = 0; i < neighbors.sources.size(); ++i) {
+        if (neighbors.sources[i] != place.rank) continue;
+        const std::int64_t received = signature.recv.counts[i];
+        if (signature.send.counts.empty()) {
+            if (static_cast<std::int64_t>(call.count) == received) continue;
+            return failure(WEFT_REFUSED_ARGUMENT,
+                           "send_count = %zu; expected recv_counts[%zu] = %lld, the same block",
+                           call.count, i, static_cast<long long>(received));
+        }
+        const std::size_t sent = neighbors.origin(i, place.rank, neighbors);
+        if (signature.send.counts[sent] == received) continue;
+        return failure(
+            WEFT_REFUSED_ARGUMENT,
+            "send_counts[%zu] is %lld bytes; expected %lld as of recv_counts[%zu], the "
+            "same block",
+            sent, static_cast<long long>(signature.send.counts[sent] * signature.fixed.unit_bytes),
+            static_cast<long long>(received * signature.fixed.unit_bytes), i);
+    }
+    return ok;
+}
+
+// Checks the arrays of a call whose blocks differ.
+Status check_blocks(const Family& family, const Call& call, CallingRank place, ByteCounts& bytes,
+                    SignatureView& signature) {
+    FixedSignature& fixed = signature.fixed;
+    const auto element = static_cast<std::int64_t>(type_bytes(call.type));
+    fixed.unit_bytes = family.has_types ? 1 : element;
+    const bool is_root = place.rank == call.root;
+    const bool sends_list = is_listed(family.send_blocks(is_root));
+    const bool recvs_list = is_listed(family.recv_blocks(is_root));
+    const bool has_both = sends_list && recvs_list;
+    // A rank that combines may keep a block of every other rank, each as large as its own.
+    const std::int64_t most = family.reduces ? bytes_max / place.ranks : bytes_max;
+    if (sends_list && !(has_both && fixed.in_place)) {
+        // MPI's reduce_scatter names the counts after what a rank gets.
+        const ListNames names = {family.sizes == Sizes::agreed ? "recv_counts" : "send_counts",
+                                 has_both ? "send_displs" : "displs",
+                                 family.has_types ? "send_types" : nullptr};
+        Result<BlockSpans> list =
+            check_list({call.send_blocks, names,
+                        blocks_in(family.send_blocks(is_root), place, true), most, bytes.send},
+                       call.type);
+        if (!list.is_ok()) return list.status();
+        signature.send = *list;
+    }
+    if (recvs_list) {
+        const ListNames names = {"recv_counts", has_both ? "recv_displs" : "displs",
+                                 family.has_types ? "recv_types" : nullptr};
+        Result<BlockSpans> list =
+            check_list({call.recv_blocks, names,
+                        blocks_in(family.recv_blocks(is_root), place, false), most, bytes.recv},
+                       call.type);
+        if (!list.is_ok()) return list.status();
+        signature.recv = *list;
+    }
+    if (family.sizes == Sizes::agreed) fixed.bytes = signature.bytes() / place.ranks;
+    if (fixed.in_place || !(sends_list || recvs_list)) return ok;
+    if (family.is_among_neighbors()) return check_own_edges(call, place, signature);
+    return check_own_block(family, call, place, signature);
 }
 
 // No two blocks may share a byte.
@@ -233,8 +332,7 @@ Status check_apart(const PosedList& list, const BlockSpans& blocks, const char* 
         const std::size_t behind = order[k];
         if (list.offsets[before] + list.sizes[before] <= list.offsets[behind]) continue;
         return failure(WEFT_REFUSED_ARGUMENT,
-                       "%s[%zu] = %lld lies within the block of rank %zu; expected blocks that "
-                       "do not overlap",
+                       "%s[%zu] = %lld lies within block %zu; expected blocks that do not overlap",
                        displacements, behind, static_cast<long long>(blocks.displacements[behind]),
                        before);
     }
@@ -252,11 +350,16 @@ Status check_buffers(const void* send_buf, std::int64_t send_bytes, const void* 
     return check_overlap(send_buf, send_bytes, recv_buf, recv_bytes);
 }
 
-Result<Checked> check(const Call& call, CallingRank place) {
+Result<Checked> check(const Call& call, CallingRank place, ByteCounts& byte_counts) {
     const Family& family = algorithm::family_of(call.collective);
     if (family.has_root && (call.root < 0 || call.root >= place.ranks)) {
         return failure(WEFT_REFUSED_ARGUMENT, "root = %d; expected 0..%d", call.root,
                        place.ranks - 1);
+    }
+    if (family.is_among_neighbors() && !place.neighbors) {
+        return failure(WEFT_REFUSED_ARGUMENT,
+                       "comm has no topology; expected one made by weft_comm_cart or "
+                       "weft_comm_graph, or a duplicate of it");
     }
     if (type_bytes(call.type) == 0) {
         return failure(WEFT_REFUSED_ARGUMENT, "type = %d; expected one of weft_type",
@@ -269,8 +372,7 @@ Result<Checked> check(const Call& call, CallingRank place) {
     signature.root = family.has_root ? call.root : 0;
     signature.in_place = is_in_place(family, call, place);
     if (looks_at_count(family, place.rank == call.root, signature.in_place)) {
-        const bool is_multiplied = family.has_block_of_every_rank() && family.sizes == Sizes::alike;
-        Result<std::int64_t> bytes = block_bytes(call, is_multiplied ? place.ranks : 1,
+        Result<std::int64_t> bytes = block_bytes(call, blocks_max(family, place),
                                                  name_of_count(family, place.rank == call.root));
         if (!bytes.is_ok()) return bytes.status();
         signature.bytes = *bytes;
@@ -287,8 +389,8 @@ Result<Checked> check(const Call& call, CallingRank place) {
 
     checked.binding.send = static_cast<const std::byte*>(call.send_buf);
     checked.binding.recv = static_cast<std::byte*>(call.recv_buf);
-    if (family.sizes == Sizes::alike) return checked;
-    WEFT_RETURN_IF_NOT_OK(check_blocks(family, call, place, checked.signature));
+    if (!family.lists_blocks()) return checked;
+    WEFT_RETURN_IF_NOT_OK(check_blocks(family, call, place, byte_counts, checked.signature));
     if (call.send_buf && call.send_buf != WEFT_IN_PLACE)
         checked.binding.send += least_displacement(checked.signature.send) * signature.unit_bytes;
     if (call.recv_buf && call.recv_buf != WEFT_IN_PLACE)
@@ -299,7 +401,7 @@ Result<Checked> check(const Call& call, CallingRank place) {
 Result<BufferBytes> bytes_of_buffers(const SignatureView& signature, CallingRank place) {
     const Posed posed(signature, place);
     const Family& family = algorithm::family_of(signature.fixed.collective);
-    const bool has_both = family.send.others == Blocks::all && family.recv.others == Blocks::all;
+    const bool has_both = is_listed(family.send.others) && is_listed(family.recv.others);
     WEFT_RETURN_IF_NOT_OK(
         check_apart(posed.recv, signature.recv, has_both ? "recv_displs" : "displs"));
     return BufferBytes{posed.problem.send_bytes(), posed.problem.recv_bytes()};

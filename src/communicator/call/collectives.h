@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "communicator/call/call.h"
 #include "communicator/call/signature.h"
@@ -15,6 +16,12 @@ namespace weft {
 struct Checked {
     SignatureView signature;
     Binding binding;
+};
+
+// Room for the sizes of blocks whose types differ; kept between calls, because it grows only.
+struct ByteCounts {
+    std::vector<std::int64_t> send;
+    std::vector<std::int64_t> recv;
 };
 
 // Sizes of the caller's buffers.
@@ -30,8 +37,9 @@ const char* collective_name(Collective collective);
 Status check_buffers(const void* send_buf, std::int64_t send_bytes, const void* recv_buf,
                      std::int64_t recv_bytes, const char* recv_name);
 
-// Refuses a bad call with a sentence. Does not check its buffers.
-Result<Checked> check(const Call& call, CallingRank place);
+// Refuses a bad call with a sentence. Does not check its buffers. The result refers to `byte_counts` and to the
+// call's arrays.
+Result<Checked> check(const Call& call, CallingRank place, ByteCounts& byte_counts);
 // Refuses blocks that overlap.
 Result<BufferBytes> bytes_of_buffers(const SignatureView& signature, CallingRank place);
 Status check_buffers(const Checked& call, BufferBytes bytes);

@@ -21,14 +21,14 @@ struct FixedSignature {
     bool combines = false;    // see algorithm::Agreed
     std::int32_t root = 0;
     std::int64_t bytes =
-        0;  // see algorithm::Agreed; if each rank knows only its own, of its only block
+        0;  // see algorithm::Agreed; if each rank knows only its own, see algorithm::OwnBlocks
     std::int64_t element_bytes = 1;
-    std::int64_t unit_bytes = 1;  // bytes of an element in the arrays
+    std::int64_t unit_bytes = 1;  // bytes of an element in the arrays; types that differ: 1
 
     friend bool operator==(const FixedSignature&, const FixedSignature&) = default;
 };
 
-// Blocks that differ, in elements, by rank: see Call. Empty: none.
+// Blocks that differ, in units (FixedSignature), by rank or neighbor: see Call. Empty: none.
 struct BlockSpans {
     std::span<const std::int64_t> counts = {};
     std::span<const std::int64_t> displacements = {};

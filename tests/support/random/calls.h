@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "communicator/call/call.h"
+#include "support/neighbors.h"
 
 namespace weft::test::random {
 
@@ -21,6 +22,9 @@ class Calls {
     virtual weft_comm self() = 0;
     virtual weft_status comm_dup(weft_comm comm, weft_comm* made) = 0;
     virtual weft_status comm_split(weft_comm comm, int color, int key, weft_comm* made) = 0;
+    // By comm_cart or comm_graph, for rank `rank` of `comm`.
+    virtual weft_status comm_topology(weft_comm comm, const Neighbors& neighbors, int rank,
+                                      weft_comm* made) = 0;
     virtual weft_status comm_free(weft_comm* comm) = 0;
 
     virtual weft_status start(const Call& call, weft_comm comm, weft_request* request) = 0;

@@ -59,6 +59,17 @@ weft_status ProcessCalls::comm_split(weft_comm comm, int color, int key, weft_co
     return call(true, [&] { return give(construct(process_, find(comm), mine), made); });
 }
 
+weft_status ProcessCalls::comm_topology(weft_comm comm, const Neighbors& neighbors, int rank,
+                                        weft_comm* made) {
+    const Construction mine{.kind = neighbors.is_grid() ? Construction::Kind::cart
+                                                        : Construction::Kind::graph};
+    const std::vector<Neighborhood> all = neighbors.for_library();
+    return call(true, [&] {
+        auto own = std::make_unique<const Neighborhood>(all[static_cast<std::size_t>(rank)]);
+        return give(construct(process_, find(comm), mine, "", std::move(own)), made);
+    });
+}
+
 weft_status ProcessCalls::comm_free(weft_comm* comm) {
     return call(false, [&] {
         process_.free(find(*comm));

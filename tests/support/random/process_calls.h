@@ -20,6 +20,8 @@ class ProcessCalls : public Calls {
     weft_comm self() override;
     weft_status comm_dup(weft_comm comm, weft_comm* made) override;
     weft_status comm_split(weft_comm comm, int color, int key, weft_comm* made) override;
+    weft_status comm_topology(weft_comm comm, const Neighbors& neighbors, int rank,
+                              weft_comm* made) override;
     weft_status comm_free(weft_comm* comm) override;
 
     weft_status start(const Call& call, weft_comm comm, weft_request* request) override;

@@ -16,6 +16,7 @@
 
 #include "algorithm/collective.h"
 #include "base/prng.h"
+#include "support/neighbors.h"
 #include "support/random/arithmetic.h"
 
 namespace weft::test::random {
@@ -80,6 +81,7 @@ struct Case {
 enum class Action : std::uint8_t {
     dup,
     split,
+    topology,  // a communicator for collectives among neighbors
     free_comm,
     start,             // a nonblocking operation
     init,              // a persistent one
@@ -117,6 +119,8 @@ struct CollectiveEntry {
     bool reduces;
     bool has_in_place;
     Differ differ = Differ::no;
+    bool is_among_neighbors = false;
+    bool has_types = false;  // blocks have types of their own
 };
 // By Collective.
 inline constexpr CollectiveEntry collective_table[collectives] = {
@@ -136,6 +140,12 @@ inline constexpr CollectiveEntry collective_table[collectives] = {
     {"gatherv", true, false, true, Differ::by_pair},
     {"scatterv", true, false, true, Differ::by_pair},
     {"alltoallv", false, false, true, Differ::by_pair},
+    {"alltoallw", false, false, true, Differ::by_pair, false, true},
+    {"neighbor_allgather", false, false, false, Differ::no, true},
+    {"neighbor_allgatherv", false, false, false, Differ::by_pair, true},
+    {"neighbor_alltoall", false, false, false, Differ::no, true},
+    {"neighbor_alltoallv", false, false, false, Differ::by_pair, true},
+    {"neighbor_alltoallw", false, false, false, Differ::by_pair, true, true},
 };
 
 // The communicators that every program has.
@@ -155,7 +165,7 @@ struct Step {
     int root = 0;  // modulo the size of the communicator
     bool in_place = false;
     bool types_differ = false;  // odd ranks describe the same data as bytes
-    // split
+    // split; topology: `parameter` is the kind (support/neighbors.h)
     SplitRule rule = SplitRule::modulo;
     int parameter = 0;
     bool reversed = false;
@@ -234,6 +244,10 @@ inline std::string Step::text() const {
                    ", color=" + colors[static_cast<std::size_t>(rule)] +
                    (reversed ? ", key=-r" : "") + ")";
         }
+        case Action::topology:
+            return program_text::comm(made) + " = " +
+                   neighbor_kinds[static_cast<std::size_t>(parameter)] + " of " +
+                   program_text::comm(comm);
         case Action::free_comm: return "free(" + program_text::comm(comm) + ")";
         case Action::start: return "r" + std::to_string(made) + " = " + call(*this, "i" + name);
         case Action::init: return "r" + std::to_string(made) + " = " + call(*this, name + "_init");
@@ -317,6 +331,12 @@ class Generator {
         step.comm = comms_[random_.below(comms_.size())];
         step.made = next_operation_++;
         step.collective = static_cast<Collective>(random_.below(collectives));
+        if (collective_table[static_cast<std::size_t>(step.collective)].is_among_neighbors) {
+            if (topologies_.empty())
+                step.collective = Collective::alltoallw;
+            else
+                step.comm = topologies_[random_.below(topologies_.size())];
+        }
         const CollectiveEntry& entry = collective_table[static_cast<std::size_t>(step.collective)];
         const std::size_t all = arithmetics().size();
         step.arithmetic =
@@ -359,6 +379,17 @@ class Generator {
         step.comm = comms_[random_.below(comms_.size())];
         step.made = next_comm_++;
         step.action = random_.one_in(3) ? Action::dup : Action::split;
+        if (topologies_.empty() || random_.one_in(4)) {
+            step.action = Action::topology;
+            step.parameter = below(std::size(neighbor_kinds));
+        }
+        const bool has_topology = std::ranges::find(topologies_, step.comm) != topologies_.end();
+        if (step.action == Action::topology || (step.action == Action::dup && has_topology))
+            topologies_.push_back(step.made);
+        if (step.action == Action::topology) {
+            comms_.push_back(step.made);
+            return add(step);
+        }
         step.rule = static_cast<SplitRule>(random_.below(5));
         if (step.rule == SplitRule::alone && !random_.one_in(3)) step.rule = SplitRule::modulo;
         step.parameter = step.rule == SplitRule::without
@@ -376,6 +407,7 @@ class Generator {
         step.action = Action::free_comm;
         step.comm = *at;
         comms_.erase(at);
+        std::erase(topologies_, step.comm);
         add(step);
     }
 
@@ -413,6 +445,7 @@ class Generator {
     int next_operation_ = 0;
     int next_comm_ = 2;
     std::vector<int> comms_ = {world_id, self_id};
+    std::vector<int> topologies_;  // those of comms_ that have one
     std::vector<int> persistent_;
 };
 
@@ -430,6 +463,7 @@ inline Program normalised(const Program& steps) {
         switch (step.action) {
             case Action::dup:
             case Action::split:
+            case Action::topology:
                 if (!has(comms, step.comm)) continue;
                 comms.push_back(step.made);
                 break;

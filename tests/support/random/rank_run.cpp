@@ -72,11 +72,13 @@ class RankRun::Walk {
         weft_comm handle = WEFT_COMM_NULL;
         std::vector<int> members;  // ranks of the world
         int rank = 0;              // this one's position among them
+        Neighbors neighbors = {};  // if it has a topology
     };
 
     struct Operation {
         const Step* step = nullptr;
         std::vector<int> members;
+        Neighbors neighbors;  // of its communicator
         int rank = 0;
         int root = 0;
         weft_request request = WEFT_REQUEST_NULL;
@@ -88,6 +90,8 @@ class RankRun::Walk {
         // Of blocks that differ.
         std::vector<std::int64_t> send_counts;
         std::vector<std::int64_t> recv_counts;
+        std::vector<weft_type> send_types;
+        std::vector<weft_type> recv_types;
         std::vector<unsigned char> sent;  // what was in `send` at the start
 
         bool is_root() const { return rank == root; }
@@ -161,6 +165,7 @@ class RankRun::Walk {
             for (int r = 0; r < a.ranks * a.ranks; ++r)
                 a.amounts.push_back(step.count_of(r / a.ranks + r % a.ranks));
         }
+        if (entry(o).is_among_neighbors) a.neighbors = o.neighbors;
         return a;
     }
 
@@ -205,9 +210,10 @@ class RankRun::Walk {
                 call.send_buf = WEFT_IN_PLACE;
         }
         call.count = a.counts.empty() ? step.count : a.counts[static_cast<std::size_t>(o.rank)];
-        if (!a.amounts.empty())
-            call.count = a.received(o.rank) == 1 ? a.result(o.rank, 0).count
-                                                 : a.contribution(o.rank, 0).count;
+        if (!a.amounts.empty() && a.contributed(o.rank) == 1)
+            call.count = a.contribution(o.rank, 0).count;
+        else if (!a.amounts.empty() && a.received(o.rank) == 1)
+            call.count = a.result(o.rank, 0).count;
         call.type = step.data().type;
         // Bytes describe the same data.
         const std::size_t scale =
@@ -227,9 +233,25 @@ class RankRun::Walk {
             call.send_blocks.counts = o.send_counts.data();
             call.recv_blocks.counts = o.recv_counts.data();
         }
+        if (entry(o).has_types) {
+            describe_by_types(call.type, o.send_counts, o.send_types, call.send_blocks);
+            describe_by_types(call.type, o.recv_counts, o.recv_types, call.recv_blocks);
+            call.type = WEFT_BYTE;
+        }
         call.op = op;
         call.root = o.root;
         return call;
+    }
+
+    // Every second block as bytes.
+    static void describe_by_types(weft_type type, std::vector<std::int64_t>& counts,
+                                  std::vector<weft_type>& types, BlockArrays& blocks) {
+        types.assign(counts.size(), type);
+        for (std::size_t i = 1; i < counts.size(); i += 2) {
+            counts[i] *= static_cast<std::int64_t>(weft_type_size(type));
+            types[i] = WEFT_BYTE;
+        }
+        blocks.types = types.data();
     }
 
     // --- Checks ----------------------------------------------------------------------------------
@@ -287,6 +309,7 @@ class RankRun::Walk {
         if (is(o, Collective::barrier)) check_everybody_entered(o);
         const Arguments a = arguments_of(o);
         for (int block = 0; block < a.received(o.rank); ++block) {
+            if (!a.arrives(o.rank, block)) continue;
             const Place place = a.result(o.rank, block);
             check_block(o, a.source(o.rank, block), {at(o, place), place.count * element_bytes(o)});
         }
@@ -302,7 +325,8 @@ class RankRun::Walk {
     bool execute(const Step& step) {
         switch (step.action) {
             case Action::dup:
-            case Action::split: return make_comm(step);
+            case Action::split:
+            case Action::topology: return make_comm(step);
             case Action::free_comm: return free_comm(step);
             case Action::start: return start(step, /*persistent=*/false);
             case Action::init: return start(step, /*persistent=*/true);
@@ -326,8 +350,15 @@ class RankRun::Walk {
         const Comm& from = parent->second;
         Comm made;
         if (step.action == Action::dup) {
-            made = {WEFT_COMM_NULL, from.members, from.rank};
+            made = {WEFT_COMM_NULL, from.members, from.rank, from.neighbors};
             if (!expect_ok(calls_.comm_dup(from.handle, &made.handle), "comm_dup")) return false;
+        } else if (step.action == Action::topology) {
+            made = {WEFT_COMM_NULL, from.members, from.rank,
+                    neighbors(neighbor_kinds[static_cast<std::size_t>(step.parameter)],
+                              static_cast<int>(from.members.size()))};
+            const weft_status status =
+                calls_.comm_topology(from.handle, made.neighbors, from.rank, &made.handle);
+            if (!expect_ok(status, "comm_topology")) return false;
         } else {
             const int color = step.color_of(from.rank);
             for (int r = 0; r < static_cast<int>(from.members.size()); ++r) {
@@ -388,6 +419,7 @@ class RankRun::Walk {
         Operation& o = operations_[step.made];
         o.step = &step;
         o.members = comm->second.members;
+        o.neighbors = comm->second.neighbors;
         o.rank = comm->second.rank;
         o.root = step.root % static_cast<int>(o.members.size());
         o.persistent = persistent;
@@ -745,7 +777,8 @@ class RankRun::Walk {
         for (const auto& [id, hash] : digests_) least[id] = most[id] = hash;
         // Groups of one split have results of their own: only those of all ranks are compared.
         for (const Step& step : program_) {
-            if (step.made < 0 || step.action == Action::dup || step.action == Action::split)
+            if (step.made < 0 || step.action == Action::dup || step.action == Action::split ||
+                step.action == Action::topology)
                 continue;
             const auto id = static_cast<std::size_t>(step.made);
             if (step.comm == world_id) continue;

@@ -1,0 +1,20 @@
+// What the collectives among neighbors have in common: on each edge of a topology, a block goes from one rank
+// to another. A rank sends all its neighbors the same block, or each one its own.
+#pragma once
+
+#include "algorithm/problem.h"
+#include "algorithm/promises.h"
+
+namespace weft::algorithm {
+
+// What this rank sends to its neighbor of that number.
+inline Region outgoing(const Problem& in, std::size_t neighbor) {
+    const auto block = static_cast<Rank>(neighbor);
+    return in.send.block(block < in.send.count ? block : 0);
+}
+
+// Every rank gets a block from each neighbor: the same one that others get, or one of its own.
+void promise_same_block(Promises& promises);
+void promise_own_block(Promises& promises);
+
+}  // namespace weft::algorithm

@@ -1,0 +1,30 @@
+// Topologies on which tests try the collectives among neighbors, by their definition in MPI-5.0 chapter 8.
+#pragma once
+
+#include <vector>
+
+#include "shape/neighborhood.h"
+
+namespace weft::test {
+
+struct Neighbors {
+    // By rank and block; -1: none.
+    std::vector<std::vector<int>> sources{};
+    std::vector<std::vector<int>> destinations{};
+    // Of a grid; otherwise it is a graph.
+    std::vector<int> dims{};
+    std::vector<int> periods{};
+
+    bool is_grid() const { return !dims.empty(); }
+    // Which block of its source is block `block` of this rank.
+    int origin(int rank, int block) const;
+    // As the library has it.
+    std::vector<Neighborhood> for_library() const;
+};
+
+// ring: periodic. grid: three dimensions, of which the first has borders and the last size 1. graph: by
+// chance, with several edges between two ranks and from a rank to itself. alone: no edges.
+inline constexpr const char* neighbor_kinds[] = {"ring", "grid", "graph", "alone"};
+Neighbors neighbors(const char* kind, int ranks);
+
+}  // namespace weft::test
