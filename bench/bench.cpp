@@ -10,6 +10,7 @@
 #include "bench/micro/micro.h"
 #include "bench/overlap/overlap.h"
 #include "bench/relay/relay.h"
+#include "bench/tune/tune.h"
 #include "bench/waits/waits.h"
 #include "engine/kind.h"
 #include "weft/cluster.h"
@@ -297,6 +298,26 @@ void add_all(CLI::App& bench) {
 }
 
 }  // namespace
+
+void add_tune(CLI::App& app) {
+    auto options = std::make_shared<TuneOptions>();
+    CLI::App* command = app.add_subcommand(
+        "tune", "Measure which algorithms are the fastest here, and write them to a table");
+    command
+        ->add_option("--collective,--collectives", options->collectives,
+                     "Which, such as ibcast,iallreduce; default: all that need no topology")
+        ->delimiter(',');
+    command->add_option("--sizes", options->sizes, "Bytes, as 8:4M or 64K,1M")
+        ->capture_default_str();
+    command
+        ->add_option("--repetitions", options->repetitions,
+                     "At most so many of each algorithm and size; fewer if its interval is narrow")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("-o,--output", options->output, "The table")->capture_default_str();
+    add_testbed_options(*command, options->testbed);
+    command->callback([options] { end_with(tune(*options)); });
+}
 
 void add_bench(CLI::App& app) {
     CLI::App* bench = app.add_subcommand("bench", "Measure, on this machine");

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
-
-#include "select/setting.h"
+#include <cstring>
+#include <fstream>
+#include <sstream>
 
 namespace weft {
 namespace {
@@ -13,35 +16,23 @@ using algorithm::Agreed;
 using algorithm::Algorithm;
 using algorithm::Family;
 
-// A line applies from this many ranks and bytes on. The last that applies, and whose algorithm's
-// needs the call meets, is used; otherwise the collective's first algorithm.
-struct Rule {
-    Collective collective;
-    Rank ranks;
-    std::int64_t bytes;
-    const char* algorithm;
-    bool combines = false;  // only if operands are combined on arrival
-};
+// The shipped lines, which every selector without a table of its own shares.
+const std::shared_ptr<const Table>& shipped() {
+    static const std::shared_ptr<const Table> table = [] {
+        auto made = std::make_shared<Table>();
+        WEFT_ASSERT(made->add(shipped_table, "shipped.table").is_ok());
+        return made;
+    }();
+    return table;
+}
 
-// The thresholds are common practice, except for allreduce of two ranks, where the ring has half
-// the reductions and one more round. If operands are combined on arrival it takes as long at 16 KiB
-// and 0.6 to 0.9 of the time from 64 KiB up (in place, where they are not, 0.93 to 1.12); over a
-// link of 1 Gbit/s 1.04 at 256 KiB.
-constexpr Rule table[] = {
-    {Collective::bcast, 3, 256 * 1024 + 1, "chain"},
-    {Collective::gather, 1, 32 * 1024, "flat"},
-    {Collective::scatter, 1, 32 * 1024, "flat"},
-    {Collective::alltoall, 1, 0, "flat"},
-    {Collective::alltoall, 8, 0, "bruck"},
-    {Collective::alltoall, 8, 256 + 1, "flat"},
-    {Collective::alltoall, 3, 32 * 1024, "shift"},
-    {Collective::allgather, 3, 0, "bruck"},
-    {Collective::allgather, 3, 8 * 1024 + 1, "ring"},
-    {Collective::allreduce, 2, 16 * 1024, "ring", true},
-    {Collective::allreduce, 2, 512 * 1024, "ring"},
-    {Collective::allreduce, 3, 0, "recursive_doubling"},
-    {Collective::allreduce, 3, 256 * 1024, "ring"},
-};
+// A file's content; none: it cannot be read.
+std::optional<std::string> content_of(const char* path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream content;
+    if (!file || !(content << file.rdbuf())) return std::nullopt;
+    return content.str();
+}
 
 }  // namespace
 
@@ -51,8 +42,22 @@ std::string setting_of(const Family& family) {
     return name;
 }
 
+std::string tuning_digest() {
+    const char* path = std::getenv("WEFT_TUNING");
+    if (!path || !*path) return "";
+    std::uint64_t hash = 0xcbf29ce484222325u;
+    for (const char c : content_of(path).value_or(""))
+        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    std::array<char, 40> text{};
+    std::snprintf(text.data(), text.size(), "a table with hash %016llx",
+                  static_cast<unsigned long long>(hash));
+    return text.data();
+}
+
 Result<Selector> Selector::from_environment() {
     Selector selector;
+    const char* path = std::getenv("WEFT_TUNING");
+    if (path && *path) WEFT_RETURN_IF_NOT_OK(selector.read_table(path));
     for (const Family& family : algorithm::catalogue()) {
         const char* text = std::getenv(setting_of(family).c_str());
         if (text && *text) WEFT_RETURN_IF_NOT_OK(selector.force(family.collective, text));
@@ -60,26 +65,25 @@ Result<Selector> Selector::from_environment() {
     return selector;
 }
 
+Selector::Selector() : table_(shipped()) {}
+
 Status Selector::force(Collective collective, const std::string& text, const std::string& name) {
-    const Family& family = algorithm::family_of(collective);
-    Result<AlgorithmSetting> setting = parse_algorithm(name.c_str(), text);
-    if (!setting.is_ok()) return setting.status();
-    Choice choice{family.find(setting->name), {}};
-    if (!choice.algorithm) {
-        return failure(WEFT_REFUSED_SETTING, "%s: \"%s\" is not known; expected one of: %s",
-                       name.c_str(), setting->name.c_str(), family.known_names().c_str());
+    Result<Choice> choice = parse_choice(algorithm::family_of(collective), text, name);
+    if (!choice.is_ok()) return choice.status();
+    forced_[static_cast<std::size_t>(collective)] = Forced{*choice, name, text};
+    return ok;
+}
+
+Status Selector::read_table(const char* path) {
+    const std::optional<std::string> text = content_of(path);
+    const std::string source = std::string("WEFT_TUNING=") + path;
+    if (!text) {
+        return failure(WEFT_REFUSED_SETTING, "%s: %s; expected a file as `weft tune` writes it",
+                       source.c_str(), std::strerror(errno));
     }
-    const algorithm::Tunes tunes = choice.algorithm->tunes;
-    const bool has_segments = setting->segment_bytes || setting->window;
-    if ((has_segments && tunes != algorithm::Tunes::segments) ||
-        (setting->ports && tunes != algorithm::Tunes::ports)) {
-        return failure(WEFT_REFUSED_SETTING, "%s: \"%s\"; %s has no %s", name.c_str(), text.c_str(),
-                       setting->name.c_str(), has_segments ? "segments" : "ports");
-    }
-    if (setting->segment_bytes) choice.tuning.segment_bytes = *setting->segment_bytes;
-    if (setting->window) choice.tuning.window = *setting->window;
-    if (setting->ports) choice.tuning.ports = *setting->ports;
-    forced_[static_cast<std::size_t>(collective)] = Forced{choice, name, text};
+    auto table = std::make_shared<Table>(*shipped());
+    WEFT_RETURN_IF_NOT_OK(table->add(*text, source));
+    table_ = std::move(table);
     return ok;
 }
 
@@ -94,19 +98,11 @@ Result<Choice> Selector::choose(const Agreed& agreed) const {
         return failure(WEFT_REFUSED_SETTING, "%s=%s needs %s", forced->name.c_str(),
                        forced->text.c_str(), lacks.c_str());
     }
+    if (const Choice* listed = table_->choose(agreed)) return *listed;
     const auto meets = [&](const Algorithm* a) { return a->unmet_need(agreed).empty(); };
     const auto first = std::ranges::find_if(family.algorithms, meets);
     WEFT_ASSERT(first != family.algorithms.end());
-    Choice choice{*first, agreed.tuning};
-    for (const Rule& line : table) {
-        if (line.collective != collective) continue;
-        if (agreed.ranks < line.ranks || agreed.bytes < line.bytes) continue;
-        if (line.combines && !agreed.combines) continue;
-        const Algorithm* algorithm = family.find(line.algorithm);
-        WEFT_ASSERT(algorithm);
-        if (meets(algorithm)) choice.algorithm = algorithm;
-    }
-    return choice;
+    return Choice{*first, agreed.tuning};
 }
 
 std::string Selector::text() const {

@@ -1,33 +1,33 @@
-// Which algorithm a call uses. This follows from what all ranks know: settings, otherwise the
-// number of ranks and bytes, and whether operands are combined on arrival.
+// Which algorithm a call uses. This follows from what all ranks know: settings, otherwise a table by the
+// number of ranks, nodes and bytes, and whether operands are combined on arrival.
 //
 // Thread safety: immutable, share freely.
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 
-#include "algorithm/catalogue.h"
+#include "select/table.h"
 
 namespace weft {
-
-struct Choice {
-    const algorithm::Algorithm* algorithm = nullptr;
-    algorithm::Tuning tuning;
-};
 
 // "WEFT_ALGORITHM_BCAST".
 std::string setting_of(const algorithm::Family& family);
 
+// What all ranks must have the same of the file that WEFT_TUNING names: a hash; empty: none is named.
+std::string tuning_digest();
+
 class Selector {
   public:
-    // Forces nothing.
-    Selector() = default;
+    // Forces nothing, and follows the shipped table.
+    Selector();
 
     // Reads WEFT_ALGORITHM_<COLLECTIVE>, such as WEFT_ALGORITHM_BCAST=chain:segment=64K,window=8 or
     // WEFT_ALGORITHM_ALLGATHER=bruck:ports=3. Refuses unknown names and forms with a sentence that
-    // lists the known ones, and tuning that the algorithm does not follow.
+    // lists the known ones, and tuning that the algorithm does not follow. WEFT_TUNING: a file with a table,
+    // whose lines come before the shipped ones.
     static Result<Selector> from_environment();
 
     // From now on the calls of this collective use what `text` says, as above. `name`: of the
@@ -49,6 +49,9 @@ class Selector {
         std::string name;
         std::string text;
     };
+    Status read_table(const char* path);
+
+    std::shared_ptr<const Table> table_;
     std::array<std::optional<Forced>, collectives> forced_;
 };
 

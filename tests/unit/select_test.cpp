@@ -1,7 +1,11 @@
 // Which algorithm is chosen, and what settings are refused.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "select/select.h"
@@ -21,6 +25,7 @@ class Select : public testing::Test {
         for (const algorithm::Family& family : algorithm::catalogue()) {
             unsetenv(setting_of(family).c_str());
         }
+        unsetenv("WEFT_TUNING");
     }
 
     static Selector read() {
@@ -124,6 +129,88 @@ TEST_F(Select, OnlyWhatACallAllows) {
                  "is a power of 3; this call has 8");
     size.ranks = 9;
     EXPECT_EQ(read().choose(of(Collective::allgather, size))->tuning.ports, 2u);
+}
+
+// The last line that applies, and whose needs the call meets.
+TEST(Tables, AreReadFromTheEnd) {
+    Table table;
+    ASSERT_TRUE(table
+                    .add("# a comment\n\n"
+                         "allreduce ring\n"
+                         "allreduce ranks=4-8 bytes=1K-2K reduce_bcast # behind\n"
+                         "  allreduce\tnodes=2-  bytes=8 combines recursive_doubling\r\n"
+                         "bcast ranks=3 chain:segment=64K,window=3",
+                         "here")
+                    .is_ok())
+        << last_detail();
+    const Topology two(std::vector<Rank>{0, 0, 1, 1});
+    Agreed agreed = {.collective = Collective::allreduce, .ranks = 4, .bytes = 1024};
+    const auto name = [&] {
+        const Choice* found = table.choose(agreed);
+        return found ? std::string(found->algorithm->name) : "";
+    };
+    EXPECT_EQ(name(), "reduce_bcast");
+    agreed.bytes = 2048;
+    EXPECT_EQ(name(), "reduce_bcast");
+    agreed.bytes = 2049;
+    EXPECT_EQ(name(), "ring");
+    agreed.commutative = false;
+    EXPECT_EQ(name(), "") << "the ring cannot keep rank order";
+    agreed.commutative = true;
+    agreed.bytes = 8;
+    agreed.topology = &two;
+    EXPECT_EQ(name(), "ring");
+    agreed.combines = true;
+    EXPECT_EQ(name(), "recursive_doubling");
+    agreed = {.collective = Collective::bcast, .ranks = 3, .bytes = 1};
+    EXPECT_EQ(table.choose(agreed)->tuning.segment_bytes, 64 * 1024);
+    EXPECT_EQ(table.choose(agreed)->tuning.window, 3u);
+    agreed.ranks = 4;
+    EXPECT_EQ(name(), "");
+    // Where only some ranks know the bytes, a line with a range of them does not apply.
+    ASSERT_TRUE(table.add("gatherv sequential\ngatherv bytes=0- flat", "there").is_ok());
+    agreed = {.collective = Collective::gatherv, .ranks = 3, .bytes = -1};
+    EXPECT_EQ(name(), "sequential");
+}
+
+TEST(Tables, AreRefusedByLine) {
+    const auto refused = [](const std::string& text) {
+        Table table;
+        EXPECT_EQ(table.add(text, "file").code, WEFT_REFUSED_SETTING) << text;
+        return std::string(last_detail());
+    };
+    for (const char* line : {"allredcue ring", "allreduce", "allreduce ranks=4", "allreduce ring 4",
+                             "allreduce ranks=-4 ring", "allreduce ranks=8-4 ring",
+                             "allreduce size=4 ring", "allreduce ranks= ring"}) {
+        EXPECT_EQ(refused(std::string("\n") + line),
+                  std::string("file, line 2: \"") + line +
+                      "\"; expected COLLECTIVE [ranks=RANGE] [nodes=RANGE] [bytes=RANGE] "
+                      "[combines] ALGORITHM, a range such as 4, 4-8 or 64K-");
+    }
+    EXPECT_TRUE(refused("bcast rnig").starts_with("file, line 1: \"rnig\" is not known; expected"));
+    EXPECT_EQ(refused("bcast binomial:ports=2"),
+              "file, line 1: \"binomial:ports=2\"; binomial has no ports");
+}
+
+TEST_F(Select, ReadsATable) {
+    const std::string path = testing::TempDir() + "weft_select_table_" + std::to_string(getpid());
+    std::ofstream(path) << "bcast ranks=2 chain\n";
+    setenv("WEFT_TUNING", path.c_str(), 1);
+    const Selector selector = read();
+    EXPECT_EQ(choice(selector, Collective::bcast, 2, 8), "chain");
+    EXPECT_EQ(choice(selector, Collective::bcast, 3, 8), "binomial") << "as shipped";
+    const std::string digest = tuning_digest();
+    std::ofstream(path) << "bcast ranks=2 binomial\n";
+    EXPECT_NE(tuning_digest(), digest);
+    std::ofstream(path) << "bcast ranks=2 chian\n";
+    EXPECT_EQ(refusal("WEFT_TUNING", path.c_str()),
+              "WEFT_TUNING=" + path + ", line 1: \"chian\" is not known; expected one of: " +
+                  algorithm::family_of(Collective::bcast).known_names());
+    std::filesystem::remove(path);
+    EXPECT_EQ(refusal("WEFT_TUNING", path.c_str()),
+              "WEFT_TUNING=" + path +
+                  ": No such file or directory; expected a file as `weft tune` "
+                  "writes it");
 }
 
 TEST_F(Select, WhatIsNotUnderstoodIsRefused) {

@@ -12,6 +12,7 @@ void add_run(CLI::App& app);
 void mark_end_of_options(int argc, char** argv);
 void add_schedule(CLI::App& app);
 void add_bench(CLI::App& app);
+void add_tune(CLI::App& app);
 void add_info(CLI::App& app);
 void add_enter_node(CLI::App& app);
 

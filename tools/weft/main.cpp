@@ -13,6 +13,7 @@ int run(int argc, char** argv) {
     app.require_subcommand(1);
     weft::add_run(app);
     weft::add_bench(app);
+    weft::add_tune(app);
     weft::add_schedule(app);
     weft::add_info(app);
     weft::add_enter_node(app);

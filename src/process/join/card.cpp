@@ -61,6 +61,7 @@ RankCard RankCard::mine() {
         const char* value = std::getenv(name.c_str());
         card.settings.emplace_back(name, value ? one_line(value) : "");
     }
+    card.settings.emplace_back("WEFT_TUNING", tuning_digest());
     return card;
 }
 

@@ -1,0 +1,131 @@
+#include "bench/tune/measure.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "bench/statistics.h"
+
+namespace weft::bench {
+namespace {
+
+// Repetitions between two looks at the intervals.
+constexpr int turn = 10;
+// Of the median: no more is measured once its interval is narrower.
+constexpr double narrow = 0.05;
+
+std::vector<std::string> parameters_of(const algorithm::Algorithm& known) {
+    switch (known.tunes) {
+        case algorithm::Tunes::nothing: return {""};
+        case algorithm::Tunes::segments: return {"", ":segment=16K", ":segment=512K"};
+        case algorithm::Tunes::ports: return {"", ":ports=3"};
+    }
+    return {""};
+}
+
+struct Contender {
+    const Candidate* candidate;
+    std::vector<double> us = {};  // by repetition
+    bool is_in = true;
+
+    bool is_narrow() const {
+        const Interval interval = median_interval(us);
+        return interval.high - interval.low <= narrow * median(us);
+    }
+};
+
+// False: the algorithm is not for such a call.
+bool run_once(const Collective& collective, Case& c, double& us) {
+    weft_request request = WEFT_REQUEST_NULL;
+    must(weft_barrier(c.job.comm), "weft_barrier");
+    const std::int64_t begin = now_ns();
+    const weft_status status = collective.start(c, &request);
+    if (status == WEFT_REFUSED_SETTING) return false;
+    must(status, collective.name);
+    must(weft_wait(&request), "weft_wait");
+    us = static_cast<double>(now_ns() - begin) / 1000;
+    return true;
+}
+
+void take_turn(const Job& job, const Collective& collective, Case& c,
+               std::vector<Contender>& contenders) {
+    for (int i = 0; i < turn; ++i) {
+        std::vector<double> mine;
+        for (Contender& contender : contenders) {
+            if (!contender.is_in) continue;
+            c.job = contender.candidate->job;
+            run_once(collective, c, mine.emplace_back());
+        }
+        const std::vector<double> all = gather(job, mine);
+        std::size_t next = 0;
+        for (Contender& contender : contenders) {
+            if (!contender.is_in) continue;
+            double slowest_us = 0;
+            for (std::size_t at = next; at < all.size(); at += mine.size())
+                slowest_us = std::max(slowest_us, all[at]);
+            contender.us.push_back(slowest_us);
+            ++next;
+        }
+    }
+}
+
+// Whether somebody needs more repetitions.
+bool narrow_down(std::vector<Contender>& contenders) {
+    const Contender& best =
+        *std::ranges::min_element(contenders, {}, [](const auto& c) { return median(c.us); });
+    const double limit = median_interval(best.us).high;
+    bool goes_on = false;
+    for (Contender& contender : contenders) {
+        contender.is_in = contender.is_in && median_interval(contender.us).low <= limit;
+        goes_on |= contender.is_in && !contender.is_narrow();
+    }
+    return goes_on;
+}
+
+}  // namespace
+
+std::vector<Candidate> make_candidates(const Job& job, const algorithm::Family& family) {
+    std::vector<Candidate> made;
+    for (const algorithm::Algorithm* known : family.algorithms) {
+        for (const std::string& parameters : parameters_of(*known)) {
+            Candidate candidate{known->name + parameters, job};
+            const std::string setting = std::string(family.name) + "=" + candidate.setting;
+            must(weft_comm_dup_with(job.comm, setting.c_str(), &candidate.job.comm),
+                 "weft_comm_dup_with");
+            made.push_back(std::move(candidate));
+        }
+    }
+    return made;
+}
+
+void free_candidates(std::vector<Candidate>& candidates) {
+    for (Candidate& candidate : candidates)
+        must(weft_comm_free(&candidate.job.comm), "weft_comm_free");
+}
+
+Timings measure_candidates(const Collective& collective, std::int64_t bytes,
+                           const std::vector<Candidate>& candidates, int repetitions) {
+    const Job& job = candidates.front().job;
+    Case c = make_case(job, collective, bytes);
+    std::vector<Contender> contenders;
+    std::uint64_t seed = 0;
+    for (const Candidate& candidate : candidates) {
+        // The first time builds schedules and touches pages; its result is looked at.
+        c.job = candidate.job;
+        collective.fill(c, ++seed);
+        double us = 0;
+        if (!run_once(collective, c, us)) continue;
+        verify(collective, c);
+        contenders.push_back({&candidate});
+    }
+    bool goes_on = true;
+    for (int done = 0; goes_on && done < repetitions; done += turn) {
+        take_turn(job, collective, c, contenders);
+        goes_on = narrow_down(contenders);
+    }
+    Timings timings;
+    for (const Contender& contender : contenders)
+        timings.push_back({contender.candidate->setting, median(contender.us)});
+    return timings;
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,29 @@
+// How long a collective takes with each of its algorithms.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithm/catalogue.h"
+#include "bench/collective/collective.h"
+#include "bench/tune/record.h"
+
+namespace weft::bench {
+
+// An algorithm with its parameters, and the communicator that is forced to it.
+struct Candidate {
+    std::string setting;
+    Job job;
+};
+
+// All algorithms of the collective, with several parameters where they have some. Collective.
+std::vector<Candidate> make_candidates(const Job& job, const algorithm::Family& family);
+void free_candidates(std::vector<Candidate>& candidates);
+
+// Start and wait, the slowest rank, medians; the same on every rank. The candidates take turns; one whose
+// interval lies above the fastest's is left out from then on, and all end when the rest have narrow ones.
+// Candidates that cannot carry out the call are missing. Collective.
+Timings measure_candidates(const Collective& collective, std::int64_t bytes,
+                           const std::vector<Candidate>& candidates, int repetitions);
+
+}  // namespace weft::bench

@@ -1,0 +1,142 @@
+#include "bench/tune/record.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "bench/sizes.h"
+#include "bench/table.h"
+
+namespace weft::bench {
+namespace {
+
+// As good as the fastest is what takes at most this much longer: noise does not decide.
+constexpr double tolerance = 1.03;
+
+// Of those as good as the fastest the first that was measured, in the order of the catalogue.
+const Timing& best(const Timings& timings) {
+    const double least = std::ranges::min_element(timings, {}, &Timing::us)->us;
+    return *std::ranges::find_if(timings,
+                                 [&](const Timing& t) { return t.us <= tolerance * least; });
+}
+
+const Timing* find(const Timings& timings, const std::string& algorithm) {
+    const auto found = std::ranges::find(timings, algorithm, &Timing::algorithm);
+    return found == timings.end() ? nullptr : &*found;
+}
+
+// By size; `timings` in the order of sizes.
+std::vector<std::string> choose_by_size(const std::vector<const Timings*>& timings) {
+    std::vector<std::string> chosen;
+    for (const Timings* all : timings) {
+        const Timing& first = best(*all);
+        // What was best for the size before it is kept if it is as good: one line fewer.
+        const Timing* kept = chosen.empty() ? nullptr : find(*all, chosen.back());
+        chosen.push_back(kept && kept->us <= tolerance * first.us ? kept->algorithm
+                                                                  : first.algorithm);
+    }
+    return chosen;
+}
+
+// The least geometric mean; an algorithm that some size lacks is not chosen.
+std::string choose_for_all(const std::vector<const Timings*>& timings) {
+    Timings means;
+    for (const Timing& candidate : *timings.front()) {
+        double sum = 0;
+        for (const Timings* all : timings) {
+            const Timing* timing = find(*all, candidate.algorithm);
+            sum += timing ? std::log(timing->us) : std::numeric_limits<double>::infinity();
+        }
+        const double mean = std::exp(sum / static_cast<double>(timings.size()));
+        means.push_back({candidate.algorithm, mean});
+    }
+    return best(means).algorithm;
+}
+
+std::string comment(std::int64_t bytes, Timings timings) {
+    std::ranges::sort(timings, {}, &Timing::us);
+    std::string text = "# " + size_text(bytes) + ":";
+    for (const Timing& timing : timings) {
+        text += (timing.us == timings.front().us ? " " : ", ") + timing.algorithm + " " +
+                fixed(timing.us, timing.us < 100 ? 2 : 0);
+    }
+    return text + " us\n";
+}
+
+}  // namespace
+
+Result<Record> Record::open(const std::string& path, const std::string& circumstances) {
+    Record record;
+    record.path_ = path;
+    std::ifstream file(path);
+    std::string line;
+    if (std::getline(file, line) && line == circumstances) {
+        // Each line ends with a full stop: what was written halfway is measured again.
+        while (std::getline(file, line) && line.ends_with(" .")) {
+            std::istringstream words(line);
+            std::pair<std::string, std::int64_t> point;
+            words >> point.first >> point.second;
+            for (Timing timing; words >> timing.algorithm >> timing.us;)
+                record.known_[point].push_back(timing);
+        }
+    }
+    file.close();
+    std::ofstream made(path, std::ios::trunc);
+    made << circumstances << "\n" << std::flush;
+    if (!made) {
+        return failure(WEFT_REFUSED_ARGUMENT, "%s: %s; expected a file that can be written",
+                       path.c_str(), std::strerror(errno));
+    }
+    const auto known = std::exchange(record.known_, {});
+    for (const auto& [point, timings] : known)
+        WEFT_RETURN_IF_NOT_OK(record.add(point.first, point.second, timings));
+    return record;
+}
+
+Status Record::add(const std::string& collective, std::int64_t bytes, Timings timings) {
+    std::ofstream file(path_, std::ios::app);
+    file << collective << " " << bytes;
+    for (const Timing& timing : timings) file << " " << timing.algorithm << " " << timing.us;
+    file << " .\n" << std::flush;
+    if (!file) {
+        return failure(WEFT_REFUSED_ARGUMENT, "%s: %s; expected a file that can be written",
+                       path_.c_str(), std::strerror(errno));
+    }
+    known_[{collective, bytes}] = std::move(timings);
+    return ok;
+}
+
+std::string table_lines(const Record& record, const std::string& collective,
+                        const std::vector<std::int64_t>& sizes, bool has_bytes, Place place) {
+    std::string text;
+    std::vector<const Timings*> timings;
+    for (const std::int64_t bytes : sizes) {
+        timings.push_back(&record.of(collective, bytes));
+        text += comment(bytes, *timings.back());
+    }
+    const std::string begin = collective + " ranks=" + std::to_string(place.ranks) +
+                              " nodes=" + std::to_string(place.nodes);
+    if (!has_bytes) return text + begin + " " + choose_for_all(timings) + "\n";
+    const std::vector<std::string> chosen = choose_by_size(timings);
+    std::int64_t from = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (i + 1 < sizes.size() && chosen[i + 1] == chosen[i]) continue;
+        text += begin + " bytes=" + std::to_string(from) + "-";
+        if (i + 1 < sizes.size()) {
+            // Half way between the sizes, on the scale of logarithms.
+            const auto middle = static_cast<std::int64_t>(
+                std::sqrt(static_cast<double>(sizes[i]) * static_cast<double>(sizes[i + 1])));
+            text += std::to_string(middle);
+            from = middle + 1;
+        }
+        text += " " + chosen[i] + "\n";
+    }
+    return text;
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,54 @@
+// What was measured so far. Kept in a file beside the table, so that a run that was ended can be resumed.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace weft::bench {
+
+// An algorithm, as WEFT_ALGORITHM_<COLLECTIVE> takes it, and the median duration.
+struct Timing {
+    std::string algorithm;
+    double us = 0;
+};
+using Timings = std::vector<Timing>;
+
+class Record {
+  public:
+    // `circumstances`, one line, must be those of the file, otherwise the file is begun anew. An empty path:
+    // nothing is kept.
+    static Result<Record> open(const std::string& path, const std::string& circumstances);
+
+    bool has(const std::string& collective, std::int64_t bytes) const {
+        return known_.contains({collective, bytes});
+    }
+    const Timings& of(const std::string& collective, std::int64_t bytes) const {
+        return known_.at({collective, bytes});
+    }
+    std::size_t size() const { return known_.size(); }
+    Status add(const std::string& collective, std::int64_t bytes, Timings timings);
+
+  private:
+    std::string path_;
+    std::map<std::pair<std::string, std::int64_t>, Timings> known_;
+};
+
+// Where a table's line applies.
+struct Place {
+    int ranks = 1;
+    int nodes = 1;
+};
+
+// The lines of one collective. `has_bytes`: the choice may depend on them.
+std::string table_lines(const Record& record, const std::string& collective,
+                        const std::vector<std::int64_t>& sizes, bool has_bytes, Place place);
+
+}  // namespace weft::bench

@@ -1,0 +1,168 @@
+#include "bench/tune/tune.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "bench/join.h"
+#include "bench/launch.h"
+#include "bench/progress.h"
+#include "bench/sizes.h"
+#include "bench/tune/measure.h"
+
+namespace weft::bench {
+namespace {
+
+// A collective of the bench, and the library's description of it.
+struct Subject {
+    const Collective* collective;
+    const algorithm::Family* family;
+
+    // Without sizes there is one measurement.
+    std::vector<std::int64_t> sizes(const std::vector<std::int64_t>& all) const {
+        return collective->has_size ? all : std::vector<std::int64_t>{0};
+    }
+};
+
+struct Plan {
+    std::vector<Subject> subjects;
+    std::vector<std::int64_t> sizes;
+
+    std::size_t points() const {
+        std::size_t count = 0;
+        for (const Subject& subject : subjects) count += subject.sizes(sizes).size();
+        return count;
+    }
+};
+
+Result<Plan> make_plan(const TuneOptions& options) {
+    Plan plan;
+    Result<std::vector<std::int64_t>> sizes = parse_sizes(options.sizes);
+    if (!sizes.is_ok()) return sizes.status();
+    plan.sizes = *sizes;
+    std::vector<const Collective*> wanted;
+    for (const std::string& name : options.collectives) {
+        Result<const Collective*> found = find_collective(name);
+        if (!found.is_ok()) return found.status();
+        wanted.push_back(*found);
+    }
+    if (wanted.empty()) wanted.assign(collectives().begin(), collectives().end());
+    for (const Collective* collective : wanted) {
+        // Names of calls begin with i. What is no collective has no algorithms.
+        if (const algorithm::Family* family = algorithm::find_family(collective->name + 1))
+            plan.subjects.push_back({collective, family});
+    }
+    return plan;
+}
+
+int count_nodes(const Job& job) {
+    weft_comm node = WEFT_COMM_NULL;
+    must(weft_comm_split_node(job.comm, 0, &node), "weft_comm_split_node");
+    int rank = 0;
+    must(weft_comm_rank(node, &rank), "weft_comm_rank");
+    must(weft_comm_free(&node), "weft_comm_free");
+    const std::int32_t is_first = rank == 0;
+    std::int32_t nodes = 0;
+    must(weft_allreduce(&is_first, &nodes, 1, WEFT_INT32, WEFT_SUM, job.comm), "weft_allreduce");
+    return nodes;
+}
+
+// What rank 0 says to all.
+bool agree(const Job& job, bool yes) {
+    std::int32_t word = yes;
+    must(weft_bcast(&word, 1, WEFT_INT32, 0, job.comm), "weft_bcast");
+    return word != 0;
+}
+
+void write_table(const TuneOptions& options, const Plan& plan, const Record& record, Place place,
+                 const std::string& circumstances) {
+    std::ofstream file(options.output, std::ios::trunc);
+    file << "# Written by `weft tune`: " << circumstances
+         << "\n# Median microseconds by bytes of a block, "
+         << "start and wait, the slowest rank.\n";
+    for (const Subject& subject : plan.subjects) {
+        const bool has_bytes = subject.collective->has_size && subject.family->agrees_on_sizes();
+        file << "\n"
+             << table_lines(record, subject.family->name, subject.sizes(plan.sizes), has_bytes,
+                            place);
+    }
+    file << std::flush;
+    if (!file) fail("%s: %s", options.output.c_str(), std::strerror(errno));
+    std::printf(
+        "%s: the fastest algorithms of %zu collectives for %d ranks on %d node%s. Use it with\n"
+        "WEFT_TUNING=%s on all ranks.\n",
+        options.output.c_str(), plan.subjects.size(), place.ranks, place.nodes,
+        place.nodes == 1 ? "" : "s", options.output.c_str());
+}
+
+int run_rank(const TuneOptions& options, const Plan& plan) {
+    const Job job = join_job(options.testbed.ranks);
+    const Place place = {job.ranks, count_nodes(job)};
+    const std::string circumstances =
+        description(options.testbed) + ", " + std::to_string(place.nodes) + " node" +
+        (place.nodes == 1 ? "" : "s") + ", over " + transports_in_use(job) + ", Weft " WEFT_VERSION;
+    const std::string kept = options.output + ".part";
+    // Rank 0 writes.
+    Result<Record> record =
+        job.rank == 0 ? Record::open(kept, circumstances) : Result<Record>(Record());
+    if (!record.is_ok()) fail("%s", last_detail());
+    if (job.rank == 0 && record->size() > 0)
+        std::printf("Resumes: %zu of %zu measurements are in %s.\n", record->size(), plan.points(),
+                    kept.c_str());
+    Progress progress(job.rank == 0);
+    std::size_t done = 0;
+    for (const Subject& subject : plan.subjects) {
+        std::vector<Candidate> candidates = make_candidates(job, *subject.family);
+        for (const std::int64_t bytes : subject.sizes(plan.sizes)) {
+            progress.show(static_cast<double>(done++) / static_cast<double>(plan.points()),
+                          std::string(subject.family->name) + " " + size_text(bytes));
+            if (agree(job, job.rank == 0 && record->has(subject.family->name, bytes))) continue;
+            Timings timings =
+                measure_candidates(*subject.collective, bytes, candidates, options.repetitions);
+            if (job.rank != 0) continue;
+            const Status added = record->add(subject.family->name, bytes, std::move(timings));
+            if (!added.is_ok()) fail("%s", last_detail());
+        }
+        free_candidates(candidates);
+    }
+    progress.clear();
+    if (job.rank == 0) {
+        write_table(options, plan, *record, place, circumstances);
+        std::remove(kept.c_str());
+    }
+    leave_job();
+    return 0;
+}
+
+std::vector<std::string> arguments(const TuneOptions& options) {
+    std::vector<std::string> words = {"tune",
+                                      "--sizes",
+                                      options.sizes,
+                                      "--repetitions",
+                                      std::to_string(options.repetitions),
+                                      "--output",
+                                      options.output};
+    for (const std::string& name : options.collectives)
+        words.insert(words.end(), {"--collective", name});
+    for (const std::string& word : arguments(options.testbed)) words.push_back(word);
+    return words;
+}
+
+}  // namespace
+
+int tune(const TuneOptions& options) {
+    const Result<Plan> plan = make_plan(options);
+    if (!plan.is_ok()) {
+        std::fprintf(stderr, "weft tune: %s\n", last_detail());
+        return 2;
+    }
+    if (is_rank()) return run_rank(options, *plan);
+    if (options.testbed.ranks > usable_cores()) {
+        std::printf("Note: %d ranks share %d core%s.\n", options.testbed.ranks, usable_cores(),
+                    usable_cores() == 1 ? "" : "s");
+    }
+    return launch({options.testbed, arguments(options)});
+}
+
+}  // namespace weft::bench

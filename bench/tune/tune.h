@@ -1,0 +1,22 @@
+// `weft tune`: measures every algorithm that fits a job, and writes a table of the fastest (WEFT_TUNING).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/testbed.h"
+
+namespace weft::bench {
+
+struct TuneOptions {
+    std::vector<std::string> collectives;  // "iallreduce"; none: all
+    std::string sizes = "8:4M";
+    int repetitions = 60;  // at most, of each algorithm and size
+    std::string output = "weft.table";
+    Testbed testbed;
+};
+
+// Returns the exit status.
+int tune(const TuneOptions& options);
+
+}  // namespace weft::bench

@@ -1,0 +1,113 @@
+#include "select/table.h"
+
+#include <algorithm>
+
+#include "base/setting.h"
+#include "select/setting.h"
+
+namespace weft {
+namespace {
+
+using algorithm::Agreed;
+using algorithm::Family;
+
+constexpr std::string_view spaces = " \t\r";
+
+// Takes the next word off `text`; empty: there is none.
+std::string_view take_word(std::string_view& text) {
+    text.remove_prefix(std::min(text.find_first_not_of(spaces), text.size()));
+    const std::string_view word = text.substr(0, text.find_first_of(spaces));
+    text.remove_prefix(word.size());
+    return word;
+}
+
+}  // namespace
+
+Result<Choice> parse_choice(const Family& family, const std::string& text,
+                            const std::string& name) {
+    Result<AlgorithmSetting> setting = parse_algorithm(name.c_str(), text);
+    if (!setting.is_ok()) return setting.status();
+    Choice choice{family.find(setting->name), {}};
+    if (!choice.algorithm) {
+        return failure(WEFT_REFUSED_SETTING, "%s: \"%s\" is not known; expected one of: %s",
+                       name.c_str(), setting->name.c_str(), family.known_names().c_str());
+    }
+    const algorithm::Tunes tunes = choice.algorithm->tunes;
+    const bool has_segments = setting->segment_bytes || setting->window;
+    if ((has_segments && tunes != algorithm::Tunes::segments) ||
+        (setting->ports && tunes != algorithm::Tunes::ports)) {
+        return failure(WEFT_REFUSED_SETTING, "%s: \"%s\"; %s has no %s", name.c_str(), text.c_str(),
+                       setting->name.c_str(), has_segments ? "segments" : "ports");
+    }
+    if (setting->segment_bytes) choice.tuning.segment_bytes = *setting->segment_bytes;
+    if (setting->window) choice.tuning.window = *setting->window;
+    if (setting->ports) choice.tuning.ports = *setting->ports;
+    return choice;
+}
+
+Status Table::add(std::string_view text, const std::string& source) {
+    for (int number = 1; !text.empty(); ++number) {
+        std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        line = line.substr(0, line.find('#'));
+        if (line.find_first_not_of(spaces) == line.npos) continue;
+        WEFT_RETURN_IF_NOT_OK(add_line(line, source + ", line " + std::to_string(number)));
+    }
+    return ok;
+}
+
+Status Table::add_line(std::string_view text, const std::string& where) {
+    const std::string_view all = text;
+    const Family* family = algorithm::find_family(take_word(text));
+    std::string_view word = take_word(text);
+    Line line{family ? family->collective : Collective::barrier};
+    while (family && !word.empty() && read_condition(word, line)) word = take_word(text);
+    if (!family || word.empty() || !take_word(text).empty()) {
+        return failure(WEFT_REFUSED_SETTING,
+                       "%s: \"%.*s\"; expected COLLECTIVE [ranks=RANGE] [nodes=RANGE] "
+                       "[bytes=RANGE] [combines] ALGORITHM, a range such as 4, 4-8 or 64K-",
+                       where.c_str(), static_cast<int>(all.size()), all.data());
+    }
+    Result<Choice> choice = parse_choice(*family, std::string(word), where);
+    if (!choice.is_ok()) return choice.status();
+    line.choice = *choice;
+    lines_.push_back(line);
+    return ok;
+}
+
+bool Table::read_condition(std::string_view word, Line& line) {
+    if (word == "combines") return line.combines = true;
+    const std::size_t equals = word.find('=');
+    if (equals == word.npos) return false;
+    const std::string_view key = word.substr(0, equals);
+    const std::string_view value = word.substr(equals + 1);
+    const std::size_t dash = value.find('-');
+    const auto from = parse_bytes(value.substr(0, dash));
+    const bool is_open = dash + 1 == value.size();
+    const auto to = dash == value.npos ? from : parse_bytes(value.substr(dash + 1));
+    Range* const range = key == "ranks"   ? &line.ranks
+                         : key == "nodes" ? &line.nodes
+                         : key == "bytes" ? &line.bytes
+                                          : nullptr;
+    if (!range || !from || (!is_open && (!to || *to < *from))) return false;
+    range->from = *from;
+    if (!is_open) range->to = *to;
+    line.has_bytes |= key == "bytes";
+    return true;
+}
+
+const Choice* Table::choose(const Agreed& agreed) const {
+    const std::int64_t nodes = agreed.topology ? agreed.topology->nodes() : 1;
+    for (auto line = lines_.rbegin(); line != lines_.rend(); ++line) {
+        if (line->collective != agreed.collective) continue;
+        if (!line->ranks.has(agreed.ranks) || !line->nodes.has(nodes)) continue;
+        if (line->has_bytes && !line->bytes.has(agreed.bytes)) continue;
+        if (line->combines && !agreed.combines) continue;
+        Agreed tuned = agreed;
+        tuned.tuning = line->choice.tuning;
+        if (line->choice.algorithm->unmet_need(tuned).empty()) return &line->choice;
+    }
+    return nullptr;
+}
+
+}  // namespace weft

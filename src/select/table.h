@@ -1,0 +1,61 @@
+// Which algorithm a call uses where none is forced: lines of a text, described in select/shipped.table.
+//
+// Thread safety: immutable, share freely.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "algorithm/catalogue.h"
+
+namespace weft {
+
+// The text of src/select/shipped.table.
+extern const char* const shipped_table;
+
+// An algorithm and its parameters.
+struct Choice {
+    const algorithm::Algorithm* algorithm = nullptr;
+    algorithm::Tuning tuning;
+};
+
+// What "chain:segment=64K" says. Refuses what is not known, and tuning that the algorithm does not follow, with
+// a sentence that begins with `name`.
+Result<Choice> parse_choice(const algorithm::Family& family, const std::string& text,
+                            const std::string& name);
+
+class Table {
+  public:
+    // Adds the lines of a text. A refusal's sentence names `source` and the line.
+    Status add(std::string_view text, const std::string& source);
+
+    // Of the last line that applies and whose algorithm's needs the call meets; null: there is none.
+    const Choice* choose(const algorithm::Agreed& agreed) const;
+
+  private:
+    // Both ends are included.
+    struct Range {
+        std::int64_t from = 0;
+        std::int64_t to = std::numeric_limits<std::int64_t>::max();
+
+        bool has(std::int64_t value) const { return from <= value && value <= to; }
+    };
+    struct Line {
+        Collective collective;
+        Range ranks = {};
+        Range nodes = {};
+        Range bytes = {};
+        bool has_bytes = false;
+        bool combines = false;
+        Choice choice = {};
+    };
+
+    static bool read_condition(std::string_view word, Line& line);
+    Status add_line(std::string_view text, const std::string& where);
+
+    std::vector<Line> lines_;
+};
+
+}  // namespace weft

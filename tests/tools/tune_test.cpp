@@ -1,0 +1,98 @@
+// `weft tune` as a user calls it, and what the library makes of its table.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "select/table.h"
+#include "support/pattern.h"
+#include "support/process.h"
+
+namespace weft::test {
+namespace {
+
+class Tune : public testing::Test {
+  protected:
+    void SetUp() override { std::filesystem::create_directory(folder_); }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    Finished tune(const std::string& options) const {
+        return run(program_ + " tune --bind none --repetitions 10 -o " + table() + " " + options);
+    }
+    std::string table() const { return folder_ + "/table"; }
+    std::string chosen(Collective collective, std::int64_t bytes) const {
+        Table read;
+        EXPECT_TRUE(read.add(content(table()), "table").is_ok()) << last_detail();
+        const Choice* choice = read.choose({.collective = collective, .ranks = 2, .bytes = bytes});
+        return choice ? choice->algorithm->name : "none";
+    }
+
+    const std::string program_ = WEFT_BUILD_DIR "/weft";
+    const std::string folder_ = testing::TempDir() + "weft_tune_" + std::to_string(getpid());
+};
+
+TEST_F(Tune, WritesATableOfEveryCollective) {
+    const Finished done = tune("--sizes 8,1K");
+    ASSERT_EQ(done.status, 0) << done.err;
+    EXPECT_TRUE(
+        contains(done.out, "the fastest algorithms of 17 collectives for 2 ranks on 1 node"))
+        << done.out;
+    EXPECT_FALSE(std::filesystem::exists(table() + ".part"));
+    for (const algorithm::Family& family : algorithm::catalogue()) {
+        const std::int64_t bytes = family.agrees_on_sizes() ? 64 : -1;
+        EXPECT_EQ(chosen(family.collective, bytes) == "none", family.is_among_neighbors())
+            << family.name;
+    }
+    const Finished used =
+        run("WEFT_TUNING=" + table() + " " + program_ + " run -n 2 " + program_ + " info");
+    EXPECT_EQ(used.status, 0) << used.err;
+}
+
+// What a run that was ended has measured is not measured again, nor what it wrote halfway believed.
+TEST_F(Tune, Resumes) {
+    const std::string options = "--collective ibcast,igatherv --sizes 8,4K";
+    ASSERT_EQ(tune(options).status, 0);
+    std::string text = content(table());
+    const std::string before = "weft tune`: ";
+    text = text.substr(text.find(before) + before.size());
+    std::ofstream(table() + ".part") << text.substr(0, text.find('\n'))
+                                     << "\nbcast 8 binomial 2 chain 1.99 knomial 9 .\n"
+                                        "bcast 4096 chain 5 chain_rounds:segment=16K 1 .\n"
+                                        "gatherv 8 sequential 0.000001 flat 0.0001 .\n"
+                                        "gatherv 4096 sequential 0.000001 fl";
+    const Finished resumed = tune(options);
+    ASSERT_EQ(resumed.status, 0) << resumed.err;
+    EXPECT_TRUE(contains(resumed.out, "Resumes: 3 of 4 measurements")) << resumed.out;
+    EXPECT_EQ(chosen(Collective::bcast, 181), "binomial") << "as good as the fastest";
+    EXPECT_EQ(chosen(Collective::bcast, 182), "chain_rounds");
+    EXPECT_EQ(chosen(Collective::gatherv, -1), "sequential");
+
+    std::ofstream(table() + ".part") << "other circumstances\nbcast 8 chain 1 .\n";
+    const Finished anew = tune("--collective ibcast --sizes 8");
+    EXPECT_FALSE(contains(anew.out, "Resumes")) << anew.out;
+}
+
+TEST_F(Tune, RefusesWithASentence) {
+    EXPECT_EQ(tune("--sizes x").status, 2);
+    EXPECT_TRUE(
+        contains(tune("--collective bcast").err, "collective = \"bcast\"; expected one of"));
+    const Finished lost = run(program_ + " tune --collective ibarrier -o " + folder_ + "/no/table");
+    EXPECT_NE(lost.status, 0);
+    EXPECT_TRUE(
+        contains(lost.err, "No such file or directory; expected a file that can be written"))
+        << lost.err;
+}
+
+TEST_F(Tune, TablesThatDifferAreRefusedByRank) {
+    std::ofstream(folder_ + "/0") << "bcast binomial\n";
+    std::ofstream(folder_ + "/1") << "bcast chain\n";
+    const Finished done = run(program_ + " run -n 2 -- sh -c 'WEFT_TUNING=" + folder_ +
+                              "/$WEFT_RANK exec " + program_ + " info'");
+    EXPECT_NE(done.status, 0);
+    EXPECT_TRUE(contains(done.err, "rank 1 has WEFT_TUNING='a table with hash ")) << done.err;
+}
+
+}  // namespace
+}  // namespace weft::test
