@@ -14,7 +14,7 @@ EveryRank::EveryRank(const algorithm::Family& family, const algorithm::Agreed& a
     for (Rank rank = 0; rank < agreed.ranks; ++rank) {
         algorithm::OwnBlocks own;
         if (family.is_among_neighbors()) own.neighbors = &neighbors[static_cast<std::size_t>(rank)];
-        if (family.sizes == Sizes::alike_on_rank) own.bytes = amount(rank, rank);
+        if (family.sizes == Sizes::alike_on_rank) own.bytes = amount(rank, rank, 0);
         const bool is_root = rank == agreed.root;
         for (const bool sends : {true, false}) {
             const Blocks blocks = sends ? family.send_blocks(is_root) : family.recv_blocks(is_root);
@@ -23,18 +23,22 @@ EveryRank::EveryRank(const algorithm::Family& family, const algorithm::Agreed& a
                 blocks_of = {agreed.sizes, offsets};
             if (family.sizes != Sizes::local) continue;
             const bool has_one_for_all = own.neighbors && family.send.root == Blocks::one;
-            const auto of = [&](Rank peer) {
-                if (peer == no_rank) return gap;  // it is not sent
-                if (has_one_for_all) return sends ? amount(rank, rank) : amount(peer, peer);
-                return sends ? amount(rank, peer) : amount(peer, rank);
+            const auto of = [&](Rank peer, std::size_t block) {
+                if (peer == no_rank) return std::int64_t{0};  // it is not sent
+                if (has_one_for_all) return sends ? amount(rank, rank, 0) : amount(peer, peer, 0);
+                if (sends) return amount(rank, peer, block);
+                if (own.neighbors)
+                    block = own.neighbors->origin(block, rank,
+                                                  neighbors[static_cast<std::size_t>(peer)]);
+                return amount(peer, rank, block);
             };
-            if (blocks == Blocks::one) own.bytes = of(agreed.root);
+            if (blocks == Blocks::one) own.bytes = of(agreed.root, 0);
             std::span<const Rank> peers = all;
             if (blocks == Blocks::neighbors)
                 peers = sends ? own.neighbors->destinations : own.neighbors->sources;
             if (blocks == Blocks::none || blocks == Blocks::one) continue;
             std::vector<std::int64_t> sizes;
-            for (const Rank peer : peers) sizes.push_back(of(peer));
+            for (std::size_t i = 0; i < peers.size(); ++i) sizes.push_back(of(peers[i], i));
             blocks_of = list(std::move(sizes), gap);
         }
         problems_.push_back(family.problem(agreed, rank, in_place, own));

@@ -13,8 +13,8 @@ namespace weft {
 
 class EveryRank {
   public:
-    // Bytes that one rank sends to another.
-    using Amount = std::function<std::int64_t(Rank from, Rank to)>;
+    // Bytes that one rank sends to another. Among neighbors, `block` is its number at the source.
+    using Amount = std::function<std::int64_t(Rank from, Rank to, std::size_t block)>;
 
     // Blocks whose sizes all ranks know are agreed.sizes, at `offsets`; the caller keeps both. Others
     // have what `amount` says: one behind the other, or with gaps and the last one first. `neighbors`: by

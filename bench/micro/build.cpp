@@ -43,7 +43,8 @@ void add_rows(MicroRows& rows, const Family& family, int repetitions) {
     std::vector<Neighborhood> neighbors;
     for (Rank r = 0; r < ranks; ++r) neighbors.push_back(grid_neighbors(grid, r));
     const EveryRank every_rank(
-        family, agreed, /*in_place=*/false, offsets, [](Rank, Rank) { return block_bytes; },
+        family, agreed, /*in_place=*/false, offsets,
+        [](Rank, Rank, std::size_t) { return block_bytes; },
         /*gap=*/0, neighbors);
     for (const Algorithm* algorithm : family.algorithms) {
         const Result<Schedule> schedule = build_rank(*algorithm, every_rank.problems().front());

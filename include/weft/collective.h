@@ -24,9 +24,9 @@ extern "C" {
  * With WEFT_CHECK=1 the ranks of a collective compare what its `Agree` field names before any data
  * moves. Calls that do not match end with WEFT_BROKEN_MESSAGE on every rank, without touching any
  * buffer; the detail names the first rank that differs, and both calls. A nonblocking call is never
- * compared with a persistent request: their operations do not meet. What only two ranks know, the counts of
- * gatherv, scatterv, alltoallv, alltoallw and among neighbors, is not compared: a block that has another size than the one expected ends
- * the operation with WEFT_BROKEN_MESSAGE when it arrives.
+ * compared with a persistent request: their operations do not meet. What only two ranks know is not compared: the
+ * counts of gatherv, scatterv, alltoallv and alltoallw, and all counts among neighbors. There, a block that has
+ * another size than the one expected ends the operation with WEFT_BROKEN_MESSAGE when it arrives.
  */
 
 /**
@@ -444,6 +444,7 @@ WEFT_API weft_status weft_alltoallw(const void* send_buf, const size_t send_coun
  *
  * Shapes    send_buf [count], recv_buf [indegree][count]; block k comes from neighbor k. Elements of `type`.
  *           Blocks of neighbors that are not there stay as they are.
+ * In place  never.
  * Lent      both buffers are lent until *request completes.
  * Agree     the order of starts on `comm` is the same on every rank; count * size of type is the same on
  *           neighbors.
@@ -468,7 +469,9 @@ WEFT_API weft_status weft_neighbor_allgather(const void* send_buf, void* recv_bu
  *
  * Shapes    send_buf [send_count], recv_buf with block k, of recv_counts[k] elements, from element displs[k]
  *           on; elements of `type`. displs == NULL: one block behind the other. They may be negative; blocks
- *           do not overlap. Blocks of neighbors that are not there stay as they are.
+ *           do not overlap. Blocks of neighbors that are not there stay as they are; their counts and
+ *           displacements are not looked at: they take no room.
+ * In place  never.
  * Lent      both buffers are lent until *request completes. The arrays are copied.
  * Agree     the order of starts on `comm` is the same on every rank; recv_counts[k] is the send_count of
  *           neighbor k.
@@ -497,6 +500,7 @@ WEFT_API weft_status weft_neighbor_allgatherv(const void* send_buf, size_t send_
  *
  * Shapes    send_buf [outdegree][count], recv_buf [indegree][count]. Elements of `type`. Blocks of neighbors
  *           that are not there are neither sent nor received.
+ * In place  never.
  * Lent      both buffers are lent until *request completes.
  * Agree     the order of starts on `comm` is the same on every rank; count * size of type is the same on
  *           neighbors.
@@ -519,7 +523,10 @@ WEFT_API weft_status weft_neighbor_alltoall(const void* send_buf, void* recv_buf
  * Start sending a block to each neighbor, and receiving one from each; blocks may differ in size.
  *
  * Shapes    as weft_ialltoallv, with neighbors in place of ranks: send_counts and send_displs [outdegree],
- *           recv_counts and recv_displs [indegree].
+ *           recv_counts and recv_displs [indegree]. Those of neighbors that are not there are not looked at:
+ *           their blocks take no room. Both buffers may lie in one array if no block that is sent overlaps
+ *           one that is received.
+ * In place  never.
  * Lent      both buffers are lent until *request completes. The arrays are copied.
  * Agree     the order of starts on `comm` is the same on every rank; both ends of an edge give its block the
  *           same count.
@@ -548,7 +555,9 @@ WEFT_API weft_status weft_neighbor_alltoallv(const void* send_buf, const size_t 
  * Start sending a block to each neighbor, and receiving one from each; blocks may differ in size and type.
  *
  * Shapes    as weft_ialltoallw, with neighbors in place of ranks: the arrays have outdegree and indegree
- *           elements.
+ *           elements. Those of neighbors that are not there are not looked at: their blocks take no room. Both
+ *           buffers may lie in one array if no block that is sent overlaps one that is received.
+ * In place  never.
  * Lent      both buffers are lent until *request completes. The arrays are copied.
  * Agree     the order of starts on `comm` is the same on every rank; both ends of an edge give its block as
  *           many bytes.

@@ -565,11 +565,11 @@ Differing exchanged(S& send, R& recv, Degrees blocks, Counts send_counts, Counts
 template <class S, class R>
 Buffers among_neighbors(S& send, R& recv, Degrees blocks, const char* function) {
     using T = std::ranges::range_value_t<R>;
-    const std::size_t most = std::max(blocks.sources, blocks.destinations);
-    const std::size_t count =
-        most == 0
-            ? 0
-            : (most == blocks.sources ? std::ranges::size(recv) : std::ranges::size(send)) / most;
+    std::size_t count = 0;
+    if (blocks.sources > 0)
+        count = std::ranges::size(recv) / blocks.sources;
+    else if (blocks.destinations > 0)
+        count = std::ranges::size(send) / blocks.destinations;
     expect_elements("send", std::ranges::size(send), count * blocks.destinations, function);
     expect_elements("recv", std::ranges::size(recv), count * blocks.sources, function);
     return {start_of(send), std::ranges::data(recv), count * units<T>, type_of<T>};
@@ -646,9 +646,11 @@ void check_typed(const TypedBlocks<Pointee>& blocks, std::size_t number, const c
         expect_elements("displacements", blocks.displacements.size(), number, function);
 }
 
-inline void check_typed(const TypedBlocks<const void>& send, const TypedBlocks<void>& recv,
-                        Degrees blocks, const char* function) {
-    if (send.data != WEFT_IN_PLACE) check_typed(send, blocks.destinations, function);
+// A refused WEFT_IN_PLACE among neighbors has arrays all the same.
+inline void check_typed(bool may_be_in_place, const TypedBlocks<const void>& send,
+                        const TypedBlocks<void>& recv, Degrees blocks, const char* function) {
+    if (!may_be_in_place || send.data != WEFT_IN_PLACE)
+        check_typed(send, blocks.destinations, function);
     check_typed(recv, blocks.sources, function);
 }
 
@@ -656,7 +658,7 @@ inline void check_typed(const TypedBlocks<const void>& send, const TypedBlocks<v
 
 // --- Communicators -------------------------------------------------------------------------------
 
-// A group of ranks and the order of their operations. Communicators made by dup and split are freed when
+// A group of ranks and the order of their operations. Communicators that were made from others are freed when
 // destroyed, world and self are not. A null one refuses every call.
 class Communicator {
   public:
@@ -725,6 +727,11 @@ class Communicator {
         made.is_owner_ = true;
         return made;
     }
+
+    // Where blocks come from and go to; WEFT_RANK_NONE beyond the border of a grid. Of communicators made by cart
+    // or graph.
+    std::vector<int> sources() const { return neighbors(true); }
+    std::vector<int> destinations() const { return neighbors(false); }
 
     explicit operator bool() const noexcept { return handle_ != WEFT_COMM_NULL; }
     weft_comm handle() const noexcept { return handle_; }
@@ -1186,23 +1193,24 @@ class Communicator {
                     b.recv_blocks.displacements(), b.type, handle_);
     }
 
-    // Alltoallw, also among neighbors: blocks with types of their own; send.data may be WEFT_IN_PLACE
+    // Alltoallw, also among neighbors: blocks with types of their own; in alltoallw send.data may be
+    // WEFT_IN_PLACE
 
     Request ialltoallw(const TypedBlocks<const void>& send, const TypedBlocks<void>& recv) const {
-        detail::check_typed(send, recv, everyone(), "ialltoallw");
+        detail::check_typed(true, send, recv, everyone(), "ialltoallw");
         return make(weft_ialltoallw, send.data, send.counts.data(), send.places(),
                     send.types.data(), recv.data, recv.counts.data(), recv.places(),
                     recv.types.data(), handle_);
     }
     void alltoallw(const TypedBlocks<const void>& send, const TypedBlocks<void>& recv) const {
-        detail::check_typed(send, recv, everyone(), "alltoallw");
+        detail::check_typed(true, send, recv, everyone(), "alltoallw");
         check(weft_alltoallw(send.data, send.counts.data(), send.places(), send.types.data(),
                              recv.data, recv.counts.data(), recv.places(), recv.types.data(),
                              handle_));
     }
     Request alltoallw_init(const TypedBlocks<const void>& send,
                            const TypedBlocks<void>& recv) const {
-        detail::check_typed(send, recv, everyone(), "alltoallw_init");
+        detail::check_typed(true, send, recv, everyone(), "alltoallw_init");
         return make(weft_alltoallw_init, send.data, send.counts.data(), send.places(),
                     send.types.data(), recv.data, recv.counts.data(), recv.places(),
                     recv.types.data(), handle_);
@@ -1210,21 +1218,21 @@ class Communicator {
 
     Request ineighbor_alltoallw(const TypedBlocks<const void>& send,
                                 const TypedBlocks<void>& recv) const {
-        detail::check_typed(send, recv, degrees(), "ineighbor_alltoallw");
+        detail::check_typed(false, send, recv, degrees(), "ineighbor_alltoallw");
         return make(weft_ineighbor_alltoallw, send.data, send.counts.data(), send.places(),
                     send.types.data(), recv.data, recv.counts.data(), recv.places(),
                     recv.types.data(), handle_);
     }
     void neighbor_alltoallw(const TypedBlocks<const void>& send,
                             const TypedBlocks<void>& recv) const {
-        detail::check_typed(send, recv, degrees(), "neighbor_alltoallw");
+        detail::check_typed(false, send, recv, degrees(), "neighbor_alltoallw");
         check(weft_neighbor_alltoallw(send.data, send.counts.data(), send.places(),
                                       send.types.data(), recv.data, recv.counts.data(),
                                       recv.places(), recv.types.data(), handle_));
     }
     Request neighbor_alltoallw_init(const TypedBlocks<const void>& send,
                                     const TypedBlocks<void>& recv) const {
-        detail::check_typed(send, recv, degrees(), "neighbor_alltoallw_init");
+        detail::check_typed(false, send, recv, degrees(), "neighbor_alltoallw_init");
         return make(weft_neighbor_alltoallw_init, send.data, send.counts.data(), send.places(),
                     send.types.data(), recv.data, recv.counts.data(), recv.places(),
                     recv.types.data(), handle_);
@@ -1233,6 +1241,14 @@ class Communicator {
   private:
     bool is(int root) const { return rank() == root; }
     detail::Degrees everyone() const { return {blocks(), blocks()}; }
+    std::vector<int> neighbors(bool are_sources) const {
+        const detail::Degrees has = degrees();
+        std::vector<int> ranks(are_sources ? has.sources : has.destinations);
+        const int room = static_cast<int>(ranks.size());
+        check(weft_comm_neighbors(handle_, are_sources ? room : 0, ranks.data(),
+                                  are_sources ? 0 : room, ranks.data()));
+        return ranks;
+    }
     detail::Degrees degrees() const {
         int sources = 0;
         int destinations = 0;

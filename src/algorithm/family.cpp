@@ -1,25 +1,31 @@
 #include "algorithm/family.h"
 
+#include <algorithm>
+
 namespace weft::algorithm {
 namespace {
 
-// `neighbors`: those that the buffer has blocks for.
-Layout layout_of(Buffer buffer, Blocks blocks, Rank ranks, std::span<const Rank> neighbors,
-                 std::int64_t bytes, const BlockList& list) {
+Layout layout_of(Buffer buffer, Blocks blocks, Rank number, std::int64_t bytes,
+                 const BlockList& list) {
     Layout layout;
     layout.buffer = buffer;
+    layout.count = number;
     layout.bytes = bytes;
-    switch (blocks) {
-        case Blocks::none: break;
-        case Blocks::one: layout.count = 1; break;
-        case Blocks::all: layout.count = ranks; break;
-        case Blocks::neighbors: layout.count = static_cast<Rank>(neighbors.size()); break;
-    }
-    if (blocks == Blocks::all || blocks == Blocks::neighbors) layout.list = list;
+    if (are_for_each(blocks)) layout.list = list;
     return layout;
 }
 
 }  // namespace
+
+Rank number_of(Blocks blocks, Rank ranks, std::span<const Rank> neighbors) {
+    switch (blocks) {
+        case Blocks::none: return 0;
+        case Blocks::one: return 1;
+        case Blocks::all: return ranks;
+        case Blocks::neighbors: break;
+    }
+    return static_cast<Rank>(neighbors.size());
+}
 
 Problem Family::problem(const Agreed& agreed, Rank rank, bool is_call_in_place,
                         const OwnBlocks& own) const {
@@ -37,10 +43,16 @@ Problem Family::problem(const Agreed& agreed, Rank rank, bool is_call_in_place,
         sources = own.neighbors->sources;
         destinations = own.neighbors->destinations;
     }
+    const Blocks sent = send_blocks(is_root);
+    const Blocks received = recv_blocks(is_root);
     problem.send =
-        layout_of(Buffer::send, send_blocks(is_root), agreed.ranks, destinations, bytes, own.send);
-    problem.recv =
-        layout_of(Buffer::recv, recv_blocks(is_root), agreed.ranks, sources, bytes, own.recv);
+        layout_of(Buffer::send, sent, number_of(sent, agreed.ranks, destinations), bytes, own.send);
+    problem.recv = layout_of(Buffer::recv, received, number_of(received, agreed.ranks, sources),
+                             bytes, own.recv);
+    // Nobody gets the only block.
+    const auto is_there = [](Rank to) { return to != no_rank; };
+    if (is_among_neighbors() && sent == Blocks::one && std::ranges::none_of(destinations, is_there))
+        problem.send.count = 0;
     const bool has_one_buffer = in_place == InPlace::root_has_one_buffer && is_root;
     problem.in_place = has_one_buffer || (is_call_in_place && is_in_place_on(is_root));
     if (!problem.in_place) return problem;

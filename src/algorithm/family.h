@@ -14,6 +14,13 @@ namespace weft::algorithm {
 // How many blocks a caller's buffer holds; all: one per rank; neighbors: one per neighbor.
 enum class Blocks : std::uint8_t { none, one, all, neighbors };
 
+// Whether there is one for each of several ranks. If blocks differ, a call lists their sizes.
+constexpr bool are_for_each(Blocks blocks) {
+    return blocks == Blocks::all || blocks == Blocks::neighbors;
+}
+// How many; `neighbors`: those that the buffer has blocks for.
+Rank number_of(Blocks blocks, Rank ranks, std::span<const Rank> neighbors);
+
 // On the root and on the other ranks; the same if there is no root.
 struct BlocksOn {
     Blocks root = Blocks::none;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "base/setting.h"
@@ -78,11 +79,12 @@ weft_status construct_topology(const char* function, weft_comm comm, Constructio
             Construction mine = {.kind = kind};
             Result<Neighborhood> neighbors = arguments(parent, mine);
             mine.is_refused = !neighbors.is_ok();
+            const std::string sentence = mine.is_refused ? last_detail() : "";
             auto kept = std::make_unique<const Neighborhood>(
                 neighbors.is_ok() ? std::move(*neighbors) : Neighborhood{});
             Result<Communicator*> made = construct(process, parent, mine, "", std::move(kept));
             if (mine.is_refused && !made.status().is_broken())
-                return arguments(parent, mine).status();  // and its sentence
+                return failure(neighbors.status().code, "%s", sentence.c_str());
             if (!made.is_ok()) return made.status();
             *new_comm = handle(process, *made);
             return ok;
@@ -101,6 +103,9 @@ Result<std::span<const int>> numbers(const char* count_name, int count, const ch
 
 Result<Neighborhood> grid_arguments(int ndims, const int* dims, const int* periods,
                                     const Communicator& parent, Construction& mine) {
+    constexpr int dimensions_max = 1024;
+    if (ndims > dimensions_max)
+        return failure(WEFT_REFUSED_ARGUMENT, "ndims = %d; expected 0..%d", ndims, dimensions_max);
     auto sizes = numbers("ndims", ndims, "dims", dims);
     if (!sizes.is_ok()) return sizes.status();
     auto wraps = numbers("ndims", ndims, "periods", periods);
@@ -138,12 +143,9 @@ weft_status with_neighbors(const char* function, weft_comm comm, Body body) {
 }
 
 // Copies the first of them, as many as there is room for.
-Status tell_ranks(const char* count_name, int count, const char* name, int* into,
-                  std::span<const Rank> ranks) {
-    auto room = numbers(count_name, count, name, into);
-    if (!room.is_ok()) return room.status();
-    std::ranges::copy(ranks.first(std::min(room->size(), ranks.size())), into);
-    return ok;
+void tell_ranks(std::span<const int> room, int* into, std::span<const Rank> ranks) {
+    static_assert(no_rank == WEFT_RANK_NONE);
+    std::ranges::copy(ranks.first(std::min(room.size(), ranks.size())), into);
 }
 
 // Joins the process to a job. The setting that this file uses is refused before other ranks know of
@@ -304,10 +306,13 @@ weft_status weft_comm_neighbors(weft_comm comm, int max_indegree, int sources[],
                                 int destinations[]) {
     return with_neighbors(
         "weft_comm_neighbors", comm, [&](const Neighborhood& neighbors) -> Status {
-            WEFT_RETURN_IF_NOT_OK(
-                tell_ranks("max_indegree", max_indegree, "sources", sources, neighbors.sources));
-            return tell_ranks("max_outdegree", max_outdegree, "destinations", destinations,
-                              neighbors.destinations);
+            auto in = numbers("max_indegree", max_indegree, "sources", sources);
+            if (!in.is_ok()) return in.status();
+            auto out = numbers("max_outdegree", max_outdegree, "destinations", destinations);
+            if (!out.is_ok()) return out.status();
+            tell_ranks(*in, sources, neighbors.sources);
+            tell_ranks(*out, destinations, neighbors.destinations);
+            return ok;
         });
 }
 
@@ -316,10 +321,11 @@ weft_status weft_comm_free(weft_comm* comm) {
         "weft_comm_free", comm ? *comm : WEFT_COMM_NULL,
         [&](Process& process, Communicator& communicator) -> Status {
             if (&communicator == &process.world() || &communicator == &process.self()) {
-                return failure(WEFT_REFUSED_ARGUMENT,
-                               "comm = %s; expected a communicator made by weft_comm_dup or "
-                               "weft_comm_split",
-                               communicator.name().c_str());
+                return failure(
+                    WEFT_REFUSED_ARGUMENT,
+                    "comm = %s; expected a communicator that a constructor made, such as "
+                    "weft_comm_dup",
+                    communicator.name().c_str());
             }
             process.free(communicator);
             *comm = WEFT_COMM_NULL;

@@ -48,13 +48,14 @@ Result<Communicator::Ready> Communicator::make_ready(const Call& call) {
     if (prepared) {
         WEFT_RETURN_IF_NOT_OK(check_buffers(*checked, prepared->buffers));
     } else {
-        Result<BufferBytes> buffers = bytes_of_buffers(checked->signature, place_);
+        Result<BufferUses> buffers = uses_of_buffers(checked->signature, place_);
         if (!buffers.is_ok()) return buffers.status();
         WEFT_RETURN_IF_NOT_OK(check_buffers(*checked, *buffers));
         Result<Schedule> schedule =
             build_schedule(checked->signature, place_, settings_.selector, is_checked());
         if (!schedule.is_ok()) return schedule.status();
-        prepared = &schedules_.insert(checked->signature, *buffers, std::move(*schedule));
+        prepared =
+            &schedules_.insert(checked->signature, std::move(*buffers), std::move(*schedule));
     }
     return Ready{prepared, checked->binding};
 }

@@ -50,7 +50,8 @@ Request& Prepared::take() {
 }
 
 std::int64_t Prepared::memory_bytes() const {
-    std::int64_t bytes = schedule.memory_bytes() + (plan.tasks ? plan.tasks->memory_bytes() : 0);
+    std::int64_t bytes = schedule.memory_bytes() + (plan.tasks ? plan.tasks->memory_bytes() : 0) +
+                         signature.memory_bytes() + buffers.memory_bytes();
     for (const auto& request : requests) bytes += request->memory_bytes();
     return bytes;
 }

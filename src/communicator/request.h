@@ -55,10 +55,10 @@ struct Request : Run {
 
 // A schedule and its requests, idle and started.
 struct Prepared {
-    Prepared(Signature made_for, BufferBytes needed, Schedule made,
+    Prepared(Signature made_for, BufferUses needed, Schedule made,
              HandleTable<Request>& handle_table)
         : signature(std::move(made_for)),
-          buffers(needed),
+          buffers(std::move(needed)),
           schedule(std::move(made)),
           table(handle_table) {}
     // A schedule that the program built.
@@ -73,14 +73,14 @@ struct Prepared {
 
     // An idle request; makes one if all are in use.
     Request& take();
-    // Of the schedule and all its requests.
+    // Of the schedule, what it was made for, and all its requests.
     std::int64_t memory_bytes() const;
     // Makes a request idle; its handles become invalid.
     void give_back(Request& request);
 
     bool is_own = false;
     Signature signature;  // unless is_own
-    BufferBytes buffers;  // unless is_own
+    BufferUses buffers;  // unless is_own
     Schedule schedule;
     std::vector<UserCall> calls;
     OffloadPlan plan;

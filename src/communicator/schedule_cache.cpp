@@ -37,9 +37,10 @@ void ScheduleCache::make_room() {
     }
 }
 
-Prepared& ScheduleCache::insert(const SignatureView& call, BufferBytes buffers, Schedule schedule) {
+Prepared& ScheduleCache::insert(const SignatureView& call, BufferUses buffers, Schedule schedule) {
     make_room();
-    auto made = std::make_unique<Prepared>(Signature(call), buffers, std::move(schedule), table_);
+    auto made = std::make_unique<Prepared>(Signature(call), std::move(buffers), std::move(schedule),
+                                           table_);
     made->last_used = ++uses_;
     Set& set = set_of(call);
     auto goes_first = [](const auto& left, const auto& right) {

@@ -21,7 +21,7 @@ class ScheduleCache {
 
     // Adds a schedule that find() did not know. An entry in use that makes room for it lives on
     // until its last request is given back.
-    Prepared& insert(const SignatureView& call, BufferBytes buffers, Schedule schedule);
+    Prepared& insert(const SignatureView& call, BufferUses buffers, Schedule schedule);
 
     // Keeps a schedule that the program built, uncached, until let_go() has been called and its
     // last request has been given back.

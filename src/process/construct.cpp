@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "communicator/allgather_and_wait.h"
+#include "communicator/call_and_wait.h"
 #include "process/offer.h"
 #include "process/process.h"
 #include "weft/comm.h"

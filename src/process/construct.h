@@ -1,6 +1,8 @@
 // Makes communicators from others. Collective over the parent; blocks.
 #pragma once
 
+#include <memory>
+
 #include "process/process.h"
 
 namespace weft {
@@ -12,8 +14,8 @@ struct Construction {
     Kind kind = Kind::dup;
     std::int32_t color = 0;  // of a split; WEFT_COLOR_NONE: no communicator for this rank
     std::int32_t key = 0;
-    bool is_refused =
-        false;  // this rank's arguments are bad; it takes part so that nobody waits for it
+    // This rank's arguments are bad; it takes part so that nobody waits for it.
+    bool is_refused = false;
     std::uint64_t grid = 0;  // of cart: a hash of its dimensions
 };
 

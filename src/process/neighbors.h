@@ -1,8 +1,9 @@
 // The arguments of constructors of topologies.
 #pragma once
 
-#include <memory>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/status.h"
 #include "shape/neighborhood.h"

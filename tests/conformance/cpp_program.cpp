@@ -326,6 +326,10 @@ void neighbors() {
     const Communicator ring = world.cart(std::span(&ranks, 1), periods);
     const Communicator circle = world.graph(std::span(&below, 1), std::span(&above, 1));
     EXPECT(ring && circle && circle.size() == ranks);
+    EXPECT(ring.sources() == (std::vector<int>{below, above}) &&
+           ring.destinations() == ring.sources());
+    EXPECT(circle.sources() == std::vector<int>{below} &&
+           circle.destinations() == std::vector<int>{above});
     const auto same_block = [](int r) { return Values{r, 10 * r}; };
     // What rank r sends down and up.
     const auto both_blocks = [](int r) { return Values{4 * r, 4 * r + 1, 4 * r + 2, 4 * r + 3}; };

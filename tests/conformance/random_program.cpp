@@ -75,7 +75,7 @@ class PublicCalls final : public Calls {
                                                   comm, request);
             case Collective::allgatherv:
                 return weft_iallgatherv(c.send_buf, c.count, c.recv_buf, counts_of(c.recv_blocks),
-                                        nullptr, c.type, comm, request);
+                                        c.recv_blocks.displacements, c.type, comm, request);
             case Collective::reduce_scatter:
                 return weft_ireduce_scatter(c.send_buf, c.recv_buf, counts_of(c.send_blocks),
                                             c.type, c.op, comm, request);
@@ -85,35 +85,39 @@ class PublicCalls final : public Calls {
                 return weft_iexscan(c.send_buf, c.recv_buf, c.count, c.type, c.op, comm, request);
             case Collective::gatherv:
                 return weft_igatherv(c.send_buf, c.count, c.recv_buf, counts_of(c.recv_blocks),
-                                     nullptr, c.type, c.root, comm, request);
+                                     c.recv_blocks.displacements, c.type, c.root, comm, request);
             case Collective::scatterv:
-                return weft_iscatterv(c.send_buf, counts_of(c.send_blocks), nullptr, c.recv_buf,
-                                      c.count, c.type, c.root, comm, request);
+                return weft_iscatterv(c.send_buf, counts_of(c.send_blocks),
+                                      c.send_blocks.displacements, c.recv_buf, c.count, c.type,
+                                      c.root, comm, request);
             case Collective::alltoallv:
-                return weft_ialltoallv(c.send_buf, counts_of(c.send_blocks), nullptr, c.recv_buf,
-                                       counts_of(c.recv_blocks), nullptr, c.type, comm, request);
+                return weft_ialltoallv(
+                    c.send_buf, counts_of(c.send_blocks), c.send_blocks.displacements, c.recv_buf,
+                    counts_of(c.recv_blocks), c.recv_blocks.displacements, c.type, comm, request);
             case Collective::alltoallw:
-                return weft_ialltoallw(c.send_buf, counts_of(c.send_blocks), nullptr,
-                                       c.send_blocks.types, c.recv_buf, counts_of(c.recv_blocks),
-                                       nullptr, c.recv_blocks.types, comm, request);
+                return weft_ialltoallw(c.send_buf, counts_of(c.send_blocks),
+                                       c.send_blocks.displacements, c.send_blocks.types, c.recv_buf,
+                                       counts_of(c.recv_blocks), c.recv_blocks.displacements,
+                                       c.recv_blocks.types, comm, request);
             case Collective::neighbor_allgather:
                 return weft_ineighbor_allgather(c.send_buf, c.recv_buf, c.count, c.type, comm,
                                                 request);
             case Collective::neighbor_allgatherv:
-                return weft_ineighbor_allgatherv(c.send_buf, c.count, c.recv_buf,
-                                                 counts_of(c.recv_blocks), nullptr, c.type, comm,
-                                                 request);
+                return weft_ineighbor_allgatherv(
+                    c.send_buf, c.count, c.recv_buf, counts_of(c.recv_blocks),
+                    c.recv_blocks.displacements, c.type, comm, request);
             case Collective::neighbor_alltoall:
                 return weft_ineighbor_alltoall(c.send_buf, c.recv_buf, c.count, c.type, comm,
                                                request);
             case Collective::neighbor_alltoallv:
-                return weft_ineighbor_alltoallv(c.send_buf, counts_of(c.send_blocks), nullptr,
-                                                c.recv_buf, counts_of(c.recv_blocks), nullptr,
-                                                c.type, comm, request);
+                return weft_ineighbor_alltoallv(
+                    c.send_buf, counts_of(c.send_blocks), c.send_blocks.displacements, c.recv_buf,
+                    counts_of(c.recv_blocks), c.recv_blocks.displacements, c.type, comm, request);
             case Collective::neighbor_alltoallw:
                 return weft_ineighbor_alltoallw(
-                    c.send_buf, counts_of(c.send_blocks), nullptr, c.send_blocks.types, c.recv_buf,
-                    counts_of(c.recv_blocks), nullptr, c.recv_blocks.types, comm, request);
+                    c.send_buf, counts_of(c.send_blocks), c.send_blocks.displacements,
+                    c.send_blocks.types, c.recv_buf, counts_of(c.recv_blocks),
+                    c.recv_blocks.displacements, c.recv_blocks.types, comm, request);
         }
         return WEFT_REFUSED_ARGUMENT;
     }
@@ -143,8 +147,8 @@ class PublicCalls final : public Calls {
                                                       comm, request);
             case Collective::allgatherv:
                 return weft_allgatherv_init(c.send_buf, c.count, c.recv_buf,
-                                            counts_of(c.recv_blocks), nullptr, c.type, comm,
-                                            request);
+                                            counts_of(c.recv_blocks), c.recv_blocks.displacements,
+                                            c.type, comm, request);
             case Collective::reduce_scatter:
                 return weft_reduce_scatter_init(c.send_buf, c.recv_buf, counts_of(c.send_blocks),
                                                 c.type, c.op, comm, request);
@@ -155,36 +159,40 @@ class PublicCalls final : public Calls {
                                         request);
             case Collective::gatherv:
                 return weft_gatherv_init(c.send_buf, c.count, c.recv_buf, counts_of(c.recv_blocks),
-                                         nullptr, c.type, c.root, comm, request);
+                                         c.recv_blocks.displacements, c.type, c.root, comm,
+                                         request);
             case Collective::scatterv:
-                return weft_scatterv_init(c.send_buf, counts_of(c.send_blocks), nullptr, c.recv_buf,
-                                          c.count, c.type, c.root, comm, request);
+                return weft_scatterv_init(c.send_buf, counts_of(c.send_blocks),
+                                          c.send_blocks.displacements, c.recv_buf, c.count, c.type,
+                                          c.root, comm, request);
             case Collective::alltoallv:
-                return weft_alltoallv_init(c.send_buf, counts_of(c.send_blocks), nullptr,
-                                           c.recv_buf, counts_of(c.recv_blocks), nullptr, c.type,
-                                           comm, request);
+                return weft_alltoallv_init(
+                    c.send_buf, counts_of(c.send_blocks), c.send_blocks.displacements, c.recv_buf,
+                    counts_of(c.recv_blocks), c.recv_blocks.displacements, c.type, comm, request);
             case Collective::alltoallw:
                 return weft_alltoallw_init(
-                    c.send_buf, counts_of(c.send_blocks), nullptr, c.send_blocks.types, c.recv_buf,
-                    counts_of(c.recv_blocks), nullptr, c.recv_blocks.types, comm, request);
+                    c.send_buf, counts_of(c.send_blocks), c.send_blocks.displacements,
+                    c.send_blocks.types, c.recv_buf, counts_of(c.recv_blocks),
+                    c.recv_blocks.displacements, c.recv_blocks.types, comm, request);
             case Collective::neighbor_allgather:
                 return weft_neighbor_allgather_init(c.send_buf, c.recv_buf, c.count, c.type, comm,
                                                     request);
             case Collective::neighbor_allgatherv:
-                return weft_neighbor_allgatherv_init(c.send_buf, c.count, c.recv_buf,
-                                                     counts_of(c.recv_blocks), nullptr, c.type,
-                                                     comm, request);
+                return weft_neighbor_allgatherv_init(
+                    c.send_buf, c.count, c.recv_buf, counts_of(c.recv_blocks),
+                    c.recv_blocks.displacements, c.type, comm, request);
             case Collective::neighbor_alltoall:
                 return weft_neighbor_alltoall_init(c.send_buf, c.recv_buf, c.count, c.type, comm,
                                                    request);
             case Collective::neighbor_alltoallv:
-                return weft_neighbor_alltoallv_init(c.send_buf, counts_of(c.send_blocks), nullptr,
-                                                    c.recv_buf, counts_of(c.recv_blocks), nullptr,
-                                                    c.type, comm, request);
+                return weft_neighbor_alltoallv_init(
+                    c.send_buf, counts_of(c.send_blocks), c.send_blocks.displacements, c.recv_buf,
+                    counts_of(c.recv_blocks), c.recv_blocks.displacements, c.type, comm, request);
             case Collective::neighbor_alltoallw:
                 return weft_neighbor_alltoallw_init(
-                    c.send_buf, counts_of(c.send_blocks), nullptr, c.send_blocks.types, c.recv_buf,
-                    counts_of(c.recv_blocks), nullptr, c.recv_blocks.types, comm, request);
+                    c.send_buf, counts_of(c.send_blocks), c.send_blocks.displacements,
+                    c.send_blocks.types, c.recv_buf, counts_of(c.recv_blocks),
+                    c.recv_blocks.displacements, c.recv_blocks.types, comm, request);
         }
         return WEFT_REFUSED_ARGUMENT;
     }

@@ -370,8 +370,8 @@ TEST_F(Refused, MakingAndFreeingCommunicators) {
     expect_refused(weft_comm_split(world_, -1, 0, &comm), WEFT_REFUSED_ARGUMENT,
                    "color = -1; expected 0 or more, or WEFT_COLOR_NONE (weft_comm_split)");
     expect_refused(weft_comm_free(&comm), WEFT_REFUSED_ARGUMENT,
-                   "comm = world; expected a communicator made by weft_comm_dup or "
-                   "weft_comm_split (weft_comm_free)");
+                   "comm = world; expected a communicator that a constructor made, such as "
+                   "weft_comm_dup (weft_comm_free)");
     EXPECT_EQ(comm, world_);
     comm = weft_comm_self();
     expect_refused(weft_comm_free(&comm), WEFT_REFUSED_ARGUMENT, "comm = self; expected");
@@ -383,6 +383,8 @@ TEST_F(Refused, Topologies) {
     const int two = 2;
     expect_refused(weft_comm_cart(world_, -1, &one, &one, &comm), WEFT_REFUSED_ARGUMENT,
                    "ndims = -1; expected 0 or more (weft_comm_cart)");
+    expect_refused(weft_comm_cart(world_, 1025, &one, &one, &comm), WEFT_REFUSED_ARGUMENT,
+                   "ndims = 1025; expected 0..1024");
     expect_refused(weft_comm_cart(world_, 1, nullptr, &one, &comm), WEFT_REFUSED_ARGUMENT,
                    "dims = null; expected 1 numbers");
     expect_refused(weft_comm_cart(world_, 1, &one, nullptr, &comm), WEFT_REFUSED_ARGUMENT,

@@ -33,7 +33,16 @@ weft_status make_communicators(int rank, int victim) {
         weft_comm world = weft_comm_world();
         weft_comm copy = WEFT_COMM_NULL;
         weft_comm others = WEFT_COMM_NULL;
-        weft_status status = weft_comm_dup(world, &copy);
+        // A graph takes three exchanges.
+        const int kind = static_cast<int>(i % 3);
+        const int ring = 1;
+        int size = 0;
+        weft_comm_size(world, &size);
+        const int below = (rank + size - 1) % size;
+        const int above = (rank + 1) % size;
+        weft_status status = kind == 0   ? weft_comm_dup(world, &copy)
+                             : kind == 1 ? weft_comm_cart(world, 1, &size, &ring, &copy)
+                                         : weft_comm_graph(world, 1, &below, 1, &above, &copy);
         if (status != WEFT_OK) return status;
         int color = rank == victim ? WEFT_COLOR_NONE : 0;
         if (i % 2 == 0) status = weft_barrier(copy);

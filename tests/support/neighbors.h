@@ -22,6 +22,9 @@ struct Neighbors {
     std::vector<Neighborhood> for_library() const;
 };
 
+// Blocks of one rank for another have several sizes: by their number at the source.
+constexpr int edge_factor(int block) { return (block + 1) % 3; }
+
 // ring: periodic. grid: three dimensions, of which the first has borders and the last size 1. graph: by
 // chance, with several edges between two ranks and from a rank to itself. alone: no edges.
 inline constexpr const char* neighbor_kinds[] = {"ring", "grid", "graph", "alone"};

@@ -136,7 +136,12 @@ inline std::string to_text(const Subject& subject, const Trial& p) {
 inline EveryRank every_rank(const algorithm::Family& family, const Trial& trial) {
     return EveryRank(
         family, trial, trial.in_place, trial.offsets,
-        [&](Rank from, Rank to) { return trial.amount(from, to); }, Trial::gap,
+        [&](Rank from, Rank to, std::size_t block) {
+            const bool has_edges = family.send.root == algorithm::Blocks::neighbors &&
+                                   family.sizes == algorithm::Sizes::local;
+            return trial.amount(from, to) * (has_edges ? edge_factor(static_cast<int>(block)) : 1);
+        },
+        Trial::gap,
         trial.neighbors ? trial.neighbors->for_library : std::span<const Neighborhood>{});
 }
 

@@ -119,8 +119,11 @@ int Arguments::gets(int rank) const {
 }
 
 int Arguments::contributed(int rank) const {
-    if (gives(rank) == each)
-        return static_cast<int>(neighbors.destinations[static_cast<std::size_t>(rank)].size());
+    if (gets(rank) == each) {
+        const auto& to = neighbors.destinations[static_cast<std::size_t>(rank)];
+        if (gives(rank) == each) return static_cast<int>(to.size());
+        return std::ranges::any_of(to, [](int neighbor) { return neighbor >= 0; }) ? 1 : 0;
+    }
     return gives(rank) == all ? ranks : gives(rank);
 }
 
@@ -140,7 +143,7 @@ int Arguments::peer(int blocks, int rank, int block, bool sends) const {
 }
 
 std::size_t Arguments::amount(int rank, int peer, bool sends) const {
-    if (peer < 0) return 1;  // which is not sent
+    if (peer < 0) return 0;  // it is not sent
     if (!sends) std::swap(rank, peer);
     // All neighbors get the same block.
     if (gives(rank) == 1 && gets(rank) == each) peer = rank;
@@ -151,7 +154,14 @@ std::size_t Arguments::amount(int rank, int peer, bool sends) const {
 Place Arguments::one_of(int blocks, int rank, int block, bool sends) const {
     const auto b = static_cast<std::size_t>(block);
     if (!amounts.empty()) {
-        auto of_block = [&](int i) { return amount(rank, peer(blocks, rank, i, sends), sends); };
+        auto of_block = [&](int i) {
+            const int with = peer(blocks, rank, i, sends);
+            std::size_t elements = amount(rank, with, sends);
+            if (blocks == each && with >= 0 && gives(rank) == each)
+                elements *=
+                    static_cast<std::size_t>(edge_factor(sends ? i : neighbors.origin(rank, i)));
+            return elements;
+        };
         std::size_t begin = 0;
         for (int i = 0; i < (sends ? contributed(rank) : received(rank)); ++i) {
             if (has_gaps ? i > block : i < block) begin += of_block(i) + has_gaps;

@@ -40,7 +40,8 @@ struct Arguments {
     std::vector<std::ptrdiff_t> displacements{};  // none: one behind the other
     // Otherwise: what rank `from` sends to rank `to`, at from * ranks + to. Blocks lie one behind the
     // other; if they have gaps, of one element, the last one lies first.
-    std::vector<std::size_t> amounts{};
+    std::vector<std::size_t>
+        amounts{};  // among neighbors also times 1, 2 or 0, by edge (edge_factor)
     bool has_gaps = false;
     Neighbors neighbors{};  // of collectives among neighbors
 

@@ -38,9 +38,9 @@ Result<Checked> check(const Call& c, CallingRank place) {
 Result<SignatureView> outcome(const Call& c, CallingRank place) {
     Result<Checked> checked = check(c, place);
     if (!checked.is_ok()) return checked.status();
-    Result<BufferBytes> bytes = bytes_of_buffers(checked->signature, place);
-    if (!bytes.is_ok()) return bytes.status();
-    WEFT_RETURN_IF_NOT_OK(check_buffers(*checked, *bytes));
+    Result<BufferUses> uses = uses_of_buffers(checked->signature, place);
+    if (!uses.is_ok()) return uses.status();
+    WEFT_RETURN_IF_NOT_OK(check_buffers(*checked, *uses));
     return checked->signature;
 }
 
@@ -177,7 +177,7 @@ TEST(BlocksThatDiffer, LieAnywhereWhenTheyAreEmpty) {
     checked = check(c, root);
     ASSERT_TRUE(checked.is_ok()) << last_detail();
     EXPECT_EQ(checked->binding.recv, reinterpret_cast<std::byte*>(into) + 100 * 4);
-    EXPECT_EQ(bytes_of_buffers(checked->signature, root)->recv, 6 * 4);
+    EXPECT_EQ(uses_of_buffers(checked->signature, root)->recv.bytes, 6 * 4);
 }
 
 TEST(BlocksThatDiffer, MayLieBeforeTheBuffersAddress) {
@@ -187,7 +187,7 @@ TEST(BlocksThatDiffer, MayLieBeforeTheBuffersAddress) {
     Result<Checked> checked = check(c, root);
     ASSERT_TRUE(checked.is_ok()) << last_detail();
     EXPECT_EQ(checked->binding.recv, reinterpret_cast<std::byte*>(into));
-    EXPECT_EQ(bytes_of_buffers(checked->signature, root)->recv, 6 * 4);
+    EXPECT_EQ(uses_of_buffers(checked->signature, root)->recv.bytes, 6 * 4);
 }
 
 // --- Blocks whose sizes only who sends and who gets them know ------------------------------------
@@ -237,7 +237,7 @@ TEST(BlocksOfPairs, InPlaceHaveNoCountOfTheirOwn) {
     Result<Checked> checked = check(exchanged, other);
     ASSERT_TRUE(checked.is_ok()) << last_detail();
     EXPECT_TRUE(checked->signature.send.counts.empty());
-    EXPECT_EQ(bytes_of_buffers(checked->signature, other)->recv, 6 * 4);
+    EXPECT_EQ(uses_of_buffers(checked->signature, other)->recv.bytes, 6 * 4);
 }
 
 TEST(BlocksOfPairs, AreRefusedByTheNamesOfTheirArrays) {
@@ -272,8 +272,8 @@ TEST(BlocksOfTypes, AreCountedInBytes) {
     c.recv_blocks = {counts.data(), nullptr, types};
     Result<Checked> checked = check(c, other);
     ASSERT_TRUE(checked.is_ok()) << last_detail();
-    EXPECT_EQ(bytes_of_buffers(checked->signature, other)->send, 36);
-    EXPECT_EQ(bytes_of_buffers(checked->signature, other)->recv, 29);
+    EXPECT_EQ(uses_of_buffers(checked->signature, other)->send.bytes, 36);
+    EXPECT_EQ(uses_of_buffers(checked->signature, other)->recv.bytes, 29);
     const Signature signature(checked->signature);
     c.send_blocks = {byte_counts, places, as_bytes};
     c.recv_blocks = {byte_counts, nullptr, as_bytes};
@@ -302,19 +302,55 @@ TEST(BlocksOfNeighbors, AreAsManyAsThereAreNeighbors) {
     Call c = call(Collective::neighbor_alltoall, from, into);
     Result<Checked> checked = check(c, place);
     ASSERT_TRUE(checked.is_ok()) << last_detail();
-    EXPECT_EQ(bytes_of_buffers(checked->signature, place)->send, 8);
-    EXPECT_EQ(bytes_of_buffers(checked->signature, place)->recv, 24);
+    EXPECT_EQ(uses_of_buffers(checked->signature, place)->send.bytes, 8);
+    EXPECT_EQ(uses_of_buffers(checked->signature, place)->recv.bytes, 24);
     c.collective = Collective::neighbor_alltoallv;
     c.send_blocks.counts = counts.data();
     c.recv_blocks.counts = counts.data();
     checked = check(c, place);
     ASSERT_TRUE(checked.is_ok()) << last_detail();
-    EXPECT_EQ(bytes_of_buffers(checked->signature, place)->send, 4);
-    EXPECT_EQ(bytes_of_buffers(checked->signature, place)->recv, 24);
+    EXPECT_EQ(uses_of_buffers(checked->signature, place)->send.bytes, 4);
+    EXPECT_EQ(uses_of_buffers(checked->signature, place)->recv.bytes, 24);
     const Neighborhood alone;
     c.send_blocks = c.recv_blocks = {};
     c.send_buf = c.recv_buf = nullptr;
     EXPECT_EQ(refusal(c, {.rank = 1, .ranks = 3, .neighbors = &alone}), "accepted");
+}
+
+// The rows of one array: the first and last of this rank's own are sent, those around them received.
+TEST(BlocksOfNeighbors, MayLieInOneArray) {
+    const Dimension column[] = {{3, true}};
+    const Neighborhood neighbors = grid_neighbors(column, 1);
+    const CallingRank place = {.rank = 1, .ranks = 3, .neighbors = &neighbors};
+    Call c = call(Collective::neighbor_alltoallv, into, into);
+    const std::int64_t two[] = {2, 2};
+    std::int64_t sent[] = {2, 4};
+    const std::int64_t received[] = {0, 6};
+    c.send_blocks = {two, sent};
+    c.recv_blocks = {two, received};
+    EXPECT_EQ(refusal(c, place), "accepted");
+    sent[1] = 5;
+    EXPECT_TRUE(refusal(c, place).find("overlaps recv_buf") != std::string::npos)
+        << refusal(c, place);
+}
+
+// Nothing is sent to a neighbor beyond the border, whatever the arrays say.
+TEST(BlocksOfNeighbors, ThatAreMissingAreNotLookedAt) {
+    const Dimension row[] = {{3, false}};
+    const Neighborhood neighbors = grid_neighbors(row, 0);
+    const CallingRank place = {.rank = 0, .ranks = 3, .neighbors = &neighbors};
+    Call c = call(Collective::neighbor_alltoallv, from, into);
+    const std::int64_t counted[] = {-1, 3};
+    const std::int64_t displaced[] = {1'000'000, 1};
+    c.send_blocks = c.recv_blocks = {counted, displaced};
+    Result<Checked> checked = check(c, place);
+    ASSERT_TRUE(checked.is_ok()) << last_detail();
+    EXPECT_EQ(checked->binding.recv, reinterpret_cast<std::byte*>(into + 1));
+    EXPECT_EQ(uses_of_buffers(checked->signature, place)->recv.bytes, 12);
+    // A rank that sends to nobody needs nothing to send.
+    const Neighborhood sink = {{1}, {no_rank}};
+    c = call(Collective::neighbor_allgather, nullptr, into);
+    EXPECT_EQ(refusal(c, {.rank = 0, .ranks = 3, .neighbors = &sink}), "accepted");
 }
 
 // A grid's blocks cross: what goes down arrives from above.
@@ -330,7 +366,7 @@ TEST(BlocksOfNeighbors, FromARankToItselfHaveOneSize) {
     EXPECT_EQ(refusal(c, place), "accepted");
     c.recv_blocks.counts = sent;
     EXPECT_EQ(refusal(c, place),
-              "send_counts[1] is 8 bytes; expected 4 as of recv_counts[0], the same block");
+              "send_counts[0] is 4 bytes; expected 8 as of recv_counts[1], the same block");
     c.collective = Collective::neighbor_allgatherv;
     c.count = 1;
     EXPECT_EQ(refusal(c, place), "send_count = 1; expected recv_counts[1] = 2, the same block");

@@ -76,7 +76,7 @@ std::vector<Dimension> grid_of(const Options& options) {
     std::vector<Dimension> grid;
     std::int64_t places = 1;
     const char* const end = text.data() + text.size();
-    for (const char* at = text.data(); at < end; ++at) {
+    for (const char* at = text.data();; ++at) {
         Rank size = 0;
         const auto [behind, error] = std::from_chars(at, end, size);
         const bool is_number = error == std::errc{} && (behind == end || *behind == 'x');
@@ -87,6 +87,7 @@ std::vector<Dimension> grid_of(const Options& options) {
         }
         grid.push_back({size, !options.has_borders});
         at = behind;
+        if (at == end) break;
     }
     if (places != options.agreed.ranks)
         refuse("grid = " + text + " has " + std::to_string(places) + " places; expected " +
@@ -112,10 +113,13 @@ struct Posed {
         agreed.topology = nodes.get();
         const std::int64_t bytes = agreed.bytes;
         if (!family.agrees_on_sizes()) agreed.bytes = -1;
-        for (Rank r = 0; family.is_among_neighbors() && r < agreed.ranks; ++r)
-            neighbors.push_back(grid_neighbors(grid_of(options), r));
+        if (family.is_among_neighbors()) {
+            const std::vector<Dimension> grid = grid_of(options);
+            for (Rank r = 0; r < agreed.ranks; ++r) neighbors.push_back(grid_neighbors(grid, r));
+        }
         every_rank = std::make_unique<EveryRank>(
-            family, agreed, options.in_place, offsets, [=](Rank, Rank) { return bytes; },
+            family, agreed, options.in_place, offsets,
+            [=](Rank, Rank, std::size_t) { return bytes; },
             /*gap=*/0, neighbors);
     }
 
@@ -140,7 +144,7 @@ const Algorithm& find_algorithm(const Family& family, const std::string& name) {
     return *known;
 }
 
-void validate(const Options& options, const Algorithm& algorithm) {
+void validate(const Options& options, const Family& family, const Algorithm& algorithm) {
     const std::string last = std::to_string(options.agreed.ranks - 1);
     if (options.agreed.root >= options.agreed.ranks) {
         refuse("root = " + std::to_string(options.agreed.root) + "; expected 0.." + last);
@@ -151,6 +155,10 @@ void validate(const Options& options, const Algorithm& algorithm) {
     if (options.nodes > options.agreed.ranks) {
         refuse("nodes = " + std::to_string(options.nodes) + "; expected 1.." +
                std::to_string(options.agreed.ranks));
+    }
+    if (!family.is_among_neighbors() && (!options.grid.empty() || options.has_borders)) {
+        refuse(std::string(options.grid.empty() ? "--borders" : "--grid") + " with " + family.name +
+               "; it is not among neighbors");
     }
     const std::string lacks = algorithm.unmet_need(options.agreed);
     if (!lacks.empty()) refuse(std::string(algorithm.name) + " needs " + lacks);
@@ -300,7 +308,7 @@ void show(const Options& options) {
     }
     if (!family) refuse("expected a collective, or --list");
     const Algorithm& algorithm = find_algorithm(*family, options.algorithm);
-    validate(options, algorithm);
+    validate(options, *family, algorithm);
     const Posed posed(*family, options);
     Result<std::vector<Schedule>> schedules = build_all(algorithm, posed.problems());
     if (!schedules.is_ok()) refuse(last_detail());

@@ -16,7 +16,8 @@ namespace weft {
 struct BlockArrays {
     const std::int64_t* counts = nullptr;
     const std::int64_t* displacements = nullptr;  // null: one behind the other
-    const weft_type* types = nullptr;  // if the collective has them; displacements are bytes
+    // If the collective has them; displacements are bytes then.
+    const weft_type* types = nullptr;
 };
 
 struct Call {
@@ -39,9 +40,8 @@ struct CallingRank {
     Rank rank = 0;
     Rank ranks = 1;
     bool combines = false;  // all ranks' transports combine on arrival; the same on all ranks
-    const Topology* topology = nullptr;  // of the communicator
-    const Neighborhood* neighbors =
-        nullptr;  // null: the communicator has no Cartesian or graph topology
+    const Topology* topology = nullptr;       // of the communicator
+    const Neighborhood* neighbors = nullptr;  // null: it has no Cartesian or graph topology
 };
 
 }  // namespace weft

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "communicator/call/blocks.h"
 #include "communicator/call/call.h"
 #include "communicator/call/signature.h"
 #include "run/run.h"
@@ -18,31 +18,27 @@ struct Checked {
     Binding binding;
 };
 
-// Room for the sizes of blocks whose types differ; kept between calls, because it grows only.
-struct ByteCounts {
-    std::vector<std::int64_t> send;
-    std::vector<std::int64_t> recv;
-};
+// What a call uses of the caller's buffers.
+struct BufferUses {
+    BufferUse send;
+    BufferUse recv;
 
-// Sizes of the caller's buffers.
-struct BufferBytes {
-    std::int64_t send = 0;
-    std::int64_t recv = 0;
+    std::int64_t memory_bytes() const { return send.memory_bytes() + recv.memory_bytes(); }
 };
 
 // "bcast", for messages.
 const char* collective_name(Collective collective);
 
-// Refuses a null buffer if bytes of it are needed, and two that overlap.
-Status check_buffers(const void* send_buf, std::int64_t send_bytes, const void* recv_buf,
-                     std::int64_t recv_bytes, const char* recv_name);
+// Refuses a null buffer if bytes of it are needed, and two of which the same bytes are used.
+Status check_buffers(const void* send_buf, const BufferUse& send, const void* recv_buf,
+                     const BufferUse& recv, const char* recv_name);
 
 // Refuses a bad call with a sentence. Does not check its buffers. The result refers to `byte_counts` and to the
 // call's arrays.
 Result<Checked> check(const Call& call, CallingRank place, ByteCounts& byte_counts);
 // Refuses blocks that overlap.
-Result<BufferBytes> bytes_of_buffers(const SignatureView& signature, CallingRank place);
-Status check_buffers(const Checked& call, BufferBytes bytes);
+Result<BufferUses> uses_of_buffers(const SignatureView& signature, CallingRank place);
+Status check_buffers(const Checked& call, const BufferUses& uses);
 
 // Builds this rank's schedule. `is_checked`: no data moves until the calls agree (see agreement.h).
 Result<Schedule> build_schedule(const SignatureView& signature, CallingRank place,

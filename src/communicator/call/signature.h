@@ -20,8 +20,8 @@ struct FixedSignature {
     bool of_library = false;  // see Call
     bool combines = false;    // see algorithm::Agreed
     std::int32_t root = 0;
-    std::int64_t bytes =
-        0;  // see algorithm::Agreed; if each rank knows only its own, see algorithm::OwnBlocks
+    // See algorithm::Agreed; if each rank knows only its own, see algorithm::OwnBlocks.
+    std::int64_t bytes = 0;
     std::int64_t element_bytes = 1;
     std::int64_t unit_bytes = 1;  // bytes of an element in the arrays; types that differ: 1
 

@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "communicator/allgather_and_wait.h"
+#include "communicator/call_and_wait.h"
 #include "schedule/check/check.h"
 #include "schedule/pack.h"
 

@@ -199,8 +199,8 @@ Result<Request*> OwnSchedule::make_request(const void* send_buf, void* recv_buf,
     if (broken.code != WEFT_OK) return communicator_.broken_status("schedule", broken);
     Result<Reduction> reduction = bind(type, op);
     if (!reduction.is_ok()) return reduction.status();
-    WEFT_RETURN_IF_NOT_OK(check_buffers(send_buf, schedule().reach(Buffer::send), recv_buf,
-                                        schedule().reach(Buffer::recv), "recv_buf"));
+    WEFT_RETURN_IF_NOT_OK(check_buffers(send_buf, {schedule().reach(Buffer::send)}, recv_buf,
+                                        {schedule().reach(Buffer::recv)}, "recv_buf"));
     Binding binding;
     binding.send = static_cast<const std::byte*>(send_buf);
     binding.recv = static_cast<std::byte*>(recv_buf);

@@ -90,6 +90,8 @@ class RankRun::Walk {
         // Of blocks that differ.
         std::vector<std::int64_t> send_counts;
         std::vector<std::int64_t> recv_counts;
+        std::vector<std::int64_t> send_places;
+        std::vector<std::int64_t> recv_places;
         std::vector<weft_type> send_types;
         std::vector<weft_type> recv_types;
         std::vector<unsigned char> sent;  // what was in `send` at the start
@@ -164,6 +166,7 @@ class RankRun::Walk {
             // Both ways alike, for calls in place.
             for (int r = 0; r < a.ranks * a.ranks; ++r)
                 a.amounts.push_back(step.count_of(r / a.ranks + r % a.ranks));
+            a.has_gaps = step.made % 2 == 1;
         }
         if (entry(o).is_among_neighbors) a.neighbors = o.neighbors;
         return a;
@@ -232,6 +235,19 @@ class RankRun::Walk {
                     static_cast<std::int64_t>(a.result(o.rank, b).count * scale));
             call.send_blocks.counts = o.send_counts.data();
             call.recv_blocks.counts = o.recv_counts.data();
+        }
+        if (a.has_gaps) {
+            const std::size_t unit = entry(o).has_types ? weft_type_size(step.data().type) : scale;
+            o.send_places.clear();
+            o.recv_places.clear();
+            for (int b = 0; b < a.contributed(o.rank); ++b)
+                o.send_places.push_back(
+                    static_cast<std::int64_t>(a.contribution(o.rank, b).begin * unit));
+            for (int b = 0; b < a.received(o.rank); ++b)
+                o.recv_places.push_back(
+                    static_cast<std::int64_t>(a.result(o.rank, b).begin * unit));
+            call.send_blocks.displacements = o.send_places.data();
+            call.recv_blocks.displacements = o.recv_places.data();
         }
         if (entry(o).has_types) {
             describe_by_types(call.type, o.send_counts, o.send_types, call.send_blocks);

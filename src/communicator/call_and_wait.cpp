@@ -1,4 +1,4 @@
-#include "communicator/allgather_and_wait.h"
+#include "communicator/call_and_wait.h"
 
 namespace weft {
 

@@ -1,0 +1,296 @@
+#include "communicator/call/blocks.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <span>
+
+#include "algorithm/catalogue.h"
+#include "base/status.h"
+#include "reduce/reduce.h"
+
+namespace weft {
+namespace {
+
+using algorithm::Blocks;
+using algorithm::Family;
+using algorithm::Sizes;
+
+// The arrays that describe one buffer, as messages name them.
+struct ListNames {
+    const char* counts;
+    const char* displacements;
+    const char* types;
+};
+
+// A buffer with blocks that differ.
+struct Listed {
+    const BlockArrays& arrays;
+    ListNames names;
+    std::size_t blocks;
+    std::span<const Rank> neighbors;  // of these blocks; none: they are of ranks
+    std::int64_t bytes_max;           // of all blocks
+    std::vector<std::int64_t>& room;
+
+    // Nothing is sent to a neighbor that is missing, nor received from it.
+    bool is_missing(std::size_t i) const { return !neighbors.empty() && neighbors[i] == no_rank; }
+};
+
+Status check_type(const Listed& listed, std::size_t i) {
+    if (type_bytes(listed.arrays.types[i]) > 0) return ok;
+    return failure(WEFT_REFUSED_ARGUMENT, "%s[%zu] = %d; expected one of weft_type",
+                   listed.names.types, i, static_cast<int>(listed.arrays.types[i]));
+}
+
+// Checks the counts, and types if they differ: then what is returned counts bytes.
+Result<std::span<const std::int64_t>> check_counts(const Listed& listed, weft_type type) {
+    const std::int64_t* counts = listed.arrays.counts;
+    if (!counts && listed.blocks > 0)
+        return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected %zu counts", listed.names.counts,
+                       listed.blocks);
+    const bool has_types = listed.names.types != nullptr;
+    if (has_types && !listed.arrays.types && listed.blocks > 0)
+        return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected %zu types", listed.names.types,
+                       listed.blocks);
+    const bool is_computed =
+        has_types || std::ranges::find(listed.neighbors, no_rank) != listed.neighbors.end();
+    if (is_computed) listed.room.assign(listed.blocks, 0);
+    std::int64_t left = listed.bytes_max;
+    for (std::size_t i = 0; i < listed.blocks; ++i) {
+        if (listed.is_missing(i)) continue;
+        if (has_types) {
+            WEFT_RETURN_IF_NOT_OK(check_type(listed, i));
+            type = listed.arrays.types[i];
+        }
+        const auto element = static_cast<std::int64_t>(type_bytes(type));
+        // The caller's counts are of type size_t.
+        if (counts[i] < 0 || counts[i] > left / element) {
+            return failure(WEFT_REFUSED_ARGUMENT,
+                           "%s[%zu] = %zu; expected at most %lld elements of %s in all",
+                           listed.names.counts, i, static_cast<std::size_t>(counts[i]),
+                           static_cast<long long>(listed.bytes_max / element), type_name(type));
+        }
+        left -= counts[i] * element;
+        if (is_computed) listed.room[i] = counts[i] * (has_types ? element : 1);
+    }
+    if (is_computed) return std::span<const std::int64_t>(listed.room);
+    return std::span(counts, listed.blocks);
+}
+
+// Checks the counts and displacements of a buffer with blocks that differ.
+Result<BlockSpans> check_list(const Listed& listed, weft_type type) {
+    const auto counts = check_counts(listed, type);
+    if (!counts.is_ok()) return counts.status();
+    BlockSpans blocks{*counts};
+    const std::int64_t* displacements = listed.arrays.displacements;
+    if (!displacements) return blocks;
+    blocks.displacements = {displacements, listed.blocks};
+    const auto unit = static_cast<std::int64_t>(listed.names.types ? 1 : type_bytes(type));
+    const std::int64_t most = listed.bytes_max / unit;
+    for (std::size_t i = 0; i < listed.blocks; ++i) {
+        const bool is_near = displacements[i] >= -most && displacements[i] <= most;
+        if (blocks.counts[i] == 0 || is_near) continue;
+        return failure(WEFT_REFUSED_ARGUMENT, "%s[%zu] = %lld; expected %lld..%lld",
+                       listed.names.displacements, i, static_cast<long long>(displacements[i]),
+                       static_cast<long long>(-most), static_cast<long long>(most));
+    }
+    return blocks;
+}
+
+// What a rank sends to itself has one size.
+Status check_own_block(const Family& family, const Call& call, CallingRank place,
+                       const SignatureView& signature) {
+    const bool is_root = place.rank == call.root;
+    const bool sends_list = !signature.send.counts.empty();
+    const bool counts_own_send = family.send_blocks(is_root) == Blocks::one;
+    if (family.sizes == Sizes::agreed && !counts_own_send) return ok;  // reduce_scatter
+    const std::size_t own = static_cast<std::size_t>(place.rank);
+    if (sends_list && !signature.recv.counts.empty()) {
+        const std::int64_t sent = signature.send.counts[own];
+        const std::int64_t received = signature.recv.counts[own];
+        if (sent == received) return ok;
+        const char* unit = family.has_types ? " bytes" : "";
+        return failure(WEFT_REFUSED_ARGUMENT,
+                       "send_counts[%d] = %lld%s; expected recv_counts[%d] = %lld%s", place.rank,
+                       static_cast<long long>(sent), unit, place.rank,
+                       static_cast<long long>(received), unit);
+    }
+    const std::int64_t listed = (sends_list ? signature.send : signature.recv).counts[own];
+    if (static_cast<std::int64_t>(call.count) == listed) return ok;
+    return failure(WEFT_REFUSED_ARGUMENT, "%s = %zu; expected %s[%d] = %lld",
+                   counts_own_send ? "send_count" : "recv_count", call.count,
+                   counts_own_send ? "recv_counts" : "send_counts", place.rank,
+                   static_cast<long long>(listed));
+}
+
+// The same for edges of a rank to itself.
+Status check_own_edges(const Call& call, CallingRank place, const SignatureView& signature) {
+    const Neighborhood& neighbors = *place.neighbors;
+    const std::int64_t unit = signature.fixed.unit_bytes;
+    std::size_t sent = 0;  // its blocks for itself, in their order
+    for (std::size_t i = 0; i < neighbors.sources.size(); ++i) {
+        const std::size_t block = neighbors.received(i);
+        if (neighbors.sources[block] != place.rank) continue;
+        const std::int64_t received = signature.recv.counts[block];
+        if (signature.send.counts.empty()) {
+            if (static_cast<std::int64_t>(call.count) == received) continue;
+            return failure(WEFT_REFUSED_ARGUMENT,
+                           "send_count = %zu; expected recv_counts[%zu] = %lld, the same block",
+                           call.count, block, static_cast<long long>(received));
+        }
+        while (neighbors.destinations[sent] != place.rank) ++sent;
+        const std::size_t own = sent++;
+        if (signature.send.counts[own] == received) continue;
+        return failure(WEFT_REFUSED_ARGUMENT,
+                       "send_counts[%zu] is %lld bytes; expected %lld as of recv_counts[%zu], the "
+                       "same block",
+                       own, static_cast<long long>(signature.send.counts[own] * unit),
+                       static_cast<long long>(received * unit), block);
+    }
+    return ok;
+}
+
+// One of a call's buffers.
+enum class Side : std::uint8_t { send, recv };
+
+// Checks the arrays of a buffer with a block for each rank or neighbor.
+Result<BlockSpans> check_side(Side side, const Call& call, CallingRank place, ByteCounts& room) {
+    const Family& family = algorithm::family_of(call.collective);
+    const bool is_root = place.rank == call.root;
+    const bool sends = side == Side::send;
+    const bool has_both =
+        are_for_each(family.send_blocks(is_root)) && are_for_each(family.recv_blocks(is_root));
+    // MPI's reduce_scatter names the counts after what a rank gets.
+    const bool is_named_send = sends && family.sizes != Sizes::agreed;
+    const ListNames names = {is_named_send ? "send_counts" : "recv_counts",
+                             !has_both       ? "displs"
+                             : is_named_send ? "send_displs"
+                                             : "recv_displs",
+                             !family.has_types ? nullptr
+                             : is_named_send   ? "send_types"
+                                               : "recv_types"};
+    std::span<const Rank> neighbors;
+    if (family.is_among_neighbors())
+        neighbors = sends ? place.neighbors->destinations : place.neighbors->sources;
+    const Blocks blocks = sends ? family.send_blocks(is_root) : family.recv_blocks(is_root);
+    // A rank that combines may keep a block of every other rank, each as large as its own.
+    const std::int64_t most = family.reduces ? call_bytes_max / place.ranks : call_bytes_max;
+    return check_list(
+        {sends ? call.send_blocks : call.recv_blocks, names,
+         static_cast<std::size_t>(algorithm::number_of(blocks, place.ranks, neighbors)), neighbors,
+         most, sends ? room.send : room.recv},
+        call.type);
+}
+
+}  // namespace
+
+Status check_blocks(const Call& call, CallingRank place, ByteCounts& room,
+                    SignatureView& signature) {
+    FixedSignature& fixed = signature.fixed;
+    const Family& family = algorithm::family_of(call.collective);
+    fixed.unit_bytes = family.has_types ? 1 : static_cast<std::int64_t>(type_bytes(call.type));
+    const bool is_root = place.rank == call.root;
+    const bool sends_list = are_for_each(family.send_blocks(is_root));
+    const bool recvs_list = are_for_each(family.recv_blocks(is_root));
+    if (sends_list && !(recvs_list && fixed.in_place)) {
+        Result<BlockSpans> list = check_side(Side::send, call, place, room);
+        if (!list.is_ok()) return list.status();
+        signature.send = *list;
+    }
+    if (recvs_list) {
+        Result<BlockSpans> list = check_side(Side::recv, call, place, room);
+        if (!list.is_ok()) return list.status();
+        signature.recv = *list;
+    }
+    if (family.sizes == Sizes::agreed) fixed.bytes = signature.bytes() / place.ranks;
+    if (fixed.in_place || !(sends_list || recvs_list)) return ok;
+    if (family.is_among_neighbors()) return check_own_edges(call, place, signature);
+    return check_own_block(family, call, place, signature);
+}
+
+// The least displacement of a block that is not empty.
+std::int64_t least_displacement(const BlockSpans& blocks) {
+    std::optional<std::int64_t> least;
+    for (std::size_t i = 0; i < blocks.displacements.size(); ++i) {
+        const std::int64_t begin = blocks.displacements[i];
+        if (blocks.counts[i] > 0 && begin < least.value_or(begin + 1)) least = begin;
+    }
+    return least.value_or(0);
+}
+
+PosedList::PosedList(const BlockSpans& blocks, std::int64_t unit_bytes) {
+    const std::int64_t least = least_displacement(blocks);
+    std::int64_t packed = 0;
+    for (std::size_t i = 0; i < blocks.counts.size(); ++i) {
+        sizes.push_back(blocks.counts[i] * unit_bytes);
+        offsets.push_back(packed);
+        packed += sizes.back();
+        if (blocks.displacements.empty()) continue;
+        // An empty block's displacement does not matter.
+        offsets.back() = blocks.counts[i] > 0 ? (blocks.displacements[i] - least) * unit_bytes : 0;
+    }
+}
+
+Status check_apart(const PosedList& list, const SignatureView& signature) {
+    const BlockSpans& blocks = signature.recv;
+    std::vector<std::size_t> order(blocks.displacements.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::erase_if(order, [&](std::size_t i) { return list.sizes[i] == 0; });
+    std::ranges::sort(order, {}, [&](std::size_t i) { return list.offsets[i]; });
+    for (std::size_t k = 1; k < order.size(); ++k) {
+        const std::size_t before = order[k - 1];
+        const std::size_t behind = order[k];
+        if (list.offsets[before] + list.sizes[before] <= list.offsets[behind]) continue;
+        return failure(WEFT_REFUSED_ARGUMENT,
+                       "%s[%zu] = %lld lies within block %zu; expected blocks that do not overlap",
+                       signature.send.counts.empty() ? "displs" : "recv_displs", behind,
+                       static_cast<long long>(blocks.displacements[behind]), before);
+    }
+    return ok;
+}
+
+std::vector<Extent> extents_of(const PosedList& list) {
+    std::vector<std::size_t> order(list.sizes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::erase_if(order, [&](std::size_t i) { return list.sizes[i] == 0; });
+    std::ranges::sort(order, {}, [&](std::size_t i) { return list.offsets[i]; });
+    std::vector<Extent> extents;
+    for (const std::size_t i : order) {
+        const Extent block{list.offsets[i], list.offsets[i] + list.sizes[i]};
+        // Blocks that are sent may overlap.
+        if (!extents.empty() && block.begin <= extents.back().end)
+            extents.back().end = std::max(extents.back().end, block.end);
+        else
+            extents.push_back(block);
+    }
+    return extents;
+}
+
+bool have_common_bytes(const void* left_buf, const BufferUse& left, const void* right_buf,
+                       const BufferUse& right) {
+    if (left.bytes == 0 || right.bytes == 0) return false;
+    const auto left_at = reinterpret_cast<std::uintptr_t>(left_buf);
+    const auto right_at = reinterpret_cast<std::uintptr_t>(right_buf);
+    if (left_at >= right_at + static_cast<std::uintptr_t>(right.bytes) ||
+        right_at >= left_at + static_cast<std::uintptr_t>(left.bytes)) {
+        return false;
+    }
+    const auto distance = static_cast<std::int64_t>(right_at - left_at);
+    const Extent all_left[] = {{0, left.bytes}};
+    const Extent all_right[] = {{0, right.bytes}};
+    std::span<const Extent> l = left.extents;
+    std::span<const Extent> r = right.extents;
+    if (l.empty()) l = all_left;
+    if (r.empty()) r = all_right;
+    for (auto i = l.begin(), k = r.begin(); i != l.end() && k != r.end();) {
+        if (i->end <= k->begin + distance)
+            ++i;
+        else if (k->end + distance <= i->begin)
+            ++k;
+        else
+            return true;
+    }
+    return false;
+}
+
+}  // namespace weft

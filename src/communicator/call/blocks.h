@@ -1,0 +1,64 @@
+// Calls whose blocks differ: their arrays, checked and in bytes; and which bytes of buffers calls use.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "algorithm/problem.h"
+#include "communicator/call/call.h"
+#include "communicator/call/signature.h"
+
+namespace weft {
+
+// More than a process can address. Schedules compute small multiples of it: scratch for a block of
+// every child in a tree, rounded up.
+constexpr std::int64_t call_bytes_max = std::numeric_limits<std::int64_t>::max() / 64;
+
+// Room for counts that are not the caller's own: those of blocks whose types differ, and where neighbors are
+// missing. Kept between calls, so that a call seldom allocates.
+struct ByteCounts {
+    std::vector<std::int64_t> send;
+    std::vector<std::int64_t> recv;
+};
+
+// Checks the call's arrays and adds them to its signature. REQUIRES: the rest of the signature.
+Status check_blocks(const Call& call, CallingRank place, ByteCounts& room,
+                    SignatureView& signature);
+
+// The least displacement of a block that is not empty.
+std::int64_t least_displacement(const BlockSpans& blocks);
+
+// In bytes, and where the least displacement is offset 0.
+struct PosedList {
+    std::vector<std::int64_t> sizes;
+    std::vector<std::int64_t> offsets;
+
+    PosedList(const BlockSpans& blocks, std::int64_t unit_bytes);
+    algorithm::BlockList list() const { return {sizes, offsets}; }
+};
+
+// Refuses blocks of the receive buffer that overlap. `list` is of these blocks.
+Status check_apart(const PosedList& list, const SignatureView& signature);
+
+// From byte `begin` of a buffer up to byte `end`.
+struct Extent {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+};
+
+// What a call uses of a buffer.
+struct BufferUse {
+    std::int64_t bytes = 0;            // up to the end of the last block
+    std::vector<Extent> extents = {};  // if blocks differ: in order, apart; none: all bytes
+
+    std::int64_t memory_bytes() const {
+        return static_cast<std::int64_t>(extents.capacity() * sizeof(Extent));
+    }
+};
+
+std::vector<Extent> extents_of(const PosedList& list);
+bool have_common_bytes(const void* left_buf, const BufferUse& left, const void* right_buf,
+                       const BufferUse& right);
+
+}  // namespace weft
