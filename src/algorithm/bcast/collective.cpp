@@ -10,7 +10,8 @@ namespace weft::algorithm {
     line(bcast_knomial) \
     line(bcast_chain) \
     line(bcast_chain_rounds) \
-    line(bcast_hierarchical)
+    line(bcast_hierarchical) \
+    line(bcast_scatter_allgather)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)
