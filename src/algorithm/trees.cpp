@@ -1,7 +1,7 @@
 #include "algorithm/trees.h"
 
 #include <algorithm>
-#include <utility>
+#include <vector>
 
 #include "shape/ring.h"
 
@@ -46,39 +46,53 @@ OpId bcast_along(const Tree& tree, Region data, OpId before, ScheduleBuilder& sc
     return ready;
 }
 
-OpId reduce_along(const Tree& tree, Region from, Region into, ScheduleBuilder& schedule) {
+OpId reduce_along(const Tree& tree, std::uint32_t ports, Region from, Region into,
+                  ScheduleBuilder& schedule) {
     const bool is_top = !tree.parent;
     const bool in_place = is_top && from.buffer == into.buffer && from.offset == into.offset;
-    std::size_t left = tree.children.size();
-    if (left == 0) {
+    if (tree.children.empty()) {
         if (!is_top) return schedule.send(from, *tree.parent);
         return in_place ? schedule.start() : schedule.copy(from, into);
     }
 
-    // The nearest child is ready first. Its operand becomes the sum; later operands land in two
-    // buffers in turn, so that a receive waits for the last reduction but one.
-    const Rank* child = tree.children.end();
+    // The nearest child is ready first. Its operand becomes the sum; later operands land in a few
+    // buffers in turn: one for each port, and one that is being combined.
+    auto child = tree.children.rbegin();
     Region sum = is_top ? into : schedule.scratch(from.bytes);
     OpId result = no_op;
     OpId from_read = no_op;
     if (!in_place) {
-        const OpId arrived = schedule.recv(sum, *--child);
+        const OpId arrived = schedule.recv(sum, *child++);
         result = from_read = schedule.reduce(from, sum, {arrived});
-        --left;
     }
-    Region operand = left > 0 ? schedule.scratch(from.bytes) : sum;
-    Region other_operand = left > 1 ? schedule.scratch(from.bytes) : operand;
-    OpId free = no_op;
-    OpId other_free = no_op;
-    while (child != tree.children.begin()) {
-        const OpId arrived = schedule.recv(operand, *--child, {free});
-        result = schedule.reduce_right(operand, sum, {result, arrived});
-        free = std::exchange(other_free, result);
-        std::swap(operand, other_operand);
+    struct Operand {
+        Region room;
+        OpId free = no_op;
+    };
+    std::vector<Operand> operands(
+        std::min<std::size_t>(static_cast<std::size_t>(tree.children.rend() - child), ports + 1));
+    for (Operand& operand : operands) operand.room = schedule.scratch(from.bytes);
+    for (std::size_t turn = 0; child != tree.children.rend(); ++child, ++turn) {
+        Operand& operand = operands[turn % operands.size()];
+        const OpId arrived = schedule.recv(operand.room, *child, {operand.free});
+        operand.free = result = schedule.reduce_right(operand.room, sum, {result, arrived});
     }
     if (is_top) return result;
     schedule.send(sum, *tree.parent, {result});
     return from_read;
+}
+
+void reduce_to_root(const Problem& in, std::uint32_t ports, ScheduleBuilder& schedule) {
+    const Rank top = in.agreed.commutative ? in.root() : 0;
+    const Tree tree = knomial_tree(in.rank, in.ranks(), top, static_cast<Rank>(ports) + 1);
+    if (top == in.root()) {
+        reduce_along(tree, ports, in.send.block(), in.recv.block(), schedule);
+        return;
+    }
+    const Region sum = in.rank == top ? schedule.scratch(in.agreed.bytes) : Region{};
+    const OpId reduced = reduce_along(tree, ports, in.send.block(), sum, schedule);
+    if (in.rank == top) schedule.send(sum, in.root(), {reduced});
+    if (in.is_root()) schedule.recv(in.recv.block(), top, {in.in_place ? reduced : no_op});
 }
 
 void gather_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule) {

@@ -7,23 +7,35 @@
 
 namespace weft {
 
-Tree binomial_tree(Rank rank, Rank ranks, Rank root) {
-    Rank distance = around(rank, -root, ranks);
+Tree knomial_tree(Rank rank, Rank ranks, Rank root, Rank radix) {
     Tree tree;
-    tree.distance = distance;
-    int subtree_log2 = ceil_log2(ranks);
-    if (distance != 0) {
-        subtree_log2 = std::countr_zero(static_cast<std::uint32_t>(distance));
-        tree.parent = around(root, distance - (Rank{1} << subtree_log2), ranks);
+    tree.distance = around(rank, -root, ranks);
+    // Of the digit by which this rank differs from its parent; the root has none.
+    std::int64_t weight = 1;
+    while (weight < ranks && tree.distance / weight % radix == 0) weight *= radix;
+    tree.subtree = static_cast<Rank>(std::min(weight, std::int64_t{ranks - tree.distance}));
+    if (tree.distance != 0) {
+        const std::int64_t step = tree.distance / weight % radix * weight;
+        tree.parent = around(root, static_cast<Rank>(tree.distance - step), ranks);
     }
-    tree.subtree = static_cast<Rank>(
-        std::min(std::int64_t{1} << subtree_log2, std::int64_t{ranks - distance}));
-    for (int k = subtree_log2 - 1; k >= 0; --k) {
-        Rank step = Rank{1} << k;
-        if (step < ranks - distance) tree.children.push_back(around(root, distance + step, ranks));
+    while ((weight /= radix) >= 1) {
+        for (std::int64_t i = multiples_below(tree.subtree, weight, radix); i > 0; --i) {
+            const auto child = static_cast<Rank>(tree.distance + i * weight);
+            tree.children.push_back(around(root, child, ranks));
+        }
     }
     return tree;
 }
+
+// The first child of each weight has the largest subtree, unless it is cut short.
+Rank knomial_subtree_max(Rank ranks, Rank radix) {
+    std::int64_t largest = 0;
+    for (std::int64_t weight = 1; weight < ranks; weight *= radix)
+        largest = std::max(largest, std::min(weight, ranks - weight));
+    return static_cast<Rank>(largest);
+}
+
+Tree binomial_tree(Rank rank, Rank ranks, Rank root) { return knomial_tree(rank, ranks, root, 2); }
 
 Tree doubling_tree(Rank rank, Rank ranks, Rank root) {
     const Rank distance = around(rank, -root, ranks);

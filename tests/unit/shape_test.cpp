@@ -305,6 +305,34 @@ TEST(Tree, SubtreesAreConsecutiveFromTheRootOn) {
     expect_consecutive_subtrees(binomial_tree);
     expect_consecutive_subtrees(binary_tree);
     expect_consecutive_subtrees(chain_tree);
+    expect_consecutive_subtrees(
+        [](Rank r, Rank p, Rank root) { return knomial_tree(r, p, root, 3); });
+    expect_consecutive_subtrees(
+        [](Rank r, Rank p, Rank root) { return knomial_tree(r, p, root, 4); });
+    expect_consecutive_subtrees(
+        [](Rank r, Rank p, Rank root) { return knomial_tree(r, p, root, 65); });
+}
+
+TEST(Tree, AKnomialTreeIsAsDeepAsANumberHasDigits) {
+    for (Rank radix = 2; radix <= 6; ++radix) {
+        for (Rank ranks = 1; ranks <= ranks_max; ++ranks) {
+            Rank largest = 0;
+            for (Rank rank = 0; rank < ranks; ++rank) {
+                int depth = 0;
+                Rank at = rank;
+                while (const std::optional<Rank> up = knomial_tree(at, ranks, 0, radix).parent) {
+                    at = *up;
+                    ++depth;
+                }
+                EXPECT_EQ(at, 0);
+                EXPECT_LE(depth, ceil_log(radix, ranks));
+                if (depth == 1)
+                    largest = std::max(largest, knomial_tree(rank, ranks, 0, radix).subtree);
+            }
+            EXPECT_EQ(knomial_subtree_max(ranks, radix), largest);
+        }
+    }
+    EXPECT_EQ(knomial_tree(5, 0x7fffffff, 5, 65).children.size(), 5 * 64u + 1u);
 }
 
 TEST(Tree, ABinaryTreeHasTwoChildrenOfEqualSize) {

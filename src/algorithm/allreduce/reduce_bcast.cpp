@@ -9,7 +9,7 @@ namespace {
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     const Tree tree = binomial_tree(in.rank, in.ranks(), 0);
-    const OpId reduced = reduce_along(tree, in.send.block(), in.recv.block(), schedule);
+    const OpId reduced = reduce_along(tree, 1, in.send.block(), in.recv.block(), schedule);
     const bool must_wait = !tree.parent || in.in_place;
     bcast_along(tree, in.recv.block(), must_wait ? reduced : schedule.start(), schedule);
     return ok;

@@ -1,34 +1,16 @@
-// Broadcast along a tree in which a rank sends to k children at a time, with k ports. Any number of ranks,
-// any root.
-//
-// In base k + 1, the parent of the rank at distance v from the root is at v without its lowest digit
-// that is not 0.
+// Broadcast along a tree in which a rank sends to k children at a time, with k ports. Any number of
+// ranks, any root.
 #include "algorithm/algorithm.h"
+#include "algorithm/trees.h"
 #include "shape/power.h"
-#include "shape/ring.h"
 
 namespace weft::algorithm {
 namespace {
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
-    const std::int64_t radix = std::int64_t{in.agreed.tuning.ports} + 1;
-    const Region data = in.recv.block();
-    const std::int64_t distance = around(in.rank, -in.root(), in.ranks());
-    auto rank_at = [&](std::int64_t d) {
-        return around(in.root(), static_cast<Rank>(d), in.ranks());
-    };
-    // Of the digit by which this rank differs from its parent; the root has none.
-    std::int64_t weight = 1;
-    while (weight < in.ranks() && distance / weight % radix == 0) weight *= radix;
-    OpId ready = schedule.start();
-    if (distance != 0)
-        ready = schedule.recv(data, rank_at(distance - distance / weight % radix * weight));
-    while ((weight /= radix) >= 1) {
-        for (std::int64_t digit = 1; digit < radix; ++digit) {
-            const std::int64_t child = distance + digit * weight;
-            if (child < in.ranks()) schedule.send(data, rank_at(child), {ready});
-        }
-    }
+    const auto radix = static_cast<Rank>(in.agreed.tuning.ports) + 1;
+    bcast_along(knomial_tree(in.rank, in.ranks(), in.root(), radix), in.recv.block(),
+                schedule.start(), schedule);
     return ok;
 }
 

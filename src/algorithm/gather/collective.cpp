@@ -8,7 +8,8 @@ namespace weft::algorithm {
     line(gather_binomial) \
     line(gather_binary) \
     line(gather_flat) \
-    line(gather_sequential)
+    line(gather_sequential) \
+    line(gather_knomial)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

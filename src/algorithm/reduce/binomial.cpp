@@ -1,6 +1,5 @@
-// Reduction along a binomial tree. Any number of ranks, any root. For operations that do not
-// commute the tree starts from rank 0, which keeps operands in rank order; rank 0 then sends the
-// result to the root.
+// Reduction along a binomial tree. Any number of ranks, any root, also for operations that do not
+// commute.
 #include "algorithm/algorithm.h"
 #include "algorithm/trees.h"
 #include "shape/power.h"
@@ -9,16 +8,7 @@ namespace weft::algorithm {
 namespace {
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
-    const Rank top = in.agreed.commutative ? in.root() : 0;
-    const Tree tree = binomial_tree(in.rank, in.ranks(), top);
-    if (top == in.root()) {
-        reduce_along(tree, in.send.block(), in.recv.block(), schedule);
-        return ok;
-    }
-    const Region sum = in.rank == top ? schedule.scratch(in.agreed.bytes) : Region{};
-    const OpId reduced = reduce_along(tree, in.send.block(), sum, schedule);
-    if (in.rank == top) schedule.send(sum, in.root(), {reduced});
-    if (in.rank == in.root()) schedule.recv(in.recv.block(), top, {in.in_place ? reduced : no_op});
+    reduce_to_root(in, 1, schedule);
     return ok;
 }
 

@@ -6,7 +6,8 @@ namespace weft::algorithm {
 // clang-format off
 #define WEFT_ALGORITHMS(line) \
     line(scatter_binomial) \
-    line(scatter_flat)
+    line(scatter_flat) \
+    line(scatter_knomial)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

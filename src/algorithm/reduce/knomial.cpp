@@ -1,0 +1,32 @@
+// Reduction along a tree in which a rank combines what k children send at a time, with k ports. Any
+// number of ranks, any root, also for operations that do not commute.
+#include "algorithm/algorithm.h"
+#include "algorithm/trees.h"
+#include "shape/power.h"
+
+namespace weft::algorithm {
+namespace {
+
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    reduce_to_root(in, in.agreed.tuning.ports, schedule);
+    return ok;
+}
+
+}  // namespace
+
+extern const Algorithm reduce_knomial = {
+    .name = "knomial",
+    .source =
+        "Johnsson, Ho: Optimum Broadcasting and Personalized Communication in Hypercubes, 1989, "
+        "doi:10.1109/12.29465",
+    .tunes = Tunes::ports,
+    .rounds = [](const Agreed& a) -> std::int64_t {
+        return ceil_log(static_cast<Rank>(a.tuning.ports) + 1, a.ranks) +
+               (!a.commutative && a.root != 0 ? 1 : 0);
+    },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .build = build,
+};
+
+}  // namespace weft::algorithm

@@ -1,0 +1,31 @@
+// Scatter along a tree in which a rank sends to k children at a time, with k ports: every rank gets
+// the blocks of its subtree in one message. Any number of ranks, any root.
+#include "algorithm/algorithm.h"
+#include "algorithm/trees.h"
+#include "shape/power.h"
+
+namespace weft::algorithm {
+namespace {
+
+Rank radix(const Agreed& a) { return static_cast<Rank>(a.tuning.ports) + 1; }
+
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    scatter_along(knomial_tree(in.rank, in.ranks(), in.root(), radix(in.agreed)), in, schedule);
+    return ok;
+}
+
+}  // namespace
+
+extern const Algorithm scatter_knomial = {
+    .name = "knomial",
+    .source =
+        "Johnsson, Ho: Optimum Broadcasting and Personalized Communication in Hypercubes, 1989, "
+        "doi:10.1109/12.29465",
+    .tunes = Tunes::ports,
+    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log(radix(a), a.ranks); },
+    .sent_messages_max = [](const Agreed& a) { return multiples_below(a.ranks, radix(a)); },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .build = build,
+};
+
+}  // namespace weft::algorithm
