@@ -1,0 +1,71 @@
+// A rank's blocks in a buffer in the order of the ranks from its own on: place i is for the block
+// of rank r + i (modulo ranks); and steps in which consecutive places travel together.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "algorithm/algorithm.h"
+#include "schedule/builder.h"
+
+namespace weft::algorithm {
+
+class Places {
+  public:
+    Places(const Layout& blocks, Rank rank);
+
+    Rank rank() const { return rank_; }
+    Rank count() const { return blocks_.count; }
+    Region place(Rank i) const;
+    // Of places [first, last).
+    std::int64_t bytes(Rank first, Rank last) const;
+    // One region, if they lie one behind the other.
+    std::optional<Region> together(Rank first, Rank last) const;
+
+    // Their pieces that lie together, and where each is among the bytes of all.
+    struct Piece {
+        Region region;
+        std::int64_t at = 0;
+    };
+    std::vector<Piece> pieces(Rank first, Rank last) const;
+
+  private:
+    Layout blocks_;
+    Rank rank_;
+    std::vector<std::int64_t> begin_;  // of each place among all, and the end, if blocks differ
+};
+
+// This rank's own block.
+struct OwnBlock {
+    Region block;
+    OpId ready = no_op;
+    OpId placed = no_op;  // it lies in its place, too
+};
+
+// Allgather in rounds. After j of them a rank has its first reach[j] places; in round j it gets the
+// next ones, up to reach[j] from a rank. What lands in the buffer waits for `unread`.
+// REQUIRES: reach goes from 1 to the number of ranks.
+void gather_places(const Places& all, std::span<const Rank> reach, const OwnBlock& own, OpId unread,
+                   ScheduleBuilder& schedule);
+
+// An allgather or allgatherv.
+void gather_places(const Problem& in, std::span<const Rank> reach, ScheduleBuilder& schedule);
+
+// What each rank sends in it, if a rank has one port.
+std::vector<std::int64_t> gather_bytes(std::span<const std::int64_t> sizes,
+                                       std::span<const Rank> reach);
+
+struct Reduced {
+    OpId result;  // completes when the result is there
+    OpId read;    // completes when the operands have been read
+};
+
+// Reduce-scatter in the opposite order of rounds: `into` gets the combination of all ranks'
+// operands for this rank. If `overlaps`, it may share bytes with this rank's operands. REQUIRES: an
+// operation that commutes; each reach is half of the next, rounded up.
+Reduced reduce_scatter_places(const Places& from, std::span<const Rank> reach, Region into,
+                              bool overlaps, ScheduleBuilder& schedule);
+
+}  // namespace weft::algorithm
