@@ -28,8 +28,9 @@ Rank knomial_subtree_max(Rank ranks, Rank radix);
 // Radix 2.
 Tree binomial_tree(Rank rank, Rank ranks, Rank root);
 
-// The parent of the rank at distance v from the root is at v without its highest set bit. The nearest
-// child comes first: a broadcast takes ceil(log2 ranks) rounds, too. Subtrees are not consecutive.
+// The parent of the rank at distance v from the root is at v without its highest set bit. The
+// nearest child comes first: a broadcast takes ceil(log2 ranks) rounds, too. Subtrees are not
+// consecutive.
 Tree doubling_tree(Rank rank, Rank ranks, Rank root);
 
 // A subtree is halved between two children; the nearer one gets the odd rank. The farther one comes
