@@ -8,7 +8,8 @@ namespace weft::algorithm {
     line(allgather_ring) \
     line(allgather_linear) \
     line(allgather_bruck) \
-    line(allgather_standard_exchange)
+    line(allgather_standard_exchange) \
+    line(allgather_circulant)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

@@ -5,7 +5,8 @@ namespace weft::algorithm {
 
 // clang-format off
 #define WEFT_ALGORITHMS(line) \
-    line(allgatherv_ring)
+    line(allgatherv_ring) \
+    line(allgatherv_circulant)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

@@ -8,7 +8,8 @@ namespace weft::algorithm {
     line(allreduce_recursive_doubling) \
     line(allreduce_ring) \
     line(allreduce_rabenseifner) \
-    line(allreduce_reduce_bcast)
+    line(allreduce_reduce_bcast) \
+    line(allreduce_circulant)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

@@ -6,7 +6,8 @@ namespace weft::algorithm {
 // clang-format off
 #define WEFT_ALGORITHMS(line) \
     line(reduce_scatter_block_pairwise) \
-    line(reduce_scatter_block_recursive_halving)
+    line(reduce_scatter_block_recursive_halving) \
+    line(reduce_scatter_block_circulant)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

@@ -1,0 +1,28 @@
+// Allgather over a circulant graph: in each round a rank gets about as many blocks as it has.
+// Any number of ranks.
+#include "shape/circulant.h"
+#include "algorithm/places.h"
+#include "shape/power.h"
+
+namespace weft::algorithm {
+namespace {
+
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    gather_places(in, circulant_skips(in.ranks()), schedule);
+    return ok;
+}
+
+}  // namespace
+
+extern const Algorithm allgather_circulant = {
+    .name = "circulant",
+    .source =
+        "Traff: Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms, 2024, "
+        "arXiv:2410.14234",
+    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .build = build,
+};
+
+}  // namespace weft::algorithm
