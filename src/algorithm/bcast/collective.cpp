@@ -11,7 +11,8 @@ namespace weft::algorithm {
     line(bcast_chain) \
     line(bcast_chain_rounds) \
     line(bcast_hierarchical) \
-    line(bcast_scatter_allgather)
+    line(bcast_scatter_allgather) \
+    line(bcast_circulant)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)
