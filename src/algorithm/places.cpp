@@ -50,6 +50,25 @@ std::optional<Region> Places::together(Rank first, Rank last) const {
     return found.empty() ? Region{blocks_.buffer, 0, 0} : found[0].region;
 }
 
+Packed pack(const Places& places, Rank first, Rank last, ScheduleBuilder& schedule) {
+    if (const std::optional<Region> there = places.together(first, last)) return {*there};
+    const Region copy = schedule.scratch(places.bytes(first, last));
+    std::vector<OpId> copied;
+    for (const Places::Piece& piece : places.pieces(first, last))
+        copied.push_back(schedule.copy(piece.region, copy.part(piece.at, piece.region.bytes)));
+    return {copy, schedule.join(copied)};
+}
+
+OpId reduce_places(const Places& from, Rank first, Rank last, Region sum, OpId ready,
+                   ScheduleBuilder& schedule) {
+    std::vector<OpId> reduced;
+    for (const Places::Piece& piece : from.pieces(first, last)) {
+        const Region into = sum.part(piece.at, piece.region.bytes);
+        reduced.push_back(schedule.reduce(piece.region, into, {ready}));
+    }
+    return reduced.size() == 1 ? reduced[0] : schedule.join(reduced);
+}
+
 namespace {
 
 // Copies places [first, last) from `packed` to where they belong.
@@ -135,8 +154,6 @@ Reduced reduce_scatter_places(const Places& from, std::span<const Rank> reach, R
         const OpId copied = overlaps ? no_op : schedule.copy(from.place(0), into);
         return {copied, copied};
     }
-    std::vector<OpId> reads;
-
     // The first round sends the places from `full` on, of this rank's operands; what arrives is
     // added to the first of the others.
     const Rank ranks = from.count();
@@ -145,36 +162,19 @@ Reduced reduce_scatter_places(const Places& from, std::span<const Rank> reach, R
     auto peers = [&](Rank skip) {
         return Neighbours{around(from.rank(), -skip, ranks), around(from.rank(), skip, ranks)};
     };
-    if (const std::optional<Region> given = from.together(full, ranks)) {
-        reads.push_back(schedule.send(*given, peers(full).to));
-    } else {
-        const Region packed = schedule.scratch(from.bytes(full, ranks));
-        std::vector<OpId> copies;
-        for (const Places::Piece& piece : from.pieces(full, ranks))
-            copies.push_back(
-                schedule.copy(piece.region, packed.part(piece.at, piece.region.bytes)));
-        reads = copies;
-        schedule.send(packed, peers(full).to, {schedule.join(copies)});
-    }
+    const Packed given = pack(from, full, ranks, schedule);
+    const OpId sent = schedule.send(given.region, peers(full).to, {given.ready});
     const bool is_last = rounds == 1 && !overlaps;
     const Region sums = is_last ? into : schedule.scratch(from.bytes(0, full));
     auto sum = [&](Rank first, Rank last) {
         return sums.part(from.bytes(0, first), from.bytes(first, last));
     };
     const OpId came = schedule.recv(sum(0, half), peers(full).from);
-    std::vector<OpId> combined;
-    for (const Places::Piece& piece : from.pieces(0, half)) {
-        const Region with = sum(0, half).part(piece.at, piece.region.bytes);
-        combined.push_back(schedule.reduce(piece.region, with, {came}));
-    }
-    OpId result = combined.size() == 1 ? combined[0] : schedule.join(combined);
-    reads.push_back(result);
-    OpId odd = no_op;  // the place in the middle is only copied
-    if (half < full) {
-        odd = schedule.copy(from.place(half), sum(half, full));
-        reads.push_back(odd);
-    }
-    const OpId read = overlaps ? schedule.join(reads) : no_op;
+    OpId result = reduce_places(from, 0, half, sum(0, half), came, schedule);
+    // The place in the middle is only copied.
+    OpId odd = half < full ? schedule.copy(from.place(half), sum(half, full)) : no_op;
+    const OpId given_read = given.ready == no_op ? sent : given.ready;
+    const OpId read = overlaps ? schedule.join({given_read, result, odd}) : no_op;
 
     OpId result_before = no_op;
     for (std::size_t k = rounds - 1; k-- > 0;) {

@@ -37,6 +37,17 @@ class Places {
     std::vector<std::int64_t> begin_;  // of each place among all, and the end, if blocks differ
 };
 
+// Places [first, last) in one piece: as they lie, or a copy, which is there after `ready`.
+struct Packed {
+    Region region;
+    OpId ready = no_op;
+};
+Packed pack(const Places& places, Rank first, Rank last, ScheduleBuilder& schedule);
+
+// Combines the operands in places [first, last) into `sum`, after `ready`.
+OpId reduce_places(const Places& from, Rank first, Rank last, Region sum, OpId ready,
+                   ScheduleBuilder& schedule);
+
 // This rank's own block.
 struct OwnBlock {
     Region block;

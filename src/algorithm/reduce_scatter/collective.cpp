@@ -6,7 +6,8 @@ namespace weft::algorithm {
 // clang-format off
 #define WEFT_ALGORITHMS(line) \
     line(reduce_scatter_pairwise) \
-    line(reduce_scatter_circulant)
+    line(reduce_scatter_circulant) \
+    line(reduce_scatter_recursive_halving)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

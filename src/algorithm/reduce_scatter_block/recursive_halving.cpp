@@ -1,39 +1,44 @@
 // Reduce-scatter by recursive halving: partners exchange the half of the blocks that the other one's side
 // is to get, and combine what arrives with their own half. The number of ranks is a power of two; the
 // operation commutes.
-#include "algorithm/algorithm.h"
+#include "algorithm/places.h"
 #include "shape/power.h"
 
 namespace weft::algorithm {
 namespace {
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
-    const std::int64_t bytes = in.recv.bytes;
     if (in.ranks() == 1) {
         if (!in.in_place) schedule.copy(in.send.block(0), in.recv.block());
         return ok;
     }
+    const Places from(in.send, 0);  // in rank order
     Rank half = in.ranks() / 2;
     auto first_of = [&](Rank rank) { return rank / half * half; };  // of its side's blocks
+    const Rank first = first_of(in.rank);                           // in `sum`
     Rank partner = in.rank ^ half;
-    const OpId given = schedule.send(in.send.blocks(first_of(partner), half), partner);
-    const Region sum = half == 1 && !in.in_place ? in.recv.block() : schedule.scratch(half * bytes);
-    OpId result = schedule.reduce(in.send.blocks(first_of(in.rank), half), sum,
-                                  {schedule.recv(sum, partner)});
-    Rank first = first_of(in.rank);  // block in `sum`
+    const Packed given = pack(from, first_of(partner), first_of(partner) + half, schedule);
+    const OpId sent = schedule.send(given.region, partner, {given.ready});
+    const Region sum = half == 1 && !in.in_place
+                           ? in.recv.block()
+                           : schedule.scratch(from.bytes(first, first + half));
+    const OpId came = schedule.recv(sum, partner);
+    OpId result = reduce_places(from, first, first + half, sum, came, schedule);
     auto within = [&](Rank block) {
-        return sum.part((block - first) * bytes, std::int64_t{half} * bytes);
+        return sum.part(from.bytes(first, block), from.bytes(block, block + half));
     };
     while ((half /= 2) >= 1) {
         partner = in.rank ^ half;
-        const Region operand = schedule.scratch(half * bytes);
+        const Region own = within(first_of(in.rank));
+        const Region operand = schedule.scratch(own.bytes);
         schedule.send(within(first_of(partner)), partner, {result});
         const OpId arrived = schedule.recv(operand, partner);
-        result = schedule.reduce(operand, within(first_of(in.rank)), {result, arrived});
+        result = schedule.reduce(operand, own, {result, arrived});
     }
     if (sum.buffer == Buffer::scratch) {
         half = 1;
-        schedule.copy(within(in.rank), in.recv.block(), {result, in.in_place ? given : no_op});
+        const OpId read = given.ready == no_op ? sent : given.ready;
+        schedule.copy(within(in.rank), in.recv.block(), {result, in.in_place ? read : no_op});
     }
     return ok;
 }
