@@ -3,21 +3,46 @@
 #include <algorithm>
 #include <utility>
 
+#include "shape/blocks.h"
 #include "shape/ring.h"
 
 namespace weft::algorithm {
 
-Places::Places(const Layout& blocks, Rank rank) : blocks_(blocks), rank_(rank) {
-    if (blocks.list.sizes.empty()) return;
+// Blocks of one size are a vector whose elements they are.
+Places::Places(const Layout& blocks, Rank rank) : rank_(rank), count_(blocks.count) {
+    if (blocks.list.sizes.empty()) {
+        vector_ = blocks.all();
+        element_bytes_ = std::max<std::int64_t>(blocks.bytes, 1);
+        return;
+    }
+    blocks_ = blocks;
     begin_.push_back(0);
     for (Rank i = 0; i < count(); ++i) begin_.push_back(begin_.back() + place(i).bytes);
 }
 
-Region Places::place(Rank i) const { return blocks_.block(around(rank_, i, count())); }
+Places::Places(Region vector, std::int64_t element_bytes, Rank ranks, Rank rank)
+    : rank_(rank), count_(ranks), vector_(vector), element_bytes_(element_bytes) {}
+
+Region Places::cut(std::int64_t first, std::int64_t last) const {
+    if (first == last) return vector_.part(0, 0);
+    auto begin = [&](std::int64_t block) {
+        const std::int64_t elements = vector_.bytes / element_bytes_;
+        return block_of(elements, count_, static_cast<Rank>(block)).first * element_bytes_;
+    };
+    return vector_.part(begin(first), begin(last) - begin(first));
+}
+
+Region Places::place(Rank i) const {
+    const Rank block = around(rank_, i, count_);
+    return lie_anywhere() ? blocks_.block(block) : cut(block, std::int64_t{block} + 1);
+}
 
 std::int64_t Places::bytes(Rank first, Rank last) const {
-    if (begin_.empty()) return (last - first) * blocks_.bytes;
-    return begin_[static_cast<std::size_t>(last)] - begin_[static_cast<std::size_t>(first)];
+    if (lie_anywhere())
+        return begin_[static_cast<std::size_t>(last)] - begin_[static_cast<std::size_t>(first)];
+    const Rank wrap = std::clamp(count_ - rank_, first, last);  // the place of block 0
+    const std::int64_t own = rank_;
+    return cut(own + first, own + wrap).bytes + cut(own - count_ + wrap, own - count_ + last).bytes;
 }
 
 std::vector<Places::Piece> Places::pieces(Rank first, Rank last) const {
@@ -25,11 +50,11 @@ std::vector<Places::Piece> Places::pieces(Rank first, Rank last) const {
     auto add = [&](Region region, std::int64_t at) {
         if (region.bytes > 0) found.push_back({region, at});
     };
-    if (begin_.empty()) {
-        const Rank wrap = std::clamp(count() - rank_, first, last);  // the place of block 0
-        if (first < wrap) add(blocks_.blocks(rank_ + first, wrap - first), 0);
-        if (wrap < last)
-            add(blocks_.blocks(around(rank_, wrap, count()), last - wrap), bytes(first, wrap));
+    if (!lie_anywhere()) {
+        const Rank wrap = std::clamp(count_ - rank_, first, last);
+        const std::int64_t own = rank_;
+        add(cut(own + first, own + wrap), 0);
+        add(cut(own - count_ + wrap, own - count_ + last), bytes(first, wrap));
         return found;
     }
     for (Rank i = first; i < last; ++i) {
@@ -47,7 +72,7 @@ std::vector<Places::Piece> Places::pieces(Rank first, Rank last) const {
 std::optional<Region> Places::together(Rank first, Rank last) const {
     const std::vector<Piece> found = pieces(first, last);
     if (found.size() > 1) return std::nullopt;
-    return found.empty() ? Region{blocks_.buffer, 0, 0} : found[0].region;
+    return found.empty() ? place(first).part(0, 0) : found[0].region;
 }
 
 Packed pack(const Places& places, Rank first, Rank last, ScheduleBuilder& schedule) {

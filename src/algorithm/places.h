@@ -15,9 +15,11 @@ namespace weft::algorithm {
 class Places {
   public:
     Places(const Layout& blocks, Rank rank);
+    // A vector cut into nearly equal blocks of whole elements (shape/blocks.h).
+    Places(Region vector, std::int64_t element_bytes, Rank ranks, Rank rank);
 
     Rank rank() const { return rank_; }
-    Rank count() const { return blocks_.count; }
+    Rank count() const { return count_; }
     Region place(Rank i) const;
     // Of places [first, last).
     std::int64_t bytes(Rank first, Rank last) const;
@@ -32,9 +34,17 @@ class Places {
     std::vector<Piece> pieces(Rank first, Rank last) const;
 
   private:
-    Layout blocks_;
+    bool lie_anywhere() const { return !begin_.empty(); }
+    // Of a vector's blocks [first, last).
+    Region cut(std::int64_t first, std::int64_t last) const;
+
     Rank rank_;
-    std::vector<std::int64_t> begin_;  // of each place among all, and the end, if blocks differ
+    Rank count_;
+    Region vector_ = {};
+    std::int64_t element_bytes_ = 1;
+    // Blocks that lie anywhere, and the begin of each place among all places, with their end.
+    Layout blocks_ = {};
+    std::vector<std::int64_t> begin_;
 };
 
 // Places [first, last) in one piece: as they lie, or a copy, which is there after `ready`.

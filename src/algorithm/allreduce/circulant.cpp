@@ -12,42 +12,27 @@
 namespace weft::algorithm {
 namespace {
 
-// The blocks of the vector.
-struct Blocks {
-    std::vector<std::int64_t> sizes;
-    std::vector<std::int64_t> offsets;
-
-    explicit Blocks(const Agreed& a) {
-        for (Rank i = 0; i < a.ranks; ++i) {
-            const Block block = block_of(a.bytes / a.element_bytes, a.ranks, i);
-            sizes.push_back(block.count * a.element_bytes);
-            offsets.push_back(block.first * a.element_bytes);
-        }
-    }
-    Layout in(Region vector) const {
-        return {.buffer = vector.buffer,
-                .count = static_cast<Rank>(sizes.size()),
-                .offset = vector.offset,
-                .list = {sizes, offsets}};
-    }
-};
-
 Status build(const Problem& in, ScheduleBuilder& schedule) {
-    const Blocks blocks(in.agreed);
     const std::vector<Rank> skips = circulant_skips(in.ranks());
-    const Places from(blocks.in(in.send.block()), in.rank);
-    const Places into(blocks.in(in.recv.block()), in.rank);
+    const std::int64_t element = in.agreed.element_bytes;
+    const Places from(in.send.block(), element, in.ranks(), in.rank);
+    const Places into(in.recv.block(), element, in.ranks(), in.rank);
     const Region own = into.place(0);
     const Reduced reduced = reduce_scatter_places(from, skips, own, in.in_place, schedule);
     gather_places(into, skips, {own, reduced.result, reduced.result}, reduced.read, schedule);
     return ok;
 }
 
+// A rank's block is spared in the reduce-scatter.
 std::int64_t sent_bytes(const Agreed& a) {
     if (a.ranks == 1) return 0;
-    const Blocks blocks(a);
-    std::vector<std::int64_t> sent = gather_bytes(blocks.sizes, circulant_skips(a.ranks));
-    for (std::size_t r = 0; r < sent.size(); ++r) sent[r] += a.bytes - blocks.sizes[r];
+    std::vector<std::int64_t> sizes;
+    for (Rank i = 0; i < a.ranks; ++i) {
+        const Block block = block_of(a.bytes / a.element_bytes, a.ranks, i);
+        sizes.push_back(block.count * a.element_bytes);
+    }
+    std::vector<std::int64_t> sent = gather_bytes(sizes, circulant_skips(a.ranks));
+    for (std::size_t r = 0; r < sent.size(); ++r) sent[r] += a.bytes - sizes[r];
     return std::ranges::max(sent);
 }
 
