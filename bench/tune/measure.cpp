@@ -18,6 +18,7 @@ std::vector<std::string> parameters_of(const algorithm::Algorithm& known) {
         case algorithm::Tunes::nothing: return {""};
         case algorithm::Tunes::segments: return {"", ":segment=16K", ":segment=512K"};
         case algorithm::Tunes::ports: return {"", ":ports=3"};
+        case algorithm::Tunes::throttle: return {"", ":throttle=1"};
     }
     return {""};
 }

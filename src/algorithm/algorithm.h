@@ -20,7 +20,7 @@ struct Needs {
 };
 
 // The part of the tuning that an algorithm follows.
-enum class Tunes : std::uint8_t { nothing, segments, ports };
+enum class Tunes : std::uint8_t { nothing, segments, ports, throttle };
 
 // Tests compare the claims with the schedules that it builds.
 struct Algorithm {

@@ -39,10 +39,12 @@ Pieces find_pieces(const Layout& all, Rank root, BlockRange blocks) {
 
 }  // namespace
 
-OpId bcast_along(const Tree& tree, Region data, OpId before, ScheduleBuilder& schedule) {
+OpId bcast_along(const Tree& tree, Region data, OpId before, ScheduleBuilder& schedule,
+                 bool throttle) {
     OpId ready = before;
     if (tree.parent) ready = schedule.recv(data, *tree.parent, {before});
-    for (Rank child : tree.children) schedule.send(data, child, {ready});
+    OpId sent = ready;
+    for (Rank child : tree.children) sent = schedule.send(data, child, {throttle ? sent : ready});
     return ready;
 }
 

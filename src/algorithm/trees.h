@@ -10,8 +10,10 @@
 namespace weft::algorithm {
 
 // Passes `data` down the tree. Waits for `before`: at the top the data is ready, elsewhere it may
-// be overwritten. Returns the operation that completes when the data is there.
-OpId bcast_along(const Tree& tree, Region data, OpId before, ScheduleBuilder& schedule);
+// be overwritten. If `throttle`, a send waits for the one before it, so that they do not compete for
+// the network. Returns the operation that completes when the data is there.
+OpId bcast_along(const Tree& tree, Region data, OpId before, ScheduleBuilder& schedule,
+                 bool throttle = false);
 
 // Combines all ranks' operands `from`, up a tree with consecutive subtrees, in the order of their
 // distance from the top; `ports` operands may arrive at a time. The result is in `into` at the top,

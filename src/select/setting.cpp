@@ -46,9 +46,13 @@ Result<AlgorithmSetting> parse_algorithm(const char* variable, std::string_view 
                 return refused(variable, text, "ports=1..64");
             }
             setting.ports = static_cast<std::uint32_t>(*number);
+        } else if (key == "throttle") {
+            if (!number || *number > 1) return refused(variable, text, "throttle=0 or throttle=1");
+            setting.throttle = *number == 1;
         } else {
-            return refused(variable, text,
-                           "NAME, NAME:segment=BYTES,window=COUNT or NAME:ports=COUNT");
+            return refused(
+                variable, text,
+                "NAME, NAME:segment=BYTES,window=COUNT, NAME:ports=COUNT or NAME:throttle=1");
         }
     }
     return setting;

@@ -1,5 +1,5 @@
 // The form of a setting that names an algorithm: "chain:segment=64K,window=8",
-// "bruck:ports=3".
+// "bruck:ports=3", "binomial:throttle=1".
 #pragma once
 
 #include <optional>
@@ -15,6 +15,7 @@ struct AlgorithmSetting {
     std::optional<std::int64_t> segment_bytes;
     std::optional<std::uint32_t> window;
     std::optional<std::uint32_t> ports;
+    std::optional<bool> throttle;
 };
 
 // A refusal's sentence names `variable`.

@@ -33,15 +33,23 @@ Result<Choice> parse_choice(const Family& family, const std::string& text,
                        name.c_str(), setting->name.c_str(), family.known_names().c_str());
     }
     const algorithm::Tunes tunes = choice.algorithm->tunes;
-    const bool has_segments = setting->segment_bytes || setting->window;
-    if ((has_segments && tunes != algorithm::Tunes::segments) ||
-        (setting->ports && tunes != algorithm::Tunes::ports)) {
+    const struct {
+        bool is_set;
+        algorithm::Tunes tunes;
+        const char* what;
+    } parameters[] = {
+        {setting->segment_bytes || setting->window, algorithm::Tunes::segments, "segments"},
+        {setting->ports.has_value(), algorithm::Tunes::ports, "ports"},
+        {setting->throttle.has_value(), algorithm::Tunes::throttle, "throttle"}};
+    for (const auto& parameter : parameters) {
+        if (!parameter.is_set || tunes == parameter.tunes) continue;
         return failure(WEFT_REFUSED_SETTING, "%s: \"%s\"; %s has no %s", name.c_str(), text.c_str(),
-                       setting->name.c_str(), has_segments ? "segments" : "ports");
+                       setting->name.c_str(), parameter.what);
     }
     if (setting->segment_bytes) choice.tuning.segment_bytes = *setting->segment_bytes;
     if (setting->window) choice.tuning.window = *setting->window;
     if (setting->ports) choice.tuning.ports = *setting->ports;
+    if (setting->throttle) choice.tuning.throttle = *setting->throttle;
     return choice;
 }
 

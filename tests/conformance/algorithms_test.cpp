@@ -23,6 +23,7 @@ std::vector<std::string> choices(const Family& family, Rank ranks) {
     for (const Algorithm* known : family.algorithms) {
         const std::string name = known->name;
         if (known->tunes == Tunes::segments) texts.push_back(name + ":segment=4K,window=3");
+        if (known->tunes == Tunes::throttle) texts.push_back(name + ":throttle=1");
         for (std::uint32_t ports : {1u, 2u}) {
             algorithm::Agreed size;
             size.ranks = ranks;

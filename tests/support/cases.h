@@ -78,6 +78,7 @@ inline std::optional<std::string> setting(const algorithm::Algorithm& known, alg
         size.tuning.ports = static_cast<std::uint32_t>(1 + seed % 4);
         text += ":ports=" + std::to_string(size.tuning.ports);
     }
+    if (known.tunes == algorithm::Tunes::throttle && seed % 2 == 1) text += ":throttle=1";
     if (!known.unmet_need(size).empty()) return std::nullopt;
     return text;
 }

@@ -129,8 +129,9 @@ inline std::string to_text(const Subject& subject, const Trial& p) {
            " bytes=" + std::to_string(p.bytes) +
            " segment=" + std::to_string(p.tuning.segment_bytes) +
            " window=" + std::to_string(p.tuning.window) +
-           " ports=" + std::to_string(p.tuning.ports) + (p.commutative ? "" : " ordered") +
-           (p.in_place ? " in place" : "") + (*p.nodes ? std::string(" nodes=") + p.nodes : "");
+           " ports=" + std::to_string(p.tuning.ports) + (p.tuning.throttle ? " throttled" : "") +
+           (p.commutative ? "" : " ordered") + (p.in_place ? " in place" : "") +
+           (*p.nodes ? std::string(" nodes=") + p.nodes : "");
 }
 
 inline EveryRank every_rank(const algorithm::Family& family, const Trial& trial) {
@@ -168,6 +169,10 @@ inline std::vector<algorithm::Tuning> tunings(const algorithm::Algorithm& known,
     while (known.tunes == algorithm::Tunes::ports && all.size() < grid.ports_max) {
         all.push_back(all.back());
         ++all.back().ports;
+    }
+    if (known.tunes == algorithm::Tunes::throttle) {
+        all.push_back(all.back());
+        all.back().throttle = true;
     }
     return all;
 }

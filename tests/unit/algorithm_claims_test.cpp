@@ -83,6 +83,25 @@ TEST_P(Claims, HoldForLargeNumbersOfRanks) {
 
 INSTANTIATE_TEST_SUITE_P(All, Claims, testing::ValuesIn(everything()), subject_name);
 
+TEST(Throttle, MakesEachSendOfATreeWaitForTheOneBefore) {
+    const Family& bcast = algorithm::family_of(Collective::bcast);
+    for (const char* name : {"binomial", "binomial_libnbc"}) {
+        for (const bool throttle : {false, true}) {
+            Trial trial;
+            trial.ranks = 8;
+            trial.bytes = 8;
+            trial.tuning.throttle = throttle;
+            const Result<std::vector<Schedule>> schedules =
+                build_all({&bcast, bcast.find(name)}, trial);
+            ASSERT_TRUE(schedules.is_ok()) << last_detail();
+            const std::uint32_t waits = throttle ? 1 : 0;
+            EXPECT_EQ(std::vector<std::uint32_t>({0, waits, waits}),
+                      std::vector<std::uint32_t>((*schedules)[0].in_degree().begin(),
+                                                 (*schedules)[0].in_degree().end()));
+        }
+    }
+}
+
 TEST(Catalogue, EveryAlgorithmHasANameOfItsOwnAndASource) {
     for (const Family& family : algorithm::catalogue()) {
         EXPECT_EQ(&algorithm::family_of(family.collective), &family);

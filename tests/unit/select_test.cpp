@@ -225,6 +225,9 @@ TEST_F(Select, WhatIsNotUnderstoodIsRefused) {
     EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:segment"), "");
     EXPECT_NE(refusal("WEFT_ALGORITHM_ALLGATHER", "bruck:ports=0"), "");
     EXPECT_NE(refusal("WEFT_ALGORITHM_ALLGATHER", "bruck:ports=65"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "binomial:throttle=2"), "");
+    EXPECT_EQ(refusal("WEFT_ALGORITHM_BCAST", "chain:throttle=1"),
+              "WEFT_ALGORITHM_BCAST: \"chain:throttle=1\"; chain has no throttle");
     EXPECT_EQ(refusal("WEFT_ALGORITHM_ALLGATHER", "ring:ports=2"),
               "WEFT_ALGORITHM_ALLGATHER: \"ring:ports=2\"; ring has no ports");
     EXPECT_EQ(refusal("WEFT_ALGORITHM_BCAST", "binomial:segment=64K"),

@@ -152,6 +152,9 @@ void validate(const Options& options, const Family& family, const Algorithm& alg
     if (options.agreed.tuning.ports > 1 && algorithm.tunes != algorithm::Tunes::ports) {
         refuse("--ports with " + std::string(algorithm.name) + "; it has no ports");
     }
+    if (options.agreed.tuning.throttle && algorithm.tunes != algorithm::Tunes::throttle) {
+        refuse("--throttle with " + std::string(algorithm.name) + "; it has no throttle");
+    }
     if (options.nodes > options.agreed.ranks) {
         refuse("nodes = " + std::to_string(options.nodes) + "; expected 1.." +
                std::to_string(options.agreed.ranks));
@@ -365,6 +368,7 @@ void add_schedule(CLI::App& app) {
     command->add_option("--ports", agreed.tuning.ports, "Messages a rank sends at a time")
         ->check(CLI::Range(1, 64))
         ->capture_default_str();
+    command->add_flag("--throttle", agreed.tuning.throttle, "A rank's sends follow one another");
     command->add_flag_callback(
         "--ordered", [&agreed] { agreed.commutative = false; }, "The operation does not commute");
     command->add_flag("--in-place", options->in_place, "The contribution is in the receive buffer");

@@ -8,7 +8,7 @@ namespace {
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     bcast_along(binomial_tree(in.rank, in.ranks(), in.root()), in.recv.block(), schedule.start(),
-                schedule);
+                schedule, in.agreed.tuning.throttle);
     return ok;
 }
 
@@ -19,6 +19,7 @@ extern const Algorithm bcast_binomial = {
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
+    .tunes = Tunes::throttle,
     .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_bytes_max = [](const Agreed& a) { return a.bytes * ceil_log2(a.ranks); },

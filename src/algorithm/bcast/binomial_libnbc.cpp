@@ -9,7 +9,7 @@ namespace {
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     bcast_along(doubling_tree(in.rank, in.ranks(), in.root()), in.recv.block(), schedule.start(),
-                schedule);
+                schedule, in.agreed.tuning.throttle);
     return ok;
 }
 
@@ -20,6 +20,7 @@ extern const Algorithm bcast_binomial_libnbc = {
     .source =
         "Hoefler, Lumsdaine, Rehm: Implementation and Performance Analysis of Non-Blocking "
         "Collective Operations for MPI, 2007, doi:10.1145/1362622.1362692, figure 1",
+    .tunes = Tunes::throttle,
     .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_bytes_max = [](const Agreed& a) { return a.bytes * ceil_log2(a.ranks); },

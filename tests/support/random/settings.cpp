@@ -28,6 +28,7 @@ Settings Settings::of(const Case& c) {
                 static_cast<std::uint32_t>(random.one_in(2) ? 1 : 2 + random.below(2));
             text += ":ports=" + std::to_string(size.tuning.ports);
         }
+        if (known.tunes == algorithm::Tunes::throttle && random.one_in(2)) text += ":throttle=1";
         // Smaller communicators and other operations may lack what this one has.
         if (known.unmet_need(size).empty()) settings.forced.emplace_back(family.collective, text);
     }
