@@ -189,8 +189,8 @@ Reduced reduce_scatter_places(const Places& from, std::span<const Rank> reach, R
     };
     const Packed given = pack(from, full, ranks, schedule);
     const OpId sent = schedule.send(given.region, peers(full).to, {given.ready});
-    const bool is_last = rounds == 1 && !overlaps;
-    const Region sums = is_last ? into : schedule.scratch(from.bytes(0, full));
+    const bool is_result = rounds == 1 && !overlaps;
+    const Region sums = is_result ? into : schedule.scratch(from.bytes(0, full));
     auto sum = [&](Rank first, Rank last) {
         return sums.part(from.bytes(0, first), from.bytes(first, last));
     };

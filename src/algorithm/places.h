@@ -42,7 +42,7 @@ class Places {
     Rank count_;
     Region vector_ = {};
     std::int64_t element_bytes_ = 1;
-    // Blocks that lie anywhere, and the begin of each place among all places, with their end.
+    // Blocks that lie anywhere; and where each place begins among the bytes of all, with their end.
     Layout blocks_ = {};
     std::vector<std::int64_t> begin_;
 };

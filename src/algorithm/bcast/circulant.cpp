@@ -50,7 +50,8 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         first_came = came[rounds.first_round()];
     };
 
-    // All phases but the first one or two and the last are alike: a repeated block.
+    // All phases but the first one or two and the last are alike: a repeated block. The window is
+    // one of phases.
     const std::int64_t last = rounds.phases() - 1;
     const std::int64_t alike = std::min(rounds.first_alike(), last);
     for (std::int64_t j = 0; j < alike; ++j) phase(j);
