@@ -10,6 +10,14 @@ std::string Algorithm::unmet_need(const Agreed& agreed) const {
         return "a number of ranks that is a power of " + std::to_string(radix) +
                "; this call has " + std::to_string(agreed.ranks);
     }
+    if (agreed.reproducible && reproducible == Reproducible::never) {
+        return "operands that may be combined in any order; this call is reproducible";
+    }
+    if (agreed.reproducible && reproducible == Reproducible::powers_of_two &&
+        !is_power_of_two(agreed.ranks)) {
+        return "a number of ranks that is a power of 2 to be reproducible; this call has " +
+               std::to_string(agreed.ranks);
+    }
     if (needs.commutative && !agreed.commutative) {
         return "an operation that commutes; this call's does not";
     }

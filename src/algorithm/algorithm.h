@@ -19,6 +19,10 @@ struct Needs {
     bool ranks_are_a_power_of_ports_plus_1 = false;  // of 2, if the algorithm has one port
 };
 
+// Numbers of ranks for which an algorithm combines by the association of reproducible reductions
+// (Promise::reproducible).
+enum class Reproducible : std::uint8_t { never, powers_of_two, always };
+
 // The part of the tuning that an algorithm follows.
 enum class Tunes : std::uint8_t { nothing, segments, ports, throttle };
 
@@ -27,6 +31,7 @@ struct Algorithm {
     const char* name;
     const char* source;  // author, year, title, DOI, algorithm number
     Needs needs = {};
+    Reproducible reproducible = Reproducible::never;
     Tunes tunes = Tunes::nothing;
     bool follows_topology = false;  // schedules depend on which ranks share a node
     // The makespan if a message takes one unit, with Tuning::ports. Null: it depends on the topology.

@@ -30,6 +30,7 @@ Rank number_of(Blocks blocks, Rank ranks, std::span<const Rank> neighbors) {
 Problem Family::problem(const Agreed& agreed, Rank rank, bool is_call_in_place,
                         const OwnBlocks& own) const {
     WEFT_ASSERT((sizes == Sizes::agreed) == !agreed.sizes.empty());
+    WEFT_ASSERT(!(agreed.reproducible && agreed.commutative));
     Problem problem;
     problem.agreed = agreed;
     problem.agreed.collective = collective;

@@ -29,8 +29,9 @@ struct Agreed {
     std::int64_t bytes = 0;
     std::span<const std::int64_t> sizes = {};  // by rank, if blocks differ and all ranks know them
     std::int64_t element_bytes = 1;            // data is only cut between elements
-    bool commutative = true;                   // the operation, if there is one
-    bool combines = false;  // operands can be combined on arrival (transport.h: Combining)
+    bool commutative = true;                   // operands may be combined in any order
+    bool reproducible = false;  // by one association (Promise::reproducible); never if commutative
+    bool combines = false;      // operands can be combined on arrival (transport.h: Combining)
     const Topology* topology = nullptr;  // which ranks share a node; null: all share one
     Tuning tuning = {};
 

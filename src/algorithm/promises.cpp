@@ -19,6 +19,7 @@ Promises::Promises(std::span<const Problem> problems) : problems_(problems) {
     }
     promise_.element_bytes = problems.front().agreed.element_bytes;
     promise_.commutative = problems.front().agreed.commutative;
+    promise_.reproducible = problems.front().agreed.reproducible;
 }
 
 void Promises::move(BlockOf from, BlockOf into) { hold({from.rank, from.rank}, from.block, into); }

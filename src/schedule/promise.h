@@ -37,6 +37,10 @@ struct Promise {
     // Contributions may be combined in any order, otherwise only in rank order. Either way, ranks
     // that get the same element get it by the same expression, hence bit for bit.
     bool commutative = false;
+    // Contributions are combined by one association alone, whatever the schedules: f(r, r + 1) is rank
+    // r's, and f(lo, hi) = f(lo, m) op f(m, hi), with m = lo + the largest power of two below hi - lo.
+    // Never if commutative.
+    bool reproducible = false;
     bool follows_data = true;   // false: only the order of operations is checked
     bool synchronizes = false;  // no rank leaves before every rank has entered
 };

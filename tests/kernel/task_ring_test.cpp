@@ -234,8 +234,8 @@ INSTANTIATE_TEST_SUITE_P(All, EveryTaskRing, testing::ValuesIn(everything()), su
 
 void expect_right(Job& job, const Subject& subject, const Trial& problem) {
     SCOPED_TRACE(to_text(subject, problem));
-    const Arithmetic& arithmetic = problem.commutative ? sum_of_integers : composition;
     const Promise promise = promise_of(*subject.first, problem);
+    const Arithmetic& arithmetic = strictest(promise);
     Call call(job, subject, problem);
     Execution execution(promise, arithmetic);
     ASSERT_EQ(execution.run([&](std::span<const Buffers> buffers) {

@@ -31,6 +31,10 @@ std::uint64_t compose(std::uint64_t outer, std::uint64_t inner) {
     return std::uint64_t{a * c} << 32 | (a * d + b);
 }
 
+std::uint64_t mix(std::uint64_t left, std::uint64_t right) {
+    return 3 * std::rotl(left, 17) ^ 5 * right;
+}
+
 std::uint64_t add(std::uint64_t left, std::uint64_t right) { return left + right; }
 
 // As a user's operation; wrong schedules may combine at odd addresses.
@@ -72,6 +76,11 @@ const Arithmetic sum_of_integers = {"sum of integers", user<add>(true), mixed, a
 const Arithmetic sum_of_reals = {"sum of reals", *bind_reduction(WEFT_SUM, WEFT_FLOAT64), real,
                                  nullptr};
 const Arithmetic composition = {"composition", user<compose>(false), mixed, compose};
+const Arithmetic mixing = {"mixing", user<mix>(false), mixed, mix};
+
+const Arithmetic& strictest(const Promise& promise) {
+    return promise.reproducible ? mixing : promise.commutative ? sum_of_integers : composition;
+}
 
 Execution::Execution(const Promise& promise, const Arithmetic& arithmetic)
     : promise_(promise), arithmetic_(arithmetic) {
@@ -103,10 +112,15 @@ std::uint64_t Execution::read(const Holding& held, std::int64_t at) {
 
 std::uint64_t Execution::expected(const Holding& held, std::int64_t at) {
     const std::int64_t index = (held.origin + at) / 8;
-    Rank r = held.sources.last;
-    std::uint64_t all = arithmetic_.operand(r, index);
-    while (--r >= held.sources.first) all = arithmetic_.combine(arithmetic_.operand(r, index), all);
-    return all;
+    // Of reproducible reductions, the right part begins at the largest power of two below the number.
+    std::function<std::uint64_t(Rank, Rank)> all_of = [&](Rank first, Rank last) {
+        if (first == last) return arithmetic_.operand(first, index);
+        Rank middle = first + 1;
+        for (Rank step = 1; promise_.reproducible && first + step <= last; step *= 2)
+            middle = first + step;
+        return arithmetic_.combine(all_of(first, middle - 1), all_of(middle, last));
+    };
+    return all_of(held.sources.first, held.sources.last);
 }
 
 bool Execution::is_right(const Holding& held, std::int64_t at) {

@@ -28,6 +28,10 @@ struct Arithmetic {
 extern const Arithmetic sum_of_integers;
 extern const Arithmetic sum_of_reals;
 extern const Arithmetic composition;  // of affine functions: does not commute
+extern const Arithmetic mixing;       // neither commutes nor associates
+
+// The one that shows every order of combination which the promise forbids.
+const Arithmetic& strictest(const Promise& promise);
 
 class Execution {
   public:

@@ -130,8 +130,10 @@ inline std::string to_text(const Subject& subject, const Trial& p) {
            " segment=" + std::to_string(p.tuning.segment_bytes) +
            " window=" + std::to_string(p.tuning.window) +
            " ports=" + std::to_string(p.tuning.ports) + (p.tuning.throttle ? " throttled" : "") +
-           (p.commutative ? "" : " ordered") + (p.in_place ? " in place" : "") +
-           (*p.nodes ? std::string(" nodes=") + p.nodes : "");
+           (p.reproducible  ? " reproducible"
+            : p.commutative ? ""
+                            : " ordered") +
+           (p.in_place ? " in place" : "") + (*p.nodes ? std::string(" nodes=") + p.nodes : "");
 }
 
 inline EveryRank every_rank(const algorithm::Family& family, const Trial& trial) {
@@ -178,16 +180,17 @@ inline std::vector<algorithm::Tuning> tunings(const algorithm::Algorithm& known,
 }
 
 // Calls body(trial) for every call of the grid that suits the algorithm, in place and not, for
-// operations that commute and do not. Elements have 8 bytes. Ends with the first fatal failure.
+// operations that commute and do not, and reproducible. Elements have 8 bytes. Ends with the first fatal failure.
 template <class Body>
 void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
     const algorithm::Family& family = *subject.first;
     Trial p;
     p.element_bytes = 8;
     auto for_each_kind = [&] {
-        for (int kind = 0; kind < 4; ++kind) {
+        for (int kind = 0; kind < 6; ++kind) {
             p.in_place = kind % 2 == 1;
             p.commutative = kind < 2;
+            p.reproducible = kind >= 4;
             if (p.in_place && !family.has_in_place()) continue;
             if (!p.commutative && !family.reduces) continue;
             if (!subject.second->unmet_need(p).empty()) continue;

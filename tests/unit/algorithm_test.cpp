@@ -37,7 +37,7 @@ TEST_P(Algorithms, ComputeWhatTheCollectivePromises) {
     for (Rank ranks = 1; ranks <= 17; ++ranks) grid.ranks.push_back(ranks);
     grid.bytes = {0, 8, 56, 152};
     for_each_problem(GetParam(), grid, [&](const Trial& problem) {
-        execute(problem, problem.commutative ? sum_of_integers : composition);
+        execute(problem, strictest(promise_of(*GetParam().first, problem)));
         if (GetParam().first->reduces) execute(problem, sum_of_reals);
     });
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schedule/check/check.h"
+#include "shape/power.h"
 #include "support/problems.h"
 
 namespace weft::test {
@@ -51,6 +52,27 @@ TEST_P(Checker, ProvesLargeNumbersOfRanks) {
     grid.ranks = {64, 100, 128, 257};
     grid.any_root = false;
     prove_all(grid);
+}
+
+// An algorithm that keeps the association of reproducible reductions, for all numbers of ranks or for
+// powers of two, says so.
+TEST_P(Checker, DisprovesWhatIsNotClaimedToBeReproducible) {
+    using algorithm::Reproducible;
+    const Reproducible claimed = GetParam().second->reproducible;
+    if (!GetParam().first->reduces || claimed == Reproducible::always) return;
+    bool is_possible = false;
+    for (Rank ranks : {4, 8, 16, 5, 9, 11}) {
+        if (claimed == Reproducible::powers_of_two && is_power_of_two(ranks)) continue;
+        Trial t = {{.ranks = ranks, .bytes = 152, .element_bytes = 8, .commutative = false}};
+        t.make_differ(*GetParam().first, t.bytes);
+        if (!GetParam().second->unmet_need(t).empty()) continue;
+        is_possible = true;
+        Result<std::vector<Schedule>> schedules = build_all(GetParam(), t);
+        ASSERT_TRUE(schedules.is_ok()) << last_detail();
+        t.reproducible = true;
+        if (!check(*schedules, promise_of(*GetParam().first, t)).holds()) return;
+    }
+    EXPECT_FALSE(is_possible) << "it is reproducible";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Checker, testing::ValuesIn(everything()), subject_name);
@@ -324,6 +346,39 @@ TEST(Check, AllRanksGetTheSameBits) {
     });
     expect_flaw(schedules, promised("allreduce", 3, 8, false, true), Flaw::result,
                 "rounding may differ");
+}
+
+// Everybody gets all operands, and combines those of ranks 0, 1 and 2 from one end or the other.
+std::vector<Schedule> all_at_each_of_three(bool from_the_first) {
+    return build(3, [&](Rank r, ScheduleBuilder& b) {
+        Region operands[3];
+        OpId there[3];
+        for (Rank i = 0; i < 3; ++i) {
+            operands[i] = b.scratch(8);
+            if (i != r) b.send(send_part(0, 8), i);
+            there[i] = i == r ? b.copy(send_part(0, 8), operands[i]) : b.recv(operands[i], i);
+        }
+        const OpId ready = b.join({there[0], there[1], there[2]});
+        OpId last;
+        if (from_the_first) {
+            last = b.reduce(operands[0], operands[1], {ready});
+            last = b.reduce(operands[1], operands[2], {last});
+        } else {
+            last = b.reduce(operands[1], operands[2], {ready});
+            last = b.reduce(operands[0], operands[2], {last});
+        }
+        b.copy(operands[2], recv_part(0, 8), {last});
+    });
+}
+
+TEST(Check, AReproducibleResultHasOneAssociation) {
+    Promise promise = promised("allreduce", 3, 8);
+    EXPECT_TRUE(check(all_at_each_of_three(true), promise).holds());
+    EXPECT_TRUE(check(all_at_each_of_three(false), promise).holds());
+    promise.reproducible = true;
+    EXPECT_TRUE(check(all_at_each_of_three(true), promise).holds());
+    expect_flaw(all_at_each_of_three(false), promise, Flaw::result,
+                "is combined as (0 (1 2)); promised, to be reproducible: ((0 1) 2)");
 }
 
 // The second operand may land in scratch while the first is still being read.

@@ -119,6 +119,7 @@ extern const Algorithm allreduce_rabenseifner = {
     .source =
         "Rabenseifner: Optimization of Collective Reduction Operations, 2004, "
         "doi:10.1007/978-3-540-24685-5_1",
+    .reproducible = Reproducible::powers_of_two,
     .rounds = [](const Agreed& a) { return exchanges(a) + (is_power_of_two(a.ranks) ? 0 : 2); },
     .sent_messages_max =
         [](const Agreed& a) { return exchanges(a) + (is_power_of_two(a.ranks) ? 0 : 1); },

@@ -71,6 +71,7 @@ extern const Algorithm allreduce_recursive_doubling = {
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
+    .reproducible = Reproducible::powers_of_two,
     .rounds = [](const Agreed& a) -> std::int64_t {
         return floor_log2(a.ranks) + (is_power_of_two(a.ranks) ? 0 : 2);
     },

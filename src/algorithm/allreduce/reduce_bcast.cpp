@@ -22,6 +22,7 @@ extern const Algorithm allreduce_reduce_bcast = {
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
+    .reproducible = Reproducible::always,
     .rounds = [](const Agreed& a) -> std::int64_t { return 2 * ceil_log2(a.ranks); },
     .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_bytes_max = [](const Agreed& a) { return a.bytes * ceil_log2(a.ranks); },

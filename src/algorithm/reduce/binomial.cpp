@@ -19,6 +19,7 @@ extern const Algorithm reduce_binomial = {
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
+    .reproducible = Reproducible::always,
     .rounds = [](const Agreed& a) -> std::int64_t {
         return ceil_log2(a.ranks) + (!a.commutative && a.root != 0 ? 1 : 0);
     },

@@ -22,7 +22,10 @@ class Result {
             std::int64_t& most = bytes[held.sources];
             most = std::max(most, held.origin + held.where.bytes);
         }
-        for (const auto& [sources, most] : bytes) combined_.emplace(sources, most);
+        for (const auto& [sources, most] : bytes) {
+            combined_.emplace(sources, most);
+            if (promise.reproducible) expressions_.emplace(sources, terms.reproducible(sources));
+        }
     }
 
     void check(const Holding& held, Memory& memory) {
@@ -36,7 +39,12 @@ class Result {
             }
             done += stretch.bytes;
         }
-        if (!held.sources.is_one()) compare_bits(held);
+        if (held.sources.is_one()) return;
+        if (promise_.reproducible) {
+            compare_association(held);
+        } else {
+            compare_bits(held);
+        }
     }
 
   private:
@@ -86,9 +94,23 @@ class Result {
         combined.write(held.origin, value_);
     }
 
+    // REQUIRES: the right ranks are combined.
+    void compare_association(const Holding& held) {
+        const Term wanted = expressions_.at(held.sources);
+        for (const Stretch& stretch : value_) {
+            if (stretch.term == wanted) continue;
+            findings_.add(Flaw::result,
+                          to_text(held.where) + " of rank " + std::to_string(held.rank) +
+                              " is combined as " + terms_.association(stretch.term) +
+                              "; promised, to be reproducible: " + terms_.association(wanted));
+            return;
+        }
+    }
+
     const Promise& promise_;
     Terms& terms_;
     Findings& findings_;
+    std::map<Sources, Term> expressions_;  // if they are promised
     // By origin: the expressions by which ranks got the combination of these sources.
     std::map<Sources, Memory> combined_;
     std::vector<Stretch> value_;

@@ -1,6 +1,7 @@
 #include "schedule/check/values.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace weft::checking {
@@ -43,6 +44,14 @@ bool Terms::is_combination(Term term, Sources sources) {
     return place->second == sources;
 }
 
+Term Terms::reproducible(Sources sources) {
+    if (sources.is_one()) return contribution(sources.first);
+    const auto distance = static_cast<std::uint32_t>(sources.last - sources.first);
+    const Rank middle = sources.first + static_cast<Rank>(std::bit_floor(distance));
+    const Term left = reproducible({sources.first, middle - 1});
+    return combine(left, reproducible({middle, sources.last}));
+}
+
 std::vector<Rank> Terms::leaves_of(Term term, std::size_t at_most) const {
     std::vector<Rank> leaves;
     std::vector<Term> open{term};
@@ -74,6 +83,14 @@ std::string Terms::text(Term term) const {
     }
     if (node.leaves > static_cast<std::int64_t>(shown)) text += ", ...";
     return "the combination of ranks " + text + (commutative_ ? "" : " (in this order)");
+}
+
+std::string Terms::association(Term term) const {
+    const Node& node = nodes_[term];
+    constexpr std::int64_t shown = 33;
+    if (term == undefined || node.leaves > shown) return text(term);
+    if (node.leaves == 1) return std::to_string(node.first);
+    return '(' + association(node.left) + ' ' + association(node.right) + ')';
 }
 
 Memory::Memory(std::int64_t bytes) : bytes_(bytes), pieces_{{0, undefined, 0}} {}

@@ -28,8 +28,13 @@ class Terms {
     // Whether `term` has each of these ranks once, in rank order unless the operation commutes.
     bool is_combination(Term term, Sources sources);
 
+    // The combination of these ranks by the association of reproducible reductions (Promise).
+    Term reproducible(Sources sources);
+
     // "rank 2's", "the combination of ranks 0, 1, 1 (in this order)".
     std::string text(Term term) const;
+    // "((0 1) 2)"; of too many ranks only which they are.
+    std::string association(Term term) const;
 
   private:
     struct Node {
