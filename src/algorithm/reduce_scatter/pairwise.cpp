@@ -19,6 +19,7 @@ extern const Algorithm reduce_scatter_pairwise = {
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
+    .reproducible = Reproducible::always,
     .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
     .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
     .sent_bytes_max = [](const Agreed& a) { return a.bytes_of_others_max(); },
