@@ -3,6 +3,7 @@
 #include <deque>
 #include <vector>
 
+#include "algorithm/segments.h"
 #include "shape/ring.h"
 
 namespace weft::algorithm {
@@ -102,6 +103,20 @@ OpId combine_in_rank_order(const Problem& in, Region own, Region sum, ScheduleBu
         }
     }
     return all.result();
+}
+
+Scattered reduce_scatter_in_rank_order(const Problem& in, Region operand, Region sum,
+                                       ScheduleBuilder& schedule) {
+    Scattered scattered;
+    scattered.sent.resize(static_cast<std::size_t>(in.ranks()), no_op);
+    for (Rank step = 1; step < in.ranks(); ++step) {
+        const Rank to = around(in.rank, step, in.ranks());
+        scattered.last_sent = scattered.sent[static_cast<std::size_t>(to)] =
+            schedule.send(part_of_rank(in.agreed, operand, to), to, {scattered.last_sent});
+    }
+    const Region own = part_of_rank(in.agreed, operand, in.rank);
+    scattered.result = combine_in_rank_order(in, own, sum, schedule);
+    return scattered;
 }
 
 }  // namespace weft::algorithm

@@ -1,14 +1,21 @@
-// How pipelines cut a vector.
+// How algorithms cut a vector.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "algorithm/algorithm.h"
+#include "shape/blocks.h"
 
 namespace weft::algorithm {
 
-// Bytes of a segment: whole elements, at least one, and at most the vector.
+// Part `i` of a vector that is cut into one for each rank: nearly equal, of whole elements.
+inline Region part_of_rank(const Agreed& a, Region vector, Rank i) {
+    const Block block = block_of(a.bytes / a.element_bytes, a.ranks, i);
+    return vector.part(block.first * a.element_bytes, block.count * a.element_bytes);
+}
+
+// Bytes of a pipeline's segment: whole elements, at least one, and at most the vector.
 inline std::int64_t segment_bytes(std::int64_t bytes, std::int64_t element_bytes, Tuning tuning) {
     std::int64_t elements = std::max<std::int64_t>(1, tuning.segment_bytes / element_bytes);
     return std::min(bytes, elements * element_bytes);

@@ -9,7 +9,8 @@ namespace weft::algorithm {
     line(allreduce_ring) \
     line(allreduce_rabenseifner) \
     line(allreduce_reduce_bcast) \
-    line(allreduce_circulant)
+    line(allreduce_circulant) \
+    line(allreduce_reduce_scatter_allgather)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

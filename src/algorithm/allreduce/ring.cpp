@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "algorithm/algorithm.h"
-#include "shape/blocks.h"
+#include "algorithm/segments.h"
 #include "shape/ring.h"
 
 namespace weft::algorithm {
@@ -19,12 +19,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         return ok;
     }
     const Neighbours beside = ring_neighbours(in.rank, in.ranks());
-    const std::int64_t elements = in.agreed.bytes / in.agreed.element_bytes;
-    auto part = [&](Region whole, Rank i) {
-        const Block block = block_of(elements, in.ranks(), i);
-        return whole.part(block.first * in.agreed.element_bytes,
-                          block.count * in.agreed.element_bytes);
-    };
+    auto part = [&](Region whole, Rank i) { return part_of_rank(in.agreed, whole, i); };
     auto block_of_step = [&](Rank step) { return around(in.rank, -step, in.ranks()); };
 
     // In each step a block arrives, is combined with this rank's operand, and is sent on. Out of
@@ -66,10 +61,9 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
 // A rank sends each block twice, except two neighbouring ones; the last two are the smallest.
 std::int64_t sent_bytes(const Agreed& a) {
     if (a.ranks == 1) return 0;
-    const std::int64_t elements = a.bytes / a.element_bytes;
-    const std::int64_t spared = block_of(elements, a.ranks, a.ranks - 2).count +
-                                block_of(elements, a.ranks, a.ranks - 1).count;
-    return 2 * a.bytes - spared * a.element_bytes;
+    const Region all = {.bytes = a.bytes};
+    return 2 * a.bytes - part_of_rank(a, all, a.ranks - 2).bytes -
+           part_of_rank(a, all, a.ranks - 1).bytes;
 }
 
 }  // namespace

@@ -7,7 +7,8 @@ namespace weft::algorithm {
 #define WEFT_ALGORITHMS(line) \
     line(reduce_binomial) \
     line(reduce_knomial) \
-    line(reduce_circulant)
+    line(reduce_circulant) \
+    line(reduce_reduce_scatter_gather)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)
