@@ -12,4 +12,9 @@ namespace weft::algorithm {
 OpId prefix_by_doubling(const Problem& in, Rank first, Region sum, OpId ready,
                         ScheduleBuilder& schedule);
 
+// The combination of the operands of all ranks up to this one, without its own or with it, by the
+// association of reproducible reductions (Promise::reproducible).
+enum class Own : bool { excluded, included };
+void prefix_by_hypercube(const Problem& in, Own own, ScheduleBuilder& schedule);
+
 }  // namespace weft::algorithm

@@ -6,7 +6,8 @@ namespace weft::algorithm {
 // clang-format off
 #define WEFT_ALGORITHMS(line) \
     line(exscan_recursive_doubling) \
-    line(exscan_linear)
+    line(exscan_linear) \
+    line(exscan_hypercube)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

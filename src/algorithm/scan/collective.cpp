@@ -6,7 +6,8 @@ namespace weft::algorithm {
 // clang-format off
 #define WEFT_ALGORITHMS(line) \
     line(scan_recursive_doubling) \
-    line(scan_linear)
+    line(scan_linear) \
+    line(scan_hypercube)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)
