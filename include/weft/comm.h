@@ -97,14 +97,21 @@ WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
  * separated by spaces; null or empty: none.
  *
  *   COLLECTIVE=ALGORITHM   as in WEFT_ALGORITHM_<COLLECTIVE>: "bcast=chain:segment=64K,window=8"
+ *   reproducible=0, reproducible=1
+ *                          1: reductions combine by one association, f(lo, hi) = f(lo, m) op f(m, hi)
+ *                          with m = lo + the largest power of two below hi - lo, where f(0, ranks) is
+ *                          the result, and of a scan on rank r f(0, r + 1). Floating-point results then
+ *                          do not depend on algorithm, engine, transport, timing or nodes. Algorithms
+ *                          that combine otherwise are refused. Default: WEFT_REPRODUCIBLE
  *   offload=0, offload=1   see weft_comm_set_offload
  *
  * To choose an algorithm for single calls, make them on such a duplicate.
  *
- * Agree     as weft_comm_dup; also the algorithms that `settings` names, in the same spelling.
+ * Agree     as weft_comm_dup; also the algorithms that `settings` names, in the same spelling, and
+ *           `reproducible`.
  * Calling   as weft_comm_dup.
  * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT for an unknown word, and on every rank when
- *           ranks give different algorithms, or one gives a bad word (the detail names a rank); WEFT_REFUSED_SETTING for an unknown
+ *           ranks give different settings, or one gives a bad word (the detail names a rank); WEFT_REFUSED_SETTING for an unknown
  *           algorithm, or a parameter that it does not have. A call that its algorithm cannot carry
  *           out is refused when it is made.
  * Source    MPI-5.0 section 7.4.2 (MPI_Comm_dup_with_info)

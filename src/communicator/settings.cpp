@@ -10,7 +10,8 @@ constexpr std::string_view spaces = " \t\n";
 
 Status refused(std::string_view word) {
     return failure(WEFT_REFUSED_ARGUMENT,
-                   "settings: \"%.*s\"; expected COLLECTIVE=ALGORITHM, offload=0 or offload=1",
+                   "settings: \"%.*s\"; expected COLLECTIVE=ALGORITHM, reproducible=0, "
+                   "reproducible=1, offload=0 or offload=1",
                    static_cast<int>(word.size()), word.data());
 }
 
@@ -19,8 +20,13 @@ Status change(CommunicatorSettings& settings, std::string_view word) {
     if (equals == word.npos) return refused(word);
     const std::string name(word.substr(0, equals));
     const std::string value(word.substr(equals + 1));
-    if (name == "offload" && (value == "0" || value == "1")) {
+    const bool is_switch = value == "0" || value == "1";
+    if (name == "offload" && is_switch) {
         settings.offloads = value == "1";
+        return ok;
+    }
+    if (name == "reproducible" && is_switch) {
+        settings.reproducible = value == "1";
         return ok;
     }
     const algorithm::Family* family = algorithm::find_family(name);
@@ -44,7 +50,7 @@ Result<CommunicatorSettings> CommunicatorSettings::changed(std::string_view word
 std::uint64_t CommunicatorSettings::digest() const {
     // FNV-1a.
     std::uint64_t digest = 0xcbf29ce484222325;
-    for (const char c : selector.text()) {
+    for (const char c : selector.text() + (reproducible ? "reproducible=1\n" : "")) {
         digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     }
     return std::max<std::uint64_t>(digest, 1);

@@ -10,10 +10,11 @@
 namespace weft {
 
 struct CommunicatorSettings {
-    Selector selector;     // forced algorithms
-    bool offloads = true;  // a kernel engine may take operations; ranks may differ in this
+    Selector selector;          // forced algorithms
+    bool reproducible = false;  // reductions combine by one association (algorithm::Agreed)
+    bool offloads = true;       // a kernel engine may take operations; ranks may differ in this
 
-    // These settings with changes such as "allreduce=ring bcast=chain:segment=64K offload=0".
+    // These settings with changes such as "allreduce=ring bcast=chain:segment=64K reproducible=1".
     // Refuses unknown words.
     Result<CommunicatorSettings> changed(std::string_view words) const;
     // Equal if the settings lead to the same messages.

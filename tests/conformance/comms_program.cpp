@@ -562,7 +562,8 @@ void settings() {
     free_comm(made);
 
     made = world;
-    for (const char* bad : {"allreduce", "alreduce=ring", "offload=2", "=", "ring"}) {
+    for (const char* bad :
+         {"allreduce", "alreduce=ring", "offload=2", "reproducible=yes", "=", "ring"}) {
         EXPECT(weft_comm_dup_with(world, bad, &made) == WEFT_REFUSED_ARGUMENT);
         EXPECT(detail_has(std::string("settings: \"") + bad + "\"; expected COLLECTIVE=ALGORITHM"));
     }
@@ -570,6 +571,21 @@ void settings() {
     EXPECT(detail_has("bcast: \"chian\" is not known; expected one of: binomial"));
     EXPECT(weft_comm_dup_with(world, "bcast=binomial:segment=4", &made) == WEFT_REFUSED_SETTING);
     EXPECT(made == world);
+
+    // Algorithms that cannot be reproducible are refused by name; reduce has one that can.
+    std::vector<double> sum(1);
+    const double one = 1;
+    EXPECT(weft_comm_dup_with(world, "reproducible=1 allreduce=ring", &made) == WEFT_OK);
+    EXPECT(weft_allreduce(&one, sum.data(), 1, WEFT_FLOAT64, WEFT_SUM, made) ==
+           WEFT_REFUSED_SETTING);
+    EXPECT(detail_has("allreduce=ring needs operands that may be combined in any order"));
+    EXPECT(weft_reduce(&one, sum.data(), 1, WEFT_FLOAT64, WEFT_SUM, 0, made) == WEFT_OK);
+    weft_comm free_again = WEFT_COMM_NULL;
+    EXPECT(weft_comm_dup_with(made, "reproducible=0", &free_again) == WEFT_OK);
+    free_comm(made);
+    EXPECT(weft_allreduce(&one, sum.data(), 1, WEFT_FLOAT64, WEFT_SUM, free_again) == WEFT_OK);
+    EXPECT(sum.front() == world_size);
+    free_comm(free_again);
 
     // What was made from it inherits them: 3 ports need a power of four ranks. Other calls do not mind.
     const bool is_possible = world_size == 1 || world_size == 4;
@@ -589,6 +605,9 @@ void settings() {
 
     made = world;
     const char* mine = world_rank == 1 ? "allreduce=ring" : "allreduce=recursive_doubling";
+    EXPECT(weft_comm_dup_with(world, mine, &made) == WEFT_REFUSED_ARGUMENT);
+    EXPECT(detail_has("rank 1 of the job gave other settings than rank 0"));
+    mine = world_rank == 1 ? "reproducible=1" : "reproducible=0";
     EXPECT(weft_comm_dup_with(world, mine, &made) == WEFT_REFUSED_ARGUMENT);
     EXPECT(detail_has("rank 1 of the job gave other settings than rank 0"));
     EXPECT(made == world);

@@ -1,4 +1,6 @@
 // Every collective does, with every algorithm, what its definition says.
+#include <bit>
+
 #include "support/cases.h"
 #include "support/reference.h"
 #include "weft/collective.h"
@@ -11,6 +13,7 @@ struct Operation {
     weft_type type;
     weft_op op;
     void (*combine)(const std::byte* left, std::byte* right);
+    algorithm::Agreed kind = {};
 };
 
 void add(const std::byte* left, std::byte* right) {
@@ -25,6 +28,19 @@ void add(const std::byte* left, std::byte* right) {
 void compose_one(const std::byte* left, std::byte* right) {
     compose(left, right, 1, WEFT_UINT32, nullptr);
 }
+
+// Neither commutes nor associates.
+std::uint32_t mixed(std::uint32_t left, std::uint32_t right) {
+    return 3 * std::rotl(left, 9) ^ 5 * right;
+}
+
+void mix(const void* in, void* inout, size_t count, weft_type, void*) {
+    const auto* left = static_cast<const std::uint32_t*>(in);
+    auto* right = static_cast<std::uint32_t*>(inout);
+    for (size_t i = 0; i < count; ++i) right[i] = mixed(left[i], right[i]);
+}
+
+void mix_one(const std::byte* left, std::byte* right) { mix(left, right, 1, WEFT_UINT32, nullptr); }
 
 // Element i of a buffer; all of them different.
 void fill(Guarded& buffer, Rank number, std::uint64_t seed) {
@@ -99,7 +115,8 @@ void expect_right(const algorithm::Family& family, const Case& c, const Operatio
                            .count = c.count,
                            .in_place = c.in_place,
                            .element_bytes = 4,
-                           .combine = operation.combine};
+                           .combine = operation.combine,
+                           .reproducible = operation.kind.reproducible};
     std::vector<std::int64_t> counts;
     if (family.sizes == algorithm::Sizes::agreed) differ(c, arguments, counts);
     if (family.reduces) arguments.displacements.clear();  // reduce_scatter has none
@@ -122,7 +139,9 @@ void expect_right(const algorithm::Family& family, const Case& c, const Operatio
     perform(arguments, expected);
 
     std::vector<Arrays> arrays(2 * static_cast<std::size_t>(c.ranks));
-    World world(c.ranks, c.seed, sim_options(c.seed), forced(family.collective, c));
+    CommunicatorSettings settings = forced(family.collective, c);
+    settings.reproducible = operation.kind.reproducible;
+    World world(c.ranks, c.seed, sim_options(c.seed), settings);
     for (std::size_t r = 0; r < neighborhoods.size(); ++r) {
         world.world(static_cast<Rank>(r))
             .set_neighbors(std::make_unique<const Neighborhood>(neighborhoods[r]));
@@ -183,10 +202,10 @@ void expect_right(const algorithm::Family& family, const Case& c, const Operatio
 class Collectives : public testing::TestWithParam<const algorithm::Family*> {
   protected:
     static const algorithm::Family& family() { return *GetParam(); }
-    static void expect_all_right(const Operation& operation, bool commutative = true) {
+    static void expect_all_right(const Operation& operation) {
         for_all_cases(
             family().collective, [&](const Case& c) { expect_right(family(), c, operation); },
-            commutative);
+            operation.kind);
     }
 };
 
@@ -209,7 +228,16 @@ TEST_P(Collectives, KeepRankOrderForOperationsThatDoNotCommute) {
     if (!family().reduces) return;
     weft_op op = WEFT_OP_NULL;
     ASSERT_EQ(weft_op_create(compose, 0, nullptr, &op), WEFT_OK);
-    expect_all_right({WEFT_UINT32, op, compose_one}, /*commutative=*/false);
+    expect_all_right({WEFT_UINT32, op, compose_one, {.commutative = false}});
+    ASSERT_EQ(weft_op_free(&op), WEFT_OK);
+}
+
+// The operation is said to commute, and does not.
+TEST_P(Collectives, CombineByOneAssociationIfTheyAreReproducible) {
+    if (!family().reduces) return;
+    weft_op op = WEFT_OP_NULL;
+    ASSERT_EQ(weft_op_create(mix, 1, nullptr, &op), WEFT_OK);
+    expect_all_right({WEFT_UINT32, op, mix_one, {.commutative = false, .reproducible = true}});
     ASSERT_EQ(weft_op_free(&op), WEFT_OK);
 }
 

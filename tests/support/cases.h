@@ -85,9 +85,9 @@ inline std::optional<std::string> setting(const algorithm::Algorithm& known, alg
 
 // Runs `body(Case)` for every algorithm of the collective, number of ranks and seed; root, count,
 // and in place follow from the seed. Stops at the first failure and prints the line that repeats
-// it. `commutative`: the operation, if there is one.
+// it. `kind`: of the operation, if there is one.
 template <class Body>
-void for_all_cases(Collective collective, Body body, bool commutative = true) {
+void for_all_cases(Collective collective, Body body, const algorithm::Agreed& kind = {}) {
     const algorithm::Family& family = algorithm::family_of(collective);
     auto run = [&](const Case& c) {
         body(c);
@@ -104,9 +104,8 @@ void for_all_cases(Collective collective, Body body, bool commutative = true) {
     std::uint64_t cases = 0;
     for (const algorithm::Algorithm* known : family.algorithms) {
         for (Rank ranks : rank_counts()) {
-            algorithm::Agreed size;
+            algorithm::Agreed size = kind;
             size.ranks = ranks;
-            size.commutative = commutative;
             for (std::uint64_t i = 0; i < seeds(); ++i) {
                 const std::optional<std::string> text = setting(*known, size, i);
                 if (!text) continue;
@@ -127,12 +126,12 @@ void for_all_cases(Collective collective, Body body, bool commutative = true) {
     EXPECT_GT(cases, 0u);
 }
 
-// A selector that forces the case's algorithm.
-inline Selector forced(Collective collective, const Case& c) {
-    Selector selector;
-    Status status = selector.force(collective, c.algorithm);
+// Settings that force the case's algorithm.
+inline CommunicatorSettings forced(Collective collective, const Case& c) {
+    CommunicatorSettings settings;
+    Status status = settings.selector.force(collective, c.algorithm);
     EXPECT_TRUE(status.is_ok()) << last_detail();
-    return selector;
+    return settings;
 }
 
 // Simulation options that follow from the seed: busy answers and immediate completions as well.

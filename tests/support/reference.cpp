@@ -96,6 +96,18 @@ std::ptrdiff_t bytes(const Arguments& a, std::size_t elements) {
     return static_cast<std::ptrdiff_t>(elements * a.element_bytes);
 }
 
+template <class BlockOf>
+Elements combined(const Arguments& a, int first, int last, BlockOf block_of) {
+    if (first == last) return block_of(first);
+    int right = first + 1;
+    for (int step = 1; a.reproducible && first + step <= last; step *= 2) right = first + step;
+    const Elements before = combined(a, first, right - 1, block_of);
+    Elements all = combined(a, right, last, block_of);
+    for (std::size_t i = 0; i < all.size(); i += a.element_bytes)
+        a.combine(before.data() + i, all.data() + i);
+    return all;
+}
+
 }  // namespace
 
 bool Arguments::is_in_place_on(int rank) const {
@@ -231,11 +243,7 @@ void perform(const Arguments& a, AllBuffers& buffers) {
                 return contributions[static_cast<std::size_t>(rank)]
                                     [static_cast<std::size_t>(source.block)];
             };
-            Elements block = block_of(source.last);
-            for (int left = source.last - 1; left >= source.first; --left) {
-                for (std::size_t i = 0; i < block.size(); i += a.element_bytes)
-                    a.combine(block_of(left).data() + i, block.data() + i);
-            }
+            const Elements block = combined(a, source.first, source.last, block_of);
             const Place place = a.result(r, b);
             auto& buffer =
                 (place.is_in_recv ? buffers.recv : buffers.send)[static_cast<std::size_t>(r)];

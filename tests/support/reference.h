@@ -35,6 +35,9 @@ struct Arguments {
     std::size_t element_bytes = 1;
     // right = left (op) right, one element
     void (*combine)(const std::byte* left, std::byte* right) = nullptr;
+    // f(lo, hi) = f(lo, m) op f(m, hi), with m = lo + the largest power of two below hi - lo; otherwise
+    // from the right
+    bool reproducible = false;
     // Collectives with a v. If all ranks know all sizes: of the buffer that has a block for every rank.
     std::vector<std::size_t> counts{};
     std::vector<std::ptrdiff_t> displacements{};  // none: one behind the other

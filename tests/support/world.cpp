@@ -7,8 +7,8 @@
 
 namespace weft::test {
 
-World::World(Rank ranks, std::uint64_t seed, SimOptions options, Selector selector,
-             const Wrap& wrap, bool checks_calls)
+World::World(Rank ranks, std::uint64_t seed, SimOptions options,
+             const CommunicatorSettings& settings, const Wrap& wrap, bool checks_calls)
     : network_(ranks, seed, options), random_(seed ^ 0x5eed) {
     for (Rank rank = 0; rank < ranks; ++rank) {
         Process::Parts parts;
@@ -18,7 +18,7 @@ World::World(Rank ranks, std::uint64_t seed, SimOptions options, Selector select
         if (wrap) transport = wrap(rank, std::move(transport));
         parts.routes.assign(static_cast<std::size_t>(ranks), transport.get());
         parts.transports.push_back(std::move(transport));
-        parts.settings.selector = selector;
+        parts.settings = settings;
         parts.checks_calls = checks_calls;
         parts.engine.kind = EngineKind::manual;
         processes_.push_back(std::make_unique<Process>(std::move(parts)));

@@ -17,8 +17,9 @@ class World {
     // Wraps a rank's transport before the process gets it.
     using Wrap = std::function<std::unique_ptr<Transport>(Rank, std::unique_ptr<Transport>)>;
 
-    World(Rank ranks, std::uint64_t seed, SimOptions options = {}, Selector selector = {},
-          const Wrap& wrap = {}, bool checks_calls = false);
+    World(Rank ranks, std::uint64_t seed, SimOptions options = {},
+          const CommunicatorSettings& settings = {}, const Wrap& wrap = {},
+          bool checks_calls = false);
 
     Rank ranks() const { return static_cast<Rank>(processes_.size()); }
     SimNetwork& network() { return network_; }

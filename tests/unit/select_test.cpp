@@ -131,6 +131,37 @@ TEST_F(Select, OnlyWhatACallAllows) {
     EXPECT_EQ(read().choose(of(Collective::allgather, size))->tuning.ports, 2u);
 }
 
+TEST_F(Select, OnlyWhatKeepsTheOrderOfAReproducibleReduction) {
+    Agreed call;
+    call.commutative = false;
+    call.reproducible = true;
+    for (const algorithm::Family& family : algorithm::catalogue()) {
+        if (!family.reduces) continue;
+        for (call.ranks = 1; call.ranks <= 33; ++call.ranks) {
+            for (call.bytes = 8; call.bytes <= 1 << 24; call.bytes *= 8) {
+                const Choice choice = *read().choose(of(family.collective, call));
+                EXPECT_NE(choice.algorithm->reproducible, algorithm::Reproducible::never);
+            }
+        }
+    }
+    call.ranks = 5;
+    call.bytes = 8;
+    EXPECT_STREQ(read().choose(of(Collective::allreduce, call))->algorithm->name, "reduce_bcast");
+
+    setenv("WEFT_ALGORITHM_ALLREDUCE", "recursive_doubling", 1);
+    EXPECT_EQ(read().choose(of(Collective::allreduce, call)).status().code, WEFT_REFUSED_SETTING);
+    EXPECT_STREQ(last_detail(),
+                 "WEFT_ALGORITHM_ALLREDUCE=recursive_doubling needs a number of ranks that is a "
+                 "power of 2 to be reproducible; this call has 5");
+    call.ranks = 8;
+    EXPECT_TRUE(read().choose(of(Collective::allreduce, call)).is_ok());
+    setenv("WEFT_ALGORITHM_ALLREDUCE", "ring", 1);
+    EXPECT_EQ(read().choose(of(Collective::allreduce, call)).status().code, WEFT_REFUSED_SETTING);
+    EXPECT_STREQ(last_detail(),
+                 "WEFT_ALGORITHM_ALLREDUCE=ring needs operands that may be combined in any order; "
+                 "this call is reproducible");
+}
+
 // The last line that applies, and whose needs the call meets.
 TEST(Tables, AreReadFromTheEnd) {
     Table table;

@@ -311,6 +311,8 @@ void show(const Options& options) {
     }
     if (!family) refuse("expected a collective, or --list");
     const Algorithm& algorithm = find_algorithm(*family, options.algorithm);
+    if (options.agreed.reproducible && !family->reduces)
+        refuse("--reproducible with " + options.collective + "; it reduces nothing");
     validate(options, *family, algorithm);
     const Posed posed(*family, options);
     Result<std::vector<Schedule>> schedules = build_all(algorithm, posed.problems());
@@ -371,6 +373,13 @@ void add_schedule(CLI::App& app) {
     command->add_flag("--throttle", agreed.tuning.throttle, "A rank's sends follow one another");
     command->add_flag_callback(
         "--ordered", [&agreed] { agreed.commutative = false; }, "The operation does not commute");
+    command->add_flag_callback(
+        "--reproducible",
+        [&agreed] {
+            agreed.reproducible = true;
+            agreed.commutative = false;
+        },
+        "Reductions combine by one association (WEFT_REPRODUCIBLE)");
     command->add_flag("--in-place", options->in_place, "The contribution is in the receive buffer");
     CLI::Option* format =
         command

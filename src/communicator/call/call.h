@@ -42,6 +42,7 @@ struct CallingRank {
     bool combines = false;  // all ranks' transports combine on arrival; the same on all ranks
     const Topology* topology = nullptr;       // of the communicator
     const Neighborhood* neighbors = nullptr;  // null: it has no Cartesian or graph topology
+    bool reproducible = false;                // its setting
 };
 
 }  // namespace weft

@@ -81,7 +81,8 @@ Posed::Posed(const SignatureView& signature, CallingRank place)
                                 .root = s.root,
                                 .bytes = family.agrees_on_sizes() ? s.bytes : -1,
                                 .element_bytes = s.element_bytes,
-                                .commutative = s.commutative,
+                                .commutative = s.commutative && !place.reproducible,
+                                .reproducible = family.reduces && place.reproducible,
                                 .combines = s.combines,
                                 .topology = place.topology};
     if (family.sizes == Sizes::agreed) agreed.sizes = send.sizes.empty() ? recv.sizes : send.sizes;

@@ -112,6 +112,9 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     Result<Selector> selector = Selector::from_environment();
     if (!selector.is_ok()) return selector.status();
     parts.settings.selector = *selector;
+    Result<bool> reproducible = switch_setting("WEFT_REPRODUCIBLE");
+    if (!reproducible.is_ok()) return reproducible.status();
+    parts.settings.reproducible = *reproducible;
 
     Result<bool> checks_calls = switch_setting("WEFT_CHECK");
     if (!checks_calls.is_ok()) return checks_calls.status();
