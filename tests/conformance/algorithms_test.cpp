@@ -17,16 +17,14 @@ using algorithm::Family;
 using algorithm::Tunes;
 
 // The algorithms of a family as settings, with several segments and with more than one port, that
-// can serve all operations of so many ranks, and of a single one.
-std::vector<std::string> choices(const Family& family, Rank ranks) {
+// can serve such calls.
+std::vector<std::string> choices(const Family& family, algorithm::Agreed size) {
     std::vector<std::string> texts;
     for (const Algorithm* known : family.algorithms) {
         const std::string name = known->name;
         if (known->tunes == Tunes::segments) texts.push_back(name + ":segment=4K,window=3");
         if (known->tunes == Tunes::throttle) texts.push_back(name + ":throttle=1");
         for (std::uint32_t ports : {1u, 2u}) {
-            algorithm::Agreed size;
-            size.ranks = ranks;
             size.tuning.ports = ports;
             if (!known->unmet_need(size).empty()) continue;
             if (known->tunes == Tunes::ports) {
@@ -39,26 +37,46 @@ std::vector<std::string> choices(const Family& family, Rank ranks) {
     return texts;
 }
 
+// Settings of jobs, in which the algorithms of each collective take turns; if they are to be
+// reproducible, those of collectives that reduce.
+std::vector<std::string> all_in_turn(const algorithm::Agreed& size) {
+    std::vector<std::string> jobs;
+    for (std::size_t k = 0, most = 1; k < most; ++k) {
+        std::string& settings = jobs.emplace_back();
+        for (const Family& family : algorithm::catalogue()) {
+            if (size.reproducible && !family.reduces) continue;
+            const std::vector<std::string> known = choices(family, size);
+            EXPECT_FALSE(known.empty()) << family.name;
+            if (known.empty()) continue;
+            most = std::max(most, known.size());
+            settings += " " + setting_of(family) + "=" + known[k % known.size()];
+        }
+    }
+    return jobs;
+}
+
 class Algorithms : public Everywhere {};
 INSTANTIATE_TEST_SUITE_P(Jobs, Algorithms, Everywhere::all(), Everywhere::name_of);
 
 TEST_P(Algorithms, GiveTheResultsOfTheirCollective) {
     for (int ranks : where().some_of({2, 3, 4, 7})) {
-        std::size_t most = 0;
-        for (const Family& family : algorithm::catalogue()) {
-            ASSERT_FALSE(choices(family, ranks).empty()) << family.name;
-            most = std::max(most, choices(family, ranks).size());
-        }
-        for (std::size_t k = 0; k < most; ++k) {
-            // The k-th of every collective in one job.
-            std::string settings;
-            for (const Family& family : algorithm::catalogue()) {
-                const std::vector<std::string> known = choices(family, ranks);
-                settings += " " + setting_of(family) + "=" + known[k % known.size()];
-            }
+        for (const std::string& settings : all_in_turn({.ranks = ranks})) {
             expect_success(
                 command({ranks, "tests/conformance/comms_program " + engine() + " all_collectives",
                          settings}));
+        }
+    }
+}
+
+// The bits do not depend on the algorithm, nor on where it runs.
+TEST_P(Algorithms, GiveTheBitsOfTheReferenceIfReductionsAreReproducible) {
+    for (int ranks : where().some_of({2, 3, 4, 8})) {
+        const algorithm::Agreed size = {.ranks = ranks, .commutative = false, .reproducible = true};
+        std::vector<std::string> all = all_in_turn(size);
+        all.emplace_back();  // the library's choice
+        for (const std::string& settings : all) {
+            expect_success(command({ranks, "tests/conformance/reproducible_program",
+                                    settings + " WEFT_REPRODUCIBLE=1"}));
         }
     }
 }

@@ -1,0 +1,149 @@
+// Reductions of floating-point numbers of very different magnitude, with WEFT_REPRODUCIBLE=1: every
+// rank ends with status 1 and a sentence if a result is not that of the reference, bit for bit.
+#include <unistd.h>
+#include <weft/weft.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/prng.h"
+#include "support/reference.h"
+
+namespace {
+
+using weft::Prng;
+using weft::test::AllBuffers;
+using weft::test::Arguments;
+using weft::test::perform;
+using weft::test::Place;
+
+int own_rank = -1;
+int ranks = 0;
+
+void must(weft_status status, const std::string& what) {
+    if (status == WEFT_OK) return;
+    std::fprintf(stderr, "rank %d: %s: %s\n", own_rank, what.c_str(), weft_last_detail());
+    std::exit(1);
+}
+
+template <class T>
+void add(const std::byte* left, std::byte* right) {
+    T l;
+    T r;
+    std::memcpy(&l, left, sizeof l);
+    std::memcpy(&r, right, sizeof r);
+    r = l + r;
+    std::memcpy(right, &r, sizeof r);
+}
+
+// 2^-20..2^20 times something between 1 and 2, of either sign.
+template <class T>
+void fill(std::vector<std::byte>& buffer, int rank) {
+    Prng random(static_cast<std::uint64_t>(rank) + 1);
+    for (std::size_t at = 0; at < buffer.size(); at += sizeof(T)) {
+        const auto mantissa = static_cast<double>(random.below(1u << 30)) / (1u << 30) + 1;
+        const auto value =
+            static_cast<T>(std::ldexp(mantissa, static_cast<int>(random.below(41)) - 20) *
+                           (random.one_in(2) ? 1 : -1));
+        std::memcpy(buffer.data() + at, &value, sizeof value);
+    }
+}
+
+weft_status start(const Arguments& a, const void* send, void* recv, weft_type type,
+                  weft_request* request) {
+    const weft_comm world = weft_comm_world();
+    if (a.collective == "reduce")
+        return weft_ireduce(send, recv, a.count, type, WEFT_SUM, a.root, world, request);
+    if (a.collective == "allreduce")
+        return weft_iallreduce(send, recv, a.count, type, WEFT_SUM, world, request);
+    if (a.collective == "reduce_scatter_block")
+        return weft_ireduce_scatter_block(send, recv, a.count, type, WEFT_SUM, world, request);
+    if (a.collective == "reduce_scatter")
+        return weft_ireduce_scatter(send, recv, a.counts.data(), type, WEFT_SUM, world, request);
+    if (a.collective == "scan")
+        return weft_iscan(send, recv, a.count, type, WEFT_SUM, world, request);
+    return weft_iexscan(send, recv, a.count, type, WEFT_SUM, world, request);
+}
+
+// Whether the association matters: the reference gives other bits without it.
+template <class T>
+bool expect_right(Arguments a, weft_type type) {
+    a.element_bytes = sizeof(T);
+    a.combine = add<T>;
+    AllBuffers before;
+    for (int r = 0; r < ranks; ++r) {
+        fill<T>(before.send.emplace_back(a.send_elements(r) * sizeof(T)), r);
+        fill<T>(before.recv.emplace_back(a.recv_elements(r) * sizeof(T)), ranks + r);
+    }
+    AllBuffers expected = before;
+    a.reproducible = true;
+    perform(a, expected);
+    AllBuffers otherwise = before;
+    a.reproducible = false;
+    perform(a, otherwise);
+
+    const auto own = static_cast<std::size_t>(own_rank);
+    const bool in_place = a.is_in_place_on(own_rank);
+    const std::vector<std::byte>& send = before.send[own];
+    std::vector<std::byte>& recv = before.recv[own];
+    const std::string what = a.collective + " of " + std::to_string(a.count) + " x " +
+                             std::to_string(sizeof(T)) + " bytes, root " + std::to_string(a.root) +
+                             (a.in_place ? ", in place" : "");
+    // Ranks are late in turn.
+    usleep(static_cast<useconds_t>(Prng(a.count + own).below(1000)));
+    weft_request request = WEFT_REQUEST_NULL;
+    must(start(a, in_place ? WEFT_IN_PLACE : send.data(), recv.data(), type, &request), what);
+    must(weft_wait(&request), what);
+    for (int b = 0; b < a.received(own_rank); ++b) {
+        const Place place = a.result(own_rank, b);
+        if (place.count == 0) continue;
+        const std::size_t begin = place.begin * sizeof(T);
+        if (std::memcmp(recv.data() + begin, expected.recv[own].data() + begin,
+                        place.count * sizeof(T)) == 0)
+            continue;
+        std::fprintf(stderr, "rank %d: %s has other bits than the reference\n", own_rank,
+                     what.c_str());
+        std::exit(1);
+    }
+    return otherwise.recv != expected.recv;
+}
+
+bool expect_all_right(std::size_t count) {
+    bool matters = true;
+    for (const char* collective :
+         {"reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan"}) {
+        for (const bool in_place : {false, true}) {
+            Arguments a = {
+                .collective = collective, .ranks = ranks, .count = count, .in_place = in_place};
+            if (a.collective == "reduce" && !in_place) a.root = ranks - 1;
+            if (a.collective == "reduce_scatter") {
+                for (int r = 0; r < ranks; ++r)
+                    a.counts.push_back(count / 2 * static_cast<std::size_t>(1 + r % 3));
+            }
+            matters &= expect_right<float>(a, WEFT_FLOAT32);
+            matters &= expect_right<double>(a, WEFT_FLOAT64);
+        }
+    }
+    return matters;
+}
+
+}  // namespace
+
+int main() {
+    must(weft_init(), "weft_init");
+    must(weft_comm_rank(weft_comm_world(), &own_rank), "weft_comm_rank");
+    must(weft_comm_size(weft_comm_world(), &ranks), "weft_comm_size");
+    expect_all_right(1);
+    if (!expect_all_right(1000) && ranks > 4) {
+        std::fprintf(stderr, "the order of combination does not matter here\n");
+        return 1;
+    }
+    expect_all_right(5'003);
+    must(weft_finalize(), "weft_finalize");
+    return 0;
+}
