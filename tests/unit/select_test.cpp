@@ -113,8 +113,7 @@ TEST_F(Select, OnlyWhatACallAllows) {
     size.bytes = 1 << 20;
     EXPECT_STREQ(read().choose(of(Collective::allreduce, size))->algorithm->name, "ring");
     size.commutative = false;
-    EXPECT_STREQ(read().choose(of(Collective::allreduce, size))->algorithm->name,
-                 "recursive_doubling");
+    EXPECT_STREQ(read().choose(of(Collective::allreduce, size))->algorithm->name, "rabenseifner");
 
     setenv("WEFT_ALGORITHM_ALLREDUCE", "ring", 1);
     EXPECT_EQ(read().choose(of(Collective::allreduce, size)).status().code, WEFT_REFUSED_SETTING);
@@ -147,6 +146,12 @@ TEST_F(Select, OnlyWhatKeepsTheOrderOfAReproducibleReduction) {
     call.ranks = 5;
     call.bytes = 8;
     EXPECT_STREQ(read().choose(of(Collective::allreduce, call))->algorithm->name, "reduce_bcast");
+    call.bytes = 256 * 1024;
+    EXPECT_STREQ(read().choose(of(Collective::allreduce, call))->algorithm->name,
+                 "reduce_scatter_allgather");
+    call.ranks = 8;
+    EXPECT_STREQ(read().choose(of(Collective::allreduce, call))->algorithm->name, "rabenseifner");
+    call.ranks = 5;
 
     setenv("WEFT_ALGORITHM_ALLREDUCE", "recursive_doubling", 1);
     EXPECT_EQ(read().choose(of(Collective::allreduce, call)).status().code, WEFT_REFUSED_SETTING);
