@@ -73,6 +73,9 @@ TEST_F(Select, FollowsTheTableWhenNothingIsForced) {
     EXPECT_EQ(choice(selector, Collective::allreduce, 2, 512 * 1024), "ring");
     EXPECT_EQ(choice(selector, Collective::allreduce, 3, 256 * 1024 - 1), "recursive_doubling");
     EXPECT_EQ(choice(selector, Collective::allreduce, 3, 256 * 1024), "ring");
+    EXPECT_EQ(choice(selector, Collective::scan, 5, 512 * 1024 - 1), "recursive_doubling");
+    EXPECT_EQ(choice(selector, Collective::scan, 5, 512 * 1024), "transposed");
+    EXPECT_EQ(choice(selector, Collective::exscan, 5, 512 * 1024), "transposed");
 }
 
 TEST_F(Select, KnowsWhereReceivesCombine) {

@@ -7,7 +7,8 @@ namespace weft::algorithm {
 #define WEFT_ALGORITHMS(line) \
     line(exscan_recursive_doubling) \
     line(exscan_linear) \
-    line(exscan_hypercube)
+    line(exscan_hypercube) \
+    line(exscan_transposed)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

@@ -7,7 +7,8 @@ namespace weft::algorithm {
 #define WEFT_ALGORITHMS(line) \
     line(scan_recursive_doubling) \
     line(scan_linear) \
-    line(scan_hypercube)
+    line(scan_hypercube) \
+    line(scan_transposed)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)
