@@ -12,6 +12,10 @@ std::int64_t aligned(std::int64_t bytes) {
     return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
 }
 
+bool overlap(Region a, Region b) {
+    return a.buffer == b.buffer && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
 }  // namespace
 
 ScheduleBuilder::ScheduleBuilder(Rank rank, Rank ranks) {
@@ -28,6 +32,7 @@ OpId ScheduleBuilder::add(Op op, std::span<const OpId> after) {
     schedule_.ops_.push_back(op);
     for (OpId before : after) order(before, id);
     if (!in_repeat_) order(fence_, id);
+    if (op.kind != OpKind::recv) order(within_after_, id);
     return id;
 }
 
@@ -37,10 +42,21 @@ Rank ScheduleBuilder::peer_of(Rank member) const {
     return members_[static_cast<std::size_t>(member)];
 }
 
-ScheduleBuilder::Within ScheduleBuilder::within(std::span<const Rank> members) {
+ScheduleBuilder::Within ScheduleBuilder::within(std::span<const Rank> members, OpId after) {
     std::vector<Rank> peers;
     for (const Rank member : members) peers.push_back(peer_of(member));
-    return Within(*this, std::move(peers));
+    return Within(*this, std::move(peers), after);
+}
+
+OpId ScheduleBuilder::written(Region region) {
+    std::vector<OpId> writers;
+    for (OpId id = 0; id < schedule_.ops_.size(); ++id) {
+        const Op& op = schedule_.ops_[id];
+        if (!op.writes() || !overlap(op.into(), region)) continue;
+        WEFT_ASSERT(!schedule_.repeat_of(id));
+        writers.push_back(id);
+    }
+    return join(writers);
 }
 
 void ScheduleBuilder::fence() {

@@ -35,20 +35,33 @@ class ScheduleBuilder {
     // Adds an operation in its stored form.
     OpId add(Op op, std::span<const OpId> after = {});
 
-    // Builds among some of the ranks: while the result lives, peer i means members[i].
+    // Builds among some of the ranks: while the result lives, peer i means members[i], and all
+    // operations but receives wait for `after`, or if it is no_op, for that of an outer Within.
     class [[nodiscard]] Within {
       public:
-        Within(ScheduleBuilder& builder, std::vector<Rank> members)
-            : builder_(builder), outer_(std::exchange(builder.members_, std::move(members))) {}
-        ~Within() { builder_.members_ = std::move(outer_); }
+        Within(ScheduleBuilder& builder, std::vector<Rank> members, OpId after)
+            : builder_(builder),
+              outer_(std::exchange(builder.members_, std::move(members))),
+              outer_after_(builder.within_after_) {
+            if (after != no_op) builder.within_after_ = after;
+        }
+        ~Within() {
+            builder_.members_ = std::move(outer_);
+            builder_.within_after_ = outer_after_;
+        }
         Within(const Within&) = delete;
         Within& operator=(const Within&) = delete;
 
       private:
         ScheduleBuilder& builder_;
         std::vector<Rank> outer_;
+        OpId outer_after_;
     };
-    Within within(std::span<const Rank> members);
+    Within within(std::span<const Rank> members, OpId after = no_op);
+
+    // Completes when all operations so far that write any of `region` have. No repeat may be among
+    // them.
+    OpId written(Region region);
 
     // All later operations wait for all earlier ones. Not inside a repeat.
     void fence();
@@ -96,6 +109,7 @@ class ScheduleBuilder {
 
     Schedule schedule_;
     std::vector<Rank> members_;  // peers by number; empty: all ranks
+    OpId within_after_ = no_op;
     std::vector<Dependency> dependencies_;
     OpId fence_ = no_op;
     bool in_repeat_ = false;

@@ -54,6 +54,43 @@ TEST(Builder, KeepsOperationsAndEdges) {
     EXPECT_EQ(s.lanes().size(), 3u);
 }
 
+TEST(Builder, HoldsBackWhatIsBuiltWithinSomeOfTheRanksButReceives) {
+    ScheduleBuilder builder(0, 10);
+    const std::vector<Rank> members = {0, 9, 7};
+    const OpId ready = builder.join({});
+    OpId sent = no_op;
+    OpId nested = no_op;
+    OpId received = no_op;
+    {
+        const auto some = builder.within(members, ready);
+        sent = builder.send(data, 1);
+        received = builder.recv(data, 2);
+        const auto inner = builder.within(std::vector<Rank>{0, 2});
+        nested = builder.send(data, 1);
+    }
+    const OpId later = builder.send(data, 1);
+    const Schedule s = *builder.seal();
+    EXPECT_EQ(successors(s, ready), (std::vector<OpId>{sent, nested}));
+    EXPECT_LT(received, later);
+}
+
+TEST(Builder, FindsWhatWritesARegion) {
+    ScheduleBuilder builder(0, 3);
+    const Region half = data.part(0, 32);
+    const OpId received = builder.recv(half, 1);
+    const OpId behind = builder.recv(data.part(32, 32), 1);
+    const OpId sent = builder.send(data, 2);
+    const OpId copied = builder.copy({Buffer::send, 0, 32}, half, {received});
+    const OpId elsewhere = builder.copy({Buffer::send, 0, 32}, builder.scratch(32));
+    const OpId written = builder.written(half);
+    const OpId unwritten = builder.written({Buffer::recv, 64, 8});
+    const Schedule s = *builder.seal();
+    EXPECT_EQ(successors(s, received), (std::vector<OpId>{copied, written}));
+    EXPECT_EQ(successors(s, copied), std::vector<OpId>{written});
+    for (OpId op : {behind, sent, elsewhere}) EXPECT_TRUE(successors(s, op).empty());
+    EXPECT_EQ(s.in_degree()[unwritten], 0u);
+}
+
 TEST(Builder, AFenceSeparatesWhatComesBeforeAndAfter) {
     ScheduleBuilder builder(0, 2);
     OpId sent = builder.send(data, 1);
