@@ -39,6 +39,8 @@ struct Algorithm {
     // By the rank that sends the most. Null: a rank sends each of its blocks once, to where it belongs.
     std::int64_t (*sent_messages_max)(const Agreed&);
     std::int64_t (*sent_bytes_max)(const Agreed&);
+    // By all ranks together, to ranks on other nodes. Null: no claim.
+    std::int64_t (*bytes_between_nodes)(const Agreed&) = nullptr;
     Status (*build)(const Problem&, ScheduleBuilder&);
 
     // What a call lacks ("an operation that commutes; this call's does not"); empty: nothing.

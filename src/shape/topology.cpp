@@ -1,5 +1,6 @@
 #include "shape/topology.h"
 
+#include <algorithm>
 #include <map>
 
 namespace weft {
@@ -24,5 +25,18 @@ Topology Topology::part(std::span<const Rank> members) const {
     for (const Rank rank : members) marks.push_back(node_of(rank));
     return Topology(marks);
 }
+
+Rank Topology::size_max() const {
+    Rank most = 0;
+    for (Rank node = 0; node < nodes(); ++node) most = std::max(most, size(node));
+    return most;
+}
+
+Rank Topology::place(Rank rank) const {
+    const std::span<const Rank> there = members(node_of(rank));
+    return static_cast<Rank>(std::ranges::lower_bound(there, rank) - there.begin());
+}
+
+bool Topology::is_in_order() const { return std::ranges::is_sorted(by_node_); }
 
 }  // namespace weft

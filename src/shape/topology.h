@@ -26,6 +26,16 @@ class Topology {
         const auto n = static_cast<std::size_t>(node);
         return std::span(by_node_).subspan(begin_[n], begin_[n + 1] - begin_[n]);
     }
+    Rank size(Rank node) const { return static_cast<Rank>(members(node).size()); }
+    Rank size_max() const;
+    // The number of ranks on the nodes before this one.
+    Rank ranks_before(Rank node) const {
+        return static_cast<Rank>(begin_[static_cast<std::size_t>(node)]);
+    }
+    // A rank's index among the members of its node.
+    Rank place(Rank rank) const;
+    // Listed node by node, the ranks are in order: those of a node are consecutive.
+    bool is_in_order() const;
 
   private:
     std::vector<Rank> node_;  // by rank

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lab/measure.h"
+#include "schedule/unroll.h"
 #include "support/problems.h"
 
 namespace weft::test {
@@ -45,6 +46,19 @@ class Claims : public testing::TestWithParam<Subject> {
         return most;
     }
 
+    static std::int64_t bytes_between_nodes(std::span<const Schedule> schedules,
+                                            const Topology& nodes) {
+        std::int64_t bytes = 0;
+        for (const Schedule& schedule : schedules) {
+            for (const Step& step : unroll(schedule)) {
+                if (step.what.kind != OpKind::send) continue;
+                const Rank to = nodes.node_of(step.what.peer);
+                if (nodes.node_of(schedule.rank()) != to) bytes += step.what.bytes;
+            }
+        }
+        return bytes;
+    }
+
     void hold(const Trial& problem) {
         SCOPED_TRACE(to_text(GetParam(), problem));
         const Algorithm& claimed = *GetParam().second;
@@ -62,6 +76,10 @@ class Claims : public testing::TestWithParam<Subject> {
         ASSERT_EQ(measures->sent_bytes_max,
                   claimed.sent_bytes_max ? claimed.sent_bytes_max(problem) : sent.bytes_max);
         ASSERT_LE(measures->depth, measures->rounds);
+        if (claimed.bytes_between_nodes && problem.topology) {
+            ASSERT_EQ(bytes_between_nodes(*schedules, *problem.topology),
+                      claimed.bytes_between_nodes(problem));
+        }
     }
 };
 

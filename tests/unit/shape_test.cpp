@@ -30,8 +30,25 @@ TEST(Topology, NumbersNodesByTheirLowestRanks) {
         const std::span<const Rank> found = nodes.members(node);
         const std::vector<Rank>& expected = members[static_cast<std::size_t>(node)];
         EXPECT_EQ(std::vector<Rank>(found.begin(), found.end()), expected);
-        for (const Rank rank : expected) EXPECT_EQ(nodes.node_of(rank), node);
+        EXPECT_EQ(nodes.size(node), static_cast<Rank>(expected.size()));
+        Rank place = 0;
+        for (const Rank rank : expected) {
+            EXPECT_EQ(nodes.node_of(rank), node);
+            EXPECT_EQ(nodes.place(rank), place++);
+        }
     }
+    EXPECT_EQ(nodes.size_max(), 3);
+    EXPECT_EQ(nodes.ranks_before(0), 0);
+    EXPECT_EQ(nodes.ranks_before(2), 5);
+}
+
+TEST(Topology, IsInOrderIfEachNodeHasConsecutiveRanks) {
+    const auto in_order = [](std::vector<Rank> marks) { return Topology(marks).is_in_order(); };
+    EXPECT_TRUE(in_order({}));
+    EXPECT_TRUE(in_order({0, 0, 0}));
+    EXPECT_TRUE(in_order({5, 5, 2, 7, 7}));
+    EXPECT_FALSE(in_order({0, 1, 0}));
+    EXPECT_FALSE(in_order({0, 0, 1, 2, 1}));
 }
 
 TEST(Topology, OfSomeRanksIsThatOfTheirNodes) {

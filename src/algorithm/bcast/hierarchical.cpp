@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "algorithm/algorithm.h"
+#include "algorithm/hierarchy.h"
 #include "algorithm/trees.h"
 #include "shape/power.h"
 #include "shape/ring.h"
@@ -11,37 +11,17 @@
 namespace weft::algorithm {
 namespace {
 
-Topology topology_of(const Agreed& a) {
-    return a.topology ? *a.topology
-                      : Topology(std::vector<Rank>(static_cast<std::size_t>(a.ranks)));
-}
-
-Rank leader_of(const Topology& nodes, Rank node, Rank root) {
-    return node == nodes.node_of(root) ? root : nodes.members(node).front();
-}
-
 Status build(const Problem& in, ScheduleBuilder& schedule) {
-    const Topology nodes = topology_of(in.agreed);
+    const Hierarchy at(in.agreed, in.root());
     const Region data = in.recv.block();
-    const Rank own = nodes.node_of(in.rank);
-    const Rank leader = leader_of(nodes, own, in.root());
     OpId there = schedule.start();
-    if (in.rank == leader) {
-        std::vector<Rank> leaders;
-        for (Rank node = 0; node < nodes.nodes(); ++node) {
-            leaders.push_back(leader_of(nodes, node, in.root()));
-        }
-        const auto among_leaders = schedule.within(leaders);
-        there = bcast_along(binomial_tree(own, nodes.nodes(), nodes.node_of(in.root())), data,
+    if (in.rank == at.leader_of(in.rank)) {
+        const auto among_leaders = schedule.within(at.leaders);
+        const Rank own = at.nodes.node_of(in.rank);
+        there = bcast_along(binomial_tree(own, at.nodes.nodes(), at.nodes.node_of(in.root())), data,
                             there, schedule);
     }
-    const std::span<const Rank> members = nodes.members(own);
-    const auto place = [&](Rank rank) {
-        return static_cast<Rank>(std::ranges::lower_bound(members, rank) - members.begin());
-    };
-    const auto within_node = schedule.within(members);
-    bcast_along(binomial_tree(place(in.rank), static_cast<Rank>(members.size()), place(leader)),
-                data, there, schedule);
+    bcast_in_node(at, in.rank, data, there, schedule);
     return ok;
 }
 
@@ -51,7 +31,7 @@ struct Cost {
 };
 
 Cost cost(const Agreed& a) {
-    const Topology nodes = topology_of(a);
+    const Topology nodes = Hierarchy(a).nodes;
     std::vector<std::int64_t> arrival(static_cast<std::size_t>(nodes.nodes()));
     Cost cost;
     for (Rank distance = 0; distance < nodes.nodes(); ++distance) {
@@ -59,7 +39,7 @@ Cost cost(const Agreed& a) {
         const Tree tree = binomial_tree(node, nodes.nodes(), nodes.node_of(a.root));
         std::int64_t round = arrival[static_cast<std::size_t>(node)];
         for (const Rank child : tree.children) arrival[static_cast<std::size_t>(child)] = ++round;
-        const int within = ceil_log2(static_cast<Rank>(nodes.members(node).size()));
+        const int within = ceil_log2(nodes.size(node));
         cost.rounds = std::max(cost.rounds, round + within);
         const auto sent = static_cast<std::int64_t>(tree.children.size()) + within;
         cost.messages_max = std::max(cost.messages_max, sent);
@@ -78,6 +58,8 @@ extern const Algorithm bcast_hierarchical = {
     .rounds = [](const Agreed& a) { return cost(a).rounds; },
     .sent_messages_max = [](const Agreed& a) { return cost(a).messages_max; },
     .sent_bytes_max = [](const Agreed& a) { return a.bytes * cost(a).messages_max; },
+    .bytes_between_nodes =
+        [](const Agreed& a) { return a.bytes * (Hierarchy(a).nodes.nodes() - 1); },
     .build = build,
 };
 
