@@ -1,4 +1,9 @@
 // What algorithms in two levels share: steps within the nodes, and between their leaders.
+//
+// Leaders whose nodes have fewer ranks are ready earlier. So that the ready messages of an exchange
+// among leaders are issued step by step nevertheless, it comes first in the schedule, where its
+// operations have the same numbers on all leaders. It waits for a join, which gets its predecessors
+// when the step within the node is built behind it.
 #pragma once
 
 #include <vector>

@@ -64,9 +64,13 @@ struct Layout {
         const auto n = static_cast<std::size_t>(i);
         return {buffer, offset + list.offsets[n], list.sizes[n]};
     }
-    // Consecutive blocks as one region. REQUIRES: blocks do not differ.
+    // Consecutive blocks as one region. REQUIRES: one lies behind the other.
     Region blocks(Rank first, Rank number) const {
-        return {buffer, offset + first * bytes, number * bytes};
+        if (list.sizes.empty() || number == 0)
+            return {buffer, offset + first * bytes, number * bytes};
+        const Region last = block(first + number - 1);
+        const Region whole = block(first);
+        return {buffer, whole.offset, last.offset + last.bytes - whole.offset};
     }
     Region all() const { return blocks(0, count); }
     // Bytes of the buffer up to the end of the last block.

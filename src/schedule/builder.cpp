@@ -12,8 +12,10 @@ std::int64_t aligned(std::int64_t bytes) {
     return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
 }
 
+// Also if both are empty and at the same place: messages of zero bytes have an order, too.
 bool overlap(Region a, Region b) {
-    return a.buffer == b.buffer && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+    if (a.buffer != b.buffer) return false;
+    return a.offset == b.offset || (a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes);
 }
 
 }  // namespace

@@ -82,12 +82,16 @@ TEST(Builder, FindsWhatWritesARegion) {
     const OpId sent = builder.send(data, 2);
     const OpId copied = builder.copy({Buffer::send, 0, 32}, half, {received});
     const OpId elsewhere = builder.copy({Buffer::send, 0, 32}, builder.scratch(32));
+    const OpId nothing = builder.recv(data.part(40, 0), 1);
     const OpId written = builder.written(half);
+    const OpId nothing_written = builder.written(data.part(40, 0));
     const OpId unwritten = builder.written({Buffer::recv, 64, 8});
     const Schedule s = *builder.seal();
     EXPECT_EQ(successors(s, received), (std::vector<OpId>{copied, written}));
     EXPECT_EQ(successors(s, copied), std::vector<OpId>{written});
-    for (OpId op : {behind, sent, elsewhere}) EXPECT_TRUE(successors(s, op).empty());
+    EXPECT_EQ(successors(s, nothing), std::vector<OpId>{nothing_written});
+    for (OpId op : {sent, elsewhere}) EXPECT_TRUE(successors(s, op).empty());
+    EXPECT_EQ(successors(s, behind), std::vector<OpId>{nothing_written});
     EXPECT_EQ(s.in_degree()[unwritten], 0u);
 }
 

@@ -9,7 +9,8 @@ namespace weft::algorithm {
     line(allgather_linear) \
     line(allgather_bruck) \
     line(allgather_standard_exchange) \
-    line(allgather_circulant)
+    line(allgather_circulant) \
+    line(allgather_hierarchical)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

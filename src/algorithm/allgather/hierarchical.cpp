@@ -1,0 +1,26 @@
+// Allgather in three steps: a node's leader gathers its ranks' blocks, the leaders exchange them by
+// Bruck's algorithm, and each leader broadcasts all blocks in its node. Any number of ranks and
+// nodes; between nodes each block moves once to every node.
+#include "algorithm/allgather/leaders.h"
+
+namespace weft::algorithm {
+
+extern const Algorithm allgather_hierarchical = {
+    .name = "hierarchical",
+    .source =
+        "Inozemtsev, Afsahi: Designing an Offloaded Nonblocking MPI_Allgather Collective Using "
+        "CORE-Direct, IEEE CLUSTER 2012, section IV.B",
+    .follows_topology = true,
+    .rounds = [](const Agreed& a) { return cost_by_leaders(Hierarchy(a)).rounds; },
+    .sent_messages_max = [](const Agreed& a) { return cost_by_leaders(Hierarchy(a)).messages_max; },
+    .sent_bytes_max =
+        [](const Agreed& a) { return a.bytes * cost_by_leaders(Hierarchy(a)).blocks_max; },
+    .bytes_between_nodes =
+        [](const Agreed& a) { return a.total_bytes() * (Hierarchy(a).nodes.nodes() - 1); },
+    .build =
+        [](const Problem& in, ScheduleBuilder& schedule) {
+            return allgather_by_leaders(in, Hierarchy(in.agreed), schedule);
+        },
+};
+
+}  // namespace weft::algorithm
