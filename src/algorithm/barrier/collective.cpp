@@ -5,7 +5,8 @@ namespace weft::algorithm {
 
 // clang-format off
 #define WEFT_ALGORITHMS(line) \
-    line(barrier_dissemination)
+    line(barrier_dissemination) \
+    line(barrier_hierarchical)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)
