@@ -3,6 +3,15 @@
 #include "algorithm/trees.h"
 
 namespace weft::algorithm {
+namespace {
+
+// Among the ranks of a rank's node, by their places.
+Tree tree_in_node(const Hierarchy& in, Rank rank) {
+    return binomial_tree(in.nodes.place(rank), in.nodes.size(in.nodes.node_of(rank)),
+                         in.nodes.place(in.leader_of(rank)));
+}
+
+}  // namespace
 
 Hierarchy::Hierarchy(const Agreed& a, Rank root)
     : nodes(a.topology ? *a.topology
@@ -14,11 +23,14 @@ Hierarchy::Hierarchy(const Agreed& a, Rank root)
 
 void bcast_in_node(const Hierarchy& in, Rank rank, Region data, OpId before,
                    ScheduleBuilder& schedule) {
-    const Rank node = in.nodes.node_of(rank);
-    const auto within_node = schedule.within(in.nodes.members(node));
-    bcast_along(binomial_tree(in.nodes.place(rank), in.nodes.size(node),
-                              in.nodes.place(in.leader_of(rank))),
-                data, before, schedule);
+    const auto within_node = schedule.within(in.nodes.members(in.nodes.node_of(rank)));
+    bcast_along(tree_in_node(in, rank), data, before, schedule);
+}
+
+OpId reduce_in_node(const Hierarchy& in, Rank rank, Region from, Region into,
+                    ScheduleBuilder& schedule) {
+    const auto within_node = schedule.within(in.nodes.members(in.nodes.node_of(rank)));
+    return reduce_along(tree_in_node(in, rank), from, into, schedule);
 }
 
 }  // namespace weft::algorithm

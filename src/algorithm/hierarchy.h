@@ -3,7 +3,8 @@
 // Leaders whose nodes have fewer ranks are ready earlier. So that the ready messages of an exchange
 // among leaders are issued step by step nevertheless, it comes first in the schedule, where its
 // operations have the same numbers on all leaders. It waits for a join, which gets its predecessors
-// when the step within the node is built behind it.
+// when the step within the node is built behind it. A rank that gives something to its leader sends
+// it with its first operation, and so before any leader's exchange.
 #pragma once
 
 #include <vector>
@@ -27,5 +28,9 @@ struct Hierarchy {
 // Passes `data` from the leader of a rank's node to the node's other ranks, as bcast_along does.
 void bcast_in_node(const Hierarchy& in, Rank rank, Region data, OpId before,
                    ScheduleBuilder& schedule);
+
+// Combines the operands `from` of a rank's node in `into` at its leader, as reduce_along does.
+OpId reduce_in_node(const Hierarchy& in, Rank rank, Region from, Region into,
+                    ScheduleBuilder& schedule);
 
 }  // namespace weft::algorithm

@@ -61,6 +61,8 @@ OpId reduce_along(const Tree& tree, std::uint32_t ports, Region from, Region int
     // buffers in turn: one for each port, and one that is being combined.
     auto child = tree.children.rbegin();
     Region sum = is_top ? into : schedule.scratch(from.bytes);
+    // First in the schedule on all ranks, however many children they have: hierarchy.h says why.
+    const OpId given = is_top ? no_op : schedule.send(sum, *tree.parent);
     OpId result = no_op;
     OpId from_read = no_op;
     if (!in_place) {
@@ -80,7 +82,7 @@ OpId reduce_along(const Tree& tree, std::uint32_t ports, Region from, Region int
         operand.free = result = schedule.reduce_right(operand.room, sum, {result, arrived});
     }
     if (is_top) return result;
-    schedule.send(sum, *tree.parent, {result});
+    schedule.order(result, given);
     return from_read;
 }
 

@@ -10,7 +10,8 @@ namespace weft::algorithm {
     line(allreduce_rabenseifner) \
     line(allreduce_reduce_bcast) \
     line(allreduce_circulant) \
-    line(allreduce_reduce_scatter_allgather)
+    line(allreduce_reduce_scatter_allgather) \
+    line(allreduce_hierarchical)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)
