@@ -8,7 +8,8 @@ namespace weft::algorithm {
     line(reduce_binomial) \
     line(reduce_knomial) \
     line(reduce_circulant) \
-    line(reduce_reduce_scatter_gather)
+    line(reduce_reduce_scatter_gather) \
+    line(reduce_hierarchical)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

@@ -1,0 +1,69 @@
+// Reduction in two steps: along a binomial tree in each node to its leader, then along one between
+// the leaders. The root leads its node. Any number of ranks and nodes, any root. The operation has
+// to commute, because a node's ranks need not be consecutive.
+#include <algorithm>
+#include <vector>
+
+#include "algorithm/hierarchy.h"
+#include "algorithm/trees.h"
+#include "shape/power.h"
+#include "shape/ring.h"
+
+namespace weft::algorithm {
+namespace {
+
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    const Hierarchy at(in.agreed, in.root());
+    const Rank own = at.nodes.node_of(in.rank);
+    const bool is_leader = in.rank == at.leader_of(in.rank);
+    Region operand = in.send.block();
+    OpId ready = schedule.start();
+    if (at.nodes.size(own) > 1) {
+        const bool has_sum = is_leader && !in.is_root();
+        const Region sum = has_sum ? schedule.scratch(in.agreed.bytes) : in.recv.block();
+        ready = reduce_in_node(at, in.rank, operand, sum, schedule);
+        operand = sum;
+    }
+    if (!is_leader) return ok;
+    const auto among_leaders = schedule.within(at.leaders, ready);
+    const Rank top = at.nodes.node_of(in.root());
+    reduce_along(binomial_tree(own, at.nodes.nodes(), top), operand, in.recv.block(), schedule);
+    return ok;
+}
+
+// By the order in which operands can arrive at a leader, one at a time.
+std::int64_t rounds(const Agreed& a) {
+    const Topology nodes = Hierarchy(a).nodes;
+    const Rank top = nodes.node_of(a.root);
+    std::vector<std::int64_t> done(static_cast<std::size_t>(nodes.nodes()));
+    for (Rank distance = nodes.nodes() - 1; distance >= 0; --distance) {
+        const Rank node = around(top, distance, nodes.nodes());
+        std::vector<std::int64_t> ready;
+        for (const Rank child : binomial_tree(node, nodes.nodes(), top).children)
+            ready.push_back(done[static_cast<std::size_t>(child)]);
+        std::ranges::sort(ready);
+        std::int64_t& round = done[static_cast<std::size_t>(node)];
+        round = ceil_log2(nodes.size(node));
+        for (const std::int64_t at : ready) round = std::max(round, at) + 1;
+    }
+    return done[static_cast<std::size_t>(top)];
+}
+
+}  // namespace
+
+extern const Algorithm reduce_hierarchical = {
+    .name = "hierarchical",
+    .source =
+        "Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective "
+        "Operation Performance, 2000, doi:10.1109/IPDPS.2000.846009",
+    .needs = {.commutative = true},
+    .follows_topology = true,
+    .rounds = rounds,
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .bytes_between_nodes =
+        [](const Agreed& a) { return a.bytes * (Hierarchy(a).nodes.nodes() - 1); },
+    .build = build,
+};
+
+}  // namespace weft::algorithm
