@@ -33,4 +33,9 @@ OpId reduce_in_node(const Hierarchy& in, Rank rank, Region from, Region into,
     return reduce_along(tree_in_node(in, rank), from, into, schedule);
 }
 
+std::int64_t bytes_beyond_the_root(const Agreed& a) {
+    const Topology nodes = Hierarchy(a).nodes;
+    return a.bytes * (a.ranks - nodes.size(nodes.node_of(a.root)));
+}
+
 }  // namespace weft::algorithm

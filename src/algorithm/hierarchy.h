@@ -33,4 +33,22 @@ void bcast_in_node(const Hierarchy& in, Rank rank, Region data, OpId before,
 OpId reduce_in_node(const Hierarchy& in, Rank rank, Region from, Region into,
                     ScheduleBuilder& schedule);
 
+// Of all blocks that do not belong to ranks of the root's node.
+std::int64_t bytes_beyond_the_root(const Agreed& a);
+
+// Calls f(place, first, ranks) for the consecutive ranks of a node, from the place of the first on.
+template <class F>
+void for_each_run(std::span<const Rank> members, F f) {
+    std::size_t begin = 0;
+    for (std::size_t i = 1; i <= members.size(); ++i) {
+        if (i < members.size() && members[i] == members[i - 1] + 1) continue;
+        f(static_cast<Rank>(begin), members[begin], static_cast<Rank>(i - begin));
+        begin = i;
+    }
+}
+
+inline bool are_consecutive(std::span<const Rank> members) {
+    return members.back() - members.front() + 1 == static_cast<Rank>(members.size());
+}
+
 }  // namespace weft::algorithm

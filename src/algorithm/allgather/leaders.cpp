@@ -54,8 +54,11 @@ class Grouped {
         if (is_result_) return;
         for (Rank group = 0; group < groups_.nodes(); ++group) {
             const OpId there = schedule.written(blocks(group));
-            for (const Rank rank : groups_.members(group))
-                schedule.copy(block(rank), in_.recv.block(rank), {there});
+            const Region from = blocks(group);
+            for_each_run(groups_.members(group), [&](Rank place, Rank first, Rank ranks) {
+                const Region run = in_.recv.blocks(first, ranks);
+                schedule.copy(from.part(place * in_.recv.bytes, run.bytes), run, {there});
+            });
         }
     }
 

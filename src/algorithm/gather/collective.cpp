@@ -9,7 +9,8 @@ namespace weft::algorithm {
     line(gather_binary) \
     line(gather_flat) \
     line(gather_sequential) \
-    line(gather_knomial)
+    line(gather_knomial) \
+    line(gather_hierarchical)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)
