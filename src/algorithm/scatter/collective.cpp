@@ -7,7 +7,8 @@ namespace weft::algorithm {
 #define WEFT_ALGORITHMS(line) \
     line(scatter_binomial) \
     line(scatter_flat) \
-    line(scatter_knomial)
+    line(scatter_knomial) \
+    line(scatter_hierarchical)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

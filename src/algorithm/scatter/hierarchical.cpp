@@ -1,0 +1,92 @@
+// Scatter in two steps: the root sends each node's blocks to its leader in one message, and the
+// leader distributes them. The root leads its node. Any number of ranks and nodes, any root.
+#include <algorithm>
+#include <vector>
+
+#include "algorithm/hierarchy.h"
+#include "shape/ring.h"
+
+namespace weft::algorithm {
+namespace {
+
+// Sends a node's blocks to its leader in one message, even if they do not lie side by side.
+void send_node(const Problem& in, std::span<const Rank> members, ScheduleBuilder& schedule) {
+    const auto ranks = static_cast<Rank>(members.size());
+    const Rank leader = members.front();
+    if (are_consecutive(members)) {
+        schedule.send(in.send.blocks(leader, ranks), leader);
+        return;
+    }
+    const Region room = schedule.scratch(ranks * in.send.bytes);
+    std::vector<OpId> copied;
+    for_each_run(members, [&](Rank place, Rank first, Rank length) {
+        const Region run = in.send.blocks(first, length);
+        copied.push_back(schedule.copy(run, room.part(place * in.send.bytes, run.bytes)));
+    });
+    schedule.send(room, leader, {schedule.join(copied)});
+}
+
+// Other nodes first: their leaders have to pass blocks on.
+void build_root(const Problem& in, const Topology& nodes, ScheduleBuilder& schedule) {
+    const Rank own = nodes.node_of(in.rank);
+    for (Rank step = 1; step < nodes.nodes(); ++step)
+        send_node(in, nodes.members(around(own, step, nodes.nodes())), schedule);
+    for (const Rank member : nodes.members(own)) {
+        if (member != in.rank) schedule.send(in.send.block(member), member);
+    }
+    if (!in.in_place) schedule.copy(in.send.block(in.rank), in.recv.block());
+}
+
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    const Hierarchy at(in.agreed, in.root());
+    const Rank leader = at.leader_of(in.rank);
+    const std::span<const Rank> members = at.nodes.members(at.nodes.node_of(in.rank));
+    if (in.is_root()) {
+        build_root(in, at.nodes, schedule);
+    } else if (in.rank != leader) {
+        schedule.recv(in.recv.block(), leader);
+    } else if (members.size() == 1) {
+        schedule.recv(in.recv.block(), in.root());
+    } else {
+        const std::int64_t bytes = in.recv.bytes;
+        const Region room = schedule.scratch(std::ssize(members) * bytes);
+        const OpId arrived = schedule.recv(room, in.root());
+        for (const Rank member : members.subspan(1))
+            schedule.send(room.part(at.nodes.place(member) * bytes, bytes), member, {arrived});
+        schedule.copy(room.part(0, bytes), in.recv.block(), {arrived});
+    }
+    return ok;
+}
+
+struct Cost {
+    std::int64_t rounds = 0;
+    std::int64_t messages_max = 0;
+};
+
+Cost cost(const Agreed& a) {
+    const Topology nodes = Hierarchy(a).nodes;
+    const Rank top = nodes.node_of(a.root);
+    Cost cost;
+    cost.rounds = cost.messages_max = nodes.nodes() - 1 + nodes.size(top) - 1;
+    for (Rank step = 1; step < nodes.nodes(); ++step) {
+        const std::int64_t passed_on = nodes.size(around(top, step, nodes.nodes())) - 1;
+        cost.rounds = std::max(cost.rounds, step + passed_on);
+        cost.messages_max = std::max(cost.messages_max, passed_on);
+    }
+    return cost;
+}
+
+}  // namespace
+
+extern const Algorithm scatter_hierarchical = {
+    .name = "hierarchical",
+    .source = "Träff: Hierarchical Gather/Scatter Algorithms with Graceful Degradation, IPDPS 2004",
+    .follows_topology = true,
+    .rounds = [](const Agreed& a) { return cost(a).rounds; },
+    .sent_messages_max = [](const Agreed& a) { return cost(a).messages_max; },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .bytes_between_nodes = bytes_beyond_the_root,
+    .build = build,
+};
+
+}  // namespace weft::algorithm
