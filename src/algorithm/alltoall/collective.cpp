@@ -8,7 +8,8 @@ namespace weft::algorithm {
     line(alltoall_shift) \
     line(alltoall_pairwise) \
     line(alltoall_flat) \
-    line(alltoall_bruck)
+    line(alltoall_bruck) \
+    line(alltoall_hierarchical)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)
