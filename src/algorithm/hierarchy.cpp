@@ -1,5 +1,7 @@
 #include "algorithm/hierarchy.h"
 
+#include <utility>
+
 #include "algorithm/trees.h"
 
 namespace weft::algorithm {
@@ -14,8 +16,11 @@ Tree tree_in_node(const Hierarchy& in, Rank rank) {
 }  // namespace
 
 Hierarchy::Hierarchy(const Agreed& a, Rank root)
-    : nodes(a.topology ? *a.topology
-                       : Topology(std::vector<Rank>(static_cast<std::size_t>(a.ranks)))) {
+    : Hierarchy(
+          a.topology ? *a.topology : Topology(std::vector<Rank>(static_cast<std::size_t>(a.ranks))),
+          root) {}
+
+Hierarchy::Hierarchy(Topology of, Rank root) : nodes(std::move(of)) {
     for (Rank node = 0; node < nodes.nodes(); ++node) {
         leaders.push_back(node == nodes.node_of(root) ? root : nodes.members(node).front());
     }

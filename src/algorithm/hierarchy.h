@@ -16,6 +16,7 @@ namespace weft::algorithm {
 // The nodes of a call, and a leader for each: the root if it is there, otherwise the lowest rank.
 struct Hierarchy {
     explicit Hierarchy(const Agreed& agreed, Rank root = 0);
+    explicit Hierarchy(Topology of, Rank root = 0);
 
     Topology nodes;
     std::vector<Rank> leaders;  // by node

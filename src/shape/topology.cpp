@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "shape/blocks.h"
+
 namespace weft {
 
 Topology::Topology(std::span<const Rank> marks) : begin_(1) {
@@ -26,6 +28,20 @@ Topology Topology::part(std::span<const Rank> members) const {
     return Topology(marks);
 }
 
+Topology Topology::divided(std::span<const Rank> parts) const {
+    std::vector<Rank> marks(static_cast<std::size_t>(ranks()));
+    for (Rank node = 0; node < nodes(); ++node) {
+        const Rank number = parts[static_cast<std::size_t>(node)];
+        for (Rank i = 0; i < number; ++i) {
+            const Block part = block_of(size(node), number, i);
+            const std::span<const Rank> there = members(node).subspan(
+                static_cast<std::size_t>(part.first), static_cast<std::size_t>(part.count));
+            for (const Rank rank : there) marks[static_cast<std::size_t>(rank)] = there.front();
+        }
+    }
+    return Topology(marks);
+}
+
 Rank Topology::size_max() const {
     Rank most = 0;
     for (Rank node = 0; node < nodes(); ++node) most = std::max(most, size(node));
@@ -36,7 +52,5 @@ Rank Topology::place(Rank rank) const {
     const std::span<const Rank> there = members(node_of(rank));
     return static_cast<Rank>(std::ranges::lower_bound(there, rank) - there.begin());
 }
-
-bool Topology::is_in_order() const { return std::ranges::is_sorted(by_node_); }
 
 }  // namespace weft

@@ -18,6 +18,9 @@ class Topology {
     // The topology of some of the ranks, numbered by their index in `members`.
     Topology part(std::span<const Rank> members) const;
 
+    // Each node divided into nearly equal parts, parts[node] of them, as nodes of their own.
+    Topology divided(std::span<const Rank> parts) const;
+
     Rank ranks() const { return static_cast<Rank>(node_.size()); }
     Rank nodes() const { return static_cast<Rank>(begin_.size()) - 1; }
     Rank node_of(Rank rank) const { return node_[static_cast<std::size_t>(rank)]; }
@@ -28,14 +31,8 @@ class Topology {
     }
     Rank size(Rank node) const { return static_cast<Rank>(members(node).size()); }
     Rank size_max() const;
-    // The number of ranks on the nodes before this one.
-    Rank ranks_before(Rank node) const {
-        return static_cast<Rank>(begin_[static_cast<std::size_t>(node)]);
-    }
     // A rank's index among the members of its node.
     Rank place(Rank rank) const;
-    // Listed node by node, the ranks are in order: those of a node are consecutive.
-    bool is_in_order() const;
 
   private:
     std::vector<Rank> node_;  // by rank

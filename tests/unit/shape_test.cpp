@@ -38,17 +38,19 @@ TEST(Topology, NumbersNodesByTheirLowestRanks) {
         }
     }
     EXPECT_EQ(nodes.size_max(), 3);
-    EXPECT_EQ(nodes.ranks_before(0), 0);
-    EXPECT_EQ(nodes.ranks_before(2), 5);
 }
 
-TEST(Topology, IsInOrderIfEachNodeHasConsecutiveRanks) {
-    const auto in_order = [](std::vector<Rank> marks) { return Topology(marks).is_in_order(); };
-    EXPECT_TRUE(in_order({}));
-    EXPECT_TRUE(in_order({0, 0, 0}));
-    EXPECT_TRUE(in_order({5, 5, 2, 7, 7}));
-    EXPECT_FALSE(in_order({0, 1, 0}));
-    EXPECT_FALSE(in_order({0, 0, 1, 2, 1}));
+TEST(Topology, DividesNodesIntoNearlyEqualParts) {
+    const std::vector<Rank> marks = {0, 1, 0, 0, 1, 0, 0};
+    const std::vector<Rank> parts = {2, 1};
+    const Topology divided = Topology(marks).divided(parts);
+    ASSERT_EQ(divided.nodes(), 3);
+    const std::vector<std::vector<Rank>> members = {{0, 2, 3}, {1, 4}, {5, 6}};
+    for (Rank node = 0; node < 3; ++node) {
+        const std::span<const Rank> found = divided.members(node);
+        EXPECT_EQ(std::vector<Rank>(found.begin(), found.end()),
+                  members[static_cast<std::size_t>(node)]);
+    }
 }
 
 TEST(Topology, OfSomeRanksIsThatOfTheirNodes) {

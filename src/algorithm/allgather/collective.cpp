@@ -10,7 +10,8 @@ namespace weft::algorithm {
     line(allgather_bruck) \
     line(allgather_standard_exchange) \
     line(allgather_circulant) \
-    line(allgather_hierarchical)
+    line(allgather_hierarchical) \
+    line(allgather_multi_leader)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

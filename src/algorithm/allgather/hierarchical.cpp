@@ -4,6 +4,14 @@
 #include "algorithm/allgather/leaders.h"
 
 namespace weft::algorithm {
+namespace {
+
+LeadersCost cost(const Agreed& a) {
+    const Hierarchy at(a);
+    return cost_by_leaders(at, at.nodes);
+}
+
+}  // namespace
 
 extern const Algorithm allgather_hierarchical = {
     .name = "hierarchical",
@@ -11,10 +19,9 @@ extern const Algorithm allgather_hierarchical = {
         "Inozemtsev, Afsahi: Designing an Offloaded Nonblocking MPI_Allgather Collective Using "
         "CORE-Direct, IEEE CLUSTER 2012, section IV.B",
     .follows_topology = true,
-    .rounds = [](const Agreed& a) { return cost_by_leaders(Hierarchy(a)).rounds; },
-    .sent_messages_max = [](const Agreed& a) { return cost_by_leaders(Hierarchy(a)).messages_max; },
-    .sent_bytes_max =
-        [](const Agreed& a) { return a.bytes * cost_by_leaders(Hierarchy(a)).blocks_max; },
+    .rounds = [](const Agreed& a) { return cost(a).rounds; },
+    .sent_messages_max = [](const Agreed& a) { return cost(a).messages_max; },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * cost(a).blocks_max; },
     .bytes_between_nodes =
         [](const Agreed& a) { return a.total_bytes() * (Hierarchy(a).nodes.nodes() - 1); },
     .build =

@@ -1,19 +1,71 @@
-// Allgather in three steps, shared by algorithms that differ in the groups: a group's leader gathers
-// its members' blocks, the leaders exchange what they have, and each leader broadcasts in its group.
+// Allgather in steps within groups of ranks, and between their leaders: what the algorithms share
+// that differ in the groups.
 #pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
 
 #include "algorithm/hierarchy.h"
 
 namespace weft::algorithm {
 
+// All ranks' blocks, group by group, so that leaders exchange consecutive bytes: in the result if
+// that is its order, otherwise in scratch.
+class Grouped {
+  public:
+    // Groups lie one behind the other, as they are listed here.
+    Grouped(const Problem& in, std::vector<std::span<const Rank>> groups,
+            ScheduleBuilder& schedule);
+
+    // Of consecutive groups.
+    Region blocks(Rank first, Rank groups) const;
+
+    // An allgather among leaders by Bruck's algorithm: the one numbered `i` has the groups from
+    // first + i * each on, `each` of them, once `after` has completed. The caller is number `own`.
+    struct Exchange {
+        std::span<const Rank> leaders;
+        Rank own;
+        Rank first;
+        Rank each;
+    };
+    Status exchange(const Exchange& among, OpId after, ScheduleBuilder& schedule) const;
+
+    // The leader gets its group's blocks, before `gathered`.
+    void gather(Rank group, OpId gathered, ScheduleBuilder& schedule) const;
+
+    // Copies all blocks to where they belong, each group's when it is there.
+    void put_in_order(ScheduleBuilder& schedule) const;
+
+  private:
+    const Problem& in_;
+    std::vector<std::span<const Rank>> groups_;
+    std::vector<Rank> ranks_before_;  // by group, and the number of all ranks
+    bool is_result_;
+    Region room_;
+};
+
+// A rank that is no leader gives its block to the leader and gets all.
+void allgather_by_leader(const Problem& in, const Hierarchy& groups, ScheduleBuilder& schedule);
+
+// A leader gathers, all leaders exchange what they have, and each broadcasts in its group.
 Status allgather_by_leaders(const Problem& in, const Hierarchy& groups, ScheduleBuilder& schedule);
 
-// What it costs if the groups are those of `hierarchy`.
+// What that costs if the ranks lie on these nodes.
 struct LeadersCost {
     std::int64_t rounds = 0;
     std::int64_t messages_max = 0;
-    std::int64_t blocks_max = 0;  // sent by a rank
+    std::int64_t blocks_max = 0;            // sent by a rank
+    std::int64_t blocks_between_nodes = 0;  // sent by all ranks
 };
-LeadersCost cost_by_leaders(const Hierarchy& groups);
+LeadersCost cost_by_leaders(const Hierarchy& groups, const Topology& nodes);
+
+// Calls f(i, count) for each message of a rank in Bruck's algorithm: `count` blocks to the rank i
+// behind.
+template <class F>
+void for_each_bruck_message(Rank ranks, F f) {
+    for (std::int64_t step = 1; step < ranks; step *= 2)
+        f(static_cast<Rank>(step), static_cast<Rank>(std::min(step, ranks - step)));
+}
 
 }  // namespace weft::algorithm
