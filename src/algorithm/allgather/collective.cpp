@@ -11,7 +11,8 @@ namespace weft::algorithm {
     line(allgather_standard_exchange) \
     line(allgather_circulant) \
     line(allgather_hierarchical) \
-    line(allgather_multi_leader)
+    line(allgather_multi_leader) \
+    line(allgather_multi_group)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

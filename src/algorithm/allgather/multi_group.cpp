@@ -1,0 +1,121 @@
+// Allgather in four steps. Each node's ranks are divided into as many groups: about four ranks each
+// on the smallest node. A group's leader gathers; the leaders of all nodes' first groups exchange
+// what they have, and so do those of the second groups, and so on; then the leaders of a node
+// exchange that, and each broadcasts all blocks in its group. Any number of ranks and nodes; between
+// nodes each block moves once to every node, and a node's leaders share the work.
+#include <algorithm>
+
+#include "algorithm/allgather/leaders.h"
+#include "shape/blocks.h"
+#include "shape/power.h"
+#include "shape/ring.h"
+
+namespace weft::algorithm {
+namespace {
+
+constexpr Rank ranks_per_group = 4;
+
+// How many groups a node is divided into: the same number on all nodes.
+Rank groups_per_node(const Topology& nodes) {
+    Rank least = nodes.ranks();
+    for (Rank node = 0; node < nodes.nodes(); ++node) least = std::min(least, nodes.size(node));
+    return (least + ranks_per_group - 1) / ranks_per_group;
+}
+
+struct Groups {
+    Topology nodes;
+    Rank per_node = groups_per_node(nodes);
+    Hierarchy all{nodes.divided(std::vector(static_cast<std::size_t>(nodes.nodes()), per_node))};
+
+    // A node's group, from 0 to per_node - 1.
+    std::span<const Rank> group(Rank node, Rank number) const {
+        const Block part = block_of(nodes.size(node), per_node, number);
+        return nodes.members(node).subspan(static_cast<std::size_t>(part.first),
+                                           static_cast<std::size_t>(part.count));
+    }
+};
+
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    const Groups at{Hierarchy(in.agreed).nodes};
+    if (in.rank != at.all.leader_of(in.rank)) {
+        allgather_by_leader(in, at.all, schedule);
+        return ok;
+    }
+    const Rank node = at.nodes.node_of(in.rank);
+    Rank number = 0;
+    while (at.group(node, number).front() != in.rank) ++number;
+    std::vector<std::span<const Rank>> groups;
+    std::vector<Rank> of_all_nodes;
+    std::vector<Rank> of_this_node;
+    for (Rank i = 0; i < at.per_node; ++i) {
+        of_this_node.push_back(at.group(node, i).front());
+        for (Rank n = 0; n < at.nodes.nodes(); ++n) groups.push_back(at.group(n, i));
+    }
+    for (Rank n = 0; n < at.nodes.nodes(); ++n) of_all_nodes.push_back(at.group(n, number).front());
+
+    const Grouped blocks(in, std::move(groups), schedule);
+    const Rank first = number * at.nodes.nodes();
+    const OpId gathered = schedule.join({});  // see hierarchy.h
+    WEFT_RETURN_IF_NOT_OK(blocks.exchange({of_all_nodes, node, first, 1}, gathered, schedule));
+    const OpId there = schedule.written(blocks.blocks(first, at.nodes.nodes()));
+    const OpId ready = schedule.join({gathered, there});
+    WEFT_RETURN_IF_NOT_OK(
+        blocks.exchange({of_this_node, number, 0, at.nodes.nodes()}, ready, schedule));
+    blocks.gather(first + node, gathered, schedule);
+    blocks.put_in_order(schedule);
+    bcast_in_node(at.all, in.rank, in.recv.all(), schedule.written(in.recv.all()), schedule);
+    return ok;
+}
+
+std::int64_t messages(const Agreed& a) {
+    const Groups at{Hierarchy(a).nodes};
+    return ceil_log2(at.nodes.nodes()) + ceil_log2(at.per_node) +
+           ceil_log2(at.all.nodes.size_max());
+}
+
+std::int64_t sent_bytes(const Agreed& a) {
+    const Groups at{Hierarchy(a).nodes};
+    const Rank nodes = at.nodes.nodes();
+    const auto size = [&](Rank node, Rank number) {
+        return static_cast<std::int64_t>(at.group(node, number).size());
+    };
+    std::int64_t most = 0;
+    for (Rank node = 0; node < nodes; ++node) {
+        for (Rank number = 0; number < at.per_node; ++number) {
+            std::int64_t blocks =
+                ceil_log2(static_cast<Rank>(size(node, number))) * std::int64_t{a.ranks};
+            for_each_bruck_message(nodes, [&](Rank, Rank count) {
+                for (Rank i = 0; i < count; ++i) blocks += size(around(node, i, nodes), number);
+            });
+            for_each_bruck_message(at.per_node, [&](Rank, Rank count) {
+                for (Rank i = 0; i < count; ++i) {
+                    for (Rank n = 0; n < nodes; ++n)
+                        blocks += size(n, around(number, i, at.per_node));
+                }
+            });
+            most = std::max(most, blocks);
+        }
+    }
+    return a.bytes * most;
+}
+
+}  // namespace
+
+extern const Algorithm allgather_multi_group = {
+    .name = "multi_group",
+    .source =
+        "Inozemtsev, Afsahi: Designing an Offloaded Nonblocking MPI_Allgather Collective Using "
+        "CORE-Direct, IEEE CLUSTER 2012, section VI.G, after Qian and Afsahi",
+    .follows_topology = true,
+    .rounds =
+        [](const Agreed& a) {
+            return Groups{Hierarchy(a).nodes}.all.nodes.size_max() - 1 + messages(a);
+        },
+    .sent_messages_max = messages,
+    .sent_bytes_max = sent_bytes,
+    .bytes_between_nodes =
+        [](const Agreed& a) { return a.total_bytes() * (Hierarchy(a).nodes.nodes() - 1); },
+    .build = build,
+};
+
+}  // namespace weft::algorithm
