@@ -1,7 +1,9 @@
 // Reduction in two steps: along a binomial tree in each node to its leader, then along one between
 // the leaders. The root leads its node. Any number of ranks and nodes, any root. The operation has
-// to commute, because a node's ranks need not be consecutive.
+// to commute, because a node's ranks need not be consecutive, and because a leader takes first what
+// is ready first.
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "algorithm/hierarchy.h"
@@ -11,6 +13,35 @@
 
 namespace weft::algorithm {
 namespace {
+
+// When the operand of each node's ranks, and of those below it in the tree, is ready at its leader,
+// which receives one at a time.
+std::vector<std::int64_t> ready_rounds(const Topology& nodes, Rank top) {
+    std::vector<std::int64_t> ready(static_cast<std::size_t>(nodes.nodes()));
+    for (Rank distance = nodes.nodes() - 1; distance >= 0; --distance) {
+        const Rank node = around(top, distance, nodes.nodes());
+        std::vector<std::int64_t> operands;
+        for (const Rank child : binomial_tree(node, nodes.nodes(), top).children)
+            operands.push_back(ready[static_cast<std::size_t>(child)]);
+        std::ranges::sort(operands);
+        std::int64_t& round = ready[static_cast<std::size_t>(node)];
+        round = ceil_log2(nodes.size(node));
+        for (const std::int64_t at : operands) round = std::max(round, at) + 1;
+    }
+    return ready;
+}
+
+// The tree among the leaders; the child that is ready last comes first.
+Tree leaders_tree(const Topology& nodes, Rank node, Rank top) {
+    Tree tree = binomial_tree(node, nodes.nodes(), top);
+    const std::vector<std::int64_t> ready = ready_rounds(nodes, top);
+    std::vector<Rank> order(tree.children.begin(), tree.children.end());
+    std::ranges::stable_sort(order, std::greater(),
+                             [&](Rank child) { return ready[static_cast<std::size_t>(child)]; });
+    tree.children = {};
+    for (const Rank child : order) tree.children.push_back(child);
+    return tree;
+}
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     const Hierarchy at(in.agreed, in.root());
@@ -27,26 +58,14 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     if (!is_leader) return ok;
     const auto among_leaders = schedule.within(at.leaders, ready);
     const Rank top = at.nodes.node_of(in.root());
-    reduce_along(binomial_tree(own, at.nodes.nodes(), top), operand, in.recv.block(), schedule);
+    reduce_along(leaders_tree(at.nodes, own, top), operand, in.recv.block(), schedule);
     return ok;
 }
 
-// By the order in which operands can arrive at a leader, one at a time.
 std::int64_t rounds(const Agreed& a) {
     const Topology nodes = Hierarchy(a).nodes;
     const Rank top = nodes.node_of(a.root);
-    std::vector<std::int64_t> done(static_cast<std::size_t>(nodes.nodes()));
-    for (Rank distance = nodes.nodes() - 1; distance >= 0; --distance) {
-        const Rank node = around(top, distance, nodes.nodes());
-        std::vector<std::int64_t> ready;
-        for (const Rank child : binomial_tree(node, nodes.nodes(), top).children)
-            ready.push_back(done[static_cast<std::size_t>(child)]);
-        std::ranges::sort(ready);
-        std::int64_t& round = done[static_cast<std::size_t>(node)];
-        round = ceil_log2(nodes.size(node));
-        for (const std::int64_t at : ready) round = std::max(round, at) + 1;
-    }
-    return done[static_cast<std::size_t>(top)];
+    return ready_rounds(nodes, top)[static_cast<std::size_t>(top)];
 }
 
 }  // namespace
