@@ -64,8 +64,14 @@ struct Trial : algorithm::Agreed {
         return local_block * ((in_place ? from + to : ranks - from + 2 * std::int64_t{to}) % 3);
     }
 
-    // The ways in which ranks lie on nodes: all on one, in turn, in blocks of three, and by chance.
-    static constexpr const char* placements[] = {"one", "in turn", "blocks", "any"};
+    // The ways in which ranks lie on nodes: all on one, in turn, in blocks of three, and by chance on
+    // four nodes or on many.
+    static constexpr const char* placements[] = {"one", "in turn", "blocks", "any", "many"};
+    // Some nodes have many ranks, and many have one.
+    Rank random_node(Prng& random) const {
+        const std::uint64_t most = 1 + random.below(static_cast<std::uint64_t>(ranks));
+        return static_cast<Rank>(random.below(most));
+    }
     void place_on_nodes(const char* way) {
         static std::map<std::pair<Rank, std::string>, Topology> known;  // trials refer to them
         std::vector<Rank> marks;
@@ -75,6 +81,7 @@ struct Trial : algorithm::Agreed {
             marks.push_back(name == "in turn"  ? r % 2
                             : name == "blocks" ? r / 3
                             : name == "any"    ? static_cast<Rank>(random.below(4))
+                            : name == "many"   ? random_node(random)
                                                : 0);
         }
         topology = &known.try_emplace({ranks, way}, marks).first->second;
