@@ -64,8 +64,8 @@ struct Trial : algorithm::Agreed {
         return local_block * ((in_place ? from + to : ranks - from + 2 * std::int64_t{to}) % 3);
     }
 
-    // The ways in which ranks lie on nodes: all on one, in turn, in blocks of three, and by chance on
-    // four nodes or on many.
+    // The ways in which ranks lie on nodes: all on one, in turn, in blocks of three, and by chance
+    // on four nodes or on many.
     static constexpr const char* placements[] = {"one", "in turn", "blocks", "any", "many"};
     // Some nodes have many ranks, and many have one.
     Rank random_node(Prng& random) const {

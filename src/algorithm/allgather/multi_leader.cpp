@@ -1,6 +1,6 @@
-// Allgather in three steps, with several leaders a node: a leader for every four ranks gathers their
-// blocks, all leaders exchange them by Bruck's algorithm, and each broadcasts all blocks to its
-// ranks. Any number of ranks and nodes.
+// Allgather in three steps, with several leaders a node: a leader for every four ranks gathers
+// their blocks, all leaders exchange them by Bruck's algorithm, and each broadcasts all blocks to
+// its ranks. Any number of ranks and nodes.
 #include "algorithm/allgather/leaders.h"
 
 namespace weft::algorithm {

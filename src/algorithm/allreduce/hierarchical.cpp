@@ -1,6 +1,6 @@
 // Allreduce in three steps: a reduction to each node's leader, an allreduce among the leaders by
-// recursive doubling, and a broadcast in each node. Any number of ranks and nodes. The operation has
-// to commute, because a node's ranks need not be consecutive.
+// recursive doubling, and a broadcast in each node. Any number of ranks and nodes. The operation
+// has to commute, because a node's ranks need not be consecutive.
 #include <algorithm>
 
 #include "algorithm/hierarchy.h"
