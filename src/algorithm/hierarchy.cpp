@@ -35,7 +35,7 @@ void bcast_in_node(const Hierarchy& in, Rank rank, Region data, OpId before,
 OpId reduce_in_node(const Hierarchy& in, Rank rank, Region from, Region into,
                     ScheduleBuilder& schedule) {
     const auto within_node = schedule.within(in.nodes.members(in.nodes.node_of(rank)));
-    return reduce_along(tree_in_node(in, rank), from, into, schedule);
+    return reduce_along(tree_in_node(in, rank), 1, from, into, schedule);
 }
 
 std::int64_t bytes_beyond_the_root(const Agreed& a) {

@@ -10,23 +10,23 @@ namespace weft::algorithm {
 namespace {
 
 // The combination of consecutive ranks' operands.
-struct Part {
+struct OrderedPart {
     Region where;
     OpId ready = no_op;
 };
 
 // The parts are those of a binary tree over the ranks: a part of 2^k ranks begins at a multiple of
 // 2^k, and the last one may be shorter. Two neighbours are combined as soon as both are there.
-class Combination {
+class OrderedSum {
   public:
-    Combination(Rank ranks, Region sum, ScheduleBuilder& schedule)
+    OrderedSum(Rank ranks, Region sum, ScheduleBuilder& schedule)
         : ranks_(ranks),
           sum_(sum),
           schedule_(schedule),
           parts_(static_cast<std::size_t>(ranks)),
           waits_for_(static_cast<std::size_t>(ranks), nobody) {}
 
-    void add(Rank first, Part part) {
+    void add(Rank first, OrderedPart part) {
         for (std::int64_t size = 1; size < ranks_; size *= 2) {
             const std::int64_t neighbour = first ^ size;
             if (neighbour >= ranks_) continue;
@@ -46,7 +46,7 @@ class Combination {
     // Adds what `rank` sends. A buffer is used again, but not the one that was read last, so that a
     // receive need not wait for the latest reduction.
     void receive(Rank rank) {
-        Part buffer;
+        OrderedPart buffer;
         if (read_.size() > 1) {
             buffer = read_.front();
             read_.pop_front();
@@ -62,10 +62,10 @@ class Combination {
     static constexpr Rank nobody = -1;
 
     // What contains this rank's operand is always in `sum_`.
-    Part combined(const Part& left, const Part& right) {
+    OrderedPart combined(const OrderedPart& left, const OrderedPart& right) {
         const bool is_into_right = left.where != sum_;
-        const Part& from = is_into_right ? left : right;
-        const Part& into = is_into_right ? right : left;
+        const OrderedPart& from = is_into_right ? left : right;
+        const OrderedPart& into = is_into_right ? right : left;
         const OpId done =
             is_into_right
                 ? schedule_.reduce(from.where, into.where, {left.ready, right.ready})
@@ -77,16 +77,16 @@ class Combination {
     Rank ranks_;
     Region sum_;
     ScheduleBuilder& schedule_;
-    std::vector<Part> parts_;      // by first rank, while they wait
-    std::vector<Rank> waits_for_;  // by first rank: the first of the neighbour
-    std::deque<Part> read_;        // scratch that may be used again when it is `ready`
+    std::vector<OrderedPart> parts_;  // by first rank, while they wait
+    std::vector<Rank> waits_for_;     // by first rank: the first of the neighbour
+    std::deque<OrderedPart> read_;    // scratch that may be used again when it is `ready`
     OpId result_ = no_op;
 };
 
 }  // namespace
 
 OpId combine_in_rank_order(const Problem& in, Region own, Region sum, ScheduleBuilder& schedule) {
-    Combination all(in.ranks(), sum, schedule);
+    OrderedSum all(in.ranks(), sum, schedule);
     // A right neighbour's operand can land where the sum is to be; then nothing needs to be copied.
     const bool meets_right = own != sum && in.rank % 2 == 0 && in.rank + 1 < in.ranks();
     if (own == sum || meets_right) {

@@ -10,20 +10,20 @@ namespace {
 
 // One rank's operand of this part, and what it becomes: first the combination of the longest block of
 // 2^k ranks that ends with the rank, which others read, then the combination of ranks 0 to this one.
-struct Slot {
+struct TransposedSlot {
     Region where;
     OpId ready = no_op;
     std::vector<OpId> read = {};  // by ranks that have combined the block with their own
 };
 
 // Bit by bit, what a rank's block holds is put behind the block before it.
-void combine_all(std::vector<Slot>& slots, ScheduleBuilder& schedule) {
+void combine_all(std::vector<TransposedSlot>& slots, ScheduleBuilder& schedule) {
     const std::size_t ranks = slots.size();
     for (std::size_t bit = 1; bit < ranks; bit *= 2) {
         for (std::size_t r = 0; r < ranks; ++r) {
             if ((r & bit) == 0) continue;
-            Slot& slot = slots[r];
-            Slot& before = slots[(r & ~(2 * bit - 1)) + bit - 1];
+            TransposedSlot& slot = slots[r];
+            TransposedSlot& before = slots[(r & ~(2 * bit - 1)) + bit - 1];
             const OpId unread = slot.read.empty() ? no_op : schedule.join(slot.read);
             slot.read.clear();
             slot.ready =
@@ -54,13 +54,13 @@ void prefix_transposed(const Problem& in, Own own, ScheduleBuilder& schedule) {
     // This rank's own result is computed where it is to be.
     const Rank mine = is_included ? in.rank : in.rank - 1;
     const Rank computed = is_included ? in.ranks() : last;
-    std::vector<Slot> slots(static_cast<std::size_t>(computed));
-    auto slot = [&](Rank rank) -> Slot& { return slots[static_cast<std::size_t>(rank)]; };
+    std::vector<TransposedSlot> slots(static_cast<std::size_t>(computed));
+    auto slot = [&](Rank rank) -> TransposedSlot& { return slots[static_cast<std::size_t>(rank)]; };
     const Region own_part = part(operand, in.rank);
     const Region own_result = part(into, in.rank);
     OpId own_kept = no_op;
     if (in.rank < computed) {
-        Slot& kept = slot(in.rank);
+        TransposedSlot& kept = slot(in.rank);
         kept.where = is_included && !in.in_place ? own_result : own_part;
         if (!is_included && in.rank > 0) kept.where = schedule.scratch(own_part.bytes);
         if (kept.where != own_part) own_kept = kept.ready = schedule.copy(own_part, kept.where);
@@ -77,7 +77,7 @@ void prefix_transposed(const Problem& in, Own own, ScheduleBuilder& schedule) {
     for (Rank step = 1; step < in.ranks(); ++step) {
         const Rank to = around(in.rank, step, in.ranks());
         if (is_included || to > 0) {
-            const Slot& result = slot(is_included ? to : to - 1);
+            const TransposedSlot& result = slot(is_included ? to : to - 1);
             last_sent = schedule.send(result.where, to, {result.ready, last_sent});
         }
         const Rank from = around(in.rank, -step, in.ranks());

@@ -17,9 +17,9 @@ using algorithm::Algorithm;
 using algorithm::Family;
 
 // The shipped lines, which every selector without a table of its own shares.
-const std::shared_ptr<const Table>& shipped() {
-    static const std::shared_ptr<const Table> table = [] {
-        auto made = std::make_shared<Table>();
+const std::shared_ptr<const AlgorithmTable>& shipped() {
+    static const std::shared_ptr<const AlgorithmTable> table = [] {
+        auto made = std::make_shared<AlgorithmTable>();
         WEFT_ASSERT(made->add(shipped_table, "shipped.table").is_ok());
         return made;
     }();
@@ -81,7 +81,7 @@ Status Selector::read_table(const char* path) {
         return failure(WEFT_REFUSED_SETTING, "%s: %s; expected a file as `weft tune` writes it",
                        source.c_str(), std::strerror(errno));
     }
-    auto table = std::make_shared<Table>(*shipped());
+    auto table = std::make_shared<AlgorithmTable>(*shipped());
     WEFT_RETURN_IF_NOT_OK(table->add(*text, source));
     table_ = std::move(table);
     return ok;

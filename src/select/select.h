@@ -51,7 +51,7 @@ class Selector {
     };
     Status read_table(const char* path);
 
-    std::shared_ptr<const Table> table_;
+    std::shared_ptr<const AlgorithmTable> table_;
     std::array<std::optional<Forced>, collectives> forced_;
 };
 

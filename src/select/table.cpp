@@ -53,7 +53,7 @@ Result<Choice> parse_choice(const Family& family, const std::string& text,
     return choice;
 }
 
-Status Table::add(std::string_view text, const std::string& source) {
+Status AlgorithmTable::add(std::string_view text, const std::string& source) {
     for (int number = 1; !text.empty(); ++number) {
         std::string_view line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(line.size() + 1, text.size()));
@@ -64,11 +64,11 @@ Status Table::add(std::string_view text, const std::string& source) {
     return ok;
 }
 
-Status Table::add_line(std::string_view text, const std::string& where) {
+Status AlgorithmTable::add_line(std::string_view text, const std::string& where) {
     const std::string_view all = text;
     const Family* family = algorithm::find_family(take_word(text));
     std::string_view word = take_word(text);
-    Line line{family ? family->collective : Collective::barrier};
+    TableLine line{family ? family->collective : Collective::barrier};
     while (family && !word.empty() && read_condition(word, line)) word = take_word(text);
     if (!family || word.empty() || !take_word(text).empty()) {
         return failure(WEFT_REFUSED_SETTING,
@@ -83,7 +83,7 @@ Status Table::add_line(std::string_view text, const std::string& where) {
     return ok;
 }
 
-bool Table::read_condition(std::string_view word, Line& line) {
+bool AlgorithmTable::read_condition(std::string_view word, TableLine& line) {
     if (word == "combines") return line.combines = true;
     const std::size_t equals = word.find('=');
     if (equals == word.npos) return false;
@@ -104,7 +104,7 @@ bool Table::read_condition(std::string_view word, Line& line) {
     return true;
 }
 
-const Choice* Table::choose(const Agreed& agreed) const {
+const Choice* AlgorithmTable::choose(const Agreed& agreed) const {
     const std::int64_t nodes = agreed.topology ? agreed.topology->nodes() : 1;
     for (auto line = lines_.rbegin(); line != lines_.rend(); ++line) {
         if (line->collective != agreed.collective) continue;

@@ -26,7 +26,7 @@ struct Choice {
 Result<Choice> parse_choice(const algorithm::Family& family, const std::string& text,
                             const std::string& name);
 
-class Table {
+class AlgorithmTable {
   public:
     // Adds the lines of a text. A refusal's sentence names `source` and the line.
     Status add(std::string_view text, const std::string& source);
@@ -42,7 +42,7 @@ class Table {
 
         bool has(std::int64_t value) const { return from <= value && value <= to; }
     };
-    struct Line {
+    struct TableLine {
         Collective collective;
         Range ranks = {};
         Range nodes = {};
@@ -52,10 +52,10 @@ class Table {
         Choice choice = {};
     };
 
-    static bool read_condition(std::string_view word, Line& line);
+    static bool read_condition(std::string_view word, TableLine& line);
     Status add_line(std::string_view text, const std::string& where);
 
-    std::vector<Line> lines_;
+    std::vector<TableLine> lines_;
 };
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
 #include <span>
 #include <string>
@@ -163,9 +164,14 @@ inline Result<std::vector<Schedule>> build_all(const Subject& subject, const Tri
     return algorithm::build_all(*subject.second, every_rank(*subject.first, trial).problems());
 }
 
+// Whether tests try everything, or only as much as a run of a few minutes can.
+inline bool tries_all() { return std::getenv("WEFT_TEST_ALL") != nullptr; }
+
 struct Grid {
     std::vector<Rank> ranks;
-    bool any_root = true;  // false: the last rank only
+    bool any_root = true;         // false: the last rank only
+    Rank all_roots_ranks = 1024;  // of more ranks the first, the middle and the last
+    bool all_kinds = true;        // false: one of in place or not, commutative or not, that suits
     std::vector<std::int64_t> bytes;
     std::vector<algorithm::Tuning> pipelines = {{}};  // for algorithms with segments
     std::uint32_t ports_max = 4;                      // for algorithms with ports
@@ -202,7 +208,7 @@ void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
             if (!p.commutative && !family.reduces) continue;
             if (!subject.second->unmet_need(p).empty()) continue;
             body(p);
-            if (testing::Test::HasFatalFailure()) return;
+            if (testing::Test::HasFatalFailure() || !grid.all_kinds) return;
         }
     };
     const std::size_t ways = Trial::ways(subject);
@@ -210,6 +216,8 @@ void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
         p.ranks = ranks;
         const Rank roots = family.has_root ? ranks : 1;
         for (p.root = grid.any_root ? 0 : roots - 1; p.root < roots; ++p.root) {
+            const bool is_end = p.root == 0 || p.root == roots - 1 || p.root == roots / 2;
+            if (ranks > grid.all_roots_ranks && !is_end) continue;
             for (std::size_t i = 0; i < ways * grid.bytes.size(); ++i) {
                 const std::int64_t bytes = p.bytes = grid.bytes[i / ways];
                 p.lie(subject, i % ways);

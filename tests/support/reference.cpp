@@ -102,10 +102,10 @@ Elements combined(const Arguments& a, int first, int last, BlockOf block_of) {
     int right = first + 1;
     for (int step = 1; a.reproducible && first + step <= last; step *= 2) right = first + step;
     const Elements before = combined(a, first, right - 1, block_of);
-    Elements all = combined(a, right, last, block_of);
-    for (std::size_t i = 0; i < all.size(); i += a.element_bytes)
-        a.combine(before.data() + i, all.data() + i);
-    return all;
+    Elements result = combined(a, right, last, block_of);
+    for (std::size_t i = 0; i < result.size(); i += a.element_bytes)
+        a.combine(before.data() + i, result.data() + i);
+    return result;
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class Tune : public testing::Test {
     }
     std::string table() const { return folder_ + "/table"; }
     std::string chosen(Collective collective, std::int64_t bytes) const {
-        Table read;
+        AlgorithmTable read;
         EXPECT_TRUE(read.add(content(table()), "table").is_ok()) << last_detail();
         const Choice* choice = read.choose({.collective = collective, .ranks = 2, .bytes = bytes});
         return choice ? choice->algorithm->name : "none";

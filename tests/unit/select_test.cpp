@@ -172,7 +172,7 @@ TEST_F(Select, OnlyWhatKeepsTheOrderOfAReproducibleReduction) {
 
 // The last line that applies, and whose needs the call meets.
 TEST(Tables, AreReadFromTheEnd) {
-    Table table;
+    AlgorithmTable table;
     ASSERT_TRUE(table
                     .add("# a comment\n\n"
                          "allreduce ring\n"
@@ -214,7 +214,7 @@ TEST(Tables, AreReadFromTheEnd) {
 
 TEST(Tables, AreRefusedByLine) {
     const auto refused = [](const std::string& text) {
-        Table table;
+        AlgorithmTable table;
         EXPECT_EQ(table.add(text, "file").code, WEFT_REFUSED_SETTING) << text;
         return std::string(last_detail());
     };

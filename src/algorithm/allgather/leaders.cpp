@@ -29,7 +29,7 @@ Region Grouped::blocks(Rank first, Rank groups) const {
     return room_.part(begin * in_.recv.bytes, (end - begin) * in_.recv.bytes);
 }
 
-Status Grouped::exchange(const Exchange& among, OpId after, ScheduleBuilder& schedule) const {
+Status Grouped::exchange(const LeaderExchange& among, OpId after, ScheduleBuilder& schedule) const {
     const auto leaders = static_cast<Rank>(among.leaders.size());
     std::vector<std::int64_t> sizes;
     std::vector<std::int64_t> offsets;

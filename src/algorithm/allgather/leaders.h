@@ -23,13 +23,13 @@ class Grouped {
 
     // An allgather among leaders by Bruck's algorithm: the one numbered `i` has the groups from
     // first + i * each on, `each` of them, once `after` has completed. The caller is number `own`.
-    struct Exchange {
+    struct LeaderExchange {
         std::span<const Rank> leaders;
         Rank own;
         Rank first;
         Rank each;
     };
-    Status exchange(const Exchange& among, OpId after, ScheduleBuilder& schedule) const;
+    Status exchange(const LeaderExchange& among, OpId after, ScheduleBuilder& schedule) const;
 
     // The leader gets its group's blocks, before `gathered`.
     void gather(Rank group, OpId gathered, ScheduleBuilder& schedule) const;

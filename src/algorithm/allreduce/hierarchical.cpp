@@ -37,12 +37,12 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
 }
 
 // Leaders fold into a power of two (shape/fold.h): the first ones form pairs.
-struct Cost {
+struct AllreduceCost {
     std::int64_t rounds = 0;
     std::int64_t messages_max = 0;
 };
 
-Cost cost(const Agreed& a) {
+AllreduceCost cost(const Agreed& a) {
     const Topology nodes = Hierarchy(a).nodes;
     const Fold fold(nodes.nodes());
     const int exchanges = floor_log2(nodes.nodes());
@@ -52,7 +52,7 @@ Cost cost(const Agreed& a) {
         const int folding = fold.is_paired(node) ? 1 : 0;
         ready = std::max<std::int64_t>(ready, steps_within(node) + folding);
     }
-    Cost cost;
+    AllreduceCost cost;
     for (Rank node = 0; node < nodes.nodes(); ++node) {
         const int returning = fold.is_paired(node) ? 1 : 0;
         const int within = steps_within(node);

@@ -15,13 +15,13 @@ extern const Algorithm alltoall_flat;
 namespace {
 
 // What one rank contributes, or its result, at the leader: a block per rank.
-struct Row {
+struct NodeRow {
     Layout blocks;
     OpId ready = no_op;
 };
 
 // What two nodes exchange: for each rank of the sender, the blocks for the receiver's ranks.
-struct Exchange {
+struct NodeExchange {
     Region out;
     OpId sent = no_op;
     Region arriving;
@@ -49,11 +49,11 @@ class Leader {
         const auto among_leaders = schedule_.within(leaders);
         for (Rank step = 1; step < nodes_.nodes(); ++step) {
             const Rank from = around(own_, -step, nodes_.nodes());
-            Exchange& behind = with(from);
+            NodeExchange& behind = with(from);
             behind.arriving = schedule_.scratch(bytes_with(from));
             behind.arrived = schedule_.recv(behind.arriving, from);
             const Rank to = around(own_, step, nodes_.nodes());
-            Exchange& ahead = with(to);
+            NodeExchange& ahead = with(to);
             ahead.out = schedule_.scratch(bytes_with(to));
             ahead.sent = schedule_.send(ahead.out, to);
         }
@@ -61,7 +61,7 @@ class Leader {
 
     void gather() {
         for (const Rank member : members_) {
-            Row& row = rows_.emplace_back(new_row());
+            NodeRow& row = rows_.emplace_back(new_row());
             if (member != in_.rank) {
                 row.ready = schedule_.recv(row.blocks.all(), member);
             } else if (in_.in_place) {
@@ -75,9 +75,9 @@ class Leader {
     void pack() {
         for (Rank node = 0; node < nodes_.nodes(); ++node) {
             if (node == own_) continue;
-            const Exchange& exchange = with(node);
+            const NodeExchange& exchange = with(node);
             std::int64_t filled = 0;
-            for (const Row& row : rows_) {
+            for (const NodeRow& row : rows_) {
                 for_each_run(nodes_.members(node), [&](Rank, Rank first, Rank ranks) {
                     const Region run = row.blocks.blocks(first, ranks);
                     const Region room = exchange.out.part(filled, run.bytes);
@@ -91,10 +91,10 @@ class Leader {
     void distribute() {
         for (const Rank member : members_) {
             const bool is_own = member == in_.rank;
-            const Row result = is_own ? Row{in_.recv, saved_} : new_row();
+            const NodeRow result = is_own ? NodeRow{in_.recv, saved_} : new_row();
             std::vector<OpId> copied;
             for (Rank from = 0; from < nodes_.ranks(); ++from) {
-                const Row block = contribution(from, member);
+                const NodeRow block = contribution(from, member);
                 copied.push_back(schedule_.copy(block.blocks.block(), result.blocks.block(from),
                                                 {block.ready, result.ready}));
             }
@@ -103,24 +103,26 @@ class Leader {
     }
 
     // The block that `from` contributes for a rank of this node.
-    Row contribution(Rank from, Rank to) {
+    NodeRow contribution(Rank from, Rank to) {
         const Rank node = nodes_.node_of(from);
         const Rank place = nodes_.place(from);
         if (node == own_) {
-            const Row& row = rows_[static_cast<std::size_t>(place)];
+            const NodeRow& row = rows_[static_cast<std::size_t>(place)];
             return {layout(row.blocks.block(to), 1), row.ready};
         }
-        const Exchange& exchange = with(node);
+        const NodeExchange& exchange = with(node);
         const Rank index = place * nodes_.size(own_) + nodes_.place(to);
         const std::int64_t bytes = in_.recv.bytes;
         return {layout(exchange.arriving.part(index * bytes, bytes), 1), exchange.arrived};
     }
 
-    Row new_row() { return {layout(schedule_.scratch(in_.ranks() * in_.recv.bytes), in_.ranks())}; }
+    NodeRow new_row() {
+        return {layout(schedule_.scratch(in_.ranks() * in_.recv.bytes), in_.ranks())};
+    }
     Layout layout(Region region, Rank count) const {
         return {region.buffer, count, region.offset, in_.recv.bytes};
     }
-    Exchange& with(Rank node) { return exchanges_[static_cast<std::size_t>(node)]; }
+    NodeExchange& with(Rank node) { return exchanges_[static_cast<std::size_t>(node)]; }
     std::int64_t bytes_with(Rank node) const {
         return std::int64_t{nodes_.size(own_)} * nodes_.size(node) * in_.recv.bytes;
     }
@@ -129,9 +131,9 @@ class Leader {
     const Topology& nodes_;
     Rank own_;
     std::span<const Rank> members_;
-    std::vector<Row> rows_;            // by place
-    std::vector<Exchange> exchanges_;  // by node
-    OpId saved_ = no_op;               // in place: this rank's contribution
+    std::vector<NodeRow> rows_;            // by place
+    std::vector<NodeExchange> exchanges_;  // by node
+    OpId saved_ = no_op;                   // in place: this rank's contribution
     ScheduleBuilder& schedule_;
 };
 

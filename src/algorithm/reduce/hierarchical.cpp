@@ -58,7 +58,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     if (!is_leader) return ok;
     const auto among_leaders = schedule.within(at.leaders, ready);
     const Rank top = at.nodes.node_of(in.root());
-    reduce_along(leaders_tree(at.nodes, own, top), operand, in.recv.block(), schedule);
+    reduce_along(leaders_tree(at.nodes, own, top), 1, operand, in.recv.block(), schedule);
     return ok;
 }
 

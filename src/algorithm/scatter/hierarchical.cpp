@@ -58,15 +58,15 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-struct Cost {
+struct ScatterCost {
     std::int64_t rounds = 0;
     std::int64_t messages_max = 0;
 };
 
-Cost cost(const Agreed& a) {
+ScatterCost cost(const Agreed& a) {
     const Topology nodes = Hierarchy(a).nodes;
     const Rank top = nodes.node_of(a.root);
-    Cost cost;
+    ScatterCost cost;
     cost.rounds = cost.messages_max = nodes.nodes() - 1 + nodes.size(top) - 1;
     for (Rank step = 1; step < nodes.nodes(); ++step) {
         const std::int64_t passed_on = nodes.size(around(top, step, nodes.nodes())) - 1;

@@ -151,13 +151,14 @@ Status check_own_edges(const Call& call, CallingRank place, const SignatureView&
 }
 
 // One of a call's buffers.
-enum class Side : std::uint8_t { send, recv };
+enum class BufferSide : std::uint8_t { send, recv };
 
 // Checks the arrays of a buffer with a block for each rank or neighbor.
-Result<BlockSpans> check_side(Side side, const Call& call, CallingRank place, ByteCounts& room) {
+Result<BlockSpans> check_side(BufferSide side, const Call& call, CallingRank place,
+                              ByteCounts& room) {
     const Family& family = algorithm::family_of(call.collective);
     const bool is_root = place.rank == call.root;
-    const bool sends = side == Side::send;
+    const bool sends = side == BufferSide::send;
     const bool has_both =
         are_for_each(family.send_blocks(is_root)) && are_for_each(family.recv_blocks(is_root));
     // MPI's reduce_scatter names the counts after what a rank gets.
@@ -193,12 +194,12 @@ Status check_blocks(const Call& call, CallingRank place, ByteCounts& room,
     const bool sends_list = are_for_each(family.send_blocks(is_root));
     const bool recvs_list = are_for_each(family.recv_blocks(is_root));
     if (sends_list && !(recvs_list && fixed.in_place)) {
-        Result<BlockSpans> list = check_side(Side::send, call, place, room);
+        Result<BlockSpans> list = check_side(BufferSide::send, call, place, room);
         if (!list.is_ok()) return list.status();
         signature.send = *list;
     }
     if (recvs_list) {
-        Result<BlockSpans> list = check_side(Side::recv, call, place, room);
+        Result<BlockSpans> list = check_side(BufferSide::recv, call, place, room);
         if (!list.is_ok()) return list.status();
         signature.recv = *list;
     }
@@ -249,21 +250,21 @@ Status check_apart(const PosedList& list, const SignatureView& signature) {
     return ok;
 }
 
-std::vector<Extent> extents_of(const PosedList& list) {
+std::vector<UsedRange> used_ranges(const PosedList& list) {
     std::vector<std::size_t> order(list.sizes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::erase_if(order, [&](std::size_t i) { return list.sizes[i] == 0; });
     std::ranges::sort(order, {}, [&](std::size_t i) { return list.offsets[i]; });
-    std::vector<Extent> extents;
+    std::vector<UsedRange> ranges;
     for (const std::size_t i : order) {
-        const Extent block{list.offsets[i], list.offsets[i] + list.sizes[i]};
+        const UsedRange block{list.offsets[i], list.offsets[i] + list.sizes[i]};
         // Blocks that are sent may overlap.
-        if (!extents.empty() && block.begin <= extents.back().end)
-            extents.back().end = std::max(extents.back().end, block.end);
+        if (!ranges.empty() && block.begin <= ranges.back().end)
+            ranges.back().end = std::max(ranges.back().end, block.end);
         else
-            extents.push_back(block);
+            ranges.push_back(block);
     }
-    return extents;
+    return ranges;
 }
 
 bool have_common_bytes(const void* left_buf, const BufferUse& left, const void* right_buf,
@@ -276,10 +277,10 @@ bool have_common_bytes(const void* left_buf, const BufferUse& left, const void* 
         return false;
     }
     const auto distance = static_cast<std::int64_t>(right_at - left_at);
-    const Extent all_left[] = {{0, left.bytes}};
-    const Extent all_right[] = {{0, right.bytes}};
-    std::span<const Extent> l = left.extents;
-    std::span<const Extent> r = right.extents;
+    const UsedRange all_left[] = {{0, left.bytes}};
+    const UsedRange all_right[] = {{0, right.bytes}};
+    std::span<const UsedRange> l = left.ranges;
+    std::span<const UsedRange> r = right.ranges;
     if (l.empty()) l = all_left;
     if (r.empty()) r = all_right;
     for (auto i = l.begin(), k = r.begin(); i != l.end() && k != r.end();) {

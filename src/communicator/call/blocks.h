@@ -42,22 +42,22 @@ struct PosedList {
 Status check_apart(const PosedList& list, const SignatureView& signature);
 
 // From byte `begin` of a buffer up to byte `end`.
-struct Extent {
+struct UsedRange {
     std::int64_t begin = 0;
     std::int64_t end = 0;
 };
 
 // What a call uses of a buffer.
 struct BufferUse {
-    std::int64_t bytes = 0;            // up to the end of the last block
-    std::vector<Extent> extents = {};  // if blocks differ: in order, apart; none: all bytes
+    std::int64_t bytes = 0;              // up to the end of the last block
+    std::vector<UsedRange> ranges = {};  // if blocks differ: in order, apart; none: all bytes
 
     std::int64_t memory_bytes() const {
-        return static_cast<std::int64_t>(extents.capacity() * sizeof(Extent));
+        return static_cast<std::int64_t>(ranges.capacity() * sizeof(UsedRange));
     }
 };
 
-std::vector<Extent> extents_of(const PosedList& list);
+std::vector<UsedRange> used_ranges(const PosedList& list);
 bool have_common_bytes(const void* left_buf, const BufferUse& left, const void* right_buf,
                        const BufferUse& right);
 

@@ -157,8 +157,8 @@ Result<Checked> check(const Call& call, CallingRank place, ByteCounts& byte_coun
 Result<BufferUses> uses_of_buffers(const SignatureView& signature, CallingRank place) {
     const Posed posed(signature, place);
     WEFT_RETURN_IF_NOT_OK(check_apart(posed.recv, signature));
-    return BufferUses{{posed.problem.send_bytes(), extents_of(posed.send)},
-                      {posed.problem.recv_bytes(), extents_of(posed.recv)}};
+    return BufferUses{{posed.problem.send_bytes(), used_ranges(posed.send)},
+                      {posed.problem.recv_bytes(), used_ranges(posed.recv)}};
 }
 
 Status check_buffers(const Checked& call, const BufferUses& uses) {
