@@ -30,16 +30,16 @@ class Clockwork {
         }
     }
 
-    // Returns the makespan, or why there is none.
-    Result<std::int64_t> run(int ports) {
+    // Returns when all happens, or why it does not.
+    Result<Timetable> run(int ports) {
         for (Rank r = 0; r < ranks(); ++r) {
             for (std::uint32_t s = 0; s < steps(r).size(); ++s) {
                 if (steps(r)[s].in_degree == 0) ready_.push_back({r, s});
             }
         }
+        times_.reductions.resize(ranks_.size());
         drain();
-        std::int64_t units = 0;
-        for (; open_ > 0; ++units) {
+        while (open_ > 0) {
             std::vector<Move> moved = choose(ports);
             if (moved.empty()) break;
             for (const Move& m : moved) {
@@ -53,10 +53,11 @@ class Clockwork {
                         m.from, static_cast<long long>(send.bytes), steps(m.from)[m.send].id, m.to,
                         static_cast<long long>(recv.bytes), steps(m.to)[m.recv].id);
                 }
-                times_[{m.from, m.to}].push_back(units);
+                times_.messages[{m.from, m.to}].push_back(times_.rounds);
                 complete(m.from, m.send);
                 complete(m.to, m.recv);
             }
+            ++times_.rounds;
             drain();
         }
         for (Rank r = 0; r < ranks(); ++r) {
@@ -66,10 +67,8 @@ class Clockwork {
                                steps(r)[s].id);
             }
         }
-        return units;
+        return std::move(times_);
     }
-
-    Timetable& times() { return times_; }
 
   private:
     static constexpr std::uint32_t done = 0xffffffffu;
@@ -109,6 +108,8 @@ class Clockwork {
             const Step& step = steps(r)[s];
             release(r, step.after_issue);
             if (!step.what.is_message()) {
+                if (step.what.reduces())
+                    times_.reductions[static_cast<std::size_t>(r)].insert(times_.rounds);
                 complete(r, s);
                 continue;
             }
@@ -172,12 +173,12 @@ class Clockwork {
 
 Result<Measures> measure(std::span<const Schedule> schedules, int ports) {
     Measures measures;
-    Result<std::int64_t> rounds = Clockwork(schedules).run(ports);
-    if (!rounds.is_ok()) return rounds.status();
-    Result<std::int64_t> depth = Clockwork(schedules).run(std::numeric_limits<int>::max());
+    Result<Timetable> times = Clockwork(schedules).run(ports);
+    if (!times.is_ok()) return times.status();
+    Result<Timetable> depth = Clockwork(schedules).run(std::numeric_limits<int>::max());
     if (!depth.is_ok()) return depth.status();
-    measures.rounds = *rounds;
-    measures.depth = *depth;
+    measures.rounds = times->rounds;
+    measures.depth = depth->rounds;
     for (const Schedule& schedule : schedules) {
         std::int64_t messages = 0;
         std::int64_t bytes = 0;
@@ -195,10 +196,7 @@ Result<Measures> measure(std::span<const Schedule> schedules, int ports) {
 }
 
 Result<Timetable> timetable(std::span<const Schedule> schedules, int ports) {
-    Clockwork clockwork(schedules);
-    Result<std::int64_t> rounds = clockwork.run(ports);
-    if (!rounds.is_ok()) return rounds.status();
-    return std::move(clockwork.times());
+    return Clockwork(schedules).run(ports);
 }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -27,8 +28,14 @@ struct Measures {
 // their two ends, with a sentence.
 Result<Measures> measure(std::span<const Schedule> schedules, int ports = 1);
 
-// By sender and receiver: the unit of time, from 0, in which each message moves.
-using Timetable = std::map<std::pair<Rank, Rank>, std::vector<std::int64_t>>;
+// When all happens, in units of time.
+struct Timetable {
+    std::int64_t rounds = 0;
+    // By sender and receiver: the unit, from 0, in which each message moves.
+    std::map<std::pair<Rank, Rank>, std::vector<std::int64_t>> messages;
+    // By rank: after how many units it combines operands. A unit stands here once.
+    std::vector<std::set<std::int64_t>> reductions;
+};
 
 // By the same rules, with the same refusals.
 Result<Timetable> timetable(std::span<const Schedule> schedules, int ports = 1);

@@ -66,8 +66,8 @@ Column column(const Tasks& tasks, const Timetable& times) {
         const bool carries_away =
             list.sends != list.is_control;  // a CTS travels against its message
         const Rank rank = tasks.rest.rank();
-        const auto& when =
-            times.at(carries_away ? std::pair(rank, list.peer) : std::pair(list.peer, rank));
+        const auto& when = times.messages.at(carries_away ? std::pair(rank, list.peer)
+                                                          : std::pair(list.peer, rank));
         std::size_t message = 0;
         for (std::size_t at = 0; at < list.tasks.size(); ++at) {
             if (list.tasks[at].is_message()) add_message(steps[when[message++]], list, at);
