@@ -85,8 +85,9 @@ TEST(ScheduleCommand, CountsTheLargestSizes) {
 }
 
 TEST(ScheduleCommand, SaysThatOutputIsLost) {
-    for (std::string call : {"--list", "bcast", "bcast --ranks 64", "bcast --format dot",
-                             "bcast --format tasks", "bcast --check", "--help"}) {
+    for (std::string call :
+         {"--list", "bcast", "bcast --ranks 64", "bcast --format svg", "bcast --format dot",
+          "bcast --format tasks", "bcast --check", "--help"}) {
         Finished done = schedule(call + " > /dev/full");
         EXPECT_EQ(done.status, 1) << call;
         EXPECT_TRUE(contains(done.err, "weft: output is lost: ")) << done.err;
@@ -175,6 +176,17 @@ TEST(ScheduleCommand, CountsWhatTasksNeed) {
         EXPECT_TRUE(contains(done.out, "\ntasks  "));
         EXPECT_TRUE(contains(done.out, "\nmemory  "));
     }
+}
+
+TEST(ScheduleCommand, WritesSvg) {
+    const Finished done =
+        schedule("bcast --algorithm hierarchical --ranks 6 --nodes 2 --format svg");
+    EXPECT_EQ(done.status, 0);
+    EXPECT_EQ(done.out.rfind("<svg ", 0), 0u) << done.out;
+    EXPECT_TRUE(contains(done.out, ">bcast hierarchical, 6 ranks, root 0<")) << done.out;
+    const Finished of_one = schedule("bcast --format svg --rank 1");
+    EXPECT_EQ(of_one.status, 2);
+    EXPECT_TRUE(contains(of_one.err, "a drawing shows all ranks")) << of_one.err;
 }
 
 TEST(ScheduleCommand, WritesDot) {

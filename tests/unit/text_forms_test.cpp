@@ -1,4 +1,4 @@
-// Schedules in the languages of other programs.
+// Schedules in the languages of other programs, and as drawings.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -8,6 +8,8 @@
 
 #include "lab/print/dot.h"
 #include "lab/print/goal.h"
+#include "lab/print/svg.h"
+#include "support/pattern.h"
 #include "support/problems.h"
 
 namespace weft {
@@ -166,6 +168,102 @@ TEST(Dot, RanksAreClustersAndMessagesAreDashed) {
               "    r0_1 -> r1_1 [style=dashed constraint=false];\n"
               "    r1_3 -> r0_3 [style=dashed constraint=false];\n"
               "}\n");
+}
+
+// Elements are closed in the opposite order of opening, attributes are quoted, and there is one root.
+void expect_well_formed(const std::string& xml) {
+    std::vector<std::string> open;
+    std::size_t length = 0;
+    for (const test::Match& tag :
+         test::matches_in(xml, R"re([^<>&]*<(/?)(\w+)((?: [\w-]+="[^"<>&]*")*)(/?)>)re")) {
+        ASSERT_TRUE(length == 0 || !open.empty()) << tag[0] << " behind the root";
+        length += tag[0].size();
+        const bool closes = !tag[1].empty();
+        if (closes) {
+            ASSERT_EQ(open.back(), tag[2]);
+            open.pop_back();
+        } else if (tag[4].empty()) {
+            open.push_back(tag[2]);
+        }
+    }
+    EXPECT_TRUE(open.empty());
+    EXPECT_EQ(xml.substr(length), "\n");  // the tags and the text before them are all there is
+}
+
+std::int64_t count_of(const std::string& text, const std::string& part) {
+    std::int64_t count = 0;
+    for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+    return count;
+}
+
+const std::string arrow = "<path d=\"M";
+const std::string dot = "<circle ";
+const std::string dashed = "stroke-dasharray";
+
+// The drawing without the lines of ranks, the arrow's head and the legend.
+std::string marks_of(const std::string& svg) {
+    const std::size_t begin = svg.find("</marker>");
+    const std::size_t end = svg.rfind("</g>");
+    EXPECT_LT(begin, end);
+    return svg.substr(begin, end - begin);
+}
+
+TEST(Svg, EveryMessageIsAnArrow) {
+    for (const test::Subject& subject : test::everything()) {
+        test::Grid grid;
+        grid.ranks = {1, 5, 8};
+        grid.any_root = false;
+        grid.bytes = {0, 40};
+        grid.pipelines = {{16, 2}};
+        test::for_each_problem(subject, grid, [&](const test::Trial& problem) {
+            SCOPED_TRACE(test::to_text(subject, problem));
+            auto schedules = test::build_all(subject, problem);
+            ASSERT_TRUE(schedules.is_ok()) << last_detail();
+            const int ports = static_cast<int>(problem.tuning.ports);
+            const std::vector<Rank> one_node(schedules->size(), 0);
+            const std::string svg =
+                to_svg("a title", *schedules, *timetable(*schedules, ports), Topology(one_node));
+            expect_well_formed(svg);
+            const std::int64_t messages = measure(*schedules, ports)->messages;
+            EXPECT_EQ(count_of(marks_of(svg), arrow), messages);
+            EXPECT_LT(static_cast<std::int64_t>(svg.size()), 3000 + 100 * messages);
+        });
+    }
+}
+
+// Rank 0 sends to 1, which combines that with its own and sends to 2; rank 2 answers rank 0 with an
+// empty message.
+TEST(Svg, RoundsGoFromLeftToRight) {
+    const Region block = {Buffer::recv, 0, 8};
+    std::vector<Schedule> schedules;
+    for (Rank r = 0; r < 3; ++r) {
+        ScheduleBuilder b(r, 3);
+        if (r == 0) {
+            b.send(block, 1);
+            b.recv({Buffer::recv, 8, 0}, 2);
+        } else if (r == 1) {
+            const OpId got = b.recv({Buffer::recv, 8, 8}, 0);
+            b.send(block, 2, {b.reduce({Buffer::recv, 8, 8}, block, {got})});
+        } else {
+            const OpId got = b.recv(block, 1);
+            b.send({Buffer::recv, 8, 0}, 0, {got});
+        }
+        schedules.push_back(*b.seal());
+    }
+    const std::vector<Rank> nodes = {0, 1, 1};
+    const std::string svg =
+        to_svg("three ranks", schedules, *timetable(schedules), Topology(nodes));
+    expect_well_formed(svg);
+    EXPECT_EQ(count_of(svg, ">three ranks<"), 2);
+    for (const char* mark : {"M65 46L111 70\"/>", "M121 70L167 94\"/>",
+                             "M177 94L223 46\" stroke-dasharray", "<circle cx=\"116\" cy=\"70\""}) {
+        EXPECT_EQ(count_of(marks_of(svg), mark), 1) << mark << '\n' << svg;
+    }
+    EXPECT_EQ(count_of(marks_of(svg), dot), 1);
+    EXPECT_EQ(count_of(marks_of(svg), dashed), 1);
+    EXPECT_EQ(count_of(svg, "operands combined"), 1);
+    EXPECT_EQ(count_of(svg, "empty message"), 1);
+    EXPECT_EQ(count_of(svg, "fill=\"#eef1f3\""), 2) << "ranks 1 and 2 are on the second node";
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "lab/measure.h"
 #include "lab/print/dot.h"
 #include "lab/print/goal.h"
+#include "lab/print/svg.h"
 #include "lab/print/task_table.h"
 #include "lab/print/task_text.h"
 #include "schedule/check/check.h"
@@ -171,6 +172,9 @@ void validate(const Options& options, const Family& family, const Algorithm& alg
     if (options.rank >= 0 && options.format == "goal") {
         refuse("--rank with --format goal; a simulation needs all ranks");
     }
+    if (options.rank >= 0 && options.format == "svg") {
+        refuse("--rank with --format svg; a drawing shows all ranks");
+    }
     if (options.protocol != "eager" && options.format != "tasks") {
         refuse("--protocol with --format " + options.format + "; it belongs to task lists");
     }
@@ -213,11 +217,16 @@ void print_check(const Family& family, const Options& options,
     throw CLI::RuntimeError(1);
 }
 
+std::string title(const Family& family, const Algorithm& algorithm, const Options& options) {
+    std::string words = std::string(family.name) + ' ' + algorithm.name + ", " +
+                        std::to_string(options.agreed.ranks) + " ranks";
+    if (family.has_root) words += ", root " + std::to_string(options.agreed.root);
+    return words;
+}
+
 void print_title(const Family& family, const Algorithm& algorithm, const Options& options) {
-    std::printf("%s %s, %d ranks", family.name, algorithm.name, options.agreed.ranks);
-    if (family.has_root) std::printf(", root %d", options.agreed.root);
-    std::printf(", %lld bytes\n%s\n\n", static_cast<long long>(options.agreed.bytes),
-                algorithm.source);
+    std::printf("%s, %lld bytes\n%s\n\n", title(family, algorithm, options).c_str(),
+                static_cast<long long>(options.agreed.bytes), algorithm.source);
 }
 
 void print_text(const Family& family, const Algorithm& algorithm, const Options& options,
@@ -301,6 +310,13 @@ void print_tasks(const Family& family, const Algorithm& algorithm, const Options
     print_resources(compiled);
 }
 
+void print_drawing(const Family& family, const Algorithm& algorithm, const Options& options,
+                   const Topology& nodes, std::span<const Schedule> schedules) {
+    Result<Timetable> times = timetable(schedules, static_cast<int>(options.agreed.tuning.ports));
+    if (!times.is_ok()) refuse(last_detail());
+    std::fputs(to_svg(title(family, algorithm, options), schedules, *times, nodes).c_str(), stdout);
+}
+
 void show(const Options& options) {
     const Family* family = algorithm::find_family(options.collective);
     if (options.list) {
@@ -324,6 +340,8 @@ void show(const Options& options) {
         std::fputs(to_dot(shown).c_str(), stdout);
     } else if (options.format == "goal") {
         std::fputs(to_goal(shown).c_str(), stdout);
+    } else if (options.format == "svg") {
+        print_drawing(*family, algorithm, options, *posed.nodes, *schedules);
     } else if (options.format == "tasks") {
         print_tasks(*family, algorithm, options, *schedules);
     } else {
@@ -384,8 +402,9 @@ void add_schedule(CLI::App& app) {
     CLI::Option* format =
         command
             ->add_option("--format", options->format,
-                         "text, dot (Graphviz), goal (LogGOPSim), tasks (what is offloaded)")
-            ->check(CLI::IsMember({"text", "dot", "goal", "tasks"}))
+                         "text, svg (a drawing), dot (Graphviz), goal (LogGOPSim), tasks (what is "
+                         "offloaded)")
+            ->check(CLI::IsMember({"text", "svg", "dot", "goal", "tasks"}))
             ->capture_default_str();
     command
         ->add_option("--protocol", options->protocol,
