@@ -24,6 +24,19 @@ std::string Algorithm::unmet_need(const Agreed& agreed) const {
     return "";
 }
 
+std::string Algorithm::needs_in_words() const {
+    std::string words;
+    if (needs.ranks_are_a_power_of_ports_plus_1) {
+        words = "a number of ranks that is a power of ";
+        words += tunes == Tunes::ports ? "ports + 1" : "2";
+    }
+    if (needs.commutative) {
+        if (!words.empty()) words += ", and ";
+        words += "an operation that commutes";
+    }
+    return words;
+}
+
 Result<Schedule> build_rank(const Algorithm& algorithm, const Problem& problem) {
     ScheduleBuilder builder(problem.rank, problem.ranks());
     WEFT_RETURN_IF_NOT_OK(algorithm.build(problem, builder));

@@ -45,6 +45,8 @@ struct Algorithm {
 
     // What a call lacks ("an operation that commutes; this call's does not"); empty: nothing.
     std::string unmet_need(const Agreed& agreed) const;
+    // All that it needs, of whichever call ("an operation that commutes"); empty: nothing.
+    std::string needs_in_words() const;
 };
 
 Result<Schedule> build_rank(const Algorithm& algorithm, const Problem& problem);

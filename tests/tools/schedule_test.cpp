@@ -178,6 +178,22 @@ TEST(ScheduleCommand, CountsWhatTasksNeed) {
     }
 }
 
+TEST(ScheduleCommand, SaysWhatAnAlgorithmNeedsAndFollows) {
+    const std::string power = "\nneeds            a number of ranks that is a power of ";
+    Finished done = schedule("reduce_scatter_block -a recursive_halving");
+    EXPECT_TRUE(contains(done.out, power + "2, and an operation that commutes\nrounds "))
+        << done.out;
+    done = schedule("allgather -a standard_exchange");
+    EXPECT_TRUE(contains(done.out, power + "ports + 1\nfollows          ports\nrounds "))
+        << done.out;
+    done = schedule("bcast -a chain");
+    EXPECT_TRUE(contains(done.out, "\n\nfollows          segment, window\nrounds ")) << done.out;
+    done = schedule("bcast -a hierarchical");
+    EXPECT_TRUE(contains(done.out, "\n\nfollows          nodes\nrounds ")) << done.out;
+    done = schedule("bcast -a binomial");
+    EXPECT_FALSE(contains(done.out, "needs") || contains(done.out, "follows")) << done.out;
+}
+
 TEST(ScheduleCommand, WritesSvg) {
     const Finished done =
         schedule("bcast --algorithm hierarchical --ranks 6 --nodes 2 --format svg");

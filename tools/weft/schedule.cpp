@@ -229,6 +229,19 @@ void print_title(const Family& family, const Algorithm& algorithm, const Options
                 static_cast<long long>(options.agreed.bytes), algorithm.source);
 }
 
+// What it needs of a call, and which options change its schedules.
+void print_traits(const Algorithm& algorithm) {
+    std::vector<std::string> followed;
+    if (algorithm.tunes == algorithm::Tunes::segments) followed = {"segment", "window"};
+    if (algorithm.tunes == algorithm::Tunes::ports) followed = {"ports"};
+    if (algorithm.follows_topology) followed.emplace_back("nodes");
+    std::string list;
+    for (const std::string& one : followed) list += (list.empty() ? "" : ", ") + one;
+    const std::string needs = algorithm.needs_in_words();
+    if (!needs.empty()) std::printf("needs            %s\n", needs.c_str());
+    if (!list.empty()) std::printf("follows          %s\n", list.c_str());
+}
+
 void print_text(const Family& family, const Algorithm& algorithm, const Options& options,
                 std::span<const Schedule> schedules) {
     print_title(family, algorithm, options);
@@ -247,6 +260,7 @@ void print_text(const Family& family, const Algorithm& algorithm, const Options&
     }
     Result<Measures> measures = measure(schedules, static_cast<int>(options.agreed.tuning.ports));
     if (!measures.is_ok()) refuse(last_detail());
+    print_traits(algorithm);
     const Posed posed(family, options);
     print_summary(algorithm, posed.problems().front().agreed, *measures);
 }
