@@ -1,4 +1,5 @@
-// Allgather all at once: every rank sends its block to every other. Any number of ranks.
+// Allgather all at once: every rank sends its block to every other, without waiting for anything,
+// and lets the transport order the messages. Any number of ranks.
 #include "algorithm/algorithm.h"
 #include "shape/ring.h"
 

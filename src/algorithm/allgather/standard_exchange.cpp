@@ -1,5 +1,6 @@
-// Allgather by exchange among groups of k + 1 ranks, with k ports; the number of ranks is a power
-// of k + 1.
+// Allgather by exchange among groups of k + 1 ranks, with k ports: in each round a rank sends all
+// blocks that it has to the k others of its group, so what it holds grows by the factor k + 1. With
+// one port these are pairs, as in recursive doubling. The number of ranks is a power of k + 1.
 //
 // In round j a rank exchanges with the k ranks that differ from it only in digit j, in base k + 1.
 // It then holds the blocks of the ranks that differ from it only in lower digits. These are

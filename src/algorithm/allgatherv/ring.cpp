@@ -1,4 +1,6 @@
-// Allgatherv around a ring: allgather's algorithm, for blocks that differ. Any number of ranks.
+// Allgatherv around a ring: allgather's algorithm, for blocks that differ. Every rank sends its
+// block to the next rank, then passes on the block it received last, until each has been
+// everywhere. Any number of ranks.
 #include "algorithm/algorithm.h"
 
 namespace weft::algorithm {

@@ -1,5 +1,6 @@
-// Allreduce by recursive doubling, with the whole vector in every message. Any number of ranks,
-// also for operations that do not commute.
+// Allreduce by recursive doubling, with the whole vector in every message: in round k partners at
+// distance 2^k exchange what they have combined, and both combine it again. Few rounds, but much
+// data: for small vectors. Any number of ranks, also for operations that do not commute.
 //
 // Ranks beyond a power of two first fold into their neighbours (shape/fold.h). Partners combine the
 // lower ranks' operand with the higher ranks', in this order: operands stay in rank order, and all

@@ -1,5 +1,6 @@
-// Allreduce as a reduction to rank 0 and a broadcast from there, along one binomial tree. Any number
-// of ranks, also for operations that do not commute.
+// Allreduce as a reduction to rank 0 and a broadcast from there, along one binomial tree. More
+// rounds than recursive doubling, but fewer messages: ranks - 1 each way. Any number of ranks, also
+// for operations that do not commute.
 #include "algorithm/algorithm.h"
 #include "algorithm/trees.h"
 #include "shape/power.h"

@@ -1,5 +1,5 @@
-// Alltoall all at once: every rank posts all messages and lets the transport order them. Any number
-// of ranks.
+// Alltoall all at once: every rank posts all messages and lets the transport order them. Nothing
+// waits for anything else. Any number of ranks.
 #include "algorithm/algorithm.h"
 #include "algorithm/alltoall/outgoing.h"
 #include "shape/ring.h"

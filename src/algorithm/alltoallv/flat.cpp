@@ -1,4 +1,5 @@
-// Alltoall all at once: alltoall's algorithm, for blocks that differ. Any number of ranks.
+// Alltoall all at once: alltoall's algorithm, for blocks that differ. Every rank posts all messages
+// and lets the transport order them. Any number of ranks.
 #include "algorithm/algorithm.h"
 
 namespace weft::algorithm {

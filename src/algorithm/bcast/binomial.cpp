@@ -1,4 +1,6 @@
-// Broadcast along a binomial tree. Any number of ranks, any root.
+// Broadcast along a binomial tree: in each round every rank that has the data sends it to one that
+// does not, so their number doubles. A rank sends to the child with the largest subtree first. For
+// small messages. Any number of ranks, any root.
 #include "algorithm/algorithm.h"
 #include "algorithm/trees.h"
 #include "shape/power.h"

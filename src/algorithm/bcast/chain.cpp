@@ -1,5 +1,7 @@
-// Broadcast along a chain in segments, each passed on as soon as it arrives. Any number of ranks,
-// any root. Zero bytes need no messages.
+// Broadcast along a chain in segments, each passed on as soon as it arrives. Every rank but the
+// last sends the data once, and receives one segment while it sends another: a large message takes
+// hardly longer to all ranks than to one. Any number of ranks, any root. Zero bytes need no
+// messages.
 #include "algorithm/algorithm.h"
 #include "algorithm/segments.h"
 #include "shape/tree.h"

@@ -1,5 +1,6 @@
 // Gather along a binary tree: every rank collects the blocks of its subtree and passes them on in
-// one message. Any number of ranks, any root.
+// one message. A rank receives from at most two others, but the tree is deeper than a binomial one.
+// Any number of ranks, any root.
 #include <algorithm>
 
 #include "algorithm/algorithm.h"

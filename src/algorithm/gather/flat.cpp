@@ -1,4 +1,5 @@
-// Gather straight to the root: all ranks send at once. Any number of ranks, any root.
+// Gather straight to the root: all ranks send at once, and the root receives in any order. Every
+// block is sent once, but the root gets a message from each rank. Any number of ranks, any root.
 #include "algorithm/algorithm.h"
 #include "shape/ring.h"
 

@@ -1,4 +1,5 @@
-// Gather straight to the root: gather's algorithm, for blocks that differ. Any number of ranks, any root.
+// Gather straight to the root: gather's algorithm, for blocks that differ. All ranks send at once,
+// and only the root has to know more sizes than its own. Any number of ranks, any root.
 #include "algorithm/algorithm.h"
 
 namespace weft::algorithm {

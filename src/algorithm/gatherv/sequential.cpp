@@ -1,5 +1,6 @@
-// Gather straight to the root, one rank after the other: gather's algorithm, for blocks that differ. Any
-// number of ranks, any root.
+// Gather straight to the root, one rank after the other: gather's algorithm, for blocks that
+// differ. The root asks each rank for its block with an empty message, so that blocks do not
+// compete on the way. Any number of ranks, any root.
 #include "algorithm/algorithm.h"
 
 namespace weft::algorithm {

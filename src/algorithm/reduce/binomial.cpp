@@ -1,5 +1,7 @@
-// Reduction along a binomial tree. Any number of ranks, any root, also for operations that do not
-// commute.
+// Reduction along a binomial tree: every rank combines its children's operands with its own and
+// sends the result to its parent. Any number of ranks, any root. For operations that do not commute
+// the tree starts from rank 0, which keeps operands in rank order; rank 0 then sends the result to
+// the root.
 #include "algorithm/algorithm.h"
 #include "algorithm/trees.h"
 #include "shape/power.h"

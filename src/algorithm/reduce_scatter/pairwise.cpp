@@ -1,5 +1,6 @@
-// Reduce-scatter in steps: reduce_scatter_block's algorithm, for blocks that differ. Any number of
-// ranks, also for operations that do not commute.
+// Reduce-scatter in steps: reduce_scatter_block's algorithm, for blocks that differ. In step i rank
+// r sends block r + i to rank r + i and combines what arrives. Any number of ranks, also for
+// operations that do not commute.
 #include "algorithm/algorithm.h"
 
 namespace weft::algorithm {

@@ -1,4 +1,5 @@
-// Scatter straight from the root. Any number of ranks, any root.
+// Scatter straight from the root: it sends every rank its block, all at once. Every block is sent
+// once, but all messages are the root's. Any number of ranks, any root.
 #include "algorithm/algorithm.h"
 #include "shape/ring.h"
 

@@ -1,4 +1,5 @@
-// Scatter straight from the root: scatter's algorithm, for blocks that differ. Any number of ranks, any root.
+// Scatter straight from the root: scatter's algorithm, for blocks that differ. The root sends every
+// rank its block, all at once. Any number of ranks, any root.
 #include "algorithm/algorithm.h"
 
 namespace weft::algorithm {
