@@ -1,0 +1,307 @@
+"""Writes docs/algorithms.md and its drawings, docs/algorithms/*.svg: every algorithm, from the comment
+that opens its file and from what `weft schedule` prints of it.
+
+usage: algorithms.py PROGRAM [--check]
+
+PROGRAM is a built weft. With --check nothing is written: fails if the files are not what would be written.
+"""
+
+import concurrent.futures
+import functools
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SOURCES = os.path.join(ROOT, "src", "algorithm")
+PAGE = "docs/algorithms.md"
+DRAWINGS = "docs/algorithms"
+
+RANKS = (4, 7, 8, 16)     # measured
+DRAWN_RANKS = (8, 4, 16)  # drawn: the first of these that an algorithm can serve
+BYTES = 1000
+
+# What an algorithm may follow: how it is measured and drawn then, in words, and an example of a setting.
+FOLLOWED = {
+    "segment": (["--segment", "250"], "segments of 250 bytes", "segment=64K"),
+    "window": ([], None, "window=8"),
+    "ports": ([], None, "ports=3"),
+    "nodes": (["--nodes", "2"], "the ranks on 2 nodes", None),
+}
+MORE_PORTS = (16, 3)  # ranks and ports of one more measurement, if it follows ports
+
+INTRODUCTION = """\
+# Algorithms
+
+This page is written by `./dev docs` from the comments and the schedules of the algorithms: change those, not this
+page. `weft schedule COLLECTIVE -a ALGORITHM` prints the same of any number of ranks, and the schedules themselves;
+with `--check` it proves them correct.
+
+**Choosing one.** By itself Weft takes what its table says (`src/select/shipped.table`, or your own that `weft tune`
+has measured), and the first algorithm of a list where the table says nothing. The variable
+`WEFT_ALGORITHM_<COLLECTIVE>` names another one, on all ranks the same; it is used for every call that has what the
+algorithm needs. A program can give a communicator its own choice (`weft_comm_dup_with`).
+
+**Reading the tables.** A block, which is what one rank contributes or gets, has %d bytes; for alltoall, what one rank
+sends another. The root is rank 0. A *round* is a unit of time in which a rank can send one message and receive one,
+or as many as it has ports; everything else takes no time. So rounds count what small messages cost, and the bytes
+that one rank sends tell what large ones cost.
+
+**Reading the drawings.** Time goes from left to right. An arrow is a message, in the round in which it moves; a
+dashed one is empty. A dot stands where a rank has combined operands. Ranks of every second node are shaded.
+""" % BYTES
+
+
+def stop(text):
+    sys.exit("algorithms.py: " + text)
+
+
+# --- What the sources say ------------------------------------------------------------------------
+
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+def opening_comment(path):
+    """The first paragraph of the comment that opens a file, as one line."""
+    lines = []
+    for line in read(path).splitlines():
+        text = line[2:].strip() if line.startswith("//") else ""
+        if not text:
+            break
+        lines.append(text)
+    if not lines:
+        stop(os.path.relpath(path, ROOT) + " does not begin with a comment")
+    return " ".join(lines)
+
+
+def files_of_constants():
+    """Where each algorithm is defined, not only declared: collectives share some."""
+    files = {}
+    for folder, _, names in sorted(os.walk(SOURCES)):
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            if name.endswith(".cpp"):
+                for constant in re.findall(r"^extern const Algorithm (\w+)\s*[={(]", read(path),
+                                           re.MULTILINE):
+                    files[constant] = path
+    return files
+
+
+def markdown(text):
+    """Text of a comment, in which only backticks have a meaning."""
+    parts = text.split("`")
+    for i in range(0, len(parts), 2):
+        parts[i] = re.sub(r"([*<>\[\]])", r"\\\1", parts[i])
+    return "`".join(parts)
+
+
+def paragraph(text):
+    return textwrap.fill(markdown(text), 115, break_long_words=False, break_on_hyphens=False)
+
+
+def linked(source):
+    """A publication, with links instead of its DOI and arXiv number."""
+    source = re.sub(r"\bdoi:(10\.\d+/[^\s,;]+)", r"[doi:\1](https://doi.org/\1)", source)
+    return re.sub(r"\barXiv[: ](\d{4}\.\d+)", r"[arXiv:\1](https://arxiv.org/abs/\1)", source)
+
+
+# --- What the program says -----------------------------------------------------------------------
+
+class Program:
+    def __init__(self, path):
+        self.path = path
+
+    @functools.lru_cache(maxsize=None)
+    def schedule(self, *arguments):
+        """What `weft schedule` prints; None if the algorithm cannot serve such a call."""
+        done = subprocess.run([self.path, "schedule", *map(str, arguments)], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+        if done.returncode == 0:
+            return done.stdout
+        if done.returncode == 2 and " needs " in done.stderr:
+            return None
+        stop("weft schedule %s: %s" % (" ".join(map(str, arguments)), done.stderr.strip()))
+
+    def catalogue(self):
+        """Collective -> [(algorithm, source)], in order."""
+        known = {}
+        for line in self.schedule("--list").splitlines():
+            collective, name, source = line.split(None, 2)
+            known.setdefault(collective, []).append((name, source))
+        return known
+
+
+def field(text, name):
+    """A line of the summary, such as `needs    an operation that commutes`."""
+    match = re.search(r"^%s {2,}(.*)$" % name, text, re.MULTILINE)
+    return match[1] if match else ""
+
+
+class Algorithm:
+    def __init__(self, collective, name, source, file):
+        self.collective = collective
+        self.name = name
+        self.source = source
+        self.file = file
+        self.drawing = "%s_%s.svg" % (collective, name)
+        self.needs = ""
+        self.follows = []
+        self.arguments = []
+        self.rows = []
+        self.drawn_ranks = 0
+        self.svg = ""
+
+    def measure(self, program):
+        call = [self.collective, "-a", self.name, "--bytes", BYTES]
+
+        def ask(ranks, *more):
+            return program.schedule(*call, "-n", ranks, *more, *self.arguments)
+
+        for ranks in DRAWN_RANKS:
+            text = ask(ranks, "--rank", 0)
+            if text is None:
+                continue
+            self.needs = field(text, "needs")
+            self.follows = [name for name in field(text, "follows").split(", ") if name]
+            unknown = [name for name in self.follows if name not in FOLLOWED]
+            if unknown:
+                stop("%s %s follows %s, which FOLLOWED does not have" %
+                     (self.collective, self.name, ", ".join(unknown)))
+            self.arguments = sum(self.followed(0), [])
+            self.drawn_ranks = ranks
+            self.svg = ask(ranks, "--format", "svg")
+            break
+        else:
+            stop("%s %s serves a call of none of %s ranks: it has to be called in another way" %
+                 (self.collective, self.name, DRAWN_RANKS))
+        for ranks in RANKS:
+            self.add_row(str(ranks), ask(ranks, "--rank", 0))
+        if "ports" in self.follows:
+            ranks, ports = MORE_PORTS
+            self.add_row("%d, %d ports" % (ranks, ports), ask(ranks, "--rank", 0, "--ports", ports))
+
+    def add_row(self, ranks, text):
+        if text is None:
+            return
+        row = [ranks, re.match(r"\d+", field(text, "rounds"))[0]]
+        for name in ("messages", "bytes sent"):
+            row += re.match(r"(\d+); at most (\d+)", field(text, name)).groups()
+        self.rows.append(row)
+
+    def followed(self, column):
+        """A column of FOLLOWED, of what this algorithm follows."""
+        return list(filter(None, (FOLLOWED[name][column] for name in self.follows)))
+
+    def setting(self):
+        values = ",".join(self.followed(2))
+        return "WEFT_ALGORITHM_%s=%s" % (self.collective.upper(),
+                                         self.name + (":" + values if values else ""))
+
+    def text(self):
+        lines = ["### %s %s" % (self.collective, self.name), "", paragraph(opening_comment(self.file)), "",
+                 "- Source: " + linked(self.source)]
+        if self.needs:
+            lines.append("- Needs " + self.needs)
+        if self.follows:
+            lines.append("- Follows " + ", ".join(
+                "which ranks share a node" if name == "nodes" else "`%s`" % name for name in self.follows))
+        lines += ["- Chosen by `%s`" % self.setting(), "- Code: `%s`" % os.path.relpath(self.file, ROOT), "",
+                  "![%s %s among %d ranks](%s/%s)" % (self.collective, self.name, self.drawn_ranks,
+                                                      os.path.basename(DRAWINGS), self.drawing), ""]
+        circumstances = self.followed(1)
+        if self.collective.startswith("neighbor_"):
+            circumstances.append("a ring of ranks, in which each has two neighbors")
+        if circumstances:
+            lines += ["With %s:" % " and ".join(circumstances), ""]
+        return lines + table(["ranks", "rounds", "messages", "at most by one rank", "bytes",
+                              "at most by one rank"], self.rows)
+
+
+def table(heading, rows, align="---:"):
+    lines = ["| " + " | ".join(heading) + " |", "|---|" + "|".join([align] * (len(heading) - 1)) + "|"]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows]
+
+
+# --- The page ------------------------------------------------------------------------------------
+
+def algorithms_of(collective, known):
+    """The algorithms of a collective, with their files: its list has the order of the program's."""
+    path = os.path.join(SOURCES, collective, "collective.cpp")
+    constants = re.findall(r"^\s*line\((\w+)\)", read(path), re.MULTILINE)
+    if len(constants) != len(known):
+        stop("%s lists %d algorithms, the program %d: build it" % (
+            os.path.relpath(path, ROOT), len(constants), len(known)))
+    files = files_of_constants()
+    missing = [constant for constant in constants if constant not in files]
+    if missing:
+        stop("no file below src/algorithm defines " + ", ".join(missing))
+    return [Algorithm(collective, name, source, files[constant])
+            for constant, (name, source) in zip(constants, known)]
+
+
+def definition(collective):
+    """What a collective does: the comment of its file without the name in front."""
+    text = opening_comment(os.path.join(SOURCES, collective, "collective.cpp")).split(": ", 1)[-1]
+    return paragraph(text[0].upper() + text[1:])
+
+
+def generate(program):
+    """Path -> content of all files."""
+    chosen = {collective: algorithms_of(collective, known)
+              for collective, known in program.catalogue().items()}
+    everything = [algorithm for some in chosen.values() for algorithm in some]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda algorithm: algorithm.measure(program), everything))
+
+    def links(collective, some):
+        return ", ".join("[%s](#%s-%s)" % (one.name, collective, one.name) for one in some)
+
+    lines = [INTRODUCTION] + table(["collective", "algorithms"], [
+        ["[%s](#%s)" % (collective, collective), links(collective, some)]
+        for collective, some in chosen.items()], align="---")
+    for collective, some in chosen.items():
+        lines += ["", "## " + collective, "", definition(collective)]
+        for one in some:
+            lines += [""] + one.text()
+    files = {PAGE: "\n".join(lines) + "\n"}
+    files.update({"%s/%s" % (DRAWINGS, one.drawing): one.svg for one in everything})
+    return files
+
+
+def committed():
+    """Path -> content of the files that are there."""
+    folder = os.path.join(ROOT, DRAWINGS)
+    drawings = os.listdir(folder) if os.path.isdir(folder) else []
+    paths = [PAGE] + ["%s/%s" % (DRAWINGS, name) for name in drawings if name.endswith(".svg")]
+    return {path: read(os.path.join(ROOT, path)) for path in paths
+            if os.path.exists(os.path.join(ROOT, path))}
+
+
+def main():
+    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--check"]):
+        sys.exit(__doc__.strip())
+    there = committed()
+    wanted = generate(Program(sys.argv[1]))
+    differing = sorted(path for path in there.keys() | wanted.keys()
+                       if there.get(path) != wanted.get(path))
+    if sys.argv[2:]:
+        if differing:
+            stop("%s: no longer what the algorithms' comments and schedules say; run ./dev docs" %
+                 ", ".join(differing))
+        return
+    os.makedirs(os.path.join(ROOT, DRAWINGS), exist_ok=True)
+    for path in differing:
+        if path in wanted:
+            with open(os.path.join(ROOT, path), "w") as file:
+                file.write(wanted[path])
+        else:
+            os.remove(os.path.join(ROOT, path))
+    print("%s: %d algorithms; %d files changed" % (PAGE, len(wanted) - 1, len(differing)))
+
+
+if __name__ == "__main__":
+    main()
