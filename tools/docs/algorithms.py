@@ -28,6 +28,7 @@ FOLLOWED = {
     "segment": (["--segment", "250"], "segments of 250 bytes", "segment=64K"),
     "window": ([], None, "window=8"),
     "ports": ([], None, "ports=3"),
+    "throttle": ([], None, "throttle=1"),
     "nodes": (["--nodes", "2"], "the ranks on 2 nodes", None),
 }
 MORE_PORTS = (16, 3)  # ranks and ports of one more measurement, if it follows ports

@@ -234,6 +234,7 @@ void print_traits(const Algorithm& algorithm) {
     std::vector<std::string> followed;
     if (algorithm.tunes == algorithm::Tunes::segments) followed = {"segment", "window"};
     if (algorithm.tunes == algorithm::Tunes::ports) followed = {"ports"};
+    if (algorithm.tunes == algorithm::Tunes::throttle) followed = {"throttle"};
     if (algorithm.follows_topology) followed.emplace_back("nodes");
     std::string list;
     for (const std::string& one : followed) list += (list.empty() ? "" : ", ") + one;
