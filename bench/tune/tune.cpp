@@ -1,5 +1,6 @@
 #include "bench/tune/tune.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -41,6 +42,8 @@ Result<Plan> make_plan(const TuneOptions& options) {
     Result<std::vector<std::int64_t>> sizes = parse_sizes(options.sizes);
     if (!sizes.is_ok()) return sizes.status();
     plan.sizes = *sizes;
+    std::ranges::sort(plan.sizes);
+    plan.sizes.erase(std::unique(plan.sizes.begin(), plan.sizes.end()), plan.sizes.end());
     std::vector<const Collective*> wanted;
     for (const std::string& name : options.collectives) {
         Result<const Collective*> found = find_collective(name);

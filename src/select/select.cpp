@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 
 namespace weft {
 namespace {
@@ -28,10 +28,12 @@ const std::shared_ptr<const AlgorithmTable>& shipped() {
 
 // A file's content; none: it cannot be read.
 std::optional<std::string> content_of(const char* path) {
+    errno = 0;
     std::ifstream file(path, std::ios::binary);
-    std::ostringstream content;
-    if (!file || !(content << file.rdbuf())) return std::nullopt;
-    return content.str();
+    if (!file) return std::nullopt;
+    std::string content(std::istreambuf_iterator<char>(file), {});
+    if (file.bad() || errno != 0) return std::nullopt;  // a folder
+    return content;
 }
 
 }  // namespace

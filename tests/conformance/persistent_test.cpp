@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 #include <numeric>
+#include <span>
 
 #include "base/clock.h"
 #include "support/thread_job.h"
@@ -211,6 +212,35 @@ class PersistentOver : public testing::TestWithParam<Over> {};
 INSTANTIATE_TEST_SUITE_P(Jobs, PersistentOver, testing::ValuesIn(ways_between_threads()),
                          [](const auto& over) { return name_of(over.param); });
 
+// Tests both ranks' requests in turn until they are complete.
+void complete(ThreadJob& job, std::span<weft_request, 2> requests) {
+    bool open[2] = {true, true};
+    const std::int64_t deadline = now_ns() + 20'000'000'000;
+    while (open[0] || open[1]) {
+        for (std::size_t rank : {0u, 1u}) {
+            if (!open[rank]) continue;
+            const weft_status status = job.at(static_cast<Rank>(rank)).test(&requests[rank]);
+            ASSERT_TRUE(status == WEFT_OK || status == WEFT_PENDING);
+            open[rank] = status == WEFT_PENDING;
+        }
+        ASSERT_LT(now_ns(), deadline);
+    }
+}
+
+// Chance decides how many messages are under way at once, so the pools grow for a while.
+template <class Round>
+void expect_no_allocations(Round round) {
+    counting = true;
+    int rounds_without = 0;
+    for (int i = 0; i < 500 && rounds_without < 5; ++i) {
+        allocations = 0;
+        round();
+        rounds_without = allocations == 0 ? rounds_without + 1 : 0;
+    }
+    counting = false;
+    EXPECT_EQ(rounds_without, 5) << "starts allocate again and again";
+}
+
 // More of them than one table of lanes holds, one after the other: both ranks driven by this thread.
 TEST_P(PersistentOver, RestartAllocatesNothing) {
     ThreadJob job(2, {.engine = EngineKind::manual, .over = GetParam()});
@@ -222,7 +252,7 @@ TEST_P(PersistentOver, RestartAllocatesNothing) {
             job.at(static_cast<Rank>(i % 2)).init(sum(WEFT_IN_PLACE, values[i]), &requests[i]),
             WEFT_OK);
     }
-    auto round = [&] {
+    expect_no_allocations([&] {
         for (std::size_t i = 0; i < requests.size(); i += 2) {
             for (std::size_t rank : {0u, 1u}) {
                 std::ranges::fill(values[i + rank], 1);
@@ -231,30 +261,35 @@ TEST_P(PersistentOver, RestartAllocatesNothing) {
                                     [](RequestList& list) { return list.start(); }),
                           WEFT_OK);
             }
-            bool open[2] = {true, true};
-            std::int64_t deadline = now_ns() + 20'000'000'000;
-            while (open[0] || open[1]) {
-                for (std::size_t rank : {0u, 1u}) {
-                    if (!open[rank]) continue;
-                    weft_status status = job.at(static_cast<Rank>(rank)).test(&requests[i + rank]);
-                    ASSERT_TRUE(status == WEFT_OK || status == WEFT_PENDING);
-                    open[rank] = status == WEFT_PENDING;
-                }
-                ASSERT_LT(now_ns(), deadline);
-            }
+            complete(job, std::span<weft_request, 2>(&requests[i], 2));
         }
-    };
-    // Chance decides how many messages are under way at once, so the pools grow for a while.
-    counting = true;
-    int rounds_without = 0;
-    for (int i = 0; i < 500 && rounds_without < 5; ++i) {
-        allocations = 0;
-        round();
-        rounds_without = allocations == 0 ? rounds_without + 1 : 0;
-    }
-    counting = false;
-    EXPECT_EQ(rounds_without, 5) << "starts allocate again and again";
+    });
     EXPECT_EQ(values[0][0], 2);
+}
+
+// A call that is in the cache: its counts and types are turned into bytes anew, in room that is kept.
+TEST_P(PersistentOver, RepeatedCallsWithTypesAllocateNothing) {
+    ThreadJob job(2, {.engine = EngineKind::manual, .over = GetParam()});
+    Values sent[2] = {{1, 2, 3}, {4, 5, 6}};
+    Values got[2] = {Values(3), Values(3)};
+    const std::int64_t to_0[] = {1, 2};
+    const std::int64_t to_1[] = {2, 1};
+    const std::int64_t* counts[] = {to_0, to_1};
+    const weft_type types[] = {WEFT_INT64, WEFT_INT64};
+    expect_no_allocations([&] {
+        weft_request requests[2];
+        for (std::size_t rank : {0u, 1u}) {
+            const Call call = {.collective = Collective::alltoallw,
+                               .send_buf = sent[rank].data(),
+                               .recv_buf = got[rank].data(),
+                               .send_blocks = {counts[rank], nullptr, types},
+                               .recv_blocks = {counts[rank], nullptr, types}};
+            ASSERT_EQ(job.at(static_cast<Rank>(rank)).start(call, &requests[rank]), WEFT_OK);
+        }
+        complete(job, requests);
+    });
+    EXPECT_EQ(got[0], (Values{1, 4, 5}));
+    EXPECT_EQ(got[1], (Values{2, 3, 6}));
 }
 
 TEST(PersistentOnSim, EndWithTheirCommunicatorAndCanOnlyBeFreed) {

@@ -56,11 +56,11 @@ inline bool chosen_case(Case& c) {
     return fields == 6;
 }
 
-// Seeds for each number of ranks: WEFT_SEEDS, or 500; more in a run of all tests.
+// Seeds for each number of ranks: WEFT_SEEDS, or 100; more in a run of all tests.
 inline std::uint64_t seeds() {
     const char* text = std::getenv("WEFT_SEEDS");
     if (text) return std::strtoull(text, nullptr, 10);
-    return std::getenv("WEFT_TEST_ALL") ? 3000 : 500;
+    return std::getenv("WEFT_TEST_ALL") ? 3000 : 100;
 }
 
 inline const std::vector<Rank>& rank_counts() {

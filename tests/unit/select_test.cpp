@@ -245,6 +245,8 @@ TEST_F(Select, ReadsATable) {
     EXPECT_EQ(refusal("WEFT_TUNING", path.c_str()),
               "WEFT_TUNING=" + path + ", line 1: \"chian\" is not known; expected one of: " +
                   algorithm::family_of(Collective::bcast).known_names());
+    std::ofstream(path, std::ios::trunc).close();
+    EXPECT_EQ(choice(read(), Collective::bcast, 2, 8), "binomial") << "an empty file";
     std::filesystem::remove(path);
     EXPECT_EQ(refusal("WEFT_TUNING", path.c_str()),
               "WEFT_TUNING=" + path +
