@@ -22,8 +22,6 @@ std::vector<std::string> choices(const Family& family, algorithm::Agreed size) {
     std::vector<std::string> texts;
     for (const Algorithm* known : family.algorithms) {
         const std::string name = known->name;
-        if (known->tunes == Tunes::segments) texts.push_back(name + ":segment=4K,window=3");
-        if (known->tunes == Tunes::throttle) texts.push_back(name + ":throttle=1");
         for (std::uint32_t ports : {1u, 2u}) {
             size.tuning.ports = ports;
             if (!known->unmet_need(size).empty()) continue;
@@ -31,6 +29,8 @@ std::vector<std::string> choices(const Family& family, algorithm::Agreed size) {
                 texts.push_back(name + ":ports=" + std::to_string(ports));
             } else if (ports == 1) {
                 texts.push_back(name);
+                if (known->tunes == Tunes::segments) texts.push_back(name + ":segment=4K,window=3");
+                if (known->tunes == Tunes::throttle) texts.push_back(name + ":throttle=1");
             }
         }
     }

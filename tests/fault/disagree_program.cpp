@@ -38,7 +38,7 @@ MadeCall sum(const char* words, std::size_t count, weft_type type) {
             }};
 }
 
-const MadeCall dup = {"comm_dup, comm_split or schedule_check", [](weft_comm comm) {
+const MadeCall dup = {"comm_dup, another constructor or schedule_check", [](weft_comm comm) {
                           weft_comm made = WEFT_COMM_NULL;
                           return weft_comm_dup(comm, &made);
                       }};

@@ -191,6 +191,8 @@ TEST(ScheduleCommand, SaysWhatAnAlgorithmNeedsAndFollows) {
     done = schedule("bcast -a hierarchical");
     EXPECT_TRUE(contains(done.out, "\n\nfollows          nodes\nrounds ")) << done.out;
     done = schedule("bcast -a binomial");
+    EXPECT_TRUE(contains(done.out, "\n\nfollows          throttle\nrounds ")) << done.out;
+    done = schedule("gather -a flat");
     EXPECT_FALSE(contains(done.out, "needs") || contains(done.out, "follows")) << done.out;
 }
 
