@@ -5,7 +5,7 @@
 namespace weft::algorithm {
 
 std::string Algorithm::unmet_need(const Agreed& agreed) const {
-    const auto radix = tunes == Tunes::ports ? static_cast<Rank>(agreed.tuning.ports) + 1 : 2;
+    const auto radix = tunes == Tunes::ports ? agreed.tuning.radix() : 2;
     if (needs.ranks_are_a_power_of_ports_plus_1 && !is_power_of(radix, agreed.ranks)) {
         return "a number of ranks that is a power of " + std::to_string(radix) +
                "; this call has " + std::to_string(agreed.ranks);

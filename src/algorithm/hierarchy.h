@@ -1,10 +1,10 @@
 // What algorithms in two levels share: steps within the nodes, and between their leaders.
 //
-// Leaders whose nodes have fewer ranks are ready earlier. So that the ready messages of an exchange
-// among leaders are issued step by step nevertheless, it comes first in the schedule, where its
-// operations have the same numbers on all leaders. It waits for a join, which gets its predecessors
-// when the step within the node is built behind it. A rank that gives something to its leader sends
-// it with its first operation, and so before any leader's exchange.
+// Leaders of smaller nodes are ready earlier. If all leaders exchange something (allgather, allreduce,
+// alltoall, barrier), this comes first in the schedule: its operations then have the same numbers on all
+// leaders, so their messages are issued step by step. It waits for a join, whose predecessors are added
+// when the step within the node is built. A rank that sends something to its leader does so with its
+// first operation, before any exchange.
 #pragma once
 
 #include <vector>

@@ -16,7 +16,8 @@ struct Tuning {
     std::int64_t segment_bytes = 128 * 1024;  // pipelines
     std::uint32_t window = 8;                 // pipelines: segments in flight
     std::uint32_t ports = 1;                  // messages that a rank sends and receives at a time
-    bool throttle = false;                    // trees: a rank sends one message after the other
+    Rank radix() const { return static_cast<Rank>(ports) + 1; }
+    bool throttle = false;  // trees: a rank sends one message after the other
 };
 
 // What all ranks know about a call. Selection, needs and claims see nothing else.

@@ -1,4 +1,4 @@
-// The algorithms are those of Traff: Optimal Broadcast Schedules in Logarithmic Time with
+// The algorithms are those of Träff: Optimal Broadcast Schedules in Logarithmic Time with
 // Applications to Broadcast, All-Broadcast, Reduction and All-Reduction, 2024, arXiv:2407.18004.
 #include "shape/circulant.h"
 

@@ -14,7 +14,7 @@ namespace {
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     std::vector<Rank> reach = {1};
     while (reach.back() < in.ranks()) {
-        const std::int64_t next = reach.back() * (std::int64_t{in.agreed.tuning.ports} + 1);
+        const std::int64_t next = std::int64_t{reach.back()} * in.agreed.tuning.radix();
         reach.push_back(static_cast<Rank>(std::min<std::int64_t>(next, in.ranks())));
     }
     gather_places(in, reach, schedule);
@@ -38,9 +38,7 @@ extern const Algorithm allgather_bruck = {
         "Communications in Multiport Message-Passing Systems, 1997, doi:10.1109/71.642949, "
         "section 4 (concatenation)",
     .tunes = Tunes::ports,
-    .rounds = [](const Agreed& a) -> std::int64_t {
-        return ceil_log(static_cast<Rank>(a.tuning.ports) + 1, a.ranks);
-    },
+    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log(a.tuning.radix(), a.ranks); },
     .sent_messages_max = sent_messages,
     .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
     .build = build,

@@ -17,7 +17,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
 extern const Algorithm allgather_circulant = {
     .name = "circulant",
     .source =
-        "Traff: Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms, 2024, "
+        "Träff: Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms, 2024, "
         "arXiv:2410.14234",
     .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },

@@ -64,9 +64,13 @@ void Grouped::gather(Rank group, OpId gathered, ScheduleBuilder& schedule) const
 
 void Grouped::put_in_order(ScheduleBuilder& schedule) const {
     if (is_result_) return;
+    // Before there are copies to look through.
+    std::vector<OpId> arrived;
+    for (Rank group = 0; group < std::ssize(groups_); ++group)
+        arrived.push_back(schedule.written(blocks(group, 1)));
     for (Rank group = 0; group < std::ssize(groups_); ++group) {
         const Region from = blocks(group, 1);
-        const OpId there = schedule.written(from);
+        const OpId there = arrived[static_cast<std::size_t>(group)];
         const auto copy_run = [&](Rank place, Rank first, Rank ranks) {
             const Region run = in_.recv.blocks(first, ranks);
             schedule.copy(from.part(place * in_.recv.bytes, run.bytes), run, {there});

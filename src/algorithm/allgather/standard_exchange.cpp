@@ -13,7 +13,7 @@ namespace weft::algorithm {
 namespace {
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
-    const auto radix = static_cast<Rank>(in.agreed.tuning.ports) + 1;
+    const Rank radix = in.agreed.tuning.radix();
     OpId ready = schedule.start();
     if (!in.in_place) ready = schedule.copy(in.send.block(), in.recv.block(in.rank));
     for (Rank weight = 1; weight < in.ranks(); weight *= radix) {
@@ -34,9 +34,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-std::int64_t rounds(const Agreed& a) {
-    return ceil_log(static_cast<Rank>(a.tuning.ports) + 1, a.ranks);
-}
+std::int64_t rounds(const Agreed& a) { return ceil_log(a.tuning.radix(), a.ranks); }
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "algorithm/places.h"
-#include "shape/blocks.h"
+#include "algorithm/segments.h"
 #include "shape/circulant.h"
 #include "shape/power.h"
 
@@ -27,10 +27,8 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
 std::int64_t sent_bytes(const Agreed& a) {
     if (a.ranks == 1) return 0;
     std::vector<std::int64_t> sizes;
-    for (Rank i = 0; i < a.ranks; ++i) {
-        const Block block = block_of(a.bytes / a.element_bytes, a.ranks, i);
-        sizes.push_back(block.count * a.element_bytes);
-    }
+    for (Rank i = 0; i < a.ranks; ++i)
+        sizes.push_back(part_of_rank(a, {.bytes = a.bytes}, i).bytes);
     std::vector<std::int64_t> sent = gather_bytes(sizes, circulant_skips(a.ranks));
     for (std::size_t r = 0; r < sent.size(); ++r) sent[r] += a.bytes - sizes[r];
     return std::ranges::max(sent);
@@ -41,7 +39,7 @@ std::int64_t sent_bytes(const Agreed& a) {
 extern const Algorithm allreduce_circulant = {
     .name = "circulant",
     .source =
-        "Traff: Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms, 2024, "
+        "Träff: Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms, 2024, "
         "arXiv:2410.14234",
     .needs = {.commutative = true},
     .rounds = [](const Agreed& a) -> std::int64_t { return 2 * ceil_log2(a.ranks); },

@@ -25,6 +25,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     {
         Problem leader = in;
         leader.agreed.ranks = at.nodes.nodes();
+        leader.agreed.topology = nullptr;
         leader.rank = at.nodes.node_of(in.rank);
         leader.in_place = true;
         leader.send = in.recv;

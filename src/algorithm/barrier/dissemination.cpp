@@ -12,7 +12,7 @@ namespace {
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     const Region nothing;
     OpId heard = schedule.start();  // the messages of all earlier rounds have come
-    const std::int64_t radix = std::int64_t{in.agreed.tuning.ports} + 1;
+    const std::int64_t radix = in.agreed.tuning.radix();
     for (std::int64_t weight = 1; weight < in.ranks(); weight *= radix) {
         OpId arrived = heard;
         for (std::int64_t i = 1; i <= multiples_below(in.ranks(), weight, radix); ++i) {
@@ -26,9 +26,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-std::int64_t sent_messages(const Agreed& a) {
-    return multiples_below(a.ranks, std::int64_t{a.tuning.ports} + 1);
-}
+std::int64_t sent_messages(const Agreed& a) { return multiples_below(a.ranks, a.tuning.radix()); }
 
 }  // namespace
 
@@ -38,9 +36,7 @@ extern const Algorithm barrier_dissemination = {
         "Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988, "
         "doi:10.1007/BF01379320",
     .tunes = Tunes::ports,
-    .rounds = [](const Agreed& a) -> std::int64_t {
-        return ceil_log(static_cast<Rank>(a.tuning.ports) + 1, a.ranks);
-    },
+    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log(a.tuning.radix(), a.ranks); },
     .sent_messages_max = sent_messages,
     .sent_bytes_max = [](const Agreed&) -> std::int64_t { return 0; },
     .build = build,

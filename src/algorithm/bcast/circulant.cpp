@@ -3,8 +3,7 @@
 // messages.
 //
 // Every rank has the same number of operations in every round, so that schedule order means the
-// same on all: messages of earlier rounds come first. A join stands for a message that there is
-// not.
+// same on all: messages of earlier rounds come first. A join stands in for a missing message.
 #include <algorithm>
 #include <vector>
 
@@ -89,7 +88,7 @@ std::int64_t sent_bytes(const Agreed& a) {
 extern const Algorithm bcast_circulant = {
     .name = "circulant",
     .source =
-        "Traff: Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast, "
+        "Träff: Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast, "
         "All-Broadcast, Reduction and All-Reduction, 2024, arXiv:2407.18004",
     .tunes = Tunes::segments,
     .rounds = [](const Agreed& a) { return circulant_rounds(a, segment_count(a)); },

@@ -9,16 +9,14 @@ namespace weft::algorithm {
 namespace {
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
-    const auto radix = static_cast<Rank>(in.agreed.tuning.ports) + 1;
+    const Rank radix = in.agreed.tuning.radix();
     bcast_along(knomial_tree(in.rank, in.ranks(), in.root(), radix), in.recv.block(),
                 schedule.start(), schedule);
     return ok;
 }
 
 // By the root.
-std::int64_t sent_messages(const Agreed& a) {
-    return multiples_below(a.ranks, std::int64_t{a.tuning.ports} + 1);
-}
+std::int64_t sent_messages(const Agreed& a) { return multiples_below(a.ranks, a.tuning.radix()); }
 
 }  // namespace
 
@@ -28,9 +26,7 @@ extern const Algorithm bcast_knomial = {
         "Johnsson, Ho: Optimum Broadcasting and Personalized Communication in Hypercubes, 1989, "
         "doi:10.1109/12.29465",
     .tunes = Tunes::ports,
-    .rounds = [](const Agreed& a) -> std::int64_t {
-        return ceil_log(static_cast<Rank>(a.tuning.ports) + 1, a.ranks);
-    },
+    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log(a.tuning.radix(), a.ranks); },
     .sent_messages_max = sent_messages,
     .sent_bytes_max = [](const Agreed& a) { return a.bytes * sent_messages(a); },
     .build = build,

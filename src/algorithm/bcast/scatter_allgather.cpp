@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "algorithm/algorithm.h"
-#include "shape/blocks.h"
+#include "algorithm/segments.h"
 #include "shape/power.h"
 #include "shape/ring.h"
 #include "shape/tree.h"
@@ -17,11 +17,9 @@ namespace {
 
 // Consecutive blocks of the vector.
 Region blocks(const Problem& in, Rank first, Rank count) {
-    const std::int64_t elements = in.agreed.bytes / in.agreed.element_bytes;
-    const Block begin = block_of(elements, in.ranks(), first);
-    const Block last = block_of(elements, in.ranks(), first + count - 1);
-    return in.recv.block().part(begin.first * in.agreed.element_bytes,
-                                (last.first + last.count - begin.first) * in.agreed.element_bytes);
+    const Region begin = part_of_rank(in.agreed, in.recv.block(), first);
+    const Region last = part_of_rank(in.agreed, in.recv.block(), first + count - 1);
+    return {begin.buffer, begin.offset, last.offset + last.bytes - begin.offset};
 }
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
@@ -64,10 +62,8 @@ std::int64_t scatter_rounds(const Agreed& a) { return ceil_log2(static_cast<Rank
 // By the root: all blocks but its own in the scatter, and all but the next rank's in the ring.
 std::int64_t sent_bytes(const Agreed& a) {
     if (filled(a) <= 1) return a.bytes * filled(a);
-    const std::int64_t elements = a.bytes / a.element_bytes;
-    const std::int64_t spared =
-        block_of(elements, a.ranks, 0).count + block_of(elements, a.ranks, 1).count;
-    return 2 * a.bytes - spared * a.element_bytes;
+    const Region vector = {.bytes = a.bytes};
+    return 2 * a.bytes - part_of_rank(a, vector, 0).bytes - part_of_rank(a, vector, 1).bytes;
 }
 
 }  // namespace

@@ -8,10 +8,9 @@
 namespace weft::algorithm {
 namespace {
 
-Rank radix(const Agreed& a) { return static_cast<Rank>(a.tuning.ports) + 1; }
-
 Status build(const Problem& in, ScheduleBuilder& schedule) {
-    gather_along(knomial_tree(in.rank, in.ranks(), in.root(), radix(in.agreed)), in, schedule);
+    gather_along(knomial_tree(in.rank, in.ranks(), in.root(), in.agreed.tuning.radix()), in,
+                 schedule);
     return ok;
 }
 
@@ -23,10 +22,10 @@ extern const Algorithm gather_knomial = {
         "Johnsson, Ho: Optimum Broadcasting and Personalized Communication in Hypercubes, 1989, "
         "doi:10.1109/12.29465",
     .tunes = Tunes::ports,
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log(radix(a), a.ranks); },
+    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log(a.tuning.radix(), a.ranks); },
     .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
     .sent_bytes_max =
-        [](const Agreed& a) { return a.bytes * knomial_subtree_max(a.ranks, radix(a)); },
+        [](const Agreed& a) { return a.bytes * knomial_subtree_max(a.ranks, a.tuning.radix()); },
     .build = build,
 };
 

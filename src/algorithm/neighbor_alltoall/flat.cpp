@@ -34,7 +34,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
 extern const Algorithm neighbor_alltoall_flat = {
     .name = "flat",
     .source =
-        "Hoefler, Traff: Sparse Collective Operations for MPI, 2009, "
+        "Hoefler, Träff: Sparse Collective Operations for MPI, 2009, "
         "doi:10.1109/IPDPS.2009.5160935",
     .rounds = nullptr,
     .sent_messages_max = nullptr,

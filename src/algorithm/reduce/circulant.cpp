@@ -89,7 +89,7 @@ std::int64_t sent_messages(const Agreed& a) { return a.ranks == 1 ? 0 : segment_
 extern const Algorithm reduce_circulant = {
     .name = "circulant",
     .source =
-        "Traff: Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast, "
+        "Träff: Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast, "
         "All-Broadcast, Reduction and All-Reduction, 2024, arXiv:2407.18004",
     .needs = {.commutative = true},
     .tunes = Tunes::segments,

@@ -21,8 +21,7 @@ extern const Algorithm reduce_knomial = {
         "doi:10.1109/12.29465",
     .tunes = Tunes::ports,
     .rounds = [](const Agreed& a) -> std::int64_t {
-        return ceil_log(static_cast<Rank>(a.tuning.ports) + 1, a.ranks) +
-               (!a.commutative && a.root != 0 ? 1 : 0);
+        return ceil_log(a.tuning.radix(), a.ranks) + (!a.commutative && a.root != 0 ? 1 : 0);
     },
     .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
     .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },

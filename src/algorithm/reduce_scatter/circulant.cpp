@@ -18,7 +18,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
 extern const Algorithm reduce_scatter_circulant = {
     .name = "circulant",
     .source =
-        "Traff: Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms, 2024, "
+        "Träff: Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms, 2024, "
         "arXiv:2410.14234",
     .needs = {.commutative = true},
     .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },

@@ -7,10 +7,9 @@
 namespace weft::algorithm {
 namespace {
 
-Rank radix(const Agreed& a) { return static_cast<Rank>(a.tuning.ports) + 1; }
-
 Status build(const Problem& in, ScheduleBuilder& schedule) {
-    scatter_along(knomial_tree(in.rank, in.ranks(), in.root(), radix(in.agreed)), in, schedule);
+    scatter_along(knomial_tree(in.rank, in.ranks(), in.root(), in.agreed.tuning.radix()), in,
+                  schedule);
     return ok;
 }
 
@@ -22,8 +21,8 @@ extern const Algorithm scatter_knomial = {
         "Johnsson, Ho: Optimum Broadcasting and Personalized Communication in Hypercubes, 1989, "
         "doi:10.1109/12.29465",
     .tunes = Tunes::ports,
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log(radix(a), a.ranks); },
-    .sent_messages_max = [](const Agreed& a) { return multiples_below(a.ranks, radix(a)); },
+    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log(a.tuning.radix(), a.ranks); },
+    .sent_messages_max = [](const Agreed& a) { return multiples_below(a.ranks, a.tuning.radix()); },
     .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
     .build = build,
 };
