@@ -80,7 +80,7 @@ struct Prepared {
 
     bool is_own = false;
     Signature signature;  // unless is_own
-    BufferUses buffers;  // unless is_own
+    BufferUses buffers;   // unless is_own
     Schedule schedule;
     std::vector<UserCall> calls;
     OffloadPlan plan;

@@ -255,9 +255,12 @@ TEST(BlocksOfPairs, AreRefusedByTheNamesOfTheirArrays) {
     c.send_blocks.displacements = overlapping.data();
     EXPECT_EQ(refusal(c, other), "accepted") << "what is sent may overlap";
     c.recv_blocks.displacements = overlapping.data();
-    EXPECT_EQ(refusal(c, other),
-              "recv_displs[2] = 1 lies within block 1; expected blocks that do not "
-              "overlap");
+    for (const void* send_buf : {static_cast<const void*>(from), WEFT_IN_PLACE}) {
+        c.send_buf = send_buf;
+        EXPECT_EQ(refusal(c, other),
+                  "recv_displs[2] = 1 lies within block 1; expected blocks that do not "
+                  "overlap");
+    }
 }
 
 TEST(BlocksOfTypes, AreCountedInBytes) {

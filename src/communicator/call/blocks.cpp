@@ -16,6 +16,20 @@ using algorithm::Blocks;
 using algorithm::Family;
 using algorithm::Sizes;
 
+// Whether a call lists the blocks of both buffers.
+bool lists_both(const Family& family, bool is_root) {
+    return are_for_each(family.send_blocks(is_root)) && are_for_each(family.recv_blocks(is_root));
+}
+
+// The blocks that are not empty, as they lie in the buffer.
+std::vector<std::size_t> in_order(const PosedList& list) {
+    std::vector<std::size_t> order(list.sizes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::erase_if(order, [&](std::size_t i) { return list.sizes[i] == 0; });
+    std::ranges::sort(order, {}, [&](std::size_t i) { return list.offsets[i]; });
+    return order;
+}
+
 // The arrays that describe one buffer, as messages name them.
 struct ListNames {
     const char* counts;
@@ -159,8 +173,7 @@ Result<BlockSpans> check_side(BufferSide side, const Call& call, CallingRank pla
     const Family& family = algorithm::family_of(call.collective);
     const bool is_root = place.rank == call.root;
     const bool sends = side == BufferSide::send;
-    const bool has_both =
-        are_for_each(family.send_blocks(is_root)) && are_for_each(family.recv_blocks(is_root));
+    const bool has_both = lists_both(family, is_root);
     // MPI's reduce_scatter names the counts after what a rank gets.
     const bool is_named_send = sends && family.sizes != Sizes::agreed;
     const ListNames names = {is_named_send ? "send_counts" : "recv_counts",
@@ -234,29 +247,24 @@ PosedList::PosedList(const BlockSpans& blocks, std::int64_t unit_bytes) {
 
 Status check_apart(const PosedList& list, const SignatureView& signature) {
     const BlockSpans& blocks = signature.recv;
-    std::vector<std::size_t> order(blocks.displacements.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::erase_if(order, [&](std::size_t i) { return list.sizes[i] == 0; });
-    std::ranges::sort(order, {}, [&](std::size_t i) { return list.offsets[i]; });
+    if (blocks.displacements.empty()) return ok;
+    const Family& family = algorithm::family_of(signature.fixed.collective);
+    const std::vector<std::size_t> order = in_order(list);
     for (std::size_t k = 1; k < order.size(); ++k) {
         const std::size_t before = order[k - 1];
         const std::size_t behind = order[k];
         if (list.offsets[before] + list.sizes[before] <= list.offsets[behind]) continue;
         return failure(WEFT_REFUSED_ARGUMENT,
                        "%s[%zu] = %lld lies within block %zu; expected blocks that do not overlap",
-                       signature.send.counts.empty() ? "displs" : "recv_displs", behind,
+                       lists_both(family, false) ? "recv_displs" : "displs", behind,
                        static_cast<long long>(blocks.displacements[behind]), before);
     }
     return ok;
 }
 
 std::vector<UsedRange> used_ranges(const PosedList& list) {
-    std::vector<std::size_t> order(list.sizes.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::erase_if(order, [&](std::size_t i) { return list.sizes[i] == 0; });
-    std::ranges::sort(order, {}, [&](std::size_t i) { return list.offsets[i]; });
     std::vector<UsedRange> ranges;
-    for (const std::size_t i : order) {
+    for (const std::size_t i : in_order(list)) {
         const UsedRange block{list.offsets[i], list.offsets[i] + list.sizes[i]};
         // Blocks that are sent may overlap.
         if (!ranges.empty() && block.begin <= ranges.back().end)
