@@ -307,7 +307,7 @@ bool ScheduleBuilder::has_cycle() const {
 }
 
 Result<Schedule> ScheduleBuilder::seal() {
-    WEFT_ASSERT(!in_repeat_);
+    WEFT_ASSERT(!in_repeat_ && members_.empty() && within_after_ == no_op);
     Rank ranks = schedule_.ranks_;
     for (OpId id = 0; id < schedule_.ops_.size(); ++id) {
         const Op& op = schedule_.ops_[id];
@@ -333,6 +333,7 @@ Result<Schedule> ScheduleBuilder::seal() {
     Schedule sealed = std::exchange(schedule_, Schedule{});
     dependencies_.clear();
     fence_ = no_op;
+    may_have_cycle_ = false;
     return sealed;
 }
 
