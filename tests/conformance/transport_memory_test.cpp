@@ -136,9 +136,8 @@ class OutOfMemory : public testing::TestWithParam<WorldFactory> {};
 // Without the simulated network and the wrappers, which are part of the test.
 std::vector<WorldFactory> worlds() {
     std::vector<WorldFactory> all = transport_worlds();
-    std::erase_if(all, [](const WorldFactory& world) {
-        return std::string(world.name).starts_with("sim");
-    });
+    std::erase_if(
+        all, [](const WorldFactory& world) { return std::string(world.name).starts_with("sim"); });
     return all;
 }
 INSTANTIATE_TEST_SUITE_P(Transports, OutOfMemory, testing::ValuesIn(worlds()),

@@ -14,6 +14,7 @@
 
 #include "select/select.h"
 #include "support/guarded.h"
+#include "support/surroundings.h"
 #include "support/world.h"
 
 namespace weft::test {
@@ -60,7 +61,7 @@ inline bool chosen_case(Case& c) {
 inline std::uint64_t seeds() {
     const char* text = std::getenv("WEFT_SEEDS");
     if (text) return std::strtoull(text, nullptr, 10);
-    return std::getenv("WEFT_TEST_ALL") ? 3000 : 100;
+    return runs_all() ? 3000 : 100;
 }
 
 inline const std::vector<Rank>& rank_counts() {

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <span>
 #include <string>
@@ -15,6 +14,7 @@
 #include "lab/every_rank.h"
 #include "schedule/promise.h"
 #include "support/neighbors.h"
+#include "support/surroundings.h"
 
 namespace weft::test {
 
@@ -163,9 +163,6 @@ inline Promise promise_of(const algorithm::Family& family, const Trial& trial) {
 inline Result<std::vector<Schedule>> build_all(const Subject& subject, const Trial& trial) {
     return algorithm::build_all(*subject.second, every_rank(*subject.first, trial).problems());
 }
-
-// Whether tests try everything, or only as much as a run of a few minutes can.
-inline bool tries_all() { return std::getenv("WEFT_TEST_ALL") != nullptr; }
 
 struct Grid {
     std::vector<Rank> ranks;

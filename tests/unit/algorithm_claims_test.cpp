@@ -87,7 +87,7 @@ TEST_P(Claims, HoldForTheBuiltSchedules) {
     Grid grid;
     for (Rank ranks = 1; ranks <= 33; ++ranks) grid.ranks.push_back(ranks);
     grid.bytes = {0, 8, 136};
-    if (!tries_all()) grid.all_roots_ranks = 5;
+    if (!runs_all()) grid.all_roots_ranks = 5;
     grid.pipelines = {{128 * 1024, 8}, {16, 1}, {16, 2}, {100, 3}};
     for_each_problem(GetParam(), grid, [&](const Trial& problem) { hold(problem); });
 }
@@ -95,10 +95,10 @@ TEST_P(Claims, HoldForTheBuiltSchedules) {
 TEST_P(Claims, HoldForLargeNumbersOfRanks) {
     Grid grid;
     grid.ranks = {64, 100, 128};
-    if (tries_all()) grid.ranks.push_back(257);
+    if (runs_all()) grid.ranks.push_back(257);
     grid.any_root = false;
     grid.bytes = {1000};
-    grid.all_kinds = tries_all();
+    grid.all_kinds = runs_all();
     for_each_problem(GetParam(), grid, [&](const Trial& problem) { hold(problem); });
 }
 

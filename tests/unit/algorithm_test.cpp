@@ -35,10 +35,10 @@ class Algorithms : public testing::TestWithParam<Subject> {
 TEST_P(Algorithms, ComputeWhatTheCollectivePromises) {
     Grid grid;
     for (Rank ranks = 1; ranks <= 17; ++ranks) {
-        if (tries_all() || ranks < 9 || ranks == 12 || ranks == 17) grid.ranks.push_back(ranks);
+        if (runs_all() || ranks < 9 || ranks == 12 || ranks == 17) grid.ranks.push_back(ranks);
     }
     grid.bytes = {0, 8, 56, 152};
-    if (!tries_all()) grid.all_roots_ranks = 5;
+    if (!runs_all()) grid.all_roots_ranks = 5;
     for_each_problem(GetParam(), grid, [&](const Trial& problem) {
         execute(problem, strictest(promise_of(*GetParam().first, problem)));
         if (GetParam().first->reduces) execute(problem, sum_of_reals);

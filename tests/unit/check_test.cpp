@@ -44,16 +44,16 @@ class Checker : public testing::TestWithParam<Subject> {
 TEST_P(Checker, ProvesSmallNumbersOfRanks) {
     Grid grid;
     for (Rank ranks = 1; ranks <= 33; ++ranks) grid.ranks.push_back(ranks);
-    if (!tries_all()) grid.all_roots_ranks = 9;
+    if (!runs_all()) grid.all_roots_ranks = 9;
     prove_all(grid);
 }
 
 TEST_P(Checker, ProvesLargeNumbersOfRanks) {
     Grid grid;
     grid.ranks = {64, 100, 128};
-    if (tries_all()) grid.ranks.push_back(257);
+    if (runs_all()) grid.ranks.push_back(257);
     grid.any_root = false;
-    grid.all_kinds = tries_all();
+    grid.all_kinds = runs_all();
     prove_all(grid);
 }
 
