@@ -143,8 +143,8 @@ WEFT_API weft_status weft_comm_split(weft_comm comm, int color, int key, weft_co
 WEFT_API weft_status weft_comm_split_node(weft_comm comm, int key, weft_comm* new_comm);
 
 /**
- * Make a communicator whose ranks form a grid, for the neighbor collectives. Its rank 0..places-1 is that of
- * `comm`; ranks of `comm` beyond get WEFT_COMM_NULL. The last dimension varies fastest. In dimension d a rank
+ * Make a communicator whose ranks form a grid, for the neighbor collectives. Ranks keep their numbers; those
+ * for which the grid has no place get WEFT_COMM_NULL. The last dimension varies fastest. In dimension d a rank
  * has the neighbors 2d, one place down, and 2d + 1, one place up; beyond the border of a dimension that is
  * not periodic there is none, WEFT_RANK_NONE: its block is neither sent nor received. What a rank sends to
  * neighbor 2d arrives there as the block of neighbor 2d + 1, and the other way round, also where both are the
@@ -177,7 +177,7 @@ WEFT_API weft_status weft_comm_cart(weft_comm comm, int ndims, const int dims[],
 WEFT_API weft_status weft_comm_graph(weft_comm comm, int indegree, const int sources[],
                                      int outdegree, const int destinations[], weft_comm* new_comm);
 
-/** Instead of a neighbor: there is none. (MPI_PROC_NULL) */
+/** No neighbor, as MPI_PROC_NULL. */
 #define WEFT_RANK_NONE (-1)
 
 /**
