@@ -17,7 +17,7 @@ typedef struct weft_rival_data {
     const void* send;
     void* recv;
     size_t bytes;    /* of one block */
-    size_t elements; /* float64, of a reduction */
+    size_t elements; /* float64 that a rank of a reduction receives */
 } weft_rival_data;
 
 typedef void (*weft_rival_function)(const weft_rival_data* data);

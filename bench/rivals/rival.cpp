@@ -66,7 +66,7 @@ Rival::Rival(const std::string& name, const std::string& library)
 
 Rival::Call::Call(const Rival& rival, const Collective& collective, Case& c)
     : functions_(rival.part_->find(collective.name)),
-      data_{c.send.data(), c.recv.data(), c.bytes, c.send.size() / sizeof(double)} {
+      data_{c.send.data(), c.recv.data(), c.bytes, c.recv.size() / sizeof(double)} {
     if (functions_ == nullptr) fail("%s has no %s here", rival.name(), collective.name);
     // An MPI counts in int.
     if (c.bytes > INT_MAX) {
