@@ -1,6 +1,8 @@
 """Markdown tables of the measurements of `weft bench overlap --against ... --json FILE`.
 
-usage: tables.py FILE...
+usage: tables.py [--means] FILE...
+
+--means: one table, start + wait of each collective, the geometric mean over its sizes.
 """
 
 import json
@@ -69,6 +71,30 @@ def ratio_table(rows, mpis, what, least):
     print_table([""] + mpis, lines)
 
 
+def means_table(rows):
+    """Start + wait, Weft by each MPI: the geometric mean over the sizes, with the worst; a row for each collective."""
+    places = list(dict.fromkeys(place(row) for row in rows))
+    mpis = list(dict.fromkeys(row["mpi"] for row in rows))
+    columns = [(where, mpi) for where in places for mpi in mpis]
+
+    def means_of(some):
+        cells = []
+        for column in columns:
+            medians = [row["ratios"]["blocking"]["median"] for row in some
+                       if row.get("ratios") and (place(row), row["mpi"]) == column]
+            cells.append("%.2f (%.2f)" % (geometric_mean(medians), max(medians)) if medians else "")
+        return cells
+
+    def title(column):
+        nodes = next(row["circumstances"]["nodes"] for row in rows if place(row) == column[0])
+        return "%s, %s" % (column[1], "%d nodes" % nodes if nodes else "one machine")
+
+    lines = [[name] + means_of([row for row in rows if row["collective"] == name])
+             for name in dict.fromkeys(row["collective"] for row in rows)]
+    print_table([""] + [title(column) for column in columns],
+                lines + [["all"] + means_of(rows)])
+
+
 def hidden(rows):
     """"92 %, 1.81, 8.9 ms" of rows of one point and contestant: there is one row for each job."""
     overlap = statistics.median(row["overlap_percent"] for row in rows)
@@ -96,7 +122,8 @@ def overlap_table(rows, mpis):
     print_table(heading, lines)
 
 
-def main(files):
+def main(arguments):
+    files = [argument for argument in arguments if argument != "--means"]
     rows = []
     for name in files:
         with open(name) as file:
@@ -104,6 +131,9 @@ def main(files):
     rows = [row for row in rows if "mpi" in row]
     if not rows:
         sys.exit("no row of a measurement beside an MPI in " + " ".join(files))
+    if len(files) < len(arguments):
+        means_table([row for row in rows if not row["mpi"].endswith(":async")])
+        return
     for where in dict.fromkeys(place(row) for row in rows):
         here = [row for row in rows if place(row) == where]
         alone = [row for row in here if row["mpi"].endswith(":async")]
