@@ -26,7 +26,8 @@ extern "C" {
  * buffer; the detail names the first rank that differs, and both calls. A nonblocking call is never
  * compared with a persistent request: their operations do not meet. What only two ranks know is not compared: the
  * counts of gatherv, scatterv, alltoallv and alltoallw, and all counts among neighbors. There, a block that has
- * another size than the one expected ends the operation with WEFT_BROKEN_MESSAGE when it arrives.
+ * another size than the one expected ends the operation with WEFT_BROKEN_MESSAGE when it arrives. Of user-defined
+ * operations only whether they commute is compared.
  */
 
 /**
@@ -182,7 +183,7 @@ WEFT_API weft_status weft_reduce(const void* send_buf, void* recv_buf, size_t co
 
 /**
  * Start combining `count` elements of every rank with `op`; every rank gets the result, the same to the
- * last bit.
+ * last bit. (But which of several NaNs a NaN of the result is, if they differ in sign or payload, is not said.)
  *
  * Shapes    send_buf [count], recv_buf [count] of `type`.
  * In place  send_buf == WEFT_IN_PLACE: this rank's contribution is in recv_buf.

@@ -126,7 +126,7 @@ WEFT_API weft_status weft_comm_dup_with(weft_comm comm, const char* settings, we
  * Calling   any thread, one at a time per communicator, collective over `comm`; blocks until every
  *           rank has called it.
  * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT for a negative `color` that is not
- *           WEFT_COLOR_NONE.
+ *           WEFT_COLOR_NONE: on every rank, where the detail names the rank that gave it.
  * Source    MPI-5.0 section 7.4.2
  */
 WEFT_API weft_status weft_comm_split(weft_comm comm, int color, int key, weft_comm* new_comm);

@@ -108,8 +108,8 @@ WEFT_API weft_status weft_wait_until(weft_request* request, int64_t deadline_ns)
  * Calling   any thread. Does not block.
  * Returns   WEFT_OK: all completed successfully. WEFT_PENDING: none was completed, statuses are
  *           untouched. WEFT_BROKEN_*: all completed; the first status in array order that is not
- *           WEFT_OK. WEFT_REFUSED_HANDLE: an entry is not a request; nothing happened. Or an entry is
- *           named twice, or another thread completed it meanwhile; the others have completed.
+ *           WEFT_OK. WEFT_REFUSED_HANDLE: an entry is not a request; nothing happened. Or a nonblocking
+ *           one is named twice, or another thread completed it meanwhile; the others have completed.
  * Source    MPI-5.0 section 3.7.5
  */
 WEFT_API weft_status weft_testall(size_t count, weft_request* requests, weft_status* statuses);

@@ -191,8 +191,8 @@ WEFT_API weft_status weft_schedule_check(weft_schedule schedule);
  * and free it; it outlives the schedule's handle. A schedule may have many requests.
  *
  * Shapes    send_buf and recv_buf hold all regions in them; null if there are none. `type` and `op` are
- *           those of all reductions, whose regions are whole elements of `type`; WEFT_OP_NULL if
- *           there are none.
+ *           those of all reductions, whose regions are whole elements of `type` at offsets that are
+ *           multiples of its alignment; WEFT_OP_NULL if there are none.
  * Lent      both buffers, from each start until its completion.
  * Agree     every rank calls it, in the same order among all calls that make persistent requests on
  *           the communicator, and starts each request equally often.

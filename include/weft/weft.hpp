@@ -435,17 +435,17 @@ class Arrays {
     Arrays(Arrays&&) = default;
     Arrays& operator=(Arrays&&) = default;
 
-    // `name` is the buffer's.
+    // `name` is the buffer's. Blocks of `neighbors` that are not there take no room.
     template <class B>
     void describe(const char* name, B& buffer, std::size_t blocks,
                   std::span<const std::size_t> sizes, std::span<const std::ptrdiff_t> places,
-                  const char* function) {
+                  const char* function, std::span<const int> neighbors = {}) {
         using T = std::ranges::range_value_t<B>;
         expect_elements("counts", sizes.size(), blocks, function);
         if (!places.empty()) expect_elements("displacements", places.size(), blocks, function);
         std::size_t end = 0;
         for (std::size_t i = 0; i < blocks; ++i) {
-            if (sizes[i] == 0) continue;
+            if (sizes[i] == 0 || (!neighbors.empty() && neighbors[i] == WEFT_RANK_NONE)) continue;
             if (!places.empty() && places[i] < 0)
                 throw Error(WEFT_REFUSED_ARGUMENT, "displacements[" + std::to_string(i) +
                                                        "] is negative; expected a place in " +
@@ -505,7 +505,8 @@ using Displacements = std::span<const std::ptrdiff_t>;
 // Every rank gets all blocks; with a root only that one, and elsewhere `recv` is ignored.
 template <class S, class R>
 Differing gathered(bool is_receiver, S& send, R& recv, std::size_t blocks, Counts counts,
-                   Displacements displacements, const char* function) {
+                   Displacements displacements, const char* function,
+                   std::span<const int> neighbors = {}) {
     using T = std::ranges::range_value_t<R>;
     Differing made = {start_of(send), nullptr, count_of<T>(send), type_of<T>};
     if (!is_receiver) {
@@ -513,7 +514,7 @@ Differing gathered(bool is_receiver, S& send, R& recv, std::size_t blocks, Count
         return made;
     }
     made.recv = std::ranges::data(recv);
-    made.recv_blocks.describe("recv", recv, blocks, counts, displacements, function);
+    made.recv_blocks.describe("recv", recv, blocks, counts, displacements, function, neighbors);
     return made;
 }
 
@@ -544,20 +545,26 @@ struct Degrees {
     std::size_t destinations = 0;
 };
 
+// From whom a rank gets blocks, and to whom it sends some; empty: every rank.
+struct Neighbors {
+    std::span<const int> sources;
+    std::span<const int> destinations;
+};
+
 // Blocks for every rank or neighbor, and from each.
 template <class S, class R>
 Differing exchanged(S& send, R& recv, Degrees blocks, Counts send_counts, Counts recv_counts,
                     Displacements send_displacements, Displacements recv_displacements,
-                    const char* function) {
+                    const char* function, Neighbors neighbors = {}) {
     Differing made;
     made.type = type_of<std::ranges::range_value_t<R>>;
     made.send = start_of(send);
     made.recv = std::ranges::data(recv);
     if constexpr (!is_in_place<S>)
         made.send_blocks.describe("send", send, blocks.destinations, send_counts,
-                                  send_displacements, function);
+                                  send_displacements, function, neighbors.destinations);
     made.recv_blocks.describe("recv", recv, blocks.sources, recv_counts, recv_displacements,
-                              function);
+                              function, neighbors.sources);
     return made;
 }
 
@@ -1097,7 +1104,8 @@ class Communicator {
                     b.recv_blocks.displacements(), b.type, handle_);
     }
 
-    // Among neighbors: of communicators made by cart or graph. `recv` has a block of each source.
+    // Among neighbors: of communicators made by cart or graph. `recv` has a block of each source. Where a
+    // neighbor is not there, a block of one size keeps its place; of blocks that differ it takes no room.
 
     template <OutBuffer R, BufferOf<R> S>
     Request ineighbor_allgather(S&& send, R&& recv) const {
@@ -1118,24 +1126,22 @@ class Communicator {
     template <OutBuffer R, BufferOf<R> S>
     Request ineighbor_allgatherv(S&& send, R&& recv, std::span<const std::size_t> counts,
                                  std::span<const std::ptrdiff_t> displacements = {}) const {
-        const auto b = detail::gathered(true, send, recv, degrees().sources, counts, displacements,
-                                        "ineighbor_allgatherv");
+        const auto b = from_neighbors(send, recv, counts, displacements, "ineighbor_allgatherv");
         return make(weft_ineighbor_allgatherv, b.send, b.count, b.recv, b.recv_blocks.counts(),
                     b.recv_blocks.displacements(), b.type, handle_);
     }
     template <OutBuffer R, BufferOf<R> S>
     void neighbor_allgatherv(S&& send, R&& recv, std::span<const std::size_t> counts,
                              std::span<const std::ptrdiff_t> displacements = {}) const {
-        const auto b = detail::gathered(true, send, recv, degrees().sources, counts, displacements,
-                                        "neighbor_allgatherv");
+        const auto b = from_neighbors(send, recv, counts, displacements, "neighbor_allgatherv");
         check(weft_neighbor_allgatherv(b.send, b.count, b.recv, b.recv_blocks.counts(),
                                        b.recv_blocks.displacements(), b.type, handle_));
     }
     template <OutBuffer R, BufferOf<R> S>
     Request neighbor_allgatherv_init(S&& send, R&& recv, std::span<const std::size_t> counts,
                                      std::span<const std::ptrdiff_t> displacements = {}) const {
-        const auto b = detail::gathered(true, send, recv, degrees().sources, counts, displacements,
-                                        "neighbor_allgatherv_init");
+        const auto b =
+            from_neighbors(send, recv, counts, displacements, "neighbor_allgatherv_init");
         return make(weft_neighbor_allgatherv_init, b.send, b.count, b.recv, b.recv_blocks.counts(),
                     b.recv_blocks.displacements(), b.type, handle_);
     }
@@ -1161,9 +1167,8 @@ class Communicator {
                                 std::span<const std::size_t> recv_counts,
                                 std::span<const std::ptrdiff_t> send_displacements = {},
                                 std::span<const std::ptrdiff_t> recv_displacements = {}) const {
-        const auto b =
-            detail::exchanged(send, recv, degrees(), send_counts, recv_counts, send_displacements,
-                              recv_displacements, "ineighbor_alltoallv");
+        const auto b = with_neighbors(send, recv, send_counts, recv_counts, send_displacements,
+                                      recv_displacements, "ineighbor_alltoallv");
         return make(weft_ineighbor_alltoallv, b.send, b.send_blocks.counts(),
                     b.send_blocks.displacements(), b.recv, b.recv_blocks.counts(),
                     b.recv_blocks.displacements(), b.type, handle_);
@@ -1173,9 +1178,8 @@ class Communicator {
                             std::span<const std::size_t> recv_counts,
                             std::span<const std::ptrdiff_t> send_displacements = {},
                             std::span<const std::ptrdiff_t> recv_displacements = {}) const {
-        const auto b =
-            detail::exchanged(send, recv, degrees(), send_counts, recv_counts, send_displacements,
-                              recv_displacements, "neighbor_alltoallv");
+        const auto b = with_neighbors(send, recv, send_counts, recv_counts, send_displacements,
+                                      recv_displacements, "neighbor_alltoallv");
         check(weft_neighbor_alltoallv(b.send, b.send_blocks.counts(), b.send_blocks.displacements(),
                                       b.recv, b.recv_blocks.counts(), b.recv_blocks.displacements(),
                                       b.type, handle_));
@@ -1185,9 +1189,8 @@ class Communicator {
                                     std::span<const std::size_t> recv_counts,
                                     std::span<const std::ptrdiff_t> send_displacements = {},
                                     std::span<const std::ptrdiff_t> recv_displacements = {}) const {
-        const auto b =
-            detail::exchanged(send, recv, degrees(), send_counts, recv_counts, send_displacements,
-                              recv_displacements, "neighbor_alltoallv_init");
+        const auto b = with_neighbors(send, recv, send_counts, recv_counts, send_displacements,
+                                      recv_displacements, "neighbor_alltoallv_init");
         return make(weft_neighbor_alltoallv_init, b.send, b.send_blocks.counts(),
                     b.send_blocks.displacements(), b.recv, b.recv_blocks.counts(),
                     b.recv_blocks.displacements(), b.type, handle_);
@@ -1256,6 +1259,26 @@ class Communicator {
         return {static_cast<std::size_t>(sources), static_cast<std::size_t>(destinations)};
     }
     std::size_t blocks() const { return static_cast<std::size_t>(size()); }
+
+    template <class S, class R>
+    detail::Differing from_neighbors(S& send, R& recv, detail::Counts counts,
+                                     detail::Displacements displacements,
+                                     const char* function) const {
+        const std::vector<int> from = sources();
+        return detail::gathered(true, send, recv, from.size(), counts, displacements, function,
+                                from);
+    }
+    template <class S, class R>
+    detail::Differing with_neighbors(S& send, R& recv, detail::Counts send_counts,
+                                     detail::Counts recv_counts,
+                                     detail::Displacements send_displacements,
+                                     detail::Displacements recv_displacements,
+                                     const char* function) const {
+        const std::vector<int> from = sources();
+        const std::vector<int> to = destinations();
+        return detail::exchanged(send, recv, {from.size(), to.size()}, send_counts, recv_counts,
+                                 send_displacements, recv_displacements, function, {from, to});
+    }
 
     template <class S, class R>
     detail::Buffers scattered(S& send, R& recv, std::span<const std::size_t> counts,

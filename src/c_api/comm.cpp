@@ -52,42 +52,47 @@ weft_comm handle(Process& process, const Communicator* made) {
     return made ? reinterpret_cast<weft_comm>(process.handle_of(*made)) : WEFT_COMM_NULL;
 }
 
+// Makes a communicator. `arguments`: whether this rank's are good; if they are bad, the other ranks must
+// hear of it.
+Status make(Process& process, Communicator& parent, Construction mine, const Status& arguments,
+            weft_comm* new_comm, const char* settings = "",
+            std::unique_ptr<const Neighborhood> neighbors = nullptr) {
+    mine.is_refused = !arguments.is_ok();
+    const std::string sentence = mine.is_refused ? last_detail() : "";
+    Result<Communicator*> made = construct(process, parent, mine, settings, std::move(neighbors));
+    if (mine.is_refused && !made.status().is_broken())
+        return failure(arguments.code, "%s", sentence.c_str());
+    if (!made.is_ok()) return made.status();
+    *new_comm = handle(process, *made);
+    return ok;
+}
+
 weft_status construct_for(const char* function, weft_comm comm, Construction mine,
                           weft_comm* new_comm, const char* settings = "") {
     return c_api::guarded_communicator(
         function, comm, [&](Process& process, Communicator& parent) -> Status {
-            WEFT_RETURN_IF_NOT_OK(check_new_comm(new_comm));
-            if (mine.color < 0 && mine.color != WEFT_COLOR_NONE) {
-                return failure(WEFT_REFUSED_ARGUMENT,
-                               "color = %d; expected 0 or more, or WEFT_COLOR_NONE", mine.color);
-            }
-            Result<Communicator*> made = construct(process, parent, mine, settings ? settings : "");
-            if (!made.is_ok()) return made.status();
-            *new_comm = handle(process, *made);
-            return ok;
+            Status arguments = check_new_comm(new_comm);
+            if (arguments.is_ok() && mine.color < 0 && mine.color != WEFT_COLOR_NONE)
+                arguments =
+                    failure(WEFT_REFUSED_ARGUMENT,
+                            "color = %d; expected 0 or more, or WEFT_COLOR_NONE", mine.color);
+            return make(process, parent, mine, arguments, new_comm, settings ? settings : "");
         });
 }
 
 // Makes a communicator with a topology. `arguments(parent, mine)` checks the call's and returns this rank's
-// neighborhood. If they are bad, the other ranks must hear of it.
+// neighborhood.
 template <class Arguments>
 weft_status construct_topology(const char* function, weft_comm comm, Construction::Kind kind,
                                weft_comm* new_comm, Arguments arguments) {
     return c_api::guarded_communicator(
         function, comm, [&](Process& process, Communicator& parent) -> Status {
-            WEFT_RETURN_IF_NOT_OK(check_new_comm(new_comm));
             Construction mine = {.kind = kind};
             Result<Neighborhood> neighbors = arguments(parent, mine);
-            mine.is_refused = !neighbors.is_ok();
-            const std::string sentence = mine.is_refused ? last_detail() : "";
             auto kept = std::make_unique<const Neighborhood>(
                 neighbors.is_ok() ? std::move(*neighbors) : Neighborhood{});
-            Result<Communicator*> made = construct(process, parent, mine, "", std::move(kept));
-            if (mine.is_refused && !made.status().is_broken())
-                return failure(neighbors.status().code, "%s", sentence.c_str());
-            if (!made.is_ok()) return made.status();
-            *new_comm = handle(process, *made);
-            return ok;
+            const Status good = neighbors.is_ok() ? check_new_comm(new_comm) : neighbors.status();
+            return make(process, parent, mine, good, new_comm, "", std::move(kept));
         });
 }
 

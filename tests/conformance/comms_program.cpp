@@ -391,6 +391,18 @@ void refused() {
     EXPECT(world == weft_comm_world() && self == weft_comm_self());
     if (world_size == 1) return;
 
+    // Arguments that one rank alone gets wrong: nobody waits.
+    const bool is_odd = world_rank == 1;
+    EXPECT(weft_comm_split(world, is_odd ? -1 : 0, 0, &made) == WEFT_REFUSED_ARGUMENT);
+    EXPECT(detail_has(is_odd
+                          ? "color = -1; expected 0 or more, or WEFT_COLOR_NONE"
+                          : "rank 1 of the job gave arguments that weft_comm_split refuses there"));
+    EXPECT(weft_comm_dup(world, is_odd ? nullptr : &made) == WEFT_REFUSED_ARGUMENT);
+    EXPECT(detail_has(is_odd
+                          ? "new_comm = null; expected an address"
+                          : "rank 1 of the job gave arguments that weft_comm_dup refuses there"));
+    EXPECT(made == world);
+
     // Different constructors: everybody is told the same, and the parent goes on.
     weft_status status =
         world_rank == 1 ? weft_comm_split(world, 0, 0, &made) : weft_comm_dup(world, &made);

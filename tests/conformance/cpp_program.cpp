@@ -389,6 +389,24 @@ void neighbors() {
                     [&] { return world.alltoallw_init(all.from(outgoing), all.into(arrived)); });
         EXPECT(arrived == incoming);
     }
+    // At the ends of a row a neighbor is missing: its block takes no room.
+    const int open[] = {0};
+    const Communicator row = world.cart(std::span(&ranks, 1), open);
+    Values same_of_others, own_for_others, own_of_others;
+    for (const int other : {rank - 1, rank + 1}) {
+        if (other < 0 || other >= ranks) continue;
+        same_of_others.insert(same_of_others.end(), {other, 10 * other});
+        own_for_others.insert(own_for_others.end(), {rank, other});
+        own_of_others.insert(own_of_others.end(), {other, rank});
+    }
+    Values got(same_of_others.size(), -1);
+    const Values same = same_block(rank);
+    row.neighbor_allgatherv(same, got, counts);
+    EXPECT(got == same_of_others);
+    got.assign(got.size(), -1);
+    row.neighbor_alltoallv(own_for_others, got, counts, counts);
+    EXPECT(got == own_of_others);
+
     Values none;
     const Values odd(3);
     EXPECT(error_of([&] { ring.neighbor_alltoall(odd, none); }).code() == WEFT_REFUSED_ARGUMENT);
