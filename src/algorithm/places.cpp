@@ -94,16 +94,11 @@ OpId reduce_places(const Places& from, Rank first, Rank last, Region sum, OpId r
     return reduced.size() == 1 ? reduced[0] : schedule.join(reduced);
 }
 
-namespace {
-
-// Copies places [first, last) from `packed` to where they belong.
 void unpack(const Places& all, Rank first, Rank last, Region packed, ScheduleBuilder::After after,
             ScheduleBuilder& schedule) {
     for (const Places::Piece& piece : all.pieces(first, last))
         schedule.copy(packed.part(piece.at, piece.region.bytes), piece.region, after);
 }
-
-}  // namespace
 
 // Messages are sent from the places that are filled before the last round. If these do not lie
 // together, they are gathered in scratch.

@@ -54,6 +54,10 @@ struct Packed {
 };
 Packed pack(const Places& places, Rank first, Rank last, ScheduleBuilder& schedule);
 
+// Copies places [first, last) from one piece to where they belong.
+void unpack(const Places& places, Rank first, Rank last, Region packed,
+            ScheduleBuilder::After after, ScheduleBuilder& schedule);
+
 // Combines the operands in places [first, last) into `sum`, after `ready`.
 OpId reduce_places(const Places& from, Rank first, Rank last, Region sum, OpId ready,
                    ScheduleBuilder& schedule);

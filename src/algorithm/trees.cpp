@@ -1,40 +1,32 @@
 #include "algorithm/trees.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "algorithm/places.h"
 #include "shape/ring.h"
 
 namespace weft::algorithm {
 namespace {
 
-// The blocks of the ranks at distances [first, first + count) from the root.
-struct BlockRange {
+// A child, and the distances [first, end) of its subtree from the root.
+struct Subtree {
+    Rank child;
     Rank first;
-    Rank count;
+    Rank end;
 };
 
-// Calls f(child, its blocks), the farthest child first.
-template <class F>
-void for_each_subtree(const Tree& tree, Rank root, Rank ranks, F f) {
+// The farthest one first.
+std::vector<Subtree> subtrees_of(const Tree& tree, Rank root, Rank ranks) {
+    std::vector<Subtree> subtrees;
     Rank end = tree.distance + tree.subtree;
-    for (Rank child : tree.children) {
+    for (const Rank child : tree.children) {
         const Rank first = around(child, -root, ranks);
-        f(child, BlockRange{first, end - first});
+        subtrees.push_back({child, first, end});
         end = first;
     }
-}
-
-// Where blocks lie in the root's buffer: in one piece, or in two if they wrap around its end.
-struct Pieces {
-    Region before;
-    Region behind;  // empty: one piece
-};
-
-Pieces find_pieces(const Layout& all, Rank root, BlockRange blocks) {
-    const Rank first = around(root, blocks.first, all.count);
-    const Rank before = std::min(blocks.count, all.count - first);
-    return {all.blocks(first, before), all.blocks(0, blocks.count - before)};
+    return subtrees;
 }
 
 }  // namespace
@@ -99,22 +91,25 @@ void reduce_to_root(const Problem& in, std::uint32_t ports, ScheduleBuilder& sch
     if (in.is_root()) schedule.recv(in.recv.block(), top, {in.in_place ? reduced : no_op});
 }
 
-void gather_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule) {
+void gather_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule, bool in_turn) {
     const std::int64_t bytes = in.send.bytes;
+    std::vector<Subtree> subtrees = subtrees_of(tree, in.root(), in.ranks());
+    if (in_turn) std::ranges::reverse(subtrees);
+    OpId arrived = no_op;
+    auto receive = [&](Region into, Rank child) {
+        return arrived = schedule.recv(into, child, {in_turn ? arrived : no_op});
+    };
     if (!tree.parent) {
         if (!in.in_place) schedule.copy(in.send.block(), in.recv.block(in.rank));
-        for_each_subtree(tree, in.root(), in.ranks(), [&](Rank child, BlockRange blocks) {
-            const Pieces pieces = find_pieces(in.recv, in.root(), blocks);
-            if (pieces.behind.bytes == 0) {
-                schedule.recv(pieces.before, child);
-                return;
+        const Places all(in.recv, in.root());
+        for (const auto& [child, first, end] : subtrees) {
+            if (const std::optional<Region> there = all.together(first, end)) {
+                receive(*there, child);
+                continue;
             }
-            const Region room = schedule.scratch(blocks.count * bytes);
-            const OpId arrived = schedule.recv(room, child);
-            schedule.copy(room.part(0, pieces.before.bytes), pieces.before, {arrived});
-            schedule.copy(room.part(pieces.before.bytes, pieces.behind.bytes), pieces.behind,
-                          {arrived});
-        });
+            const Region room = schedule.scratch((end - first) * bytes);
+            unpack(all, first, end, room, {receive(room, child)}, schedule);
+        }
         return;
     }
     if (tree.subtree == 1) {
@@ -123,28 +118,22 @@ void gather_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule
     }
     const Region room = schedule.scratch(tree.subtree * bytes);
     OpId there = schedule.copy(in.send.block(), room.part(0, bytes));
-    for_each_subtree(tree, in.root(), in.ranks(), [&](Rank child, BlockRange blocks) {
-        const Region part = room.part((blocks.first - tree.distance) * bytes, blocks.count * bytes);
-        there = schedule.join({there, schedule.recv(part, child)});
-    });
+    for (const auto& [child, first, end] : subtrees) {
+        const Region part = room.part((first - tree.distance) * bytes, (end - first) * bytes);
+        there = schedule.join({there, receive(part, child)});
+    }
     schedule.send(room, *tree.parent, {there});
 }
 
 void scatter_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule) {
     const std::int64_t bytes = in.recv.bytes;
+    const std::vector<Subtree> subtrees = subtrees_of(tree, in.root(), in.ranks());
     if (!tree.parent) {
-        for_each_subtree(tree, in.root(), in.ranks(), [&](Rank child, BlockRange blocks) {
-            const Pieces pieces = find_pieces(in.send, in.root(), blocks);
-            if (pieces.behind.bytes == 0) {
-                schedule.send(pieces.before, child);
-                return;
-            }
-            const Region room = schedule.scratch(blocks.count * bytes);
-            const OpId before = schedule.copy(pieces.before, room.part(0, pieces.before.bytes));
-            const OpId behind =
-                schedule.copy(pieces.behind, room.part(pieces.before.bytes, pieces.behind.bytes));
-            schedule.send(room, child, {before, behind});
-        });
+        const Places all(in.send, in.root());
+        for (const auto& [child, first, end] : subtrees) {
+            const Packed blocks = pack(all, first, end, schedule);
+            schedule.send(blocks.region, child, {blocks.ready});
+        }
         if (!in.in_place) schedule.copy(in.send.block(in.rank), in.recv.block());
         return;
     }
@@ -154,10 +143,10 @@ void scatter_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedul
     }
     const Region room = schedule.scratch(tree.subtree * bytes);
     const OpId arrived = schedule.recv(room, *tree.parent);
-    for_each_subtree(tree, in.root(), in.ranks(), [&](Rank child, BlockRange blocks) {
-        const Region part = room.part((blocks.first - tree.distance) * bytes, blocks.count * bytes);
+    for (const auto& [child, first, end] : subtrees) {
+        const Region part = room.part((first - tree.distance) * bytes, (end - first) * bytes);
         schedule.send(part, child, {arrived});
-    });
+    }
     schedule.copy(room.part(0, bytes), in.recv.block(), {arrived});
 }
 

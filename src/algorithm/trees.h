@@ -27,8 +27,11 @@ OpId reduce_along(const Tree& tree, std::uint32_t ports, Region from, Region int
 // sends the result to the root.
 void reduce_to_root(const Problem& in, std::uint32_t ports, ScheduleBuilder& schedule);
 
-// Every rank gets or passes on the blocks of its subtree in one message.
-void gather_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule);
+// Every rank gets or passes on the blocks of its subtree in one message. `in_turn`: it receives them
+// one after the other, from the nearest child first, so that messages that wait for their receiver
+// do not mix with those of other steps.
+void gather_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule,
+                  bool in_turn = false);
 void scatter_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule);
 
 }  // namespace weft::algorithm

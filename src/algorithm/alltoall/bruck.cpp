@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithm/algorithm.h"
+#include "algorithm/places.h"
 #include "shape/power.h"
 #include "shape/ring.h"
 
@@ -38,11 +39,10 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     if (in.ranks() == 1) return ok;
 
     const Region places = schedule.scratch(in.ranks() * in.recv.bytes);
-    const Region ahead = in.send.blocks(in.rank, in.ranks() - in.rank);
-    const Region behind = in.send.blocks(0, in.rank);
-    const OpId first = schedule.copy(ahead, places.part(0, ahead.bytes));
-    const OpId last = schedule.copy(behind, places.part(ahead.bytes, behind.bytes));
-    OpId ready = schedule.join({first, last});
+    std::vector<OpId> copied;
+    for (const Places::Piece& piece : Places(in.send, in.rank).pieces(0, in.ranks()))
+        copied.push_back(schedule.copy(piece.region, places.part(piece.at, piece.region.bytes)));
+    OpId ready = schedule.join(copied);
 
     for (int k = 0; k < ceil_log2(in.ranks()); ++k) {
         const Neighbours peers = dissemination_peers(in.rank, in.ranks(), k);
