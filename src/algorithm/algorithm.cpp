@@ -18,6 +18,10 @@ std::string Algorithm::unmet_need(const Agreed& agreed) const {
         return "a number of ranks that is a power of 2 to be reproducible; this call has " +
                std::to_string(agreed.ranks);
     }
+    if (needs.torus && !agreed.torus) {
+        return "a torus (WEFT_TOPOLOGY) of the communicator's ranks, in this order; this call has "
+               "none";
+    }
     if (needs.commutative && !agreed.commutative) {
         return "an operation that commutes; this call's does not";
     }
@@ -26,6 +30,7 @@ std::string Algorithm::unmet_need(const Agreed& agreed) const {
 
 std::string Algorithm::needs_in_words() const {
     std::string words;
+    if (needs.torus) words = "a torus (WEFT_TOPOLOGY)";
     if (needs.ranks_are_a_power_of_ports_plus_1) {
         words = "a number of ranks that is a power of ";
         words += tunes == Tunes::ports ? "ports + 1" : "2";

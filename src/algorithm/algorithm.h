@@ -17,6 +17,7 @@ namespace weft::algorithm {
 struct Needs {
     bool commutative = false;                        // it combines operands in any order
     bool ranks_are_a_power_of_ports_plus_1 = false;  // of 2, if the algorithm has one port
+    bool torus = false;                              // Agreed::torus
 };
 
 // Numbers of ranks for which an algorithm combines by the association of reproducible reductions

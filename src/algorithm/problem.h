@@ -9,6 +9,10 @@
 #include "shape/neighborhood.h"
 #include "shape/topology.h"
 
+namespace weft {
+class Torus;
+}  // namespace weft
+
 namespace weft::algorithm {
 
 // An algorithm's parameters; the same on every rank.
@@ -34,6 +38,7 @@ struct Agreed {
     bool reproducible = false;  // by one association (Promise::reproducible); never if commutative
     bool combines = false;      // operands can be combined on arrival (transport.h: Combining)
     const Topology* topology = nullptr;  // which ranks share a node; null: all share one
+    const Torus* torus = nullptr;        // the network between the ranks, if it was declared
     Tuning tuning = {};
 
     // Bytes of a rank's block, and of all blocks. REQUIRES: all ranks know them.

@@ -90,4 +90,19 @@ std::optional<std::int64_t> parse_bytes(std::string_view text) {
     return *value << shift;
 }
 
+std::optional<std::vector<Rank>> parse_sizes(std::string_view text) {
+    std::vector<Rank> sizes;
+    std::int64_t product = 1;
+    while (true) {
+        const std::size_t end = text.find('x');
+        const std::optional<Rank> size = parse<Rank>(text.substr(0, end));
+        if (!size || *size < 1) return std::nullopt;
+        sizes.push_back(*size);
+        product *= *size;
+        if (product > std::numeric_limits<Rank>::max()) return std::nullopt;
+        if (end == text.npos) return sizes;
+        text.remove_prefix(end + 1);
+    }
+}
+
 }  // namespace weft

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 
@@ -28,5 +29,8 @@ Result<bool> switch_setting(const char* name, bool if_not_set = false);
 
 // "65536", "64K", "4M", "1G": powers of 1024. None: it is something else, or overflows.
 std::optional<std::int64_t> parse_bytes(std::string_view text);
+
+// "4x4", "2x3x4": positive sizes. None: it is something else, or the product is above 2^31 - 1.
+std::optional<std::vector<Rank>> parse_sizes(std::string_view text);
 
 }  // namespace weft

@@ -4,6 +4,8 @@
 #include <limits>
 #include <new>
 
+#include "shape/torus.h"
+
 namespace weft {
 namespace {
 
@@ -13,6 +15,15 @@ bool all_combine(const Executor& executor, const Group& group) {
         Transport* route = executor.route(member);
         return route == nullptr || route->combining() != nullptr;
     });
+}
+
+// The job's torus, if the group is all ranks of the job, in their order. One rank always is a torus.
+const Torus* torus_of(const Host& host, const Group& group) {
+    static const Torus alone({1, 1});
+    if (group.members.size() == 1) return &alone;
+    const bool is_whole = host.torus && host.torus->ranks() == std::ssize(group.members) &&
+                          std::ranges::is_sorted(group.members);
+    return is_whole ? host.torus : nullptr;
 }
 
 }  // namespace
@@ -34,6 +45,7 @@ Communicator::Communicator(Host& host, Group group, Rank rank, std::string name,
              .ranks = topology_.ranks(),
              .combines = all_combine(host.executor, group_),
              .topology = &topology_,
+             .torus = torus_of(host, group_),
              .reproducible = settings.reproducible},
       name_(std::move(name)),
       settings_(std::move(settings)),

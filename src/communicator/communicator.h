@@ -23,6 +23,7 @@ struct Host {
     Engine& engine;
     HandleTable<Request>& requests;
     const Topology& topology;   // of the job
+    const Torus* torus;         // of the job; null: none was declared
     bool checks_calls = false;  // collectives first compare the calls of all ranks
     // Ends a communicator that nobody keeps any more.
     std::function<void(Communicator&)> end;

@@ -44,6 +44,7 @@ Process::Process(Parts parts)
       job_(std::move(parts.job)),
       topology_(parts.nodes.empty() ? std::vector<Rank>(static_cast<std::size_t>(ranks_))
                                     : parts.nodes),
+      torus_(std::move(parts.torus)),
       transports_(std::move(parts.transports)),
       offload_(std::move(parts.offload)),
       dedicated_(parts.dedicated),
@@ -53,6 +54,7 @@ Process::Process(Parts parts)
             .engine = engine_,
             .requests = requests_,
             .topology = topology_,
+            .torus = torus_ ? &*torus_ : nullptr,
             .checks_calls = parts.checks_calls,
             .end = [this](Communicator& communicator) { end(communicator); }},
       world_(host_, everybody(ranks_, parts.world_dedicated), rank_, "world", parts.settings),

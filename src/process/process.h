@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "engine/engine.h"
 #include "process/dedicated.h"
 #include "run/executor.h"
+#include "shape/torus.h"
 #include "transport/transport.h"
 
 namespace weft {
@@ -22,8 +24,9 @@ class Process {
     struct Parts {
         Rank rank = 0;
         Rank ranks = 1;
-        std::string job;          // the same on all ranks of this job, and on no others
-        std::vector<Rank> nodes;  // by rank of the job, equal if they share one; empty: all do
+        std::string job;             // the same on all ranks of this job, and on no others
+        std::vector<Rank> nodes;     // by rank of the job, equal if they share one; empty: all do
+        std::optional<Torus> torus;  // of all ranks of the job, if it was declared
         std::vector<std::unique_ptr<Transport>> transports;
         std::vector<Transport*> routes;    // by rank of the job; null for this rank
         std::unique_ptr<Offload> offload;  // null: none
@@ -83,6 +86,7 @@ class Process {
     Rank ranks_;
     std::string job_;
     Topology topology_;
+    std::optional<Torus> torus_;
     std::vector<std::unique_ptr<Transport>> transports_;
     std::unique_ptr<Offload> offload_;  // cancels its lists before their connections are closed
     DedicatedShare dedicated_;

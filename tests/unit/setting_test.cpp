@@ -93,5 +93,16 @@ TEST(ParseBytes, PowersOf1024) {
     }
 }
 
+TEST(ParseSizes, ArePositiveAndSeparatedByX) {
+    EXPECT_EQ(parse_sizes("4x4"), (std::vector<Rank>{4, 4}));
+    EXPECT_EQ(parse_sizes("2x13x1"), (std::vector<Rank>{2, 13, 1}));
+    EXPECT_EQ(parse_sizes("7"), std::vector<Rank>{7});
+    EXPECT_EQ(parse_sizes("46341x46340"), (std::vector<Rank>{46341, 46340}));
+    for (const char* text : {"", "x", "4x", "x4", "4xx4", "4X4", "0x4", "-1x4", "4 x4",
+                             "46341x46341", "2147483648", "65536x65536x65536x65536"}) {
+        EXPECT_FALSE(parse_sizes(text)) << text;
+    }
+}
+
 }  // namespace
 }  // namespace weft

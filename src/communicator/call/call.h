@@ -12,6 +12,8 @@
 
 namespace weft {
 
+class Torus;
+
 // Blocks that differ: by rank or neighbor, in elements.
 struct BlockArrays {
     const std::int64_t* counts = nullptr;
@@ -41,6 +43,7 @@ struct CallingRank {
     Rank ranks = 1;
     bool combines = false;  // all ranks' transports combine on arrival; the same on all ranks
     const Topology* topology = nullptr;       // of the communicator
+    const Torus* torus = nullptr;             // null: its network was not declared to be one
     const Neighborhood* neighbors = nullptr;  // null: it has no Cartesian or graph topology
     bool reproducible = false;                // its setting
 };

@@ -84,7 +84,8 @@ Posed::Posed(const SignatureView& signature, CallingRank place)
                                 .commutative = s.commutative && !place.reproducible,
                                 .reproducible = family.reduces && place.reproducible,
                                 .combines = s.combines,
-                                .topology = place.topology};
+                                .topology = place.topology,
+                                .torus = place.torus};
     if (family.sizes == Sizes::agreed) agreed.sizes = send.sizes.empty() ? recv.sizes : send.sizes;
     problem = family.problem(agreed, place.rank, s.in_place,
                              {send.list(), recv.list(), s.bytes, place.neighbors});

@@ -17,9 +17,9 @@ namespace {
 
 // Settings that shape messages or their order: all ranks must have the same.
 std::vector<std::string> agreed_settings() {
-    std::vector<std::string> names = {"WEFT_TRANSPORT",   "WEFT_RENDEZVOUS", "WEFT_CONNECTIONS",
-                                      "WEFT_CHECK",       "WEFT_CONNECT",    "WEFT_ON_DEMAND",
-                                      "WEFT_REPRODUCIBLE"};
+    std::vector<std::string> names = {"WEFT_TRANSPORT",    "WEFT_RENDEZVOUS", "WEFT_CONNECTIONS",
+                                      "WEFT_CHECK",        "WEFT_CONNECT",    "WEFT_ON_DEMAND",
+                                      "WEFT_REPRODUCIBLE", "WEFT_TOPOLOGY"};
     for (const algorithm::Family& family : algorithm::catalogue()) {
         names.push_back(setting_of(family));
     }

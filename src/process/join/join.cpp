@@ -100,6 +100,29 @@ void warn_of_unknown_settings() {
     }
 }
 
+// The network that the user has declared: "torus:4x4".
+Result<std::optional<Torus>> torus_from_environment(Rank ranks) {
+    const char* text = std::getenv("WEFT_TOPOLOGY");
+    if (!text || !*text) return std::optional<Torus>();
+    constexpr std::string_view kind = "torus:";
+    std::string_view sizes = text;
+    std::optional<std::vector<Rank>> parsed;
+    if (sizes.starts_with(kind)) parsed = parse_sizes(sizes.substr(kind.size()));
+    if (!parsed || parsed->size() < 2 || parsed->size() > 3) {
+        return failure(WEFT_REFUSED_SETTING,
+                       "WEFT_TOPOLOGY = '%s'; expected two or three sizes, such as torus:4x4",
+                       text);
+    }
+    Rank product = 1;
+    for (const Rank size : *parsed) product *= size;
+    if (product != ranks) {
+        return failure(WEFT_REFUSED_SETTING,
+                       "WEFT_TOPOLOGY = '%s' has %d ranks; expected %d, as many as the job", text,
+                       product, ranks);
+    }
+    return std::optional<Torus>(std::move(*parsed));
+}
+
 using MakeStartup = Result<std::unique_ptr<Startup>> (*)(const weft_oob*);
 
 Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* oob) {
@@ -141,6 +164,9 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     parts.rank = (*startup)->rank();
     parts.ranks = (*startup)->ranks();
     if (parts.rank == 0) warn_of_unknown_settings();
+    Result<std::optional<Torus>> torus = torus_from_environment(parts.ranks);
+    if (!torus.is_ok()) return torus.status();
+    parts.torus = std::move(*torus);
     parts.routes.resize(static_cast<std::size_t>(parts.ranks));
     if (parts.ranks == 1) return make_process(std::move(parts));
 
