@@ -3,16 +3,19 @@
 #include <charconv>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "algorithm/catalogue.h"
+#include "base/setting.h"
 #include "lab/every_rank.h"
 #include "lab/measure.h"
 #include "lab/print/dot.h"
 #include "lab/print/goal.h"
+#include "lab/print/links.h"
 #include "lab/print/svg.h"
 #include "lab/print/task_table.h"
 #include "lab/print/task_text.h"
@@ -36,6 +39,9 @@ struct Options {
     Rank nodes = 1;    // the ranks lie on them in blocks
     std::string grid;  // for collectives among neighbors: "4x4"; default: all ranks in a row
     bool has_borders = false;
+    std::string torus_sizes;  // "4x4"; empty: none
+    std::optional<Torus> torus;
+    bool links = false;
     bool in_place = false;
     Rank rank = -1;  // all
     std::string format = "text";
@@ -43,6 +49,8 @@ struct Options {
     bool check = false;
     bool list = false;
 };
+
+constexpr Rank scheduled_ranks_max = 4096;
 
 // With this many on all ranks no sum over a collective's messages overflows.
 constexpr std::int64_t bytes_max = std::int64_t{1} << 36;
@@ -71,29 +79,41 @@ CLI::Validator bytes(std::int64_t least) {
     throw CLI::RuntimeError(2);
 }
 
+Rank product_of(const std::vector<Rank>& sizes) {
+    Rank product = 1;
+    for (const Rank size : sizes) product *= size;
+    return product;
+}
+
 std::vector<Dimension> grid_of(const Options& options) {
     const std::string text =
         options.grid.empty() ? std::to_string(options.agreed.ranks) : options.grid;
-    std::vector<Dimension> grid;
-    std::int64_t places = 1;
-    const char* const end = text.data() + text.size();
-    for (const char* at = text.data();; ++at) {
-        Rank size = 0;
-        const auto [behind, error] = std::from_chars(at, end, size);
-        const bool is_number = error == std::errc{} && (behind == end || *behind == 'x');
-        if (is_number && size > 0) places *= size;
-        if (!is_number || size < 1 || places > options.agreed.ranks) {
-            refuse("grid = " + text + "; expected sizes such as 4x4 with " +
-                   std::to_string(options.agreed.ranks) + " places in all (--ranks)");
-        }
-        grid.push_back({size, !options.has_borders});
-        at = behind;
-        if (at == end) break;
+    const std::optional<std::vector<Rank>> sizes = parse_sizes(text);
+    if (!sizes || product_of(*sizes) != options.agreed.ranks) {
+        refuse("grid = " + text + "; expected sizes such as 4x4 with " +
+               std::to_string(options.agreed.ranks) + " places in all (--ranks)");
     }
-    if (places != options.agreed.ranks)
-        refuse("grid = " + text + " has " + std::to_string(places) + " places; expected " +
-               std::to_string(options.agreed.ranks) + " (--ranks)");
+    std::vector<Dimension> grid;
+    for (const Rank size : *sizes) grid.push_back({size, !options.has_borders});
     return grid;
+}
+
+// The torus has all ranks; it says how many, if --ranks does not.
+void declare_torus(Options& options, bool has_ranks) {
+    const std::string& text = options.torus_sizes;
+    const std::optional<std::vector<Rank>> sizes = parse_sizes(text);
+    if (!sizes || sizes->size() < 2 || sizes->size() > 3 ||
+        product_of(*sizes) > scheduled_ranks_max) {
+        refuse("torus = " + text + "; expected two or three sizes, such as 4x4, of at most " +
+               std::to_string(scheduled_ranks_max) + " ranks");
+    }
+    if (has_ranks && product_of(*sizes) != options.agreed.ranks) {
+        refuse("torus = " + text + " has " + std::to_string(product_of(*sizes)) +
+               " ranks; expected " + std::to_string(options.agreed.ranks) + " (--ranks)");
+    }
+    options.torus.emplace(*sizes);
+    options.agreed.ranks = options.torus->ranks();
+    options.agreed.torus = &*options.torus;
 }
 
 // The call on all ranks. Blocks that may differ all have --bytes here, one behind the other.
@@ -168,6 +188,12 @@ void validate(const Options& options, const Family& family, const Algorithm& alg
     if (!lacks.empty()) refuse(std::string(algorithm.name) + " needs " + lacks);
     if (options.rank >= options.agreed.ranks) {
         refuse("rank = " + std::to_string(options.rank) + "; expected 0.." + last);
+    }
+    if (options.links && !options.torus)
+        refuse("--links without --torus; a link is one of a torus");
+    if (options.links && options.check) refuse("--links with --check; it shows no links");
+    if (options.links && options.rank >= 0) {
+        refuse("--rank with --links; they carry the messages of all ranks");
     }
     if (options.rank >= 0 && options.format == "goal") {
         refuse("--rank with --format goal; a simulation needs all ranks");
@@ -332,6 +358,14 @@ void print_drawing(const Family& family, const Algorithm& algorithm, const Optio
     std::fputs(to_svg(title(family, algorithm, options), schedules, *times, nodes).c_str(), stdout);
 }
 
+void print_links(const Family& family, const Algorithm& algorithm, const Options& options,
+                 std::span<const Schedule> schedules) {
+    Result<Timetable> times = timetable(schedules, static_cast<int>(options.agreed.tuning.ports));
+    if (!times.is_ok()) refuse(last_detail());
+    print_title(family, algorithm, options);
+    std::fputs(link_table(*options.torus, *times).c_str(), stdout);
+}
+
 void show(const Options& options) {
     const Family* family = algorithm::find_family(options.collective);
     if (options.list) {
@@ -359,6 +393,8 @@ void show(const Options& options) {
         print_drawing(*family, algorithm, options, *posed.nodes, *schedules);
     } else if (options.format == "tasks") {
         print_tasks(*family, algorithm, options, *schedules);
+    } else if (options.links) {
+        print_links(*family, algorithm, options, *schedules);
     } else {
         print_text(*family, algorithm, options, *schedules);
     }
@@ -379,15 +415,17 @@ void add_schedule(CLI::App& app) {
         ->check(CLI::IsMember(names));
     command->add_option("-a,--algorithm", options->algorithm,
                         "Which algorithm; default: the first one listed");
-    command->add_option("-n,--ranks", agreed.ranks, "How many ranks")
-        ->check(CLI::Range(1, 4096))
-        ->capture_default_str();
+    CLI::Option* const ranks = command->add_option("-n,--ranks", agreed.ranks, "How many ranks")
+                                   ->check(CLI::Range(1, scheduled_ranks_max))
+                                   ->capture_default_str();
     command->add_option("--nodes", options->nodes, "The ranks lie on so many nodes, in blocks")
-        ->check(CLI::Range(1, 4096))
+        ->check(CLI::Range(1, scheduled_ranks_max))
         ->capture_default_str();
     command->add_option("--grid", options->grid,
                         "For collectives among neighbors: sizes of a grid (4x4); default: a row");
     command->add_flag("--borders", options->has_borders, "The grid is not periodic");
+    command->add_option("--torus", options->torus_sizes,
+                        "Sizes of a torus of all ranks (4x4) that is their network");
     command->add_option("--rank", options->rank, "Only this rank's schedule")
         ->check(CLI::NonNegativeNumber);
     command->add_option("--root", agreed.root, "The root")->check(CLI::NonNegativeNumber);
@@ -430,8 +468,15 @@ void add_schedule(CLI::App& app) {
         ->add_flag("--check", options->check,
                    "Prove that the schedules do what the collective promises, or say what is wrong")
         ->excludes(format);
+    command
+        ->add_flag("--links", options->links,
+                   "How many messages are on each link of the torus, step by step")
+        ->excludes(format);
     command->add_flag("--list", options->list, "List the algorithms");
-    command->callback([options] { show(*options); });
+    command->callback([options, ranks] {
+        if (!options->torus_sizes.empty()) declare_torus(*options, ranks->count() > 0);
+        show(*options);
+    });
 }
 
 }  // namespace weft
