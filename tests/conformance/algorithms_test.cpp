@@ -8,6 +8,7 @@
 #include "algorithm/catalogue.h"
 #include "select/select.h"
 #include "support/surroundings.h"
+#include "support/tori.h"
 
 namespace weft::test {
 namespace {
@@ -60,10 +61,12 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Algorithms, Everywhere::all(), Everywhere::name_o
 
 TEST_P(Algorithms, GiveTheResultsOfTheirCollective) {
     for (int ranks : where().some_of({2, 3, 4, 7})) {
-        for (const std::string& settings : all_in_turn({.ranks = ranks})) {
+        const Torus torus(squarest_torus(ranks));
+        const std::string declared = " WEFT_TOPOLOGY=torus:" + to_text(torus.sizes());
+        for (const std::string& settings : all_in_turn({.ranks = ranks, .torus = &torus})) {
             expect_success(
                 command({ranks, "tests/conformance/comms_program " + engine() + " all_collectives",
-                         settings}));
+                         settings + declared}));
         }
     }
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "support/process.h"
 #include "support/surroundings.h"
@@ -55,7 +56,7 @@ TEST(JobsThatDiffer, AreRefusedWithTheRankAndTheSetting) {
 // The others learn it from weft_init, too: they do not get as far as a collective.
 TEST(JobsThatDiffer, AreRefusedBeforeTheyJoinForAMalformedSetting) {
     const std::string build = WEFT_BUILD_DIR;
-    for (const std::string name : {"WEFT_STATS", "WEFT_SHM_RING"}) {
+    for (const std::string name : {"WEFT_STATS", "WEFT_SHM_RING", "WEFT_TOPOLOGY"}) {
         SCOPED_TRACE(name);
         ChildProcess job(build +
                          "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 1 ]; then export " +
@@ -67,6 +68,40 @@ TEST(JobsThatDiffer, AreRefusedBeforeTheyJoinForAMalformedSetting) {
             EXPECT_TRUE(contains(job.err, "rank " + other +
                                               ": weft_init: WEFT_REFUSED_STATE: rank 1 ended "
                                               "before it joined the job"));
+    }
+}
+
+TEST(JobsOnATorus, HaveItOnAllRanksInTheirOrder) {
+    const std::string job = WEFT_BUILD_DIR "/weft run --timeout 30 -n 4 " WEFT_BUILD_DIR
+                                           "/tests/conformance/comms_program manual ";
+    const std::string chosen = "WEFT_ALGORITHM_GATHER=torus WEFT_ALGORITHM_ALLTOALL=torus ";
+    expect_success("WEFT_TOPOLOGY=torus:2x2 " + chosen + job + "all_collectives");
+    const std::string lacks =
+        "=torus needs a torus (WEFT_TOPOLOGY) of the communicator's ranks, in this order; this "
+        "call "
+        "has none";
+    Finished refused = run("WEFT_TOPOLOGY=torus:2x2 " + chosen + job + "splits");
+    EXPECT_NE(refused.status, 0);
+    EXPECT_TRUE(contains(refused.err, lacks)) << refused.err;
+    refused = run(chosen + job + "all_collectives");
+    EXPECT_NE(refused.status, 0);
+    EXPECT_TRUE(contains(refused.err, lacks)) << refused.err;
+}
+
+TEST(JobsOnATorus, AreRefusedIfItHasAnotherForm) {
+    for (auto [setting, sentence] :
+         {std::pair{"torus:2x3", "has 6 ranks; expected 4, as many as the job"},
+          std::pair{"torus:4", "expected two or three sizes, such as torus:4x4"},
+          std::pair{"torus:1x1x2x2", "expected two or three"}, std::pair{"4x1", "expected two"},
+          std::pair{"torus:2x", "expected two"}, std::pair{"mesh:2x2", "expected two"}}) {
+        const Finished job = run(std::string("WEFT_TOPOLOGY=") + setting +
+                                 " " WEFT_BUILD_DIR "/weft run --timeout 30 -n 4 " WEFT_BUILD_DIR
+                                 "/tests/fault/join_program");
+        EXPECT_NE(job.status, 0);
+        EXPECT_TRUE(contains(job.err, std::string("WEFT_REFUSED_SETTING: WEFT_TOPOLOGY = '") +
+                                          setting + "'") &&
+                    contains(job.err, sentence))
+            << job.err;
     }
 }
 

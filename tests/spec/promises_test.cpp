@@ -136,7 +136,7 @@ void for_each_call(const std::vector<Rank>& ranks, Body body) {
             t.commutative = false;
             for (t.root = 0; t.root < (family.has_root ? p : 1); ++t.root) {
                 const Subject subject = {&family, family.algorithms.front()};
-                for (std::size_t i = 0; i < 3 * Trial::ways(subject); ++i) {
+                for (std::size_t i = 0; i < 3 * t.ways(subject); ++i) {
                     const std::int64_t counts[] = {0, 1, 3};
                     t.bytes = counts[i % 3] * element_bytes;
                     t.lie(subject, i / 3);

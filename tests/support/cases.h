@@ -15,6 +15,7 @@
 #include "select/select.h"
 #include "support/guarded.h"
 #include "support/surroundings.h"
+#include "support/tori.h"
 #include "support/world.h"
 
 namespace weft::test {
@@ -107,6 +108,8 @@ void for_all_cases(Collective collective, Body body, const algorithm::Agreed& ki
         for (Rank ranks : rank_counts()) {
             algorithm::Agreed size = kind;
             size.ranks = ranks;
+            const Torus torus(squarest_torus(ranks));  // World's
+            size.torus = &torus;
             for (std::uint64_t i = 0; i < seeds(); ++i) {
                 const std::optional<std::string> text = setting(*known, size, i);
                 if (!text) continue;

@@ -15,6 +15,7 @@
 #include "schedule/promise.h"
 #include "support/neighbors.h"
 #include "support/surroundings.h"
+#include "support/tori.h"
 
 namespace weft::test {
 
@@ -24,7 +25,7 @@ using Subject = std::pair<const algorithm::Family*, const algorithm::Algorithm*>
 struct Trial : algorithm::Agreed {
     bool in_place = false;
     std::span<const std::int64_t> offsets = {};  // of blocks that differ
-    const char* nodes = "";                      // how the ranks lie on nodes, or in a topology
+    std::string lies = "";                       // on nodes, in a topology or on a torus
 
     // If blocks can differ: zero, one and two times `block` bytes in turn, the last rank's first, with
     // gaps.
@@ -78,7 +79,7 @@ struct Trial : algorithm::Agreed {
         std::vector<Rank> marks;
         Prng random(static_cast<std::uint64_t>(ranks));
         for (Rank r = 0; r < ranks; ++r) {
-            const std::string name = nodes = way;
+            const std::string name = lies = way;
             marks.push_back(name == "in turn"  ? r % 2
                             : name == "blocks" ? r / 3
                             : name == "any"    ? static_cast<Rank>(random.below(4))
@@ -96,7 +97,7 @@ struct Trial : algorithm::Agreed {
     const Surroundings* neighbors = nullptr;
     void surround(const char* kind) {
         static std::map<std::pair<Rank, std::string>, Surroundings> known;  // trials refer to them
-        Surroundings& made = known[{ranks, nodes = kind}];
+        Surroundings& made = known[{ranks, lies = kind}];
         if (made.for_library.empty()) {
             made.neighbors = test::neighbors(kind, ranks);
             made.for_library = made.neighbors.for_library();
@@ -104,14 +105,23 @@ struct Trial : algorithm::Agreed {
         neighbors = &made;
     }
 
-    // In how many ways the ranks of such a call can lie, and one of them.
-    static std::size_t ways(const Subject& subject) {
+    void place_on_torus(const Sizes& of) {
+        static std::map<Sizes, Torus> known;  // trials refer to them
+        torus = &known.try_emplace(of, of).first->second;
+        lies = test::to_text(of);
+    }
+
+    // In how many ways so many ranks of such a call can lie, and one of them.
+    std::size_t ways(const Subject& subject) const {
         if (subject.first->is_among_neighbors()) return std::size(neighbor_kinds);
+        if (subject.second->needs.torus) return tori(ranks).size();
         return subject.second->follows_topology ? std::size(placements) : 1;
     }
     void lie(const Subject& subject, std::size_t way) {
         if (subject.first->is_among_neighbors())
             surround(neighbor_kinds[way]);
+        else if (subject.second->needs.torus)
+            place_on_torus(tori(ranks)[way]);
         else if (subject.second->follows_topology)
             place_on_nodes(placements[way]);
     }
@@ -141,7 +151,7 @@ inline std::string to_text(const Subject& subject, const Trial& p) {
            (p.reproducible  ? " reproducible"
             : p.commutative ? ""
                             : " ordered") +
-           (p.in_place ? " in place" : "") + (*p.nodes ? std::string(" nodes=") + p.nodes : "");
+           (p.in_place ? " in place" : "") + (p.lies.empty() ? "" : " lies=" + p.lies);
 }
 
 inline EveryRank every_rank(const algorithm::Family& family, const Trial& trial) {
@@ -208,9 +218,9 @@ void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
             if (testing::Test::HasFatalFailure() || !grid.all_kinds) return;
         }
     };
-    const std::size_t ways = Trial::ways(subject);
     for (Rank ranks : grid.ranks) {
         p.ranks = ranks;
+        const std::size_t ways = p.ways(subject);
         const Rank roots = family.has_root ? ranks : 1;
         for (p.root = grid.any_root ? 0 : roots - 1; p.root < roots; ++p.root) {
             const bool is_end = p.root == 0 || p.root == roots - 1 || p.root == roots / 2;

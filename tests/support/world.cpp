@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "support/tori.h"
+
 namespace weft::test {
 
 World::World(Rank ranks, std::uint64_t seed, SimOptions options,
@@ -18,6 +20,7 @@ World::World(Rank ranks, std::uint64_t seed, SimOptions options,
         if (wrap) transport = wrap(rank, std::move(transport));
         parts.routes.assign(static_cast<std::size_t>(ranks), transport.get());
         parts.transports.push_back(std::move(transport));
+        parts.torus.emplace(squarest_torus(ranks));
         parts.settings = settings;
         parts.checks_calls = checks_calls;
         parts.engine.kind = EngineKind::manual;

@@ -1,4 +1,5 @@
-// A job of simulated ranks in one thread: the library's own processes over the simulated network.
+// A job of simulated ranks in one thread: the library's own processes over the simulated network,
+// which is declared to be a torus (squarest_torus).
 // The seed decides every delay and reordering.
 #pragma once
 

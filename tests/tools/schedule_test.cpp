@@ -196,6 +196,47 @@ TEST(ScheduleCommand, SaysWhatAnAlgorithmNeedsAndFollows) {
     EXPECT_FALSE(contains(done.out, "needs") || contains(done.out, "follows")) << done.out;
 }
 
+// Figure 2 of the SCI paper: no link of a 4x4 torus has two messages in a step of the gather.
+TEST(ScheduleCommand, PrintsTheLoadsOfLinks) {
+    const Finished done = schedule("gather -a torus --torus 4x4 --root 15 --links");
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_TRUE(contains(done.out,
+                         "step 3: 1 message, at most 1 on a link\n"
+                         "   0.. 3  x . . . .  y . . . .\n"
+                         "   4.. 7  x . 1 1 .  y . . . 1\n"))
+        << done.out;
+    EXPECT_TRUE(contains(done.out, "links            at most 1 message on one in a step\n"));
+    const Finished by_rank = schedule("gather -a binomial --torus 4x4 --root 15 --links");
+    EXPECT_TRUE(contains(by_rank.out, "links            at most 3 messages on one in a step\n"))
+        << by_rank.out;
+    const Finished ring = schedule("allgather -a ring --torus 2x2x2 --links");
+    EXPECT_TRUE(contains(ring.out,
+                         "step 0: 8 messages, at most 1 on a link\n"
+                         "  0..1  x 1 1  y 1 .  z 1 .\n"
+                         "  2..3  x 1 1  y 1 .  z . .\n"))
+        << ring.out;
+}
+
+TEST(ScheduleCommand, DeclaresATorus) {
+    EXPECT_EQ(schedule("alltoall -a torus --torus 3x4 --check").status, 0);
+    const Finished cube = schedule("gather -a torus -n 8 --torus 2x2x2 --rank 0");
+    EXPECT_TRUE(contains(
+        cube.out, "needs            a torus (WEFT_TOPOLOGY)\nrounds           3 (claimed 3)\n"))
+        << cube.out;
+    for (auto [call, sentence] :
+         {std::pair{"-a torus -n 8", "torus needs a torus (WEFT_TOPOLOGY) of the communicator's"},
+          std::pair{"--torus 2x4 -n 9", "torus = 2x4 has 8 ranks; expected 9 (--ranks)"},
+          std::pair{"--torus 8", "torus = 8; expected two or three sizes, such as 4x4"},
+          std::pair{"--torus 2x2x2x2", "torus = 2x2x2x2; expected two or three"},
+          std::pair{"--torus 65x64", "of at most 4096 ranks"},
+          std::pair{"--links", "--links without --torus"},
+          std::pair{"--links --torus 2x2 --rank 1", "--rank with --links"}}) {
+        const Finished done = schedule(std::string("gather ") + call);
+        EXPECT_EQ(done.status, 2) << call;
+        EXPECT_TRUE(contains(done.err, sentence)) << done.err;
+    }
+}
+
 TEST(ScheduleCommand, WritesSvg) {
     const Finished done =
         schedule("bcast --algorithm hierarchical --ranks 6 --nodes 2 --format svg");

@@ -1,6 +1,7 @@
 // Every algorithm's claims hold for the schedules that it builds.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -119,6 +120,36 @@ TEST(Throttle, MakesEachSendOfATreeWaitForTheOneBefore) {
             EXPECT_EQ(std::vector<std::uint32_t>({0, waits, waits}),
                       std::vector<std::uint32_t>((*schedules)[0].in_degree().begin(),
                                                  (*schedules)[0].in_degree().end()));
+        }
+    }
+}
+
+// As built, also where subtrees are cut short: they would be ready too early.
+TEST(GatherOnATorus, HasOneMessageOnALinkInARound) {
+    const Family& gather = algorithm::family_of(Collective::gather);
+    const Subject subject = {&gather, gather.find("torus")};
+    std::vector<Sizes> all = {{3, 10}, {5, 9}, {10, 10}, {2, 3, 10}};
+    for (Rank ranks = 2; ranks <= 33; ++ranks) {
+        for (const Sizes& sizes : tori(ranks)) all.push_back(sizes);
+    }
+    for (const Sizes& sizes : all) {
+        Trial trial;
+        trial.place_on_torus(sizes);
+        trial.ranks = trial.torus->ranks();
+        trial.bytes = 8;
+        for (trial.root = 0; trial.root < std::min<Rank>(trial.ranks, 10); ++trial.root) {
+            const Result<std::vector<Schedule>> schedules = build_all(subject, trial);
+            ASSERT_TRUE(schedules.is_ok()) << last_detail();
+            Result<Timetable> times = timetable(*schedules);
+            ASSERT_TRUE(times.is_ok()) << last_detail();
+            std::vector<LinkLoads> loads(static_cast<std::size_t>(times->rounds),
+                                         LinkLoads(*trial.torus));
+            for (const auto& [ends, rounds] : times->messages) {
+                for (const std::int64_t round : rounds)
+                    loads[static_cast<std::size_t>(round)].add(ends.first, ends.second);
+            }
+            for (const LinkLoads& of_round : loads)
+                ASSERT_EQ(of_round.most(), 1) << to_text(subject, trial);
         }
     }
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "communicator/call/collectives.h"
+#include "shape/torus.h"
 #include "weft/collective.h"
 
 namespace weft {
@@ -106,9 +107,11 @@ TEST(Call, TheLargestCountHasASchedule) {
             large.type = WEFT_UINT8;
             const Dimension row[] = {{5, true}};
             const Neighborhood neighbors = grid_neighbors(row, 1);
+            const Torus torus({1, 5});
             const CallingRank place{
                 .rank = 1,
                 .ranks = algorithm->needs.ranks_are_a_power_of_ports_plus_1 ? 4 : 5,
+                .torus = &torus,
                 .neighbors = &neighbors};
             const std::vector<weft_type> types(5, WEFT_UINT8);
             large.count = SIZE_MAX;

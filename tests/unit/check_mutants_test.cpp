@@ -252,7 +252,7 @@ Case random_case(Prng& random) {
     p.root =
         family.has_root ? static_cast<Rank>(random.below(static_cast<std::uint64_t>(p.ranks))) : 0;
     p.bytes = random.one_in(10) ? 0 : static_cast<std::int64_t>(8 + 8 * random.below(5));
-    p.lie(c.subject, random.below(Trial::ways(c.subject)));
+    p.lie(c.subject, random.below(p.ways(c.subject)));
     p.make_differ(family, p.bytes);
     p.element_bytes = 8;
     p.in_place = family.has_in_place() && random.one_in(2);

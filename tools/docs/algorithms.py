@@ -22,6 +22,7 @@ DRAWINGS = "docs/algorithms"
 RANKS = (4, 7, 8, 16)     # measured
 DRAWN_RANKS = (8, 4, 16)  # drawn: the first of these that an algorithm can serve
 BYTES = 1000
+TORI = {4: "2x2", 7: "1x7", 8: "2x4", 16: "4x4"}  # for those that need one
 
 # What an algorithm may follow: how it is measured and drawn then, in words, and an example of a setting.
 FOLLOWED = {
@@ -160,7 +161,7 @@ class Algorithm:
         call = [self.collective, "-a", self.name, "--bytes", BYTES]
 
         def ask(ranks, *more):
-            return program.schedule(*call, "-n", ranks, *more, *self.arguments)
+            return program.schedule(*call, "-n", ranks, "--torus", TORI[ranks], *more, *self.arguments)
 
         for ranks in DRAWN_RANKS:
             text = ask(ranks, "--rank", 0)
@@ -214,6 +215,8 @@ class Algorithm:
                   "![%s %s among %d ranks](%s/%s)" % (self.collective, self.name, self.drawn_ranks,
                                                       os.path.basename(DRAWINGS), self.drawing), ""]
         circumstances = self.followed(1)
+        if "torus" in self.needs:
+            circumstances.append("tori of 2 x 2, 1 x 7, 2 x 4 and 4 x 4 ranks")
         if self.collective.startswith("neighbor_"):
             circumstances.append("a ring of ranks, in which each has two neighbors")
         if circumstances:

@@ -9,7 +9,8 @@ namespace weft::algorithm {
     line(alltoall_pairwise) \
     line(alltoall_flat) \
     line(alltoall_bruck) \
-    line(alltoall_hierarchical)
+    line(alltoall_hierarchical) \
+    line(alltoall_torus)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

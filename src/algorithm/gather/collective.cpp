@@ -10,7 +10,8 @@ namespace weft::algorithm {
     line(gather_flat) \
     line(gather_sequential) \
     line(gather_knomial) \
-    line(gather_hierarchical)
+    line(gather_hierarchical) \
+    line(gather_torus)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

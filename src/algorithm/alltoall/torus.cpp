@@ -1,0 +1,37 @@
+// Alltoall around a ring through a torus, by recursive doubling: in step j every rank sends the one
+// 2^j ahead, in one message, all blocks whose remaining distance has bit j set. The ring is a path
+// on which each rank is one link behind the one before. In most tori the same in rank order,
+// `bruck`, puts fewer messages on a link (`weft schedule --links` shows both).
+//
+// Among the ranks in this order it is Bruck's algorithm.
+#include "shape/torus.h"
+#include "algorithm/algorithm.h"
+#include "algorithm/renumbered.h"
+
+namespace weft::algorithm {
+
+extern const Algorithm alltoall_bruck;
+
+namespace {
+
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    const Renumbered call(in, in.agreed.torus->path());
+    const auto in_order = schedule.within(call.order);
+    return alltoall_bruck.build(call.problem, schedule);
+}
+
+}  // namespace
+
+extern const Algorithm alltoall_torus = {
+    .name = "torus",
+    .source =
+        "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
+        "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.2",
+    .needs = {.torus = true},
+    .rounds = [](const Agreed& a) { return alltoall_bruck.rounds(a); },
+    .sent_messages_max = [](const Agreed& a) { return alltoall_bruck.sent_messages_max(a); },
+    .sent_bytes_max = [](const Agreed& a) { return alltoall_bruck.sent_bytes_max(a); },
+    .build = build,
+};
+
+}  // namespace weft::algorithm

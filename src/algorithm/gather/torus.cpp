@@ -1,0 +1,56 @@
+// Gather on a torus of links that go one way: a binomial tree over the ranks in the order of a path
+// on which each is one link behind the one before, and which ends at the root. No two messages of a
+// step are on the same link. On a torus where they would be, such as one with rows of 10 ranks, the
+// blocks of each row are gathered first, then those of the columns.
+//
+// A rank receives from one child after the other, so that steps do not mix: small messages that are
+// sent before they are received may.
+#include <algorithm>
+
+#include "algorithm/algorithm.h"
+#include "algorithm/renumbered.h"
+#include "algorithm/trees.h"
+#include "shape/power.h"
+#include "shape/torus.h"
+
+namespace weft::algorithm {
+namespace {
+
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    const Torus& torus = *in.agreed.torus;
+    const Renumbered call(in, torus.gather_order(in.root()));
+    const auto in_order = schedule.within(call.order);
+    gather_along(torus.gather_tree(call.problem.rank), call.problem, schedule, /*in_turn=*/true);
+    return ok;
+}
+
+std::int64_t rounds(const Agreed& a) {
+    if (a.torus->gathers_along_path()) return ceil_log2(a.ranks);
+    std::int64_t sum = 0;
+    for (const Rank size : a.torus->sizes()) sum += ceil_log2(size);
+    return sum;
+}
+
+std::int64_t sent_bytes(const Agreed& a) {
+    if (a.torus->gathers_along_path()) return a.bytes * knomial_subtree_max(a.ranks, 2);
+    // In the first dimension that has several places, they stand for whole planes, or rows.
+    const auto is_several = [](Rank size) { return size > 1; };
+    const Rank size = *std::ranges::find_if(a.torus->sizes(), is_several);
+    return a.bytes * knomial_subtree_max(size, 2) * (a.ranks / size);
+}
+
+}  // namespace
+
+extern const Algorithm gather_torus = {
+    .name = "torus",
+    .source =
+        "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
+        "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.1",
+    .needs = {.torus = true},
+    .rounds = rounds,
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = sent_bytes,
+    .build = build,
+};
+
+}  // namespace weft::algorithm
