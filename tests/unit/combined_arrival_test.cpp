@@ -7,6 +7,9 @@
 
 #include "algorithm/catalogue.h"
 #include "conformance/shm_world.h"
+#include "lab/wrap/checking.h"
+#include "lab/wrap/faulty.h"
+#include "lab/wrap/recording.h"
 #include "run/executor.h"
 #include "schedule/builder.h"
 
@@ -70,10 +73,14 @@ Reduction minus() {
     return reduction;
 }
 
-// Carries both ranks' schedules out over shared memory. Returns how many receives combined.
+using Wrapped = std::unique_ptr<Transport>;
+
+// Carries both ranks' schedules out over shared memory, behind what `wrap` makes. Returns how many
+// receives combined.
 std::uint64_t carry_out(const Schedule (&schedules)[2], const Reduction& reduction,
-                        Side (&sides)[2]) {
+                        Side (&sides)[2], Wrapped (*wrap)(Transport& inner, Rank rank) = nullptr) {
     ShmRanks ranks(2);
+    std::vector<Wrapped> wrapped;
     std::vector<std::unique_ptr<Executor>> executors;
     std::vector<std::unique_ptr<weft::Run>> runs;
     std::vector<std::unique_ptr<Stream>> streams;
@@ -81,6 +88,7 @@ std::uint64_t carry_out(const Schedule (&schedules)[2], const Reduction& reducti
     for (Rank rank : {0, 1}) {
         const auto r = static_cast<std::size_t>(rank);
         Transport* transport = &ranks.at(rank);
+        if (wrap != nullptr) transport = wrapped.emplace_back(wrap(*transport, rank)).get();
         executors.push_back(std::make_unique<Executor>(rank, std::vector<Transport*>{transport},
                                                        std::vector<Transport*>(2, transport)));
         groups[r].context = 1;
@@ -140,6 +148,37 @@ TEST(CombinedArrival, LetsGoOnWhatWaitsForTheReduction) {
         EXPECT_EQ(carry_out(schedules, sum(), sides), 1u);
         for (std::size_t i = 0; i < elements; ++i) {
             ASSERT_EQ(sides[0].result[i], 1001 * static_cast<std::int64_t>(i)) << i;
+        }
+    }
+}
+
+TEST(CombinedArrival, HappensBehindWrappers) {
+    constexpr auto records = [](Transport& inner, Rank) -> Wrapped {
+        return std::make_unique<RecordingTransport>(inner);
+    };
+    constexpr auto checks = [](Transport& inner, Rank rank) -> Wrapped {
+        return std::make_unique<CheckingTransport>(inner, CheckingTransport::Endpoint{rank, 2});
+    };
+    constexpr auto is_busy = [](Transport& inner, Rank rank) -> Wrapped {
+        return std::make_unique<FaultyTransport>(inner, static_cast<std::uint64_t>(rank),
+                                                 FaultyOptions{.busy_one_in = 3, .hold_one_in = 3});
+    };
+    // It works on copies, as long as the peer may be lost.
+    constexpr auto may_lose = [](Transport& inner, Rank rank) -> Wrapped {
+        return std::make_unique<FaultyTransport>(
+            inner, 1, FaultyOptions{.lose_at_post = 1'000'000, .lost_peer = 1 - rank});
+    };
+    for (Wrapped (*wrap)(Transport&, Rank) : {+records, +checks, +is_busy, +may_lose}) {
+        for (std::size_t per_block : {small_block, large_block}) {
+            constexpr std::size_t blocks = 5;
+            const std::size_t elements = blocks * per_block;
+            Side sides[2];
+            fill(sides, elements);
+            const Schedule schedules[2] = {there_and_back(0, per_block, elements, 2),
+                                           there_and_back(1, per_block, elements, 2)};
+            EXPECT_EQ(carry_out(schedules, sum(), sides, wrap), blocks);
+            for (std::size_t i = 0; i < elements; ++i)
+                ASSERT_EQ(sides[0].result[i], 1001 * static_cast<std::int64_t>(i)) << i;
         }
     }
 }
