@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <deque>
@@ -767,24 +768,86 @@ TEST_F(TaskRingTest, WhatComesAfterACancellationGaveUpIsForNobody) {
     job.executor(1).remove_group(group);
 }
 
-// Linux ends what a thread submitted with that thread.
-TEST_F(TaskRingTest, TheEndOfTheThreadThatOwnsAListIsNotThePeersFault) {
-    std::vector<std::byte> place(100);
-    const std::vector<Buffers> buffers = {{{}, {}}, {{}, place}};
+// Linux ends what a thread submitted with that thread. A message may have come, or gone, in part.
+class OwnerThatEnds : public TaskRingTest {
+  protected:
+    static constexpr std::size_t bytes = 1 << 20;
+
+    void start(Rank rank) {
+        call.reset();
+        job = std::make_unique<Job>(2);
+        // A message does not fit into them.
+        constexpr int buffer_bytes = 16 * 1024;
+        for (const Fd& end : job->pair(0).ends) {
+            setsockopt(end.get(), SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
+            setsockopt(end.get(), SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
+        }
+        call = std::make_unique<Call>(*job, subject_of("bcast", "binomial"), problem_of(2, bytes));
+        call->start(rank, buffers, {});
+    }
+    // It ends when it would go on.
+    void expect_own_fault(Rank rank) {
+        ASSERT_TRUE(job->drive_until([&] { return call->run(rank).is_done(); }));
+        EXPECT_EQ(call->run(rank).failure().code, WEFT_REFUSED_STATE);
+        EXPECT_EQ(call->run(rank).failure().rank, rank);
+        EXPECT_TRUE(job->transport(rank).errors.empty());
+    }
+    int other_end(Rank rank) { return job->pair(0).ends[rank == 0 ? 1 : 0].get(); }
+    int own_end(Rank rank) { return job->pair(0).ends[static_cast<std::size_t>(rank)].get(); }
+
+    std::vector<std::byte> data = std::vector<std::byte>(bytes, std::byte{7});
+    std::vector<std::byte> place = std::vector<std::byte>(bytes);
+    const std::vector<Buffers> buffers = {{{}, data}, {{}, place}};
     std::unique_ptr<Job> job;
     std::unique_ptr<Call> call;
+};
+
+TEST_F(OwnerThatEnds, IsNotThePeersFaultWhateverHasCome) {
+    for (const std::size_t come : {0u, 10u, 1000u}) {
+        SCOPED_TRACE(come);
+        const auto send = [&](std::size_t from, std::size_t to) {
+            const auto header =
+                MessageHeader{.bytes = bytes, .stream = job->stream(0).id().packed()}.encoded();
+            std::vector<std::byte> message(header.begin(), header.end());
+            message.resize(to);
+            ASSERT_EQ(write(other_end(1), message.data() + from, to - from),
+                      static_cast<ssize_t>(to - from));
+        };
+        std::thread([&] {
+            start(1);
+            send(0, come);
+            int left = 1;
+            while (ioctl(own_end(1), FIONREAD, &left) == 0 && left > 0) usleep(100);
+        }).join();
+        send(come, come + 20);
+        expect_own_fault(1);
+    }
+}
+
+TEST_F(OwnerThatEnds, IsNotThePeersFaultWhateverIsSent) {
+    std::thread([&] { start(0); }).join();
+    std::vector<std::byte> got(bytes);
+    ASSERT_GT(read(other_end(0), got.data(), got.size()), 0);
+    const auto drains = [&] {
+        (void)recv(other_end(0), got.data(), got.size(), MSG_DONTWAIT);
+        return call->run(0).is_done();
+    };
+    ASSERT_TRUE(job->drive_until(drains));
+    expect_own_fault(0);
+}
+
+// ... even if its thread has ended before.
+TEST_F(OwnerThatEnds, IsNotTakenForTheEndOfAConnection) {
     std::thread([&] {
-        job = std::make_unique<Job>(2);
-        call = std::make_unique<Call>(*job, subject_of("bcast", "binomial"), problem_of(2, 100));
-        call->start(1, buffers, {});
+        start(1);
+        const std::vector<std::byte> some(10);
+        ASSERT_EQ(write(other_end(1), some.data(), some.size()), 10);
+        int left = 1;
+        while (ioctl(own_end(1), FIONREAD, &left) == 0 && left > 0) usleep(100);
     }).join();
-    // It ends when it would go on.
-    const std::vector<std::byte> some(10);
-    ASSERT_EQ(write(job->pair(0).ends[0].get(), some.data(), some.size()), 10);
+    job->pair(0).ends[0] = Fd();
     ASSERT_TRUE(job->drive_until([&] { return call->run(1).is_done(); }));
-    EXPECT_EQ(call->run(1).failure().code, WEFT_REFUSED_STATE);
-    EXPECT_EQ(call->run(1).failure().rank, 1);
-    EXPECT_TRUE(job->transport(1).errors.empty());
+    EXPECT_EQ(call->run(1).failure().code, WEFT_BROKEN_RANK);
 }
 
 // Rank 1 has an engine; rank 0 is driven by the test.

@@ -1,5 +1,6 @@
 #include "engine/kernel/task_ring.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -32,6 +33,17 @@ std::size_t share_of_descriptors(std::size_t peers) {
     const std::size_t needed = 2 * peers + descriptors_of_engine;
     const std::size_t left = descriptors_left();
     return std::min(descriptors_max() / part_for_task_lists, left - std::min(left, needed));
+}
+
+// Whether a connection still works in this direction.
+bool is_whole(int socket, bool sends) {
+    if (sends) {
+        pollfd state{socket, 0, 0};
+        return poll(&state, 1, 0) == 0;
+    }
+    char byte;
+    const ssize_t n = recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n > 0 || (n < 0 && errno == EAGAIN);
 }
 
 }  // namespace
@@ -411,6 +423,9 @@ void TaskRing::fail(List& list, int result) {
     const bool was_checking = result == -EPROTO || result == -EMSGSIZE;
     // The transfer may have failed because the peer sent less than expected, and left.
     if (!was_checking && !list.tasks.sends && !check_headers(list, 0)) return;
+    // A cancelled transfer that has moved a part reports that part, as one that met the end of the
+    // connection does.
+    if (result > 0 && is_whole(list.hold.socket, list.tasks.sends)) result = -ECANCELED;
     set_state(list, List::State::failed);
     if (list.is_called_off) return;
     if (result == -EMSGSIZE) {
