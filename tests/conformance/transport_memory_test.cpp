@@ -171,5 +171,83 @@ TEST_P(OutOfMemory, AtAnyAllocationLosesNothingElse) {
     EXPECT_GE(messages_lost, 1);
 }
 
+// Rank 0 tells rank 1 of two failures. That one has no memory to keep what it does not expect yet:
+// a notice waits for its receive, or its sender is lost.
+class LateNotices {
+  public:
+    explicit LateNotices(TransportWorld& world) : world_(world) {
+        // From now on the ranks are connected.
+        send(0);
+        expect(0);
+        poll_until([&] { return got_[0] == sent_[0]; }, 20'000);
+    }
+    ~LateNotices() { Injector::disarm(); }
+
+    void send(std::size_t number) {
+        sent_[number].fill(static_cast<std::byte>(number + 1));
+        Posted posted = Posted::busy;
+        while (posted == Posted::busy) {
+            posted = world_.at(0).post_send({1, {}}, sent_[number], {&anything, 1});
+            poll(0);
+        }
+    }
+    void expect(std::size_t number) {
+        EXPECT_NE(world_.at(1).post_recv({0, {}}, got_[number], {&anything, 2}), Posted::busy);
+    }
+    // Rank 0 alone.
+    void send_all() {
+        for (int i = 0; i < 100; ++i) poll(0);
+    }
+    template <class Done>
+    void poll_until(Done done, int polls_max) {
+        for (int i = 0; i < polls_max && !done(); ++i) {
+            if (!sender_is_gone) poll(0);
+            poll(1);
+            world_.at(1).acknowledge(Sleeper::waiter);
+        }
+    }
+    bool have_come() const { return got_ == sent_ || loss_ == WEFT_BROKEN_MEMORY; }
+
+    bool sender_is_gone = false;
+
+  private:
+    void poll(Rank rank) {
+        std::array<Completion, 5> done;
+        const std::size_t n = world_.at(rank).poll(done);
+        for (std::size_t i = 0; i < n; ++i) {
+            if (rank == 1 && done[i].token.run == nullptr) loss_ = done[i].code;
+        }
+    }
+
+    TransportWorld& world_;
+    std::array<std::array<std::byte, 48>, 3> sent_{};
+    std::array<std::array<std::byte, 48>, 3> got_{};
+    weft_status loss_ = WEFT_OK;  // of rank 0
+};
+
+TEST_P(OutOfMemory, DropsNoFailureNotice) {
+    for (const bool sender_ends : {false, true}) {
+        SCOPED_TRACE(sender_ends);
+        auto world = GetParam().make(2, 1);
+        if (sender_ends && !world->can_kill()) continue;
+        LateNotices notices(*world);
+        notices.send(1);
+        notices.send(2);
+        notices.send_all();
+        if (sender_ends) {
+            world->kill(0);
+            notices.sender_is_gone = true;
+        }
+        Injector::arm_at_all();
+        for (const std::size_t number : {1u, 2u}) {
+            notices.poll_until([] { return false; }, 200);
+            notices.expect(number);
+        }
+        notices.poll_until([&] { return notices.have_come(); }, 20'000);
+        Injector::disarm();
+        EXPECT_TRUE(notices.have_come());
+    }
+}
+
 }  // namespace
 }  // namespace weft::test

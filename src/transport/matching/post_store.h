@@ -59,8 +59,8 @@ class PostStore {
             spares_.append(pool_.take());
     }
 
-    // A message of this stream cannot be kept, or received, for want of memory. (A failure notice that
-    // comes before the receive of the next one is posted is of a peer that ends: that says enough.)
+    // A message of this stream cannot be kept, or received, for want of memory. (Of a failure notice
+    // the transport takes care.)
     void lose_message(Rank peer, std::uint64_t stream) {
         const std::uint32_t context = context_of(stream);
         if (context != 0 && contexts_.lose(context)) reports_.lose_context(context, peer);

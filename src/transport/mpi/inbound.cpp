@@ -96,7 +96,8 @@ void MpiTransport::take_arrived() {
     if (mpi_.test_some(channel_, static_cast<int>(receives_), receive_requests_.data(), &ended,
                        indices_.data()) != 0)
         return fail_all();
-    if (ended == 0) return;
+    if (ended == 0 && !is_notice_left_) return;
+    is_notice_left_ = false;
     for (int i = 0; i < ended; ++i) {
         arrived_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])] = true;
     }
@@ -110,7 +111,10 @@ void MpiTransport::take_arrived() {
             if (!is_good(frame)) return fail_all();
             Peer& peer = peer_of(frame.from);
             if (frame.sequence != peer.next_taken) continue;
-            if (!peer.lost && !take_frame(frame, {bytes + sizeof frame, frame.payload})) continue;
+            if (!peer.lost && !take_frame(frame, {bytes + sizeof frame, frame.payload})) {
+                is_notice_left_ = true;
+                continue;
+            }
             ++peer.next_taken;
             arrived_[i] = false;
             is_moving = true;

@@ -146,7 +146,8 @@ class MpiTransport final : public Transport {
     std::size_t receives_ = 0;
     std::vector<std::byte> receive_bytes_;
     std::vector<std::byte> receive_requests_;
-    std::vector<bool> arrived_;  // but not taken: an earlier frame of its sender is missing
+    std::vector<bool> arrived_;    // but not taken: an earlier frame of its sender is missing
+    bool is_notice_left_ = false;  // or it is a failure notice, which waits for its receive
 
     int owing_ = 0;  // peers that something is to be sent to
     std::uint64_t pieces_moved_ = 0;

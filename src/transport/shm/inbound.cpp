@@ -38,12 +38,13 @@ void take_in(std::byte* place, const Combination& combination, std::size_t offse
 
 }  // namespace
 
-inline void ShmTransport::take_eager(Peer& peer, Record* record) {
+// False: a failure notice must stay until its receive is posted: there is no memory to keep it.
+inline bool ShmTransport::take_eager(Peer& peer, Record* record) {
     LaneQueue* lane = peer.receives.try_find(record->id);
     const std::size_t bytes = record->bytes;
     if (lane == nullptr) [[unlikely]] {
         if (is_wanted(record->id)) lose_message(peer, record->id);
-        return;
+        return true;
     }
     if (Post* post = lane->match()) [[likely]] {
         if (post->bytes == bytes) [[likely]] {
@@ -52,22 +53,22 @@ inline void ShmTransport::take_eager(Peer& peer, Record* record) {
         } else {
             settle(peer, *lane, post, Outcome::mismatch(bytes, post->bytes));
         }
-        return;
+        return true;
     }
-    if (!is_wanted(record->id)) return;
-    if (Unexpected* message = keep_unexpected(peer, lane, bytes))
+    if (!is_wanted(record->id)) return true;
+    Unexpected* message = keep_unexpected(peer, lane, bytes);
+    if (message != nullptr)
         shm::copy_bytes(message->data, record->payload(), bytes);
     else
         lose_message(peer, record->id);
+    return message != nullptr || context_of(record->id) != 0;
 }
 
-// False: the record must stay, because there is no room to answer it.
+// False: the record must stay, because it cannot be kept, or there is no room to answer it.
 inline bool ShmTransport::take(Peer& peer, Record* record) {
     const RecordKind kind = record->kind(std::memory_order_relaxed);
-    if (kind == RecordKind::eager) [[likely]] {
-        take_eager(peer, record);
-        return true;
-    }
+    if (kind == RecordKind::eager) [[likely]]
+        return take_eager(peer, record);
     switch (kind) {
         case RecordKind::pushed: take_pushed(peer, record); return true;
         case RecordKind::pushed_piece: take_pushed_piece(peer, record); return true;
@@ -112,11 +113,15 @@ inline void ShmTransport::take_some(Peer& peer) {
     } while (record != nullptr);
 }
 
-void ShmTransport::take_the_rest(Peer& peer) {
+// False: not yet all of it.
+bool ShmTransport::take_the_rest(Peer& peer) {
     while (Record* record = peer.in.peek()) {
-        (void)take(peer, record);  // it needs no answer any more
+        // (Others need no answer any more.)
+        const bool is_eager = record->kind(std::memory_order_relaxed) == RecordKind::eager;
+        if (!take(peer, record) && is_eager) return false;
         (void)peer.in.pop(record);
     }
+    return true;
 }
 
 std::size_t ShmTransport::poll(std::span<Completion> done) {

@@ -67,7 +67,8 @@ struct Peer {
     Fifo<SlotId> pulls;      // large receives by vm_readv, likewise
     StoreChoice stores;      // into its ring
 
-    bool has_left = false;  // it has finalized
+    bool has_left = false;   // it has finalized
+    bool is_ending = false;  // it has ended, but not all that it has written is taken
     bool loss_reported = false;
     bool can_pull = false;
     PeerParts parts;

@@ -168,7 +168,8 @@ bool ShmTransport::look_before_sleep(bool on_demand) {
     bool may_sleep = true;
     for (Peer& peer : peers_) {
         if (peer.in.offer_room()) put_off_waking(peer);
-        if (!peer.lost && peer.parts.segment->header().left.load(std::memory_order_seq_cst) != 0)
+        if (!peer.lost && (peer.is_ending ||
+                           peer.parts.segment->header().left.load(std::memory_order_seq_cst) != 0))
             look_for_lost_peers();
         const bool has_come = on_demand ? peer.in.any([](RecordKind kind, const Record& record) {
             return kind == RecordKind::eager && context_of(record.id) == 0;
@@ -303,7 +304,7 @@ void ShmTransport::look_for_lost_peers() {
         }
     } while (ready == static_cast<int>(std::size(events)));
     for (Peer& peer : peers_) {
-        if (peer.has_left) lose(peer);
+        if (peer.has_left || peer.is_ending) lose(peer);
     }
 }
 
@@ -312,7 +313,8 @@ void ShmTransport::look_for_lost_peers() {
 void ShmTransport::lose(Peer& peer) {
     if (peer.lost) return;
     peer.has_left = peer.parts.segment->header().left.load(std::memory_order_acquire) != 0;
-    take_the_rest(peer);
+    peer.is_ending = !take_the_rest(peer);
+    if (peer.is_ending) return;
     demands_.forget(peer.parts.index);
     peer.lost = true;
     peer.has_work = false;

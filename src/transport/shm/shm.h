@@ -180,9 +180,9 @@ class ShmTransport final : public Transport, public Combining {
     Posted post_recv_late(Peer& peer, Lane lane, MutBytes data, const Combination& combination,
                           Token token);
     void take_some(Peer& peer);
-    void take_the_rest(Peer& peer);
+    bool take_the_rest(Peer& peer);
     bool take(Peer& peer, shm::Record* record);
-    void take_eager(Peer& peer, shm::Record* record);
+    bool take_eager(Peer& peer, shm::Record* record);
     void take_pushed(Peer& peer, shm::Record* record);
     void take_pushed_piece(Peer& peer, shm::Record* record);
     bool take_rts(Peer& peer, shm::Record* record);
