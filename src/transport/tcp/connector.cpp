@@ -126,7 +126,11 @@ void Connector::call(Link& link) {
 void Connector::call_later(Link& link, weft_status loss) {
     if (link.peer.lost) return;
     const int most = loss == no_descriptor ? calls_without_descriptor_max : calls_max;
-    if (++link.calls_failed >= most) return core_.lose(link.peer, loss);
+    if (++link.calls_failed >= most) {
+        if (link.is_dedicated() && loss == no_descriptor)
+            return static_cast<DedicatedConnection&>(link).go_without();
+        return core_.lose(link.peer, loss);
+    }
     const int doublings = std::min(link.calls_failed, 16);
     link.call_at_ns = now_ns() + std::min(call_delay_min_ns << doublings, call_delay_max_ns);
     core_.plan_timer(link.call_at_ns);

@@ -318,7 +318,7 @@ void DedicatedConnection::end(int error) {
 }
 
 void DedicatedConnection::await_reason() {
-    if (peer.lost) return break_places();
+    if (peer.lost) return break_places(peer.loss);
     if (unexplained_ns_ != 0 || !is_needed()) return;
     unexplained_ns_ = now_ns();
     core_.plan_timer(unexplained_ns_ + core_.settings.peer_timeout_ns);
@@ -343,12 +343,12 @@ void DedicatedConnection::lose() {
             if (wire != nullptr) (void)shutdown(wire->fd.get(), SHUT_RDWR);
         }
     }
-    break_places();
+    break_places(peer.loss);
 }
 
 // Completes places that wait in vain as broken. A list that was granted its place releases it
 // itself.
-void DedicatedConnection::break_places() {
+void DedicatedConnection::break_places(weft_status code) {
     for (Direction* queue : {&sends_, &receives_}) {
         if (!queue->is_over) continue;
         Chain<Place> places = std::exchange(queue->places, {});
@@ -360,8 +360,7 @@ void DedicatedConnection::break_places() {
                 continue;
             }
             if (!place->is_given_back)
-                core_.reports.add({.token = place->token, .code = peer.loss, .peer = peer.rank},
-                                  name);
+                core_.reports.add({.token = place->token, .code = code, .peer = peer.rank}, name);
             free_place(*place);
         }
     }

@@ -60,7 +60,12 @@ class DedicatedConnection final : public Link {
     // ... and a call for this connection has failed.
     void break_without_wire() {
         receives_.is_over |= in == nullptr;
-        break_places();
+        break_places(peer.loss);
+    }
+    // There is no descriptor for it. Its group breaks; the peer can be told why.
+    void go_without() {
+        sends_.is_over = receives_.is_over = true;
+        break_places(no_descriptor);
     }
     // Moves on after a place or the connection has changed.
     void go_on();
@@ -92,7 +97,7 @@ class DedicatedConnection final : public Link {
     void read_welcome(Wire& wire);
     void read_places(Wire& wire);
     bool take_header(Wire& wire);
-    void break_places();
+    void break_places(weft_status code);
 
     Core& core_;
     Direction sends_;

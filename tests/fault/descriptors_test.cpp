@@ -1,0 +1,45 @@
+// A rank runs out of descriptors after its start: every call of all ranks ends soon, well or with a
+// status that says so.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "support/process.h"
+#include "support/surroundings.h"
+
+namespace weft::test {
+namespace {
+
+class OutOfDescriptors : public Everywhere {
+  protected:
+    // Calls fail over tcp alone with `short_engine`: that is the everyday run, if there is one. (It
+    // takes 5 s: a rank goes on trying to get a descriptor.)
+    static void expect_an_end(const std::string& when, const std::string& short_engine) {
+        const bool is_short = std::string(where().name) == "tcp" && engine() == short_engine;
+        if (!runs_all() && !is_short) GTEST_SKIP() << "only in a run of all tests";
+        for (int left : {0, 1, 2, 3, 4, 6, 9, 12}) {
+            const std::string command = Everywhere::command(
+                {.ranks = 3,
+                 .program = "tests/fault/descriptors_program " + when + " " + std::to_string(left),
+                 // AddressSanitizer's search for leaks would need a descriptor.
+                 .settings = "WEFT_TIMEOUT=20 ASAN_OPTIONS=detect_leaks=0"});
+            ChildProcess job(command);
+            job.finish();
+            EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.err;
+            if (left == 0 && is_short) EXPECT_GE(std::atol(job.out.c_str()), 1);
+            if (!runs_all() || HasFailure()) break;
+        }
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Jobs, OutOfDescriptors, Everywhere::all(), Everywhere::name_of);
+
+TEST_P(OutOfDescriptors, BeforeRanksAreConnectedEndsEveryCallSoon) {
+    if (!runs_all()) GTEST_SKIP() << "only in a run of all tests";
+    expect_an_end("first", "thread");
+}
+
+TEST_P(OutOfDescriptors, ForANewCommunicatorEndsItAndNoOther) { expect_an_end("later", "kernel"); }
+
+}  // namespace
+}  // namespace weft::test
