@@ -14,11 +14,11 @@ namespace {
 class OutOfMemory : public Everywhere {
   protected:
     // Runs the program, which ChildProcess gives 60 seconds; returns how many allocations failed.
-    long failed(const std::string& arguments) {
+    long failed(const std::string& arguments, const std::string& settings = "") {
         const std::string command =
             Everywhere::command({.ranks = 3,
                                  .program = "tests/fault/memory_program " + arguments,
-                                 .settings = "WEFT_TIMEOUT=5",
+                                 .settings = "WEFT_TIMEOUT=5 " + settings,
                                  .options = "--timeout 100"});
         ChildProcess job(command);
         job.finish();
@@ -45,6 +45,16 @@ TEST_P(OutOfMemory, InAFirstUseEndsEveryCallSoon) {
         if (failed("cold 10 " + std::to_string(n)) == 0) break;
         ASSERT_FALSE(HasFailure());
     }
+}
+
+// Task lists go to io_uring in many batches, which wait for one another.
+class OutOfMemoryInATinyQueue : public OutOfMemory {};
+INSTANTIATE_TEST_SUITE_P(Jobs, OutOfMemoryInATinyQueue, testing::ValuesIn(driven_by({"kernel"})),
+                         Everywhere::name_of);
+
+TEST_P(OutOfMemoryInATinyQueue, OncePerCallStackEndsEveryCallSoon) {
+    if (!runs_all() && where().has_nodes) GTEST_SKIP() << "only in a run of all tests";
+    EXPECT_GE(failed(runs_all() ? "stacks 20" : "stacks 1", "WEFT_QUEUE_DEPTH=8"), 1);
 }
 
 }  // namespace
