@@ -102,7 +102,7 @@ WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
  *                          with m = lo + the largest power of two below hi - lo, where f(0, ranks) is
  *                          the result, and of a scan on rank r f(0, r + 1). Floating-point results then
  *                          do not depend on algorithm, engine, transport, timing or nodes. Algorithms
- *                          that combine otherwise are refused. Default: WEFT_REPRODUCIBLE
+ *                          that combine otherwise serve only integers. Default: WEFT_REPRODUCIBLE
  *   offload=0, offload=1   see weft_comm_set_offload
  *
  * To choose an algorithm for single calls, make them on such a duplicate.

@@ -120,6 +120,7 @@ Result<Reduction> bind_reduction(weft_op op, weft_type type) {
             return failure(WEFT_REFUSED_ARGUMENT, "op = %s is not defined for type %s", op_name(op),
                            type_name(type));
         }
+        reduction.exact = type <= WEFT_UINT64;  // integers wrap around
         return reduction;
     }
     Result<UserOp> user = find_user_op(op);

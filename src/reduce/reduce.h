@@ -25,6 +25,7 @@ struct Reduction {
     weft_type type = WEFT_BYTE;
     std::size_t element_bytes = 1;
     bool commutative = true;
+    bool exact = false;  // operands give the same bits in any order and association
 
     // into = from (op) into
     void apply(const void* from, void* into, std::size_t bytes) const;

@@ -584,13 +584,18 @@ void settings() {
     EXPECT(weft_comm_dup_with(world, "bcast=binomial:segment=4", &made) == WEFT_REFUSED_SETTING);
     EXPECT(made == world);
 
-    // Algorithms that cannot be reproducible are refused by name; reduce has one that can.
+    // Algorithms that cannot be reproducible are refused by name; reduce has one that can. Integers
+    // do not mind.
     std::vector<double> sum(1);
     const double one = 1;
     EXPECT(weft_comm_dup_with(world, "reproducible=1 allreduce=ring", &made) == WEFT_OK);
     EXPECT(weft_allreduce(&one, sum.data(), 1, WEFT_FLOAT64, WEFT_SUM, made) ==
            WEFT_REFUSED_SETTING);
     EXPECT(detail_has("allreduce=ring needs operands that may be combined in any order"));
+    const std::int64_t integer = 1;
+    std::int64_t integers = 0;
+    EXPECT(weft_allreduce(&integer, &integers, 1, WEFT_INT64, WEFT_SUM, made) == WEFT_OK);
+    EXPECT(integers == world_size);
     EXPECT(weft_reduce(&one, sum.data(), 1, WEFT_FLOAT64, WEFT_SUM, 0, made) == WEFT_OK);
     weft_comm free_again = WEFT_COMM_NULL;
     EXPECT(weft_comm_dup_with(made, "reproducible=0", &free_again) == WEFT_OK);

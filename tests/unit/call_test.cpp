@@ -408,6 +408,31 @@ TEST(Call, WhetherTheOperationCommutesBelongsToTheSignature) {
     EXPECT_EQ(weft_op_free(&c.op), WEFT_OK);
 }
 
+// Whatever the order, integers give the same bits.
+TEST(Call, OnlyInexactReductionsAreReproducible) {
+    CallingRank reproducing = root;
+    reproducing.reproducible = true;
+    Call c = call(Collective::allreduce, from, into);
+    for (const weft_op op : {WEFT_SUM, WEFT_PROD, WEFT_MIN, WEFT_LAND, WEFT_BXOR}) {
+        c.op = op;
+        EXPECT_FALSE(accepted(c, reproducing).reproducible);
+    }
+    c.count = 1;
+    for (const auto& [op, type] : {std::pair{WEFT_SUM, WEFT_FLOAT64},
+                                   {WEFT_MIN, WEFT_FLOAT32},
+                                   {WEFT_MINLOC, WEFT_INT32_INT32}}) {
+        c.op = op;
+        c.type = type;
+        EXPECT_TRUE(accepted(c, reproducing).reproducible);
+        EXPECT_FALSE(accepted(c, root).reproducible);
+    }
+    c.type = WEFT_INT32;
+    ASSERT_EQ(weft_op_create(first_operand, 1, nullptr, &c.op), WEFT_OK);
+    EXPECT_TRUE(accepted(c, reproducing).reproducible);
+    EXPECT_EQ(weft_op_free(&c.op), WEFT_OK);
+    EXPECT_FALSE(accepted(call(Collective::allgather, from, into), reproducing).reproducible);
+}
+
 TEST(Call, AForcedAlgorithmThatIsNotForTheOperationIsRefused) {
     Selector selector;
     ASSERT_TRUE(selector.force(Collective::allreduce, "ring").is_ok());

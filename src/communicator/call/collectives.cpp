@@ -81,8 +81,8 @@ Posed::Posed(const SignatureView& signature, CallingRank place)
                                 .root = s.root,
                                 .bytes = family.agrees_on_sizes() ? s.bytes : -1,
                                 .element_bytes = s.element_bytes,
-                                .commutative = s.commutative && !place.reproducible,
-                                .reproducible = family.reduces && place.reproducible,
+                                .commutative = s.commutative && !s.reproducible,
+                                .reproducible = s.reproducible,
                                 .combines = s.combines,
                                 .topology = place.topology,
                                 .torus = place.torus};
@@ -140,6 +140,7 @@ Result<Checked> check(const Call& call, CallingRank place, ByteCounts& byte_coun
         checked.binding.reduction = *reduction;
         signature.commutative = reduction->commutative;
         signature.combines = place.combines && reduction->kernel != nullptr;
+        signature.reproducible = place.reproducible && !reduction->exact;
         // Data that is not reduced may have different types on different ranks.
         signature.element_bytes = static_cast<std::int64_t>(type_bytes(call.type));
     }

@@ -15,10 +15,11 @@ namespace weft {
 // The part that every call has.
 struct FixedSignature {
     Collective collective = Collective::barrier;
-    bool in_place = false;    // on this rank
-    bool commutative = true;  // the operation
-    bool of_library = false;  // see Call
-    bool combines = false;    // see algorithm::Agreed
+    bool in_place = false;      // on this rank
+    bool commutative = true;    // the operation
+    bool of_library = false;    // see Call
+    bool combines = false;      // see algorithm::Agreed
+    bool reproducible = false;  // the same
     std::int32_t root = 0;
     // See algorithm::Agreed; if each rank knows only its own, see algorithm::OwnBlocks.
     std::int64_t bytes = 0;
