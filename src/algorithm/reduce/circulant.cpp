@@ -2,12 +2,11 @@
 // rank sends a block that it will not get any more operands for, and combines another with what
 // arrives. Any number of ranks, any root; the operation commutes. Zero bytes need no messages.
 //
-// Unlike the broadcast this is no repeated block: partial results outlive a phase, and a repeated
-// block keeps nothing in scratch from one iteration to the next. So there are at most `blocks_max`
-// blocks. Every rank has the same number of operations in every round, as in the broadcast.
+// Blocks are numbered from the end of the vector, so that a repeated block moves forward in it.
+// Every rank has the same number of operations in every round, as in the broadcast.
 #include <algorithm>
+#include <map>
 #include <utility>
-#include <vector>
 
 #include "algorithm/circulant.h"
 #include "algorithm/segments.h"
@@ -15,74 +14,166 @@
 namespace weft::algorithm {
 namespace {
 
-constexpr std::int64_t blocks_max = 1024;
-
-// The call with segments so large that there are not too many.
-Agreed bounded(Agreed a) {
-    const std::int64_t elements = a.bytes / a.element_bytes;
-    const std::int64_t least = (elements + blocks_max - 1) / blocks_max * a.element_bytes;
-    a.tuning.segment_bytes = std::max(a.tuning.segment_bytes, least);
-    return a;
-}
-
-Status build(const Problem& in, ScheduleBuilder& schedule) {
-    const Agreed a = bounded(in.agreed);
-    const std::int64_t blocks = segment_count(a);
-    const Region from = in.send.block();
-    if (blocks == 0 || in.ranks() == 1) {
-        if (!in.in_place && blocks > 0) schedule.copy(from, in.recv.block());
-        return ok;
+class Reducer {
+  public:
+    Reducer(const Problem& in, std::int64_t blocks, ScheduleBuilder& schedule)
+        : in_(in), blocks_(blocks), rounds_(in.agreed, in.rank, blocks), schedule_(schedule) {
+        for (std::size_t k = 0; k < rounds_.in_phase(); ++k) has_carried_ |= is_carried(k);
+        if (has_carried_) carried_ = schedule.scratch(bytes_);
     }
-    const CirculantRounds rounds(a, in.rank, blocks);
-    const std::int64_t bytes = segment_bytes(a.bytes, a.element_bytes, a.tuning);
-    auto part = [&](Region vector, std::int64_t block) {
-        const std::int64_t at = block * bytes;
-        return vector.part(at, std::min(bytes, a.bytes - at));
+
+    void build() {
+        // All phases but the last, which comes first, and the first two are alike: a repeated
+        // block. The window is one of phases.
+        const std::int64_t last = rounds_.phases() - 1;
+        const std::int64_t alike = std::min<std::int64_t>(2, last);
+        phase(last);
+        if (alike < last) {
+            const auto in_phase = static_cast<std::int64_t>(rounds_.in_phase());
+            const std::uint32_t window = in_.agreed.tuning.window;
+            schedule_.repeat_begin({.total_bytes = (last - alike) * in_phase * bytes_,
+                                    .block_bytes = bytes_,
+                                    .window = window,
+                                    .per_iteration = in_phase});
+            phase(last - 1);
+            if (has_carried_ && window > 1) schedule_.order(carried_there_, carried_read_, 1);
+            carried_there_ = schedule_.repeat_end();
+        }
+        for (std::int64_t j = alike - 1; j >= 0; --j) phase(j);
+    }
+
+  private:
+    // A block's operands that have been combined so far, among them this rank's own.
+    struct Sum {
+        Region region;
+        OpId last = no_op;
     };
-    Region sums = in.is_root() ? in.recv.block() : Region{};
-    // The first operand for a block lands where its sum is to be, unless this rank's operand is
-    // there. Others land in two buffers in turn.
-    Region operand;
-    Region other_operand;
-    OpId free = no_op;
-    OpId other_free = no_op;
-    std::vector<OpId> summed(static_cast<std::size_t>(blocks), no_op);
-    auto combine = [&](std::int64_t block, Rank peer) {
-        if (sums.bytes == 0) sums = schedule.scratch(a.bytes);
-        OpId& last = summed[static_cast<std::size_t>(block)];
-        const Region sum = part(sums, block);
-        if (last == no_op && !in.in_place) {
-            const OpId arrived = schedule.recv(sum, peer);
-            last = schedule.reduce(part(from, block), sum, {arrived});
+
+    // Whether the block that arrives in round k goes in the next phase. There is one such block.
+    // Its operands wait in `carried_`, without this rank's own.
+    bool is_carried(std::size_t k) const {
+        return !in_.is_root() && rounds_.to(k) != in_.root() && rounds_.arrival(k).is_phase_before;
+    }
+
+    Region part(Region vector, std::int64_t block) const {
+        const std::int64_t at = (blocks_ - 1 - block) * bytes_;
+        return vector.part(at, std::min(bytes_, in_.agreed.bytes - at));
+    }
+
+    void phase(std::int64_t j) {
+        sums_.clear();
+        operand_ = other_operand_ = {};
+        free_ = other_free_ = no_op;
+        take_carried(j);
+        for (std::size_t k = rounds_.in_phase(); k-- > 0;) {
+            if (const std::optional<std::int64_t> block = rounds_.received(j, k)) {
+                const auto sum = sums_.find(*block);
+                const Region given =
+                    sum == sums_.end() ? part(in_.send.block(), *block) : sum->second.region;
+                schedule_.send(given, rounds_.from(k),
+                               {sum == sums_.end() ? no_op : sum->second.last});
+            } else {
+                schedule_.join({});
+            }
+            const std::optional<std::int64_t> block = rounds_.sent(j, k);
+            if (!block) {
+                schedule_.join({});
+                schedule_.join({});
+            } else if (is_carried(k)) {
+                carry(carried_.part(0, part(in_.send.block(), *block).bytes), rounds_.to(k));
+            } else {
+                combine(*block, rounds_.to(k));
+            }
+        }
+    }
+
+    // What was carried from the phase before becomes part of its block's sum.
+    void take_carried(std::int64_t j) {
+        const std::optional<std::int64_t> block = has_carried_ && j < rounds_.phases() - 1
+                                                      ? rounds_.received(j, rounds_.first_round())
+                                                      : std::nullopt;
+        carried_read_ = no_op;
+        if (!block) {
+            schedule_.join({});
+            schedule_.join({});
             return;
         }
-        if (operand.bytes == 0) operand = schedule.scratch(bytes);
-        const Region room = operand.part(0, sum.bytes);
-        const OpId arrived = schedule.recv(room, peer, {free});
-        last = schedule.reduce(room, sum, {arrived, last});
-        free = std::exchange(other_free, last);
-        std::swap(operand, other_operand);
-    };
-    for (std::int64_t j = rounds.phases() - 1; j >= 0; --j) {
-        for (std::size_t k = rounds.in_phase(); k-- > 0;) {
-            if (const std::optional<std::int64_t> block = rounds.received(j, k)) {
-                const OpId last = summed[static_cast<std::size_t>(*block)];
-                schedule.send(part(last == no_op ? from : sums, *block), rounds.from(k), {last});
-            } else {
-                schedule.join({});
-            }
-            if (const std::optional<std::int64_t> block = rounds.sent(j, k)) {
-                combine(*block, rounds.to(k));
-            } else {
-                schedule.join({});
-                schedule.join({});
+        const Region own = part(in_.send.block(), *block);
+        const Region sum = schedule_.scratch(own.bytes);
+        const OpId copied = schedule_.copy(own, sum);
+        carried_read_ =
+            schedule_.reduce(carried_.part(0, own.bytes), sum, {copied, carried_there_});
+        sums_[*block] = {sum, carried_read_};
+        is_carrying_ = false;
+    }
+
+    void carry(Region room, Rank peer) {
+        if (!is_carrying_) {
+            carried_there_ = schedule_.join({schedule_.recv(room, peer, {carried_read_})});
+            is_carrying_ = true;
+            return;
+        }
+        carried_there_ = add_operand(room, carried_there_, peer);
+    }
+
+    // The first operand lands where the sum is to be, unless this rank's own is there.
+    void combine(std::int64_t block, Rank peer) {
+        const Region own = part(in_.send.block(), block);
+        const auto [at, is_first] = sums_.try_emplace(block);
+        Sum& sum = at->second;
+        if (is_first) {
+            sum.region =
+                in_.is_root() ? part(in_.recv.block(), block) : schedule_.scratch(own.bytes);
+            if (!in_.in_place) {
+                const OpId arrived = schedule_.recv(sum.region, peer);
+                sum.last = schedule_.reduce(own, sum.region, {arrived});
+                return;
             }
         }
+        sum.last = add_operand(sum.region, sum.last, peer);
     }
+
+    // Others land in two buffers in turn.
+    OpId add_operand(Region sum, OpId last, Rank peer) {
+        if (operand_.bytes == 0) operand_ = schedule_.scratch(bytes_);
+        const Region room = operand_.part(0, sum.bytes);
+        const OpId arrived = schedule_.recv(room, peer, {free_});
+        const OpId added = schedule_.reduce(room, sum, {arrived, last});
+        free_ = std::exchange(other_free_, added);
+        std::swap(operand_, other_operand_);
+        return added;
+    }
+
+    const Problem& in_;
+    std::int64_t blocks_;
+    std::int64_t bytes_ =
+        segment_bytes(in_.agreed.bytes, in_.agreed.element_bytes, in_.agreed.tuning);
+    CirculantRounds rounds_;
+    ScheduleBuilder& schedule_;
+
+    bool has_carried_ = false;
+    Region carried_ = {};
+    bool is_carrying_ = false;          // in this phase something has been carried
+    OpId carried_there_ = no_op;        // all that this phase, or the one before, carries
+    OpId carried_read_ = no_op;         // what the phase before has carried
+    std::map<std::int64_t, Sum> sums_;  // of this phase, by block
+    Region operand_ = {};
+    Region other_operand_ = {};
+    OpId free_ = no_op;
+    OpId other_free_ = no_op;
+};
+
+Status build(const Problem& in, ScheduleBuilder& schedule) {
+    const std::int64_t blocks = segment_count(in.agreed);
+    if (blocks == 0 || in.ranks() == 1) {
+        if (!in.in_place && blocks > 0) schedule.copy(in.send.block(), in.recv.block());
+        return ok;
+    }
+    Reducer(in, blocks, schedule).build();
     return ok;
 }
 
-std::int64_t sent_messages(const Agreed& a) { return a.ranks == 1 ? 0 : segment_count(bounded(a)); }
+std::int64_t sent_messages(const Agreed& a) { return a.ranks == 1 ? 0 : segment_count(a); }
 
 }  // namespace
 
@@ -93,7 +184,7 @@ extern const Algorithm reduce_circulant = {
         "All-Broadcast, Reduction and All-Reduction, 2024, arXiv:2407.18004",
     .needs = {.commutative = true},
     .tunes = Tunes::segments,
-    .rounds = [](const Agreed& a) { return circulant_rounds(a, segment_count(bounded(a))); },
+    .rounds = [](const Agreed& a) { return circulant_rounds(a, segment_count(a)); },
     .sent_messages_max = sent_messages,
     .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
     .build = build,
