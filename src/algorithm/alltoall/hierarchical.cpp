@@ -14,13 +14,14 @@ extern const Algorithm alltoall_flat;
 
 namespace {
 
-// What one rank contributes, or its result, at the leader: a block per rank.
+// At the leader, a block per rank: what one rank contributes, and later its result.
 struct NodeRow {
     Layout blocks;
-    OpId ready = no_op;
+    OpId ready = no_op;  // the contribution is there; later, its room is free
 };
 
-// What two nodes exchange: for each rank of the sender, the blocks for the receiver's ranks.
+// What two nodes exchange: for each rank of the sender, the blocks for the receiver's ranks. A
+// node's exchange with itself is only copied.
 struct NodeExchange {
     Region out;
     OpId sent = no_op;
@@ -61,66 +62,59 @@ class Leader {
 
     void gather() {
         for (const Rank member : members_) {
-            NodeRow& row = rows_.emplace_back(new_row());
-            if (member != in_.rank) {
-                row.ready = schedule_.recv(row.blocks.all(), member);
-            } else if (in_.in_place) {
-                row.ready = saved_ = schedule_.copy(in_.send.all(), row.blocks.all());
-            } else {
-                row.blocks = in_.send;
-            }
+            NodeRow& row = rows_.emplace_back(member == in_.rank ? NodeRow{in_.send} : new_row());
+            if (member != in_.rank) row.ready = schedule_.recv(row.blocks.all(), member);
         }
     }
 
     void pack() {
-        for (Rank node = 0; node < nodes_.nodes(); ++node) {
-            if (node == own_) continue;
-            const NodeExchange& exchange = with(node);
-            std::int64_t filled = 0;
-            for (const NodeRow& row : rows_) {
-                for_each_run(nodes_.members(node), [&](Rank, Rank first, Rank ranks) {
+        with(own_).arriving = schedule_.scratch(bytes_with(own_));
+        std::vector<OpId> own_copied;
+        for (Rank place = 0; place < static_cast<Rank>(members_.size()); ++place) {
+            NodeRow& row = rows_[static_cast<std::size_t>(place)];
+            std::vector<OpId> copied;
+            for (Rank node = 0; node < nodes_.nodes(); ++node) {
+                const NodeExchange& exchange = with(node);
+                const Region out = node == own_ ? exchange.arriving : exchange.out;
+                const std::int64_t bytes = nodes_.size(node) * in_.recv.bytes;
+                for_each_run(nodes_.members(node), [&](Rank at, Rank first, Rank ranks) {
                     const Region run = row.blocks.blocks(first, ranks);
-                    const Region room = exchange.out.part(filled, run.bytes);
-                    schedule_.order(schedule_.copy(run, room, {row.ready}), exchange.sent);
-                    filled += run.bytes;
+                    const Region room = out.part(place * bytes + at * in_.recv.bytes, run.bytes);
+                    copied.push_back(schedule_.copy(run, room, {row.ready}));
+                    if (node == own_)
+                        own_copied.push_back(copied.back());
+                    else
+                        schedule_.order(copied.back(), exchange.sent);
                 });
             }
+            row.ready = schedule_.join(copied);
         }
+        with(own_).arrived = schedule_.join(own_copied);
     }
 
+    // Results take the place of the contributions.
     void distribute() {
-        for (const Rank member : members_) {
-            const bool is_own = member == in_.rank;
-            const NodeRow result = is_own ? NodeRow{in_.recv, saved_} : new_row();
+        for (std::size_t place = 0; place < members_.size(); ++place) {
+            const bool is_own = members_[place] == in_.rank;
+            const NodeRow& row = rows_[place];
+            const Layout& result = is_own ? in_.recv : row.blocks;
+            const OpId free = is_own && !in_.in_place ? no_op : row.ready;
             std::vector<OpId> copied;
             for (Rank from = 0; from < nodes_.ranks(); ++from) {
-                const NodeRow block = contribution(from, member);
-                copied.push_back(schedule_.copy(block.blocks.block(), result.blocks.block(from),
-                                                {block.ready, result.ready}));
+                const NodeExchange& exchange = with(nodes_.node_of(from));
+                const std::int64_t at = std::int64_t{nodes_.place(from)} * std::ssize(members_) +
+                                        static_cast<std::int64_t>(place);
+                copied.push_back(
+                    schedule_.copy(exchange.arriving.part(at * in_.recv.bytes, in_.recv.bytes),
+                                   result.block(from), {exchange.arrived, free}));
             }
-            if (!is_own) schedule_.send(result.blocks.all(), member, {schedule_.join(copied)});
+            if (!is_own) schedule_.send(result.all(), members_[place], {schedule_.join(copied)});
         }
-    }
-
-    // The block that `from` contributes for a rank of this node.
-    NodeRow contribution(Rank from, Rank to) {
-        const Rank node = nodes_.node_of(from);
-        const Rank place = nodes_.place(from);
-        if (node == own_) {
-            const NodeRow& row = rows_[static_cast<std::size_t>(place)];
-            return {layout(row.blocks.block(to), 1), row.ready};
-        }
-        const NodeExchange& exchange = with(node);
-        const Rank index = place * nodes_.size(own_) + nodes_.place(to);
-        const std::int64_t bytes = in_.recv.bytes;
-        return {layout(exchange.arriving.part(index * bytes, bytes), 1), exchange.arrived};
     }
 
     NodeRow new_row() {
-        return {layout(schedule_.scratch(in_.ranks() * in_.recv.bytes), in_.ranks())};
-    }
-    Layout layout(Region region, Rank count) const {
-        return {region.buffer, count, region.offset, in_.recv.bytes};
+        const Region room = schedule_.scratch(in_.ranks() * in_.recv.bytes);
+        return {{room.buffer, in_.ranks(), room.offset, in_.recv.bytes}};
     }
     NodeExchange& with(Rank node) { return exchanges_[static_cast<std::size_t>(node)]; }
     std::int64_t bytes_with(Rank node) const {
@@ -133,7 +127,6 @@ class Leader {
     std::span<const Rank> members_;
     std::vector<NodeRow> rows_;            // by place
     std::vector<NodeExchange> exchanges_;  // by node
-    OpId saved_ = no_op;                   // in place: this rank's contribution
     ScheduleBuilder& schedule_;
 };
 
