@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
 #include <map>
 #include <span>
 #include <string>
@@ -172,6 +175,19 @@ inline Promise promise_of(const algorithm::Family& family, const Trial& trial) {
 
 inline Result<std::vector<Schedule>> build_all(const Subject& subject, const Trial& trial) {
     return algorithm::build_all(*subject.second, every_rank(*subject.first, trial).problems());
+}
+
+// Large numbers of ranks: all of them in a run of all tests. Otherwise 64 and one more, which
+// differs between algorithms and with WEFT_TEST_TURN, which ./dev test takes from the commit; the
+// largest take their turn less often.
+inline std::vector<Rank> large_ranks(const Subject& subject) {
+    if (runs_all()) return {64, 100, 127, 128, 255, 256, 257};
+    static constexpr Rank in_turn[] = {100, 127, 128, 255, 100, 127, 128, 256};
+    const char* text = std::getenv("WEFT_TEST_TURN");
+    const std::vector<Subject> all = everything();
+    const auto number = static_cast<std::size_t>(std::ranges::find(all, subject) - all.begin());
+    const std::size_t turn = text ? std::strtoull(text, nullptr, 10) : 0;
+    return {64, in_turn[(number + turn) % std::size(in_turn)]};
 }
 
 struct Grid {

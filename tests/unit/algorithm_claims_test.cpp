@@ -95,8 +95,7 @@ TEST_P(Claims, HoldForTheBuiltSchedules) {
 
 TEST_P(Claims, HoldForLargeNumbersOfRanks) {
     Grid grid;
-    grid.ranks = {64, 100, 128};
-    if (runs_all()) grid.ranks.push_back(257);
+    grid.ranks = large_ranks(GetParam());
     grid.any_root = false;
     grid.bytes = {1000};
     grid.all_kinds = runs_all();
