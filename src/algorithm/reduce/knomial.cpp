@@ -17,8 +17,8 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
 extern const Algorithm reduce_knomial = {
     .name = "knomial",
     .source =
-        "Johnsson, Ho: Optimum Broadcasting and Personalized Communication in Hypercubes, 1989, "
-        "doi:10.1109/12.29465",
+        "Wilkins et al.: Generalized Collective Algorithms for the Exascale Era, 2023, "
+        "doi:10.1109/CLUSTER52292.2023.00013",
     .tunes = Tunes::ports,
     .rounds = [](const Agreed& a) -> std::int64_t {
         return ceil_log(a.tuning.radix(), a.ranks) + (!a.commutative && a.root != 0 ? 1 : 0);
