@@ -82,7 +82,8 @@ void use_root(weft_comm comm, int root, std::size_t count, const Values& own, co
     for (std::int64_t value : mine) EXPECT(value == 1000 * root + rank);
 }
 
-// All collectives on `comm`, whose ranks are these ranks of the world, in this order.
+// All collectives but those among neighbors on `comm`, whose ranks are these ranks of the world, in
+// this order.
 void use(weft_comm comm, const std::vector<int>& members, std::size_t count = 3) {
     auto size = static_cast<int>(members.size());
     int rank = rank_in(comm);
@@ -135,6 +136,25 @@ void use(weft_comm comm, const std::vector<int>& members, std::size_t count = 3)
                           same.data(), nullptr, WEFT_INT64, comm) == WEFT_OK);
     for (std::size_t i = 0; i < came.size(); ++i)
         EXPECT(came[i] == static_cast<std::int64_t>(i / same.front()));
+    // The same, of which every second rank counts bytes.
+    const bool counts_bytes = rank % 2 == 1;
+    const std::vector<weft_type> types(members.size(), counts_bytes ? WEFT_BYTE : WEFT_INT64);
+    std::vector<std::size_t> sent_pieces = counts;
+    std::vector<std::ptrdiff_t> sent_from;
+    std::vector<std::ptrdiff_t> came_into;
+    for (std::size_t r = 0; r < members.size(); ++r) {
+        sent_from.push_back(displacements[r] * 8);
+        came_into.push_back(static_cast<std::ptrdiff_t>(8 * r * same.front()));
+        sent_pieces[r] *= counts_bytes ? 8 : 1;
+    }
+    const std::vector<std::size_t> came_pieces(members.size(),
+                                               same.front() * (counts_bytes ? 8 : 1));
+    came.assign(came.size(), -1);
+    EXPECT(weft_alltoallw(sent.data(), sent_pieces.data(), sent_from.data(), types.data(),
+                          came.data(), came_pieces.data(), came_into.data(), types.data(),
+                          comm) == WEFT_OK);
+    for (std::size_t i = 0; i < came.size(); ++i)
+        EXPECT(came[i] == static_cast<std::int64_t>(i / same.front()));
     // Element i is 1000 i and this rank's number; block r begins where the smaller ones end.
     Values contributed(static_cast<std::size_t>(end));
     for (std::size_t i = 0; i < contributed.size(); ++i)
@@ -175,6 +195,52 @@ void use(weft_comm comm, const std::vector<int>& members, std::size_t count = 3)
     EXPECT(weft_barrier(comm) == WEFT_OK);
 }
 
+// All collectives among neighbors, in a ring of the ranks of `comm`: slot 0 is the rank below, slot
+// 1 the one above. Each slot meets the other one.
+void use_ring(weft_comm comm) {
+    const int size = size_of(comm);
+    const int wraps = 1;
+    weft_comm ring = WEFT_COMM_NULL;
+    EXPECT(weft_comm_cart(comm, 1, &size, &wraps, &ring) == WEFT_OK);
+    const std::int64_t rank = rank_in(ring);
+    const std::int64_t below = (rank + size - 1) % size;
+    const std::int64_t above = (rank + 1) % size;
+    const Values own(static_cast<std::size_t>(rank + 1), rank);
+    Values got(2, -1);
+    EXPECT(weft_neighbor_allgather(own.data(), got.data(), 1, WEFT_INT64, ring) == WEFT_OK);
+    EXPECT((got == Values{below, above}));
+    // Rank r has r + 1 elements.
+    const std::size_t counts[] = {static_cast<std::size_t>(below + 1),
+                                  static_cast<std::size_t>(above + 1)};
+    got.assign(counts[0] + counts[1], -1);
+    EXPECT(weft_neighbor_allgatherv(own.data(), own.size(), got.data(), counts, nullptr, WEFT_INT64,
+                                    ring) == WEFT_OK);
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT(got[i] == (i < counts[0] ? below : above));
+    // One element to the rank below and two to the one above, which lie the other way around.
+    const Values sent = {10 * rank + 2, 10 * rank + 3, 10 * rank + 1};
+    got.assign(2, -1);
+    EXPECT(weft_neighbor_alltoall(sent.data() + 1, got.data(), 1, WEFT_INT64, ring) == WEFT_OK);
+    EXPECT((got == Values{10 * below + 1, 10 * above + 3}));
+    const std::size_t send_counts[] = {1, 2};
+    const std::ptrdiff_t send_displs[] = {2, 0};
+    const std::size_t recv_counts[] = {2, 1};
+    got.assign(3, -1);
+    EXPECT(weft_neighbor_alltoallv(sent.data(), send_counts, send_displs, got.data(), recv_counts,
+                                   nullptr, WEFT_INT64, ring) == WEFT_OK);
+    EXPECT((got == Values{10 * below + 2, 10 * below + 3, 10 * above + 1}));
+    // The same bytes, of which the rank above counts pieces of four.
+    const std::ptrdiff_t send_bytes[] = {16, 0};
+    const weft_type send_types[] = {WEFT_INT64, WEFT_INT64};
+    const std::size_t recv_pieces[] = {4, 1};
+    const std::ptrdiff_t recv_bytes[] = {8, 0};
+    const weft_type recv_types[] = {WEFT_INT32, WEFT_INT64};
+    got.assign(3, -1);
+    EXPECT(weft_neighbor_alltoallw(sent.data(), send_counts, send_bytes, send_types, got.data(),
+                                   recv_pieces, recv_bytes, recv_types, ring) == WEFT_OK);
+    EXPECT((got == Values{10 * above + 1, 10 * below + 2, 10 * below + 3}));
+    free_comm(ring);
+}
+
 std::vector<int> everybody() {
     std::vector<int> ranks(static_cast<std::size_t>(world_size));
     std::iota(ranks.begin(), ranks.end(), 0);
@@ -186,6 +252,7 @@ void all_collectives() {
     weft_comm copy = dup_of(weft_comm_world());
     use(copy, everybody());
     use(copy, everybody(), 20'000);
+    use_ring(copy);
     weft_comm copy_of_copy = dup_of(copy);
     free_comm(copy);
     use(copy_of_copy, everybody());

@@ -159,6 +159,121 @@ TEST_F(Refused, ArgumentsOfAlltoallAndReduce) {
                    WEFT_REFUSED_ARGUMENT, "send_buf = ");
 }
 
+TEST_F(Refused, ArgumentsOfTheOtherReductions) {
+    struct Function {
+        const char* name;
+        weft_status (*call)(const void*, void*, const size_t*, weft_type, weft_op, weft_comm,
+                            weft_request*);
+    };
+    static constexpr Function functions[] = {
+        {"weft_ireduce_scatter", weft_ireduce_scatter},
+        {"weft_ireduce_scatter_block",
+         [](const void* s, void* r, const size_t* n, weft_type t, weft_op o, weft_comm c,
+            weft_request* q) { return weft_ireduce_scatter_block(s, r, *n, t, o, c, q); }},
+        {"weft_iscan",
+         [](const void* s, void* r, const size_t* n, weft_type t, weft_op o, weft_comm c,
+            weft_request* q) { return weft_iscan(s, r, *n, t, o, c, q); }},
+        {"weft_iexscan",
+         [](const void* s, void* r, const size_t* n, weft_type t, weft_op o, weft_comm c,
+            weft_request* q) { return weft_iexscan(s, r, *n, t, o, c, q); }},
+    };
+    const size_t two[] = {2};
+    for (const Function& f : functions) {
+        const std::string end = std::string(" (") + f.name + ")";
+        expect_refused(f.call(nullptr, into_, two, WEFT_INT32, WEFT_SUM, world_, &request_),
+                       WEFT_REFUSED_ARGUMENT,
+                       "send_buf = null; expected a buffer of 8 bytes" + end);
+        expect_refused(f.call(from_, into_, two, unknown_type_, WEFT_SUM, world_, &request_),
+                       WEFT_REFUSED_ARGUMENT, "type = 99; expected one of weft_type" + end);
+        expect_refused(f.call(from_, into_, two, WEFT_INT32, WEFT_OP_NULL, world_, &request_),
+                       WEFT_REFUSED_HANDLE, "op is WEFT_OP_NULL" + end);
+        expect_refused(f.call(from_, into_, two, WEFT_FLOAT32, WEFT_BXOR, world_, &request_),
+                       WEFT_REFUSED_ARGUMENT, "op = bxor is not defined for type float32" + end);
+    }
+    expect_refused(
+        weft_ireduce_scatter(from_, into_, nullptr, WEFT_INT32, WEFT_SUM, world_, &request_),
+        WEFT_REFUSED_ARGUMENT, "recv_counts = null; expected 1 counts (weft_ireduce_scatter)");
+}
+
+TEST_F(Refused, ArgumentsOfCallsWithBlocksThatDiffer) {
+    const size_t two[] = {2};
+    const size_t three[] = {3};
+    const size_t many[] = {SIZE_MAX};
+    const weft_type ints[] = {WEFT_INT32};
+    const weft_type unknown[] = {unknown_type_};
+    const weft_type type = WEFT_INT32;
+    const auto expect = [](weft_status status, const std::string& sentence) {
+        expect_refused(status, WEFT_REFUSED_ARGUMENT, sentence);
+    };
+    expect(weft_igatherv(from_, 2, into_, two, nullptr, type, 1, world_, &request_),
+           "root = 1; expected 0..0 (weft_igatherv)");
+    expect(weft_igatherv(from_, 2, into_, nullptr, nullptr, type, 0, world_, &request_),
+           "recv_counts = null; expected 1 counts (weft_igatherv)");
+    expect(weft_igatherv(from_, 2, into_, three, nullptr, type, 0, world_, &request_),
+           "send_count = 2; expected recv_counts[0] = 3 (weft_igatherv)");
+    expect(weft_igatherv(from_, 2, nullptr, two, nullptr, type, 0, world_, &request_),
+           "recv_buf = null; expected a buffer of 8 bytes (weft_igatherv)");
+    expect(weft_iscatterv(from_, two, nullptr, into_, 2, type, -1, world_, &request_),
+           "root = -1; expected 0..0 (weft_iscatterv)");
+    expect(weft_iscatterv(from_, nullptr, nullptr, into_, 2, type, 0, world_, &request_),
+           "send_counts = null; expected 1 counts (weft_iscatterv)");
+    expect(weft_iscatterv(from_, two, nullptr, into_, 3, type, 0, world_, &request_),
+           "recv_count = 3; expected send_counts[0] = 2 (weft_iscatterv)");
+    expect(weft_iallgatherv(from_, 2, into_, nullptr, nullptr, type, world_, &request_),
+           "recv_counts = null; expected 1 counts (weft_iallgatherv)");
+    expect(weft_iallgatherv(from_, 3, into_, two, nullptr, type, world_, &request_),
+           "send_count = 3; expected recv_counts[0] = 2 (weft_iallgatherv)");
+    expect(weft_ialltoallv(from_, nullptr, nullptr, into_, two, nullptr, type, world_, &request_),
+           "send_counts = null; expected 1 counts (weft_ialltoallv)");
+    expect(weft_ialltoallv(from_, two, nullptr, into_, three, nullptr, type, world_, &request_),
+           "send_counts[0] = 2; expected recv_counts[0] = 3 (weft_ialltoallv)");
+    expect(weft_ialltoallv(from_, many, nullptr, into_, many, nullptr, type, world_, &request_),
+           "send_counts[0] = 18446744073709551615; expected at most");
+    expect(
+        weft_ialltoallw(from_, two, nullptr, nullptr, into_, two, nullptr, ints, world_, &request_),
+        "send_types = null; expected 1 types (weft_ialltoallw)");
+    expect(
+        weft_ialltoallw(from_, two, nullptr, ints, into_, two, nullptr, unknown, world_, &request_),
+        "recv_types[0] = 99; expected one of weft_type (weft_ialltoallw)");
+    expect(
+        weft_ialltoallw(from_, two, nullptr, ints, into_, three, nullptr, ints, world_, &request_),
+        "send_counts[0] = 8 bytes; expected recv_counts[0] = 12 bytes (weft_ialltoallw)");
+}
+
+TEST_F(Refused, ArgumentsOfCallsAmongNeighbors) {
+    const int one = 1;
+    weft_comm ring = WEFT_COMM_NULL;
+    ASSERT_EQ(weft_comm_cart(world_, 1, &one, &one, &ring), WEFT_OK) << weft_last_detail();
+    const size_t ones[] = {1, 1};
+    const size_t differ[] = {1, 2};
+    const weft_type ints[] = {WEFT_INT32, WEFT_INT32};
+    const weft_type type = WEFT_INT32;
+    const auto expect = [](weft_status status, const std::string& sentence) {
+        expect_refused(status, WEFT_REFUSED_ARGUMENT, sentence);
+    };
+    expect(weft_ineighbor_allgather(nullptr, into_, 1, type, ring, &request_),
+           "send_buf = null; expected a buffer of 4 bytes (weft_ineighbor_allgather)");
+    expect(weft_ineighbor_allgather(from_, into_, 1, unknown_type_, ring, &request_),
+           "type = 99; expected one of weft_type (weft_ineighbor_allgather)");
+    expect(weft_ineighbor_allgatherv(from_, 1, into_, nullptr, nullptr, type, ring, &request_),
+           "recv_counts = null; expected 2 counts (weft_ineighbor_allgatherv)");
+    expect(weft_ineighbor_allgatherv(from_, 1, into_, differ, nullptr, type, ring, &request_),
+           "send_count = 1; expected recv_counts[1] = 2, the same block");
+    expect(weft_ineighbor_alltoall(from_, nullptr, 1, type, ring, &request_),
+           "recv_buf = null; expected a buffer of 8 bytes (weft_ineighbor_alltoall)");
+    expect(weft_ineighbor_alltoallv(from_, ones, nullptr, into_, nullptr, nullptr, type, ring,
+                                    &request_),
+           "recv_counts = null; expected 2 counts (weft_ineighbor_alltoallv)");
+    // Slot 0 meets slot 1.
+    expect(weft_ineighbor_alltoallv(from_, ones, nullptr, into_, differ, nullptr, type, ring,
+                                    &request_),
+           "send_counts[0] is 4 bytes; expected 8 as of recv_counts[1], the same block");
+    expect(weft_ineighbor_alltoallw(from_, ones, nullptr, ints, into_, ones, nullptr, nullptr, ring,
+                                    &request_),
+           "recv_types = null; expected 2 types (weft_ineighbor_alltoallw)");
+    EXPECT_EQ(weft_comm_free(&ring), WEFT_OK);
+}
+
 TEST_F(Refused, OverlappingBuffers) {
     weft_status status = weft_iallgather(into_ + 1, into_, 2, WEFT_INT32, world_, &request_);
     EXPECT_EQ(status, WEFT_REFUSED_ARGUMENT);
