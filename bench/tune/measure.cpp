@@ -19,6 +19,8 @@ std::vector<std::string> parameters_of(const algorithm::Algorithm& known) {
         case algorithm::Tunes::segments: return {"", ":segment=16K", ":segment=512K"};
         case algorithm::Tunes::ports: return {"", ":ports=3"};
         case algorithm::Tunes::throttle: return {"", ":throttle=1"};
+        case algorithm::Tunes::inner: return {"", ":inner=ring"};
+        case algorithm::Tunes::leaders: return {"", ":inner=ring", ":leaders=2"};
     }
     return {""};
 }

@@ -25,6 +25,14 @@ std::string Algorithm::unmet_need(const Agreed& agreed) const {
     if (needs.commutative && !agreed.commutative) {
         return "an operation that commutes; this call's does not";
     }
+    if (agreed.tuning.inner && follows_inner()) {
+        Agreed among_leaders = agreed;
+        among_leaders.ranks = leaders(agreed);
+        among_leaders.topology = nullptr;
+        among_leaders.tuning = {};
+        const std::string lacks = agreed.tuning.inner->unmet_need(among_leaders);
+        if (!lacks.empty()) return "among leaders " + lacks;
+    }
     return "";
 }
 

@@ -24,8 +24,10 @@ struct Needs {
 // (Promise::reproducible).
 enum class Reproducible : std::uint8_t { never, powers_of_two, always };
 
-// The part of the tuning that an algorithm follows.
-enum class Tunes : std::uint8_t { nothing, segments, ports, throttle };
+// The part of the tuning that an algorithm follows; leaders: and inner.
+enum class Tunes : std::uint8_t { nothing, segments, ports, throttle, inner, leaders };
+
+constexpr std::int64_t no_claim = -1;
 
 // Tests compare the claims with the schedules that it builds.
 struct Algorithm {
@@ -35,7 +37,10 @@ struct Algorithm {
     Reproducible reproducible = Reproducible::never;
     Tunes tunes = Tunes::nothing;
     bool follows_topology = false;  // schedules depend on which ranks share a node
-    // The makespan if a message takes one unit, with Tuning::ports. Null: it depends on the topology.
+    Rank (*leaders)(const Agreed&) =
+        nullptr;  // if it follows Tuning::inner: how many exchange by it
+    // The makespan if a message takes one unit, with Tuning::ports. Null, or no_claim of a call: it
+    // depends on the topology.
     std::int64_t (*rounds)(const Agreed&);
     // By the rank that sends the most. Null: a rank sends each of its blocks once, to where it belongs.
     std::int64_t (*sent_messages_max)(const Agreed&);
@@ -43,6 +48,8 @@ struct Algorithm {
     // By all ranks together, to ranks on other nodes. Null: no claim.
     std::int64_t (*bytes_between_nodes)(const Agreed&) = nullptr;
     Status (*build)(const Problem&, ScheduleBuilder&);
+
+    bool follows_inner() const { return tunes == Tunes::inner || tunes == Tunes::leaders; }
 
     // What a call lacks ("an operation that commutes; this call's does not"); empty: nothing.
     std::string unmet_need(const Agreed& agreed) const;

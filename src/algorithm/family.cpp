@@ -1,6 +1,7 @@
 #include "algorithm/family.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace weft::algorithm {
 namespace {
@@ -84,7 +85,16 @@ const Algorithm* Family::find(std::string_view algorithm) const {
     return nullptr;
 }
 
-std::string Family::known_names() const {
+std::string Family::known_names() const { return names_of(algorithms); }
+
+std::vector<const Algorithm*> Family::flat_algorithms() const {
+    std::vector<const Algorithm*> flat;
+    std::ranges::copy_if(algorithms, std::back_inserter(flat),
+                         [](const Algorithm* known) { return !known->follows_topology; });
+    return flat;
+}
+
+std::string names_of(std::span<const Algorithm* const> algorithms) {
     std::string names;
     for (const Algorithm* known : algorithms) {
         names += std::string(names.empty() ? "" : ", ") + known->name;

@@ -92,8 +92,12 @@ struct Family {
 
     // Null: unknown.
     const Algorithm* find(std::string_view algorithm) const;
-    // "ring, bruck"
     std::string known_names() const;
+    // The algorithms that leaders of nodes can exchange by (Tuning::inner).
+    std::vector<const Algorithm*> flat_algorithms() const;
 };
+
+// "ring, bruck"
+std::string names_of(std::span<const Algorithm* const> algorithms);
 
 }  // namespace weft::algorithm

@@ -34,6 +34,21 @@ void bcast_in_node(const Hierarchy& in, Rank rank, Region data, OpId before,
 OpId reduce_in_node(const Hierarchy& in, Rank rank, Region from, Region into,
                     ScheduleBuilder& schedule);
 
+// By which leaders exchange; `usual`: if the tuning names nothing.
+inline const Algorithm& inner_of(const Agreed& a, const Algorithm& usual) {
+    return a.tuning.inner ? *a.tuning.inner : usual;
+}
+
+// Calls f(peer, bytes) for each message that a leader sends in a step among leaders.
+template <class F>
+void for_each_message(const Algorithm& step, const Problem& leader, F f) {
+    Result<Schedule> schedule = build_rank(step, leader);
+    WEFT_ASSERT(schedule.is_ok() && schedule->repeats().empty());
+    for (const Op& op : schedule->ops()) {
+        if (op.kind == OpKind::send) f(op.peer, op.bytes);
+    }
+}
+
 // Of all blocks that do not belong to ranks of the root's node.
 std::int64_t bytes_beyond_the_root(const Agreed& a);
 

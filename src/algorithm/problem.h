@@ -15,6 +15,8 @@ class Torus;
 
 namespace weft::algorithm {
 
+struct Algorithm;
+
 // An algorithm's parameters; the same on every rank.
 struct Tuning {
     std::int64_t segment_bytes = 128 * 1024;  // pipelines
@@ -22,6 +24,9 @@ struct Tuning {
     std::uint32_t ports = 1;                  // messages that a rank sends and receives at a time
     Rank radix() const { return static_cast<Rank>(ports) + 1; }
     bool throttle = false;  // trees: a rank sends one message after the other
+    const Algorithm* inner =
+        nullptr;                // by which leaders exchange; null: the hierarchy's own choice
+    std::uint32_t leaders = 0;  // of each node; 0: one for every few ranks
 };
 
 // What all ranks know about a call. Selection, needs and claims see nothing else.

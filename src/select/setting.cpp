@@ -8,6 +8,7 @@ namespace {
 // The largest number of segments in flight.
 constexpr std::int64_t window_max = 1 << 16;
 constexpr std::int64_t ports_max = 64;
+constexpr std::int64_t leaders_max = 1 << 16;
 
 // Returns the part of `text` before `separator` and leaves the part behind it.
 std::string_view take_until(std::string_view& text, char separator) {
@@ -49,10 +50,17 @@ Result<AlgorithmSetting> parse_algorithm(const char* variable, std::string_view 
         } else if (key == "throttle") {
             if (!number || *number > 1) return refused(variable, text, "throttle=0 or throttle=1");
             setting.throttle = *number == 1;
+        } else if (key == "inner") {
+            setting.inner = value;
+        } else if (key == "leaders") {
+            if (!number || *number == 0 || *number > leaders_max) {
+                return refused(variable, text, "leaders=1..65536");
+            }
+            setting.leaders = static_cast<std::uint32_t>(*number);
         } else {
-            return refused(
-                variable, text,
-                "NAME, NAME:segment=BYTES,window=COUNT, NAME:ports=COUNT or NAME:throttle=1");
+            return refused(variable, text,
+                           "NAME, NAME:segment=BYTES,window=COUNT, NAME:ports=COUNT, "
+                           "NAME:throttle=1 or NAME:leaders=COUNT,inner=NAME");
         }
     }
     return setting;

@@ -1,5 +1,5 @@
 // The form of a setting that names an algorithm: "chain:segment=64K,window=8",
-// "bruck:ports=3", "binomial:throttle=1".
+// "bruck:ports=3", "binomial:throttle=1", "multi_leader:leaders=2,inner=ring".
 #pragma once
 
 #include <optional>
@@ -16,6 +16,8 @@ struct AlgorithmSetting {
     std::optional<std::uint32_t> window;
     std::optional<std::uint32_t> ports;
     std::optional<bool> throttle;
+    std::optional<std::string> inner;
+    std::optional<std::uint32_t> leaders;
 };
 
 // A refusal's sentence names `variable`.

@@ -32,17 +32,20 @@ Result<Choice> parse_choice(const Family& family, const std::string& text,
         return failure(WEFT_REFUSED_SETTING, "%s: \"%s\" is not known; expected one of: %s",
                        name.c_str(), setting->name.c_str(), family.known_names().c_str());
     }
-    const algorithm::Tunes tunes = choice.algorithm->tunes;
+    using algorithm::Tunes;
+    const Tunes tunes = choice.algorithm->tunes;
     const struct {
         bool is_set;
-        algorithm::Tunes tunes;
+        bool is_followed;
         const char* what;
     } parameters[] = {
-        {setting->segment_bytes || setting->window, algorithm::Tunes::segments, "segments"},
-        {setting->ports.has_value(), algorithm::Tunes::ports, "ports"},
-        {setting->throttle.has_value(), algorithm::Tunes::throttle, "throttle"}};
+        {setting->segment_bytes || setting->window, tunes == Tunes::segments, "segments"},
+        {setting->ports.has_value(), tunes == Tunes::ports, "ports"},
+        {setting->throttle.has_value(), tunes == Tunes::throttle, "throttle"},
+        {setting->inner.has_value(), choice.algorithm->follows_inner(), "inner algorithm"},
+        {setting->leaders.has_value(), tunes == Tunes::leaders, "choice of leaders"}};
     for (const auto& parameter : parameters) {
-        if (!parameter.is_set || tunes == parameter.tunes) continue;
+        if (!parameter.is_set || parameter.is_followed) continue;
         return failure(WEFT_REFUSED_SETTING, "%s: \"%s\"; %s has no %s", name.c_str(), text.c_str(),
                        setting->name.c_str(), parameter.what);
     }
@@ -50,6 +53,16 @@ Result<Choice> parse_choice(const Family& family, const std::string& text,
     if (setting->window) choice.tuning.window = *setting->window;
     if (setting->ports) choice.tuning.ports = *setting->ports;
     if (setting->throttle) choice.tuning.throttle = *setting->throttle;
+    if (setting->leaders) choice.tuning.leaders = *setting->leaders;
+    if (!setting->inner) return choice;
+    const algorithm::Algorithm* inner = family.find(*setting->inner);
+    if (!inner || inner->follows_topology) {
+        return failure(WEFT_REFUSED_SETTING,
+                       "%s: \"%s\": inner=%s is not a flat algorithm; expected one of: %s",
+                       name.c_str(), text.c_str(), setting->inner->c_str(),
+                       algorithm::names_of(family.flat_algorithms()).c_str());
+    }
+    choice.tuning.inner = inner;
     return choice;
 }
 

@@ -32,6 +32,8 @@ std::vector<std::string> choices(const Family& family, algorithm::Agreed size) {
                 texts.push_back(name);
                 if (known->tunes == Tunes::segments) texts.push_back(name + ":segment=4K,window=3");
                 if (known->tunes == Tunes::throttle) texts.push_back(name + ":throttle=1");
+                if (known->follows_inner()) texts.push_back(name + ":inner=ring");
+                if (known->tunes == Tunes::leaders) texts.push_back(name + ":leaders=2");
             }
         }
     }

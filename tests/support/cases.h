@@ -72,7 +72,8 @@ inline const std::vector<Rank>& rank_counts() {
 
 // The setting that forces an algorithm, with segments so small that pipelines have several, and with
 // a number of ports that follows from the seed; none: the algorithm is not for such calls.
-inline std::optional<std::string> setting(const algorithm::Algorithm& known, algorithm::Agreed size,
+inline std::optional<std::string> setting(const algorithm::Family& family,
+                                          const algorithm::Algorithm& known, algorithm::Agreed size,
                                           std::uint64_t seed) {
     std::string text = known.name;
     if (known.tunes == algorithm::Tunes::segments) text += ":segment=64,window=3";
@@ -81,6 +82,13 @@ inline std::optional<std::string> setting(const algorithm::Algorithm& known, alg
         text += ":ports=" + std::to_string(size.tuning.ports);
     }
     if (known.tunes == algorithm::Tunes::throttle && seed % 2 == 1) text += ":throttle=1";
+    if (known.follows_inner() && seed % 2 == 1) {
+        const std::vector<const algorithm::Algorithm*> flat = family.flat_algorithms();
+        size.tuning.inner = flat[seed / 2 % flat.size()];
+        text += std::string(":inner=") + size.tuning.inner->name;
+        if (known.tunes == algorithm::Tunes::leaders)
+            text += ",leaders=" + std::to_string(1 + seed % 3);
+    }
     if (!known.unmet_need(size).empty()) return std::nullopt;
     return text;
 }
@@ -111,7 +119,7 @@ void for_all_cases(Collective collective, Body body, const algorithm::Agreed& ki
             const Torus torus(squarest_torus(ranks));  // World's
             size.torus = &torus;
             for (std::uint64_t i = 0; i < seeds(); ++i) {
-                const std::optional<std::string> text = setting(*known, size, i);
+                const std::optional<std::string> text = setting(family, *known, size, i);
                 if (!text) continue;
                 Prng random(i * 1000003 + static_cast<std::uint64_t>(ranks));
                 Case c;

@@ -151,6 +151,8 @@ inline std::string to_text(const Subject& subject, const Trial& p) {
            " segment=" + std::to_string(p.tuning.segment_bytes) +
            " window=" + std::to_string(p.tuning.window) +
            " ports=" + std::to_string(p.tuning.ports) + (p.tuning.throttle ? " throttled" : "") +
+           (p.tuning.inner ? std::string(" inner=") + p.tuning.inner->name : "") +
+           (p.tuning.leaders > 0 ? " leaders=" + std::to_string(p.tuning.leaders) : "") +
            (p.reproducible  ? " reproducible"
             : p.commutative ? ""
                             : " ordered") +
@@ -200,8 +202,11 @@ struct Grid {
     std::uint32_t ports_max = 4;                      // for algorithms with ports
 };
 
-// The tunings of the grid that the algorithm follows.
-inline std::vector<algorithm::Tuning> tunings(const algorithm::Algorithm& known, const Grid& grid) {
+// The tunings of the grid that the algorithm follows. Outside of a run of all tests leaders
+// exchange by one of several algorithms in turn, and by the usual one.
+inline std::vector<algorithm::Tuning> tunings(const Subject& subject, const Grid& grid,
+                                              Rank ranks) {
+    const algorithm::Algorithm& known = *subject.second;
     if (known.tunes == algorithm::Tunes::segments) return grid.pipelines;
     std::vector<algorithm::Tuning> all(1);
     while (known.tunes == algorithm::Tunes::ports && all.size() < grid.ports_max) {
@@ -211,6 +216,14 @@ inline std::vector<algorithm::Tuning> tunings(const algorithm::Algorithm& known,
     if (known.tunes == algorithm::Tunes::throttle) {
         all.push_back(all.back());
         all.back().throttle = true;
+    }
+    if (!known.follows_inner()) return all;
+    const std::vector<const algorithm::Algorithm*> flat = subject.first->flat_algorithms();
+    for (std::size_t i = 0; i < flat.size(); ++i) {
+        if (!runs_all() && i != static_cast<std::size_t>(ranks) % flat.size()) continue;
+        all.push_back(algorithm::Tuning{.inner = flat[i]});
+        if (known.tunes == algorithm::Tunes::leaders)
+            all.back().leaders = static_cast<std::uint32_t>(1 + (i + 1) % 3);
     }
     return all;
 }
@@ -246,7 +259,7 @@ void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
                 p.lie(subject, i % ways);
                 p.make_differ(family, bytes);
                 if (bytes > 0 && !family.has_data()) continue;
-                for (const algorithm::Tuning& tuning : tunings(*subject.second, grid)) {
+                for (const algorithm::Tuning& tuning : tunings(subject, grid, ranks)) {
                     p.tuning = tuning;
                     for_each_kind();
                     if (testing::Test::HasFatalFailure()) return;

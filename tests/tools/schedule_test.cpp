@@ -192,6 +192,10 @@ TEST(ScheduleCommand, SaysWhatAnAlgorithmNeedsAndFollows) {
     EXPECT_TRUE(contains(done.out, "\n\nfollows          nodes\nrounds ")) << done.out;
     done = schedule("bcast -a binomial");
     EXPECT_TRUE(contains(done.out, "\n\nfollows          throttle\nrounds ")) << done.out;
+    done = schedule("allgather -a multi_leader --nodes 2 --leaders 2 --inner ring");
+    EXPECT_TRUE(
+        contains(done.out, "\n\nfollows          inner, leaders, nodes\nrounds           3\n"))
+        << done.out;
     done = schedule("gather -a flat");
     EXPECT_FALSE(contains(done.out, "needs") || contains(done.out, "follows")) << done.out;
 }

@@ -133,6 +133,36 @@ TEST_F(Select, OnlyWhatACallAllows) {
     EXPECT_EQ(read().choose(of(Collective::allgather, size))->tuning.ports, 2u);
 }
 
+TEST_F(Select, LeadersExchangeByTheAlgorithmThatIsNamed) {
+    const std::vector<Rank> marks = {0, 0, 0, 1, 1, 2};
+    const Topology nodes(marks);
+    Agreed call = of(Collective::allgather, {.ranks = 6, .topology = &nodes});
+    setenv("WEFT_ALGORITHM_ALLGATHER", "multi_leader:leaders=2,inner=ring", 1);
+    EXPECT_STREQ(read().choose(call)->tuning.inner->name, "ring");
+    EXPECT_EQ(read().choose(call)->tuning.leaders, 2u);
+
+    // Its needs are those of a call among leaders: of three nodes, or with two leaders where there
+    // are two ranks.
+    setenv("WEFT_ALGORITHM_ALLGATHER", "hierarchical:inner=standard_exchange", 1);
+    EXPECT_EQ(read().choose(call).status().code, WEFT_REFUSED_SETTING);
+    EXPECT_STREQ(
+        last_detail(),
+        "WEFT_ALGORITHM_ALLGATHER=hierarchical:inner=standard_exchange needs among leaders "
+        "a number of ranks that is a power of 2; this call has 3");
+    setenv("WEFT_ALGORITHM_ALLGATHER", "multi_leader:leaders=2,inner=standard_exchange", 1);
+    EXPECT_EQ(read().choose(call).status().code, WEFT_REFUSED_SETTING);
+    setenv("WEFT_ALGORITHM_ALLGATHER", "multi_leader:leaders=3,inner=standard_exchange", 1);
+    EXPECT_EQ(read().choose(call).status().code, WEFT_REFUSED_SETTING);
+    const Topology even{std::span<const Rank>{marks}.subspan(1)};
+    call.ranks = 5;
+    call.topology = &even;
+    EXPECT_EQ(read().choose(call).status().code, WEFT_REFUSED_SETTING);
+    const Topology two{std::span<const Rank>{marks}.first(5)};
+    call.topology = &two;
+    setenv("WEFT_ALGORITHM_ALLGATHER", "multi_leader:leaders=2,inner=standard_exchange", 1);
+    EXPECT_TRUE(read().choose(call).is_ok());
+}
+
 TEST_F(Select, OnlyWhatKeepsTheOrderOfAReproducibleReduction) {
     Agreed call;
     call.commutative = false;
@@ -273,6 +303,18 @@ TEST_F(Select, WhatIsNotUnderstoodIsRefused) {
               "WEFT_ALGORITHM_ALLGATHER: \"ring:ports=2\"; ring has no ports");
     EXPECT_EQ(refusal("WEFT_ALGORITHM_BCAST", "binomial:segment=64K"),
               "WEFT_ALGORITHM_BCAST: \"binomial:segment=64K\"; binomial has no segments");
+    EXPECT_EQ(refusal("WEFT_ALGORITHM_ALLGATHER", "ring:inner=bruck"),
+              "WEFT_ALGORITHM_ALLGATHER: \"ring:inner=bruck\"; ring has no inner algorithm");
+    EXPECT_EQ(refusal("WEFT_ALGORITHM_ALLGATHER", "hierarchical:leaders=2"),
+              "WEFT_ALGORITHM_ALLGATHER: \"hierarchical:leaders=2\"; hierarchical has no choice of "
+              "leaders");
+    for (const std::string inner : {"rnig", "hierarchical", ""}) {
+        EXPECT_EQ(refusal("WEFT_ALGORITHM_ALLGATHER", ("hierarchical:inner=" + inner).c_str()),
+                  "WEFT_ALGORITHM_ALLGATHER: \"hierarchical:inner=" + inner + "\": inner=" + inner +
+                      " is not a flat algorithm; expected one of: ring, linear, bruck, "
+                      "standard_exchange, circulant");
+    }
+    EXPECT_NE(refusal("WEFT_ALGORITHM_ALLGATHER", "multi_leader:leaders=0"), "");
     EXPECT_NE(refusal("WEFT_ALGORITHM_BARRIER", "ring"), "");
     EXPECT_NE(refusal("WEFT_ALGORITHM_ALLGATHER", "binomial"), "");
     EXPECT_NE(refusal("WEFT_ALGORITHM_ALLREDUCE", ":window=2"), "");

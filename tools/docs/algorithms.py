@@ -30,6 +30,8 @@ FOLLOWED = {
     "window": ([], None, "window=8"),
     "ports": ([], None, "ports=3"),
     "throttle": ([], None, "throttle=1"),
+    "inner": ([], None, "inner=ring"),
+    "leaders": ([], None, "leaders=2"),
     "nodes": (["--nodes", "2"], "the ranks on 2 nodes", None),
 }
 MORE_PORTS = (16, 3)  # ranks and ports of one more measurement, if it follows ports

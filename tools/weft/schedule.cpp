@@ -35,6 +35,7 @@ using algorithm::Sizes;
 struct Options {
     std::string collective;
     std::string algorithm;
+    std::string inner;  // in hierarchical ones; empty: their own choice
     algorithm::Agreed agreed;
     Rank nodes = 1;    // the ranks lie on them in blocks
     std::string grid;  // for collectives among neighbors: "4x4"; default: all ranks in a row
@@ -165,6 +166,15 @@ const Algorithm& find_algorithm(const Family& family, const std::string& name) {
     return *known;
 }
 
+const Algorithm& find_flat_algorithm(const Family& family, const std::string& name) {
+    const std::vector<const Algorithm*> flat = family.flat_algorithms();
+    const auto known =
+        std::ranges::find_if(flat, [&](const Algorithm* one) { return one->name == name; });
+    if (known == flat.end())
+        refuse("inner = " + name + "; expected one of: " + algorithm::names_of(flat));
+    return **known;
+}
+
 void validate(const Options& options, const Family& family, const Algorithm& algorithm) {
     const std::string last = std::to_string(options.agreed.ranks - 1);
     if (options.agreed.root >= options.agreed.ranks) {
@@ -176,6 +186,12 @@ void validate(const Options& options, const Family& family, const Algorithm& alg
     if (options.agreed.tuning.throttle && algorithm.tunes != algorithm::Tunes::throttle) {
         refuse("--throttle with " + std::string(algorithm.name) + "; it has no throttle");
     }
+    if (!options.inner.empty() && !algorithm.follows_inner()) {
+        refuse("--inner with " + std::string(algorithm.name) + "; it has no inner algorithm");
+    }
+    if (options.agreed.tuning.leaders > 0 && algorithm.tunes != algorithm::Tunes::leaders) {
+        refuse("--leaders with " + std::string(algorithm.name) + "; it has no choice of leaders");
+    }
     if (options.nodes > options.agreed.ranks) {
         refuse("nodes = " + std::to_string(options.nodes) + "; expected 1.." +
                std::to_string(options.agreed.ranks));
@@ -184,8 +200,6 @@ void validate(const Options& options, const Family& family, const Algorithm& alg
         refuse(std::string(options.grid.empty() ? "--borders" : "--grid") + " with " + family.name +
                "; it is not among neighbors");
     }
-    const std::string lacks = algorithm.unmet_need(options.agreed);
-    if (!lacks.empty()) refuse(std::string(algorithm.name) + " needs " + lacks);
     if (options.rank >= options.agreed.ranks) {
         refuse("rank = " + std::to_string(options.rank) + "; expected 0.." + last);
     }
@@ -209,7 +223,7 @@ void validate(const Options& options, const Family& family, const Algorithm& alg
 void print_summary(const Algorithm& algorithm, const algorithm::Agreed& agreed, const Measures& m) {
     auto n = [](std::int64_t value) { return static_cast<long long>(value); };
     auto end_with_claim = [&](std::int64_t (*claim)(const algorithm::Agreed&), const char* others) {
-        if (claim)
+        if (claim && claim(agreed) != algorithm::no_claim)
             std::printf(" (claimed %lld)\n", n(claim(agreed)));
         else
             std::printf("%s\n", others);
@@ -261,6 +275,8 @@ void print_traits(const Algorithm& algorithm) {
     if (algorithm.tunes == algorithm::Tunes::segments) followed = {"segment", "window"};
     if (algorithm.tunes == algorithm::Tunes::ports) followed = {"ports"};
     if (algorithm.tunes == algorithm::Tunes::throttle) followed = {"throttle"};
+    if (algorithm.follows_inner()) followed = {"inner"};
+    if (algorithm.tunes == algorithm::Tunes::leaders) followed.emplace_back("leaders");
     if (algorithm.follows_topology) followed.emplace_back("nodes");
     std::string list;
     for (const std::string& one : followed) list += (list.empty() ? "" : ", ") + one;
@@ -366,7 +382,7 @@ void print_links(const Family& family, const Algorithm& algorithm, const Options
     std::fputs(link_table(*options.torus, *times).c_str(), stdout);
 }
 
-void show(const Options& options) {
+void show(Options& options) {
     const Family* family = algorithm::find_family(options.collective);
     if (options.list) {
         for (const Family& f : algorithm::catalogue()) {
@@ -379,7 +395,12 @@ void show(const Options& options) {
     if (options.agreed.reproducible && !family->reduces)
         refuse("--reproducible with " + options.collective + "; it reduces nothing");
     validate(options, *family, algorithm);
+    if (!options.inner.empty()) {
+        options.agreed.tuning.inner = &find_flat_algorithm(*family, options.inner);
+    }
     const Posed posed(*family, options);
+    const std::string lacks = algorithm.unmet_need(posed.problems().front().agreed);
+    if (!lacks.empty()) refuse(std::string(algorithm.name) + " needs " + lacks);
     Result<std::vector<Schedule>> schedules = build_all(algorithm, posed.problems());
     if (!schedules.is_ok()) refuse(last_detail());
 
@@ -442,6 +463,9 @@ void add_schedule(CLI::App& app) {
         ->check(CLI::Range(1, 64))
         ->capture_default_str();
     command->add_flag("--throttle", agreed.tuning.throttle, "A rank's sends follow one another");
+    command->add_option("--inner", options->inner, "The algorithm by which leaders exchange");
+    command->add_option("--leaders", agreed.tuning.leaders, "Leaders of each node")
+        ->check(CLI::Range(1, 65536));
     command->add_flag_callback(
         "--ordered", [&agreed] { agreed.commutative = false; }, "The operation does not commute");
     command->add_flag_callback(

@@ -1,6 +1,8 @@
-// Allgather in three steps: a node's leader gathers its ranks' blocks, the leaders exchange them by
-// Bruck's algorithm, and each leader broadcasts all blocks in its node. Any number of ranks and
-// nodes; between nodes each block moves once to every node.
+// Allgather in three steps: a node's leader gathers its ranks' blocks, the leaders exchange them,
+// by Bruck's algorithm or another flat one (`inner`), and each leader broadcasts all blocks in its
+// node. Any number of ranks and nodes; between nodes each block moves once to every node. By the
+// ring, which is for large blocks, what arrives is broadcast at once if each node's ranks are
+// consecutive.
 #include "algorithm/allgather/leaders.h"
 
 namespace weft::algorithm {
@@ -8,7 +10,7 @@ namespace {
 
 LeadersCost cost(const Agreed& a) {
     const Hierarchy at(a);
-    return cost_by_leaders(at, at.nodes);
+    return cost_by_leaders(a, at, at.nodes);
 }
 
 }  // namespace
@@ -18,7 +20,9 @@ extern const Algorithm allgather_hierarchical = {
     .source =
         "Inozemtsev, Afsahi: Designing an Offloaded Nonblocking MPI_Allgather Collective Using "
         "CORE-Direct, IEEE CLUSTER 2012, section IV.B",
+    .tunes = Tunes::inner,
     .follows_topology = true,
+    .leaders = [](const Agreed& a) { return Hierarchy(a).nodes.nodes(); },
     .rounds = [](const Agreed& a) { return cost(a).rounds; },
     .sent_messages_max = [](const Agreed& a) { return cost(a).messages_max; },
     .sent_bytes_max = [](const Agreed& a) { return a.bytes * cost(a).blocks_max; },

@@ -9,6 +9,24 @@
 namespace weft::algorithm {
 
 extern const Algorithm allgather_bruck;
+extern const Algorithm allgather_ring;
+
+namespace {
+
+// A leader's part in an allgather among leaders, of blocks that lie in `room`.
+Problem part_of_leader(BlockList blocks, Region room, Rank own) {
+    Problem part;
+    part.agreed.ranks = static_cast<Rank>(blocks.sizes.size());
+    part.agreed.sizes = blocks.sizes;
+    part.rank = own;
+    part.in_place = true;
+    part.recv = {room.buffer, part.agreed.ranks, room.offset, 0, blocks};
+    const Region block = part.recv.block(own);
+    part.send = {block.buffer, 1, block.offset, block.bytes};
+    return part;
+}
+
+}  // namespace
 
 Grouped::Grouped(const Problem& in, std::vector<std::span<const Rank>> groups,
                  ScheduleBuilder& schedule)
@@ -38,16 +56,9 @@ Status Grouped::exchange(const LeaderExchange& among, OpId after, ScheduleBuilde
         sizes.push_back(block.bytes);
         offsets.push_back(block.offset - room_.offset);
     }
-    Problem leader;
-    leader.agreed.ranks = leaders;
-    leader.agreed.sizes = sizes;
-    leader.rank = among.own;
-    leader.in_place = true;
-    const Region own = blocks(among.first + among.own * among.each, among.each);
-    leader.send = {own.buffer, 1, own.offset, own.bytes};
-    leader.recv = {room_.buffer, leaders, room_.offset, 0, {sizes, offsets}};
     const auto among_leaders = schedule.within(among.leaders, after);
-    return allgather_bruck.build(leader, schedule);
+    return inner_of(in_.agreed, allgather_bruck)
+        .build(part_of_leader({sizes, offsets}, room_, among.own), schedule);
 }
 
 void Grouped::gather(Rank group, OpId gathered, ScheduleBuilder& schedule) const {
@@ -79,9 +90,39 @@ void Grouped::put_in_order(ScheduleBuilder& schedule) const {
     }
 }
 
+namespace {
+
+// Whether the ring's blocks are broadcast one by one, as they arrive: for large blocks, as the ring
+// is. They have to lie together.
+bool broadcasts_each(const Agreed& a, const Topology& groups) {
+    if (a.tuning.inner != &allgather_ring) return false;
+    for (Rank group = 0; group < groups.nodes(); ++group)
+        if (!are_consecutive(groups.members(group))) return false;
+    return true;
+}
+
+// All blocks, in a rank's group. What is broadcast waits for ready(region).
+template <class F>
+void broadcast(const Problem& in, const Hierarchy& groups, F ready, ScheduleBuilder& schedule) {
+    const bool each = broadcasts_each(in.agreed, groups.nodes);
+    const Rank number = each ? groups.nodes.nodes() : 1;
+    for (Rank step = 0; step < number; ++step) {
+        Region blocks = in.recv.all();
+        if (each) {  // in the order of the ring
+            const Rank group = around(groups.nodes.node_of(in.rank), -step, number);
+            const std::span<const Rank> members = groups.nodes.members(group);
+            blocks = in.recv.blocks(members.front(), static_cast<Rank>(members.size()));
+        }
+        bcast_in_node(groups, in.rank, blocks, ready(blocks), schedule);
+    }
+}
+
+}  // namespace
+
 void allgather_by_leader(const Problem& in, const Hierarchy& groups, ScheduleBuilder& schedule) {
     const OpId given = schedule.send(in.send.block(), groups.leader_of(in.rank));
-    bcast_in_node(groups, in.rank, in.recv.all(), in.in_place ? given : no_op, schedule);
+    const auto free = [&](Region) { return in.in_place ? given : no_op; };
+    broadcast(in, groups, free, schedule);
 }
 
 Status allgather_by_leaders(const Problem& in, const Hierarchy& groups, ScheduleBuilder& schedule) {
@@ -98,25 +139,36 @@ Status allgather_by_leaders(const Problem& in, const Hierarchy& groups, Schedule
     WEFT_RETURN_IF_NOT_OK(all.exchange({groups.leaders, own, 0, 1}, gathered, schedule));
     all.gather(own, gathered, schedule);
     all.put_in_order(schedule);
-    bcast_in_node(groups, in.rank, in.recv.all(), schedule.written(in.recv.all()), schedule);
+    const auto there = [&](Region blocks) { return schedule.written(blocks); };
+    broadcast(in, groups, there, schedule);
     return ok;
 }
 
-LeadersCost cost_by_leaders(const Hierarchy& in, const Topology& nodes) {
+LeadersCost cost_by_leaders(const Agreed& a, const Hierarchy& in, const Topology& nodes) {
+    const Algorithm& inner = inner_of(a, allgather_bruck);
     const Topology& groups = in.nodes;
-    const Rank number = groups.nodes();
+    // Blocks are counted: a group has one for each of its ranks.
+    std::vector<std::int64_t> sizes;
+    std::vector<std::int64_t> offsets;
+    for (Rank group = 0; group < groups.nodes(); ++group) {
+        offsets.push_back(group == 0 ? 0 : offsets.back() + sizes.back());
+        sizes.push_back(groups.size(group));
+    }
+    Agreed among_leaders;
+    among_leaders.ranks = groups.nodes();
     LeadersCost cost;
-    cost.messages_max = ceil_log2(number) + ceil_log2(groups.size_max());
-    cost.rounds = groups.size_max() - 1 + cost.messages_max;
+    const int within = ceil_log2(groups.size_max());
+    const bool each = broadcasts_each(a, groups);
+    cost.messages_max =
+        inner.sent_messages_max(among_leaders) + within * (each ? groups.nodes() : 1);
+    cost.rounds = each ? no_claim : groups.size_max() - 1 + inner.rounds(among_leaders) + within;
     const auto node_of = [&](Rank group) { return nodes.node_of(groups.members(group).front()); };
-    for (Rank group = 0; group < number; ++group) {
+    for (Rank group = 0; group < groups.nodes(); ++group) {
         std::int64_t sent = ceil_log2(groups.size(group)) * std::int64_t{groups.ranks()};
-        for_each_bruck_message(number, [&](Rank behind, Rank count) {
-            std::int64_t blocks = 0;
-            for (Rank i = 0; i < count; ++i) blocks += groups.size(around(group, i, number));
+        const Problem leader = part_of_leader({sizes, offsets}, {}, group);
+        for_each_message(inner, leader, [&](Rank peer, std::int64_t blocks) {
             sent += blocks;
-            if (node_of(around(group, -behind, number)) != node_of(group))
-                cost.blocks_between_nodes += blocks;
+            if (node_of(peer) != node_of(group)) cost.blocks_between_nodes += blocks;
         });
         cost.blocks_max = std::max(cost.blocks_max, sent);
     }

@@ -21,8 +21,9 @@ class Grouped {
     // Of consecutive groups.
     Region blocks(Rank first, Rank groups) const;
 
-    // An allgather among leaders by Bruck's algorithm: the one numbered `i` has the groups from
-    // first + i * each on, `each` of them, once `after` has completed. The caller is number `own`.
+    // An allgather among leaders, by Bruck's algorithm if the tuning names no other: the one
+    // numbered `i` has the groups from first + i * each on, `each` of them, once `after` has
+    // completed. The caller is number `own`.
     struct LeaderExchange {
         std::span<const Rank> leaders;
         Rank own;
@@ -48,24 +49,17 @@ class Grouped {
 // A rank that is no leader gives its block to the leader and gets all.
 void allgather_by_leader(const Problem& in, const Hierarchy& groups, ScheduleBuilder& schedule);
 
-// A leader gathers, all leaders exchange what they have, and each broadcasts in its group.
+// A leader gathers, all leaders exchange what they have, and each broadcasts in its group; if
+// leaders form a ring, each group's blocks when they arrive.
 Status allgather_by_leaders(const Problem& in, const Hierarchy& groups, ScheduleBuilder& schedule);
 
-// What that costs if the ranks lie on these nodes.
+// What that costs if the ranks lie on these nodes, with Tuning::inner.
 struct LeadersCost {
-    std::int64_t rounds = 0;
+    std::int64_t rounds = 0;  // may be no_claim
     std::int64_t messages_max = 0;
     std::int64_t blocks_max = 0;            // sent by a rank
     std::int64_t blocks_between_nodes = 0;  // sent by all ranks
 };
-LeadersCost cost_by_leaders(const Hierarchy& groups, const Topology& nodes);
-
-// Calls f(i, count) for each message of a rank in Bruck's algorithm: `count` blocks to the rank i
-// behind.
-template <class F>
-void for_each_bruck_message(Rank ranks, F f) {
-    for (std::int64_t step = 1; step < ranks; step *= 2)
-        f(static_cast<Rank>(step), static_cast<Rank>(std::min(step, ranks - step)));
-}
+LeadersCost cost_by_leaders(const Agreed& a, const Hierarchy& groups, const Topology& nodes);
 
 }  // namespace weft::algorithm

@@ -73,6 +73,13 @@ std::int64_t messages(const Agreed& a) {
            ceil_log2(at.all.nodes.size_max());
 }
 
+// Calls f(count) for each message of a rank in Bruck's algorithm, of `count` blocks.
+template <class F>
+void for_each_bruck_message(Rank ranks, F f) {
+    for (std::int64_t step = 1; step < ranks; step *= 2)
+        f(static_cast<Rank>(std::min(step, ranks - step)));
+}
+
 std::int64_t sent_bytes(const Agreed& a) {
     const Groups at{Hierarchy(a).nodes};
     const Rank nodes = at.nodes.nodes();
@@ -84,10 +91,10 @@ std::int64_t sent_bytes(const Agreed& a) {
         for (Rank number = 0; number < at.per_node; ++number) {
             std::int64_t blocks =
                 ceil_log2(static_cast<Rank>(size(node, number))) * std::int64_t{a.ranks};
-            for_each_bruck_message(nodes, [&](Rank, Rank count) {
+            for_each_bruck_message(nodes, [&](Rank count) {
                 for (Rank i = 0; i < count; ++i) blocks += size(around(node, i, nodes), number);
             });
-            for_each_bruck_message(at.per_node, [&](Rank, Rank count) {
+            for_each_bruck_message(at.per_node, [&](Rank count) {
                 for (Rank i = 0; i < count; ++i) {
                     for (Rank n = 0; n < nodes; ++n)
                         blocks += size(n, around(number, i, at.per_node));

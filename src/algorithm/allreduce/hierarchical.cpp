@@ -1,6 +1,6 @@
-// Allreduce in three steps: a reduction to each node's leader, an allreduce among the leaders by
-// recursive doubling, and a broadcast in each node. Any number of ranks and nodes. The operation
-// has to commute, because a node's ranks need not be consecutive.
+// Allreduce in three steps: a reduction to each node's leader, an allreduce among the leaders, by
+// recursive doubling or another flat algorithm (`inner`), and a broadcast in each node. Any number
+// of ranks and nodes. The operation has to commute, because a node's ranks need not be consecutive.
 #include <algorithm>
 
 #include "algorithm/hierarchy.h"
@@ -13,6 +13,17 @@ extern const Algorithm allreduce_recursive_doubling;
 
 namespace {
 
+Problem part_of_leader(const Agreed& a, const Hierarchy& at, Rank node, const Layout& result) {
+    Problem part;
+    part.agreed = a;
+    part.agreed.ranks = at.nodes.nodes();
+    part.agreed.topology = nullptr;
+    part.rank = node;
+    part.in_place = true;
+    part.send = part.recv = result;
+    return part;
+}
+
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     const Hierarchy at(in.agreed);
     const Region result = in.recv.block();
@@ -23,45 +34,66 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     }
     const OpId reduced = schedule.join({});  // see hierarchy.h
     {
-        Problem leader = in;
-        leader.agreed.ranks = at.nodes.nodes();
-        leader.agreed.topology = nullptr;
-        leader.rank = at.nodes.node_of(in.rank);
-        leader.in_place = true;
-        leader.send = in.recv;
+        const Problem leader = part_of_leader(in.agreed, at, at.nodes.node_of(in.rank), in.recv);
         const auto among_leaders = schedule.within(at.leaders, reduced);
-        WEFT_RETURN_IF_NOT_OK(allreduce_recursive_doubling.build(leader, schedule));
+        WEFT_RETURN_IF_NOT_OK(
+            inner_of(in.agreed, allreduce_recursive_doubling).build(leader, schedule));
     }
     schedule.order(reduce_in_node(at, in.rank, in.send.block(), result, schedule), reduced);
     bcast_in_node(at, in.rank, result, schedule.written(result), schedule);
     return ok;
 }
 
-// Leaders fold into a power of two (shape/fold.h): the first ones form pairs.
 struct AllreduceCost {
-    std::int64_t rounds = 0;
     std::int64_t messages_max = 0;
+    std::int64_t bytes_max = 0;
+    std::int64_t bytes_between_nodes = 0;
 };
 
 AllreduceCost cost(const Agreed& a) {
-    const Topology nodes = Hierarchy(a).nodes;
-    const Fold fold(nodes.nodes());
-    const int exchanges = floor_log2(nodes.nodes());
-    const auto steps_within = [&](Rank node) { return ceil_log2(nodes.size(node)); };
-    std::int64_t ready = 0;  // all leaders that stand, to exchange
-    for (Rank node = 0; node < nodes.nodes(); ++node) {
-        const int folding = fold.is_paired(node) ? 1 : 0;
-        ready = std::max<std::int64_t>(ready, steps_within(node) + folding);
-    }
+    const Hierarchy at(a);
+    const Algorithm& inner = inner_of(a, allreduce_recursive_doubling);
     AllreduceCost cost;
-    for (Rank node = 0; node < nodes.nodes(); ++node) {
-        const int returning = fold.is_paired(node) ? 1 : 0;
-        const int within = steps_within(node);
-        cost.rounds = std::max(cost.rounds, ready + exchanges + returning + within);
-        const int sent = (fold.number_of(node) ? exchanges : 0) + returning + within;
-        cost.messages_max = std::max<std::int64_t>(cost.messages_max, sent);
+    for (Rank node = 0; node < at.nodes.nodes(); ++node) {
+        const int within = ceil_log2(at.nodes.size(node));
+        std::int64_t messages = within;
+        std::int64_t bytes = within * a.bytes;
+        const Problem leader = part_of_leader(a, at, node, {Buffer::recv, 1, 0, a.bytes});
+        for_each_message(inner, leader, [&](Rank, std::int64_t sent) {
+            ++messages;
+            bytes += sent;
+            cost.bytes_between_nodes += sent;
+        });
+        cost.messages_max = std::max(cost.messages_max, messages);
+        cost.bytes_max = std::max(cost.bytes_max, bytes);
     }
     return cost;
+}
+
+// By recursive doubling leaders fold into a power of two (shape/fold.h): the first ones form pairs.
+// By others it is hard to say which leader is the last one, unless all begin together.
+std::int64_t rounds(const Agreed& a) {
+    const Topology nodes = Hierarchy(a).nodes;
+    const Algorithm& inner = inner_of(a, allreduce_recursive_doubling);
+    const auto steps_within = [&](Rank node) { return std::int64_t{ceil_log2(nodes.size(node))}; };
+    if (&inner != &allreduce_recursive_doubling) {
+        Agreed among_leaders = a;
+        among_leaders.ranks = nodes.nodes();
+        for (Rank node = 1; node < nodes.nodes(); ++node)
+            if (steps_within(node) != steps_within(0)) return no_claim;
+        return 2 * steps_within(0) + inner.rounds(among_leaders);
+    }
+    const Fold fold(nodes.nodes());
+    std::int64_t ready = 0;  // all leaders that stand, to exchange
+    for (Rank node = 0; node < nodes.nodes(); ++node)
+        ready = std::max(ready, steps_within(node) + (fold.is_paired(node) ? 1 : 0));
+    std::int64_t rounds = 0;
+    for (Rank node = 0; node < nodes.nodes(); ++node) {
+        const int returning = fold.is_paired(node) ? 1 : 0;
+        rounds =
+            std::max(rounds, ready + floor_log2(nodes.nodes()) + returning + steps_within(node));
+    }
+    return rounds;
 }
 
 }  // namespace
@@ -72,16 +104,13 @@ extern const Algorithm allreduce_hierarchical = {
         "Zhu, Goodell, Gropp, Thakur: Hierarchical Collectives in MPICH2, 2009, "
         "doi:10.1007/978-3-642-03770-2_41",
     .needs = {.commutative = true},
+    .tunes = Tunes::inner,
     .follows_topology = true,
-    .rounds = [](const Agreed& a) { return cost(a).rounds; },
+    .leaders = [](const Agreed& a) { return Hierarchy(a).nodes.nodes(); },
+    .rounds = rounds,
     .sent_messages_max = [](const Agreed& a) { return cost(a).messages_max; },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * cost(a).messages_max; },
-    .bytes_between_nodes =
-        [](const Agreed& a) {
-            const Rank nodes = Hierarchy(a).nodes.nodes();
-            const Fold fold(nodes);
-            return a.bytes * (fold.standing * floor_log2(nodes) + 2 * fold.extra);
-        },
+    .sent_bytes_max = [](const Agreed& a) { return cost(a).bytes_max; },
+    .bytes_between_nodes = [](const Agreed& a) { return cost(a).bytes_between_nodes; },
     .build = build,
 };
 

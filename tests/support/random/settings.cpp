@@ -29,6 +29,11 @@ Settings Settings::of(const Case& c) {
             text += ":ports=" + std::to_string(size.tuning.ports);
         }
         if (known.tunes == algorithm::Tunes::throttle && random.one_in(2)) text += ":throttle=1";
+        if (known.follows_inner() && random.one_in(2)) {
+            const std::vector<const algorithm::Algorithm*> flat = family.flat_algorithms();
+            size.tuning.inner = flat[random.below(flat.size())];
+            text += std::string(":inner=") + size.tuning.inner->name;
+        }
         // Smaller communicators and other operations may lack what this one has.
         if (known.unmet_need(size).empty()) settings.forced.emplace_back(family.collective, text);
     }
