@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/hash.h"
+
 namespace weft {
 namespace {
 
@@ -48,12 +50,9 @@ Result<CommunicatorSettings> CommunicatorSettings::changed(std::string_view word
 }
 
 std::uint64_t CommunicatorSettings::digest() const {
-    // FNV-1a.
-    std::uint64_t digest = 0xcbf29ce484222325;
-    for (const char c : selector.text() + (reproducible ? "reproducible=1\n" : "")) {
-        digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    }
-    return std::max<std::uint64_t>(digest, 1);
+    Hash hash;
+    hash.add(selector.text()).add(reproducible ? "reproducible=1\n" : "");
+    return std::max<std::uint64_t>(hash.value(), 1);
 }
 
 }  // namespace weft

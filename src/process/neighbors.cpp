@@ -1,5 +1,7 @@
 #include "process/neighbors.h"
 
+#include "base/hash.h"
+
 namespace weft {
 
 Result<Grid> Grid::of(std::span<const int> sizes, const int* periods, Rank ranks) {
@@ -18,12 +20,10 @@ Result<Grid> Grid::of(std::span<const int> sizes, const int* periods, Rank ranks
 }
 
 std::uint64_t Grid::digest() const {
-    std::uint64_t hash = 0xcbf29ce484222325u;
-    for (const Dimension& dimension : dimensions) {
-        const auto value = static_cast<std::uint64_t>(dimension.size) * 2 + dimension.is_periodic;
-        hash = (hash ^ value) * 0x100000001b3u;
-    }
-    return hash | 1;
+    Hash hash;
+    for (const Dimension& dimension : dimensions)
+        hash.add(static_cast<std::uint64_t>(dimension.size) * 2 + dimension.is_periodic);
+    return hash.value() | 1;
 }
 
 Status check_ranks(const char* name, std::span<const int> neighbors, Rank ranks) {

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/hash.h"
+
 namespace weft {
 namespace {
 
@@ -47,9 +49,7 @@ std::string setting_of(const Family& family) {
 std::string tuning_digest() {
     const char* path = std::getenv("WEFT_TUNING");
     if (!path || !*path) return "";
-    std::uint64_t hash = 0xcbf29ce484222325u;
-    for (const char c : content_of(path).value_or(""))
-        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    const std::uint64_t hash = Hash().add(content_of(path).value_or("")).value();
     std::array<char, 40> text{};
     std::snprintf(text.data(), text.size(), "a table with hash %016llx",
                   static_cast<unsigned long long>(hash));

@@ -6,6 +6,7 @@
 
 #include "algorithm/catalogue.h"
 #include "algorithm/trees.h"
+#include "base/hash.h"
 
 namespace weft {
 namespace {
@@ -39,14 +40,14 @@ std::int64_t bytes_of(const CallRecord& record) {
 
 // A hash of the blocks' sizes in bytes.
 std::uint32_t fingerprint(const SignatureView& signature) {
-    std::uint64_t hash = 0xcbf29ce484222325u;
+    Hash hash;
     for (const auto& counts : {signature.send.counts, signature.recv.counts}) {
         for (const std::int64_t count : counts) {
             const std::int64_t bytes = count * signature.fixed.unit_bytes;
-            hash = (hash ^ static_cast<std::uint64_t>(bytes)) * 0x100000001b3u;
+            hash.add(static_cast<std::uint64_t>(bytes));
         }
     }
-    return static_cast<std::uint32_t>(hash ^ hash >> 32);
+    return static_cast<std::uint32_t>(hash.value() ^ hash.value() >> 32);
 }
 
 constexpr std::int32_t tell_index = 0;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
+
 namespace weft {
 
 Signature::Signature(const SignatureView& view) : fixed_(view.fixed) {
@@ -41,11 +43,11 @@ std::uint64_t hash_of(const SignatureView& call) {
     hash ^= std::uint64_t{s.commutative} << 58;
     hash ^= static_cast<std::uint64_t>(s.root) * 0xbf58476d1ce4e5b9u;
     hash ^= static_cast<std::uint64_t>(s.element_bytes ^ s.unit_bytes) << 52;
+    Hash all(hash);
     for (const auto& array : call.arrays()) {
-        for (const std::int64_t value : array)
-            hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x100000001b3u;
+        for (const std::int64_t value : array) all.add(static_cast<std::uint64_t>(value));
     }
-    return hash;
+    return all.value();
 }
 
 }  // namespace weft

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "engine/kind.h"
 #include "support/guarded.h"
 #include "support/reference.h"
@@ -307,10 +308,10 @@ class RankRun::Walk {
             return;
         }
         if (data.rounds && is_combined && o.step->collective == Collective::allreduce) {
-            std::uint64_t hash = 0xcbf29ce484222325u;
-            for (const unsigned char byte : is) hash = (hash ^ byte) * 0x100000001b3u;
+            Hash hash;
+            for (const unsigned char byte : is) hash.add(std::uint64_t{byte});
             std::uint64_t& digest = digests_[static_cast<std::size_t>(o.step->made)];
-            digest = (digest ^ hash) * 0x100000001b3u;
+            digest = Hash(digest).add(hash.value()).value();
         }
     }
 
