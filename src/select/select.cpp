@@ -46,16 +46,6 @@ std::string setting_of(const Family& family) {
     return name;
 }
 
-std::string tuning_digest() {
-    const char* path = std::getenv("WEFT_TUNING");
-    if (!path || !*path) return "";
-    const std::uint64_t hash = Hash().add(content_of(path).value_or("")).value();
-    std::array<char, 40> text{};
-    std::snprintf(text.data(), text.size(), "a table with hash %016llx",
-                  static_cast<unsigned long long>(hash));
-    return text.data();
-}
-
 Result<Selector> Selector::from_environment() {
     Selector selector;
     const char* path = std::getenv("WEFT_TUNING");
@@ -86,6 +76,10 @@ Status Selector::read_table(const char* path) {
     auto table = std::make_shared<AlgorithmTable>(*shipped());
     WEFT_RETURN_IF_NOT_OK(table->add(*text, source));
     table_ = std::move(table);
+    std::array<char, 40> digest{};
+    std::snprintf(digest.data(), digest.size(), "a table with hash %016llx",
+                  static_cast<unsigned long long>(Hash().add(*text).value()));
+    tuning_ = digest.data();
     return ok;
 }
 

@@ -16,9 +16,6 @@ namespace weft {
 // "WEFT_ALGORITHM_BCAST".
 std::string setting_of(const algorithm::Family& family);
 
-// What all ranks must have the same of the file that WEFT_TUNING names: a hash; empty: none is named.
-std::string tuning_digest();
-
 class Selector {
   public:
     // Forces nothing, and follows the shipped table.
@@ -42,6 +39,8 @@ class Selector {
 
     // All forced algorithms, to compare with other ranks'.
     std::string text() const;
+    // The same of the file that WEFT_TUNING names: a hash of what was read; empty: none is named.
+    const std::string& tuning() const { return tuning_; }
 
   private:
     struct Forced {
@@ -52,6 +51,7 @@ class Selector {
     Status read_table(const char* path);
 
     std::shared_ptr<const AlgorithmTable> table_;
+    std::string tuning_;
     std::array<std::optional<Forced>, collectives> forced_;
 };
 

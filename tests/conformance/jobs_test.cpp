@@ -53,22 +53,37 @@ TEST(JobsThatDiffer, AreRefusedWithTheRankAndTheSetting) {
         << job.err;
 }
 
-// The others learn it from weft_init, too: they do not get as far as a collective.
-TEST(JobsThatDiffer, AreRefusedBeforeTheyJoinForAMalformedSetting) {
+// Rank 1 has a bad setting. What the job says.
+std::string said_with_bad(const std::string& setting) {
     const std::string build = WEFT_BUILD_DIR;
-    for (const std::string name : {"WEFT_STATS", "WEFT_SHM_RING", "WEFT_TOPOLOGY"}) {
-        SCOPED_TRACE(name);
-        ChildProcess job(build +
-                         "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 1 ]; then export " +
-                         name + "=some; fi; exec " + build + "/tests/fault/join_program'");
-        job.finish();
-        EXPECT_EQ(job.status, 1);
-        EXPECT_TRUE(contains(job.err, "rank 1: weft_init: WEFT_REFUSED_SETTING: " + name));
-        for (const std::string other : {"0", "2"})
-            EXPECT_TRUE(contains(job.err, "rank " + other +
-                                              ": weft_init: WEFT_REFUSED_STATE: rank 1 ended "
-                                              "before it joined the job"));
+    ChildProcess job(build +
+                     "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 1 ]; then export " +
+                     setting + "=some; fi; exec " + build + "/tests/fault/join_program'");
+    job.finish();
+    EXPECT_EQ(job.status, 1);
+    return job.err;
+}
+
+// The others learn it from weft_init, too: they do not get as far as a collective.
+TEST(JobsThatDiffer, AreRefusedOnAllRanksForAMalformedSetting) {
+    for (const std::string name :
+         {"WEFT_ENGINE", "WEFT_ALGORITHM_BCAST", "WEFT_TUNING", "WEFT_TIMEOUT", "WEFT_TRANSPORT",
+          "WEFT_SHM_RING", "WEFT_TOPOLOGY"}) {
+        const std::string said = said_with_bad(name);
+        for (const std::string rank : {"0", "1", "2"})
+            EXPECT_TRUE(contains(
+                said, "rank " + rank + ": weft_init: WEFT_REFUSED_SETTING: rank 1: " + name));
     }
+}
+
+// This one is refused before the others know of the rank.
+TEST(JobsThatDiffer, AreRefusedBeforeTheyJoinForAMalformedSetting) {
+    const std::string said = said_with_bad("WEFT_STATS");
+    EXPECT_TRUE(contains(said, "rank 1: weft_init: WEFT_REFUSED_SETTING: WEFT_STATS"));
+    for (const std::string other : {"0", "2"})
+        EXPECT_TRUE(contains(said, "rank " + other +
+                                       ": weft_init: WEFT_REFUSED_STATE: rank 1 ended "
+                                       "before it joined the job"));
 }
 
 TEST(JobsOnATorus, HaveItOnAllRanksInTheirOrder) {
@@ -98,9 +113,10 @@ TEST(JobsOnATorus, AreRefusedIfItHasAnotherForm) {
                                  " " WEFT_BUILD_DIR "/weft run --timeout 30 -n 4 " WEFT_BUILD_DIR
                                  "/tests/fault/join_program");
         EXPECT_NE(job.status, 0);
-        EXPECT_TRUE(contains(job.err, std::string("WEFT_REFUSED_SETTING: WEFT_TOPOLOGY = '") +
-                                          setting + "'") &&
-                    contains(job.err, sentence))
+        EXPECT_TRUE(
+            contains(job.err, std::string("WEFT_REFUSED_SETTING: rank 0: WEFT_TOPOLOGY = '") +
+                                  setting + "'") &&
+            contains(job.err, sentence))
             << job.err;
     }
 }

@@ -94,5 +94,20 @@ TEST_F(Tune, TablesThatDifferAreRefusedByRank) {
     EXPECT_TRUE(contains(done.err, "rank 1 has WEFT_TUNING='a table with hash ")) << done.err;
 }
 
+TEST_F(Tune, ATableThatOneRankCannotReadIsRefusedOnAllByRank) {
+    std::ofstream(folder_ + "/0") << "bcast chain\n";
+    std::ofstream(folder_ + "/1") << "bcast chain\nbcast ranks=2 chian\n";
+    const std::string expected = "rank 1: WEFT_TUNING=" + folder_ + "/1, line 2: \"chian\"";
+    for (const std::string odd : {"0", "1"}) {
+        // The other rank says nothing, so that the sentence is this one's.
+        const Finished done =
+            run(program_ + " run --timeout 30 -n 2 -- sh -c 'test $WEFT_RANK = " + odd +
+                " || exec 2>/dev/null; WEFT_TUNING=" + folder_ + "/$WEFT_RANK exec " + program_ +
+                " info'");
+        EXPECT_NE(done.status, 0);
+        EXPECT_TRUE(contains(done.err, expected)) << done.err;
+    }
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -54,6 +54,26 @@ TEST(Card, TellsWhetherARankHasSeveralInterfaces) {
 }
 #endif
 
+// Each rank says the same, and nobody waits for the rank that cannot join.
+TEST(Card, ARankThatCannotJoinIsRefusedByAll) {
+    RankCard bad = card_of("1.2", "chain");
+    bad.refusal = WEFT_REFUSED_SETTING;
+    bad.refusal_detail = "WEFT_TUNING=a: line 1\nis bad";
+    const RankCard read = RankCard::parse(bad.text());
+    EXPECT_EQ(read.refusal, WEFT_REFUSED_SETTING);
+    EXPECT_EQ(read.settings, bad.settings);
+    const RankCard good = card_of("1.2", "chain");
+    for (Rank place : {0, 1, 2}) {
+        std::vector<RankCard> cards(3, good);
+        cards[static_cast<std::size_t>(place)] = read;
+        const Status status = check_agreement(cards);
+        EXPECT_EQ(status.code, WEFT_REFUSED_SETTING);
+        EXPECT_EQ(status.rank, place);
+        EXPECT_EQ(last_detail(),
+                  "rank " + std::to_string(place) + ": WEFT_TUNING=a: line 1 is bad");
+    }
+}
+
 TEST(Card, EqualOnesAgree) {
     EXPECT_TRUE(check_agreement({card_of("1.2", "chain"), card_of("1.2", "chain")}).is_ok());
 }

@@ -62,7 +62,6 @@ RankCard RankCard::mine() {
         const char* value = std::getenv(name.c_str());
         card.settings.emplace_back(name, value ? one_line(value) : "");
     }
-    card.settings.emplace_back("WEFT_TUNING", tuning_digest());
     return card;
 }
 
@@ -74,6 +73,8 @@ std::string RankCard::text() const {
         " " + std::to_string(dedicated.is_wanted) + "\nengine " + traits(engine).name + "\ncores";
     for (int core : cores) text += " " + std::to_string(core);
     text += "\n";
+    if (refusal != WEFT_OK)
+        text += "refusal " + std::to_string(refusal) + " " + one_line(refusal_detail) + "\n";
     for (const auto& [name, value] : settings) text += "setting " + name + "=" + value + "\n";
     return text;
 }
@@ -99,6 +100,12 @@ RankCard RankCard::parse(const std::string& text) {
             std::istringstream numbers(value);
             for (int core; numbers >> core;) card.cores.push_back(core);
         }
+        if (key == "refusal") {
+            std::istringstream words(value);
+            int code = 0;
+            std::getline(words >> code >> std::ws, card.refusal_detail);
+            card.refusal = static_cast<weft_status>(code);
+        }
         if (key == "setting") {
             std::size_t equals = value.find('=');
             card.settings.emplace_back(value.substr(0, equals), value.substr(equals + 1));
@@ -119,7 +126,7 @@ std::vector<Rank> nodes_of(const std::vector<RankCard>& cards) {
 
 Status check_agreement(const std::vector<RankCard>& cards) {
     const RankCard& first = cards.front();
-    for (std::size_t rank = 1; rank < cards.size(); ++rank) {
+    for (std::size_t rank = 0; rank < cards.size(); ++rank) {
         const RankCard& card = cards[rank];
         auto r = static_cast<Rank>(rank);
         if (card.version != first.version) {
@@ -128,6 +135,8 @@ Status check_agreement(const std::vector<RankCard>& cards) {
                 "rank %d has Weft version '%s', rank 0 has '%s'; expected the same", r,
                 card.version.c_str(), first.version.c_str());
         }
+        if (card.refusal != WEFT_OK)
+            return failure_of_rank(card.refusal, r, "rank %d: %s", r, card.refusal_detail.c_str());
         for (std::size_t i = 0; i < first.settings.size(); ++i) {
             const auto& [name, value] = first.settings[i];
             if (i < card.settings.size() && card.settings[i] == first.settings[i]) continue;

@@ -22,8 +22,12 @@ struct RankCard {
     EngineKind engine = EngineKind::manual;
     std::vector<int> cores;
     std::vector<std::pair<std::string, std::string>> settings;  // those that must agree
+    // This rank cannot join, and why: the others must not wait for it.
+    weft_status refusal = WEFT_OK;
+    std::string refusal_detail;
 
-    // This process's card without `job` and without what its transports add.
+    // This process's card without `job`, without what its settings say once they are read, and without what
+    // its transports add.
     static RankCard mine();
     static RankCard parse(const std::string& text);
     std::string text() const;
@@ -32,7 +36,8 @@ struct RankCard {
 // By rank: a number that is equal for ranks that share a node.
 std::vector<Rank> nodes_of(const std::vector<RankCard>& cards);
 
-// Refuses a rank whose version or settings differ from rank 0's; names the rank and the setting.
+// Refuses a rank that cannot join, or whose version or settings differ from rank 0's; names the rank and
+// the setting.
 Status check_agreement(const std::vector<RankCard>& cards);
 
 }  // namespace weft

@@ -123,15 +123,20 @@ Result<std::optional<Torus>> torus_from_environment(Rank ranks) {
     return std::optional<Torus>(std::move(*parsed));
 }
 
-using MakeStartup = Result<std::unique_ptr<Startup>> (*)(const weft_oob*);
+// What else the environment says about joining.
+struct Wishes {
+    unsigned queue_depth = 0;
+    bool on_demand = true;
+    bool dedicates = false;
+};
 
-Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* oob) {
-    Process::Parts parts;
+Status read_settings(Process::Parts& parts, Wishes& wishes) {
     Result<EngineKind> engine = engine_from_environment();
     if (!engine.is_ok()) return engine.status();
     parts.engine.kind = usable(*engine);
     Result<unsigned> queue_depth = queue_depth_from_environment();
     if (!queue_depth.is_ok()) return queue_depth.status();
+    wishes.queue_depth = *queue_depth;
     Result<Selector> selector = Selector::from_environment();
     if (!selector.is_ok()) return selector.status();
     parts.settings.selector = *selector;
@@ -148,6 +153,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     parts.engine.offers_all = *offers_all;
     Result<bool> on_demand = switch_setting("WEFT_ON_DEMAND", true);
     if (!on_demand.is_ok()) return on_demand.status();
+    wishes.on_demand = *on_demand;
     Setting timeout = seconds_setting("WEFT_TIMEOUT");
     if (!timeout.is_ok()) return timeout.status();
     parts.engine.timeout_ns = timeout->value_or(Engine::no_deadline);
@@ -155,9 +161,31 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     // For tests: wants dedicated connections whatever the engine.
     Result<bool> dedicates = switch_setting("WEFT_DEDICATE");
     if (!dedicates.is_ok()) return dedicates.status();
+    wishes.dedicates = *dedicates;
+    return ok;
+}
+
+// For the card: a rank that cannot join says so there, because the others wait for it.
+void put_refusal(RankCard& card, const Status& status) {
+    if (status.is_ok() || card.refusal != WEFT_OK) return;
+    card.refusal = status.code;
+    card.refusal_detail = last_detail();
+}
+
+using MakeStartup = Result<std::unique_ptr<Startup>> (*)(const weft_oob*);
+
+Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* oob) {
+    Process::Parts parts;
+    Wishes wishes;
+    RankCard mine = RankCard::mine();
+    put_refusal(mine, read_settings(parts, wishes));
+    mine.settings.emplace_back("WEFT_TUNING", parts.settings.selector.tuning());
+    mine.dedicated.is_wanted = wishes.dedicates;
+    mine.engine = parts.engine.kind;
+    const auto refuse = [&] { return failure(mine.refusal, "%s", mine.refusal_detail.c_str()); };
 
     Result<std::unique_ptr<Startup>> startup = make_startup(oob);
-    if (!startup.is_ok()) return startup.status();
+    if (!startup.is_ok()) return mine.refusal != WEFT_OK ? refuse() : startup.status();
     Result<std::string> job = new_job();
     if (!job.is_ok()) return job.status();
     parts.job = *job;
@@ -165,20 +193,18 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     parts.ranks = (*startup)->ranks();
     if (parts.rank == 0) warn_of_unknown_settings();
     Result<std::optional<Torus>> torus = torus_from_environment(parts.ranks);
-    if (!torus.is_ok()) return torus.status();
-    parts.torus = std::move(*torus);
+    put_refusal(mine, torus.status());
+    if (torus.is_ok()) parts.torus = std::move(*torus);
     parts.routes.resize(static_cast<std::size_t>(parts.ranks));
-    if (parts.ranks == 1) return make_process(std::move(parts));
+    if (parts.ranks == 1)
+        return mine.refusal != WEFT_OK ? refuse() : make_process(std::move(parts));
 
     Result<Transports> transports = Transports::prepare(oob);
-    if (!transports.is_ok()) return transports.status();
-    RankCard mine = RankCard::mine();
+    put_refusal(mine, transports.status());
     mine.job = parts.job;
-    transports->write_on(mine, parts.ranks);
-    mine.dedicated.is_wanted = *dedicates;
-    mine.engine = parts.engine.kind;
+    if (transports.is_ok()) transports->write_on(mine, parts.ranks);
     Result<std::vector<std::string>> texts = (*startup)->exchange(mine.text());
-    if (!texts.is_ok()) return texts.status();
+    if (!texts.is_ok()) return mine.refusal != WEFT_OK ? refuse() : texts.status();
     std::vector<RankCard> cards;
     for (const std::string& text : *texts) cards.push_back(RankCard::parse(text));
     WEFT_RETURN_IF_NOT_OK(check_agreement(cards));
@@ -186,7 +212,8 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     parts.nodes = nodes_of(cards);
     const Status connected = transports->connect(cards, (*startup)->key(), parts);
     if (!connected.is_ok()) return (*startup)->cause_of(connected);
-    if (any_dedicated(parts.transports)) parts.offload = make_offload(parts.routes, *queue_depth);
+    if (any_dedicated(parts.transports))
+        parts.offload = make_offload(parts.routes, wishes.queue_depth);
     parts.engine.has_several_interfaces = has_several_interfaces(cards);
     std::vector<DedicatedShare> dedicated;
     for (const RankCard& card : cards) {
@@ -198,7 +225,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     parts.world_dedicated = agreed_streams(dedicated);
     const Crowd crowd(cards, parts.rank);
     parts.engine.may_spin = crowd.has_core_for_each_rank();
-    parts.engine.on_demand = *on_demand && crowd.threads_share_cores();
+    parts.engine.on_demand = wishes.on_demand && crowd.threads_share_cores();
     const bool is_engine_free = !std::getenv("WEFT_ENGINE");
     Result<std::unique_ptr<Process>> process = make_process(std::move(parts));
     if (!process.is_ok()) return process;
