@@ -2,6 +2,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/engine_kind.h"
 #include "bench/all.h"
 #include "bench/background.h"
 #include "bench/cpu.h"
@@ -12,7 +13,6 @@
 #include "bench/relay/relay.h"
 #include "bench/tune/tune.h"
 #include "bench/waits/waits.h"
-#include "engine/kind.h"
 #include "weft/cluster.h"
 #include "weft/commands.h"
 #include "weft/seconds.h"

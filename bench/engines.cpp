@@ -1,6 +1,6 @@
 #include "bench/engines.h"
 
-#include "engine/kind.h"
+#include "base/engine_kind.h"
 
 namespace weft::bench {
 

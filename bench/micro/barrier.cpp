@@ -2,10 +2,10 @@
 #include <atomic>
 
 #include "base/clock.h"
+#include "base/engine_kind.h"
 #include "bench/micro/rows.h"
 #include "bench/micro/shared.h"
 #include "bench/statistics.h"
-#include "engine/kind.h"
 
 namespace weft::bench {
 namespace {

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/engine_kind.h"
 #include "bench/allocations.h"
 #include "bench/micro/rows.h"
 #include "bench/statistics.h"
-#include "engine/kind.h"
 
 namespace weft::bench {
 namespace {

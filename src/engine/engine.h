@@ -1,5 +1,5 @@
 // The progress engine of a process: who advances its runs, and when. Its kind can change
-// (engine/kind.h).
+// (base/engine_kind.h).
 //
 // The thread that holds the lock drives. Invariants:
 //   - When nobody holds the lock and runs need attention, what comes wakes somebody: the transports
@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/kind.h"
+#include "base/engine_kind.h"
 #include "engine/lock.h"
 #include "engine/offload_policy.h"
 #include "engine/parking.h"

@@ -5,8 +5,8 @@
 
 #include <memory>
 
+#include "base/engine_kind.h"
 #include "base/status.h"
-#include "engine/kind.h"
 #include "run/executor.h"
 #include "schedule/tasks/tasks.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "engine/kind.h"
+#include "base/engine_kind.h"
 
 namespace weft {
 

@@ -5,7 +5,7 @@
 #include <regex>
 
 #include "algorithm/catalogue.h"
-#include "engine/kind.h"
+#include "base/engine_kind.h"
 #include "support/process.h"
 
 namespace weft::test {

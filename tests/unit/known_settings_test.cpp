@@ -1,6 +1,6 @@
 // A setting that is misspelt is noticed, and every one that is read is known.
 #include "base/known_settings.h"
-#include "engine/kind.h"
+#include "base/engine_kind.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

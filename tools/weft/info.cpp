@@ -10,8 +10,8 @@
 
 #include "algorithm/catalogue.h"
 #include "base/clock.h"
+#include "base/engine_kind.h"
 #include "c_api/guard.h"
-#include "engine/kind.h"
 #include "process/join/kernel_engine.h"
 #include "startup/startup.h"
 #if WEFT_HAS_TCP

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/engine_kind.h"
 #include "base/hash.h"
-#include "engine/kind.h"
 #include "support/guarded.h"
 #include "support/reference.h"
 

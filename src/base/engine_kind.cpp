@@ -1,4 +1,4 @@
-#include "engine/kind.h"
+#include "base/engine_kind.h"
 
 #include <algorithm>
 
