@@ -94,7 +94,7 @@ Result<Choice> Selector::choose(const Agreed& agreed) const {
         return failure(WEFT_REFUSED_SETTING, "%s=%s needs %s", forced->name.c_str(),
                        forced->text.c_str(), lacks.c_str());
     }
-    if (const Choice* listed = table_->choose(agreed)) return *listed;
+    if (const Choice* listed = table_->choose(agreed, engine_)) return *listed;
     const auto meets = [&](const Algorithm* a) { return a->unmet_need(agreed).empty(); };
     const auto first = std::ranges::find_if(family.algorithms, meets);
     WEFT_ASSERT(first != family.algorithms.end());

@@ -1,5 +1,5 @@
 // Which algorithm a call uses. This follows from what all ranks know: settings, otherwise a table by the
-// number of ranks, nodes and bytes, and whether operands are combined on arrival.
+// number of ranks, nodes and bytes, the engine, and whether operands are combined on arrival.
 //
 // Thread safety: immutable, share freely.
 #pragma once
@@ -34,6 +34,10 @@ class Selector {
         return force(collective, text, setting_of(algorithm::family_of(collective)));
     }
 
+    // Lines for an engine apply to this one, with which all ranks have joined the job; none: they
+    // differ. Not the one in use, which each rank may change for itself.
+    void set_engine(std::optional<EngineKind> engine) { engine_ = engine; }
+
     // Refuses a call that does not meet the forced algorithm's needs.
     Result<Choice> choose(const algorithm::Agreed& agreed) const;
 
@@ -52,6 +56,7 @@ class Selector {
 
     std::shared_ptr<const AlgorithmTable> table_;
     std::string tuning_;
+    std::optional<EngineKind> engine_;
     std::array<std::optional<Forced>, collectives> forced_;
 };
 

@@ -86,8 +86,10 @@ Status AlgorithmTable::add_line(std::string_view text, const std::string& where)
     if (!family || word.empty() || !take_word(text).empty()) {
         return failure(WEFT_REFUSED_SETTING,
                        "%s: \"%.*s\"; expected COLLECTIVE [ranks=RANGE] [nodes=RANGE] "
-                       "[bytes=RANGE] [combines] ALGORITHM, a range such as 4, 4-8 or 64K-",
-                       where.c_str(), static_cast<int>(all.size()), all.data());
+                       "[bytes=RANGE] [combines] [engine=ENGINE] ALGORITHM, a range such as 4, 4-8 "
+                       "or 64K-, an engine one of %s",
+                       where.c_str(), static_cast<int>(all.size()), all.data(),
+                       engine_names().c_str());
     }
     Result<Choice> choice = parse_choice(*family, std::string(word), where);
     if (!choice.is_ok()) return choice.status();
@@ -102,6 +104,12 @@ bool AlgorithmTable::read_condition(std::string_view word, TableLine& line) {
     if (equals == word.npos) return false;
     const std::string_view key = word.substr(0, equals);
     const std::string_view value = word.substr(equals + 1);
+    if (key != "engine") return read_range(key, value, line);
+    line.engine = engine_named(value);
+    return line.engine.has_value();
+}
+
+bool AlgorithmTable::read_range(std::string_view key, std::string_view value, TableLine& line) {
     const std::size_t dash = value.find('-');
     const auto from = parse_bytes(value.substr(0, dash));
     const bool is_open = dash + 1 == value.size();
@@ -117,13 +125,14 @@ bool AlgorithmTable::read_condition(std::string_view word, TableLine& line) {
     return true;
 }
 
-const Choice* AlgorithmTable::choose(const Agreed& agreed) const {
+const Choice* AlgorithmTable::choose(const Agreed& agreed, std::optional<EngineKind> engine) const {
     const std::int64_t nodes = agreed.topology ? agreed.topology->nodes() : 1;
     for (auto line = lines_.rbegin(); line != lines_.rend(); ++line) {
         if (line->collective != agreed.collective) continue;
         if (!line->ranks.has(agreed.ranks) || !line->nodes.has(nodes)) continue;
         if (line->has_bytes && !line->bytes.has(agreed.bytes)) continue;
         if (line->combines && !agreed.combines) continue;
+        if (line->engine && line->engine != engine) continue;
         Agreed tuned = agreed;
         tuned.tuning = line->choice.tuning;
         if (line->choice.algorithm->unmet_need(tuned).empty()) return &line->choice;

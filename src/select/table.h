@@ -4,11 +4,13 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "algorithm/catalogue.h"
+#include "base/engine_kind.h"
 
 namespace weft {
 
@@ -32,7 +34,9 @@ class AlgorithmTable {
     Status add(std::string_view text, const std::string& source);
 
     // Of the last line that applies and whose algorithm's needs the call meets; null: there is none.
-    const Choice* choose(const algorithm::Agreed& agreed) const;
+    // `engine`: with which all ranks have joined; none: they differ.
+    const Choice* choose(const algorithm::Agreed& agreed,
+                         std::optional<EngineKind> engine = std::nullopt) const;
 
   private:
     // Both ends are included.
@@ -49,10 +53,12 @@ class AlgorithmTable {
         Range bytes = {};
         bool has_bytes = false;
         bool combines = false;
+        std::optional<EngineKind> engine = {};
         Choice choice = {};
     };
 
     static bool read_condition(std::string_view word, TableLine& line);
+    static bool read_range(std::string_view key, std::string_view value, TableLine& line);
     Status add_line(std::string_view text, const std::string& where);
 
     std::vector<TableLine> lines_;

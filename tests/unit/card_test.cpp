@@ -43,6 +43,17 @@ TEST(Card, TellsWhoSharesANode) {
     EXPECT_EQ(nodes_of(cards), (std::vector<Rank>{0, 1, 0, 2}));
 }
 
+TEST(Card, AnEngineIsAgreedOnIfAllHaveIt) {
+    std::vector<RankCard> cards(3);
+    for (RankCard& card : cards) card.engine = EngineKind::kernel;
+    EXPECT_EQ(agreed_engine(cards), EngineKind::kernel);
+    for (RankCard& odd : cards) {
+        odd.engine = EngineKind::thread;
+        EXPECT_EQ(agreed_engine(cards), std::nullopt);
+        odd.engine = EngineKind::kernel;
+    }
+}
+
 #if WEFT_HAS_TCP
 TEST(Card, TellsWhetherARankHasSeveralInterfaces) {
     std::vector<RankCard> cards(3);

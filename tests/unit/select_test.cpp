@@ -242,19 +242,34 @@ TEST(Tables, AreReadFromTheEnd) {
     EXPECT_EQ(name(), "sequential");
 }
 
+TEST(Tables, LinesForAnEngineNeedItOnAllRanks) {
+    AlgorithmTable table;
+    ASSERT_TRUE(table.add("bcast binomial\nbcast engine=thread:poll chain", "here").is_ok());
+    const Agreed call = {.collective = Collective::bcast, .ranks = 3, .bytes = 1};
+    const auto name = [&](std::optional<EngineKind> engine) {
+        return std::string(table.choose(call, engine)->algorithm->name);
+    };
+    EXPECT_EQ(name(EngineKind::thread_poll), "chain");
+    EXPECT_EQ(name(EngineKind::thread), "binomial");
+    EXPECT_EQ(name(std::nullopt), "binomial");
+}
+
 TEST(Tables, AreRefusedByLine) {
     const auto refused = [](const std::string& text) {
         AlgorithmTable table;
         EXPECT_EQ(table.add(text, "file").code, WEFT_REFUSED_SETTING) << text;
         return std::string(last_detail());
     };
-    for (const char* line : {"allredcue ring", "allreduce", "allreduce ranks=4", "allreduce ring 4",
-                             "allreduce ranks=-4 ring", "allreduce ranks=8-4 ring",
-                             "allreduce size=4 ring", "allreduce ranks= ring"}) {
+    for (const char* line :
+         {"allredcue ring", "allreduce", "allreduce ranks=4", "allreduce ring 4",
+          "allreduce ranks=-4 ring", "allreduce ranks=8-4 ring", "allreduce size=4 ring",
+          "allreduce ranks= ring", "allreduce engine=kernal ring"}) {
         EXPECT_EQ(refused(std::string("\n") + line),
                   std::string("file, line 2: \"") + line +
                       "\"; expected COLLECTIVE [ranks=RANGE] [nodes=RANGE] [bytes=RANGE] "
-                      "[combines] ALGORITHM, a range such as 4, 4-8 or 64K-");
+                      "[combines] [engine=ENGINE] ALGORITHM, a range such as 4, 4-8 or 64K-, an "
+                      "engine one of " +
+                      engine_names());
     }
     EXPECT_TRUE(refused("bcast rnig").starts_with("file, line 1: \"rnig\" is not known; expected"));
     EXPECT_EQ(refused("bcast binomial:ports=2"),
@@ -272,6 +287,12 @@ TEST_F(Select, ReadsATable) {
     EXPECT_EQ(read().tuning(), selector.tuning());
     std::ofstream(path) << "bcast ranks=2 binomial\n";
     EXPECT_NE(read().tuning(), selector.tuning());
+    std::ofstream(path) << "bcast ranks=2 engine=kernel chain\n";
+    Selector with_engine = read();
+    with_engine.set_engine(EngineKind::kernel);
+    EXPECT_EQ(choice(with_engine, Collective::bcast, 2, 8), "chain");
+    with_engine.set_engine(std::nullopt);
+    EXPECT_EQ(choice(with_engine, Collective::bcast, 2, 8), "binomial");
     std::ofstream(path) << "bcast ranks=2 chian\n";
     EXPECT_EQ(refusal("WEFT_TUNING", path.c_str()),
               "WEFT_TUNING=" + path + ", line 1: \"chian\" is not known; expected one of: " +

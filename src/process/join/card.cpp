@@ -124,6 +124,13 @@ std::vector<Rank> nodes_of(const std::vector<RankCard>& cards) {
     return marks;
 }
 
+std::optional<EngineKind> agreed_engine(const std::vector<RankCard>& cards) {
+    const EngineKind first = cards.front().engine;
+    const auto has_first = [&](const RankCard& card) { return card.engine == first; };
+    if (!std::ranges::all_of(cards, has_first)) return std::nullopt;
+    return first;
+}
+
 Status check_agreement(const std::vector<RankCard>& cards) {
     const RankCard& first = cards.front();
     for (std::size_t rank = 0; rank < cards.size(); ++rank) {

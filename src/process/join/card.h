@@ -1,6 +1,7 @@
 // What a rank tells all others when it joins: its version, settings, cores and addresses.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,8 +27,8 @@ struct RankCard {
     weft_status refusal = WEFT_OK;
     std::string refusal_detail;
 
-    // This process's card without `job`, without what its settings say once they are read, and without what
-    // its transports add.
+    // This process's card without `job`, what its settings say once they are read, and what its
+    // transports add.
     static RankCard mine();
     static RankCard parse(const std::string& text);
     std::string text() const;
@@ -36,8 +37,11 @@ struct RankCard {
 // By rank: a number that is equal for ranks that share a node.
 std::vector<Rank> nodes_of(const std::vector<RankCard>& cards);
 
-// Refuses a rank that cannot join, or whose version or settings differ from rank 0's; names the rank and
-// the setting.
+// With which all ranks join; none: they differ.
+std::optional<EngineKind> agreed_engine(const std::vector<RankCard>& cards);
+
+// Refuses a rank that cannot join, or whose version or settings differ from rank 0's; names the
+// rank and the setting.
 Status check_agreement(const std::vector<RankCard>& cards);
 
 }  // namespace weft

@@ -196,6 +196,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     put_refusal(mine, torus.status());
     if (torus.is_ok()) parts.torus = std::move(*torus);
     parts.routes.resize(static_cast<std::size_t>(parts.ranks));
+    parts.settings.selector.set_engine(parts.engine.kind);
     if (parts.ranks == 1)
         return mine.refusal != WEFT_OK ? refuse() : make_process(std::move(parts));
 
@@ -208,6 +209,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     std::vector<RankCard> cards;
     for (const std::string& text : *texts) cards.push_back(RankCard::parse(text));
     WEFT_RETURN_IF_NOT_OK(check_agreement(cards));
+    parts.settings.selector.set_engine(agreed_engine(cards));
     parts.job = cards.front().job;
     parts.nodes = nodes_of(cards);
     const Status connected = transports->connect(cards, (*startup)->key(), parts);
