@@ -84,7 +84,8 @@ Request& Communicator::take(Prepared& prepared) {
 }
 
 Result<Request*> Communicator::start(const Call& call, bool waits) {
-    WEFT_RETURN_IF_NOT_OK(host_.engine.check_starter());
+    // (Asked before the first of the library's calls: others may wait for the next already.)
+    if (!call.of_library) WEFT_RETURN_IF_NOT_OK(check_starter());
     Result<Ready> ready = make_ready(call);
     if (!ready.is_ok()) return ready.status();
     Request& request = take(*ready->prepared);
@@ -153,7 +154,7 @@ Status Communicator::check_start(const Request& request) const {
                        description_of(request).c_str());
     }
     if (group_.broken.code != WEFT_OK) return broken_status(request.name(), group_.broken);
-    return host_.engine.check_starter();
+    return check_starter();
 }
 
 void Communicator::start(Request& request) {

@@ -55,6 +55,9 @@ class Communicator {
     Group& group() { return group_; }
     const CommunicatorSettings& settings() const { return settings_; }
 
+    // Whether this thread may start operations; if not, why.
+    Status check_starter() const { return host_.engine.check_starter(); }
+
     // Starts a collective. settle() gives the request back. `waits`: finish() follows at once.
     Result<Request*> start(const Call& call, bool waits = false);
 

@@ -57,7 +57,9 @@ Executor::Way OffloadPolicy::prepare(Run& run, OffloadPlan& plan, const Group& g
         count_choice(Offloading::Fallback::waited_for);
         return Executor::Way::here;
     }
-    if (!engine_->needs_joiner && !start.has_thread) return Executor::Way::here;
+    // (Another thread than the joiner starts only calls of the library's own.)
+    const bool has_owner = engine_->needs_joiner ? offload()->may_own() : start.has_thread;
+    if (!has_owner) return Executor::Way::here;
     try {
         if (!prepare_lists(run, plan, group)) return Executor::Way::here;
     } catch (const std::bad_alloc&) {

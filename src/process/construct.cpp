@@ -184,6 +184,7 @@ Communicator& make(Process& process, const Communicator& parent, const Construct
 Result<Communicator*> construct(Process& process, Communicator& parent, Construction mine,
                                 const char* settings,
                                 std::unique_ptr<const Neighborhood> neighbors) {
+    WEFT_RETURN_IF_NOT_OK(parent.check_starter());
     Result<CommunicatorSettings> wanted = parent.settings().changed(settings);
     if (mine.kind == Construction::Kind::split_node)
         mine.color = parent.topology().node_of(parent.rank());

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -204,6 +205,36 @@ void starts_of_other_threads() {
         EXPECT(weft_wait(&operation.request) == WEFT_OK && operation.is_right());
     }
     EXPECT(weft_request_free(&persistent) == WEFT_OK);
+}
+
+// A constructor with several exchanges, in a thread that may start nothing any more after the first.
+void engine_changes_in_a_constructor() {
+    const int below = (rank + ranks - 1) % ranks;
+    const int above = (rank + 1) % ranks;
+    const auto make = [&](weft_comm* made) {
+        return weft_comm_graph(world, 1, &below, 1, &above, made);
+    };
+    weft_comm other = WEFT_COMM_NULL;
+    EXPECT(weft_comm_dup(world, &other) == WEFT_OK);
+    for (int odd = 0; odd < ranks; ++odd) {
+        weft_comm made = WEFT_COMM_NULL;
+        weft_status status = WEFT_REFUSED_STATE;
+        std::thread maker;
+        if (rank == odd) {
+            EXPECT(weft_set_engine(WEFT_ENGINE_THREAD) == WEFT_OK);
+            maker = std::thread([&] { status = make(&made); });
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it waits for the others
+            EXPECT(weft_set_engine(WEFT_ENGINE_KERNEL_OWN) == WEFT_OK);
+        }
+        EXPECT(weft_barrier(other) == WEFT_OK);
+        if (rank == odd) maker.join();
+        // (If the maker was late, it was refused at once.)
+        if (status == WEFT_REFUSED_STATE) status = make(&made);
+        EXPECT(status == WEFT_OK);
+        EXPECT(weft_barrier(made) == WEFT_OK);
+        EXPECT(weft_comm_free(&made) == WEFT_OK);
+    }
+    EXPECT(weft_comm_free(&other) == WEFT_OK);
 }
 
 // Descriptors of this process but for the first three and the folder's own.
@@ -441,6 +472,8 @@ int main(int argc, char** argv) {
         threads_that_exit();
     } else if (name == "starts_of_other_threads") {
         starts_of_other_threads();
+    } else if (name == "engine_changes_in_a_constructor") {
+        engine_changes_in_a_constructor();
     } else if (name == "forks") {
         forks(argv[0], descriptors);
     } else if (name == "becomes_another") {

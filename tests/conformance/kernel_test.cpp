@@ -84,6 +84,9 @@ TEST_P(KernelOwn, CarriesAllCollectives) {
         expect(std::string("tests/conformance/comms_program kernel:own ") + name);
 }
 TEST_P(KernelOwn, RefusesTheStartsOfOtherThreads) { expect(program + "starts_of_other_threads"); }
+TEST_P(KernelOwn, LetsAConstructorEndThatAnotherThreadHasBegun) {
+    expect(program + "engine_changes_in_a_constructor");
+}
 TEST_P(KernelOwn, EndsWithTheThreadThatOwnsIt) {
     // Over slow links amid messages.
     const std::string links = where().has_nodes ? " --rate 100mbit" : "";

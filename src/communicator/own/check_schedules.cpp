@@ -48,6 +48,7 @@ Result<std::vector<Schedule>> swap_schedules(Communicator& communicator,
 
 Result<std::vector<Schedule>> collect_schedules(const OwnSchedule& own) {
     Communicator& communicator = own.communicator();
+    WEFT_RETURN_IF_NOT_OK(communicator.check_starter());
     Keeping keeping(communicator);
     std::vector<std::byte> mine = pack(own.schedule());
 
