@@ -103,12 +103,15 @@ WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
  *                          the result, and of a scan on rank r f(0, r + 1). Floating-point results then
  *                          do not depend on algorithm, engine, transport, timing or nodes. Algorithms
  *                          that combine otherwise serve only integers. Default: WEFT_REPRODUCIBLE
+ *   links=1, links=all     how many of the links between two nodes (WEFT_INTERFACES) the messages use,
+ *                          1..8, or all: 1 keeps a communicator on one link. Communicators that are
+ *                          made one after the other take turns. Default: all
  *   offload=0, offload=1   see weft_comm_set_offload
  *
  * To choose an algorithm for single calls, make them on such a duplicate.
  *
- * Agree     as weft_comm_dup; also the algorithms that `settings` names, in the same spelling, and
- *           `reproducible`.
+ * Agree     as weft_comm_dup; also the algorithms that `settings` names, in the same spelling,
+ *           `reproducible` and `links`.
  * Calling   as weft_comm_dup.
  * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT for an unknown word, and on every rank when
  *           ranks give different settings, or one gives a bad word (the detail names a rank); WEFT_REFUSED_SETTING for an unknown

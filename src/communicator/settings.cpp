@@ -4,6 +4,8 @@
 #include <string>
 
 #include "base/hash.h"
+#include "base/setting.h"
+#include "transport/link_limit.h"
 
 namespace weft {
 namespace {
@@ -13,8 +15,8 @@ constexpr std::string_view spaces = " \t\n";
 Status refused(std::string_view word) {
     return failure(WEFT_REFUSED_ARGUMENT,
                    "settings: \"%.*s\"; expected COLLECTIVE=ALGORITHM, reproducible=0, "
-                   "reproducible=1, offload=0 or offload=1",
-                   static_cast<int>(word.size()), word.data());
+                   "reproducible=1, links=all, links=1..%u, offload=0 or offload=1",
+                   static_cast<int>(word.size()), word.data(), LinkLimit::links_max);
 }
 
 Status change(CommunicatorSettings& settings, std::string_view word) {
@@ -29,6 +31,12 @@ Status change(CommunicatorSettings& settings, std::string_view word) {
     }
     if (name == "reproducible" && is_switch) {
         settings.reproducible = value == "1";
+        return ok;
+    }
+    if (name == "links") {
+        const auto links = value == "all" ? 0 : parse_whole_number(value).value_or(-1);
+        if (links < 0 || links > LinkLimit::links_max || value == "0") return refused(word);
+        settings.links = static_cast<std::uint32_t>(links);
         return ok;
     }
     const algorithm::Family* family = algorithm::find_family(name);
@@ -51,7 +59,7 @@ Result<CommunicatorSettings> CommunicatorSettings::changed(std::string_view word
 
 std::uint64_t CommunicatorSettings::digest() const {
     Hash hash;
-    hash.add(selector.text()).add(reproducible ? "reproducible=1\n" : "");
+    hash.add(selector.text()).add(reproducible ? "reproducible=1\n" : "").add(links);
     return std::max<std::uint64_t>(hash.value(), 1);
 }
 

@@ -12,10 +12,11 @@ namespace weft {
 struct CommunicatorSettings {
     Selector selector;          // forced algorithms
     bool reproducible = false;  // reductions combine by one association (algorithm::Agreed)
+    std::uint32_t links = 0;    // of a node's, that messages travel on; 0: all
     bool offloads = true;       // a kernel engine may take operations; ranks may differ in this
 
-    // These settings with changes such as "allreduce=ring bcast=chain:segment=64K reproducible=1".
-    // Refuses unknown words.
+    // These settings with changes such as "allreduce=ring bcast=chain:segment=64K links=1". Refuses
+    // unknown words.
     Result<CommunicatorSettings> changed(std::string_view words) const;
     // Equal if the settings lead to the same messages.
     // Never 0.

@@ -203,7 +203,8 @@ Result<Communicator*> construct(Process& process, Communicator& parent, Construc
     chosen.reserve(group.members.capacity());
     auto telling = FailureNotices::reserve_telling(group.members.capacity());
     // Words that this rank does not understand: the others must not wait for it in vain.
-    const Proposal proposal{mine, parent.rank() == 0 ? process.take_context() : 0,
+    const bool takes = parent.rank() == 0 && wanted.is_ok();
+    const Proposal proposal{mine, takes ? process.take_context(wanted->links) : 0,
                             wanted.is_ok() ? wanted->digest() : 0, offer.dedicated()};
     std::vector<Proposal> proposals(static_cast<std::size_t>(parent.ranks()));
     WEFT_RETURN_IF_NOT_OK(allgather_and_wait(parent, name_of(mine.kind), &proposal,

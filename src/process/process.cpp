@@ -1,10 +1,10 @@
 #include "process/process.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "transport/dedicated.h"
+#include "transport/link_limit.h"
 
 namespace weft {
 namespace {
@@ -66,12 +66,13 @@ Process::Process(Parts parts)
     executor_.group_decided();
 }
 
-std::uint32_t Process::take_context() {
-    std::uint64_t context = std::uint64_t{first_made_context} + static_cast<std::uint64_t>(rank_) +
-                            std::uint64_t{contexts_taken_} * static_cast<std::uint64_t>(ranks_);
-    if (context > std::numeric_limits<std::uint32_t>::max()) return 0;
-    ++contexts_taken_;
-    return static_cast<std::uint32_t>(context);
+std::uint32_t Process::take_context(std::uint32_t links) {
+    const std::uint64_t number =
+        std::uint64_t{first_made_context} + static_cast<std::uint64_t>(rank_) +
+        std::uint64_t{contexts_taken_} * static_cast<std::uint64_t>(ranks_);
+    const std::uint32_t context = LinkLimit::context_of(links, number);
+    if (context != 0) ++contexts_taken_;
+    return context;
 }
 
 DedicatedShare Process::offer_dedicated() {

@@ -65,7 +65,8 @@ class Process {
     std::uintptr_t self_handle() const { return handle_of(self_); }
 
     // A number for a new communicator that no rank of the job has used; 0: there are none left.
-    std::uint32_t take_context();
+    // `links`: as in its settings.
+    std::uint32_t take_context(std::uint32_t links);
     // Adds the communicator of `group`; it lives until it is freed or the process ends. Its share
     // of the dedicated connections must have been taken. May throw; then nothing has happened.
     Communicator& add(Group group, Rank rank, std::string name, CommunicatorSettings settings);

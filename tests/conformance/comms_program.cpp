@@ -640,9 +640,19 @@ void settings() {
     use(made, everybody());
     free_comm(made);
 
+    // On fewer links of a node than there are.
+    for (const char* links : {"links=1", "links=2", "links=8", "links=1 links=all"}) {
+        EXPECT(weft_comm_dup_with(world, links, &made) == WEFT_OK);
+        weft_comm made_of_it = dup_of(made);
+        use(made, everybody());
+        free_comm(made);
+        use(made_of_it, everybody());
+        free_comm(made_of_it);
+    }
+
     made = world;
-    for (const char* bad :
-         {"allreduce", "alreduce=ring", "offload=2", "reproducible=yes", "=", "ring"}) {
+    for (const char* bad : {"allreduce", "alreduce=ring", "offload=2", "reproducible=yes", "=",
+                            "ring", "links=0", "links=9", "links=", "links=one"}) {
         EXPECT(weft_comm_dup_with(world, bad, &made) == WEFT_REFUSED_ARGUMENT);
         EXPECT(detail_has(std::string("settings: \"") + bad + "\"; expected COLLECTIVE=ALGORITHM"));
     }
@@ -692,6 +702,9 @@ void settings() {
     EXPECT(weft_comm_dup_with(world, mine, &made) == WEFT_REFUSED_ARGUMENT);
     EXPECT(detail_has("rank 1 of the job gave other settings than rank 0"));
     mine = world_rank == 1 ? "reproducible=1" : "reproducible=0";
+    EXPECT(weft_comm_dup_with(world, mine, &made) == WEFT_REFUSED_ARGUMENT);
+    EXPECT(detail_has("rank 1 of the job gave other settings than rank 0"));
+    mine = world_rank == 1 ? "links=1" : "links=2";
     EXPECT(weft_comm_dup_with(world, mine, &made) == WEFT_REFUSED_ARGUMENT);
     EXPECT(detail_has("rank 1 of the job gave other settings than rank 0"));
     EXPECT(made == world);

@@ -88,6 +88,10 @@ TEST(CommsOverConnections, CarryAllCollectives) {
                  .options = "--timeout 60 --links 2"}));
         }
     }
+    expect_success(mixed.command({.ranks = 4,
+                                  .program = "tests/conformance/comms_program thread settings",
+                                  .settings = "WEFT_INTERFACES=eth0,eth1",
+                                  .options = "--timeout 60 --links 2"}));
 }
 #endif
 

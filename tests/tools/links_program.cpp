@@ -1,10 +1,10 @@
 // Ranks on nodes of an emulated cluster, one on each, say what their links carried during
-// collectives: LINKS BYTES once | streams.
-// once: one nonblocking allgather; streams: LINKS persistent ones, each on a stream of its own.
+// collectives: LINKS BYTES once | streams | limited | limited_again.
+// once: one nonblocking allgather; streams: LINKS persistent ones, each on a stream of its own;
+// limited: the same, on a communicator with links=1, or on another one made after it.
 // The second time counts. Prints "RANK: SENT RECEIVED ...", bytes, a pair for each link.
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -18,6 +18,8 @@ void must(weft_status status) {
     std::fprintf(stderr, "links_program: %s\n", weft_last_detail());
     std::exit(1);
 }
+
+weft_comm comm = WEFT_COMM_NULL;  // on which the collectives are
 
 // While nothing is under way.
 std::vector<weft::InterfaceBytes> links_of_this_node(int links) {
@@ -37,12 +39,11 @@ class Buffers {
           all_(bytes * static_cast<std::size_t>(ranks)) {}
 
     weft_status start(weft_request* request) {
-        return weft_iallgather(mine_.data(), all_.data(), mine_.size(), WEFT_BYTE,
-                               weft_comm_world(), request);
+        return weft_iallgather(mine_.data(), all_.data(), mine_.size(), WEFT_BYTE, comm, request);
     }
     weft_status make(weft_request* request) {
-        return weft_allgather_init(mine_.data(), all_.data(), mine_.size(), WEFT_BYTE,
-                                   weft_comm_world(), request);
+        return weft_allgather_init(mine_.data(), all_.data(), mine_.size(), WEFT_BYTE, comm,
+                                   request);
     }
     void check() const {
         for (std::size_t i = 0; i < all_.size(); ++i) {
@@ -70,8 +71,12 @@ void run(std::vector<Buffers>& buffers, std::vector<weft_request>& requests, boo
 int main(int, char** argv) {
     const int links = std::atoi(argv[1]);
     const auto bytes = static_cast<std::size_t>(std::atoll(argv[2]));
-    const bool is_persistent = std::strcmp(argv[3], "streams") == 0;
+    const std::string mode = argv[3];
+    const bool is_persistent = mode != "once";
     must(weft_init());
+    comm = weft_comm_world();
+    const int limited = mode == "limited" ? 1 : mode == "limited_again" ? 2 : 0;
+    for (int i = 0; i < limited; ++i) must(weft_comm_dup_with(weft_comm_world(), "links=1", &comm));
     int rank = 0;
     int ranks = 0;
     must(weft_comm_rank(weft_comm_world(), &rank));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <sstream>
 
 #include "support/process.h"
@@ -79,6 +80,23 @@ TEST_P(Links, CarryEqualPartsOfOneCollective) {
         const auto [least, most] = std::minmax_element(node.begin(), node.end());
         EXPECT_GE(static_cast<double>(*least), 0.9 * static_cast<double>(*most));
     }
+}
+
+// Also its streams, and on all nodes; the next communicator has another link.
+TEST_P(Links, ACommunicatorCanKeepToOne) {
+    std::set<std::size_t> used;
+    for (const char* which : {"limited", "limited_again"}) {
+        const auto nodes = carried(which);
+        ASSERT_FALSE(nodes.empty());
+        const auto most = std::ranges::max_element(nodes.front()) - nodes.front().begin();
+        const auto link = static_cast<std::size_t>(most);
+        for (const auto& node : nodes) {
+            EXPECT_GE(node[link], links * (ranks - 1) * block_bytes) << which;
+            EXPECT_LE(total(node) - node[link], block_bytes / 50) << which;
+        }
+        used.insert(link);
+    }
+    EXPECT_EQ(used.size(), links);
 }
 
 }  // namespace

@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "transport/tcp/dedicated_connection.h"
 #include "transport/tcp/lanes.h"
+#include "transport/tcp/link.h"
+#include "transport/tcp/shared_connection.h"
 
 namespace weft::test {
 namespace {
@@ -95,6 +99,73 @@ TEST(Cut, PiecesCoverTheMessage) {
             EXPECT_EQ(end, bytes) << links << " links";
         }
     }
+}
+
+TEST(Peer, PiecesHaveLinksAndConnectionsOfTheirOwn) {
+    for (std::uint32_t links = 1; links <= 4; ++links) {
+        for (std::uint32_t connections = links; connections <= 9; ++connections) {
+            tcp::Peer peer;
+            peer.links = links;
+            peer.connections = connections;
+            std::set<std::uint32_t> firsts;
+            for (std::uint32_t stream = 0; stream < 40; ++stream) {
+                const StreamId id = {3, stream};
+                std::set<std::uint32_t> used;
+                std::set<std::uint32_t> used_links;
+                for (std::uint32_t piece = 0; piece < links; ++piece) {
+                    const std::uint32_t connection = peer.connection_of(id, piece);
+                    EXPECT_LT(connection, connections);
+                    used.insert(connection);
+                    used_links.insert(connection % links);
+                }
+                EXPECT_EQ(used.size(), links) << connections << " connections";
+                EXPECT_EQ(used_links.size(), links) << connections << " connections";
+                EXPECT_EQ(peer.connection_of(id, 0), peer.first_connection(id));
+                firsts.insert(peer.first_connection(id));
+            }
+            EXPECT_EQ(firsts.size(), connections) << "none is idle";
+        }
+    }
+}
+
+TEST(LinkLimit, IsSaidByTheContext) {
+    for (std::uint32_t links = 0; links <= LinkLimit::links_max; ++links) {
+        for (const std::uint32_t number : {1u, 3u, 4711u, LinkLimit::number_mask}) {
+            const std::uint32_t context = LinkLimit::context_of(links, number);
+            EXPECT_NE(context, 0u);
+            EXPECT_EQ(LinkLimit::of(context).links, links);
+            EXPECT_EQ(LinkLimit::of(context).number, number);
+        }
+        const std::uint64_t none = links == 0 ? LinkLimit::limited : LinkLimit::number_mask + 1u;
+        EXPECT_EQ(LinkLimit::context_of(links, none), 0u);
+    }
+}
+
+// Whatever the pair of ranks.
+TEST(LinkLimit, KeepsAllStreamsOfACommunicatorOnItsLinks) {
+    tcp::Peer peer;
+    peer.links = peer.connections = 4;
+    peer.ranks = 6;
+    std::set<std::uint32_t> firsts;
+    for (std::uint32_t made = 0; made < 4; ++made) {
+        const std::uint32_t context = LinkLimit::context_of(1, 3 + made * peer.ranks);
+        std::set<std::uint32_t> used;
+        for (peer.turn = 0; peer.turn < 5; ++peer.turn) {
+            for (std::uint32_t stream = 0; stream < 9; ++stream)
+                used.insert(peer.first_connection({context, stream}));
+        }
+        EXPECT_EQ(used.size(), 1u);
+        EXPECT_FALSE(peer.cuts({context, 0}, UINT64_MAX));
+        firsts.insert(*used.begin());
+    }
+    EXPECT_EQ(firsts.size(), 4u) << "communicators take turns";
+
+    const std::uint32_t two = LinkLimit::context_of(2, 3);
+    std::set<std::uint32_t> used;
+    for (std::uint32_t stream = 0; stream < 9; ++stream)
+        used.insert(peer.first_connection({two, stream}));
+    EXPECT_EQ(used.size(), 2u);
+    EXPECT_EQ(peer.links_of({LinkLimit::context_of(8, 3), 0}), 4u) << "there are no more";
 }
 
 }  // namespace

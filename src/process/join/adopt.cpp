@@ -95,7 +95,7 @@ Result<Communicator*> adopt(Process& process, const weft_oob& oob) {
         Engine::Hold hold(process.engine());
         // Others may use the communicator before this rank has it.
         process.executor().expect_group();
-        if (oob.rank == 0) mine.context = process.take_context();
+        if (oob.rank == 0) mine.context = process.take_context(process.world().settings().links);
         offer.emplace(process);
         mine.dedicated = offer->dedicated();
     }

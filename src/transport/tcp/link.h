@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "transport/link_limit.h"
 #include "transport/tcp/address.h"
 #include "transport/tcp/wire.h"
 #include "transport/transport.h"
@@ -19,6 +20,7 @@ struct Peer {
     std::vector<Address> addresses;
     std::uint32_t connections = 1;  // shared ones, over
     std::uint32_t links = 1;        // so many links: connection c uses link c modulo `links`
+    std::uint32_t ranks = 1;        // of the job
     std::uint32_t turn = 0;         // added to a stream's: where this pair begins
     std::vector<std::unique_ptr<SharedConnection>> shared;        // null: not needed yet
     std::vector<std::unique_ptr<DedicatedConnection>> dedicated;  // that were needed
@@ -27,16 +29,34 @@ struct Peer {
     bool loss_reported = false;
     weft_status loss = WEFT_BROKEN_RANK;  // how it was lost
 
-    // Both ends say the same. Failure notices use connection 0.
+    // So many of the links are for this stream's messages.
+    std::uint32_t links_of(StreamId stream) const {
+        const std::uint32_t limit = LinkLimit::of(stream.context).links;
+        return limit == 0 || limit > links ? links : limit;
+    }
+    // Both ends say the same. Failure notices use connection 0. Of a communicator that does not use
+    // all links, all pairs and streams use the same ones; communicators take turns.
     std::uint32_t turn_of(StreamId stream) const {
-        return stream.context == 0 ? 0 : turn + stream.context + stream.stream;
+        if (stream.context == 0) return 0;
+        const std::uint32_t used = links_of(stream);
+        if (used == links) [[likely]]
+            return turn + stream.context + stream.stream;
+        return LinkLimit::of(stream.context).number / ranks + stream.stream % used;
     }
     std::uint32_t first_connection(StreamId stream) const { return turn_of(stream) % connections; }
+    // Of a piece of a message that is cut: each has another link. Connections beyond a multiple of
+    // the links are there for some pieces only.
+    std::uint32_t connection_of(StreamId stream, std::uint32_t piece) const {
+        const std::uint32_t first = first_connection(stream);
+        const std::uint32_t link = (first + piece) % links;
+        const std::uint32_t connection = first - first % links + link;
+        return connection < connections ? connection : link;
+    }
 
     // Larger messages are cut over the links.
     std::uint64_t whole_bytes_max = 0;
     bool cuts(StreamId stream, std::uint64_t bytes) const {
-        return bytes > whole_bytes_max && stream.context != 0;
+        return bytes > whole_bytes_max && stream.context != 0 && links_of(stream) > 1;
     }
 };
 

@@ -29,21 +29,21 @@ Posted TcpTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
 
 Posted TcpTransport::send_pieces(Peer& peer, const Lane& lane, Bytes data, Token token) {
     const std::uint64_t stream = lane.stream.packed();
-    const std::uint32_t first = peer.first_connection(lane.stream);
+    const std::uint32_t links = peer.links_of(lane.stream);
     auto connection_of = [&](std::uint32_t piece) -> SharedConnection& {
-        return shared_at(peer, (first + piece) % peer.connections);
+        return shared_at(peer, peer.connection_of(lane.stream, piece));
     };
-    for (std::uint32_t i = 0; i < peer.links; ++i) (void)connection_of(i).reserve_send(stream);
+    for (std::uint32_t i = 0; i < links; ++i) (void)connection_of(i).reserve_send(stream);
     Post* const whole =
-        take_pieces(stream, const_cast<std::byte*>(data.data()), data.size(), 0, peer.links);
+        take_pieces(stream, const_cast<std::byte*>(data.data()), data.size(), 0, links);
     // The peer may be lost by a call; not between two pieces.
-    for (std::uint32_t i = 0; i < peer.links; ++i) need(connection_of(i));
+    for (std::uint32_t i = 0; i < links; ++i) need(connection_of(i));
     if (peer.lost) {
         give_back_pieces(whole);
         return refuse(peer, lane, token);
     }
     whole->token = token;
-    whole->pieces_left = peer.links;
+    whole->pieces_left = links;
     std::uint32_t number = 0;
     for (Post* piece = whole; piece != nullptr;) {
         Post* const next = piece->next_piece;

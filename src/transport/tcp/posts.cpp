@@ -66,8 +66,8 @@ void SharedConnection::free_if_done(Post& first) {
 
 // On which a piece of the stream's messages travels.
 SharedConnection& SharedConnection::connection_of(std::uint64_t stream, std::uint32_t piece) {
-    const std::uint32_t first = peer.first_connection(StreamId::unpack(stream));
-    return static_cast<SharedConnection&>(core_.link_at(peer, (first + piece) % peer.connections));
+    return static_cast<SharedConnection&>(
+        core_.link_at(peer, peer.connection_of(StreamId::unpack(stream), piece)));
 }
 
 // Where the first pieces of the lane's messages are.

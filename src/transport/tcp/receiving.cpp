@@ -41,7 +41,7 @@ Posted SharedConnection::receive(StreamId stream, MutBytes data, Token token) {
     }
     if (!is_notice(packed) && !has_room_for_control()) throw std::bad_alloc();
     const bool grants_others = message == nullptr && peer.cuts(stream, data.size()) &&
-                               data.size() / peer.links <= early_bytes_max;
+                               data.size() / peer.links_of(stream) <= early_bytes_max;
     if (grants_others) reserve_others(packed);
     Post& post = take_post(packed, data.data(), data.size(), token);
     Post* pieces = nullptr;
@@ -80,7 +80,8 @@ void SharedConnection::append(ReceiveLane& lane, Post& post) {
 // The other pieces of a message whose receive is posted need not wait for its RTS: one that comes before it
 // is kept. REQUIRES: reserve_others().
 void SharedConnection::grant_others(std::uint64_t stream) {
-    for (std::uint32_t i = 1; i < peer.links && !peer.lost; ++i) {
+    const std::uint32_t links = peer.links_of(StreamId::unpack(stream));
+    for (std::uint32_t i = 1; i < links && !peer.lost; ++i) {
         SharedConnection& other = connection_of(stream, i);
         core_.need(other);
         ++other.receives_.find_existing(stream)->spare_cts;
@@ -119,7 +120,8 @@ void SharedConnection::begin(ReceiveLane& lane, Post& post, Post* pieces) {
 
 // The lanes of other pieces, with room for their CTSs.
 void SharedConnection::reserve_others(std::uint64_t stream) {
-    for (std::uint32_t i = 1; i < peer.links; ++i) {
+    const std::uint32_t links = peer.links_of(StreamId::unpack(stream));
+    for (std::uint32_t i = 1; i < links; ++i) {
         SharedConnection& other = connection_of(stream, i);
         (void)other.receives_.find(stream);
         if (!other.has_room_for_control()) throw std::bad_alloc();
@@ -131,8 +133,9 @@ void SharedConnection::reserve_others(std::uint64_t stream) {
 Post* SharedConnection::reserve_pieces(std::uint64_t stream, std::uint64_t message_bytes) {
     if (!peer.cuts(StreamId::unpack(stream), message_bytes)) return nullptr;
     reserve_others(stream);
-    Post* pieces = core_.take_pieces(stream, nullptr, message_bytes, 1, peer.links);
-    for (std::uint32_t i = 1; i < peer.links; ++i) core_.need(connection_of(stream, i));
+    const std::uint32_t links = peer.links_of(StreamId::unpack(stream));
+    Post* pieces = core_.take_pieces(stream, nullptr, message_bytes, 1, links);
+    for (std::uint32_t i = 1; i < links; ++i) core_.need(connection_of(stream, i));
     return pieces;
 }
 
@@ -143,7 +146,8 @@ void SharedConnection::begin_pieces(std::uint64_t stream, Post* pieces, Post* fi
     std::uint64_t offset = 0;
     if (first != nullptr) {
         first->next_piece = pieces;
-        offset = first->bytes = Cut::of(first->message_bytes, 0, peer.links).bytes;
+        offset = first->bytes =
+            Cut::of(first->message_bytes, 0, peer.links_of(StreamId::unpack(stream))).bytes;
     }
     std::uint32_t number = 0;
     for (Post* piece = pieces; piece != nullptr;) {
@@ -170,9 +174,10 @@ void SharedConnection::begin_pieces(std::uint64_t stream, Post* pieces, Post* fi
 // Nobody will take the message of this RTS, but its sender must not wait forever: without memory to
 // say so, the two ranks lose each other.
 void SharedConnection::let_drop(std::uint64_t stream, std::uint64_t message_bytes) {
-    const bool is_cut = peer.cuts(StreamId::unpack(stream), message_bytes);
+    const StreamId id = StreamId::unpack(stream);
+    const std::uint32_t pieces = peer.cuts(id, message_bytes) ? peer.links_of(id) : 1;
     try {
-        for (std::uint32_t i = 0; i < (is_cut ? peer.links : 1); ++i) {
+        for (std::uint32_t i = 0; i < pieces; ++i) {
             if (!connection_of(stream, i).control(FrameKind::cts, stream, 0))
                 throw std::bad_alloc();
         }
@@ -381,7 +386,7 @@ bool SharedConnection::take_rts(const Frame& frame) {
     std::uint64_t bytes = frame.bytes;
     if (peer.cuts(stream, frame.bytes)) {
         if (peer.first_connection(stream) != name) return false;
-        bytes = Cut::of(frame.bytes, 0, peer.links).bytes;
+        bytes = Cut::of(frame.bytes, 0, peer.links_of(stream)).bytes;
     }
     if (lane != nullptr && lane->waiting != nullptr) {
         begin_rts(*lane, frame, bytes);

@@ -53,7 +53,7 @@ TcpTransport::TcpTransport(Parts parts)
             static_cast<std::uint32_t>(std::max(connector_.own_links(), peer.addresses.size()));
         peer.connections = settings.connections == 0 ? links : settings.connections;
         peer.links = std::min(links, peer.connections);
-        peer.connections -= peer.connections % peer.links;  // so that each piece has its link
+        peer.ranks = static_cast<std::uint32_t>(peers_.size());
         peer.turn = tcp::turn_of_pair(here, everyone[rank], nodes);
         peer.whole_bytes_max =
             peer.links == 1
