@@ -58,6 +58,7 @@ typedef struct weft_region {
  * other functions included. If the communicator breaks while it runs, the operation ends when it has
  * returned.
  * It must not call Weft: starts, waits, constructors and frees are refused with WEFT_REFUSED_STATE.
+ * If it throws an exception, the communicator breaks with WEFT_BROKEN_FUNCTION, on all ranks.
  * `context` is the one given to weft_schedule_call.
  */
 typedef void (*weft_schedule_function)(void* data, size_t bytes, void* context);

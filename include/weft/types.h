@@ -57,7 +57,8 @@ typedef struct weft_op_handle* weft_op;
  *
  * It may run in the progress thread, or in a wait or a test, with other calls of Weft beside it, and in
  * several threads at the same time if several operations use it. It must not call Weft: starts, waits,
- * constructors and frees are refused with WEFT_REFUSED_STATE. `context` is the one given to weft_op_create.
+ * constructors and frees are refused with WEFT_REFUSED_STATE. If it throws an exception, the communicator
+ * breaks with WEFT_BROKEN_FUNCTION, on all ranks. `context` is the one given to weft_op_create.
  */
 typedef void (*weft_op_function)(const void* in, void* inout, size_t count, weft_type type,
                                  void* context);

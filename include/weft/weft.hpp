@@ -150,8 +150,8 @@ inline const weft_op maxloc = WEFT_MAXLOC;
 enum class Operands { in_any_order, in_rank_order };
 
 // A user-defined reduction: an associative function of two elements, as a lambda without captures, so
-// that nothing of it must outlive the operations. It may run in the progress thread, must not call
-// Weft, and must not throw (std::terminate).
+// that nothing of it must outlive the operations. It may run in the progress thread and must not call
+// Weft. An exception does not get through: it breaks the communicator (WEFT_BROKEN_FUNCTION).
 template <Reducible T>
 class Operation {
   public:
@@ -174,7 +174,7 @@ class Operation {
 
   private:
     template <class F>
-    static void apply(const void* in, void* inout, std::size_t count, weft_type, void*) noexcept {
+    static void apply(const void* in, void* inout, std::size_t count, weft_type, void*) {
         const T* left = static_cast<const T*>(in);
         T* right = static_cast<T*>(inout);
         for (std::size_t i = 0; i < count; ++i) right[i] = F{}(left[i], right[i]);

@@ -57,6 +57,7 @@ const char* status_name(weft_status code) {
         WEFT_CASE(WEFT_BROKEN_TRANSPORT);
         WEFT_CASE(WEFT_BROKEN_TIMEOUT);
         WEFT_CASE(WEFT_BROKEN_MEMORY);
+        WEFT_CASE(WEFT_BROKEN_FUNCTION);
 #undef WEFT_CASE
     }
     return "WEFT_UNKNOWN_STATUS";

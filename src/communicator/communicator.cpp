@@ -275,6 +275,12 @@ Status Communicator::broken_status(const std::string& what, const Failure& faile
             return failure_of_rank(failed.code, failed.rank,
                                    "%s on %s: rank %d of the job ran out of memory", what.c_str(),
                                    name_.c_str(), failed.rank);
+        case WEFT_BROKEN_FUNCTION:
+            return failure_of_rank(
+                failed.code, failed.rank,
+                "%s on %s: a function of the program on rank %d of the job threw "
+                "an exception",
+                what.c_str(), name_.c_str(), failed.rank);
         case WEFT_REFUSED_STATE:
             return failure_of_rank(
                 WEFT_BROKEN_RANK, failed.rank,

@@ -240,7 +240,6 @@ Executor::Executed Executor::try_execute(Run& run, Instance instance, bool may_c
     try {
         return execute(run, instance, may_call);
     } catch (const std::bad_alloc&) {
-        if (run.is_calling_) throw;  // out of the program's function
         ending_ = &run;
         ending_failure_ = out_of_memory();
         return Executed::ended;
@@ -274,17 +273,30 @@ Executor::Executed Executor::leave_call() {
     return Executed::busy;
 }
 
-// Calls what the program supplied. False: the run's group has broken meanwhile; only now the run
-// ends.
+// Calls what the program supplied. False: the run's group has broken meanwhile, and only now the run
+// ends; or the function threw an exception, and the group breaks.
 template <class Function>
 bool Executor::call_program(Run& run, Function function) {
+    bool has_thrown = false;
+    auto call = [&] {
+        try {
+            function();
+        } catch (...) {
+            has_thrown = true;
+        }
+    };
     run.is_calling_ = true;
     if (exclusion_ != nullptr) {
-        exclusion_->call_without([](void* f) { (*static_cast<Function*>(f))(); }, &function);
+        exclusion_->call_without([](void* c) { (*static_cast<decltype(call)*>(c))(); }, &call);
     } else {
-        function();
+        call();
     }
     run.is_calling_ = false;
+    if (has_thrown && run.failure_.code == WEFT_OK) {
+        ending_ = &run;
+        ending_failure_ = {.code = WEFT_BROKEN_FUNCTION, .rank = out_of_memory().rank};
+        return false;
+    }
     if (run.failure_.code == WEFT_OK) return true;
     run.queued_ = false;
     finish(run);

@@ -171,7 +171,7 @@ class Executor {
     std::size_t budget_ = 0;       // bytes that may still be reduced or copied in this call
     bool has_left_calls_ = false;  // functions that became ready where none may be called
     Run* ending_ = nullptr;        // its group breaks:
-    Failure ending_failure_;       // the verdict was bad, or memory ran out
+    Failure ending_failure_;       // the verdict was bad, memory ran out, or a function threw
     Run* first_active_ = nullptr;
     Run* last_active_ = nullptr;
     std::uint32_t active_ = 0;

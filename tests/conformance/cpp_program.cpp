@@ -664,6 +664,25 @@ void left() {
     EXPECT(error_of([&] { (void)Communicator::world().ibarrier(); }).code() == WEFT_BROKEN_RANK);
 }
 
+// An operation throws on one rank, in whichever thread it runs: all ranks hear of it and go on.
+void operation_throws() {
+    const weft::Operation<double> sum(
+        [](double left, double right) {
+            if (rank == 1) throw 1;
+            return left + right;
+        },
+        weft::Operands::in_any_order);
+    // In a ring every rank reduces; and it breaks only when all have it.
+    const Communicator one = Communicator::world().dup("allreduce=ring");
+    Communicator::world().barrier();
+    std::vector<double> values(static_cast<std::size_t>(ranks) * 4, rank);
+    const weft::Error error = error_of([&] { one.allreduce(weft::in_place, values, sum); });
+    EXPECT(error.code() == WEFT_BROKEN_FUNCTION);
+    EXPECT(has(error.what(), "a function of the program on rank 1 of the job threw an exception"));
+    EXPECT(error_of([&] { one.barrier(); }).code() == WEFT_BROKEN_FUNCTION);
+    Communicator::world().barrier();
+}
+
 template <weft_status expected>
 void expect_terminate() {
     std::set_terminate([] {
@@ -866,6 +885,8 @@ void run_case(std::string_view name) {
         ends();
     else if (name == "left")
         left();
+    else if (name == "operation_throws")
+        operation_throws();
     else if (name == "unseen")
         unseen();
     else if (name == "timed_out")

@@ -7,11 +7,14 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/user_code.h"
 #include "engine/engine.h"
 #include "run/executor.h"
 #include "schedule/builder.h"
@@ -240,6 +243,33 @@ TEST(BoundedWork, AGroupThatBreaksEndsItsRunAfterTheFunction) {
     EXPECT_FALSE(alone.executor.has_ready());
 }
 
+TEST(BoundedWork, AFunctionThatThrowsBreaksItsGroup) {
+    for (const bool is_exclusive : {true, false}) {
+        Alone alone;
+        Watched exclusion;
+        if (is_exclusive) alone.executor.set_exclusion(exclusion);
+        const Schedule schedule = one_call();
+        weft::Run run(schedule);
+        weft::Run other(schedule);
+        Function thrower;
+        Function never;
+        thrower.body = [] { throw std::bad_alloc(); };
+        std::byte place[8]{};
+        alone.start(run, {.recv = place, .reduction = {}, .calls = &thrower.call});
+        alone.start(other, {.recv = place, .reduction = {}, .calls = &never.call});
+        EXPECT_TRUE(alone.executor.progress());
+        EXPECT_TRUE(run.is_done());
+        EXPECT_EQ(run.failure().code, WEFT_BROKEN_FUNCTION);
+        EXPECT_EQ(run.failure().rank, 0);
+        EXPECT_EQ(other.failure().code, WEFT_BROKEN_FUNCTION);
+        EXPECT_EQ(thrower.calls, 1);
+        EXPECT_EQ(never.calls, 0);
+        EXPECT_EQ(alone.executor.active(), 0u);
+        EXPECT_FALSE(alone.executor.has_ready());
+        EXPECT_FALSE(in_user_code);
+    }
+}
+
 class Functions : public testing::TestWithParam<EngineKind> {
   protected:
     void start(weft::Run& run, Stream& stream, const Binding& binding) {
@@ -302,6 +332,24 @@ TEST_P(Functions, DoNotHoldUpOtherOperations) {
 }
 
 // Threads that wait for different operations lead by turns; the last to wait must not be forgotten.
+// In whichever thread it runs, the program goes on.
+TEST_P(Functions, MayThrow) {
+    Function thrower;
+    std::atomic<bool> throws = false;
+    thrower.body = [&] {
+        throws = true;
+        throw std::runtime_error("no");
+    };
+    weft::Run run(schedule_);
+    start(run, alone_.stream, {.recv = place_, .reduction = {}, .calls = &thrower.call});
+    if (traits(GetParam()).has_thread()) {
+        EXPECT_TRUE(comes_true(throws));
+    }
+    ASSERT_TRUE(finish(run));
+    EXPECT_EQ(run.failure().code, WEFT_BROKEN_FUNCTION);
+    EXPECT_EQ(thrower.calls, 1);
+}
+
 TEST_P(Functions, OfSeveralThreadsRunAtTheSameTime) {
     constexpr int threads = 3;
     constexpr int rounds = 50;
