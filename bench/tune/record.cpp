@@ -68,7 +68,30 @@ std::string comment(std::int64_t bytes, Timings timings) {
     return text + " us\n";
 }
 
+Status not_writable(const std::string& path) {
+    return failure(WEFT_REFUSED_ARGUMENT, "%s: %s; expected a file that can be written",
+                   path.c_str(), std::strerror(errno));
+}
+
+std::string line_of(const std::string& collective, std::int64_t bytes, const Timings& timings) {
+    std::ostringstream line;
+    line << collective << " " << bytes;
+    for (const Timing& timing : timings) line << " " << timing.algorithm << " " << timing.us;
+    line << " .\n";
+    return line.str();
+}
+
 }  // namespace
+
+Status replace_file(const std::string& path, const std::string& content) {
+    const std::string made = path + ".new";
+    std::ofstream file(made, std::ios::trunc);
+    file << content << std::flush;
+    if (!file) return not_writable(path);
+    file.close();
+    if (std::rename(made.c_str(), path.c_str()) != 0) return not_writable(path);
+    return ok;
+}
 
 Result<Record> Record::open(const std::string& path, const std::string& circumstances) {
     Record record;
@@ -85,28 +108,17 @@ Result<Record> Record::open(const std::string& path, const std::string& circumst
                 record.known_[point].push_back(timing);
         }
     }
-    file.close();
-    std::ofstream made(path, std::ios::trunc);
-    made << circumstances << "\n" << std::flush;
-    if (!made) {
-        return failure(WEFT_REFUSED_ARGUMENT, "%s: %s; expected a file that can be written",
-                       path.c_str(), std::strerror(errno));
-    }
-    const auto known = std::exchange(record.known_, {});
-    for (const auto& [point, timings] : known)
-        WEFT_RETURN_IF_NOT_OK(record.add(point.first, point.second, timings));
+    std::string kept = circumstances + "\n";
+    for (const auto& [point, timings] : record.known_)
+        kept += line_of(point.first, point.second, timings);
+    WEFT_RETURN_IF_NOT_OK(replace_file(path, kept));
     return record;
 }
 
 Status Record::add(const std::string& collective, std::int64_t bytes, Timings timings) {
     std::ofstream file(path_, std::ios::app);
-    file << collective << " " << bytes;
-    for (const Timing& timing : timings) file << " " << timing.algorithm << " " << timing.us;
-    file << " .\n" << std::flush;
-    if (!file) {
-        return failure(WEFT_REFUSED_ARGUMENT, "%s: %s; expected a file that can be written",
-                       path_.c_str(), std::strerror(errno));
-    }
+    file << line_of(collective, bytes, timings) << std::flush;
+    if (!file) return not_writable(path_);
     known_[{collective, bytes}] = std::move(timings);
     return ok;
 }

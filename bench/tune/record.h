@@ -23,8 +23,7 @@ using Timings = std::vector<Timing>;
 
 class Record {
   public:
-    // `circumstances`, one line, must be those of the file, otherwise the file is begun anew. An empty path:
-    // nothing is kept.
+    // `circumstances`, one line, must be those of the file, otherwise the file is begun anew.
     static Result<Record> open(const std::string& path, const std::string& circumstances);
 
     bool has(const std::string& collective, std::int64_t bytes) const {
@@ -40,6 +39,9 @@ class Record {
     std::string path_;
     std::map<std::pair<std::string, std::int64_t>, Timings> known_;
 };
+
+// Writes a file that has its new content or, whatever happens, its old one.
+Status replace_file(const std::string& path, const std::string& content);
 
 // Where a table's line applies.
 struct Place {

@@ -1,11 +1,9 @@
 #include "bench/tune/tune.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 
+#include "bench/circumstances.h"
 #include "bench/join.h"
 #include "bench/launch.h"
 #include "bench/progress.h"
@@ -79,19 +77,16 @@ bool agree(const Job& job, bool yes) {
 }
 
 void write_table(const TuneOptions& options, const Plan& plan, const Record& record, Place place,
-                 const std::string& circumstances) {
-    std::ofstream file(options.output, std::ios::trunc);
-    file << "# Written by `weft tune`: " << circumstances
-         << "\n# Median microseconds by bytes of a block, "
-         << "start and wait, the slowest rank.\n";
+                 const std::string& where, const std::string& circumstances) {
+    std::string text = "# Written by `weft tune`: " + where + "\n# " + circumstances +
+                       "\n# Median microseconds by bytes of a block, start and wait, the slowest "
+                       "rank.\n";
     for (const Subject& subject : plan.subjects) {
         const bool has_bytes = subject.collective->has_size && subject.family->agrees_on_sizes();
-        file << "\n"
-             << table_lines(record, subject.family->name, subject.sizes(plan.sizes), has_bytes,
-                            place);
+        text += "\n" + table_lines(record, subject.family->name, subject.sizes(plan.sizes),
+                                   has_bytes, place);
     }
-    file << std::flush;
-    if (!file) fail("%s: %s", options.output.c_str(), std::strerror(errno));
+    if (!replace_file(options.output, text).is_ok()) fail("%s", last_detail());
     std::printf(
         "%s: the fastest algorithms of %zu collectives for %d ranks on %d node%s. Use it with\n"
         "WEFT_TUNING=%s on all ranks.\n",
@@ -102,13 +97,15 @@ void write_table(const TuneOptions& options, const Plan& plan, const Record& rec
 int run_rank(const TuneOptions& options, const Plan& plan) {
     const Job job = join_job(options.testbed.ranks);
     const Place place = {job.ranks, count_nodes(job)};
-    const std::string circumstances =
-        description(options.testbed) + ", " + std::to_string(place.nodes) + " node" +
-        (place.nodes == 1 ? "" : "s") + ", over " + transports_in_use(job) + ", Weft " WEFT_VERSION;
+    const std::string where = description(options.testbed) + ", " + std::to_string(place.nodes) +
+                              " node" + (place.nodes == 1 ? "" : "s") + ", over " +
+                              transports_in_use(job) + ", Weft " WEFT_VERSION;
+    // (Not this command: another may have other sizes, and go on with the rest.)
+    const std::string measured_in = circumstances(job, options.testbed, {"tune"}).text();
     const std::string kept = options.output + ".part";
     // Rank 0 writes.
     Result<Record> record =
-        job.rank == 0 ? Record::open(kept, circumstances) : Result<Record>(Record());
+        job.rank == 0 ? Record::open(kept, measured_in) : Result<Record>(Record());
     if (!record.is_ok()) fail("%s", last_detail());
     if (job.rank == 0 && record->size() > 0)
         std::printf("Resumes: %zu of %zu measurements are in %s.\n", record->size(), plan.points(),
@@ -131,7 +128,7 @@ int run_rank(const TuneOptions& options, const Plan& plan) {
     }
     progress.clear();
     if (job.rank == 0) {
-        write_table(options, plan, *record, place, circumstances);
+        write_table(options, plan, *record, place, where, measured_in);
         std::remove(kept.c_str());
     }
     leave_job();

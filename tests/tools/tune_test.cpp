@@ -18,8 +18,9 @@ class Tune : public testing::Test {
     void SetUp() override { std::filesystem::create_directory(folder_); }
     void TearDown() override { std::filesystem::remove_all(folder_); }
 
-    Finished tune(const std::string& options) const {
-        return run(program_ + " tune --bind none --repetitions 10 -o " + table() + " " + options);
+    Finished tune(const std::string& options, const std::string& settings = "") const {
+        return run(settings + " " + program_ + " tune --bind none --repetitions 10 -o " + table() +
+                   " " + options);
     }
     std::string table() const { return folder_ + "/table"; }
     std::string chosen(Collective collective, std::int64_t bytes) const {
@@ -55,9 +56,10 @@ TEST_F(Tune, Resumes) {
     const std::string options = "--collective ibcast,igatherv --sizes 8,4K";
     ASSERT_EQ(tune(options).status, 0);
     std::string text = content(table());
-    const std::string before = "weft tune`: ";
-    text = text.substr(text.find(before) + before.size());
-    std::ofstream(table() + ".part") << text.substr(0, text.find('\n'))
+    const std::string before = "\n# {";
+    text = text.substr(text.find(before) + before.size() - 1);
+    const std::string circumstances = text.substr(0, text.find('\n'));
+    std::ofstream(table() + ".part") << circumstances
                                      << "\nbcast 8 binomial 2 chain 1.99 knomial 9 .\n"
                                         "bcast 4096 chain 5 chain_rounds:segment=16K 1 .\n"
                                         "gatherv 8 sequential 0.000001 flat 0.0001 .\n"
@@ -69,9 +71,18 @@ TEST_F(Tune, Resumes) {
     EXPECT_EQ(chosen(Collective::bcast, 182), "chain_rounds");
     EXPECT_EQ(chosen(Collective::gatherv, -1), "sequential");
 
-    std::ofstream(table() + ".part") << "other circumstances\nbcast 8 chain 1 .\n";
-    const Finished anew = tune("--collective ibcast --sizes 8");
-    EXPECT_FALSE(contains(anew.out, "Resumes")) << anew.out;
+    const auto resumes = [&](const std::string& measured_in, const std::string& settings) {
+        std::ofstream(table() + ".part") << measured_in << "\nbcast 8 chain 1 .\n";
+        const Finished done = tune("--collective ibcast --sizes 8", settings);
+        EXPECT_EQ(done.status, 0) << done.err;
+        return contains(done.out, "Resumes");
+    };
+    EXPECT_TRUE(resumes(circumstances, ""));
+    EXPECT_FALSE(resumes("other circumstances", ""));
+    EXPECT_FALSE(resumes(circumstances, "WEFT_REPRODUCIBLE=1"));
+    EXPECT_FALSE(resumes(circumstances, "WEFT_ENGINE=thread"));
+    for (const auto& file : std::filesystem::directory_iterator(folder_))
+        EXPECT_EQ(file.path(), table()) << "nothing is left beside it";
 }
 
 TEST_F(Tune, RefusesWithASentence) {
