@@ -51,148 +51,87 @@ class PublicCalls final : public Calls {
     }
 
     weft_status start(const Call& c, weft_comm comm, weft_request* request) override {
-        switch (c.collective) {
-            case Collective::barrier: return weft_ibarrier(comm, request);
-            case Collective::bcast:
-                return weft_ibcast(c.recv_buf, c.count, c.type, c.root, comm, request);
-            case Collective::gather:
-                return weft_igather(c.send_buf, c.recv_buf, c.count, c.type, c.root, comm, request);
-            case Collective::scatter:
-                return weft_iscatter(c.send_buf, c.recv_buf, c.count, c.type, c.root, comm,
-                                     request);
-            case Collective::allgather:
-                return weft_iallgather(c.send_buf, c.recv_buf, c.count, c.type, comm, request);
-            case Collective::alltoall:
-                return weft_ialltoall(c.send_buf, c.recv_buf, c.count, c.type, comm, request);
-            case Collective::reduce:
-                return weft_ireduce(c.send_buf, c.recv_buf, c.count, c.type, c.op, c.root, comm,
-                                    request);
-            case Collective::allreduce:
-                return weft_iallreduce(c.send_buf, c.recv_buf, c.count, c.type, c.op, comm,
-                                       request);
-            case Collective::reduce_scatter_block:
-                return weft_ireduce_scatter_block(c.send_buf, c.recv_buf, c.count, c.type, c.op,
-                                                  comm, request);
-            case Collective::allgatherv:
-                return weft_iallgatherv(c.send_buf, c.count, c.recv_buf, counts_of(c.recv_blocks),
-                                        c.recv_blocks.displacements, c.type, comm, request);
-            case Collective::reduce_scatter:
-                return weft_ireduce_scatter(c.send_buf, c.recv_buf, counts_of(c.send_blocks),
-                                            c.type, c.op, comm, request);
-            case Collective::scan:
-                return weft_iscan(c.send_buf, c.recv_buf, c.count, c.type, c.op, comm, request);
-            case Collective::exscan:
-                return weft_iexscan(c.send_buf, c.recv_buf, c.count, c.type, c.op, comm, request);
-            case Collective::gatherv:
-                return weft_igatherv(c.send_buf, c.count, c.recv_buf, counts_of(c.recv_blocks),
-                                     c.recv_blocks.displacements, c.type, c.root, comm, request);
-            case Collective::scatterv:
-                return weft_iscatterv(c.send_buf, counts_of(c.send_blocks),
-                                      c.send_blocks.displacements, c.recv_buf, c.count, c.type,
-                                      c.root, comm, request);
-            case Collective::alltoallv:
-                return weft_ialltoallv(
-                    c.send_buf, counts_of(c.send_blocks), c.send_blocks.displacements, c.recv_buf,
-                    counts_of(c.recv_blocks), c.recv_blocks.displacements, c.type, comm, request);
-            case Collective::alltoallw:
-                return weft_ialltoallw(c.send_buf, counts_of(c.send_blocks),
-                                       c.send_blocks.displacements, c.send_blocks.types, c.recv_buf,
-                                       counts_of(c.recv_blocks), c.recv_blocks.displacements,
-                                       c.recv_blocks.types, comm, request);
-            case Collective::neighbor_allgather:
-                return weft_ineighbor_allgather(c.send_buf, c.recv_buf, c.count, c.type, comm,
-                                                request);
-            case Collective::neighbor_allgatherv:
-                return weft_ineighbor_allgatherv(
-                    c.send_buf, c.count, c.recv_buf, counts_of(c.recv_blocks),
-                    c.recv_blocks.displacements, c.type, comm, request);
-            case Collective::neighbor_alltoall:
-                return weft_ineighbor_alltoall(c.send_buf, c.recv_buf, c.count, c.type, comm,
-                                               request);
-            case Collective::neighbor_alltoallv:
-                return weft_ineighbor_alltoallv(
-                    c.send_buf, counts_of(c.send_blocks), c.send_blocks.displacements, c.recv_buf,
-                    counts_of(c.recv_blocks), c.recv_blocks.displacements, c.type, comm, request);
-            case Collective::neighbor_alltoallw:
-                return weft_ineighbor_alltoallw(
-                    c.send_buf, counts_of(c.send_blocks), c.send_blocks.displacements,
-                    c.send_blocks.types, c.recv_buf, counts_of(c.recv_blocks),
-                    c.recv_blocks.displacements, c.recv_blocks.types, comm, request);
-        }
-        return WEFT_REFUSED_ARGUMENT;
+        return make(c, comm, request, /*persistent=*/false);
     }
     weft_status init(const Call& c, weft_comm comm, weft_request* request) override {
+        return make(c, comm, request, /*persistent=*/true);
+    }
+    static weft_status make(const Call& c, weft_comm comm, weft_request* request, bool persistent) {
+        const auto call = [&](auto* starts, auto* inits, auto... arguments) {
+            return (persistent ? inits : starts)(arguments..., comm, request);
+        };
         switch (c.collective) {
-            case Collective::barrier: return weft_barrier_init(comm, request);
+            case Collective::barrier: return call(weft_ibarrier, weft_barrier_init);
             case Collective::bcast:
-                return weft_bcast_init(c.recv_buf, c.count, c.type, c.root, comm, request);
+                return call(weft_ibcast, weft_bcast_init, c.recv_buf, c.count, c.type, c.root);
             case Collective::gather:
-                return weft_gather_init(c.send_buf, c.recv_buf, c.count, c.type, c.root, comm,
-                                        request);
+                return call(weft_igather, weft_gather_init, c.send_buf, c.recv_buf, c.count, c.type,
+                            c.root);
             case Collective::scatter:
-                return weft_scatter_init(c.send_buf, c.recv_buf, c.count, c.type, c.root, comm,
-                                         request);
+                return call(weft_iscatter, weft_scatter_init, c.send_buf, c.recv_buf, c.count,
+                            c.type, c.root);
             case Collective::allgather:
-                return weft_allgather_init(c.send_buf, c.recv_buf, c.count, c.type, comm, request);
+                return call(weft_iallgather, weft_allgather_init, c.send_buf, c.recv_buf, c.count,
+                            c.type);
             case Collective::alltoall:
-                return weft_alltoall_init(c.send_buf, c.recv_buf, c.count, c.type, comm, request);
+                return call(weft_ialltoall, weft_alltoall_init, c.send_buf, c.recv_buf, c.count,
+                            c.type);
             case Collective::reduce:
-                return weft_reduce_init(c.send_buf, c.recv_buf, c.count, c.type, c.op, c.root, comm,
-                                        request);
+                return call(weft_ireduce, weft_reduce_init, c.send_buf, c.recv_buf, c.count, c.type,
+                            c.op, c.root);
             case Collective::allreduce:
-                return weft_allreduce_init(c.send_buf, c.recv_buf, c.count, c.type, c.op, comm,
-                                           request);
+                return call(weft_iallreduce, weft_allreduce_init, c.send_buf, c.recv_buf, c.count,
+                            c.type, c.op);
             case Collective::reduce_scatter_block:
-                return weft_reduce_scatter_block_init(c.send_buf, c.recv_buf, c.count, c.type, c.op,
-                                                      comm, request);
+                return call(weft_ireduce_scatter_block, weft_reduce_scatter_block_init, c.send_buf,
+                            c.recv_buf, c.count, c.type, c.op);
             case Collective::allgatherv:
-                return weft_allgatherv_init(c.send_buf, c.count, c.recv_buf,
-                                            counts_of(c.recv_blocks), c.recv_blocks.displacements,
-                                            c.type, comm, request);
+                return call(weft_iallgatherv, weft_allgatherv_init, c.send_buf, c.count, c.recv_buf,
+                            counts_of(c.recv_blocks), c.recv_blocks.displacements, c.type);
             case Collective::reduce_scatter:
-                return weft_reduce_scatter_init(c.send_buf, c.recv_buf, counts_of(c.send_blocks),
-                                                c.type, c.op, comm, request);
+                return call(weft_ireduce_scatter, weft_reduce_scatter_init, c.send_buf, c.recv_buf,
+                            counts_of(c.send_blocks), c.type, c.op);
             case Collective::scan:
-                return weft_scan_init(c.send_buf, c.recv_buf, c.count, c.type, c.op, comm, request);
+                return call(weft_iscan, weft_scan_init, c.send_buf, c.recv_buf, c.count, c.type,
+                            c.op);
             case Collective::exscan:
-                return weft_exscan_init(c.send_buf, c.recv_buf, c.count, c.type, c.op, comm,
-                                        request);
+                return call(weft_iexscan, weft_exscan_init, c.send_buf, c.recv_buf, c.count, c.type,
+                            c.op);
             case Collective::gatherv:
-                return weft_gatherv_init(c.send_buf, c.count, c.recv_buf, counts_of(c.recv_blocks),
-                                         c.recv_blocks.displacements, c.type, c.root, comm,
-                                         request);
+                return call(weft_igatherv, weft_gatherv_init, c.send_buf, c.count, c.recv_buf,
+                            counts_of(c.recv_blocks), c.recv_blocks.displacements, c.type, c.root);
             case Collective::scatterv:
-                return weft_scatterv_init(c.send_buf, counts_of(c.send_blocks),
-                                          c.send_blocks.displacements, c.recv_buf, c.count, c.type,
-                                          c.root, comm, request);
+                return call(weft_iscatterv, weft_scatterv_init, c.send_buf,
+                            counts_of(c.send_blocks), c.send_blocks.displacements, c.recv_buf,
+                            c.count, c.type, c.root);
             case Collective::alltoallv:
-                return weft_alltoallv_init(
-                    c.send_buf, counts_of(c.send_blocks), c.send_blocks.displacements, c.recv_buf,
-                    counts_of(c.recv_blocks), c.recv_blocks.displacements, c.type, comm, request);
+                return call(weft_ialltoallv, weft_alltoallv_init, c.send_buf,
+                            counts_of(c.send_blocks), c.send_blocks.displacements, c.recv_buf,
+                            counts_of(c.recv_blocks), c.recv_blocks.displacements, c.type);
             case Collective::alltoallw:
-                return weft_alltoallw_init(
-                    c.send_buf, counts_of(c.send_blocks), c.send_blocks.displacements,
-                    c.send_blocks.types, c.recv_buf, counts_of(c.recv_blocks),
-                    c.recv_blocks.displacements, c.recv_blocks.types, comm, request);
+                return call(weft_ialltoallw, weft_alltoallw_init, c.send_buf,
+                            counts_of(c.send_blocks), c.send_blocks.displacements,
+                            c.send_blocks.types, c.recv_buf, counts_of(c.recv_blocks),
+                            c.recv_blocks.displacements, c.recv_blocks.types);
             case Collective::neighbor_allgather:
-                return weft_neighbor_allgather_init(c.send_buf, c.recv_buf, c.count, c.type, comm,
-                                                    request);
+                return call(weft_ineighbor_allgather, weft_neighbor_allgather_init, c.send_buf,
+                            c.recv_buf, c.count, c.type);
             case Collective::neighbor_allgatherv:
-                return weft_neighbor_allgatherv_init(
-                    c.send_buf, c.count, c.recv_buf, counts_of(c.recv_blocks),
-                    c.recv_blocks.displacements, c.type, comm, request);
+                return call(weft_ineighbor_allgatherv, weft_neighbor_allgatherv_init, c.send_buf,
+                            c.count, c.recv_buf, counts_of(c.recv_blocks),
+                            c.recv_blocks.displacements, c.type);
             case Collective::neighbor_alltoall:
-                return weft_neighbor_alltoall_init(c.send_buf, c.recv_buf, c.count, c.type, comm,
-                                                   request);
+                return call(weft_ineighbor_alltoall, weft_neighbor_alltoall_init, c.send_buf,
+                            c.recv_buf, c.count, c.type);
             case Collective::neighbor_alltoallv:
-                return weft_neighbor_alltoallv_init(
-                    c.send_buf, counts_of(c.send_blocks), c.send_blocks.displacements, c.recv_buf,
-                    counts_of(c.recv_blocks), c.recv_blocks.displacements, c.type, comm, request);
+                return call(weft_ineighbor_alltoallv, weft_neighbor_alltoallv_init, c.send_buf,
+                            counts_of(c.send_blocks), c.send_blocks.displacements, c.recv_buf,
+                            counts_of(c.recv_blocks), c.recv_blocks.displacements, c.type);
             case Collective::neighbor_alltoallw:
-                return weft_neighbor_alltoallw_init(
-                    c.send_buf, counts_of(c.send_blocks), c.send_blocks.displacements,
-                    c.send_blocks.types, c.recv_buf, counts_of(c.recv_blocks),
-                    c.recv_blocks.displacements, c.recv_blocks.types, comm, request);
+                return call(weft_ineighbor_alltoallw, weft_neighbor_alltoallw_init, c.send_buf,
+                            counts_of(c.send_blocks), c.send_blocks.displacements,
+                            c.send_blocks.types, c.recv_buf, counts_of(c.recv_blocks),
+                            c.recv_blocks.displacements, c.recv_blocks.types);
         }
         return WEFT_REFUSED_ARGUMENT;
     }

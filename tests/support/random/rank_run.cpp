@@ -76,6 +76,13 @@ class RankRun::Walk {
         Neighbors neighbors = {};  // if it has a topology
     };
 
+    // Blocks that differ, as a call has them.
+    struct Described {
+        std::vector<std::int64_t> counts;
+        std::vector<std::int64_t> places;
+        std::vector<weft_type> types;
+    };
+
     struct Operation {
         const Step* step = nullptr;
         std::vector<int> members;
@@ -88,13 +95,8 @@ class RankRun::Walk {
         int round = 0;  // of a persistent one
         Guarded send;
         Guarded recv;
-        // Of blocks that differ.
-        std::vector<std::int64_t> send_counts;
-        std::vector<std::int64_t> recv_counts;
-        std::vector<std::int64_t> send_places;
-        std::vector<std::int64_t> recv_places;
-        std::vector<weft_type> send_types;
-        std::vector<weft_type> recv_types;
+        Described sends;
+        Described receives;
         std::vector<unsigned char> sent;  // what was in `send` at the start
 
         bool is_root() const { return rank == root; }
@@ -224,37 +226,28 @@ class RankRun::Walk {
             step.types_differ && o.rank % 2 == 1 ? weft_type_size(call.type) : 1;
         if (scale > 1) call.type = WEFT_BYTE;
         call.count *= scale;
-        o.send_counts.clear();
-        o.recv_counts.clear();
-        if (entry(o).differ != Differ::no) {
-            // Only one for every rank is looked at.
-            for (int b = 0; b < a.contributed(o.rank); ++b)
-                o.send_counts.push_back(
-                    static_cast<std::int64_t>(a.contribution(o.rank, b).count * scale));
-            for (int b = 0; b < a.received(o.rank); ++b)
-                o.recv_counts.push_back(
-                    static_cast<std::int64_t>(a.result(o.rank, b).count * scale));
-            call.send_blocks.counts = o.send_counts.data();
-            call.recv_blocks.counts = o.recv_counts.data();
-        }
-        if (a.has_gaps) {
-            const std::size_t unit = entry(o).has_types ? weft_type_size(step.data().type) : scale;
-            o.send_places.clear();
-            o.recv_places.clear();
-            for (int b = 0; b < a.contributed(o.rank); ++b)
-                o.send_places.push_back(
-                    static_cast<std::int64_t>(a.contribution(o.rank, b).begin * unit));
-            for (int b = 0; b < a.received(o.rank); ++b)
-                o.recv_places.push_back(
-                    static_cast<std::int64_t>(a.result(o.rank, b).begin * unit));
-            call.send_blocks.displacements = o.send_places.data();
-            call.recv_blocks.displacements = o.recv_places.data();
-        }
-        if (entry(o).has_types) {
-            describe_by_types(call.type, o.send_counts, o.send_types, call.send_blocks);
-            describe_by_types(call.type, o.recv_counts, o.recv_types, call.recv_blocks);
-            call.type = WEFT_BYTE;
-        }
+        const bool has_types = entry(o).has_types;
+        const std::size_t unit = has_types ? weft_type_size(step.data().type) : scale;
+        const auto describe = [&](int blocks, auto place_of, Described& d, BlockArrays& into) {
+            d.counts.clear();
+            d.places.clear();
+            for (int b = 0; b < blocks; ++b) {
+                const Place place = place_of(o.rank, b);
+                d.counts.push_back(static_cast<std::int64_t>(place.count * scale));
+                d.places.push_back(static_cast<std::int64_t>(place.begin * unit));
+            }
+            if (entry(o).differ != Differ::no) into.counts = d.counts.data();
+            if (a.has_gaps) into.displacements = d.places.data();
+            if (has_types) describe_by_types(call.type, d.counts, d.types, into);
+        };
+        // (Some collectives look only at one of them.)
+        describe(
+            a.contributed(o.rank), [&](int r, int b) { return a.contribution(r, b); }, o.sends,
+            call.send_blocks);
+        describe(
+            a.received(o.rank), [&](int r, int b) { return a.result(r, b); }, o.receives,
+            call.recv_blocks);
+        if (has_types) call.type = WEFT_BYTE;
         call.op = op;
         call.root = o.root;
         return call;
