@@ -5,7 +5,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <new>
 #include <optional>
@@ -541,7 +540,7 @@ void Engine::interrupt() {
 }
 
 void Engine::set_kind(EngineKind kind) {
-    std::lock_guard<std::timed_mutex> one_change(kind_mutex_);
+    std::lock_guard one_change(kind_mutex_);
     if (kind == this->kind()) return;
     lock();
     change_kind(kind);
@@ -550,9 +549,12 @@ void Engine::set_kind(EngineKind kind) {
 void Engine::end_threads(std::int64_t patience_ns) {
     if (is_engine_thread) return;
     const std::int64_t deadline_ns = now_ns() + patience_ns;
-    std::unique_lock<std::timed_mutex> one_change(kind_mutex_,
-                                                  std::chrono::nanoseconds(patience_ns));
-    if (!one_change) return;
+    std::unique_lock one_change(kind_mutex_, std::try_to_lock);
+    while (!one_change) {
+        if (now_ns() >= deadline_ns) return;
+        sched_yield();
+        one_change.try_lock();
+    }
     contenders_.fetch_add(1, std::memory_order_relaxed);
     bool held = lock_.try_lock();
     while (!held && now_ns() < deadline_ns) {

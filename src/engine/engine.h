@@ -194,7 +194,7 @@ class Engine : private Exclusion {
     bool poller_ends_ = false;
     bool owner_called_ = false;  // the thread was woken to submit lists
     bool thread_refused_ = false;
-    std::timed_mutex kind_mutex_;  // one change of engine at a time; taken before lock_
+    std::mutex kind_mutex_;  // one change of engine at a time; taken before lock_
 
     const std::unique_ptr<Parking> parking_;
     std::atomic<bool> interrupted_{false};

@@ -27,7 +27,9 @@ class OutOfDescriptors : public Everywhere {
             ChildProcess job(command);
             job.finish();
             EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.err;
-            if (left == 0 && is_short) EXPECT_GE(std::atol(job.out.c_str()), 1);
+            if (left == 0 && is_short) {
+                EXPECT_GE(std::atol(job.out.c_str()), 1);
+            }
             if (!runs_all() || HasFailure()) break;
         }
     }
