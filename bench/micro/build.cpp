@@ -7,6 +7,7 @@
 #include "bench/micro/rows.h"
 #include "bench/statistics.h"
 #include "lab/every_rank.h"
+#include "shape/torus.h"
 
 namespace weft::bench {
 namespace {
@@ -45,10 +46,12 @@ void add_rows(MicroRows& rows, const Family& family, int repetitions) {
         sizes.push_back(block_bytes);
         offsets.push_back(r * block_bytes);
     }
+    const Torus torus({32, 32});
     const Agreed agreed = {.ranks = ranks,
                            .bytes = family.agrees_on_sizes() ? block_bytes : -1,
                            .sizes = sizes,
-                           .element_bytes = 8};
+                           .element_bytes = 8,
+                           .torus = &torus};
     static constexpr Dimension grid[] = {{32, true}, {32, true}};
     std::vector<Neighborhood> neighbors;
     for (Rank r = 0; r < ranks; ++r) neighbors.push_back(grid_neighbors(grid, r));

@@ -44,7 +44,7 @@ class Reducer {
 
   private:
     // A block's operands that have been combined so far, among them this rank's own.
-    struct Sum {
+    struct PartialSum {
         Region region;
         OpId last = no_op;
     };
@@ -120,7 +120,7 @@ class Reducer {
     void combine(std::int64_t block, Rank peer) {
         const Region own = part(in_.send.block(), block);
         const auto [at, is_first] = sums_.try_emplace(block);
-        Sum& sum = at->second;
+        PartialSum& sum = at->second;
         if (is_first) {
             sum.region =
                 in_.is_root() ? part(in_.recv.block(), block) : schedule_.scratch(own.bytes);
@@ -153,10 +153,10 @@ class Reducer {
 
     bool has_carried_ = false;
     Region carried_ = {};
-    bool is_carrying_ = false;          // in this phase something has been carried
-    OpId carried_there_ = no_op;        // all that this phase, or the one before, carries
-    OpId carried_read_ = no_op;         // what the phase before has carried
-    std::map<std::int64_t, Sum> sums_;  // of this phase, by block
+    bool is_carrying_ = false;                 // in this phase something has been carried
+    OpId carried_there_ = no_op;               // all that this phase, or the one before, carries
+    OpId carried_read_ = no_op;                // what the phase before has carried
+    std::map<std::int64_t, PartialSum> sums_;  // of this phase, by block
     Region operand_ = {};
     Region other_operand_ = {};
     OpId free_ = no_op;

@@ -81,6 +81,13 @@ class RankRun::Walk {
         std::vector<std::int64_t> counts;
         std::vector<std::int64_t> places;
         std::vector<weft_type> types;
+
+        // What a program may do as soon as the call has returned.
+        void overwrite() {
+            std::ranges::fill(counts, -1);
+            std::ranges::fill(places, std::int64_t{1} << 40);
+            std::ranges::fill(types, static_cast<weft_type>(-1));
+        }
     };
 
     struct Operation {
@@ -443,6 +450,8 @@ class RankRun::Walk {
             return persistent ? calls_.init(call, comm->second.handle, &o.request)
                               : calls_.start(call, comm->second.handle, &o.request);
         });
+        o.sends.overwrite();
+        o.receives.overwrite();
         if (status == WEFT_REFUSED_SETTING && options_.algorithms_forced) {  // on every rank alike
             operations_.erase(step.made);
             return true;
