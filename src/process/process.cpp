@@ -67,11 +67,12 @@ Process::Process(Parts parts)
 }
 
 std::uint32_t Process::take_context(std::uint32_t links) {
+    std::uint32_t& taken = links == 0 ? contexts_taken_ : limited_contexts_taken_;
     const std::uint64_t number =
         std::uint64_t{first_made_context} + static_cast<std::uint64_t>(rank_) +
-        std::uint64_t{contexts_taken_} * static_cast<std::uint64_t>(ranks_);
+        std::uint64_t{taken} * static_cast<std::uint64_t>(ranks_);
     const std::uint32_t context = LinkLimit::context_of(links, number);
-    if (context != 0) ++contexts_taken_;
+    if (context != 0) ++taken;
     return context;
 }
 

@@ -103,6 +103,7 @@ class Process {
     std::vector<std::unique_ptr<OwnSchedule>> own_schedules_;
     std::uint32_t schedules_made_ = 0;
     std::uint32_t contexts_taken_ = 0;
+    std::uint32_t limited_contexts_taken_ = 0;  // of communicators that do not use all links
     Engine engine_;  // last: its thread ends before what it drives is destroyed
 };
 

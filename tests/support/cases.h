@@ -86,8 +86,10 @@ inline std::optional<std::string> setting(const algorithm::Family& family,
         const std::vector<const algorithm::Algorithm*> flat = family.flat_algorithms();
         size.tuning.inner = flat[seed / 2 % flat.size()];
         text += std::string(":inner=") + size.tuning.inner->name;
-        if (known.tunes == algorithm::Tunes::leaders)
-            text += ",leaders=" + std::to_string(1 + seed % 3);
+        if (known.tunes == algorithm::Tunes::leaders) {
+            size.tuning.leaders = static_cast<std::uint32_t>(1 + seed % 3);
+            text += ",leaders=" + std::to_string(size.tuning.leaders);
+        }
     }
     if (!known.unmet_need(size).empty()) return std::nullopt;
     return text;

@@ -160,12 +160,32 @@ TEST(LinkLimit, KeepsAllStreamsOfACommunicatorOnItsLinks) {
     }
     EXPECT_EQ(firsts.size(), 4u) << "communicators take turns";
 
-    const std::uint32_t two = LinkLimit::context_of(2, 3);
-    std::set<std::uint32_t> used;
-    for (std::uint32_t stream = 0; stream < 9; ++stream)
-        used.insert(peer.first_connection({two, stream}));
-    EXPECT_EQ(used.size(), 2u);
+    for (const std::uint32_t limit : {2u, 3u}) {
+        const std::uint32_t context = LinkLimit::context_of(limit, 3);
+        std::set<std::uint32_t> all;
+        for (std::uint32_t stream = 0; stream < 9; ++stream) {
+            std::set<std::uint32_t> of_pieces;
+            for (std::uint32_t piece = 0; piece < limit; ++piece)
+                of_pieces.insert(peer.connection_of({context, stream}, piece));
+            EXPECT_EQ(of_pieces.size(), limit);
+            EXPECT_TRUE(of_pieces.contains(peer.first_connection({context, stream})));
+            all.merge(of_pieces);
+        }
+        EXPECT_EQ(all.size(), limit) << "all streams have the same links";
+    }
     EXPECT_EQ(peer.links_of({LinkLimit::context_of(8, 3), 0}), 4u) << "there are no more";
+}
+
+// Dedicated connections choose an address by the turn, shared ones by their number.
+TEST(LinkLimit, IsKeptWithFewerConnectionsThanAddresses) {
+    tcp::Peer peer;
+    peer.addresses.resize(4);
+    peer.links = peer.connections = 1;
+    const std::uint32_t context = LinkLimit::context_of(1, 3);
+    for (std::uint32_t stream = 0; stream < 9; ++stream) {
+        EXPECT_EQ(peer.turn_of({context, stream}), 0u);
+        EXPECT_EQ(peer.first_connection({context, stream}), 0u);
+    }
 }
 
 }  // namespace

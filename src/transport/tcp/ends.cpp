@@ -70,11 +70,11 @@ void TcpTransport::fail_before_use(Link& link, int error) {
     if (error == ECONNREFUSED) return lose(link.peer, WEFT_BROKEN_RANK);
     if (!tcp::is_gone(error) && !tcp::is_shortage(error))
         return lose(link.peer, WEFT_BROKEN_TRANSPORT);
+    if (error == EMFILE) return connector_.call_later(link, tcp::no_descriptor);
     // It hung up: its own call may be on its way. If it always does, it is not the peer, or has
     // abandoned the context, and says so.
     if (dedicated != nullptr && link.calls_failed >= calls_unexplained_max)
         dedicated->await_reason();
-    if (error == EMFILE) return connector_.call_later(link, tcp::no_descriptor);
     const bool is_none = tcp::is_gone(error) && dedicated == nullptr;
     connector_.call_later(link, is_none ? WEFT_BROKEN_RANK : WEFT_BROKEN_TRANSPORT);
 }

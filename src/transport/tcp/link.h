@@ -1,6 +1,8 @@
 // One connection of a pair, from when it is first needed; and the peer at its other end.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -29,24 +31,30 @@ struct Peer {
     bool loss_reported = false;
     weft_status loss = WEFT_BROKEN_RANK;  // how it was lost
 
+    bool uses_all_links(StreamId stream) const {
+        const std::uint32_t limit = LinkLimit::of(stream.context).links;
+        return limit == 0 || limit >= std::max<std::size_t>(links, addresses.size());
+    }
     // So many of the links are for this stream's messages.
     std::uint32_t links_of(StreamId stream) const {
-        const std::uint32_t limit = LinkLimit::of(stream.context).links;
-        return limit == 0 || limit > links ? links : limit;
+        if (uses_all_links(stream)) [[likely]]
+            return links;
+        return std::min(links, LinkLimit::of(stream.context).links);
     }
     // Both ends say the same. Failure notices use connection 0. Of a communicator that does not use
     // all links, all pairs and streams use the same ones; communicators take turns.
-    std::uint32_t turn_of(StreamId stream) const {
+    std::uint32_t turn_of(StreamId stream, std::uint32_t piece = 0) const {
         if (stream.context == 0) return 0;
-        const std::uint32_t used = links_of(stream);
-        if (used == links) [[likely]]
+        if (uses_all_links(stream)) [[likely]]
             return turn + stream.context + stream.stream;
-        return LinkLimit::of(stream.context).number / ranks + stream.stream % used;
+        const std::uint32_t begin = LinkLimit::of(stream.context).number / ranks;
+        return (begin + (stream.stream + piece) % links_of(stream)) % links;
     }
     std::uint32_t first_connection(StreamId stream) const { return turn_of(stream) % connections; }
     // Of a piece of a message that is cut: each has another link. Connections beyond a multiple of
     // the links are there for some pieces only.
     std::uint32_t connection_of(StreamId stream, std::uint32_t piece) const {
+        if (!uses_all_links(stream)) return turn_of(stream, piece);
         const std::uint32_t first = first_connection(stream);
         const std::uint32_t link = (first + piece) % links;
         const std::uint32_t connection = first - first % links + link;
