@@ -137,7 +137,7 @@ std::optional<Posted> SimNetwork::answer(Rank rank, Lane lane, Token token) {
     Node& self = node(rank);
     if (++self.posts == self.dies_at_post) kill(rank);
     if (self.dead) return Posted::pending;
-    WEFT_ASSERT(self.contexts.wants(lane.stream.context));
+    WEFT_ASSERT(self.contexts.wants(lane.stream.context()));
     if (options_.busy_one_in == 0 || !random_.one_in(options_.busy_one_in)) return std::nullopt;
     schedule(time_ + delay(), Kind::retry, 0, 0, [this] { seen_ = true; });
     return Posted::busy;
@@ -209,7 +209,7 @@ void SimNetwork::arrive(Wire& wire) {
     const Node& receiver = node(wire.recvs.rank);
     if (receiver.dead) {
         drop_first(wire);
-    } else if (!receiver.contexts.wants(wire.stream.context)) {
+    } else if (!receiver.contexts.wants(wire.stream.context())) {
         take_first(wire, nullptr);
     } else {
         match(wire);
@@ -267,9 +267,9 @@ void SimNetwork::drop_after(Wire& wire, std::size_t kept) {
 
 // --- Faults --------------------------------------------------------------------------------------
 
-void SimNetwork::abandon(Rank rank, std::uint32_t context) {
+void SimNetwork::abandon(Rank rank, std::uint64_t context) {
     for (Wire& wire : wires_) {
-        if (wire.stream.context != context) continue;
+        if (wire.stream.context() != context) continue;
         if (wire.sends.rank == rank) {
             drop_after(wire, 0);
             forget_posts(wire.sends);
@@ -281,11 +281,11 @@ void SimNetwork::abandon(Rank rank, std::uint32_t context) {
 }
 
 // No message is lost for want of memory.
-void SimNetwork::admit(Rank rank, std::uint32_t context) {
+void SimNetwork::admit(Rank rank, std::uint64_t context) {
     (void)node(rank).contexts.admit(context);
 }
 
-void SimNetwork::retire(Rank rank, std::uint32_t context) {
+void SimNetwork::retire(Rank rank, std::uint64_t context) {
     node(rank).contexts.remove(context);
     drop_unwanted_messages(rank);
 }
@@ -297,7 +297,7 @@ void SimNetwork::keep_early(Rank rank, bool keep) {
 
 void SimNetwork::drop_unwanted_messages(Rank rank) {
     for (Wire& wire : wires_) {
-        if (wire.recvs.rank != rank || node(rank).contexts.wants(wire.stream.context)) continue;
+        if (wire.recvs.rank != rank || node(rank).contexts.wants(wire.stream.context())) continue;
         while (wire.arrived > 0) take_first(wire, nullptr);
     }
 }
@@ -363,7 +363,7 @@ std::string SimNetwork::pending() const {
                 if (post.finished) continue;
                 text << "rank " << side->rank << (sends ? " sends " : " receives ") << post.bytes
                      << (sends ? " bytes to rank " : " bytes from rank ") << side->peer
-                     << " (context " << wire.stream.context << ", stream " << wire.stream.stream
+                     << " (context " << wire.stream.context() << ", stream " << wire.stream.stream()
                      << ")\n";
             }
         }

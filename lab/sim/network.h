@@ -71,9 +71,9 @@ class SimNetwork {
     Posted post_send(Rank from, Lane lane, Bytes data, Token token);
     Posted post_recv(Rank to, Lane lane, MutBytes data, Token token);
     std::size_t poll(Rank rank, std::span<Completion> done);
-    void abandon(Rank rank, std::uint32_t context);
-    void admit(Rank rank, std::uint32_t context);
-    void retire(Rank rank, std::uint32_t context);
+    void abandon(Rank rank, std::uint64_t context);
+    void admit(Rank rank, std::uint64_t context);
+    void retire(Rank rank, std::uint64_t context);
     void keep_early(Rank rank, bool keep);
 
   private:

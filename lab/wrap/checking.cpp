@@ -32,8 +32,8 @@ bool is_loss(weft_status code) {
 std::string describe(Lane lane, bool sends, std::size_t bytes) {
     return std::string(sends ? "send of " : "receive of ") + std::to_string(bytes) +
            (sends ? " bytes to rank " : " bytes from rank ") + std::to_string(lane.peer) +
-           " (context " + std::to_string(lane.stream.context) + ", stream " +
-           std::to_string(lane.stream.stream) + ")";
+           " (context " + std::to_string(lane.stream.context()) + ", stream " +
+           std::to_string(lane.stream.stream()) + ")";
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ bool CheckingTransport::may_post(const Pending& pending) {
     if (peer == place_.rank) fault = "names the rank itself";
     if (!pending.token.run) fault = "has no token";
     if (!pending.lent.data() && !pending.lent.empty()) fault = "has no buffer";
-    if (abandoned_contexts_.contains(pending.lane.stream.context)) {
+    if (abandoned_contexts_.contains(pending.lane.stream.context())) {
         fault = "belongs to an abandoned context";
     }
     if (fault) report("the " + post + " " + fault);
@@ -153,7 +153,7 @@ void CheckingTransport::check_lost(const Completion& completion) {
 }
 
 void CheckingTransport::check_lost_message(const Completion& completion) {
-    const std::uint32_t context = completion.token.op;
+    const std::uint64_t context = lost_context(completion);
     if (completion.code != WEFT_BROKEN_MEMORY)
         report(std::string("a lost message is reported with the code ") +
                status_name(completion.code));
@@ -163,7 +163,7 @@ void CheckingTransport::check_lost_message(const Completion& completion) {
 
 // False: the completion must not reach the user.
 bool CheckingTransport::complete(Completion& completion) {
-    if (is_lost_message(completion)) {
+    if (lost_context(completion) != 0) {
         check_lost_message(completion);
         return true;
     }
@@ -226,12 +226,12 @@ std::size_t CheckingTransport::poll(std::span<Completion> done) {
 
 // --- Abandoned contexts --------------------------------------------------------------------------
 
-void CheckingTransport::abandon(std::uint32_t context) {
+void CheckingTransport::abandon(std::uint64_t context) {
     inner_.abandon(context);
     abandoned_contexts_.insert(context);
     for (auto i = pending_.begin(); i != pending_.end();) {
         Pending& pending = i->second;
-        if (pending.lane.stream.context != context) {
+        if (pending.lane.stream.context() != context) {
             ++i;
             continue;
         }

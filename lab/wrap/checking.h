@@ -42,7 +42,7 @@ class CheckingTransport final : public ForwardingTransport {
 
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
-    void abandon(std::uint32_t context) override;
+    void abandon(std::uint64_t context) override;
 
   private:
     struct Pending {
@@ -84,9 +84,9 @@ class CheckingTransport final : public ForwardingTransport {
     std::unordered_map<std::uint32_t, Pending> pending_;
     std::map<LaneKey, std::deque<std::uint32_t>> order_;  // of the pending posts of a lane
     std::vector<Abandoned> abandoned_;
-    std::set<std::uint32_t> abandoned_contexts_;
+    std::set<std::uint64_t> abandoned_contexts_;
     std::set<Rank> lost_;
-    std::set<std::uint32_t> short_of_message_;  // contexts
+    std::set<std::uint64_t> short_of_message_;  // contexts
 };
 
 }  // namespace weft

@@ -81,7 +81,7 @@ void FaultyTransport::count_post(const Lane& lane) {
     ++posts_;
     if (posts_ == options_.no_memory_at_post) throw std::bad_alloc();
     if (posts_ == options_.lose_message_at_post)
-        held_.push_front({lost_message(lane.stream.context, lane.peer), lane.stream.context});
+        held_.push_front({lost_message(lane.stream.context(), lane.peer), lane.stream.context()});
     if (posts_ != options_.lose_at_post) return;
     collect();
     lost_ = true;
@@ -91,14 +91,14 @@ void FaultyTransport::count_post(const Lane& lane) {
     for (auto& [serial, pending] : pending_) {
         if (!is_doomed(pending.lane.peer)) continue;
         pending.broken = true;
-        held_.push_back(
-            {{pending.token, options_.lost_code, options_.lost_peer}, pending.lane.stream.context});
+        held_.push_back({{pending.token, options_.lost_code, options_.lost_peer},
+                         pending.lane.stream.context()});
     }
     if (!loss_first) held_.push_back(loss);
 }
 
 Posted FaultyTransport::refuse(Lane lane, Token token) {
-    held_.push_back({{token, options_.lost_code, lane.peer}, lane.stream.context});
+    held_.push_back({{token, options_.lost_code, lane.peer}, lane.stream.context()});
     return Posted::pending;
 }
 
@@ -122,7 +122,7 @@ void FaultyTransport::collect() {
                     std::ranges::copy(pending.copy, pending.into.begin());
                 }
                 completion.token = pending.token;
-                held_.push_back({completion, pending.lane.stream.context});
+                held_.push_back({completion, pending.lane.stream.context()});
             }
             pending_.erase(found);
         }
@@ -141,12 +141,12 @@ std::size_t FaultyTransport::poll(std::span<Completion> done) {
     return reported;
 }
 
-void FaultyTransport::abandon(std::uint32_t context) {
+void FaultyTransport::abandon(std::uint64_t context) {
     inner_.abandon(context);
     std::erase_if(pending_,
-                  [&](const auto& entry) { return entry.second.lane.stream.context == context; });
+                  [&](const auto& entry) { return entry.second.lane.stream.context() == context; });
     std::erase_if(held_, [&](const Held& held) {
-        const bool is_loss = !held.completion.token.run && held.completion.token.op == 0;
+        const bool is_loss = !held.completion.token.run && lost_context(held.completion) == 0;
         return !is_loss && held.context == context;
     });
 }

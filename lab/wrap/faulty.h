@@ -38,7 +38,7 @@ class FaultyTransport final : public ForwardingTransport {
     Abilities abilities() const override;
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
-    void abandon(std::uint32_t context) override;
+    void abandon(std::uint64_t context) override;
 
   private:
     struct Pending {
@@ -52,7 +52,7 @@ class FaultyTransport final : public ForwardingTransport {
 
     struct Held {
         Completion completion;
-        std::uint32_t context = 0;
+        std::uint64_t context = 0;
     };
 
     bool is_doomed(Rank peer) const {

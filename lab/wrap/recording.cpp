@@ -21,12 +21,13 @@ std::string describe(const RecordingTransport::Event& record) {
         case What::recv:
             return (record.what == What::send ? "send " : "recv ") + std::to_string(record.bytes) +
                    (record.what == What::send ? " bytes to " : " bytes from ") + peer +
-                   " (context " + std::to_string(record.lane.stream.context) + ", stream " +
-                   std::to_string(record.lane.stream.stream) + ") " + op +
+                   " (context " + std::to_string(record.lane.stream.context()) + ", stream " +
+                   std::to_string(record.lane.stream.stream()) + ") " + op +
                    posted_name(record.posted);
         case What::completion: return "completed " + op + status_name(record.code);
         case What::lost: return "lost " + peer;
-        case What::abandon: return "abandon context " + std::to_string(record.lane.stream.context);
+        case What::abandon:
+            return "abandon context " + std::to_string(record.lane.stream.context());
     }
     return "?";
 }
@@ -65,11 +66,11 @@ std::size_t RecordingTransport::poll(std::span<Completion> done) {
     return reported;
 }
 
-void RecordingTransport::abandon(std::uint32_t context) {
+void RecordingTransport::abandon(std::uint64_t context) {
     inner_.abandon(context);
     Event record;
     record.what = What::abandon;
-    record.lane.stream.context = context;
+    record.lane.stream = {context, 0};
     records_.push_back(record);
 }
 

@@ -1,7 +1,6 @@
 #include "communicator/communicator.h"
 
 #include <algorithm>
-#include <limits>
 #include <new>
 
 #include "shape/torus.h"
@@ -131,7 +130,7 @@ void Communicator::bind_agreement(const Call& call, Request& request, Binding& b
 }
 
 Result<Request*> Communicator::make_persistent(Prepared& prepared, const Binding& binding) {
-    if (persistent_made_ == std::numeric_limits<std::uint32_t>::max()) {
+    if (persistent_made_ == StreamId::stream_max) {
         return failure(WEFT_REFUSED_MEMORY,
                        "%u persistent requests were made on %s; expected fewer", persistent_made_,
                        name_.c_str());

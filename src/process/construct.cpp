@@ -25,7 +25,7 @@ struct Proposal {
     // constructors in different orders. (The largest of all ranks' next free numbers could then be
     // the same for two.) All groups of a split share it: no rank is in two of them. 0: rank 0 has
     // none left.
-    std::uint32_t context = 0;
+    std::uint64_t context = 0;
     std::uint64_t settings = 0;  // CommunicatorSettings::digest(); 0: not understood
     DedicatedShare dedicated;
 };

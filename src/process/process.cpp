@@ -10,9 +10,9 @@ namespace weft {
 namespace {
 
 // Context 0 belongs to the executors.
-constexpr std::uint32_t world_context = 1;
-constexpr std::uint32_t self_context = 2;  // on all ranks: it sends nothing
-constexpr std::uint32_t first_made_context = 3;
+constexpr std::uint64_t world_context = 1;
+constexpr std::uint64_t self_context = 2;  // on all ranks: it sends nothing
+constexpr std::uint64_t first_made_context = 3;
 
 std::vector<Transport*> plain(const std::vector<std::unique_ptr<Transport>>& owned) {
     std::vector<Transport*> transports;
@@ -66,12 +66,12 @@ Process::Process(Parts parts)
     executor_.group_decided();
 }
 
-std::uint32_t Process::take_context(std::uint32_t links) {
-    std::uint32_t& taken = links == 0 ? contexts_taken_ : limited_contexts_taken_;
+std::uint64_t Process::take_context(std::uint32_t links) {
+    std::uint64_t& taken = links == 0 ? contexts_taken_ : limited_contexts_taken_;
     const std::uint64_t number =
         std::uint64_t{first_made_context} + static_cast<std::uint64_t>(rank_) +
-        std::uint64_t{taken} * static_cast<std::uint64_t>(ranks_);
-    const std::uint32_t context = LinkLimit::context_of(links, number);
+        taken * static_cast<std::uint64_t>(ranks_);
+    const std::uint64_t context = LinkLimit::context_of(links, number);
     if (context != 0) ++taken;
     return context;
 }

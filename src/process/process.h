@@ -66,7 +66,7 @@ class Process {
 
     // A number for a new communicator that no rank of the job has used; 0: there are none left.
     // `links`: as in its settings.
-    std::uint32_t take_context(std::uint32_t links);
+    std::uint64_t take_context(std::uint32_t links);
     // Adds the communicator of `group`; it lives until it is freed or the process ends. Its share
     // of the dedicated connections must have been taken. May throw; then nothing has happened.
     Communicator& add(Group group, Rank rank, std::string name, CommunicatorSettings settings);
@@ -102,8 +102,8 @@ class Process {
     HandleTable<OwnSchedule> schedules_;
     std::vector<std::unique_ptr<OwnSchedule>> own_schedules_;
     std::uint32_t schedules_made_ = 0;
-    std::uint32_t contexts_taken_ = 0;
-    std::uint32_t limited_contexts_taken_ = 0;  // of communicators that do not use all links
+    std::uint64_t contexts_taken_ = 0;
+    std::uint64_t limited_contexts_taken_ = 0;  // of communicators that do not use all links
     Engine engine_;  // last: its thread ends before what it drives is destroyed
 };
 

@@ -523,7 +523,7 @@ void Executor::finish(Run& run) {
 }
 
 void Executor::handle(const Completion& completion) {
-    if (is_lost_message(completion)) return failures_.run_out(completion.token.op);
+    if (const std::uint64_t context = lost_context(completion)) return failures_.run_out(context);
     if (!completion.token.run) return failures_.lose(completion.peer, completion.code);
     if (completion.token.run == &failures_) return failures_.handle(completion);
     const Failure failure{.code = completion.code,
@@ -540,7 +540,7 @@ void Executor::handle(const Completion& completion) {
     Run& run = *static_cast<Run*>(completion.token.run);
     if (!run.active_ || run.failure_.code != WEFT_OK) return;  // it has failed
     if (completion.code != WEFT_OK) {
-        failures_.suspect(run.stream_->id().context, failure);
+        failures_.suspect(run.stream_->id().context(), failure);
         return;
     }
     Instance instance = completion.token.op;
@@ -567,7 +567,7 @@ void Executor::add_group(Group& group) {
     }
 }
 
-void Executor::break_unmade(std::unique_ptr<FailureNotices::Telling> telling, std::uint32_t context,
+void Executor::break_unmade(std::unique_ptr<FailureNotices::Telling> telling, std::uint64_t context,
                             std::span<const Rank> members) {
     failures_.tell(std::move(telling), context, members, out_of_memory());
     for (Transport* transport : transports_) transport->abandon(context);

@@ -68,7 +68,7 @@ class Executor {
     void break_group(Group& group, const Failure& failure);
     // For a group whose messages may have come, but that this rank has no memory to make: tells its
     // members. `telling` was reserved before others could have the group.
-    void break_unmade(std::unique_ptr<FailureNotices::Telling> telling, std::uint32_t context,
+    void break_unmade(std::unique_ptr<FailureNotices::Telling> telling, std::uint64_t context,
                       std::span<const Rank> members);
     // Why a group breaks when this rank has run out of memory.
     Failure out_of_memory() const { return failures_.out_of_memory(); }

@@ -71,7 +71,7 @@ void FailureNotices::break_group(Group& group, const Failure& failure) {
     end_runs_(group);
 }
 
-void FailureNotices::tell(std::unique_ptr<Telling> telling, std::uint32_t context,
+void FailureNotices::tell(std::unique_ptr<Telling> telling, std::uint64_t context,
                           std::span<const Rank> members, const Failure& failure) {
     telling->notice.context = context;
     telling->notice.failure = failure;
@@ -125,7 +125,7 @@ bool FailureNotices::has_lost_member(const Group& group, Failure& failure) const
     return false;
 }
 
-void FailureNotices::run_out(std::uint32_t context) {
+void FailureNotices::run_out(std::uint64_t context) {
     if (Group* group = find(context)) break_group(*group, out_of_memory());
 }
 
@@ -133,7 +133,7 @@ void FailureNotices::run_out_everywhere() {
     for (const Member& member : groups_) break_group(*member.group, out_of_memory());
 }
 
-void FailureNotices::suspect(std::uint32_t context, const Failure& failure) {
+void FailureNotices::suspect(std::uint64_t context, const Failure& failure) {
     if (std::ranges::find(suspects_, context, &Suspect::context) == suspects_.end())
         suspects_.push_back({context, failure});
 }
@@ -178,13 +178,13 @@ void FailureNotices::take(Rank from) {
     expect(from);
 }
 
-Group* FailureNotices::find(std::uint32_t context) const {
+Group* FailureNotices::find(std::uint64_t context) const {
     for (const Member& member : groups_)
         if (member.group->context == context) return member.group;
     return nullptr;
 }
 
-void FailureNotices::break_context(std::uint32_t context, const Failure& failure) {
+void FailureNotices::break_context(std::uint64_t context, const Failure& failure) {
     if (Group* group = find(context)) return break_group(*group, failure);
     // If no group is expected, it was freed.
     if (!keeps_early_) return;

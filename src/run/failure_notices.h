@@ -25,7 +25,7 @@ namespace weft {
 
 // What the members of a group that broke send each other.
 struct FailureNotice {
-    std::uint32_t context = 0;
+    std::uint64_t context = 0;
     std::uint32_t made = 0;  // by the sender: groups made from this one
     Failure failure;
 };
@@ -57,7 +57,7 @@ class FailureNotices {
     };
     static std::unique_ptr<Telling> reserve_telling(std::size_t members);
     // Of a group that this rank does not have, and never will.
-    void tell(std::unique_ptr<Telling> telling, std::uint32_t context,
+    void tell(std::unique_ptr<Telling> telling, std::uint64_t context,
               std::span<const Rank> members, const Failure& failure);
 
     // Breaks the group and sends a notice to its other members. Only its first failure counts.
@@ -67,13 +67,13 @@ class FailureNotices {
     void lose(Rank peer, weft_status reason);
 
     // This rank ran out of memory: the context's group breaks; or all groups.
-    void run_out(std::uint32_t context);
+    void run_out(std::uint64_t context);
     void run_out_everywhere();
     Failure out_of_memory() const { return {.code = WEFT_BROKEN_MEMORY, .rank = rank_}; }
 
     // A message of the context, whose group was added, is broken. Once all notices that may explain
     // it have been taken, break_suspected() breaks the group.
-    void suspect(std::uint32_t context, const Failure& failure);
+    void suspect(std::uint64_t context, const Failure& failure);
     bool has_suspects() const { return !suspects_.empty(); }
     void break_suspected();
 
@@ -91,7 +91,7 @@ class FailureNotices {
 
   private:
     struct Suspect {
-        std::uint32_t context;
+        std::uint64_t context;
         Failure failure;
     };
 
@@ -104,8 +104,8 @@ class FailureNotices {
     void take(Rank from);
     void send(Telling& telling);
     void try_again();
-    Group* find(std::uint32_t context) const;
-    void break_context(std::uint32_t context, const Failure& failure);
+    Group* find(std::uint64_t context) const;
+    void break_context(std::uint64_t context, const Failure& failure);
     bool has_lost_member(const Group& group, Failure& failure) const;
 
     Rank rank_;

@@ -57,7 +57,7 @@ class Offload : public CompletionSource {
     // For a transport's completion with a token of this object. The list's place is granted; or it
     // is broken, granted or not: returns the context of the run, which cannot go on.
     virtual void granted(std::uint32_t list) = 0;
-    virtual std::uint32_t broken(std::uint32_t list) = 0;
+    virtual std::uint64_t broken(std::uint32_t list) = 0;
 
     // Who owns lists: the thread that made this object, or the progress thread.
     virtual void set_own(bool own) = 0;

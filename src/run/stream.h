@@ -40,11 +40,11 @@ struct Failure {
 
 // The ranks of a communicator: rank in the communicator -> rank of the job.
 struct Group {
-    std::uint32_t context = 0;
+    std::uint64_t context = 0;
     std::vector<Rank> members;
     Failure broken;  // code other than WEFT_OK: nothing can be started any more
 
-    std::uint32_t parent = 0;  // context of the group that this was made from
+    std::uint64_t parent = 0;  // context of the group that this was made from
     std::uint32_t number = 0;  // this is its number-th child
     std::uint32_t made = 0;    // how many groups were made from this one
 

@@ -4,28 +4,37 @@
 
 #include <cstdint>
 
+#include "transport/transport.h"
+
 namespace weft {
 
-// Of a context. Those from `limited` on are of communicators with a limit: three bits say it, and the
-// rest is a number. The contexts of others are numbers below that.
+// Of a context. Contexts are of three kinds, which never meet: numbers that ranks hand out one after the
+// other; such numbers with a limit of links, in three more bits; and hashes, without a limit, of
+// communicators that are made without messages (process/members.h).
 struct LinkLimit {
     static constexpr std::uint32_t links_max = 8;
-    static constexpr std::uint32_t number_bits = 27;
-    static constexpr std::uint32_t limited = 0xc0000000u;
-    static constexpr std::uint32_t number_mask = (1u << number_bits) - 1;
+    static constexpr unsigned number_bits = StreamId::context_bits - 5;
+    static constexpr std::uint64_t hashed = std::uint64_t{1} << (StreamId::context_bits - 1);
+    static constexpr std::uint64_t limited = hashed >> 1;
+    static constexpr std::uint64_t number_mask = (std::uint64_t{1} << number_bits) - 1;
 
-    std::uint32_t links = 0;  // 0: all
-    std::uint32_t number = 0;
+    std::uint32_t links = 0;   // 0: all
+    std::uint64_t number = 0;  // with a limit: the number that was handed out
 
-    static LinkLimit of(std::uint32_t context) {
-        if (context < limited) return {0, context};
-        return {((context - limited) >> number_bits) + 1, context & number_mask};
+    static LinkLimit of(std::uint64_t context) {
+        if (context < limited || context >= hashed) return {0, context};
+        return {static_cast<std::uint32_t>((context - limited) >> number_bits) + 1,
+                context & number_mask};
     }
     // 0: the number is too large.
-    static std::uint32_t context_of(std::uint32_t links, std::uint64_t number) {
-        if (links == 0) return number < limited ? static_cast<std::uint32_t>(number) : 0;
+    static std::uint64_t context_of(std::uint32_t links, std::uint64_t number) {
+        if (links == 0) return number < limited ? number : 0;
         if (number > number_mask) return 0;
-        return limited | (links - 1) << number_bits | static_cast<std::uint32_t>(number);
+        return limited | std::uint64_t{links - 1} << number_bits | number;
+    }
+    // Of a hash of which any bits are as good as others.
+    static std::uint64_t hashed_context(std::uint64_t hash) {
+        return hashed | hash >> (64 - (StreamId::context_bits - 1));
     }
 };
 

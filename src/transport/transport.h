@@ -27,20 +27,35 @@
 namespace weft {
 
 // A communicator (context) and an order of operations in it (stream); the same at both ends of a
-// lane.
-struct alignas(8) StreamId {
-    std::uint32_t context = 0;
-    std::uint32_t stream = 0;
+// lane. Both are in one word, which headers and keys carry.
+class StreamId {
+  public:
+    static constexpr unsigned context_bits = 40;
+    static constexpr unsigned stream_bits = 24;
+    static constexpr std::uint32_t stream_max = (1u << stream_bits) - 1;
 
-    std::uint64_t packed() const { return std::uint64_t{context} << 32 | stream; }
-    static StreamId unpack(std::uint64_t v) {
-        return {static_cast<std::uint32_t>(v >> 32), static_cast<std::uint32_t>(v)};
+    constexpr StreamId() = default;
+    // REQUIRES: they fit into their bits.
+    constexpr StreamId(std::uint64_t context, std::uint32_t stream)
+        : packed_(context << stream_bits | stream) {}
+    static constexpr StreamId unpack(std::uint64_t packed) {
+        return {packed >> stream_bits, static_cast<std::uint32_t>(packed & stream_max)};
     }
+
+    constexpr std::uint64_t context() const { return packed_ >> stream_bits; }
+    constexpr std::uint32_t stream() const {
+        return static_cast<std::uint32_t>(packed_ & stream_max);
+    }
+    constexpr std::uint64_t packed() const { return packed_; }
     friend bool operator==(const StreamId&, const StreamId&) = default;
+
+  private:
+    std::uint64_t packed_ = 0;
 };
+static_assert(StreamId::context_bits + StreamId::stream_bits == 64);
 
 // The context of a packed stream.
-inline std::uint32_t context_of(std::uint64_t stream) { return StreamId::unpack(stream).context; }
+inline std::uint64_t context_of(std::uint64_t stream) { return StreamId::unpack(stream).context(); }
 
 // One direction to or from one peer. `peer` is a rank of the whole job, not of a communicator.
 struct Lane {
@@ -72,18 +87,23 @@ struct Completion {
     Token token;
     weft_status code = WEFT_OK;  // WEFT_OK, a WEFT_BROKEN_* or WEFT_REFUSED_STATE
     Rank peer = -1;
-    // For WEFT_BROKEN_MESSAGE: what the message and the receive were.
+    // For WEFT_BROKEN_MESSAGE: what the message and the receive were. For a lost message,
+    // `sent_bytes` is its context.
     std::int64_t sent_bytes = 0;
     std::int64_t expected_bytes = 0;
 };
 
 // A message from `peer` was lost, because this rank ran out of memory. What completes in the context
 // after this report is not to be trusted: whoever gets it abandons the context.
-inline Completion lost_message(std::uint32_t context, Rank peer) {
-    return {.token = {nullptr, context}, .code = WEFT_BROKEN_MEMORY, .peer = peer};
+inline Completion lost_message(std::uint64_t context, Rank peer) {
+    return {.token = {},
+            .code = WEFT_BROKEN_MEMORY,
+            .peer = peer,
+            .sent_bytes = static_cast<std::int64_t>(context)};
 }
-inline bool is_lost_message(const Completion& completion) {
-    return completion.token.run == nullptr && completion.token.op != 0;
+// The context of a lost message; 0: the completion says something else.
+inline std::uint64_t lost_context(const Completion& completion) {
+    return completion.token.run == nullptr ? static_cast<std::uint64_t>(completion.sent_bytes) : 0;
 }
 
 // Who is about to sleep. A process has at most one sleeper of each kind.
@@ -175,11 +195,11 @@ class CompletionSource {
     // Forgets every post of this context without completing it. When this returns, nobody writes to
     // the buffers of such a post, or uses what it reads there. Messages of the context that are
     // still in flight are dropped.
-    virtual void abandon(std::uint32_t context) = 0;
+    virtual void abandon(std::uint64_t context) = 0;
 
     // The user has freed this context and has no posts on it: what still comes is dropped. What was
     // sent still arrives.
-    virtual void retire(std::uint32_t context) = 0;
+    virtual void retire(std::uint64_t context) = 0;
 };
 
 class DedicatedConnections;
@@ -211,7 +231,7 @@ class Transport : public CompletionSource {
     virtual Posted post_recv(const Lane& lane, MutBytes data, Token token) = 0;
 
     // The user has this context from now on: its unexpected messages are kept.
-    virtual void admit(std::uint32_t context) = 0;
+    virtual void admit(std::uint64_t context) = 0;
 
     // Receives that combine; null: there are none.
     virtual Combining* combining() { return nullptr; }
@@ -222,7 +242,7 @@ class Transport : public CompletionSource {
     // From now on, and until the context is abandoned or retired, its streams 0 to `streams` - 1
     // have dedicated connections: all its ranks have agreed. Call it before the context is
     // admitted.
-    virtual void dedicate(std::uint32_t /*context*/, std::uint32_t /*streams*/) {}
+    virtual void dedicate(std::uint64_t /*context*/, std::uint32_t /*streams*/) {}
 
     // Whether unexpected messages of contexts that are neither admitted nor gone are kept (the user
     // is about to get contexts that its peers may have already), or dropped, including those kept

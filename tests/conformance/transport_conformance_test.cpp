@@ -15,7 +15,7 @@ constexpr std::size_t KiB = 1024;
 constexpr std::size_t MiB = 1024 * KiB;
 constexpr std::size_t sizes[] = {0, 8, 41, 4 * KiB, 8 * KiB + 1, 64 * KiB, 1 * MiB, 5 * MiB};
 
-Lane lane(Rank peer, std::uint32_t stream, std::uint32_t context = 1) {
+Lane lane(Rank peer, std::uint32_t stream, std::uint64_t context = 1) {
     return {peer, {context, stream}};
 }
 
@@ -104,7 +104,7 @@ TEST_P(TransportConformance, UnreceivedMessageHoldsUpItsOwnLaneOnly) {
 
             // Another stream, another context, another direction, other peers.
             std::vector<Traffic::Post*> received;
-            auto pass = [&](Rank from, Rank to, std::uint32_t stream, std::uint32_t context,
+            auto pass = [&](Rank from, Rank to, std::uint32_t stream, std::uint64_t context,
                             const std::vector<std::byte>& data) {
                 traffic.send(from, lane(to, stream, context), data);
                 received.push_back(&traffic.recv(to, lane(from, stream, context), data.size()));
@@ -543,7 +543,7 @@ TEST_P(TransportConformance, AbandonAmidTrafficKeepsTheContract) {
                 std::size_t bytes = round % 20 == 0 ? 90 * KiB : 30 * (round % 7);
                 Rank next = (rank + 1) % ranks;
                 Rank previous = (rank + ranks - 1) % ranks;
-                for (std::uint32_t context : {0u, 1u}) {
+                for (std::uint64_t context : {0u, 1u}) {
                     if (context == 0 && round >= gives_up[r]) continue;
                     std::uint64_t tag = round * 2 + context;
                     traffic.send(rank, lane(next, 0, context), pattern(bytes, tag));
@@ -559,7 +559,7 @@ TEST_P(TransportConformance, AbandonAmidTrafficKeepsTheContract) {
         for (auto [post, tag] : received) {
             if (post->is_forgotten) continue;
             // A receive may break when its sender gave up.
-            if (post->lane.stream.context == 0 && post->result.code != WEFT_OK) continue;
+            if (post->lane.stream.context() == 0 && post->result.code != WEFT_OK) continue;
             ASSERT_EQ(post->result.code, WEFT_OK);
             ASSERT_TRUE(is_equal(*post, pattern(post->bytes, tag)));
         }

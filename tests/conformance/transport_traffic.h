@@ -147,10 +147,10 @@ class Traffic {
 
     Transport& end(Rank rank) { return at(rank); }
 
-    void abandon(Rank rank, std::uint32_t context) {
+    void abandon(Rank rank, std::uint64_t context) {
         at(rank).abandon(context);
         forget([&](const Post& post) {
-            return post.rank == rank && post.lane.stream.context == context;
+            return post.rank == rank && post.lane.stream.context() == context;
         });
     }
 

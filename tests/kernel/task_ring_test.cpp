@@ -74,9 +74,9 @@ class DedicatedSockets final : public Transport, public DedicatedConnections {
         }
         return reported;
     }
-    void abandon(std::uint32_t) override {}
-    void admit(std::uint32_t) override {}
-    void retire(std::uint32_t) override {}
+    void abandon(std::uint64_t) override {}
+    void admit(std::uint64_t) override {}
+    void retire(std::uint64_t) override {}
     void keep_early(bool) override {}
 
     bool carries(const Lane&) const override { return true; }

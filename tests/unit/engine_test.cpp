@@ -38,9 +38,9 @@ class FakeTransport : public Transport {
     bool arm(Sleeper sleeper) override { return sleeper == Sleeper::none || work == 0; }
     std::uint64_t pieces_moved() const override { return pieces_; }
     bool has_work() const override { return work > 0; }
-    void abandon(std::uint32_t) override {}
-    void admit(std::uint32_t) override {}
-    void retire(std::uint32_t) override {}
+    void abandon(std::uint64_t) override {}
+    void admit(std::uint64_t) override {}
+    void retire(std::uint64_t) override {}
     void keep_early(bool) override {}
 
   private:
@@ -71,9 +71,9 @@ class WorkEndedByAnother final : public Transport {
         if (sleeper == Sleeper::thread) thread_wake_.clear();
     }
     bool has_work() const override { return has_work_; }
-    void abandon(std::uint32_t) override {}
-    void admit(std::uint32_t) override {}
-    void retire(std::uint32_t) override {}
+    void abandon(std::uint64_t) override {}
+    void admit(std::uint64_t) override {}
+    void retire(std::uint64_t) override {}
     void keep_early(bool) override {}
 
   private:

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Rank victim = 2;
 constexpr Rank sender = 1;
-constexpr std::uint32_t context = 5;
+constexpr std::uint64_t context = 5;
 
 // Delivers the first notice together with a message that was given up, and another one at each later
 // poll that finds a receive for it.
@@ -27,7 +27,7 @@ class OneNoticeAPoll final : public Transport {
     Abilities abilities() const override { return {}; }
     Posted post_send(const Lane&, Bytes, Token) override { return Posted::done; }
     Posted post_recv(const Lane& lane, MutBytes data, Token token) override {
-        if (lane.stream.context == context) {
+        if (lane.stream.context() == context) {
             given_up_ = token;
         } else if (lane.peer == sender) {
             EXPECT_EQ(data.size(), sizeof(FailureNotice));
@@ -50,9 +50,9 @@ class OneNoticeAPoll final : public Transport {
         }
         return reported;
     }
-    void abandon(std::uint32_t) override {}
-    void retire(std::uint32_t) override {}
-    void admit(std::uint32_t) override {}
+    void abandon(std::uint64_t) override {}
+    void retire(std::uint64_t) override {}
+    void admit(std::uint64_t) override {}
     void keep_early(bool) override {}
 
     std::size_t sent_notices() const { return sent_notices_; }
@@ -133,9 +133,9 @@ class Reluctant final : public Transport {
         done[0] = {.token = token_, .peer = 1};
         return 1;
     }
-    void abandon(std::uint32_t) override {}
-    void retire(std::uint32_t) override {}
-    void admit(std::uint32_t) override {}
+    void abandon(std::uint64_t) override {}
+    void retire(std::uint64_t) override {}
+    void admit(std::uint64_t) override {}
     void keep_early(bool) override {}
 
     Mood mood = Mood::willing;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t seeds = 300;
 
-Lane lane(Rank peer, std::uint32_t stream = 0, std::uint32_t context = 0) {
+Lane lane(Rank peer, std::uint32_t stream = 0, std::uint64_t context = 0) {
     return {peer, {context, stream}};
 }
 
@@ -101,7 +101,7 @@ TEST(SimNetwork, IdleLanesDoNotAccumulate) {
     std::array<int, 2> kept{7, 0};
     (void)job.recv(1, lane(0, 1, 1), kept[1], 1);
     for (std::uint32_t stream = 2; stream < 20'000; ++stream) {
-        std::uint32_t context = stream % 16 == 0 ? stream : 1;
+        std::uint64_t context = stream % 16 == 0 ? stream : 1;
         int sent = static_cast<int>(stream);
         int received = 0;
         if (context != 1) job.network.admit(0, context);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr SimOptions plain{.buffering = Buffering::never, .done_at_once = false};
 
-Lane lane(Rank peer, std::uint32_t stream = 0, std::uint32_t context = 0) {
+Lane lane(Rank peer, std::uint32_t stream = 0, std::uint64_t context = 0) {
     return {peer, {context, stream}};
 }
 
@@ -232,9 +232,9 @@ struct Rogue final : Transport {
         to_report.clear();
         return reported;
     }
-    void abandon(std::uint32_t) override {}
-    void admit(std::uint32_t) override {}
-    void retire(std::uint32_t) override {}
+    void abandon(std::uint64_t) override {}
+    void admit(std::uint64_t) override {}
+    void retire(std::uint64_t) override {}
     void keep_early(bool) override {}
 
     std::vector<Token> tokens;

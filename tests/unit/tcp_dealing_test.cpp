@@ -130,8 +130,9 @@ TEST(Peer, PiecesHaveLinksAndConnectionsOfTheirOwn) {
 
 TEST(LinkLimit, IsSaidByTheContext) {
     for (std::uint32_t links = 0; links <= LinkLimit::links_max; ++links) {
-        for (const std::uint32_t number : {1u, 3u, 4711u, LinkLimit::number_mask}) {
-            const std::uint32_t context = LinkLimit::context_of(links, number);
+        for (const std::uint64_t number :
+             {std::uint64_t{1}, std::uint64_t{3}, std::uint64_t{4711}, LinkLimit::number_mask}) {
+            const std::uint64_t context = LinkLimit::context_of(links, number);
             EXPECT_NE(context, 0u);
             EXPECT_EQ(LinkLimit::of(context).links, links);
             EXPECT_EQ(LinkLimit::of(context).number, number);
@@ -141,6 +142,40 @@ TEST(LinkLimit, IsSaidByTheContext) {
     }
 }
 
+TEST(LinkLimit, HandedOutLimitedAndHashedContextsNeverMeet) {
+    constexpr std::uint64_t all = ~std::uint64_t{0};
+    const std::uint64_t handed_out_max = LinkLimit::context_of(0, LinkLimit::limited - 1);
+    const std::uint64_t limited_min = LinkLimit::context_of(1, 0);
+    const std::uint64_t limited_max =
+        LinkLimit::context_of(LinkLimit::links_max, LinkLimit::number_mask);
+    EXPECT_LT(handed_out_max, limited_min);
+    EXPECT_LT(limited_max, LinkLimit::hashed_context(0));
+    EXPECT_LT(LinkLimit::hashed_context(0), LinkLimit::hashed_context(all));
+    EXPECT_EQ(LinkLimit::hashed_context(all) >> StreamId::context_bits, 0u) << "it fits";
+    for (const std::uint64_t hash : {std::uint64_t{0}, std::uint64_t{1} << 40, all})
+        EXPECT_EQ(LinkLimit::of(LinkLimit::hashed_context(hash)).links, 0u);
+}
+
+// What headers and keys carry: 40 bits of context, 24 bits of stream.
+TEST(StreamId, PacksAContextAndAStream) {
+    const std::uint64_t context_max = (std::uint64_t{1} << StreamId::context_bits) - 1;
+    for (const std::uint64_t context : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 32,
+                                        LinkLimit::hashed_context(12345), context_max}) {
+        for (const std::uint32_t stream : {0u, 1u, 0x10000u, StreamId::stream_max}) {
+            const StreamId id(context, stream);
+            EXPECT_EQ(id.context(), context);
+            EXPECT_EQ(id.stream(), stream);
+            EXPECT_EQ(StreamId::unpack(id.packed()), id);
+            EXPECT_EQ(context_of(id.packed()), context);
+            if (stream < StreamId::stream_max) {
+                EXPECT_EQ(StreamId(context, stream + 1).packed(), id.packed() + 1);
+            }
+        }
+    }
+    EXPECT_EQ(sizeof(StreamId), 8u);
+    EXPECT_EQ(StreamId(0, 3).packed(), 3u) << "shared connections are numbers";
+}
+
 // Whatever the pair of ranks.
 TEST(LinkLimit, KeepsAllStreamsOfACommunicatorOnItsLinks) {
     tcp::Peer peer;
@@ -148,7 +183,7 @@ TEST(LinkLimit, KeepsAllStreamsOfACommunicatorOnItsLinks) {
     peer.ranks = 6;
     std::set<std::uint32_t> firsts;
     for (std::uint32_t made = 0; made < 4; ++made) {
-        const std::uint32_t context = LinkLimit::context_of(1, 3 + made * peer.ranks);
+        const std::uint64_t context = LinkLimit::context_of(1, 3 + made * peer.ranks);
         std::set<std::uint32_t> used;
         for (peer.turn = 0; peer.turn < 5; ++peer.turn) {
             for (std::uint32_t stream = 0; stream < 9; ++stream)
@@ -161,7 +196,7 @@ TEST(LinkLimit, KeepsAllStreamsOfACommunicatorOnItsLinks) {
     EXPECT_EQ(firsts.size(), 4u) << "communicators take turns";
 
     for (const std::uint32_t limit : {2u, 3u}) {
-        const std::uint32_t context = LinkLimit::context_of(limit, 3);
+        const std::uint64_t context = LinkLimit::context_of(limit, 3);
         std::set<std::uint32_t> all;
         for (std::uint32_t stream = 0; stream < 9; ++stream) {
             std::set<std::uint32_t> of_pieces;
@@ -181,7 +216,7 @@ TEST(LinkLimit, IsKeptWithFewerConnectionsThanAddresses) {
     tcp::Peer peer;
     peer.addresses.resize(4);
     peer.links = peer.connections = 1;
-    const std::uint32_t context = LinkLimit::context_of(1, 3);
+    const std::uint64_t context = LinkLimit::context_of(1, 3);
     for (std::uint32_t stream = 0; stream < 9; ++stream) {
         EXPECT_EQ(peer.turn_of({context, stream}), 0u);
         EXPECT_EQ(peer.first_connection({context, stream}), 0u);

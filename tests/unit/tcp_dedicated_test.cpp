@@ -45,11 +45,11 @@ std::vector<std::byte> bytes_of(std::size_t bytes, std::uint64_t tag) {
 // Two ranks of this thread; stream 0 of a dedicated context has a connection of its own.
 class DedicatedConnection : public testing::Test {
   protected:
-    static constexpr std::uint32_t context = 5;
+    static constexpr std::uint64_t context = 5;
 
     DedicatedConnection() { dedicate(context); }
 
-    void dedicate(std::uint32_t of) {
+    void dedicate(std::uint64_t of) {
         for (Rank rank : {0, 1}) {
             at(rank).dedicate(of, 1);
             at(rank).admit(of);

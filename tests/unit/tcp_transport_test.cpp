@@ -19,7 +19,7 @@ bool is_untouched(const std::vector<std::byte>& buffer) {
 
 // Its end reads what still comes, and whoever posted receives may have ended before.
 TEST(TcpTransport, TouchesNoBufferWhenItEnds) {
-    for (std::uint32_t context : {0u, 1u}) {
+    for (std::uint64_t context : {0u, 1u}) {
         TcpRanks ranks(2, {.interfaces = "127.0.0.1", .peer_timeout_ns = 500'000'000});
         std::unique_ptr<TcpTransport> ends[2] = {ranks.take(0), ranks.take(1)};
         const std::int64_t give_up = now_ns() + 20'000'000'000;
@@ -29,8 +29,8 @@ TEST(TcpTransport, TouchesNoBufferWhenItEnds) {
         ends[1]->admit(context);
         std::vector<std::byte> into(300, untouched);
         const std::vector<std::byte> from(into.size(), std::byte{1});
-        ASSERT_EQ(ends[1]->post_recv(Lane(0, {.context = context}), into, {}), Posted::pending);
-        ASSERT_EQ(ends[0]->post_send(Lane(1, {.context = context}), from, {}), Posted::done);
+        ASSERT_EQ(ends[1]->post_recv(Lane(0, {context, 0}), into, {}), Posted::pending);
+        ASSERT_EQ(ends[0]->post_send(Lane(1, {context, 0}), from, {}), Posted::done);
         ends[1].reset();
         EXPECT_TRUE(is_untouched(into)) << "context " << context;
     }

@@ -240,11 +240,11 @@ void TaskRing::granted(std::uint32_t id) {
 }
 
 // The group is abandoned next, and that cancels what the run has in flight.
-std::uint32_t TaskRing::broken(std::uint32_t id) {
+std::uint64_t TaskRing::broken(std::uint32_t id) {
     List* list = lists_[id];
     if (list == nullptr) return 0;
     if (list->state == List::State::waiting) set_state(*list, List::State::idle);
-    return list->home.stream.context;
+    return list->home.stream.context();
 }
 
 bool TaskRing::may_own() const {
@@ -501,16 +501,16 @@ void TaskRing::call_off(Wanted wanted) {
                      static_cast<double>(patience_ns_) * 1e-9);
 }
 
-void TaskRing::abandon(std::uint32_t context) {
-    call_off([&](const List& list) { return list.home.stream.context == context; });
-    finished_.remove_if([&](const Finished& one) { return one.run->stream.context == context; });
+void TaskRing::abandon(std::uint64_t context) {
+    call_off([&](const List& list) { return list.home.stream.context() == context; });
+    finished_.remove_if([&](const Finished& one) { return one.run->stream.context() == context; });
     retire(context);
 }
 
 // The group is gone or broken: its directions are not used again.
-void TaskRing::retire(std::uint32_t context) {
+void TaskRing::retire(std::uint64_t context) {
     std::erase_if(directions_, [&](const auto& entry) {
-        if (entry.first.stream.context != context) return false;
+        if (entry.first.stream.context() != context) return false;
         descriptors_ -= entry.second.tokens.size();
         return true;
     });

@@ -36,8 +36,8 @@ class TaskRing final : public Offload {
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
     bool has_work() const override { return !finished_.empty() || ring_.has_left(); }
-    void abandon(std::uint32_t context) override;
-    void retire(std::uint32_t context) override;
+    void abandon(std::uint64_t context) override;
+    void retire(std::uint64_t context) override;
 
     Result<std::unique_ptr<Lists>> make(const Tasks& tasks) override;
     bool carries(const Tasks& tasks, const Stream& stream) const override;
@@ -47,7 +47,7 @@ class TaskRing final : public Offload {
     Posted await(Lists& lists, std::uint32_t list, std::uint32_t report, Token token) override;
     void enable(Lists& lists, std::uint32_t list) override;
     void granted(std::uint32_t list) override;
-    std::uint32_t broken(std::uint32_t list) override;
+    std::uint64_t broken(std::uint32_t list) override;
     void set_own(bool own) override { own_ = own; }
     bool may_own() const override;
     bool is_busy() const override { return busy_ > 0; }

@@ -18,7 +18,7 @@ struct Announcement {
     char job[40] = {};
     Rank rank = -1;
     // As in a constructor's proposal (construct.cpp): rank 0 of the group chooses a new one.
-    std::uint32_t context = 0;
+    std::uint64_t context = 0;
     DedicatedShare dedicated{};
 };
 

@@ -28,23 +28,24 @@ class Contexts {
         reserve();
     }
 
-    bool wants(std::uint32_t context) const {
+    bool wants(std::uint64_t context) const {
         if (!early_) return holds(living_, context);
         return !holds(gone_, context) && (!all_early_lost_ || holds(living_, context));
     }
 
     // False: it has lost a message already, and is not wanted.
-    [[nodiscard]] bool admit(std::uint32_t context) {
+    [[nodiscard]] bool admit(std::uint64_t context) {
         if (all_early_lost_ || holds(lost_early_, context)) return false;
         living_.reserve(living_.size() + 1);
         reserve();
         add(living_, context);
+        erase(gone_, context);  // it was freed, and is made again
         return true;
     }
 
     // A message of the context could not be kept: no other is wanted. False: that was known, or
     // admit() will say it.
-    bool lose(std::uint32_t context) {
+    bool lose(std::uint64_t context) {
         const bool is_living = holds(living_, context);
         if (!is_living && early_ && !holds(gone_, context)) {
             if (lost_early_.size() < lost_early_max)
@@ -56,9 +57,8 @@ class Contexts {
         return is_living;
     }
 
-    void remove(std::uint32_t context) {
-        auto place = std::ranges::lower_bound(living_, context);
-        if (place != living_.end() && *place == context) living_.erase(place);
+    void remove(std::uint64_t context) {
+        erase(living_, context);
         if (!early_ || holds(gone_, context)) return;
         if (gone_.size() < gone_.capacity())
             add(gone_, context);
@@ -78,14 +78,18 @@ class Contexts {
     std::size_t living() const { return living_.size(); }
 
   private:
-    using Set = std::vector<std::uint32_t>;  // sorted
+    using Set = std::vector<std::uint64_t>;  // sorted
 
-    static bool holds(const Set& set, std::uint32_t context) {
+    static bool holds(const Set& set, std::uint64_t context) {
         return std::ranges::binary_search(set, context);
     }
-    static void add(Set& set, std::uint32_t context) {
+    static void add(Set& set, std::uint64_t context) {
         auto place = std::ranges::lower_bound(set, context);
         if (place == set.end() || *place != context) set.insert(place, context);
+    }
+    static void erase(Set& set, std::uint64_t context) {
+        auto place = std::ranges::lower_bound(set, context);
+        if (place != set.end() && *place == context) set.erase(place);
     }
     // Room for all living ones in gone_, and for some that never lived.
     void reserve() {

@@ -48,7 +48,7 @@ class PostStore {
     }
 
     // As Transport::admit().
-    void admit(std::uint32_t context) {
+    void admit(std::uint64_t context) {
         fill_spares();
         reserve_reports(1);
         if (!contexts_.admit(context)) reports_.lose_context(context, -1);
@@ -62,7 +62,7 @@ class PostStore {
     // A message of this stream cannot be kept, or received, for want of memory. (Of a failure notice
     // the transport takes care.)
     void lose_message(Rank peer, std::uint64_t stream) {
-        const std::uint32_t context = context_of(stream);
+        const std::uint64_t context = context_of(stream);
         if (context != 0 && contexts_.lose(context)) reports_.lose_context(context, peer);
     }
 

@@ -46,7 +46,7 @@ class Reports {
 
     // A message of this context was lost for want of memory. The next poll says so before anything
     // else: what still completes in the context comes after that.
-    void lose_context(std::uint32_t context, Rank peer) {
+    void lose_context(std::uint64_t context, Rank peer) {
         kept_.push_front({lost_message(context, peer), 0});
     }
 
@@ -58,11 +58,12 @@ class Reports {
     bool has_kept() const { return !kept_.empty(); }
 
     // The context is gone.
-    void forget(std::uint32_t context) {
+    void forget(std::uint64_t context) {
         kept_.remove_if([&](const Kept& kept) {
             const Completion& completion = kept.completion;
-            return completion.token.run != nullptr ? context_of(kept.stream) == context
-                                                   : context != 0 && completion.token.op == context;
+            return completion.token.run != nullptr
+                       ? context_of(kept.stream) == context
+                       : context != 0 && lost_context(completion) == context;
         });
     }
 

@@ -218,7 +218,7 @@ void MpiTransport::release(Peer& peer, Unexpected* message) {
     pay_credit(peer, credit);
 }
 
-void MpiTransport::abandon_receives(Peer& peer, std::uint32_t context) {
+void MpiTransport::abandon_receives(Peer& peer, std::uint64_t context) {
     std::erase_if(peer.incoming,
                   [&](const Post* post) { return context_of(post->stream) == context; });
     peer.receives.for_each([&](mpi::LaneQueue& lane) {

@@ -117,7 +117,7 @@ void MpiTransport::list_owed(std::vector<Rank>& peers) const {
     }
 }
 
-void MpiTransport::abandon(std::uint32_t context) {
+void MpiTransport::abandon(std::uint64_t context) {
     contexts_.remove(context);
     reports_.forget(context);
     for (Peer& peer : peers_) {
@@ -127,7 +127,7 @@ void MpiTransport::abandon(std::uint32_t context) {
     posts_.refill();
 }
 
-void MpiTransport::retire(std::uint32_t context) {
+void MpiTransport::retire(std::uint64_t context) {
     contexts_.remove(context);
     for (Peer& peer : peers_) drop_unwanted_messages(peer);
 }

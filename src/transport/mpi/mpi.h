@@ -47,9 +47,9 @@ class MpiTransport final : public Transport {
         return !sending_.empty() || owing_ > 0 || reports_.has_kept();
     }
     void list_owed(std::vector<Rank>& peers) const override;
-    void abandon(std::uint32_t context) override;
-    void admit(std::uint32_t context) override { posts_.admit(context); }
-    void retire(std::uint32_t context) override;
+    void abandon(std::uint64_t context) override;
+    void admit(std::uint64_t context) override { posts_.admit(context); }
+    void retire(std::uint64_t context) override;
     void keep_early(bool keep) override;
 
   private:
@@ -107,7 +107,7 @@ class MpiTransport final : public Transport {
     void take_back_slots();
     void take_cts(Peer& peer, const mpi::Frame& frame);
     void take_drop(Peer& peer, const mpi::Frame& frame);
-    void abandon_sends(Peer& peer, std::uint32_t context);
+    void abandon_sends(Peer& peer, std::uint64_t context);
 
     // inbound.cpp
     void post_receive(std::size_t index);
@@ -124,7 +124,7 @@ class MpiTransport final : public Transport {
     void pay_credit(Peer& peer, std::uint64_t credit);
     void drop(Peer& peer, std::uint64_t ticket);
     void release(Peer& peer, mpi::Unexpected* message);
-    void abandon_receives(Peer& peer, std::uint32_t context);
+    void abandon_receives(Peer& peer, std::uint64_t context);
     void drop_unwanted_messages(Peer& peer);
 
     weft_mpi_channel mpi_;

@@ -230,7 +230,7 @@ void MpiTransport::take_drop(Peer& peer, const Frame& frame) {
     if (post != nullptr) finish(peer, peer.sends.find(post->stream), *post);
 }
 
-void MpiTransport::abandon_sends(Peer& peer, std::uint32_t context) {
+void MpiTransport::abandon_sends(Peer& peer, std::uint64_t context) {
     const bool owed = peer.owes();
     auto is_of_context = [&](const Post* post) { return context_of(post->stream) == context; };
     peer.waiting.remove_if(is_of_context);

@@ -429,7 +429,7 @@ void ShmTransport::release(Peer& peer, Unexpected* message) {
     unexpected_.release(message);
 }
 
-void ShmTransport::abandon_receives(Peer& peer, std::uint32_t context) {
+void ShmTransport::abandon_receives(Peer& peer, std::uint64_t context) {
     auto is_of_context = [&](std::uint64_t stream) { return context_of(stream) == context; };
     auto end_transfer = [&](std::uint64_t transfer) {
         send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(transfer)});

@@ -281,7 +281,7 @@ bool ShmTransport::take_cts(Peer& peer, Record* record) {
     return true;
 }
 
-void ShmTransport::abandon_sends(Peer& peer, std::uint32_t context) {
+void ShmTransport::abandon_sends(Peer& peer, std::uint64_t context) {
     auto is_of_context = [&](std::uint64_t stream) { return context_of(stream) == context; };
     peer.unwritten.remove_if([&](const Post* post) { return is_of_context(post->stream); });
     peer.streams.remove_if([&](SlotId id) {

@@ -354,7 +354,7 @@ Posted ShmTransport::refuse(Peer& peer, Lane lane, Token token) {
     return Posted::pending;
 }
 
-void ShmTransport::abandon(std::uint32_t context) {
+void ShmTransport::abandon(std::uint64_t context) {
     contexts_.remove(context);
     reports_.forget(context);
     for (Peer& peer : peers_) {
@@ -364,7 +364,7 @@ void ShmTransport::abandon(std::uint32_t context) {
     posts_.refill();
 }
 
-void ShmTransport::retire(std::uint32_t context) {
+void ShmTransport::retire(std::uint64_t context) {
     contexts_.remove(context);
     for (Peer& peer : peers_) drop_unwanted_messages(peer);
 }

@@ -78,9 +78,9 @@ class ShmTransport final : public Transport, public Combining {
     bool has_work() const override;
     void list_owed(std::vector<Rank>& peers) const override;
     std::uint64_t pieces_moved() const override { return counters_.pieces_moved; }
-    void abandon(std::uint32_t context) override;
-    void admit(std::uint32_t context) override { posts_.admit(context); }
-    void retire(std::uint32_t context) override;
+    void abandon(std::uint64_t context) override;
+    void admit(std::uint64_t context) override { posts_.admit(context); }
+    void retire(std::uint64_t context) override;
     void keep_early(bool keep) override;
 
   private:
@@ -172,7 +172,7 @@ class ShmTransport final : public Transport, public Combining {
     void finish_send(SendTransfer transfer, shm::SlotId id);
     void end_send_transfer(shm::SlotId id);
     bool take_cts(Peer& peer, shm::Record* record);
-    void abandon_sends(Peer& peer, std::uint32_t context);
+    void abandon_sends(Peer& peer, std::uint64_t context);
 
     // inbound.cpp
     shm::Post* new_receive(const shm::LaneQueue& queue, MutBytes data,
@@ -197,7 +197,7 @@ class ShmTransport final : public Transport, public Combining {
     shm::Unexpected* keep_unexpected(Peer& peer, shm::LaneQueue* lane, std::size_t bytes);
     void keep_announced(Peer& peer, shm::LaneQueue* lane, const shm::Rts& from);
     void release(Peer& peer, shm::Unexpected* message);
-    void abandon_receives(Peer& peer, std::uint32_t context);
+    void abandon_receives(Peer& peer, std::uint64_t context);
     void drop_unwanted_messages(Peer& peer);
 
     std::vector<Peer> peers_;

@@ -271,10 +271,10 @@ bool Connector::is_superfluous(const Wire& wire) const {
     if (peer.lost) return peer.loss != no_descriptor;  // it is told so
     if (peer.addresses.empty()) return true;
     const StreamId stream = StreamId::unpack(hello->connection);
-    if (stream.context == 0 && hello->connection >= peer.connections) return true;
-    if (stream.context != 0) {
-        if (stream.stream >= DedicatedConnections::streams_max ||
-            !core_.contexts.wants(stream.context) || is_parting(peer, stream))
+    if (stream.context() == 0 && hello->connection >= peer.connections) return true;
+    if (stream.context() != 0) {
+        if (stream.stream() >= DedicatedConnections::streams_max ||
+            !core_.contexts.wants(stream.context()) || is_parting(peer, stream))
             return true;
     }
     const Link* link = find_link(peer, hello->connection);
@@ -413,7 +413,7 @@ void Connector::forget(const Link& link) {
 }
 
 Link* find_link(const Peer& peer, std::uint64_t name) {
-    if (StreamId::unpack(name).context == 0) return peer.shared[name].get();
+    if (StreamId::unpack(name).context() == 0) return peer.shared[name].get();
     for (const auto& dedicated : peer.dedicated) {
         if (dedicated->name == name) return dedicated.get();
     }

@@ -5,12 +5,12 @@
 
 namespace weft {
 
-void TcpTransport::dedicate(std::uint32_t context, std::uint32_t streams) {
+void TcpTransport::dedicate(std::uint64_t context, std::uint32_t streams) {
     WEFT_ASSERT(context != 0 && streams <= streams_max);
     if (streams > 0) dedicated_.push_back({context, streams});
 }
 
-std::uint32_t TcpTransport::dedicated_streams(std::uint32_t context) const {
+std::uint32_t TcpTransport::dedicated_streams(std::uint64_t context) const {
     for (const DedicatedStreams& of : dedicated_) {
         if (of.context == context) return of.streams;
     }
@@ -18,12 +18,12 @@ std::uint32_t TcpTransport::dedicated_streams(std::uint32_t context) const {
 }
 
 bool TcpTransport::carries(const Lane& lane) const {
-    return lane.stream.stream < dedicated_streams(lane.stream.context) &&
+    return lane.stream.stream() < dedicated_streams(lane.stream.context()) &&
            !peers_[static_cast<std::size_t>(lane.peer)].addresses.empty();
 }
 
 tcp::DedicatedConnection* TcpTransport::dedicated_of(Peer& peer, StreamId stream) {
-    if (stream.stream >= dedicated_streams(stream.context)) return nullptr;
+    if (stream.stream() >= dedicated_streams(stream.context())) return nullptr;
     return static_cast<DedicatedConnection*>(&link_at(peer, stream.packed()));
 }
 
@@ -47,7 +47,7 @@ template <class Condition>
 void TcpTransport::end_dedicated(Condition is_over, bool in_good_order) {
     for (Peer& peer : peers_) {
         std::erase_if(peer.dedicated, [&](const auto& dedicated) {
-            if (!is_over(dedicated->stream().context)) return false;
+            if (!is_over(dedicated->stream().context())) return false;
             if (in_good_order)
                 dedicated->part();
             else
@@ -59,14 +59,14 @@ void TcpTransport::end_dedicated(Condition is_over, bool in_good_order) {
     }
 }
 
-void TcpTransport::take_back(std::uint32_t context, bool in_good_order) {
-    end_dedicated([&](std::uint32_t of) { return of == context; }, in_good_order);
+void TcpTransport::take_back(std::uint64_t context, bool in_good_order) {
+    end_dedicated([&](std::uint64_t of) { return of == context; }, in_good_order);
     std::erase_if(dedicated_, [&](const DedicatedStreams& of) { return of.context == context; });
 }
 
 // ... of contexts that peers have, and this rank will not get.
 void TcpTransport::drop_unwanted_dedicated() {
-    end_dedicated([&](std::uint32_t of) { return !contexts.wants(of); }, /*in_good_order=*/true);
+    end_dedicated([&](std::uint64_t of) { return !contexts.wants(of); }, /*in_good_order=*/true);
 }
 
 }  // namespace weft

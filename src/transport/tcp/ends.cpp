@@ -20,17 +20,17 @@ constexpr int calls_unexplained_max = 4;
 
 // The poster has ended: what is still read and written must not touch its buffers.
 void TcpTransport::forget_posts() {
-    for (std::optional<std::uint32_t> context; (context = context_left());) abandon(*context);
+    for (std::optional<std::uint64_t> context; (context = context_left());) abandon(*context);
 }
 
 // One that has posts.
-std::optional<std::uint32_t> TcpTransport::context_left() {
-    std::optional<std::uint32_t> found;
+std::optional<std::uint64_t> TcpTransport::context_left() {
+    std::optional<std::uint64_t> found;
     for_each_shared([&](SharedConnection& shared) {
-        shared.for_each_context([&](std::uint32_t context) { found = context; });
+        shared.for_each_context([&](std::uint64_t context) { found = context; });
     });
     for_each_dedicated([&](const DedicatedConnection& dedicated) {
-        if (dedicated.is_needed()) found = dedicated.stream().context;
+        if (dedicated.is_needed()) found = dedicated.stream().context();
     });
     return found;
 }

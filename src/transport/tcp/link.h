@@ -32,23 +32,25 @@ struct Peer {
     weft_status loss = WEFT_BROKEN_RANK;  // how it was lost
 
     bool uses_all_links(StreamId stream) const {
-        const std::uint32_t limit = LinkLimit::of(stream.context).links;
+        const std::uint32_t limit = LinkLimit::of(stream.context()).links;
         return limit == 0 || limit >= std::max<std::size_t>(links, addresses.size());
     }
     // So many of the links are for this stream's messages.
     std::uint32_t links_of(StreamId stream) const {
         if (uses_all_links(stream)) [[likely]]
             return links;
-        return std::min(links, LinkLimit::of(stream.context).links);
+        return std::min(links, LinkLimit::of(stream.context()).links);
     }
     // Both ends say the same. Failure notices use connection 0. Of a communicator that does not use
     // all links, all pairs and streams use the same ones; communicators take turns.
     std::uint32_t turn_of(StreamId stream, std::uint32_t piece = 0) const {
-        if (stream.context == 0) return 0;
+        if (stream.context() == 0) return 0;
         if (uses_all_links(stream)) [[likely]]
-            return turn + stream.context + stream.stream;
-        const std::uint32_t begin = LinkLimit::of(stream.context).number / ranks;
-        return (begin + (stream.stream + piece) % links_of(stream)) % links;
+            return turn + static_cast<std::uint32_t>(stream.context()) + stream.stream();
+        const std::uint64_t begin = LinkLimit::of(stream.context()).number / ranks;
+        return (static_cast<std::uint32_t>(begin % links) +
+                (stream.stream() + piece) % links_of(stream)) %
+               links;
     }
     std::uint32_t first_connection(StreamId stream) const { return turn_of(stream) % connections; }
     // Of a piece of a message that is cut: each has another link. Connections beyond a multiple of
@@ -64,7 +66,7 @@ struct Peer {
     // Larger messages are cut over the links.
     std::uint64_t whole_bytes_max = 0;
     bool cuts(StreamId stream, std::uint64_t bytes) const {
-        return bytes > whole_bytes_max && stream.context != 0 && links_of(stream) > 1;
+        return bytes > whole_bytes_max && stream.context() != 0 && links_of(stream) > 1;
     }
 };
 
@@ -89,7 +91,7 @@ struct Link {
     bool is_counted = false;   // in Core::owing
 
     StreamId stream() const { return StreamId::unpack(name); }
-    bool is_dedicated() const { return stream().context != 0; }
+    bool is_dedicated() const { return stream().context() != 0; }
 
     // Something is to be written.
     virtual bool owes() const = 0;

@@ -437,7 +437,7 @@ void SharedConnection::pay_credit(std::uint64_t credit) {
     if (due > 0 && !control(FrameKind::credit, 0, due)) credit_.take_back(due);
 }
 
-void SharedConnection::abandon_receives(std::uint32_t context) {
+void SharedConnection::abandon_receives(std::uint64_t context) {
     receives_.for_each([&](ReceiveLane& lane) {
         if (context_of(lane.stream) != context) return;
         for (const Post* post = lane.posts.first; post != nullptr; post = post->next) {
@@ -463,12 +463,12 @@ void SharedConnection::drop_unwanted_messages() {
     });
 }
 
-void SharedConnection::abandon(std::uint32_t context) {
+void SharedConnection::abandon(std::uint64_t context) {
     abandon_sends(context);
     abandon_receives(context);
 }
 
-void SharedConnection::retire(std::uint32_t context) {
+void SharedConnection::retire(std::uint64_t context) {
     sends_.for_each([&](SendLane& lane) {
         if (context_of(lane.stream) == context) lane.early_cts = 0;
     });

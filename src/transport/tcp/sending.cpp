@@ -229,7 +229,7 @@ void SharedConnection::write_frames() {
     out->watch_out(owes());
 }
 
-void SharedConnection::abandon_sends(std::uint32_t context) {
+void SharedConnection::abandon_sends(std::uint64_t context) {
     auto is_of_context = [&](std::uint64_t stream) { return context_of(stream) == context; };
     sends_.for_each([&](const SendLane& lane) {
         // It was counted when it became ready, and will never be written.

@@ -53,8 +53,8 @@ class SharedConnection final : public Link {
 
     // The peer is lost.
     void break_posts();
-    void abandon(std::uint32_t context);
-    void retire(std::uint32_t context);
+    void abandon(std::uint64_t context);
+    void retire(std::uint64_t context);
     void drop_unwanted_messages();
     bool has_unexpected(StreamId stream) {
         const ReceiveLane* lane = receives_.find_existing(stream.packed());
@@ -94,7 +94,7 @@ class SharedConnection final : public Link {
     bool begin_frame();
     void end_frame();
     void write_frames();
-    void abandon_sends(std::uint32_t context);
+    void abandon_sends(std::uint64_t context);
 
     // receiving.cpp
     void append(ReceiveLane& lane, Post& post);
@@ -116,7 +116,7 @@ class SharedConnection final : public Link {
     void end_payload(Wire& wire);
     void pay_credit(std::uint64_t credit);
     void release(Unexpected* message);
-    void abandon_receives(std::uint32_t context);
+    void abandon_receives(std::uint64_t context);
 
     // posts.cpp
     Post& take_post(std::uint64_t stream, std::byte* data, std::uint64_t bytes, Token token);

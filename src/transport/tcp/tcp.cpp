@@ -144,7 +144,7 @@ tcp::SharedConnection& TcpTransport::shared_at(Peer& peer, std::uint32_t number)
 tcp::Link& TcpTransport::link_at(Peer& peer, std::uint64_t name) {
     if (Link* link = tcp::find_link(peer, name)) return *link;
     const StreamId stream = StreamId::unpack(name);
-    if (stream.context == 0) return shared_at(peer, stream.stream);
+    if (stream.context() == 0) return shared_at(peer, stream.stream());
     (void)shared_at(peer, 0);  // (need() asks for it)
     count_link();
     return *peer.dedicated.emplace_back(
@@ -332,7 +332,7 @@ bool TcpTransport::is_meeting() const {
     return std::ranges::any_of(expecting, is_coming) || std::ranges::any_of(holding, is_coming);
 }
 
-void TcpTransport::abandon(std::uint32_t context) {
+void TcpTransport::abandon(std::uint64_t context) {
     contexts.remove(context);
     for_each_shared([&](SharedConnection& shared) { shared.abandon(context); });
     take_back(context, /*in_good_order=*/false);
@@ -340,7 +340,7 @@ void TcpTransport::abandon(std::uint32_t context) {
     posts.refill();
 }
 
-void TcpTransport::retire(std::uint32_t context) {
+void TcpTransport::retire(std::uint64_t context) {
     contexts.remove(context);
     for_each_shared([&](SharedConnection& shared) { shared.retire(context); });
     take_back(context, /*in_good_order=*/true);

@@ -86,12 +86,12 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     void wake_peers() override { write_put_off(moved_bytes_max); }
     bool has_work() const override { return owing > 0 || reports.has_kept() || is_meeting(); }
     void list_owed(std::vector<Rank>& peers) const override;
-    void abandon(std::uint32_t context) override;
-    void admit(std::uint32_t context) override { posts.admit(context); }
-    void retire(std::uint32_t context) override;
+    void abandon(std::uint64_t context) override;
+    void admit(std::uint64_t context) override { posts.admit(context); }
+    void retire(std::uint64_t context) override;
     void keep_early(bool keep) override;
     DedicatedConnections* dedicated_connections() override { return this; }
-    void dedicate(std::uint32_t context, std::uint32_t streams) override;
+    void dedicate(std::uint64_t context, std::uint32_t streams) override;
 
   private:
     using Peer = tcp::Peer;
@@ -120,7 +120,7 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
 
     // So many streams of the context have dedicated connections.
     struct DedicatedStreams {
-        std::uint32_t context;
+        std::uint64_t context;
         std::uint32_t streams;
     };
 
@@ -165,17 +165,17 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     // ends.cpp
     void fail_before_use(Link& link, int error);
     void forget_posts();
-    std::optional<std::uint32_t> context_left();
+    std::optional<std::uint64_t> context_left();
     void report_loss(Peer& peer);
     void read_parting(Wire& wire);
     void say_goodbye();
 
     // dedicated.cpp
-    std::uint32_t dedicated_streams(std::uint32_t context) const;
+    std::uint32_t dedicated_streams(std::uint64_t context) const;
     DedicatedConnection* dedicated_of(Peer& peer, StreamId stream);
     template <class Condition>
     void end_dedicated(Condition is_over, bool in_good_order);
-    void take_back(std::uint32_t context, bool in_good_order);
+    void take_back(std::uint64_t context, bool in_good_order);
     void drop_unwanted_dedicated();
 
     Rank rank_;

@@ -17,7 +17,7 @@
 namespace weft::test::random {
 namespace {
 
-constexpr std::uint32_t first_made_context = 3;  // of communicators that the program makes
+constexpr std::uint64_t first_made_context = 3;  // of communicators that the program makes
 constexpr const char* notices = "(context 0,";   // always awaited: that a communicator broke
 constexpr std::size_t planted_bytes_min = 100;
 
@@ -48,7 +48,7 @@ class End : private Held, public ForwardingTransport {
 
     Posted post_send(const Lane& lane, Bytes data, Token token) override {
         if (second_look_) return Posted::busy;
-        if (lane.stream.context >= first_made_context && data.size() >= planted_bytes_min) {
+        if (lane.stream.context() >= first_made_context && data.size() >= planted_bytes_min) {
             if (plant_ == Plant::lost) return Posted::done;
             if (plant_ == Plant::corrupted) {
                 std::vector<std::byte>& copy = copies_.emplace_back(data.begin(), data.end());
