@@ -96,44 +96,6 @@ weft_status construct_topology(const char* function, weft_comm comm, Constructio
         });
 }
 
-// An array argument of `count` numbers.
-Result<std::span<const int>> numbers(const char* count_name, int count, const char* name,
-                                     const int* array) {
-    if (count < 0)
-        return failure(WEFT_REFUSED_ARGUMENT, "%s = %d; expected 0 or more", count_name, count);
-    if (count > 0 && !array)
-        return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected %d numbers", name, count);
-    return std::span(array, static_cast<std::size_t>(count));
-}
-
-Result<Neighborhood> grid_arguments(int ndims, const int* dims, const int* periods,
-                                    const Communicator& parent, Construction& mine) {
-    constexpr int dimensions_max = 1024;
-    if (ndims > dimensions_max)
-        return failure(WEFT_REFUSED_ARGUMENT, "ndims = %d; expected 0..%d", ndims, dimensions_max);
-    auto sizes = numbers("ndims", ndims, "dims", dims);
-    if (!sizes.is_ok()) return sizes.status();
-    auto wraps = numbers("ndims", ndims, "periods", periods);
-    if (!wraps.is_ok()) return wraps.status();
-    Result<Grid> grid = Grid::of(*sizes, periods, parent.ranks());
-    if (!grid.is_ok()) return grid.status();
-    mine.grid = grid->digest();
-    if (parent.rank() < grid->places) return grid_neighbors(grid->dimensions, parent.rank());
-    mine.color = WEFT_COLOR_NONE;
-    return Neighborhood{};
-}
-
-Result<Neighborhood> graph_arguments(int indegree, const int* sources, int outdegree,
-                                     const int* destinations, const Communicator& parent) {
-    auto in = numbers("indegree", indegree, "sources", sources);
-    if (!in.is_ok()) return in.status();
-    auto out = numbers("outdegree", outdegree, "destinations", destinations);
-    if (!out.is_ok()) return out.status();
-    WEFT_RETURN_IF_NOT_OK(check_ranks("sources", *in, parent.ranks()));
-    WEFT_RETURN_IF_NOT_OK(check_ranks("destinations", *out, parent.ranks()));
-    return Neighborhood{{in->begin(), in->end()}, {out->begin(), out->end()}};
-}
-
 // For functions that say who a rank's neighbors are.
 template <class Body>
 weft_status with_neighbors(const char* function, weft_comm comm, Body body) {
@@ -279,18 +241,25 @@ weft_status weft_comm_split_node(weft_comm comm, int key, weft_comm* new_comm) {
 
 weft_status weft_comm_cart(weft_comm comm, int ndims, const int dims[], const int periods[],
                            weft_comm* new_comm) {
-    return construct_topology("weft_comm_cart", comm, Construction::Kind::cart, new_comm,
-                              [=](const Communicator& parent, Construction& mine) {
-                                  return grid_arguments(ndims, dims, periods, parent, mine);
-                              });
+    return construct_topology(
+        "weft_comm_cart", comm, Construction::Kind::cart, new_comm,
+        [=](const Communicator& parent, Construction& mine) -> Result<Neighborhood> {
+            Result<Grid> grid = Grid::of_arguments(ndims, dims, periods, parent.ranks());
+            if (!grid.is_ok()) return grid.status();
+            mine.grid = grid->digest();
+            if (parent.rank() < grid->places)
+                return grid_neighbors(grid->dimensions, parent.rank());
+            mine.color = WEFT_COLOR_NONE;
+            return Neighborhood{};
+        });
 }
 
 weft_status weft_comm_graph(weft_comm comm, int indegree, const int sources[], int outdegree,
                             const int destinations[], weft_comm* new_comm) {
     return construct_topology("weft_comm_graph", comm, Construction::Kind::graph, new_comm,
                               [=](const Communicator& parent, Construction&) {
-                                  return graph_arguments(indegree, sources, outdegree, destinations,
-                                                         parent);
+                                  return graph_of_arguments(indegree, sources, outdegree,
+                                                            destinations, parent.ranks());
                               });
 }
 
@@ -311,9 +280,9 @@ weft_status weft_comm_neighbors(weft_comm comm, int max_indegree, int sources[],
                                 int destinations[]) {
     return with_neighbors(
         "weft_comm_neighbors", comm, [&](const Neighborhood& neighbors) -> Status {
-            auto in = numbers("max_indegree", max_indegree, "sources", sources);
+            auto in = number_array("max_indegree", max_indegree, "sources", sources);
             if (!in.is_ok()) return in.status();
-            auto out = numbers("max_outdegree", max_outdegree, "destinations", destinations);
+            auto out = number_array("max_outdegree", max_outdegree, "destinations", destinations);
             if (!out.is_ok()) return out.status();
             tell_ranks(*in, sources, neighbors.sources);
             tell_ranks(*out, destinations, neighbors.destinations);

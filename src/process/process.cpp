@@ -68,12 +68,33 @@ Process::Process(Parts parts)
 
 std::uint64_t Process::take_context(std::uint32_t links) {
     std::uint64_t& taken = links == 0 ? contexts_taken_ : limited_contexts_taken_;
-    const std::uint64_t number =
-        std::uint64_t{first_made_context} + static_cast<std::uint64_t>(rank_) +
-        taken * static_cast<std::uint64_t>(ranks_);
+    const std::uint64_t number = std::uint64_t{first_made_context} +
+                                 static_cast<std::uint64_t>(rank_) +
+                                 taken * static_cast<std::uint64_t>(ranks_);
     const std::uint64_t context = LinkLimit::context_of(links, number);
     if (context != 0) ++taken;
     return context;
+}
+
+const Communicator* Process::find_context(std::uint64_t context) const {
+    const auto found = std::ranges::find_if(
+        made_, [&](const auto& made) { return made->group_.context == context; });
+    return found == made_.end() ? nullptr : found->get();
+}
+
+void Process::expect_comm() {
+    executor_.expect_group();
+    ++comms_expected_;
+}
+
+Status Process::expect_comm_less() {
+    if (comms_expected_ == 0) {
+        return failure(WEFT_REFUSED_STATE,
+                       "more = 0, but no communicator is expected; expected a call with 1 before");
+    }
+    --comms_expected_;
+    executor_.group_decided();
+    return ok;
 }
 
 DedicatedShare Process::offer_dedicated() {

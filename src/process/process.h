@@ -67,6 +67,11 @@ class Process {
     // A number for a new communicator that no rank of the job has used; 0: there are none left.
     // `links`: as in its settings.
     std::uint64_t take_context(std::uint32_t links);
+    // The communicator that has this context, perhaps freed with operations outstanding; null: none.
+    const Communicator* find_context(std::uint64_t context) const;
+    // The program expects one more communicator from other ranks (weft_expect_comms), or one less.
+    void expect_comm();
+    Status expect_comm_less();
     // Adds the communicator of `group`; it lives until it is freed or the process ends. Its share
     // of the dedicated connections must have been taken. May throw; then nothing has happened.
     Communicator& add(Group group, Rank rank, std::string name, CommunicatorSettings settings);
@@ -104,6 +109,7 @@ class Process {
     std::uint32_t schedules_made_ = 0;
     std::uint64_t contexts_taken_ = 0;
     std::uint64_t limited_contexts_taken_ = 0;  // of communicators that do not use all links
+    std::uint32_t comms_expected_ = 0;          // by the program
     Engine engine_;  // last: its thread ends before what it drives is destroyed
 };
 
