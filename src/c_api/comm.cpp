@@ -23,6 +23,7 @@
 #include "process/join/join.h"
 #include "process/join/kernel_engine.h"
 #include "process/neighbors.h"
+#include "startup/oob.h"
 
 using namespace weft;
 
@@ -172,10 +173,13 @@ weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm) {
         const Membership mine = finalized                  ? Membership::left
                                 : c_api::current_process() ? Membership::member
                                                            : Membership::none;
-        WEFT_RETURN_IF_NOT_OK(agree_on_membership(*oob, mine));
-        if (mine == Membership::none) WEFT_RETURN_IF_NOT_OK(become([&] { return join_job(*oob); }));
+        if (mine == Membership::none)
+            WEFT_RETURN_IF_NOT_OK(become([&] { return join_job(*oob); }));
+        else
+            WEFT_RETURN_IF_NOT_OK(OobStartup::agree_on_membership(*oob, mine));
         Process& process = *c_api::current_process();
-        Result<Communicator*> made = adopt(process, *oob);
+        Result<Communicator*> made =
+            mine == Membership::none ? adopt_job(process) : adopt(process, *oob);
         if (!made.is_ok()) return made.status();
         *comm = reinterpret_cast<weft_comm>(process.handle_of(**made));
         return ok;

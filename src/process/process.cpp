@@ -48,6 +48,7 @@ Process::Process(Parts parts)
       transports_(std::move(parts.transports)),
       offload_(std::move(parts.offload)),
       dedicated_(parts.dedicated),
+      job_dedicated_(parts.job_dedicated.value_or(0)),
       has_several_interfaces_(parts.engine.has_several_interfaces),
       executor_(rank_, plain(transports_), std::move(parts.routes), offload_.get()),
       host_{.executor = executor_,
@@ -63,7 +64,13 @@ Process::Process(Parts parts)
     world_.place_in_table_ = communicators_.add(&world_);
     self_.place_in_table_ = communicators_.add(&self_);
     dedicated_.streams_left -= parts.world_dedicated;
-    executor_.group_decided();
+    // Otherwise other ranks may use the communicator of all ranks before this one has it.
+    if (!parts.job_dedicated) executor_.group_decided();
+}
+
+std::uint64_t Process::take_first_context() {
+    const std::uint32_t links = world_.settings().links;
+    return rank_ == 0 ? take_context(links) : LinkLimit::context_of(links, first_made_context);
 }
 
 std::uint64_t Process::take_context(std::uint32_t links) {

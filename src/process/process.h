@@ -35,6 +35,8 @@ class Process {
         Engine::Options engine;
         DedicatedShare dedicated;           // of this rank, including world's share
         std::uint32_t world_dedicated = 0;  // world's streams, agreed on by all ranks
+        // The program joins with a communicator of all ranks, which adopt_job() makes, with so many.
+        std::optional<std::uint32_t> job_dedicated;
     };
 
     explicit Process(Parts parts);
@@ -72,6 +74,9 @@ class Process {
     // The program expects one more communicator from other ranks (weft_expect_comms), or one less.
     void expect_comm();
     Status expect_comm_less();
+    // The first number that rank 0 hands out. REQUIRES: it has handed out none.
+    std::uint64_t take_first_context();
+    std::uint32_t job_dedicated() const { return job_dedicated_; }
     // Adds the communicator of `group`; it lives until it is freed or the process ends. Its share
     // of the dedicated connections must have been taken. May throw; then nothing has happened.
     Communicator& add(Group group, Rank rank, std::string name, CommunicatorSettings settings);
@@ -96,6 +101,7 @@ class Process {
     std::vector<std::unique_ptr<Transport>> transports_;
     std::unique_ptr<Offload> offload_;  // cancels its lists before their connections are closed
     DedicatedShare dedicated_;
+    const std::uint32_t job_dedicated_;
     const bool has_several_interfaces_;
     Executor executor_;
     HandleTable<Request> requests_;

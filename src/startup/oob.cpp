@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "base/random.h"
 #include "startup/wire.h"
@@ -16,22 +17,59 @@ Status OobStartup::allgather(const weft_oob& oob, Bytes mine, MutBytes all) {
                    error);
 }
 
+struct OobStartup::Head {
+    JobKey key{};        // of rank 0, if it is no member yet
+    WireSize bytes = 0;  // of the rank's card
+    Membership membership = Membership::none;
+};
+
+Result<std::vector<OobStartup::Head>> OobStartup::gather_heads(const weft_oob& oob,
+                                                               const Head& mine) {
+    std::vector<Head> heads(static_cast<std::size_t>(oob.ranks));
+    WEFT_RETURN_IF_NOT_OK(allgather(oob, std::as_bytes(std::span(&mine, 1)),
+                                    std::as_writable_bytes(std::span(heads))));
+    const Status alike = compare(heads);
+    if (alike.is_ok()) return heads;
+    ::explicit_bzero(&heads.front().key, sizeof heads.front().key);
+    return alike;
+}
+
+Status OobStartup::compare(const std::vector<Head>& heads) {
+    const auto left = std::ranges::find(heads, Membership::left, &Head::membership);
+    if (left != heads.end()) {
+        const auto rank = static_cast<Rank>(left - heads.begin());
+        return failure_of_rank(WEFT_REFUSED_STATE, rank,
+                               "rank %d of the group has finalized Weft; a process can join its "
+                               "job only once",
+                               rank);
+    }
+    const auto other = std::ranges::find_if(
+        heads, [&](const Head& head) { return head.membership != heads.front().membership; });
+    if (other == heads.end()) return ok;
+    const auto rank = static_cast<Rank>(other - heads.begin());
+    const bool first_is = heads.front().membership == Membership::member;
+    return failure_of_rank(WEFT_REFUSED_STATE, rank,
+                           "Weft is initialized in rank %d of the group but not in rank %d; "
+                           "expected all or none",
+                           first_is ? 0 : rank, first_is ? rank : 0);
+}
+
+Status OobStartup::agree_on_membership(const weft_oob& oob, Membership mine) {
+    return gather_heads(oob, {.membership = mine}).status();
+}
+
 Result<std::vector<std::string>> OobStartup::exchange(const std::string& card) {
-    struct Head {
-        JobKey key{};  // of rank 0
-        WireSize bytes = 0;
-    };
     Head mine{.bytes = static_cast<WireSize>(card.size())};
     if (rank() == 0) {
         if (key_ == JobKey{}) WEFT_RETURN_IF_NOT_OK(random_bytes(key_));
         mine.key = key_;
     }
     const auto count = static_cast<std::size_t>(ranks());
-    std::vector<Head> heads(count);
-    WEFT_RETURN_IF_NOT_OK(allgather(oob_, std::as_bytes(std::span(&mine, 1)),
-                                    std::as_writable_bytes(std::span(heads))));
-    key_ = heads.front().key;
+    Result<std::vector<Head>> gathered = gather_heads(oob_, mine);
     ::explicit_bzero(&mine, sizeof mine);
+    if (!gathered.is_ok()) return gathered.status();
+    std::vector<Head>& heads = *gathered;
+    key_ = heads.front().key;
     ::explicit_bzero(&heads.front().key, sizeof heads.front().key);
 
     std::size_t longest = 1;

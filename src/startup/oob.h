@@ -3,11 +3,16 @@
 // The job's key goes the same way, from rank 0: it is as secret as the messages of that library.
 #pragma once
 
+#include <cstdint>
+
 #include "base/bytes.h"
 #include "startup/startup.h"
 #include "weft/oob.h"
 
 namespace weft {
+
+// Whether a process is, or was, a rank of a job.
+enum class Membership : std::int32_t { none = 0, member = 1, left = 2 };
 
 class OobStartup final : public Startup {
   public:
@@ -15,12 +20,21 @@ class OobStartup final : public Startup {
 
     Rank rank() const override { return oob_.rank; }
     Rank ranks() const override { return oob_.ranks; }
+    // The ranks that agree to be no members yet.
     Result<std::vector<std::string>> exchange(const std::string& card) override;
+
+    // What every call of weft_comm_from_oob exchanges first. Refuses on all processes of the group if they
+    // differ in membership, or if one has left its job. Collective; blocks.
+    static Status agree_on_membership(const weft_oob& oob, Membership mine);
 
     // Gathers `mine` of every rank into `all`, by rank.
     static Status allgather(const weft_oob& oob, Bytes mine, MutBytes all);
 
   private:
+    struct Head;
+    static Result<std::vector<Head>> gather_heads(const weft_oob& oob, const Head& mine);
+    static Status compare(const std::vector<Head>& heads);
+
     const weft_oob& oob_;
 };
 

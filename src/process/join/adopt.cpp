@@ -45,40 +45,38 @@ Status check_announcements(const std::vector<Announcement>& records) {
                            records.front().rank);
 }
 
-Communicator& make(Process& process, Rank rank, const std::vector<Announcement>& records,
-                   Group group, Offer& offer) {
-    std::vector<DedicatedShare> dedicated;
-    for (const Announcement& record : records) dedicated.push_back(record.dedicated);
-    group.dedicated = agreed_streams(dedicated);
-    Communicator& made = process.add(std::move(group), rank, "communicator of an out-of-band group",
-                                     process.world().settings());
-    offer.keep(made.group().dedicated);
-    return made;
+// Makes the communicator, which others may have already: if this rank cannot, it tells them.
+Result<Communicator*> make(Process& process, const Group& group, Rank rank, Offer& offer,
+                           std::unique_ptr<FailureNotices::Telling> telling) {
+    try {
+        Communicator& made = process.add(group, rank, "communicator of an out-of-band group",
+                                         process.world().settings());
+        offer.keep(made.group().dedicated);
+        const Failure failed = made.group().broken;
+        if (failed.code == WEFT_OK) return &made;
+        const Status broken = made.broken_status("comm_from_oob", failed);
+        process.free(made);
+        return broken;
+    } catch (const std::bad_alloc&) {
+        Executor& executor = process.executor();
+        executor.break_unmade(std::move(telling), group.context, group.members);
+        return process.world().broken_status("comm_from_oob", executor.out_of_memory());
+    }
 }
+
+// The group is there, or it will not be.
+class Decided {
+  public:
+    explicit Decided(Executor& executor) : executor_(executor) {}
+    ~Decided() { executor_.group_decided(); }
+    Decided(const Decided&) = delete;
+    Decided& operator=(const Decided&) = delete;
+
+  private:
+    Executor& executor_;
+};
 
 }  // namespace
-
-Status agree_on_membership(const weft_oob& oob, Membership mine) {
-    std::vector<Membership> all(static_cast<std::size_t>(oob.ranks));
-    WEFT_RETURN_IF_NOT_OK(OobStartup::allgather(oob, std::as_bytes(std::span(&mine, 1)),
-                                                std::as_writable_bytes(std::span(all))));
-    const auto left = std::ranges::find(all, Membership::left);
-    if (left != all.end()) {
-        const auto rank = static_cast<Rank>(left - all.begin());
-        return failure_of_rank(WEFT_REFUSED_STATE, rank,
-                               "rank %d of the group has finalized Weft; a process can join its "
-                               "job only once",
-                               rank);
-    }
-    const auto other = std::ranges::find_if(all, [&](auto m) { return m != all.front(); });
-    if (other == all.end()) return ok;
-    const auto rank = static_cast<Rank>(other - all.begin());
-    const bool first_is = all.front() == Membership::member;
-    return failure_of_rank(WEFT_REFUSED_STATE, rank,
-                           "Weft is initialized in rank %d of the group but not in rank %d; "
-                           "expected all or none",
-                           first_is ? 0 : rank, first_is ? rank : 0);
-}
 
 Result<Communicator*> adopt(Process& process, const weft_oob& oob) {
     Announcement mine{.rank = process.rank()};
@@ -90,6 +88,8 @@ Result<Communicator*> adopt(Process& process, const weft_oob& oob) {
     std::vector<Announcement> records(ranks);
     Group group;
     group.members.reserve(ranks);
+    std::vector<DedicatedShare> dedicated;
+    dedicated.reserve(ranks);
     std::optional<Offer> offer;
     {
         Engine::Hold hold(process.engine());
@@ -103,26 +103,33 @@ Result<Communicator*> adopt(Process& process, const weft_oob& oob) {
                                           std::as_writable_bytes(std::span(records)));
 
     Engine::Hold hold(process.engine());
-    Communicator* made = nullptr;
+    const Decided decided(process.executor());
     if (status.is_ok()) status = check_announcements(records);
-    if (status.is_ok()) {
-        group.context = records.front().context;
-        for (const Announcement& record : records) group.members.push_back(record.rank);
+    if (!status.is_ok()) {
+        offer.reset();
+        return status;
     }
-    try {
-        if (status.is_ok()) made = &make(process, oob.rank, records, group, *offer);
-    } catch (const std::bad_alloc&) {
-        process.executor().break_unmade(std::move(telling), group.context, group.members);
-        status = process.world().broken_status("comm_from_oob", process.executor().out_of_memory());
+    group.context = records.front().context;
+    for (const Announcement& record : records) {
+        group.members.push_back(record.rank);
+        dedicated.push_back(record.dedicated);
     }
-    if (made != nullptr && made->group().broken.code != WEFT_OK) {
-        status = made->broken_status("comm_from_oob", made->group().broken);
-        process.free(*made);
-    }
+    group.dedicated = agreed_streams(dedicated);
+    Result<Communicator*> made = make(process, group, oob.rank, *offer, std::move(telling));
     offer.reset();
-    process.executor().group_decided();
-    if (!status.is_ok()) return status;
     return made;
+}
+
+Result<Communicator*> adopt_job(Process& process) {
+    Engine::Hold hold(process.engine());
+    const Decided decided(process.executor());
+    Offer offer(process);
+    Group group;
+    group.context = process.take_first_context();
+    group.members = process.world().group().members;
+    group.dedicated = process.job_dedicated();
+    auto telling = FailureNotices::reserve_telling(group.members.size());
+    return make(process, group, process.rank(), offer, std::move(telling));
 }
 
 }  // namespace weft

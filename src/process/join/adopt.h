@@ -6,14 +6,12 @@
 
 namespace weft {
 
-// Whether a process is, or was, a rank of a job.
-enum class Membership : std::int32_t { none = 0, member = 1, left = 2 };
-
-// Refuses on all processes of the group if they differ in membership, or if one has left its job.
-// Collective; blocks.
-Status agree_on_membership(const weft_oob& oob, Membership mine);
-
-// Makes the group's communicator. Collective over the group; blocks. The engine must not be held.
+// Makes the communicator of a group, all of whose processes are members of a job. Collective over the group;
+// blocks. The engine must not be held.
 Result<Communicator*> adopt(Process& process, const weft_oob& oob);
+
+// Makes the communicator of the group with which this process has just joined the job (join_job()): its ranks
+// know all about it. Does not block. The engine must not be held.
+Result<Communicator*> adopt_job(Process& process);
 
 }  // namespace weft

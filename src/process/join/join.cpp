@@ -191,6 +191,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     parts.job = *job;
     parts.rank = (*startup)->rank();
     parts.ranks = (*startup)->ranks();
+    if (oob != nullptr) parts.job_dedicated = 0;
     if (parts.rank == 0) warn_of_unknown_settings();
     Result<std::optional<Torus>> torus = torus_from_environment(parts.ranks);
     put_refusal(mine, torus.status());
@@ -225,6 +226,8 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     }
     parts.dedicated = dedicated[static_cast<std::size_t>(parts.rank)];
     parts.world_dedicated = agreed_streams(dedicated);
+    for (DedicatedShare& share : dedicated) share.streams_left -= parts.world_dedicated;
+    if (oob != nullptr) parts.job_dedicated = agreed_streams(dedicated);
     const Crowd crowd(cards, parts.rank);
     parts.engine.may_spin = crowd.has_core_for_each_rank();
     parts.engine.on_demand = wishes.on_demand && crowd.threads_share_cores();
