@@ -34,6 +34,13 @@ typedef enum weft_type WEFT_ANY_INT {
     WEFT_INT64_INT32 = 14    /* struct { int64_t value; int32_t index; }  for minloc, maxloc */
 } weft_type;
 
+/**
+ * The type of uninterpreted elements of `bytes` bytes, 1 ... WEFT_OPAQUE_MAX, which only user-defined
+ * operations combine. All collectives take it; no algorithm cuts an element.
+ */
+#define WEFT_OPAQUE(bytes) ((weft_type)(0x40000000 | (int)(bytes)))
+#define WEFT_OPAQUE_MAX 0x1000000
+
 /** A reduction operation: one of the constants below, or one made by weft_op_create. */
 typedef struct weft_op_handle* weft_op;
 
@@ -84,7 +91,7 @@ WEFT_API weft_status weft_op_create(weft_op_function function, int commutative, 
 WEFT_API weft_status weft_op_free(weft_op* op);
 
 /**
- * Bytes of one element; 0 for an unknown type.
+ * Bytes of one element; 0 for an unknown type, also of WEFT_OPAQUE with too many bytes, or none.
  */
 WEFT_API size_t weft_type_size(weft_type type);
 

@@ -1,5 +1,6 @@
 #include "reduce/reduce.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/user_code.h"
@@ -57,13 +58,21 @@ constexpr const char* op_names[predefined_op_count] = {
     "lxor", "band", "bor",  "bxor", "minloc", "maxloc",
 };
 
-bool is_type(weft_type type) { return type >= 0 && type < type_count; }
+bool is_named(weft_type type) { return type >= 0 && type < type_count; }
+
+// Of WEFT_OPAQUE; 0: it is another type, or none.
+std::size_t opaque_bytes(weft_type type) {
+    const std::int64_t bytes = std::int64_t{type} - WEFT_OPAQUE(0);
+    return bytes > 0 && bytes <= WEFT_OPAQUE_MAX ? static_cast<std::size_t>(bytes) : 0;
+}
 
 std::uintptr_t value_of(weft_op op) { return reinterpret_cast<std::uintptr_t>(op); }
 
 }  // namespace
 
-std::size_t type_bytes(weft_type type) { return is_type(type) ? types[type].bytes : 0; }
+std::size_t type_bytes(weft_type type) {
+    return is_named(type) ? types[type].bytes : opaque_bytes(type);
+}
 
 std::size_t type_alignment(weft_type type) {
     switch (type) {
@@ -71,11 +80,18 @@ std::size_t type_alignment(weft_type type) {
         case WEFT_FLOAT64_INT32: return alignof(Float64Int32);
         case WEFT_INT32_INT32: return alignof(Int32Int32);
         case WEFT_INT64_INT32: return alignof(Int64Int32);
-        default: return type_bytes(type);
+        default: break;
     }
+    // A struct of so many bytes needs no larger one.
+    const std::size_t bytes = type_bytes(type);
+    return std::min(bytes & (~bytes + 1), alignof(std::max_align_t));
 }
 
-const char* type_name(weft_type type) { return is_type(type) ? types[type].name : "?"; }
+std::string type_name(weft_type type) {
+    if (is_named(type)) return types[type].name;
+    const std::size_t bytes = opaque_bytes(type);
+    return bytes > 0 ? "opaque(" + std::to_string(bytes) + ")" : "?";
+}
 
 const char* op_name(weft_op op) {
     return value_of(op) < predefined_op_count ? op_names[value_of(op)] : "user";
@@ -105,9 +121,9 @@ void Reduction::apply_right(void* from, void* into, std::size_t bytes) const {
 }
 
 Result<Reduction> bind_reduction(weft_op op, weft_type type) {
-    if (!is_type(type)) {
-        return failure(WEFT_REFUSED_ARGUMENT, "type = %d; expected 0..%d", static_cast<int>(type),
-                       type_count - 1);
+    if (type_bytes(type) == 0) {
+        return failure(WEFT_REFUSED_ARGUMENT, "type = %d; expected one of weft_type",
+                       static_cast<int>(type));
     }
     if (op == WEFT_OP_NULL) return failure(WEFT_REFUSED_HANDLE, "op is WEFT_OP_NULL");
 
@@ -115,10 +131,10 @@ Result<Reduction> bind_reduction(weft_op op, weft_type type) {
     reduction.type = type;
     reduction.element_bytes = type_bytes(type);
     if (value_of(op) < predefined_op_count) {
-        reduction.kernel = kernel_of(static_cast<int>(value_of(op)), type);
+        if (is_named(type)) reduction.kernel = kernel_of(static_cast<int>(value_of(op)), type);
         if (!reduction.kernel) {
             return failure(WEFT_REFUSED_ARGUMENT, "op = %s is not defined for type %s", op_name(op),
-                           type_name(type));
+                           type_name(type).c_str());
         }
         reduction.exact = type <= WEFT_UINT64;  // integers wrap around
         return reduction;

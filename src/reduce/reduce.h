@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "base/status.h"
 #include "reduce/kernels.h"
@@ -14,8 +15,8 @@ namespace weft {
 std::size_t type_bytes(weft_type type);
 // Offsets in a buffer are multiples of this.
 std::size_t type_alignment(weft_type type);
-// "float64"; "?" for an unknown type.
-const char* type_name(weft_type type);
+// "float64", "opaque(24)"; "?" for an unknown type.
+std::string type_name(weft_type type);
 
 // A reduction bound to a type: a built-in kernel or a user's function.
 struct Reduction {

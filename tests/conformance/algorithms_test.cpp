@@ -73,6 +73,24 @@ TEST_P(Algorithms, GiveTheResultsOfTheirCollective) {
     }
 }
 
+// No algorithm cuts an element, or combines two that its operation does not.
+TEST_P(Algorithms, CombineElementsOfAnySize) {
+    for (int ranks : where().some_of({2, 3, 4, 7})) {
+        std::string all;
+        for (const Family& family : algorithm::catalogue()) {
+            if (!family.reduces) continue;
+            const std::string to = std::string(family.name) + "=";
+            const auto in_order = choices(family, {.ranks = ranks, .commutative = false});
+            for (const std::string& choice : in_order) all += " '" + to + choice + "'";
+            for (const std::string& choice : choices(family, {.ranks = ranks})) {
+                if (std::ranges::find(in_order, choice) == in_order.end())
+                    all += " '+" + to + choice + "'";
+            }
+        }
+        expect_success(command({ranks, "tests/conformance/opaque_program" + all}));
+    }
+}
+
 // The bits do not depend on the algorithm, nor on where it runs.
 TEST_P(Algorithms, GiveTheBitsOfTheReferenceIfReductionsAreReproducible) {
     for (int ranks : where().some_of({2, 3, 4, 8})) {

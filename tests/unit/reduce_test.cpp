@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <climits>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "base/prng.h"
@@ -301,6 +303,36 @@ TEST(Reduce, MisuseOfHandlesIsRefused) {
     EXPECT_EQ(bind_reduction(op, WEFT_INT32).status().code, WEFT_REFUSED_HANDLE);
     EXPECT_EQ(create_user_op(nullptr, true, nullptr, &op).code, WEFT_REFUSED_ARGUMENT);
     EXPECT_EQ(create_user_op(in_order, true, nullptr, nullptr).code, WEFT_REFUSED_ARGUMENT);
+}
+
+TEST(Reduce, OnlyUserDefinedOperationsCombineOpaqueElements) {
+    for (const std::size_t bytes : {1, 3, 24, 1000, WEFT_OPAQUE_MAX}) {
+        const weft_type type = WEFT_OPAQUE(bytes);
+        EXPECT_EQ(type_bytes(type), bytes);
+        EXPECT_EQ(type_name(type), "opaque(" + std::to_string(bytes) + ")");
+        EXPECT_EQ(bytes % type_alignment(type), 0u);
+        for (int op = 1; op < predefined_op_count; ++op) {
+            const auto handle = reinterpret_cast<weft_op>(static_cast<std::uintptr_t>(op));
+            EXPECT_EQ(bind_reduction(handle, type).status().code, WEFT_REFUSED_ARGUMENT);
+        }
+        weft_op own = WEFT_OP_NULL;
+        ASSERT_TRUE(create_user_op([](const void*, void*, std::size_t, weft_type, void*) {}, true,
+                                   nullptr, &own)
+                        .is_ok());
+        Result<Reduction> bound = bind_reduction(own, type);
+        ASSERT_TRUE(bound.is_ok());
+        EXPECT_EQ(bound->element_bytes, bytes);
+        EXPECT_EQ(bound->kernel, nullptr);
+        EXPECT_TRUE(free_user_op(&own).is_ok());
+    }
+    EXPECT_EQ(type_alignment(WEFT_OPAQUE(3)), 1u);
+    EXPECT_EQ(type_alignment(WEFT_OPAQUE(24)), 8u);
+    EXPECT_EQ(type_alignment(WEFT_OPAQUE(64)), 16u);
+    for (const int bytes : {0, -1, WEFT_OPAQUE_MAX + 1, 0x40000000}) {
+        EXPECT_EQ(type_bytes(WEFT_OPAQUE(bytes)), 0u);
+        EXPECT_EQ(type_name(WEFT_OPAQUE(bytes)), "?");
+    }
+    EXPECT_EQ(type_bytes(static_cast<weft_type>(INT_MIN)), 0u);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ CallRecord record_of(const Call& call, const SignatureView& signature, bool pers
     record.collective = static_cast<std::uint8_t>(call.collective);
     record.of_library = call.of_library;
     record.persistent = persistent;
-    record.type = static_cast<std::uint8_t>(call.type);
+    record.type = static_cast<std::uint32_t>(call.type);
     if (family_of(record).reduces) record.op = op_number(call.op, signature.fixed.commutative);
     record.root = signature.fixed.root;
     switch (family_of(record).sizes) {

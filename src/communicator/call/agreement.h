@@ -24,8 +24,8 @@ struct CallRecord {
     std::int64_t count = 0;
     std::int32_t root = 0;
     std::uint32_t blocks = 0;  // if blocks differ: a hash of their sizes
+    std::uint32_t type = 0;
     std::uint8_t collective = 0;
-    std::uint8_t type = 0;
     std::uint8_t op = 0;
     bool persistent = false;
     bool of_library = false;

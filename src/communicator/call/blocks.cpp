@@ -79,10 +79,10 @@ Result<std::span<const std::int64_t>> check_counts(const Listed& listed, weft_ty
         const auto element = static_cast<std::int64_t>(type_bytes(type));
         // The caller's counts are of type size_t.
         if (counts[i] < 0 || counts[i] > left / element) {
-            return failure(WEFT_REFUSED_ARGUMENT,
-                           "%s[%zu] = %zu; expected at most %lld elements of %s in all",
-                           listed.names.counts, i, static_cast<std::size_t>(counts[i]),
-                           static_cast<long long>(listed.bytes_max / element), type_name(type));
+            return failure(
+                WEFT_REFUSED_ARGUMENT, "%s[%zu] = %zu; expected at most %lld elements of %s in all",
+                listed.names.counts, i, static_cast<std::size_t>(counts[i]),
+                static_cast<long long>(listed.bytes_max / element), type_name(type).c_str());
         }
         left -= counts[i] * element;
         if (is_computed) listed.room[i] = counts[i] * (has_types ? element : 1);

@@ -37,7 +37,7 @@ Result<std::int64_t> block_bytes(const Call& call, std::size_t blocks, const cha
     auto most = static_cast<std::size_t>(call_bytes_max) / element / blocks;
     if (call.count > most) {
         return failure(WEFT_REFUSED_ARGUMENT, "%s = %zu; expected at most %zu for %zu blocks of %s",
-                       name, call.count, most, blocks, type_name(call.type));
+                       name, call.count, most, blocks, type_name(call.type).c_str());
     }
     return static_cast<std::int64_t>(call.count * element);
 }

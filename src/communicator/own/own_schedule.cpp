@@ -187,7 +187,8 @@ Result<Reduction> OwnSchedule::bind(weft_type type, weft_op op) const {
         return failure(WEFT_REFUSED_ARGUMENT,
                        "operation %u (%s); expected whole elements of %s, %lld bytes, at "
                        "multiples of %lld",
-                       id, to_text(node).c_str(), type_name(type), Long{element}, Long{alignment});
+                       id, to_text(node).c_str(), type_name(type).c_str(), Long{element},
+                       Long{alignment});
     }
     return reduction;
 }
