@@ -1,5 +1,7 @@
 // Communicators made from lists of ranks, without messages: ENGINE CASE. Every rank runs the same case and ends
 // with status 1 and a sentence when something does not hold.
+#include <signal.h>
+#include <unistd.h>
 #include <weft/weft.h>
 
 #include <algorithm>
@@ -130,7 +132,7 @@ class Traffic {
     weft_request requests_[3] = {};
 };
 
-constexpr std::size_t counts[] = {1, 100, 40'000};
+constexpr std::size_t counts[] = {1, 100, 12'000};
 
 // Many at a time, whose operations are all outstanding.
 void overlapping() {
@@ -154,7 +156,7 @@ void overlapping() {
 void ahead() {
     std::uint64_t number = 0;
     for (int slow = 0; slow < world_size; ++slow) {
-        for (const std::size_t count : counts) {
+        for (const std::size_t count : {1, 12'000}) {
             const std::vector<List> all = lists(number += 1000);
             EXPECT(weft_expect_comms(1) == WEFT_OK);
             world_barrier();
@@ -359,13 +361,52 @@ void late() {
     finish(request);
 }
 
+// The last rank dies. Communicators with it break and can no longer be made, those without it live on.
+void dies() {
+    Ranks ranks(static_cast<std::size_t>(world_size));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    const int victim = world_size - 1;
+    const Ranks others(ranks.begin(), ranks.end() - 1);
+    EXPECT(weft_expect_comms(1) == WEFT_OK);
+    weft_comm with = make(List{1, ranks}.members());
+    // (It may die before its last message has left.)
+    const weft_status met = weft_barrier(weft_comm_world());
+    EXPECT(met == WEFT_OK || met == WEFT_BROKEN_RANK);
+    if (world_rank == victim) kill(getpid(), SIGKILL);
+    weft_comm without = make(List{2, others}.members());
+    const std::string name = "rank " + std::to_string(victim);
+    EXPECT(weft_barrier(with) == WEFT_BROKEN_RANK);
+    EXPECT(std::strstr(weft_last_detail(), name.c_str()));
+    // A rank that was told of the death may make it before it sees it itself.
+    const List again{3, ranks};
+    const weft_members members = again.members();
+    weft_comm late = WEFT_COMM_NULL;
+    weft_status status = weft_comm_from_members(&members, &late);
+    if (status == WEFT_OK) status = weft_barrier(late);
+    EXPECT(status == WEFT_BROKEN_RANK && std::strstr(weft_last_detail(), name.c_str()));
+    EXPECT(weft_barrier(without) == WEFT_OK);
+    std::printf("rank %d was told\n", world_rank);
+}
+
+// No more persistent requests than streams have numbers.
+void streams() {
+    weft_request request = WEFT_REQUEST_NULL;
+    for (std::uint32_t made = 0; made < (1u << 24) - 1; ++made) {
+        EXPECT(weft_barrier_init(weft_comm_self(), &request) == WEFT_OK);
+        EXPECT(weft_request_free(&request) == WEFT_OK);
+    }
+    EXPECT(weft_barrier_init(weft_comm_self(), &request) == WEFT_REFUSED_MEMORY);
+    EXPECT(std::strstr(weft_last_detail(), "16777215 persistent requests were made on self"));
+    EXPECT(weft_barrier(weft_comm_self()) == WEFT_OK);
+}
+
 struct Case {
     const char* name;
     void (*run)();
 };
 constexpr Case cases[] = {
-    {"overlapping", overlapping}, {"ahead", ahead},     {"reused", reused},
-    {"topologies", topologies},   {"refused", refused}, {"late", late},
+    {"overlapping", overlapping}, {"ahead", ahead}, {"reused", reused}, {"topologies", topologies},
+    {"refused", refused},         {"late", late},   {"dies", dies},     {"streams", streams},
 };
 
 }  // namespace

@@ -56,6 +56,26 @@ static void job_is_the_group(void) {
     EXPECT(detail_has("has finalized Weft"));
 }
 
+/* A communicator with the ranks of `mpi`, made without messages. */
+static void expect_members_as(MPI_Comm mpi) {
+    weft_members members = {0};
+    weft_comm comm;
+    int* numbers;
+    MPI_Comm_size(mpi, &members.ranks);
+    numbers = (int*)calloc((size_t)members.ranks, sizeof *numbers);
+    MPI_Allgather(&rank, 1, MPI_INT, numbers, 1, MPI_INT, mpi);
+    members.struct_bytes = sizeof members;
+    members.number = (uint64_t)numbers[0]; /* others have other first ranks */
+    members.world_ranks = numbers;
+    EXPECT(weft_expect_comms(1) == WEFT_OK);
+    MPI_Barrier(mpi);
+    EXPECT(weft_comm_from_members(&members, &comm) == WEFT_OK);
+    EXPECT(weft_expect_comms(0) == WEFT_OK);
+    expect_same(comm, mpi);
+    EXPECT(weft_comm_free(&comm) == WEFT_OK);
+    free(numbers);
+}
+
 /* Later communicators: in another order, halves at the same time, one that is not freed. */
 static void later_ones(void) {
     weft_comm world, comm;
@@ -66,6 +86,8 @@ static void later_ones(void) {
     EXPECT(weft_comm_from_mpi(backwards, &comm) == WEFT_OK);
     expect_same(comm, backwards);
     EXPECT(weft_comm_free(&comm) == WEFT_OK);
+    expect_members_as(backwards);
+    expect_members_as(half);
     EXPECT(weft_comm_from_mpi(half, &comm) == WEFT_OK);
     MPI_Comm_free(&backwards);
     expect_same(comm, half);

@@ -83,7 +83,10 @@ TEST_P(FromMpi, SaysThatWeftRunIsNotTheLauncherOfAnMpi) {
     EXPECT_FALSE(contains(one.err, "weft run has started"));
 }
 
-TEST_P(FromMpi, LaterCommunicatorsAreOfRanksOfTheJob) { expect("later_ones", 4); }
+TEST_P(FromMpi, LaterCommunicatorsAreOfRanksOfTheJob) {
+    expect("later_ones", 4);
+    expect("later_ones", 4, "WEFT_TRANSPORT=mpi WEFT_ENGINE=manual");
+}
 TEST_P(FromMpi, CommunicatorsAcrossJobsAreRefused) {
     expect("jobs_of_halves", 4);
     expect("some_are_initialized", 3);

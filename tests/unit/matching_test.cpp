@@ -113,6 +113,18 @@ TEST(Reports, OfALostMessageComeFirstUntilItsContextIsGone) {
 
 // --- Contexts ------------------------------------------------------------------------------------
 
+TEST(Contexts, ThatWereFreedAreWantedWhenTheyAreMadeAgain) {
+    Contexts contexts;
+    for (int made = 0; made < 3; ++made) {
+        ASSERT_TRUE(contexts.admit(7));
+        EXPECT_TRUE(contexts.wants(7));
+        contexts.remove(7);
+        EXPECT_FALSE(contexts.wants(7));
+        contexts.keep_early(made % 2 == 1);
+        if (made == 0) contexts.keep_early(true);
+    }
+}
+
 TEST(Contexts, ThatLostAMessageAreNotWantedAnyMore) {
     Contexts contexts;
     ASSERT_TRUE(contexts.admit(7));
