@@ -53,26 +53,27 @@ Communicator::Communicator(Host& host, Group group, Rank rank, std::string name,
     host_.executor.add_group(group_);
 }
 
-Result<Communicator::Ready> Communicator::make_ready(const Call& call) {
+Result<Prepared*> Communicator::make_ready(const Call& call, Checked& checked) {
     if (group_.broken.code != WEFT_OK) {
         return broken_status(collective_name(call.collective), group_.broken);
     }
-    Result<Checked> checked = check(call, place_, byte_counts_);
-    if (!checked.is_ok()) return checked.status();
-    Prepared* prepared = schedules_.find(checked->signature);
-    if (prepared) {
-        WEFT_RETURN_IF_NOT_OK(check_buffers(*checked, prepared->buffers));
-    } else {
-        Result<BufferUses> buffers = uses_of_buffers(checked->signature, place_);
-        if (!buffers.is_ok()) return buffers.status();
-        WEFT_RETURN_IF_NOT_OK(check_buffers(*checked, *buffers));
-        Result<Schedule> schedule =
-            build_schedule(checked->signature, place_, settings_.selector, is_checked());
-        if (!schedule.is_ok()) return schedule.status();
-        prepared =
-            &schedules_.insert(checked->signature, std::move(*buffers), std::move(*schedule));
+    WEFT_RETURN_IF_NOT_OK(check(call, place_, byte_counts_, checked));
+    if (Prepared* prepared = schedules_.find(checked.signature)) [[likely]] {
+        WEFT_RETURN_IF_NOT_OK(check_buffers(checked, prepared->buffers));
+        return prepared;
     }
-    return Ready{prepared, checked->binding};
+    return prepare(checked);
+}
+
+// Builds the schedule of a checked call that is not cached.
+Result<Prepared*> Communicator::prepare(const Checked& checked) {
+    Result<BufferUses> buffers = uses_of_buffers(checked.signature, place_);
+    if (!buffers.is_ok()) return buffers.status();
+    WEFT_RETURN_IF_NOT_OK(check_buffers(checked, *buffers));
+    Result<Schedule> schedule =
+        build_schedule(checked.signature, place_, settings_.selector, is_checked());
+    if (!schedule.is_ok()) return schedule.status();
+    return &schedules_.insert(checked.signature, std::move(*buffers), std::move(*schedule));
 }
 
 Request& Communicator::take(Prepared& prepared) {
@@ -85,17 +86,18 @@ Request& Communicator::take(Prepared& prepared) {
 Result<Request*> Communicator::start(const Call& call, bool waits) {
     // (Asked before the first of the library's calls: others may wait for the next already.)
     if (!call.of_library) WEFT_RETURN_IF_NOT_OK(check_starter());
-    Result<Ready> ready = make_ready(call);
-    if (!ready.is_ok()) return ready.status();
-    Request& request = take(*ready->prepared);
+    Checked checked;
+    Result<Prepared*> prepared = make_ready(call, checked);
+    if (!prepared.is_ok()) return prepared.status();
+    Request& request = take(**prepared);
     try {
-        bind_agreement(call, request, ready->binding);
+        bind_agreement(call, request, checked.binding);
     } catch (const std::bad_alloc&) {
         schedules_.give_back(request);
         let_go();
         throw;
     }
-    launch(request, calls_, ready->binding, waits);
+    launch(request, calls_, checked.binding, waits);
     return &request;
 }
 
@@ -106,9 +108,10 @@ void Communicator::launch(Request& request, Stream& stream, const Binding& bindi
 }
 
 Result<Request*> Communicator::make_persistent(const Call& call) {
-    Result<Ready> ready = make_ready(call);
-    if (!ready.is_ok()) return ready.status();
-    Result<Request*> made = make_persistent(*ready->prepared, ready->binding);
+    Checked checked;
+    Result<Prepared*> prepared = make_ready(call, checked);
+    if (!prepared.is_ok()) return prepared.status();
+    Result<Request*> made = make_persistent(**prepared, checked.binding);
     if (!made.is_ok()) return made;
     try {
         bind_agreement(call, **made, (*made)->persistent->binding);
@@ -169,8 +172,8 @@ void Communicator::free(Request& request) {
 
 Status Communicator::settle(Request& request) {
     WEFT_ASSERT(request.active && request.is_done());
-    Failure failed = request.failure();
-    Status outcome = failed.code == WEFT_OK ? ok : broken_status(request, failed);
+    const Failure& failed = request.failure();
+    const Status outcome = failed.code == WEFT_OK ? ok : broken_status(request, failed);
     request.active = false;
     if (!request.is_persistent()) {
         schedules_.give_back(request);

@@ -105,14 +105,10 @@ class Communicator {
   private:
     friend class Process;
 
-    // A checked call and its schedule.
-    struct Ready {
-        Prepared* prepared;
-        Binding binding;
-    };
     bool is_checked() const;
     void bind_agreement(const Call& call, Request& request, Binding& binding);
-    Result<Ready> make_ready(const Call& call);
+    Result<Prepared*> make_ready(const Call& call, Checked& checked);
+    Result<Prepared*> prepare(const Checked& checked);
     Request& take(Prepared& prepared);
     void launch(Request& request, Stream& stream, const Binding& binding, bool waits);
     Rank late_rank(const Request& request) const;

@@ -33,7 +33,9 @@ Call call(Collective collective, const void* send_buf, void* recv_buf) {
 // Valid until the next one.
 Result<Checked> check(const Call& c, CallingRank place) {
     static ByteCounts byte_counts;
-    return check(c, place, byte_counts);
+    Checked checked;
+    WEFT_RETURN_IF_NOT_OK(check(c, place, byte_counts, checked));
+    return checked;
 }
 
 Result<SignatureView> outcome(const Call& c, CallingRank place) {

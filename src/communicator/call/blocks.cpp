@@ -112,7 +112,7 @@ Result<BlockSpans> check_list(const Listed& listed, weft_type type) {
 }
 
 // What a rank sends to itself has one size.
-Status check_own_block(const Family& family, const Call& call, CallingRank place,
+Status check_own_block(const Family& family, const Call& call, const CallingRank& place,
                        const SignatureView& signature) {
     const bool is_root = place.rank == call.root;
     const bool sends_list = !signature.send.counts.empty();
@@ -138,7 +138,7 @@ Status check_own_block(const Family& family, const Call& call, CallingRank place
 }
 
 // The same for edges of a rank to itself.
-Status check_own_edges(const Call& call, CallingRank place, const SignatureView& signature) {
+Status check_own_edges(const Call& call, const CallingRank& place, const SignatureView& signature) {
     const Neighborhood& neighbors = *place.neighbors;
     const std::int64_t unit = signature.fixed.unit_bytes;
     std::size_t sent = 0;  // its blocks for itself, in their order
@@ -168,7 +168,7 @@ Status check_own_edges(const Call& call, CallingRank place, const SignatureView&
 enum class BufferSide : std::uint8_t { send, recv };
 
 // Checks the arrays of a buffer with a block for each rank or neighbor.
-Result<BlockSpans> check_side(BufferSide side, const Call& call, CallingRank place,
+Result<BlockSpans> check_side(BufferSide side, const Call& call, const CallingRank& place,
                               ByteCounts& room) {
     const Family& family = algorithm::family_of(call.collective);
     const bool is_root = place.rank == call.root;
@@ -198,7 +198,7 @@ Result<BlockSpans> check_side(BufferSide side, const Call& call, CallingRank pla
 
 }  // namespace
 
-Status check_blocks(const Call& call, CallingRank place, ByteCounts& room,
+Status check_blocks(const Call& call, const CallingRank& place, ByteCounts& room,
                     SignatureView& signature) {
     FixedSignature& fixed = signature.fixed;
     const Family& family = algorithm::family_of(call.collective);

@@ -23,7 +23,7 @@ struct ByteCounts {
 };
 
 // Checks the call's arrays and adds them to its signature. REQUIRES: the rest of the signature.
-Status check_blocks(const Call& call, CallingRank place, ByteCounts& room,
+Status check_blocks(const Call& call, const CallingRank& place, ByteCounts& room,
                     SignatureView& signature);
 
 // The least displacement of a block that is not empty.

@@ -16,14 +16,17 @@ using algorithm::InPlace;
 using algorithm::Problem;
 using algorithm::Sizes;
 
-Status check_buffer(const char* name, const void* buffer, std::int64_t bytes) {
-    if (bytes == 0 || (buffer && buffer != WEFT_IN_PLACE)) return ok;
+bool has_buffer(const void* buffer, std::int64_t bytes) {
+    return bytes == 0 || (buffer && buffer != WEFT_IN_PLACE);
+}
+
+Status refuse_buffer(const char* name, const void* buffer, std::int64_t bytes) {
     return failure(WEFT_REFUSED_ARGUMENT, "%s = %s; expected a buffer of %lld bytes", name,
                    buffer ? "WEFT_IN_PLACE" : "null", static_cast<long long>(bytes));
 }
 
 // How many blocks as large as one of this rank's a buffer may have, of any rank; among neighbors only its own.
-std::size_t blocks_max(const Family& family, CallingRank place) {
+std::size_t blocks_max(const Family& family, const CallingRank& place) {
     if (family.sizes == Sizes::alike && family.has_block_of_every_rank())
         return static_cast<std::size_t>(place.ranks);
     if (family.sizes != Sizes::alike_on_rank) return 1;
@@ -47,7 +50,7 @@ const char* name_of_count(const Family& family, bool is_root) {
     return family.send_blocks(is_root) == Blocks::one ? "send_count" : "recv_count";
 }
 
-bool is_in_place(const Family& family, const Call& call, CallingRank place) {
+bool is_in_place(const Family& family, const Call& call, const CallingRank& place) {
     const void* spared = family.in_place == InPlace::recv_at_root ? call.recv_buf : call.send_buf;
     return spared == WEFT_IN_PLACE && family.is_in_place_on(place.rank == call.root);
 }
@@ -66,12 +69,12 @@ struct Posed {
     PosedList recv;
     Problem problem;
 
-    Posed(const SignatureView& signature, CallingRank place);
+    Posed(const SignatureView& signature, const CallingRank& place);
     Posed(const Posed&) = delete;
     Posed& operator=(const Posed&) = delete;
 };
 
-Posed::Posed(const SignatureView& signature, CallingRank place)
+Posed::Posed(const SignatureView& signature, const CallingRank& place)
     : send(signature.send, signature.fixed.unit_bytes),
       recv(signature.recv, signature.fixed.unit_bytes) {
     const FixedSignature& s = signature.fixed;
@@ -97,8 +100,8 @@ const char* collective_name(Collective collective) { return algorithm::family_of
 
 Status check_buffers(const void* send_buf, const BufferUse& send, const void* recv_buf,
                      const BufferUse& recv, const char* recv_name) {
-    WEFT_RETURN_IF_NOT_OK(check_buffer(recv_name, recv_buf, recv.bytes));
-    WEFT_RETURN_IF_NOT_OK(check_buffer("send_buf", send_buf, send.bytes));
+    if (!has_buffer(recv_buf, recv.bytes)) return refuse_buffer(recv_name, recv_buf, recv.bytes);
+    if (!has_buffer(send_buf, send.bytes)) return refuse_buffer("send_buf", send_buf, send.bytes);
     if (!have_common_bytes(send_buf, send, recv_buf, recv)) return ok;
     return failure(
         WEFT_REFUSED_ARGUMENT,
@@ -107,7 +110,8 @@ Status check_buffers(const void* send_buf, const BufferUse& send, const void* re
         send_buf, static_cast<long long>(send.bytes), recv_buf, static_cast<long long>(recv.bytes));
 }
 
-Result<Checked> check(const Call& call, CallingRank place, ByteCounts& byte_counts) {
+Status check(const Call& call, const CallingRank& place, ByteCounts& byte_counts,
+             Checked& checked) {
     const Family& family = algorithm::family_of(call.collective);
     if (family.has_root && (call.root < 0 || call.root >= place.ranks)) {
         return failure(WEFT_REFUSED_ARGUMENT, "root = %d; expected 0..%d", call.root,
@@ -122,7 +126,6 @@ Result<Checked> check(const Call& call, CallingRank place, ByteCounts& byte_coun
         return failure(WEFT_REFUSED_ARGUMENT, "type = %d; expected one of weft_type",
                        static_cast<int>(call.type));
     }
-    Checked checked;
     FixedSignature& signature = checked.signature.fixed;
     signature.collective = call.collective;
     signature.of_library = call.of_library;
@@ -147,30 +150,31 @@ Result<Checked> check(const Call& call, CallingRank place, ByteCounts& byte_coun
 
     checked.binding.send = static_cast<const std::byte*>(call.send_buf);
     checked.binding.recv = static_cast<std::byte*>(call.recv_buf);
-    if (!family.lists_blocks()) return checked;
+    if (!family.lists_blocks()) return ok;
     WEFT_RETURN_IF_NOT_OK(check_blocks(call, place, byte_counts, checked.signature));
     if (call.send_buf && call.send_buf != WEFT_IN_PLACE)
         checked.binding.send += least_displacement(checked.signature.send) * signature.unit_bytes;
     if (call.recv_buf && call.recv_buf != WEFT_IN_PLACE)
         checked.binding.recv += least_displacement(checked.signature.recv) * signature.unit_bytes;
-    return checked;
+    return ok;
 }
 
-Result<BufferUses> uses_of_buffers(const SignatureView& signature, CallingRank place) {
+Result<BufferUses> uses_of_buffers(const SignatureView& signature, const CallingRank& place) {
     const Posed posed(signature, place);
     WEFT_RETURN_IF_NOT_OK(check_apart(posed.recv, signature));
+    const bool one_buffer =
+        algorithm::family_of(signature.fixed.collective).in_place == InPlace::root_has_one_buffer;
     return BufferUses{{posed.problem.send_bytes(), used_ranges(posed.send)},
-                      {posed.problem.recv_bytes(), used_ranges(posed.recv)}};
+                      {posed.problem.recv_bytes(), used_ranges(posed.recv)},
+                      one_buffer ? "buf" : "recv_buf"};
 }
 
 Status check_buffers(const Checked& call, const BufferUses& uses) {
-    const bool one_buffer = algorithm::family_of(call.signature.fixed.collective).in_place ==
-                            InPlace::root_has_one_buffer;
     return check_buffers(call.binding.send, uses.send, call.binding.recv, uses.recv,
-                         one_buffer ? "buf" : "recv_buf");
+                         uses.recv_name);
 }
 
-Result<Schedule> build_schedule(const SignatureView& signature, CallingRank place,
+Result<Schedule> build_schedule(const SignatureView& signature, const CallingRank& place,
                                 const Selector& selector, bool is_checked) {
     Posed posed(signature, place);
     Problem& problem = posed.problem;

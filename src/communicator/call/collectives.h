@@ -22,6 +22,7 @@ struct Checked {
 struct BufferUses {
     BufferUse send;
     BufferUse recv;
+    const char* recv_name = "recv_buf";  // for messages
 
     std::int64_t memory_bytes() const { return send.memory_bytes() + recv.memory_bytes(); }
 };
@@ -33,15 +34,15 @@ const char* collective_name(Collective collective);
 Status check_buffers(const void* send_buf, const BufferUse& send, const void* recv_buf,
                      const BufferUse& recv, const char* recv_name);
 
-// Refuses a bad call with a sentence. Does not check its buffers. The result refers to `byte_counts` and to the
-// call's arrays.
-Result<Checked> check(const Call& call, CallingRank place, ByteCounts& byte_counts);
+// Refuses a bad call with a sentence. Does not check its buffers. `checked`, which must be new, then refers to
+// `byte_counts` and to the call's arrays. (It is filled in place: copied, it would make a start slower.)
+Status check(const Call& call, const CallingRank& place, ByteCounts& byte_counts, Checked& checked);
 // Refuses blocks that overlap.
-Result<BufferUses> uses_of_buffers(const SignatureView& signature, CallingRank place);
+Result<BufferUses> uses_of_buffers(const SignatureView& signature, const CallingRank& place);
 Status check_buffers(const Checked& call, const BufferUses& uses);
 
 // Builds this rank's schedule. `is_checked`: no data moves until the calls agree (see agreement.h).
-Result<Schedule> build_schedule(const SignatureView& signature, CallingRank place,
+Result<Schedule> build_schedule(const SignatureView& signature, const CallingRank& place,
                                 const Selector& selector, bool is_checked);
 
 }  // namespace weft

@@ -28,7 +28,7 @@ SignatureView Signature::view() const {
 
 bool Signature::is_of(const SignatureView& call) const {
     if (fixed_ != call.fixed) return false;
-    if (arrays_.empty() && call.send.counts.empty() && call.recv.counts.empty()) return true;
+    if (arrays_.empty() && !call.has_arrays()) return true;
     const auto equal = [](const auto& left, const auto& right) {
         return std::ranges::equal(left, right);
     };
@@ -43,6 +43,7 @@ std::uint64_t hash_of(const SignatureView& call) {
     hash ^= std::uint64_t{s.commutative} << 58;
     hash ^= static_cast<std::uint64_t>(s.root) * 0xbf58476d1ce4e5b9u;
     hash ^= static_cast<std::uint64_t>(s.element_bytes ^ s.unit_bytes) << 52;
+    if (!call.has_arrays()) return hash;
     Hash all(hash);
     for (const auto& array : call.arrays()) {
         for (const std::int64_t value : array) all.add(static_cast<std::uint64_t>(value));

@@ -48,6 +48,7 @@ struct SignatureView {
         if (counts.empty()) return fixed.bytes;
         return std::reduce(counts.begin(), counts.end()) * fixed.unit_bytes;
     }
+    bool has_arrays() const { return !send.counts.empty() || !recv.counts.empty(); }
     std::array<std::span<const std::int64_t>, 4> arrays() const {
         return {send.counts, send.displacements, recv.counts, recv.displacements};
     }
