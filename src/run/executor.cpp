@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "base/user_code.h"
@@ -303,106 +304,49 @@ bool Executor::call_program(Run& run, Function function) {
     return false;
 }
 
+// Where a region's bytes are; null: it has none.
+const std::byte* Executor::readable(const Run& run, const Region& region) {
+    if (region.bytes == 0) return nullptr;
+    switch (region.buffer) {
+        case Buffer::send: return run.binding_.send + region.offset;
+        case Buffer::recv: return run.binding_.recv + region.offset;
+        case Buffer::scratch: return run.scratch_ + region.offset;
+    }
+    return nullptr;
+}
+
+std::byte* Executor::writable(const Run& run, const Region& region) {
+    if (region.bytes == 0) return nullptr;
+    WEFT_ASSERT(region.buffer != Buffer::send);
+    return (region.buffer == Buffer::recv ? run.binding_.recv : run.scratch_) + region.offset;
+}
+
 Executor::Executed Executor::execute(Run& run, Instance instance, bool may_call) {
     const Schedule& schedule = run.schedule_;
     OpId id = instance;
     RepeatState* state = nullptr;
     std::int64_t iteration = 0;
-    Op shifted_op;
+    std::optional<Op> shifted_op;
     const Op* op;
-    if (instance < schedule.ops().size()) {
+    if (instance < schedule.ops().size()) [[likely]] {
         op = &schedule.ops()[instance];
     } else {
         state = repeat_at(run.repeats_, instance);
         const RepeatState::Position position = state->position(instance);
         id = position.op;
         iteration = position.iteration;
-        shifted_op = shifted(schedule.ops()[id], state->repeat(), iteration);
-        op = &shifted_op;
+        op = &shifted_op.emplace(shifted(schedule.ops()[id], state->repeat(), iteration));
     }
 
-    const Binding& buffers = run.binding_;
-    auto readable = [&](Buffer buffer, std::int64_t offset) -> const std::byte* {
-        if (op->bytes == 0) return nullptr;
-        switch (buffer) {
-            case Buffer::send: return buffers.send + offset;
-            case Buffer::recv: return buffers.recv + offset;
-            case Buffer::scratch: return run.scratch_ + offset;
-        }
-        return nullptr;
-    };
-    auto writable = [&](Buffer buffer, std::int64_t offset) -> std::byte* {
-        if (op->bytes == 0) return nullptr;
-        WEFT_ASSERT(buffer != Buffer::send);
-        return (buffer == Buffer::recv ? buffers.recv : run.scratch_) + offset;
-    };
-    auto bytes = static_cast<std::size_t>(op->bytes);
+    Executed executed = Executed::yes;
     Posted posted = Posted::done;
     switch (op->kind) {
         case OpKind::join: break;
-        case OpKind::send: {
-            Rank peer = run.stream_->member(op->peer);
-            posted = routes_[static_cast<std::size_t>(peer)]->post_send(
-                {peer, run.stream_->id()}, {readable(op->from_buffer, op->from_offset), bytes},
-                {&run, instance});
-            break;
-        }
-        case OpKind::recv: {
-            Rank peer = run.stream_->member(op->peer);
-            Transport& route = *routes_[static_cast<std::size_t>(peer)];
-            const MutBytes place{writable(op->into_buffer, op->into_offset), bytes};
-            const OpId combined =
-                is_large(schedule.ops()[id]) ? combined_on_arrival(run, id) : no_op;
-            if (combined == no_op) [[likely]] {
-                posted = route.post_recv({peer, run.stream_->id()}, place, {&run, instance});
-                break;
-            }
-            const Op reduction = schedule.at(combined, iteration);
-            posted = route.combining()->post_recv_combined(
-                {peer, run.stream_->id()}, place,
-                {buffers.reduction.kernel, readable(reduction.from_buffer, reduction.from_offset),
-                 buffers.reduction.element_bytes},
-                {&run, instance});
-            break;
-        }
-        case OpKind::copy: {
-            const std::size_t piece = allow(bytes - run.done_bytes_, 1);
-            if (piece > 0) {
-                std::memcpy(writable(op->into_buffer, op->into_offset) + run.done_bytes_,
-                            readable(op->from_buffer, op->from_offset) + run.done_bytes_, piece);
-            }
-            if (!is_whole(run, piece, bytes)) return Executed::cut;
-            break;
-        }
+        case OpKind::send: posted = post_send(run, *op, instance); break;
+        case OpKind::recv: posted = post_recv(run, *op, instance, id, iteration); break;
+        case OpKind::copy: executed = copy(run, *op); break;
         case OpKind::reduce:
-        case OpKind::reduce_right: {
-            if (bytes == 0) break;
-            const Reduction& reduction = buffers.reduction;
-            std::byte* const into = writable(op->into_buffer, op->into_offset);
-            const bool is_right = op->kind == OpKind::reduce_right;
-            if (reduction.kernel == nullptr) [[unlikely]] {
-                if (!may_call) return leave_call();
-                auto reduce = [&, from = op->from_buffer, offset = op->from_offset] {
-                    if (is_right)
-                        reduction.apply_right(writable(from, offset), into, bytes);
-                    else
-                        reduction.apply(readable(from, offset), into, bytes);
-                };
-                if (!call_program(run, reduce)) return Executed::ended;
-                break;
-            }
-            const std::size_t done = run.done_bytes_;
-            const std::size_t piece = allow(bytes - done, reduction.element_bytes);
-            if (is_right) {
-                reduction.apply_right(writable(op->from_buffer, op->from_offset) + done,
-                                      into + done, piece);
-            } else {
-                reduction.apply(readable(op->from_buffer, op->from_offset) + done, into + done,
-                                piece);
-            }
-            if (!is_whole(run, piece, bytes)) return Executed::cut;
-            break;
-        }
+        case OpKind::reduce_right: executed = reduce(run, *op, may_call); break;
         case OpKind::await:
             posted = offloading_.offload()->await(
                 *run.whole_->lists_->lists, static_cast<std::uint32_t>(op->peer),
@@ -412,33 +356,98 @@ Executor::Executed Executor::execute(Run& run, Instance instance, bool may_call)
             offloading_.offload()->enable(*run.whole_->lists_->lists,
                                           static_cast<std::uint32_t>(op->peer));
             break;
-        case OpKind::call: {
-            const UserCall& call = buffers.calls[op->peer];
-            std::byte* const data = writable(op->into_buffer, op->into_offset);
-            auto act = [&] {
-                UserCode here;
-                call.function(data, bytes, call.context);
-            };
-            if (buffers.verdict == nullptr) {
-                if (!may_call) return leave_call();
-                if (!call_program(run, act)) return Executed::ended;
-                break;
-            }
-            // The library's own.
-            act();
-            if (buffers.verdict->code != WEFT_OK) [[unlikely]] {
-                ending_ = &run;  // what waits for this operation never starts
-                ending_failure_ = *buffers.verdict;
-                return Executed::yes;
-            }
+        case OpKind::call:
+            executed = call(run, *op, may_call);
+            if (ending_ == &run) return executed;  // what waits for this operation never starts
             break;
-        }
     }
+    if (executed != Executed::yes) return executed;
     if (posted == Posted::busy) return Executed::busy;
     if (op->is_message()) issued(run, id, state, iteration);
     if (posted == Posted::done) {
         run.missing_[instance] = Run::completed_mark;
         completed(run, id, state, iteration);
+    }
+    return Executed::yes;
+}
+
+inline Posted Executor::post_send(Run& run, const Op& op, Instance instance) {
+    const Rank peer = run.stream_->member(op.peer);
+    return routes_[static_cast<std::size_t>(peer)]->post_send(
+        {peer, run.stream_->id()}, {readable(run, op.from()), static_cast<std::size_t>(op.bytes)},
+        {&run, instance});
+}
+
+inline Posted Executor::post_recv(Run& run, const Op& op, Instance instance, OpId id,
+                                  std::int64_t iteration) {
+    const Rank peer = run.stream_->member(op.peer);
+    Transport& route = *routes_[static_cast<std::size_t>(peer)];
+    const MutBytes place{writable(run, op.into()), static_cast<std::size_t>(op.bytes)};
+    const OpId combined = is_large(run.schedule_.ops()[id]) ? combined_on_arrival(run, id) : no_op;
+    if (combined == no_op) [[likely]]
+        return route.post_recv({peer, run.stream_->id()}, place, {&run, instance});
+    const Reduction& reduction = run.binding_.reduction;
+    return route.combining()->post_recv_combined(
+        {peer, run.stream_->id()}, place,
+        {reduction.kernel, readable(run, run.schedule_.at(combined, iteration).from()),
+         reduction.element_bytes},
+        {&run, instance});
+}
+
+inline Executor::Executed Executor::copy(Run& run, const Op& op) {
+    const auto bytes = static_cast<std::size_t>(op.bytes);
+    const std::size_t piece = allow(bytes - run.done_bytes_, 1);
+    if (piece > 0) {
+        std::memcpy(writable(run, op.into()) + run.done_bytes_,
+                    readable(run, op.from()) + run.done_bytes_, piece);
+    }
+    return is_whole(run, piece, bytes) ? Executed::yes : Executed::cut;
+}
+
+inline Executor::Executed Executor::reduce(Run& run, const Op& op, bool may_call) {
+    if (op.bytes == 0) return Executed::yes;
+    const Reduction& reduction = run.binding_.reduction;
+    if (reduction.kernel == nullptr) [[unlikely]]
+        return reduce_by_program(run, op, may_call);
+    const auto bytes = static_cast<std::size_t>(op.bytes);
+    const std::size_t done = run.done_bytes_;
+    const std::size_t piece = allow(bytes - done, reduction.element_bytes);
+    std::byte* const into = writable(run, op.into()) + done;
+    if (op.kind == OpKind::reduce_right)
+        reduction.apply_right(writable(run, op.from()) + done, into, piece);
+    else
+        reduction.apply(readable(run, op.from()) + done, into, piece);
+    return is_whole(run, piece, bytes) ? Executed::yes : Executed::cut;
+}
+
+Executor::Executed Executor::reduce_by_program(Run& run, const Op& op, bool may_call) {
+    if (!may_call) return leave_call();
+    const auto act = [&, from = op.from(), into = op.into()] {
+        const auto bytes = static_cast<std::size_t>(into.bytes);
+        if (op.kind == OpKind::reduce_right)
+            run.binding_.reduction.apply_right(writable(run, from), writable(run, into), bytes);
+        else
+            run.binding_.reduction.apply(readable(run, from), writable(run, into), bytes);
+    };
+    return call_program(run, act) ? Executed::yes : Executed::ended;
+}
+
+Executor::Executed Executor::call(Run& run, const Op& op, bool may_call) {
+    const Binding& binding = run.binding_;
+    const auto act = [&, data = writable(run, op.into())] {
+        const UserCall& call = binding.calls[op.peer];
+        UserCode here;
+        call.function(data, static_cast<std::size_t>(op.bytes), call.context);
+    };
+    if (binding.verdict == nullptr) {
+        if (!may_call) return leave_call();
+        return call_program(run, act) ? Executed::yes : Executed::ended;
+    }
+    // The library's own.
+    act();
+    if (binding.verdict->code != WEFT_OK) [[unlikely]] {
+        ending_ = &run;
+        ending_failure_ = *binding.verdict;
     }
     return Executed::yes;
 }

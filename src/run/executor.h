@@ -145,6 +145,14 @@ class Executor {
     bool drain(Run& run, bool may_call);
     Executed try_execute(Run& run, Instance instance, bool may_call);
     Executed execute(Run& run, Instance instance, bool may_call);
+    static const std::byte* readable(const Run& run, const Region& region);
+    static std::byte* writable(const Run& run, const Region& region);
+    Posted post_send(Run& run, const Op& op, Instance instance);
+    Posted post_recv(Run& run, const Op& op, Instance instance, OpId id, std::int64_t iteration);
+    Executed copy(Run& run, const Op& op);
+    Executed reduce(Run& run, const Op& op, bool may_call);
+    Executed reduce_by_program(Run& run, const Op& op, bool may_call);
+    Executed call(Run& run, const Op& op, bool may_call);
     std::size_t allow(std::size_t bytes, std::size_t element_bytes);
     static bool is_whole(Run& run, std::size_t piece, std::size_t bytes);
     Executed leave_call();
