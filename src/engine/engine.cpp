@@ -168,14 +168,16 @@ void Engine::call_without(void (*function)(void*), void* context) {
 bool Engine::progress() {
     // The program drives now; nobody should be woken for what it will find itself.
     if (armed_ == Sleeper::thread && !leader_) arm(Sleeper::none);
-    if (on_demand_ && !leader_) [[unlikely]]
-        note_test();
-    bool moved = executor_.progress();
-    if (moved || leader_) return moved;
+    if (on_demand_ && !leader_) note_test();
+    const bool moved = executor_.progress();
+    if (leader_) return moved;
+    const bool is_vain = has_tested_ && executor_.finished() == finished_before_test_;
+    if (moved && !is_vain) return true;
+    const std::int64_t now = now_ns();
+    if (is_vain) demand_by_testing(now);
     // A peer's death wakes a sleeper, but does not show in a transport's memory: a program that
     // only tests must look now and then.
-    std::int64_t now = now_ns();
-    if (now - looked_ns_ < look_every_ns) return false;
+    if (moved || now - looked_ns_ < look_every_ns) return moved;
     looked_ns_ = now;
     for (CompletionSource* source : sources_) source->acknowledge(Sleeper::waiter);
     return executor_.progress();
@@ -220,10 +222,14 @@ bool Engine::is_demanded() {
 }
 
 void Engine::note_test() {
-    if (!std::exchange(waits_by_testing_, true)) tested_ns_ = 0;
     is_tester_ = has_tested_ = true;
     finished_before_test_ = executor_.finished();
-    demand_in_vain(tested_ns_, now_ns());
+}
+
+// A test has found nothing.
+void Engine::demand_by_testing(std::int64_t now) {
+    if (!std::exchange(waits_by_testing_, true)) tested_ns_ = 0;
+    demand_in_vain(tested_ns_, now);
 }
 
 // After a call that was no test, or a test that found something: the program does not wait by testing.
@@ -334,11 +340,11 @@ void Engine::wake_for_offload() {
     parking_->unpark(Sleeper::thread);
 }
 
-// Submits lists if this thread may own them. True: the progress thread must be woken to do it.
-bool Engine::submit_or_call_owner() {
-    if (!executor_.offloading().needs_owner() || offload_policy_.submit()) return false;
+// Submits lists if this thread may own them. False: the progress thread must be woken to do it.
+bool Engine::submit_here() {
+    if (offload_policy_.submit()) return true;
     if (!ensure_thread(/*polls=*/false)) offload_policy_.withdraw();
-    return !std::exchange(owner_called_, true);
+    return std::exchange(owner_called_, true);
 }
 
 bool Engine::take_interrupt() {

@@ -137,12 +137,15 @@ class Engine : private Exclusion {
     bool demand_in_vain(std::int64_t& begin_ns, std::int64_t now);
     bool is_demanded();
     void note_test();
+    void demand_by_testing(std::int64_t now);
     void note_no_test();
     void sleep(Sleeper sleeper, std::int64_t deadline_ns);
     std::int64_t next_backoff_ns();
     bool ensure_thread(bool polls);
     void change_kind(EngineKind kind);
-    bool submit_or_call_owner();
+    // True: the progress thread must be woken to submit lists.
+    bool submit_or_call_owner() { return executor_.offloading().needs_owner() && !submit_here(); }
+    bool submit_here();
     bool yield_to_contenders();
     void thread_main();
     void thread_poll_main();
