@@ -37,12 +37,17 @@ std::size_t blocks_max(const Family& family, const CallingRank& place) {
 // count * size of type, if `blocks` times as much can still be addressed.
 Result<std::int64_t> block_bytes(const Call& call, std::size_t blocks, const char* name) {
     const std::size_t element = type_bytes(call.type);
-    auto most = static_cast<std::size_t>(call_bytes_max) / element / blocks;
-    if (call.count > most) {
+    const auto bytes_max = static_cast<std::size_t>(call_bytes_max);
+    std::size_t bytes;
+    std::size_t all;
+    // (No division unless it is refused: divisions are slow.)
+    if (__builtin_mul_overflow(call.count, element, &bytes) ||
+        __builtin_mul_overflow(bytes, blocks, &all) || all > bytes_max) {
         return failure(WEFT_REFUSED_ARGUMENT, "%s = %zu; expected at most %zu for %zu blocks of %s",
-                       name, call.count, most, blocks, type_name(call.type).c_str());
+                       name, call.count, bytes_max / element / blocks, blocks,
+                       type_name(call.type).c_str());
     }
-    return static_cast<std::int64_t>(call.count * element);
+    return static_cast<std::int64_t>(bytes);
 }
 
 const char* name_of_count(const Family& family, bool is_root) {

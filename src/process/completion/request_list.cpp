@@ -119,6 +119,7 @@ bool RequestList::any_finished() {
 }
 
 bool RequestList::all_finished() {
+    if (count_ == 1) return state(0) != State::pending;
     while (first_pending_ < count_ && state(first_pending_) != State::pending) ++first_pending_;
     if (first_pending_ < count_) return false;
     // Another thread may have completed a persistent one and restarted it.
