@@ -11,6 +11,7 @@ install(TARGETS weft_shared EXPORT weft-targets
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+install(FILES include/nbc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})  # as programs of LibNBC include it
 install(FILES src/select/shipped.table DESTINATION ${CMAKE_INSTALL_DATADIR}/weft)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Below README as in the source, so that its links work.

@@ -1,4 +1,4 @@
-/* Visibility of the public symbols, and enumerations that C and C++ see alike. */
+/* Visibility of the public symbols, and what C, old C and C++ see alike. */
 #ifndef WEFT_EXPORT_H
 #define WEFT_EXPORT_H
 
@@ -13,6 +13,13 @@
 #define WEFT_ANY_INT : int
 #else
 #define WEFT_ANY_INT
+#endif
+
+/* Strict C90 has no `inline`. */
+#if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
+#define WEFT_INLINE inline
+#else
+#define WEFT_INLINE __inline__
 #endif
 
 #endif

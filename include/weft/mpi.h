@@ -10,18 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "weft/export.h"
 #include "weft/oob.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-static inline int weft_mpi_allgather(void* context, const void* mine, void* all, int bytes) {
+static WEFT_INLINE int weft_mpi_allgather(void* context, const void* mine, void* all, int bytes) {
     return MPI_Allgather((void*)mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, *(MPI_Comm*)context);
 }
 
 /* The channel is a duplicate of the communicator. */
-static inline int weft_mpi_open(void* context, void** channel) {
+static WEFT_INLINE int weft_mpi_open(void* context, void** channel) {
     MPI_Comm* comm = (MPI_Comm*)malloc(sizeof *comm);
     int error = comm ? MPI_Comm_dup(*(MPI_Comm*)context, comm) : MPI_ERR_NO_MEM;
     if (error != MPI_SUCCESS) {
@@ -32,25 +33,26 @@ static inline int weft_mpi_open(void* context, void** channel) {
     return MPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN);
 }
 
-static inline int weft_mpi_send(void* channel, const void* data, int bytes, int to, void* request) {
+static WEFT_INLINE int weft_mpi_send(void* channel, const void* data, int bytes, int to,
+                                     void* request) {
     return MPI_Isend((void*)data, bytes, MPI_BYTE, to, 0, *(MPI_Comm*)channel,
                      (MPI_Request*)request);
 }
 
-static inline int weft_mpi_receive(void* channel, void* data, int bytes, void* request) {
+static WEFT_INLINE int weft_mpi_receive(void* channel, void* data, int bytes, void* request) {
     return MPI_Irecv(data, bytes, MPI_BYTE, MPI_ANY_SOURCE, 0, *(MPI_Comm*)channel,
                      (MPI_Request*)request);
 }
 
-static inline int weft_mpi_test_some(void* channel, int count, void* requests, int* ended,
-                                     int* indices) {
+static WEFT_INLINE int weft_mpi_test_some(void* channel, int count, void* requests, int* ended,
+                                          int* indices) {
     int error = MPI_Testsome(count, (MPI_Request*)requests, ended, indices, MPI_STATUSES_IGNORE);
     (void)channel;
     if (*ended == MPI_UNDEFINED) *ended = 0;
     return error;
 }
 
-static inline int weft_mpi_close(void* channel, int count, void* requests) {
+static WEFT_INLINE int weft_mpi_close(void* channel, int count, void* requests) {
     int i, is_over = 0;
     MPI_Finalized(&is_over);
     for (i = 0; i < count && !is_over; ++i) {
@@ -65,7 +67,7 @@ static inline int weft_mpi_close(void* channel, int count, void* requests) {
 }
 
 /* Warns once if weft run has started an MPI program: its MPI does not know the other ranks. */
-static inline void weft_mpi_warn_of_launcher(void) {
+static WEFT_INLINE void weft_mpi_warn_of_launcher(void) {
     static int is_told = 0;
     const char* rank = getenv("WEFT_RANK");
     const char* ranks = getenv("WEFT_RANKS");
@@ -97,7 +99,7 @@ static inline void weft_mpi_warn_of_launcher(void) {
  * Returns   as weft_comm_from_oob. WEFT_REFUSED_ARGUMENT also for MPI_COMM_NULL.
  * Undefined an intercommunicator; WEFT_TRANSPORT=mpi and MPI_Finalize before weft_finalize.
  */
-static inline weft_status weft_comm_from_mpi(MPI_Comm comm, weft_comm* new_comm) {
+static WEFT_INLINE weft_status weft_comm_from_mpi(MPI_Comm comm, weft_comm* new_comm) {
     weft_oob oob;
     int level = MPI_THREAD_SINGLE;
     if (comm == MPI_COMM_NULL) return weft_comm_from_oob(NULL, new_comm);

@@ -103,6 +103,7 @@ TEST_F(Install, HoldsEveryPublicHeaderAndTheLicence) {
         const std::string name = header.path().filename();
         EXPECT_EQ(content(prefix_ + "/include/weft/" + name), content(header.path()));
     }
+    EXPECT_EQ(content(prefix_ + "/include/nbc.h"), content(WEFT_SOURCE_DIR "/include/nbc.h"));
     EXPECT_EQ(content(find("LICENSE")), content(WEFT_SOURCE_DIR "/LICENSE"));
 }
 

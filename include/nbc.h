@@ -1,0 +1,2 @@
+/* For programs of LibNBC, which include <nbc.h>. */
+#include "weft/nbc.h"
