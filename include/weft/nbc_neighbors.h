@@ -41,8 +41,9 @@ static WEFT_INLINE int NBC_Comm_neighbors(MPI_Comm comm, int maxindegree, int so
     if (indegree > maxindegree || outdegree > maxoutdegree) return NBC_INVALID_PARAM;
     MPI_Topo_test(comm, &topology);
     if (topology == MPI_DIST_GRAPH) {
-        MPI_Dist_graph_neighbors(comm, maxindegree, sources, sourceweights, maxoutdegree,
-                                 destinations, destweights);
+        /* not the program's numbers: MPICH 5.0.2 reads as many */
+        MPI_Dist_graph_neighbors(comm, indegree, sources, sourceweights, outdegree, destinations,
+                                 destweights);
         return NBC_OK;
     }
     if (topology == MPI_GRAPH) {
