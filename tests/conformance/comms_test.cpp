@@ -15,7 +15,7 @@ class Comms : public Everywhere {
         expect_success(command({ranks, "tests/conformance/" + program, settings}));
     }
     static void expect(const std::string& name, const std::string& settings = "") {
-        for (int ranks : where().some_of({1, 2, 3, 4, 7})) {
+        for (int ranks : some_of({1, 2, 3, 4, 7})) {
             expect_program(ranks, "comms_program " + engine() + " " + name, settings);
         }
     }
@@ -57,14 +57,11 @@ TEST(CommsOverTcp, NeedFewDescriptors) {
 #endif
 
 TEST_P(Comms, DoNotGrowInMemory) {
-    // Where each of them has connections of its own, fewer.
-    const bool dedicates = engine() == "kernel" || where().name == std::string("tcp_dedicated");
-    expect_program(
-        3, "comms_program " + engine() + " growth" + (dedicates && !runs_all() ? " 2000" : ""));
+    expect_program(3, "comms_program " + engine() + " growth" + (runs_all() ? "" : " 2000"));
 }
 
 TEST_P(Comms, AreMadeAndUsedByThreadsAtTheSameTime) {
-    for (int ranks : where().some_of({1, 2, 4})) {
+    for (int ranks : some_of({1, 2, 4})) {
         expect_program(ranks, "threads_program " + engine() + " 20");
     }
 }

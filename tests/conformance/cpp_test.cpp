@@ -11,7 +11,7 @@ namespace {
 class CppRanks : public Everywhere {
   protected:
     static void expect(const std::string& name) {
-        for (int ranks : where().some_of({2, 3, 4})) {
+        for (int ranks : some_of({2, 3, 4})) {
             expect_success(
                 command({ranks, "tests/conformance/cpp_program " + engine() + " " + name}));
         }

@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 
 namespace {
 
-constexpr int cycles = 100'000;
-constexpr long may_grow_bytes = 1 << 20;  // one lane record a cycle would be ten times as much
+// As an argument fewer: one lane record of 100 bytes a cycle would still be several times as much.
+constexpr int usual_cycles = 100'000;
+constexpr long may_grow_bytes = 1 << 20;
 
 int fail(const char* what) {
     std::fprintf(stderr, "%s: %s\n", what, weft_last_detail());
@@ -45,7 +47,8 @@ int cycle(weft_comm world, int number) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+    const int cycles = argc > 1 ? std::atoi(argv[1]) : usual_cycles;
     if (weft_init() != WEFT_OK) return fail("weft_init");
     weft_comm world = weft_comm_world();
     int number = 0;

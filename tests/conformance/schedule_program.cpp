@@ -374,9 +374,9 @@ void lifetimes() {
 }
 
 // Whatever is freed first, nothing of schedules, requests and communicators is left.
-void growth() {
-    auto cycle = [](int cycles) {
-        for (int i = 0; i < cycles; ++i) {
+void growth(int cycles) {
+    auto cycle = [](int times) {
+        for (int i = 0; i < times; ++i) {
             weft_comm comm = WEFT_COMM_NULL;
             EXPECT(weft_comm_dup(world, &comm) == WEFT_OK);
             Builder open(comm), builder(i % 4 < 2 ? comm : world);
@@ -400,7 +400,7 @@ void growth() {
     };
     cycle(60);
     const long before = living;
-    cycle(600);
+    cycle(cycles);
     EXPECT(living < before + 60);
 }
 
@@ -530,7 +530,9 @@ int main(int argc, char** argv) {
     } else if (name == "lifetimes") {
         lifetimes();
     } else if (name == "growth") {
-        growth();
+        growth(600);
+    } else if (name == "growth_in_short") {
+        growth(150);
     } else if (name == "flaws") {
         flaws();
     } else if (name == "mismatch") {

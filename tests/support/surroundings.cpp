@@ -23,8 +23,9 @@ const std::vector<Surroundings>& surroundings() {
         {"shm", "WEFT_TRANSPORT=shm", false, 0, false},
 #if WEFT_HAS_TCP
         {"tcp", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo", false, 3, true},
-        {"tcp_dedicated", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_DEDICATE=1", false, 3, false},
-        {"tcp_ipv6", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=::1", false, 2, false},
+        {"tcp_dedicated", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_DEDICATE=1", false, 3, false,
+         true},
+        {"tcp_ipv6", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=::1", false, 2, false, true},
         {"mixed", "WEFT_TRANSPORT=auto", true, 4, true},
 #endif
     };

@@ -18,10 +18,11 @@ namespace weft::test {
 
 struct Surroundings {
     const char* name;
-    const char* settings;  // environment
-    bool has_nodes;        // two, emulated: shm within a node, tcp between them
-    int usual_ranks;       // tried outside of a run of all tests; 0: all
-    bool suits_kernel;     // task lists are tried here too
+    const char* settings;         // environment
+    bool has_nodes;               // two, emulated: shm within a node, tcp between them
+    int usual_ranks;              // tried outside of a run of all tests; 0: all
+    bool suits_kernel;            // task lists are tried here too
+    bool has_one_engine = false;  // ... by `thread` alone, outside of a run of all tests
 
     // Runs `program`, a path in the build with its arguments.
     struct Job {
@@ -83,6 +84,16 @@ class Everywhere : public testing::TestWithParam<Driven> {
         for (const std::string& absence : {where().absence(), absence_of(engine())}) {
             if (!absence.empty()) GTEST_SKIP() << absence;
         }
+        if (!runs_all() && where().has_one_engine && engine() != "thread")
+            GTEST_SKIP() << "with this engine only in a run of all tests";
+    }
+    // Which of these numbers of ranks are tried: as where().some_of(); outside of a run of all tests with one
+    // engine, with the others the least and the most.
+    static std::vector<int> some_of(std::initializer_list<int> ranks) {
+        std::vector<int> some = where().some_of(ranks);
+        if (!runs_all() && engine() != "manual" && some.size() > 2)
+            some = {some.front(), some.back()};
+        return some;
     }
     // Runs the program with the engine.
     static std::string command(Surroundings::Job job) {
