@@ -1,0 +1,161 @@
+// The arguments of a collective in one form for all: what is sent, what is received, how it is combined.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpi_dropin/part/underneath.h"
+
+namespace weft::dropin {
+
+enum class Collective {
+#define COLLECTIVE(Name, name, parameters, arguments_) Name,
+#include "mpi_dropin/collectives.def"
+#undef COLLECTIVE
+    number
+};
+
+// An array of the program's, of int or of a wider type.
+class Numbers {
+  public:
+    Numbers() = default;
+    template <typename Integer>
+    Numbers(const Integer* numbers) : numbers_(numbers), is_wide_(sizeof(Integer) == 8) {
+        static_assert(sizeof(Integer) == 4 || sizeof(Integer) == 8);
+    }
+    bool is_null() const { return numbers_ == nullptr; }
+    std::int64_t operator[](std::size_t i) const {
+        return is_wide_ ? static_cast<const std::int64_t*>(numbers_)[i]
+                        : static_cast<const std::int32_t*>(numbers_)[i];
+    }
+
+  private:
+    const void* numbers_ = nullptr;
+    bool is_wide_ = false;
+};
+
+// A buffer of the program's.
+struct Blocks {
+    enum class Form : std::uint8_t {
+        none,
+        one,      // `count` elements
+        each,     // a block of `count` elements for each rank, or each neighbor
+        varying,  // `counts`, `displs` in elements
+        typed     // `counts`, `displs` in bytes, `types`
+    };
+    Form form = Form::none;
+    void* at = nullptr;
+    std::int64_t count = 0;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    Numbers counts{};
+    Numbers displs{};
+    const MPI_Datatype* types = nullptr;
+
+    static Blocks one(const void* at, std::int64_t count, MPI_Datatype type) {
+        return {Form::one, const_cast<void*>(at), count, type};
+    }
+    static Blocks each(const void* at, std::int64_t count, MPI_Datatype type) {
+        return {Form::each, const_cast<void*>(at), count, type};
+    }
+    static Blocks varying(const void* at, Numbers counts, Numbers displs, MPI_Datatype type) {
+        return {Form::varying, const_cast<void*>(at), 0, type, counts, displs};
+    }
+    static Blocks typed(const void* at, Numbers counts, Numbers displs, const MPI_Datatype* types) {
+        return {Form::typed, const_cast<void*>(at), 0, MPI_DATATYPE_NULL, counts, displs, types};
+    }
+};
+
+struct Arguments {
+    Blocks send{};
+    Blocks recv{};
+    MPI_Op op = MPI_OP_NULL;
+    int root = -1;  // -1: none
+};
+
+// A function for each row of collectives.def, named as there.
+namespace arguments {
+
+inline Arguments Barrier() { return {}; }
+inline Arguments Bcast(void* buf, std::int64_t count, MPI_Datatype type, int root) {
+    return {{}, Blocks::one(buf, count, type), MPI_OP_NULL, root};
+}
+inline Arguments Gather(const void* send, std::int64_t send_count, MPI_Datatype send_type,
+                        void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
+    return {Blocks::one(send, send_count, send_type), Blocks::each(recv, recv_count, recv_type),
+            MPI_OP_NULL, root};
+}
+inline Arguments Gatherv(const void* send, std::int64_t send_count, MPI_Datatype send_type,
+                         void* recv, Numbers recv_counts, Numbers displs, MPI_Datatype recv_type,
+                         int root) {
+    return {Blocks::one(send, send_count, send_type),
+            Blocks::varying(recv, recv_counts, displs, recv_type), MPI_OP_NULL, root};
+}
+inline Arguments Scatter(const void* send, std::int64_t send_count, MPI_Datatype send_type,
+                         void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
+    return {Blocks::each(send, send_count, send_type), Blocks::one(recv, recv_count, recv_type),
+            MPI_OP_NULL, root};
+}
+inline Arguments Scatterv(const void* send, Numbers send_counts, Numbers displs,
+                          MPI_Datatype send_type, void* recv, std::int64_t recv_count,
+                          MPI_Datatype recv_type, int root) {
+    return {Blocks::varying(send, send_counts, displs, send_type),
+            Blocks::one(recv, recv_count, recv_type), MPI_OP_NULL, root};
+}
+inline Arguments Allgather(const void* send, std::int64_t send_count, MPI_Datatype send_type,
+                           void* recv, std::int64_t recv_count, MPI_Datatype recv_type) {
+    return {Blocks::one(send, send_count, send_type), Blocks::each(recv, recv_count, recv_type)};
+}
+inline Arguments Allgatherv(const void* send, std::int64_t send_count, MPI_Datatype send_type,
+                            void* recv, Numbers recv_counts, Numbers displs,
+                            MPI_Datatype recv_type) {
+    return {Blocks::one(send, send_count, send_type),
+            Blocks::varying(recv, recv_counts, displs, recv_type)};
+}
+inline Arguments Alltoall(const void* send, std::int64_t send_count, MPI_Datatype send_type,
+                          void* recv, std::int64_t recv_count, MPI_Datatype recv_type) {
+    return {Blocks::each(send, send_count, send_type), Blocks::each(recv, recv_count, recv_type)};
+}
+inline Arguments Alltoallv(const void* send, Numbers send_counts, Numbers send_displs,
+                           MPI_Datatype send_type, void* recv, Numbers recv_counts,
+                           Numbers recv_displs, MPI_Datatype recv_type) {
+    return {Blocks::varying(send, send_counts, send_displs, send_type),
+            Blocks::varying(recv, recv_counts, recv_displs, recv_type)};
+}
+inline Arguments Alltoallw(const void* send, Numbers send_counts, Numbers send_displs,
+                           const MPI_Datatype* send_types, void* recv, Numbers recv_counts,
+                           Numbers recv_displs, const MPI_Datatype* recv_types) {
+    return {Blocks::typed(send, send_counts, send_displs, send_types),
+            Blocks::typed(recv, recv_counts, recv_displs, recv_types)};
+}
+inline Arguments Allreduce(const void* send, void* recv, std::int64_t count, MPI_Datatype type,
+                           MPI_Op op) {
+    return {Blocks::one(send, count, type), Blocks::one(recv, count, type), op};
+}
+inline Arguments Reduce(const void* send, void* recv, std::int64_t count, MPI_Datatype type,
+                        MPI_Op op, int root) {
+    return {Blocks::one(send, count, type), Blocks::one(recv, count, type), op, root};
+}
+inline Arguments Scan(const void* send, void* recv, std::int64_t count, MPI_Datatype type,
+                      MPI_Op op) {
+    return Allreduce(send, recv, count, type, op);
+}
+inline Arguments Exscan(const void* send, void* recv, std::int64_t count, MPI_Datatype type,
+                        MPI_Op op) {
+    return Allreduce(send, recv, count, type, op);
+}
+inline Arguments Reduce_scatter_block(const void* send, void* recv, std::int64_t count,
+                                      MPI_Datatype type, MPI_Op op) {
+    return {Blocks::each(send, count, type), Blocks::one(recv, count, type), op};
+}
+inline Arguments Reduce_scatter(const void* send, void* recv, Numbers counts, MPI_Datatype type,
+                                MPI_Op op) {
+    return {Blocks::varying(send, counts, {}, type), Blocks::one(recv, 0, type), op};
+}
+inline constexpr auto& Neighbor_allgather = Allgather;
+inline constexpr auto& Neighbor_allgatherv = Allgatherv;
+inline constexpr auto& Neighbor_alltoall = Alltoall;
+inline constexpr auto& Neighbor_alltoallv = Alltoallv;
+inline constexpr auto& Neighbor_alltoallw = Alltoallw;
+
+}  // namespace arguments
+}  // namespace weft::dropin

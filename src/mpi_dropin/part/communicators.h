@@ -1,0 +1,69 @@
+// The MPI's communicators whose collectives Weft takes. Each has a communicator of Weft's, made without messages:
+// its number follows from the parent's number, how many constructors were called on the parent before, and its
+// lowest rank there. All of that its ranks know alike.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <weft/weft.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "mpi_dropin/part/underneath.h"
+
+namespace weft::dropin {
+
+struct TakenComm {
+    MPI_Comm handle = MPI_COMM_NULL;
+    weft_comm comm = WEFT_COMM_NULL;  // null: there was no memory for it on this rank; calls fail
+    std::uint64_t number = 0;
+    std::uint64_t constructors = 0;  // called on it
+    int rank = 0;
+    int ranks = 1;
+    int indegree = 0;  // of a topology
+    int outdegree = 0;
+    bool has_topology = false;
+    bool is_freed = false;  // by the program; operations may go on
+    int users = 0;          // the program's handle, and operations
+};
+
+// Null: its collectives are left to the MPI.
+TakenComm* taken(MPI_Comm comm);
+
+void keep(TakenComm& comm);
+void let_go(TakenComm& comm);
+
+// Takes the communicators of the start. `world` is Weft's. False: the MPI refused an attribute.
+bool take_first_communicators(weft_comm world);
+// Before the MPI ends.
+void leave_communicators();
+
+// An error of a call on `comm`, through its error handler.
+int raise_error(const TakenComm& comm, int code);
+
+// Surrounds the call of a constructor of the MPI's. Meanwhile other ranks may already use what it makes.
+class Construction {
+  public:
+    // A communicator made from `parent`, by a constructor that all its ranks call in the same order.
+    explicit Construction(MPI_Comm parent);
+    // A communicator without such a parent; its ranks agree on a number when it is made.
+    Construction();
+    ~Construction();
+    Construction(Construction&& other) noexcept;
+    Construction(const Construction&) = delete;
+    Construction& operator=(const Construction&) = delete;
+    Construction& operator=(Construction&&) = delete;
+
+    // The constructor has returned.
+    void take(MPI_Comm made);
+
+  private:
+    TakenComm* parent_ = nullptr;  // kept; null: none, or its collectives are left to the MPI
+    std::uint64_t turn_ = 0;
+    bool is_unordered_ = false;
+    bool is_expecting_ = false;
+};
+
+}  // namespace weft::dropin

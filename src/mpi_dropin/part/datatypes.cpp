@@ -1,0 +1,235 @@
+#include "mpi_dropin/part/datatypes.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "mpi_dropin/part/exclusive.h"
+#include "mpi_dropin/part/handle_map.h"
+
+namespace weft::dropin {
+namespace {
+
+enum class Kind { bytes, signed_integer, unsigned_integer, floating, pair };
+
+struct Predefined {
+    MPI_Datatype handle;
+    Kind kind;
+    weft_type pair = WEFT_BYTE;
+};
+
+HandleMap<MPI_Datatype, TypeFacts> known;
+
+std::optional<weft_type> element_of(const Predefined& type, MPI_Count size) {
+    static constexpr weft_type of_size[][4] = {{WEFT_INT8, WEFT_INT16, WEFT_INT32, WEFT_INT64},
+                                               {WEFT_UINT8, WEFT_UINT16, WEFT_UINT32, WEFT_UINT64}};
+    switch (type.kind) {
+        case Kind::bytes: return WEFT_BYTE;
+        case Kind::pair: return type.pair;
+        case Kind::floating:
+            if (size == 4) return WEFT_FLOAT32;
+            if (size == 8) return WEFT_FLOAT64;
+            return std::nullopt;
+        case Kind::signed_integer:
+        case Kind::unsigned_integer:
+            for (int log = 0; log < 4; ++log) {
+                if (size == MPI_Count{1} << log)
+                    return of_size[type.kind == Kind::unsigned_integer][log];
+            }
+    }
+    return std::nullopt;
+}
+
+// Whether packing one element copies its bytes in their order: it is packed several times with bytes that say
+// where they are, each time another digit of their position.
+bool keeps_order(const TypeFacts& facts) {
+    constexpr MPI_Count bytes_max = MPI_Count{1} << 26;
+    if (facts.size > bytes_max) return false;
+    const auto size = static_cast<std::size_t>(facts.size);
+    std::vector<std::byte> element(size), packed(size);
+    for (int shift = 0; shift == 0 || (size - 1) >> shift != 0; shift += 8) {
+        for (std::size_t i = 0; i < size; ++i) element[i] = static_cast<std::byte>(i >> shift);
+        if (pack(element.data() - facts.true_lb, 1, facts, packed.data()) != MPI_SUCCESS)
+            return false;
+        if (packed != element) return false;
+    }
+    return true;
+}
+
+TypeFacts* add(MPI_Datatype type, std::unique_ptr<TypeFacts> facts) {
+    const Exclusive exclusive;
+    if (TypeFacts* found = known.find(type)) return found;
+    known.add(type, facts.get());
+    return facts.release();
+}
+
+std::unique_ptr<TypeFacts> look_at(MPI_Datatype type) {
+    auto facts = std::make_unique<TypeFacts>();
+    facts->handle = type;
+    MPI_Aint lb = 0, extent = 0;
+    if (mpi.Type_size_x(type, &facts->size) != MPI_SUCCESS ||
+        mpi.Type_get_extent(type, &lb, &extent) != MPI_SUCCESS ||
+        mpi.Type_get_true_extent_x(type, &facts->true_lb, &facts->span) != MPI_SUCCESS) {
+        return nullptr;
+    }
+    facts->extent = extent;
+    facts->is_plain = facts->size == facts->span && facts->size == facts->extent && facts->size > 0;
+    return facts;
+}
+
+}  // namespace
+
+TypeFacts* facts_of(MPI_Datatype type) {
+    if (type == MPI_DATATYPE_NULL) return nullptr;
+    {
+        const Exclusive exclusive;
+        if (TypeFacts* found = known.find(type)) return found;
+    }
+    std::unique_ptr<TypeFacts> facts = look_at(type);
+    if (!facts) return nullptr;
+    if (facts->is_plain) facts->is_plain = keeps_order(*facts);
+    return add(type, std::move(facts));
+}
+
+void keep(TypeFacts& facts) {
+    const Exclusive exclusive;
+    ++facts.users;
+}
+
+void release(TypeFacts& facts) {
+    MPI_Datatype freed = MPI_DATATYPE_NULL;
+    {
+        const Exclusive exclusive;
+        if (--facts.users > 0 || !facts.is_freed) return;
+        freed = facts.handle;
+        known.remove(freed);
+    }
+    delete &facts;
+    mpi.Type_free(&freed);
+}
+
+int free_type(MPI_Datatype* type) {
+    TypeFacts* forgotten = nullptr;
+    {
+        const Exclusive exclusive;
+        TypeFacts* facts = known.find(*type);
+        if (facts && !facts->element) {
+            if (facts->users > 0) {
+                facts->is_freed = true;
+                *type = MPI_DATATYPE_NULL;
+                return MPI_SUCCESS;
+            }
+            known.remove(*type);
+            forgotten = facts;
+        }
+    }
+    delete forgotten;
+    return mpi.Type_free(type);
+}
+
+void learn_predefined_types() {
+    const Predefined types[] = {
+        {MPI_BYTE, Kind::bytes},
+        {MPI_PACKED, Kind::bytes},
+        {MPI_SIGNED_CHAR, Kind::signed_integer},
+        {MPI_SHORT, Kind::signed_integer},
+        {MPI_INT, Kind::signed_integer},
+        {MPI_LONG, Kind::signed_integer},
+        {MPI_LONG_LONG, Kind::signed_integer},
+        {MPI_INT8_T, Kind::signed_integer},
+        {MPI_INT16_T, Kind::signed_integer},
+        {MPI_INT32_T, Kind::signed_integer},
+        {MPI_INT64_T, Kind::signed_integer},
+        {MPI_AINT, Kind::signed_integer},
+        {MPI_COUNT, Kind::signed_integer},
+        {MPI_OFFSET, Kind::signed_integer},
+        {MPI_UNSIGNED_CHAR, Kind::unsigned_integer},
+        {MPI_UNSIGNED_SHORT, Kind::unsigned_integer},
+        {MPI_UNSIGNED, Kind::unsigned_integer},
+        {MPI_UNSIGNED_LONG, Kind::unsigned_integer},
+        {MPI_UNSIGNED_LONG_LONG, Kind::unsigned_integer},
+        {MPI_UINT8_T, Kind::unsigned_integer},
+        {MPI_UINT16_T, Kind::unsigned_integer},
+        {MPI_UINT32_T, Kind::unsigned_integer},
+        {MPI_UINT64_T, Kind::unsigned_integer},
+        {MPI_C_BOOL, Kind::unsigned_integer},
+        {MPI_FLOAT, Kind::floating},
+        {MPI_DOUBLE, Kind::floating},
+        {MPI_FLOAT_INT, Kind::pair, WEFT_FLOAT32_INT32},
+        {MPI_DOUBLE_INT, Kind::pair, WEFT_FLOAT64_INT32},
+        {MPI_LONG_INT, Kind::pair, WEFT_INT64_INT32},
+        {MPI_2INT, Kind::pair, WEFT_INT32_INT32},
+        // Of Fortran, where the MPI was built with it.
+        {MPI_INTEGER, Kind::signed_integer},
+        {MPI_INTEGER1, Kind::signed_integer},
+        {MPI_INTEGER2, Kind::signed_integer},
+        {MPI_INTEGER4, Kind::signed_integer},
+        {MPI_INTEGER8, Kind::signed_integer},
+        {MPI_REAL, Kind::floating},
+        {MPI_REAL4, Kind::floating},
+        {MPI_REAL8, Kind::floating},
+        {MPI_DOUBLE_PRECISION, Kind::floating},
+        {MPI_2INTEGER, Kind::pair, WEFT_INT32_INT32},
+    };
+    for (const Predefined& type : types) {
+        if (type.handle == MPI_DATATYPE_NULL) continue;
+        std::unique_ptr<TypeFacts> facts = look_at(type.handle);
+        if (!facts || facts->size <= 0) continue;
+        facts->element = element_of(type, facts->size);
+        if (type.kind == Kind::pair &&
+            static_cast<std::size_t>(facts->extent) != weft_type_size(*facts->element)) {
+            facts->element.reset();
+        }
+        if (facts->element) add(type.handle, std::move(facts));
+    }
+}
+
+void forget_types() {
+    std::vector<TypeFacts*> all;
+    known.for_each([&](TypeFacts& facts) { all.push_back(&facts); });
+    for (TypeFacts* facts : all) {
+        known.remove(facts->handle);
+        delete facts;
+    }
+}
+
+// The MPI's own functions count in int: at most this many bytes at a time.
+static MPI_Count elements_at_once(const TypeFacts& type) {
+    constexpr MPI_Count bytes_max = MPI_Count{1} << 30;
+    return std::max<MPI_Count>(1, bytes_max / std::max<MPI_Count>(1, type.size));
+}
+
+int pack(const void* from, MPI_Count count, const TypeFacts& type, std::byte* into) {
+    const MPI_Count at_once = elements_at_once(type);
+    auto* source = static_cast<const std::byte*>(from);
+    while (count > 0) {
+        const MPI_Count now = std::min(count, at_once);
+        int position = 0;
+        const int error = mpi.Pack(source, static_cast<int>(now), type.handle, into,
+                                   static_cast<int>(now * type.size), &position, MPI_COMM_SELF);
+        if (error != MPI_SUCCESS) return error;
+        source += now * type.extent;
+        into += now * type.size;
+        count -= now;
+    }
+    return MPI_SUCCESS;
+}
+
+int unpack(const std::byte* from, void* into, MPI_Count count, const TypeFacts& type) {
+    const MPI_Count at_once = elements_at_once(type);
+    auto* target = static_cast<std::byte*>(into);
+    while (count > 0) {
+        const MPI_Count now = std::min(count, at_once);
+        int position = 0;
+        const int error = mpi.Unpack(from, static_cast<int>(now * type.size), &position, target,
+                                     static_cast<int>(now), type.handle, MPI_COMM_SELF);
+        if (error != MPI_SUCCESS) return error;
+        from += now * type.size;
+        target += now * type.extent;
+        count -= now;
+    }
+    return MPI_SUCCESS;
+}
+
+}  // namespace weft::dropin

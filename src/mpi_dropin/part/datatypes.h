@@ -1,0 +1,46 @@
+// What is known of the MPI's datatypes.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <weft/weft.h>
+
+#include <cstddef>
+#include <optional>
+
+#include "mpi_dropin/part/underneath.h"
+
+namespace weft::dropin {
+
+struct TypeFacts {
+    MPI_Datatype handle = MPI_DATATYPE_NULL;
+    MPI_Count size = 0;
+    MPI_Count extent = 0;
+    MPI_Count true_lb = 0;
+    MPI_Count span = 0;  // from the first byte to the last
+    bool is_plain =
+        false;  // elements are `size` bytes from true_lb on, in order, one behind the other
+    std::optional<weft_type> element{};  // Weft's type of the same elements; predefined types only
+    int users = 0;                       // operations that need the handle later
+    bool is_freed = false;               // by the program, while it had users
+};
+
+// Null: of a handle that names no type.
+TypeFacts* facts_of(MPI_Datatype type);
+
+// An operation needs the handle until release().
+void keep(TypeFacts& facts);
+void release(TypeFacts& facts);
+
+// The program frees a type: at once, or when no operation needs it any more.
+int free_type(MPI_Datatype* type);
+
+// Between Init and Finalize.
+void learn_predefined_types();
+void forget_types();
+
+// Copies `count` elements between the program's memory and a buffer without gaps. An error of the MPI.
+int pack(const void* from, MPI_Count count, const TypeFacts& type, std::byte* into);
+int unpack(const std::byte* from, void* into, MPI_Count count, const TypeFacts& type);
+
+}  // namespace weft::dropin

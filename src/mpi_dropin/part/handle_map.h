@@ -1,0 +1,88 @@
+// From a handle of the MPI to what is known of it. Open addressing, at most half full.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace weft::dropin {
+
+template <typename Handle, typename Value>
+class HandleMap {
+  public:
+    std::size_t size() const { return size_; }
+
+    // Null: not there.
+    Value* find(Handle handle) const {
+        if (size_ == 0) return nullptr;
+        for (std::size_t i = home(handle);; i = next(i)) {
+            if (!places_[i].value) return nullptr;
+            if (places_[i].handle == handle) return places_[i].value;
+        }
+    }
+
+    // REQUIRES: the handle is not there.
+    void add(Handle handle, Value* value) {
+        if (2 * (size_ + 1) > places_.size()) grow();
+        put(handle, value);
+        ++size_;
+    }
+
+    void remove(Handle handle) {
+        if (size_ == 0) return;
+        std::size_t i = home(handle);
+        while (places_[i].value && !(places_[i].handle == handle)) i = next(i);
+        if (!places_[i].value) return;
+        --size_;
+        // Closes the gap: moves back what was put behind its home because this place was taken.
+        for (std::size_t j = next(i); places_[j].value; j = next(j)) {
+            const std::size_t wanted = home(places_[j].handle);
+            const std::size_t mask = places_.size() - 1;
+            if (((j - wanted) & mask) < ((j - i) & mask)) continue;
+            places_[i] = places_[j];
+            i = j;
+        }
+        places_[i] = {};
+    }
+
+    template <typename Visit>
+    void for_each(Visit visit) const {
+        for (const Place& place : places_) {
+            if (place.value) visit(*place.value);
+        }
+    }
+
+  private:
+    struct Place {
+        Handle handle{};
+        Value* value = nullptr;
+    };
+
+    std::size_t home(Handle handle) const {
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, &handle, sizeof handle);
+        return static_cast<std::size_t>((bits * 0x9e3779b97f4a7c15u) >> 32) & (places_.size() - 1);
+    }
+    std::size_t next(std::size_t i) const { return (i + 1) & (places_.size() - 1); }
+    void put(Handle handle, Value* value) {
+        std::size_t i = home(handle);
+        while (places_[i].value) i = next(i);
+        places_[i] = {handle, value};
+    }
+    void grow() {
+        std::vector<Place> old(places_.empty() ? 64 : 2 * places_.size());
+        old.swap(places_);
+        for (const Place& place : old) {
+            if (place.value) put(place.handle, place.value);
+        }
+    }
+
+    std::vector<Place> places_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace weft::dropin

@@ -1,0 +1,116 @@
+#include "mpi_dropin/part/layout.h"
+
+namespace weft::dropin {
+namespace {
+
+std::byte* moved(void* at, MPI_Count bytes) {
+    // Not pointer arithmetic: MPI_BOTTOM is null.
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(at) +
+                                        static_cast<std::uintptr_t>(bytes));
+}
+
+}  // namespace
+
+void Layout::clear() {
+    at_ = nullptr;
+    bytes_ = 0;
+    counts_.clear();
+    displs_.clear();
+    pieces_.clear();
+    copy_.reset();
+}
+
+bool Layout::describe(const Blocks& blocks, std::size_t ranks) {
+    clear();
+    if (blocks.form == Blocks::Form::none) return true;
+    if (blocks.form == Blocks::Form::varying || blocks.form == Blocks::Form::typed) {
+        return describe_varying(blocks, ranks);
+    }
+    TypeFacts* const type = facts_of(blocks.type);
+    if (!type || blocks.count < 0) return false;
+    const std::int64_t number =
+        blocks.form == Blocks::Form::each ? static_cast<std::int64_t>(ranks) : 1;
+    bytes_ = static_cast<std::size_t>(blocks.count * type->size);
+    at_ = moved(blocks.at, type->true_lb);
+    if (type->is_plain || bytes_ == 0) return true;
+    pieces_.push_back({static_cast<std::byte*>(blocks.at), blocks.count * number, type, 0});
+    copy_ = std::make_unique_for_overwrite<std::byte[]>(bytes_ * static_cast<std::size_t>(number));
+    at_ = copy_.get();
+    return true;
+}
+
+bool Layout::describe_varying(const Blocks& blocks, std::size_t ranks) {
+    const bool is_typed = blocks.form == Blocks::Form::typed;
+    if (ranks > 0 && (blocks.counts.is_null() || (is_typed && !blocks.types))) return false;
+    counts_.resize(ranks);
+    displs_.resize(ranks);
+    bool is_plain = true;
+    TypeFacts* type = is_typed ? nullptr : facts_of(blocks.type);
+    MPI_Count next = 0;  // without displacements: in elements
+    for (std::size_t i = 0; i < ranks; ++i) {
+        const MPI_Count count = blocks.counts[i];
+        if (is_typed) type = facts_of(blocks.types[i]);
+        if (!type || count < 0) return false;
+        MPI_Count displ = next;
+        if (!blocks.displs.is_null()) displ = blocks.displs[i];
+        next += count;
+        if (!is_typed) displ *= type->extent;
+        counts_[i] = static_cast<std::size_t>(count * type->size);
+        displs_[i] = displ;
+        bytes_ += counts_[i];
+        if (counts_[i] == 0) continue;
+        if (!type->is_plain) is_plain = false;
+        pieces_.push_back({moved(blocks.at, displ), count, type, 0});
+    }
+    if (is_plain) {
+        // Weft gets bytes: where an element begins is part of the displacement. It refuses null as an address,
+        // which MPI_BOTTOM is.
+        at_ = static_cast<std::byte*>(blocks.at);
+        if (!at_ && !pieces_.empty()) at_ = pieces_.front().at;
+        for (std::size_t i = 0, piece = 0; i < ranks; ++i) {
+            if (counts_[i] == 0) continue;
+            const Piece& block = pieces_[piece++];
+            displs_[i] = moved(block.at, block.type->true_lb) - at_;
+        }
+        pieces_.clear();
+        return true;
+    }
+    std::size_t offset = 0;
+    for (std::size_t i = 0, piece = 0; i < ranks; ++i) {
+        displs_[i] = static_cast<std::ptrdiff_t>(offset);
+        if (counts_[i] > 0) pieces_[piece++].offset = offset;
+        offset += counts_[i];
+    }
+    copy_ = std::make_unique_for_overwrite<std::byte[]>(bytes_);
+    at_ = copy_.get();
+    return true;
+}
+
+int Layout::fetch() const {
+    for (const Piece& piece : pieces_) {
+        const int error = pack(piece.at, piece.count, *piece.type, copy_.get() + piece.offset);
+        if (error != MPI_SUCCESS) return error;
+    }
+    return MPI_SUCCESS;
+}
+
+int Layout::store() const {
+    for (const Piece& piece : pieces_) {
+        const int error = unpack(copy_.get() + piece.offset, piece.at, piece.count, *piece.type);
+        if (error != MPI_SUCCESS) return error;
+    }
+    return MPI_SUCCESS;
+}
+
+void Layout::keep_types() {
+    keeps_types_ = true;
+    for (const Piece& piece : pieces_) keep(*piece.type);
+}
+
+void Layout::release_types() {
+    if (!keeps_types_) return;
+    keeps_types_ = false;
+    for (const Piece& piece : pieces_) release(*piece.type);
+}
+
+}  // namespace weft::dropin

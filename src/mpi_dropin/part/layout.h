@@ -1,0 +1,53 @@
+// A buffer of the program's as Weft sees it: bytes without gaps. Where the program's has gaps, or another order, a
+// copy takes its place.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "mpi_dropin/part/arguments.h"
+#include "mpi_dropin/part/datatypes.h"
+
+namespace weft::dropin {
+
+class Layout {
+  public:
+    // Describes `blocks` of `ranks` ranks or neighbors. False: they are not valid arguments.
+    bool describe(const Blocks& blocks, std::size_t ranks);
+    void clear();
+
+    // What Weft gets.
+    std::byte* at() const { return at_; }
+    std::size_t bytes() const { return bytes_; }  // of a block, or all together if blocks vary
+    const std::size_t* counts() const { return counts_.data(); }     // of bytes
+    const std::ptrdiff_t* displs() const { return displs_.data(); }  // in bytes
+
+    bool has_copy() const { return copy_ != nullptr; }
+    // Copies the program's buffer into the copy, and back. Does nothing without one. An error of the MPI.
+    int fetch() const;
+    int store() const;
+
+    // Types that are used later must not be freed before.
+    void keep_types();
+    void release_types();
+
+  private:
+    struct Piece {
+        std::byte* at;
+        MPI_Count count;
+        TypeFacts* type;
+        std::size_t offset;  // in the copy
+    };
+    bool describe_varying(const Blocks& blocks, std::size_t ranks);
+
+    std::byte* at_ = nullptr;
+    std::size_t bytes_ = 0;
+    std::vector<std::size_t> counts_;
+    std::vector<std::ptrdiff_t> displs_;
+    std::vector<Piece> pieces_;  // of a copy
+    std::unique_ptr<std::byte[]> copy_;
+    bool keeps_types_ = false;
+};
+
+}  // namespace weft::dropin

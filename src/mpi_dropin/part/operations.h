@@ -1,0 +1,96 @@
+// The calls that Weft has taken. The program holds a request of the MPI's for each: a generalized request, or for
+// a persistent operation a receive of nothing from itself. It completes by the MPI's own completion functions,
+// after settle() has told the MPI that Weft's operation is over.
+//
+// Thread safety: any thread, one per operation, as for requests in MPI.
+#pragma once
+
+#include <weft/weft.h>
+
+#include <cstdint>
+#include <span>
+
+#include "mpi_dropin/part/communicators.h"
+#include "mpi_dropin/part/layout.h"
+#include "mpi_dropin/part/reductions.h"
+#include "mpi_dropin/part/settings.h"
+#include "mpi_dropin/part/statistics.h"
+
+namespace weft::dropin {
+
+struct Operation {
+    MPI_Request handle = MPI_REQUEST_NULL;
+    weft_request request = WEFT_REQUEST_NULL;
+    TakenComm* comm = nullptr;  // kept
+    Collective collective = Collective::Barrier;
+    int function = 0;
+    bool is_persistent = false;
+    bool is_active = false;
+    bool is_over = false;  // Weft's operation is
+    bool is_told = false;  // and the MPI knows
+    bool is_hidden = false;
+    int outcome = MPI_SUCCESS;
+    int tag = 0;  // of the message that completes a persistent request
+    Combining* combining = nullptr;
+
+    Layout send, recv;
+    bool stores = false;                // recv's copy goes to the program at the end
+    bool fetches = false;               // ... and comes from there at the start
+    std::vector<std::size_t> elements;  // of the blocks of a reduce_scatter
+
+    std::int64_t started_ns = 0;  // with statistics
+    std::int64_t waited_ns = 0;
+
+    // Not a collective but the MPI's own Comm_idup: what it makes is taken when it has completed.
+    Construction* construction = nullptr;
+    MPI_Comm* made = nullptr;
+};
+
+// Whether any operation lives: if not, completion functions go straight to the MPI.
+bool has_operations();
+// Null: a request of the MPI's alone.
+Operation* operation_of(MPI_Request request);
+
+// Between Init and Finalize.
+int open_operations(const Settings& settings);
+void close_operations();
+
+// Takes a call, or says why not: then nothing has happened, and the MPI gets it. *error: what the call returns.
+bool take(Collective collective, Form form, const Arguments& arguments, MPI_Comm comm,
+          MPI_Request* request, int* error);
+// Watches a request of the MPI's that makes a communicator.
+void watch(MPI_Request request, Construction&& construction, MPI_Comm* made);
+
+// Starts an inactive persistent operation. An error of the MPI.
+int start(Operation& operation);
+// Tells the MPI of an operation that is over. False: it is not.
+bool settle(Operation& operation);
+// Waits for all, and drives the MPI meanwhile.
+void await_all(std::span<Operation* const> operations);
+// ... for those of a communicator.
+void await_on(const TakenComm& comm);
+// Waits until one is over, for a limited time.
+void await_any(std::span<Operation* const> operations, std::int64_t deadline_ns);
+// How an operation ended, of which the MPI knows only that it did.
+struct Outcome {
+    int code = MPI_SUCCESS;
+    TakenComm* comm = nullptr;  // kept, if the code is an error
+};
+// Before the MPI's completion function frees the handle of an operation that is over: forgets the operation, or
+// makes a persistent one inactive.
+Outcome retire(Operation& operation);
+// While a completion function of the MPI's may free the handle of an operation, which may at once be that of another:
+// operation_of() does not find it.
+void hide(Operation& operation);
+void show(Operation& operation);
+// Calls the error handler, if it is an error. Returns the code.
+int raise(const Outcome& outcome);
+// Frees an inactive persistent operation.
+void forget(Operation& operation);
+// A request of a constructor has completed.
+void finish_construction(Operation& operation);
+
+// Lets the MPI make progress with what it has.
+void drive();
+
+}  // namespace weft::dropin

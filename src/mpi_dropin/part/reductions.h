@@ -1,0 +1,25 @@
+// The MPI's reduction operations as Weft's.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <weft/weft.h>
+
+#include "mpi_dropin/part/datatypes.h"
+
+namespace weft::dropin {
+
+// Weft's operation of the same meaning; null: it has none, or `op` is the program's.
+weft_op predefined_op(MPI_Op op);
+
+// An operation that asks the MPI to combine elements of `type`, from any thread; Weft's elements are its bytes
+// without gaps. It needs the two handles until forget(). Null: no memory.
+struct Combining;
+Combining* combining(MPI_Op op, TypeFacts& type);
+weft_op op_of(const Combining& combining);
+void forget(Combining* combining);
+
+// The program frees an operation: at once, or when nothing needs it any more.
+int free_op(MPI_Op* op);
+
+}  // namespace weft::dropin

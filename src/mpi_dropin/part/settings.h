@@ -1,0 +1,32 @@
+// What the environment says, and on which all ranks must agree: otherwise some would take a call and others not.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi_dropin/part/arguments.h"
+
+namespace weft::dropin {
+
+// The three forms of a collective: MPI_Ibcast, MPI_Bcast_init, MPI_Bcast.
+enum class Form : std::uint8_t { nonblocking, persistent, blocking };
+constexpr int forms = 3;
+constexpr int functions = static_cast<int>(Collective::number) * forms;
+
+inline int function_of(Collective collective, Form form) {
+    return static_cast<int>(collective) * forms + static_cast<int>(form);
+}
+// "MPI_Ibcast"
+const char* name_of(int function);
+
+struct Settings {
+    bool takes[functions] = {};
+    std::int64_t min_bytes = 0;  // of a call with a size that all ranks know
+    bool prints_statistics = false;
+    std::uint64_t agreed = 0;  // a hash of what must be the same on all ranks
+};
+
+// Reads WEFT_DISABLE, WEFT_BLOCKING, WEFT_MIN_BYTES and WEFT_STATS. What cannot be read is said, and counts as
+// not set.
+Settings read_settings();
+
+}  // namespace weft::dropin

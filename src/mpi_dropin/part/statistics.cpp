@@ -1,0 +1,73 @@
+#include "mpi_dropin/part/statistics.h"
+
+#include <time.h>
+
+#include <cinttypes>
+#include <cstdio>
+
+#include "mpi_dropin/part/exclusive.h"
+
+namespace weft::dropin {
+
+Statistics statistics;
+
+std::int64_t now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+void Statistics::count_taken(int function, std::uint64_t bytes) {
+    const Exclusive exclusive;
+    ++rows_[function].taken;
+    rows_[function].bytes += bytes;
+}
+
+void Statistics::count_left(int function, Left why) {
+    const Exclusive exclusive;
+    ++rows_[function].left[static_cast<int>(why)];
+}
+
+void Statistics::add_times(int function, std::int64_t lasted_ns, std::int64_t waited_ns) {
+    const Exclusive exclusive;
+    rows_[function].lasted_ns += lasted_ns;
+    rows_[function].waited_ns += waited_ns;
+}
+
+void Statistics::add_inside(int function, std::int64_t ns) {
+    const Exclusive exclusive;
+    rows_[function].inside_ns += ns;
+}
+
+void Statistics::print(int rank, int ranks) const {
+    static constexpr const char* why[] = {"disabled", "communicator", "below WEFT_MIN_BYTES",
+                                          "operation or type", "arguments"};
+    std::fprintf(stderr, "weft: MPI calls of rank %d of %d; %d allgathers at the start\n", rank,
+                 ranks, allgathers_);
+    std::fprintf(stderr, "weft: %-32s %9s %9s %14s %10s %10s %8s\n", "function", "taken", "left",
+                 "bytes", "start ms", "wait ms", "hidden");
+    for (int function = 0; function < functions; ++function) {
+        const Row& row = rows_[function];
+        std::uint64_t left = 0;
+        for (std::uint64_t n : row.left) left += n;
+        if (row.taken + left == 0) continue;
+        char hidden[16] = "-";
+        if (row.lasted_ns > 0) {
+            std::snprintf(hidden, sizeof hidden, "%.0f %%",
+                          100.0 * static_cast<double>(row.lasted_ns - row.waited_ns) /
+                              static_cast<double>(row.lasted_ns));
+        }
+        std::fprintf(stderr,
+                     "weft: %-32s %9" PRIu64 " %9" PRIu64 " %14" PRIu64 " %10.3f %10.3f %8s",
+                     name_of(function), row.taken, left, row.bytes,
+                     static_cast<double>(row.inside_ns) * 1e-6,
+                     static_cast<double>(row.waited_ns) * 1e-6, hidden);
+        for (int i = 0; i < static_cast<int>(Left::number); ++i) {
+            if (row.left[i] > 0)
+                std::fprintf(stderr, "  left %" PRIu64 ": %s", row.left[i], why[i]);
+        }
+        std::fprintf(stderr, "\n");
+    }
+}
+
+}  // namespace weft::dropin

@@ -1,0 +1,41 @@
+// Counts for WEFT_STATS=1, printed by Finalize.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi_dropin/part/settings.h"
+
+namespace weft::dropin {
+
+// Why a call was left to the MPI.
+enum class Left : std::uint8_t { disabled, communicator, small, operation, refused, number };
+
+class Statistics {
+  public:
+    void count_taken(int function, std::uint64_t bytes);
+    void count_left(int function, Left why);
+    // Of one operation: how long it took until the program saw that it had completed, and how much of that the
+    // program spent waiting.
+    void add_times(int function, std::int64_t lasted_ns, std::int64_t waited_ns);
+    void add_inside(int function, std::int64_t ns);  // starting
+    void count_allgather() { ++allgathers_; }
+
+    void print(int rank, int ranks) const;
+
+  private:
+    struct Row {
+        std::uint64_t taken, bytes;
+        std::uint64_t left[static_cast<int>(Left::number)];
+        std::int64_t inside_ns, lasted_ns, waited_ns;
+    };
+    Row rows_[functions] = {};
+    int allgathers_ = 0;
+};
+
+extern Statistics statistics;
+
+std::int64_t now_ns();
+
+}  // namespace weft::dropin

@@ -1,0 +1,56 @@
+#include "mpi_dropin/part/underneath.h"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+
+namespace weft::dropin {
+
+Underneath mpi;
+
+namespace {
+
+// The name that a profiler does not take over.
+template <typename Function>
+bool find(void* handle, Function& function, const char* name) {
+    void* address = dlsym(handle, name);
+    function = reinterpret_cast<Function>(address);
+    return address != nullptr;
+}
+
+}  // namespace
+
+bool find_underneath(void* handle) {
+    const char* missing = nullptr;
+#define NATIVE(name) \
+    if (!find(handle, mpi.name, "PMPI_" #name)) missing = "PMPI_" #name;
+#include "mpi_dropin/part/natives.def"
+#undef NATIVE
+    if (missing) {
+        std::fprintf(stderr, "weft: the MPI is left alone, because it has no %s\n", missing);
+        return false;
+    }
+#define CONSTRUCTOR(name, parameters, arguments) find(handle, mpi.name, "PMPI_" #name);
+#define UNORDERED_CONSTRUCTOR(name, parameters, arguments) find(handle, mpi.name, "PMPI_" #name);
+#define FUNCTION(name)
+#include "mpi_dropin/functions.def"
+#undef CONSTRUCTOR
+#undef UNORDERED_CONSTRUCTOR
+#undef FUNCTION
+#define COLLECTIVE(Name, name, parameters, arguments)         \
+    find(handle, mpi.I##name, "PMPI_I" #name);                \
+    find(handle, mpi.Name##_init, "PMPI_" #Name "_init");     \
+    find(handle, mpi.Name, "PMPI_" #Name);                    \
+    find(handle, mpi.I##name##_c, "PMPI_I" #name "_c");       \
+    find(handle, mpi.Name##_init_c, "PMPI_" #Name "_init_c"); \
+    find(handle, mpi.Name##_c, "PMPI_" #Name "_c");
+#include "mpi_dropin/collectives.def"
+#undef COLLECTIVE
+    find(handle, mpi.Comm_idup_with_info, "PMPI_Comm_idup_with_info");
+    find(handle, mpi.Request_get_status_all, "PMPI_Request_get_status_all");
+    find(handle, mpi.Request_get_status_any, "PMPI_Request_get_status_any");
+    find(handle, mpi.Request_get_status_some, "PMPI_Request_get_status_some");
+    return true;
+}
+
+}  // namespace weft::dropin

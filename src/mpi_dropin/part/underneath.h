@@ -1,0 +1,68 @@
+// The MPI that the program runs on: its functions, found by dlsym, so that a call never comes back here.
+#pragma once
+
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#include <mpi.h>
+
+#include <cstdint>
+
+namespace weft::dropin {
+
+// Removes the parentheses of a macro's argument.
+#define WEFT_BARE(...) __VA_ARGS__
+
+struct Underneath {
+    // By the types of the header, which the oldest of the MPIs has.
+#define NATIVE(name) decltype(&::MPI_##name) name = nullptr;
+#include "mpi_dropin/part/natives.def"
+#undef NATIVE
+
+    // By types of our own: not every MPI has all of them.
+#define CONSTRUCTOR(name, parameters, arguments) int(*name) parameters = nullptr;
+#define UNORDERED_CONSTRUCTOR(name, parameters, arguments) int(*name) parameters = nullptr;
+#define FUNCTION(name)
+#include "mpi_dropin/functions.def"
+#undef CONSTRUCTOR
+#undef UNORDERED_CONSTRUCTOR
+#undef FUNCTION
+
+#define COLLECTIVE(Name, name, parameters, arguments)                                    \
+    int (*I##name)(WEFT_BARE parameters MPI_Comm, MPI_Request*) = nullptr;               \
+    int (*Name##_init)(WEFT_BARE parameters MPI_Comm, MPI_Info, MPI_Request*) = nullptr; \
+    int (*Name)(WEFT_BARE parameters MPI_Comm) = nullptr;
+#define COUNT int
+#define DISPL int
+#include "mpi_dropin/collectives.def"
+#undef COLLECTIVE
+#undef COUNT
+#undef DISPL
+
+#define COLLECTIVE(Name, name, parameters, arguments)                                      \
+    int (*I##name##_c)(WEFT_BARE parameters MPI_Comm, MPI_Request*) = nullptr;             \
+    int (*Name##_init_c)(WEFT_BARE parameters MPI_Comm, MPI_Info, MPI_Request*) = nullptr; \
+    int (*Name##_c)(WEFT_BARE parameters MPI_Comm) = nullptr;
+#define COUNT MPI_Count
+#define DISPL MPI_Aint
+#include "mpi_dropin/collectives.def"
+#undef COLLECTIVE
+#undef COUNT
+#undef DISPL
+
+    // Newer ones; null where the MPI lacks them.
+    int (*Comm_idup_with_info)(MPI_Comm, MPI_Info, MPI_Comm*, MPI_Request*) = nullptr;
+    int (*Request_get_status_all)(int, const MPI_Request*, int*, MPI_Status*) = nullptr;
+    int (*Request_get_status_any)(int, const MPI_Request*, int*, int*, MPI_Status*) = nullptr;
+    int (*Request_get_status_some)(int, const MPI_Request*, int*, int*, MPI_Status*) = nullptr;
+};
+
+extern Underneath mpi;
+
+// Looks all of them up in the library `handle`, as dlopen returns it. False: it lacks one that is needed.
+bool find_underneath(void* handle);
+
+}  // namespace weft::dropin

@@ -1,0 +1,73 @@
+// MPI_Ibcast, MPI_Bcast_init, MPI_Bcast and so on: to Weft, or to the MPI.
+#include "mpi_dropin/part/operations.h"
+#include "mpi_dropin/part/wrappers.h"
+
+namespace weft::dropin {
+namespace {
+
+#define COLLECTIVE(Name, name, parameters, arguments_)                                           \
+    int SUFFIXED(I##name)(WEFT_BARE parameters MPI_Comm comm, MPI_Request * request) {           \
+        int error = MPI_SUCCESS;                                                                 \
+        if (take(Collective::Name, Form::nonblocking, arguments::Name arguments_, comm, request, \
+                 &error)) {                                                                      \
+            return error;                                                                        \
+        }                                                                                        \
+        return mpi.SUFFIXED(I##name)(WITH(arguments_) comm, request);                            \
+    }                                                                                            \
+    int SUFFIXED(Name##_init)(WEFT_BARE parameters MPI_Comm comm, MPI_Info info,                 \
+                              MPI_Request * request) {                                           \
+        int error = MPI_SUCCESS;                                                                 \
+        if (take(Collective::Name, Form::persistent, arguments::Name arguments_, comm, request,  \
+                 &error)) {                                                                      \
+            return error;                                                                        \
+        }                                                                                        \
+        return mpi.SUFFIXED(Name##_init)(WITH(arguments_) comm, info, request);                  \
+    }                                                                                            \
+    int SUFFIXED(Name)(WEFT_BARE parameters MPI_Comm comm) {                                     \
+        int error = MPI_SUCCESS;                                                                 \
+        if (take(Collective::Name, Form::blocking, arguments::Name arguments_, comm, nullptr,    \
+                 &error)) {                                                                      \
+            return error;                                                                        \
+        }                                                                                        \
+        return mpi.SUFFIXED(Name)(WITH(arguments_) comm);                                        \
+    }
+
+// "a, b," for (a, b), and nothing for ().
+#define WITH(arguments_) WITH_BARE arguments_
+#define WITH_BARE(...) __VA_ARGS__ __VA_OPT__(, )
+
+#define COUNT int
+#define DISPL int
+#define SUFFIXED(name) name
+#include "mpi_dropin/collectives.def"
+#undef COUNT
+#undef DISPL
+#undef SUFFIXED
+
+#define COUNT MPI_Count
+#define DISPL MPI_Aint
+#define SUFFIXED(name) SUFFIXED_C(name)
+#define SUFFIXED_C(name) name##_c
+#include "mpi_dropin/collectives.def"
+#undef COLLECTIVE
+#undef COUNT
+#undef DISPL
+#undef SUFFIXED
+
+const Wrapper wrappers[] = {
+#define COLLECTIVE(Name, name, parameters, arguments_)                               \
+    wrapper("MPI_I" #name, I##name), wrapper("MPI_I" #name "_c", I##name##_c),       \
+        wrapper("MPI_" #Name "_init", Name##_init),                                  \
+        wrapper("MPI_" #Name "_init_c", Name##_init_c), wrapper("MPI_" #Name, Name), \
+        wrapper("MPI_" #Name "_c", Name##_c),
+#include "mpi_dropin/collectives.def"
+#undef COLLECTIVE
+};
+
+}  // namespace
+
+AnyFunction collective_wrapper(const char* name) {
+    return found_in(std::begin(wrappers), std::end(wrappers), name);
+}
+
+}  // namespace weft::dropin

@@ -1,0 +1,168 @@
+// Init and Finalize, and the ends of what operations use.
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "mpi_dropin/part/exclusive.h"
+#include "mpi_dropin/part/operations.h"
+#include "mpi_dropin/part/wrappers.h"
+
+namespace weft::dropin {
+namespace {
+
+bool is_open = false;
+bool has_joined = false;  // Weft, which the program may use as well
+
+// --- Joining: each rank's card is exchanged together with Weft's first one ---------------------------
+
+struct MpiCard {
+    std::uint64_t agreed;  // a hash of the settings
+    int thread_level;
+    int unused;
+};
+
+struct Exchange {
+    MpiCard mine{};
+    std::vector<MpiCard> all{};
+};
+
+int allgather(void* context, const void* mine, void* all, int bytes) {
+    auto& exchange = *static_cast<Exchange*>(context);
+    statistics.count_allgather();
+    if (!exchange.all.empty()) {
+        return mpi.Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, MPI_COMM_WORLD);
+    }
+    int ranks = 0;
+    mpi.Comm_size(MPI_COMM_WORLD, &ranks);
+    const std::size_t size = sizeof(MpiCard) + static_cast<std::size_t>(bytes);
+    std::vector<std::byte> sent(size), received(size * static_cast<std::size_t>(ranks));
+    std::memcpy(sent.data(), &exchange.mine, sizeof(MpiCard));
+    std::memcpy(sent.data() + sizeof(MpiCard), mine, static_cast<std::size_t>(bytes));
+    const int error = mpi.Allgather(sent.data(), static_cast<int>(size), MPI_BYTE, received.data(),
+                                    static_cast<int>(size), MPI_BYTE, MPI_COMM_WORLD);
+    if (error != MPI_SUCCESS) return error;
+    exchange.all.resize(static_cast<std::size_t>(ranks));
+    for (std::size_t i = 0; i < exchange.all.size(); ++i) {
+        std::memcpy(&exchange.all[i], &received[i * size], sizeof(MpiCard));
+        std::memcpy(static_cast<std::byte*>(all) + i * static_cast<std::size_t>(bytes),
+                    &received[i * size + sizeof(MpiCard)], static_cast<std::size_t>(bytes));
+    }
+    return MPI_SUCCESS;
+}
+
+// The first rank whose settings differ from rank 0's; -1: none.
+int differing_rank(const Exchange& exchange) {
+    for (std::size_t i = 0; i < exchange.all.size(); ++i) {
+        if (exchange.all[i].agreed != exchange.all[0].agreed) return static_cast<int>(i);
+    }
+    return -1;
+}
+
+// Joins Weft's job. False: everything is left to the MPI, on all ranks.
+bool join(const Settings& settings, int rank, int ranks) {
+    Exchange exchange;
+    exchange.mine = {settings.agreed, Exclusive::has_several_threads ? 1 : 0, 0};
+    weft_oob oob{};
+    oob.struct_bytes = sizeof oob;
+    oob.context = &exchange;
+    oob.rank = rank;
+    oob.ranks = ranks;
+    oob.allgather = allgather;
+    weft_comm world = WEFT_COMM_NULL;
+    has_joined = weft_is_initialized() == 0;
+    const weft_status status = weft_comm_from_oob(&oob, &world);
+    const char* const detail = status == WEFT_OK ? "" : weft_last_detail();
+    int is_usable = status == WEFT_OK;
+    if (is_usable && (weft_get_engine() == WEFT_ENGINE_MANUAL)) {
+        is_usable = 0;
+        if (rank == 0) {
+            std::fprintf(stderr,
+                         "weft: the MPI is left alone: the engine manual would stand still while a "
+                         "program is "
+                         "inside a call of the MPI\n");
+        }
+    }
+    const int differing = exchange.all.empty() ? -1 : differing_rank(exchange);
+    int all_usable = 0;
+    mpi.Allreduce(&is_usable, &all_usable, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (status != WEFT_OK) {
+        std::fprintf(stderr, "weft: rank %d leaves the MPI alone: %s\n", rank, detail);
+    } else if (differing >= 0 && rank == 0) {
+        std::fprintf(
+            stderr,
+            "weft: the MPI is left alone: WEFT_DISABLE, WEFT_BLOCKING or WEFT_MIN_BYTES of rank %d "
+            "differ from rank 0's\n",
+            differing);
+    }
+    if (!all_usable || differing >= 0) return false;
+    return take_first_communicators(world);
+}
+
+void open() {
+    int rank = 0, ranks = 1, level = MPI_THREAD_SINGLE;
+    mpi.Comm_rank(MPI_COMM_WORLD, &rank);
+    mpi.Comm_size(MPI_COMM_WORLD, &ranks);
+    mpi.Query_thread(&level);
+    Exclusive::has_several_threads = level == MPI_THREAD_MULTIPLE;
+    const Settings settings = read_settings();
+    learn_predefined_types();
+    if (open_operations(settings) != MPI_SUCCESS) return;
+    join(settings, rank, ranks);
+    is_open = true;
+}
+
+void close() {
+    is_open = false;
+    close_operations();
+    leave_communicators();
+    if (has_joined && weft_is_initialized() && weft_finalize() != WEFT_OK) {
+        std::fprintf(stderr, "weft: %s\n", weft_last_detail());
+    }
+    forget_types();
+}
+
+int Init(int* argc, char*** argv) {
+    const int error = mpi.Init(argc, argv);
+    if (error == MPI_SUCCESS) open();
+    return error;
+}
+
+int Init_thread(int* argc, char*** argv, int required, int* provided) {
+    const int error = mpi.Init_thread(argc, argv, required, provided);
+    if (error == MPI_SUCCESS) open();
+    return error;
+}
+
+int Finalize() {
+    if (is_open) {
+        int rank = 0, ranks = 1;
+        mpi.Comm_rank(MPI_COMM_WORLD, &rank);
+        mpi.Comm_size(MPI_COMM_WORLD, &ranks);
+        close();
+        if (rank == 0 && read_settings().prints_statistics) statistics.print(rank, ranks);
+    }
+    return mpi.Finalize();
+}
+
+// Waits for Weft's operations on the communicator, as the MPI does for its own.
+int Comm_disconnect(MPI_Comm* comm) {
+    if (TakenComm* const taken_comm = taken(*comm)) await_on(*taken_comm);
+    return mpi.Comm_disconnect(comm);
+}
+
+int Type_free(MPI_Datatype* type) { return free_type(type); }
+int Op_free(MPI_Op* op) { return free_op(op); }
+
+const Wrapper wrappers[] = {
+    wrapper("MPI_Init", Init),           wrapper("MPI_Init_thread", Init_thread),
+    wrapper("MPI_Finalize", Finalize),   wrapper("MPI_Comm_disconnect", Comm_disconnect),
+    wrapper("MPI_Type_free", Type_free), wrapper("MPI_Op_free", Op_free),
+};
+
+}  // namespace
+
+AnyFunction lifetime_wrapper(const char* name) {
+    return found_in(std::begin(wrappers), std::end(wrappers), name);
+}
+
+}  // namespace weft::dropin

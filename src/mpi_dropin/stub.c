@@ -1,0 +1,161 @@
+// The library to preload. It exports MPI_X and PMPI_X of every wrapped function, each as one indirect jump, and
+// depends on the C library alone: it is loaded into every process of a job script, also those without an MPI.
+//
+// The first call of a function looks for the MPI that the process has loaded, and opens the part that was compiled
+// for its binary interface (src/mpi_dropin/part), which is beside this library. Where there is no such part, or it
+// does not wrap a function, the call goes to the MPI.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef __x86_64__
+#error "libweft_mpi.so is written for x86-64 only"
+#endif
+
+struct slot {
+    void* target;     // what a call jumps to
+    const char* name; // "MPI_Bcast"
+};
+
+// clang-format off
+#define STUB(name)                                              \
+    __asm__(".text\n"                                           \
+            ".globl " name "\n.type " name ",@function\n"       \
+            ".globl P" name "\n.type P" name ",@function\n"     \
+            name ":\nP" name ":\n"                              \
+            "\tjmp *weft_slot_" name "(%rip)\n"                 \
+            "weft_first_" name ":\n"                            \
+            "\tlea weft_slot_" name "(%rip), %r11\n"            \
+            "\tjmp weft_first_call\n"                           \
+            ".size " name ", .-" name "\n"                      \
+            ".section .rodata\n"                                \
+            "weft_name_" name ":\n\t.string \"" name "\"\n"     \
+            ".data\n.balign 8\n"                                \
+            "weft_slot_" name ":\n"                             \
+            "\t.quad weft_first_" name ", weft_name_" name "\n" \
+            ".text\n");
+// clang-format on
+
+// Binds the slot in r11 and jumps to its target. MPI's functions have no floating-point arguments.
+__asm__(
+    ".text\n"
+    "weft_first_call:\n"
+    "\tpush %rdi\n\tpush %rsi\n\tpush %rdx\n\tpush %rcx\n\tpush %r8\n\tpush %r9\n\tpush %rax\n"
+    "\tmov %r11, %rdi\n"
+    "\tcall weft_bind_slot\n"
+    "\tmov %rax, %r11\n"
+    "\tpop %rax\n\tpop %r9\n\tpop %r8\n\tpop %rcx\n\tpop %rdx\n\tpop %rsi\n\tpop %rdi\n"
+    "\tjmp *%r11\n");
+
+#define COLLECTIVE(Name, name, parameters, arguments) \
+    STUB("MPI_I" #name)                               \
+    STUB("MPI_I" #name "_c")                          \
+    STUB("MPI_" #Name "_init")                        \
+    STUB("MPI_" #Name "_init_c")                      \
+    STUB("MPI_" #Name)                                \
+    STUB("MPI_" #Name "_c")
+#define CONSTRUCTOR(name, parameters, arguments) STUB("MPI_" #name)
+#define UNORDERED_CONSTRUCTOR(name, parameters, arguments) STUB("MPI_" #name)
+#define FUNCTION(name) STUB("MPI_" #name)
+#include "collectives.def"
+#include "functions.def"
+
+static void* the_mpi;                          // as dlopen returns it
+static void* (*find_wrapper)(const char* name); // of the part; null: there is none
+static int is_open;
+
+struct interface {
+    const char* library; // how the file's name begins, as SONAME says it
+    const char* part;
+};
+static const struct interface interfaces[] = {
+    {"libmpi_abi.so.", "abi"},
+    {"libmpi.so.12", "mpich"},  // MPICH, Intel MPI, and others that share their binary interface
+    {"libmpich.so.12", "mpich"},
+    {"libmpi.so.40", "openmpi"},
+};
+
+struct found {
+    const struct interface* interface;
+    char path[4096];
+};
+
+static int look_at(struct dl_phdr_info* info, size_t size, void* data) {
+    struct found* found = data;
+    const char* name = strrchr(info->dlpi_name, '/');
+    size_t i;
+    (void)size;
+    name = name ? name + 1 : info->dlpi_name;
+    for (i = 0; i < sizeof interfaces / sizeof *interfaces; ++i) {
+        if (strncmp(name, interfaces[i].library, strlen(interfaces[i].library)) != 0) continue;
+        found->interface = &interfaces[i];
+        snprintf(found->path, sizeof found->path, "%s", info->dlpi_name);
+        return 1;
+    }
+    return 0;
+}
+
+// Opens the part beside this library.
+static void open_part(const struct interface* interface) {
+    Dl_info here;
+    char path[4096];
+    const char* end;
+    void* part;
+    int (*start)(void* mpi);
+    if (!dladdr((void*)open_part, &here) || !(end = strrchr(here.dli_fname, '/'))) {
+        fprintf(stderr, "weft: libweft_mpi.so does not know where it is; the MPI is left alone\n");
+        return;
+    }
+    snprintf(path, sizeof path, "%.*s/weft_mpi_%s.so", (int)(end - here.dli_fname), here.dli_fname,
+             interface->part);
+    part = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!part) {
+        fprintf(stderr, "weft: the MPI is left alone, because its part of Weft cannot be opened: %s\n",
+                dlerror());
+        return;
+    }
+    *(void**)&start = dlsym(part, "weft_mpi_part_start");
+    if (start && start(the_mpi) == 0) *(void**)&find_wrapper = dlsym(part, "weft_mpi_part_find");
+}
+
+static void open_all(void) {
+    static struct found found;
+    dl_iterate_phdr(look_at, &found);
+    if (!found.interface) {
+        fprintf(stderr, "weft: a program calls MPI, but no MPI that libweft_mpi.so knows is loaded\n");
+        abort();
+    }
+    the_mpi = dlopen(found.path, RTLD_NOLOAD | RTLD_NOW);
+    if (!the_mpi) {
+        fprintf(stderr, "weft: %s\n", dlerror());
+        abort();
+    }
+    open_part(found.interface);
+}
+
+__attribute__((visibility("hidden"), used)) void* weft_bind_slot(struct slot* slot) {
+    static int turn; // 0: nobody opens, 1: a thread does
+    void* target = NULL;
+    char name[64];
+    if (!__atomic_load_n(&is_open, __ATOMIC_ACQUIRE)) {
+        while (__atomic_exchange_n(&turn, 1, __ATOMIC_ACQUIRE)) sched_yield();
+        if (!is_open) open_all();
+        __atomic_store_n(&is_open, 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&turn, 0, __ATOMIC_RELEASE);
+    }
+    if (find_wrapper) target = find_wrapper(slot->name);
+    if (!target) {
+        snprintf(name, sizeof name, "P%s", slot->name);
+        target = dlsym(the_mpi, name);
+    }
+    if (!target) {
+        fprintf(stderr, "weft: the MPI of this process does not have %s\n", slot->name);
+        abort();
+    }
+    __atomic_store_n(&slot->target, target, __ATOMIC_RELEASE);
+    return target;
+}
