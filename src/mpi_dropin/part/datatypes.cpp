@@ -200,13 +200,44 @@ static MPI_Count elements_at_once(const TypeFacts& type) {
     return std::max<MPI_Count>(1, bytes_max / std::max<MPI_Count>(1, type.size));
 }
 
+// `type` from a place where it is not null: MPICH refuses to pack from, and to unpack to, MPI_BOTTOM.
+class Moved {
+  public:
+    Moved(void* at, MPI_Count count, const TypeFacts& type)
+        : at_(at), count_(static_cast<int>(count)), type_(type.handle) {
+        if (at != MPI_BOTTOM) return;
+        at_ = this;
+        const MPI_Aint back = -reinterpret_cast<MPI_Aint>(at_);
+        mpi.Type_create_hindexed(1, &count_, &back, type.handle, &type_);
+        mpi.Type_commit(&type_);
+        count_ = 1;
+        is_own_ = true;
+    }
+    ~Moved() {
+        if (is_own_) mpi.Type_free(&type_);
+    }
+    Moved(const Moved&) = delete;
+    Moved& operator=(const Moved&) = delete;
+
+    void* at() const { return at_; }
+    int count() const { return count_; }
+    MPI_Datatype type() const { return type_; }
+
+  private:
+    void* at_;
+    int count_;
+    MPI_Datatype type_;
+    bool is_own_ = false;
+};
+
 int pack(const void* from, MPI_Count count, const TypeFacts& type, std::byte* into) {
     const MPI_Count at_once = elements_at_once(type);
-    auto* source = static_cast<const std::byte*>(from);
+    auto* source = static_cast<std::byte*>(const_cast<void*>(from));
     while (count > 0) {
         const MPI_Count now = std::min(count, at_once);
+        const Moved moved(source, now, type);
         int position = 0;
-        const int error = mpi.Pack(source, static_cast<int>(now), type.handle, into,
+        const int error = mpi.Pack(moved.at(), moved.count(), moved.type(), into,
                                    static_cast<int>(now * type.size), &position, MPI_COMM_SELF);
         if (error != MPI_SUCCESS) return error;
         source += now * type.extent;
@@ -221,9 +252,10 @@ int unpack(const std::byte* from, void* into, MPI_Count count, const TypeFacts& 
     auto* target = static_cast<std::byte*>(into);
     while (count > 0) {
         const MPI_Count now = std::min(count, at_once);
+        const Moved moved(target, now, type);
         int position = 0;
-        const int error = mpi.Unpack(from, static_cast<int>(now * type.size), &position, target,
-                                     static_cast<int>(now), type.handle, MPI_COMM_SELF);
+        const int error = mpi.Unpack(from, static_cast<int>(now * type.size), &position, moved.at(),
+                                     moved.count(), moved.type(), MPI_COMM_SELF);
         if (error != MPI_SUCCESS) return error;
         from += now * type.size;
         target += now * type.extent;

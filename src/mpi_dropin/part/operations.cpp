@@ -146,7 +146,9 @@ bool prepare_blocks(Operation& operation, const Arguments& arguments, Prepared& 
     if (is_scatter && arguments.recv.form == Blocks::Form::one)
         prepared.send_count = operation.recv.bytes();
     prepared.bytes = prepared.count;
-    operation.fetches = operation.recv.has_copy() && (sends_in_place || (is_bcast && is_root));
+    // Blocks of neighbors that do not exist stay as they are.
+    operation.fetches =
+        operation.recv.has_copy() && (sends_in_place || has_neighbors || (is_bcast && is_root));
     operation.stores = operation.recv.has_copy() && !(is_bcast && is_root);
     return true;
 }
