@@ -1,6 +1,7 @@
 // The arguments of a collective in one form for all: what is sent, what is received, how it is combined.
 #pragma once
 
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 
@@ -65,11 +66,13 @@ struct Blocks {
     }
 };
 
+constexpr int no_root = INT_MIN;
+
 struct Arguments {
     Blocks send{};
     Blocks recv{};
     MPI_Op op = MPI_OP_NULL;
-    int root = -1;  // -1: none
+    int root = no_root;
 };
 
 // A function for each row of collectives.def, named as there.

@@ -83,6 +83,10 @@ void leave(Operation& operation) {
 
 bool is_neighborly(Collective collective) { return collective >= Collective::Neighbor_allgather; }
 
+bool combines(Collective collective) {
+    return collective >= Collective::Reduce && collective <= Collective::Exscan;
+}
+
 bool has_local_sizes(Collective collective) {
     switch (collective) {
         case Collective::Gatherv:
@@ -112,7 +116,7 @@ struct Prepared {
 bool prepare_blocks(Operation& operation, const Arguments& arguments, Prepared& prepared) {
     const TakenComm& comm = *operation.comm;
     const bool is_root = comm.rank == arguments.root;
-    const bool is_rooted = arguments.root >= 0;
+    const bool is_rooted = arguments.root != no_root;
     const bool is_gather =
         operation.collective == Collective::Gather || operation.collective == Collective::Gatherv;
     const bool is_scatter =
@@ -156,13 +160,13 @@ bool prepare_blocks(Operation& operation, const Arguments& arguments, Prepared& 
 // A call that combines elements.
 bool prepare_reduction(Operation& operation, const Arguments& arguments, Prepared& prepared) {
     const TakenComm& comm = *operation.comm;
-    const bool is_root = arguments.root < 0 || comm.rank == arguments.root;
+    const bool is_root = arguments.root == no_root || comm.rank == arguments.root;
     TypeFacts* const type = facts_of(arguments.recv.type);
     if (!type) return false;
     prepared.op = predefined_op(arguments.op);
     if (!prepared.op || !type->element) return false;
     prepared.type = *type->element;
-    prepared.root = arguments.root < 0 ? 0 : arguments.root;
+    prepared.root = arguments.root == no_root ? 0 : arguments.root;
     const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
     prepared.send = is_in_place ? WEFT_IN_PLACE : arguments.send.at;
     prepared.recv = is_root ? arguments.recv.at : nullptr;
@@ -340,7 +344,7 @@ bool take(Collective collective, Form form, const Arguments& arguments, MPI_Comm
     operation.function = function;
     operation.is_persistent = form == Form::persistent;
     Prepared prepared;
-    const bool is_reduction = arguments.op != MPI_OP_NULL;
+    const bool is_reduction = combines(collective);
     if (is_neighborly(collective) && !taken_comm->has_topology) {
         return leave_to_mpi(&operation, function, Left::refused);
     }
