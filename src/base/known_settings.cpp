@@ -7,8 +7,8 @@
 namespace weft {
 namespace {
 
-// Each is in docs/man/weft.1, weft-info.1 or weft-run.1.
-constexpr std::array<std::string_view, 24> known = {
+// Each is in docs/man/weft.1, weft-info.1, weft-preload.1 or weft-run.1.
+constexpr std::array<std::string_view, 28> known = {
     "WEFT_CHECK",      "WEFT_CONNECT",      "WEFT_CONNECTIONS",
     "WEFT_ENGINE",     "WEFT_INTERFACES",   "WEFT_DEDICATE",
     "WEFT_OFFER_ALL",  "WEFT_PEER_TIMEOUT", "WEFT_QUEUE_DEPTH",
@@ -17,6 +17,8 @@ constexpr std::array<std::string_view, 24> known = {
     "WEFT_STARTUP_FD", "WEFT_STATS",        "WEFT_STARTUP_TIMEOUT",
     "WEFT_TIMEOUT",    "WEFT_TRANSPORT",    "WEFT_ON_DEMAND",
     "WEFT_TUNING",     "WEFT_REPRODUCIBLE", "WEFT_TOPOLOGY",
+    "WEFT_BLOCKING",   "WEFT_DISABLE",      "WEFT_MIN_BYTES",
+    "WEFT_PRELOAD_CHECK",
 };
 
 constexpr std::string_view beginning = "WEFT_";

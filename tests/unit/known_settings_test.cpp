@@ -73,7 +73,7 @@ TEST(KnownSettings, AreInTheManual) {
     const std::string mentioned = "\\b(WEFT_[A-Z_]*[A-Z])\\b(?![_<])";
     const std::string constant = "Dv (WEFT_[A-Z_]+)";
     Words names;
-    for (const char* page : {"weft.1", "weft-info.1", "weft-run.1"}) {
+    for (const char* page : {"weft.1", "weft-info.1", "weft-preload.1", "weft-run.1"}) {
         const std::string text = content(std::string(WEFT_SOURCE_DIR "/docs/man/") + page);
         const Words constants = found(text, constant);
         for (const std::string& name : found(text, mentioned)) {

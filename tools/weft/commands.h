@@ -14,6 +14,7 @@ void add_schedule(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_tune(CLI::App& app);
 void add_info(CLI::App& app);
+void add_preload(CLI::App& app);
 void add_enter_node(CLI::App& app);
 
 }  // namespace weft

@@ -16,6 +16,7 @@ int run(int argc, char** argv) {
     weft::add_tune(app);
     weft::add_schedule(app);
     weft::add_info(app);
+    weft::add_preload(app);
     weft::add_enter_node(app);
     weft::mark_end_of_options(argc, argv);
     CLI11_PARSE(app, argc, argv);

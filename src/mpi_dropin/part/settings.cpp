@@ -41,7 +41,7 @@ bool is_left(std::string_view name) {
     return false;
 }
 
-bool is_on(const char* setting) {
+bool is_set(const char* setting) {
     const char* value = std::getenv(setting);
     if (!value || !*value || std::strcmp(value, "0") == 0) return false;
     if (std::strcmp(value, "1") != 0) {
@@ -84,7 +84,7 @@ const char* name_of(int function) { return names[function]; }
 
 Settings read_settings() {
     Settings settings;
-    const bool takes_blocking = is_on("WEFT_BLOCKING");
+    const bool takes_blocking = is_set("WEFT_BLOCKING");
     for (int function = 0; function < functions; ++function) {
         const bool blocks = function % forms == static_cast<int>(Form::blocking);
         settings.takes[function] = (!blocks || takes_blocking) && !is_left(names[function]);

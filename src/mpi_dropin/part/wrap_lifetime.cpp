@@ -1,5 +1,6 @@
 // Init and Finalize, and the ends of what operations use.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -58,6 +59,21 @@ int differing_rank(const Exchange& exchange) {
     return -1;
 }
 
+// Lets every rank talk to every other, and says how that went.
+void try_all_pairs(weft_comm world, int rank, int ranks) {
+    const auto size = static_cast<std::size_t>(ranks);
+    std::vector<std::int32_t> sent(size, rank), received(size, -1);
+    weft_comm pairs = WEFT_COMM_NULL;
+    weft_status status = weft_comm_dup_with(world, "alltoall=pairwise", &pairs);
+    if (status == WEFT_OK) status = weft_alltoall(sent.data(), received.data(), 1, WEFT_INT32, pairs);
+    if (status != WEFT_OK) {
+        std::fprintf(stderr, "weft: check: rank %d: %s\n", rank, weft_last_detail());
+    } else if (rank == 0) {
+        std::fprintf(stderr, "weft: check: each of %d ranks has talked to every other\n", ranks);
+    }
+    if (pairs) weft_comm_free(&pairs);
+}
+
 // Joins Weft's job. False: everything is left to the MPI, on all ranks.
 bool join(const Settings& settings, int rank, int ranks) {
     Exchange exchange;
@@ -95,6 +111,9 @@ bool join(const Settings& settings, int rank, int ranks) {
             differing);
     }
     if (!all_usable || differing >= 0) return false;
+    if (const char* checks = std::getenv("WEFT_PRELOAD_CHECK"); checks && *checks == '1') {
+        try_all_pairs(world, rank, ranks);
+    }
     return take_first_communicators(world);
 }
 
