@@ -27,7 +27,8 @@ constexpr const char* part_names[] = {"mpich", "openmpi"};
 // Where the library is: beside this program, or where both are installed. Empty: not built.
 std::filesystem::path library_folder() {
     std::error_code error;
-    const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+    const std::filesystem::path here =
+        std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
     for (const std::filesystem::path& folder : {here, here / WEFT_LIBRARY_FOLDER}) {
         if (std::filesystem::exists(folder / "libweft_mpi.so", error)) {
             return std::filesystem::weakly_canonical(folder, error);
@@ -36,39 +37,43 @@ std::filesystem::path library_folder() {
     return {};
 }
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_preload(const std::string& why) {
     std::fprintf(stderr, "weft preload: %s\n", why.c_str());
     throw CLI::RuntimeError(2);
 }
 
 void preload(const PreloadOptions& options) {
     const std::filesystem::path folder = library_folder();
-    if (folder.empty()) refuse("this build has no libweft_mpi.so; it needs an MPI's mpicc when Weft is configured");
+    if (folder.empty())
+        refuse_preload(
+            "this build has no libweft_mpi.so; it needs an MPI's mpicc when Weft is configured");
     std::string parts;
     for (const char* part : part_names) {
         if (!std::filesystem::exists(folder / ("weft_mpi_" + std::string(part) + ".so"))) continue;
         parts += (parts.empty() ? "" : ", ") + std::string(part);
     }
-    if (!options.mpi.empty() && (", " + parts + ",").find(", " + options.mpi + ",") == std::string::npos) {
-        refuse("no part for the binary interface of " + options.mpi + " was built; there is: " +
-               (parts.empty() ? "none" : parts));
+    if (!options.mpi.empty() &&
+        (", " + parts + ",").find(", " + options.mpi + ",") == std::string::npos) {
+        refuse_preload("no part for the binary interface of " + options.mpi +
+                       " was built; there is: " + (parts.empty() ? "none" : parts));
     }
     std::string libraries = (folder / "libweft_mpi.so").string();
     if (options.prints) {
         std::printf("LD_PRELOAD=%s\n", libraries.c_str());
         return;
     }
-    if (options.command.empty()) refuse("no program given");
+    if (options.command.empty()) refuse_preload("no program given");
     if (const char* others = std::getenv("LD_PRELOAD"); others && *others) {
         libraries += ":" + std::string(others);
     }
     setenv("LD_PRELOAD", libraries.c_str(), 1);
     if (options.checks) setenv("WEFT_PRELOAD_CHECK", "1", 1);
     std::vector<char*> arguments;
-    for (const std::string& word : options.command) arguments.push_back(const_cast<char*>(word.c_str()));
+    for (const std::string& word : options.command)
+        arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     execvp(arguments[0], arguments.data());
-    refuse("cannot run " + options.command[0] + ": " + std::strerror(errno));
+    refuse_preload("cannot run " + options.command[0] + ": " + std::strerror(errno));
 }
 
 }  // namespace
@@ -76,12 +81,17 @@ void preload(const PreloadOptions& options) {
 void add_preload(CLI::App& app) {
     auto options = std::make_shared<PreloadOptions>();
     CLI::App* command = app.add_subcommand(
-        "preload", "Run an MPI program whose collectives Weft takes: mpiexec -n 4 weft preload PROGRAM");
+        "preload",
+        "Run an MPI program whose collectives Weft takes: mpiexec -n 4 weft preload PROGRAM");
     command->prefix_command();
-    command->add_option("--mpi", options->mpi, "Refuse if this build has no part for it: mpich (also Intel MPI), openmpi")
+    command
+        ->add_option("--mpi", options->mpi,
+                     "Refuse if this build has no part for it: mpich (also Intel MPI), openmpi")
         ->check(CLI::IsMember({"mpich", "openmpi"}));
-    command->add_flag("--print", options->prints, "Print the environment variable instead, for a job script");
-    command->add_flag("--check", options->checks, "MPI_Init lets every rank talk to every other, and says so");
+    command->add_flag("--print", options->prints,
+                      "Print the environment variable instead, for a job script");
+    command->add_flag("--check", options->checks,
+                      "MPI_Init lets every rank talk to every other, and says so");
     command->callback([command, options] {
         options->command = command->remaining();
         if (!options->command.empty() && options->command[0].starts_with('-')) {

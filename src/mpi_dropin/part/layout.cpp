@@ -66,7 +66,8 @@ bool Layout::describe_varying(const Blocks& blocks, std::size_t ranks) {
         // Weft gets bytes: where an element begins is part of the displacement. It refuses null as an address,
         // which MPI_BOTTOM is.
         at_ = static_cast<std::byte*>(blocks.at);
-        if (!at_ && !pieces_.empty()) at_ = moved(pieces_.front().at, pieces_.front().type->true_lb);
+        if (!at_ && !pieces_.empty())
+            at_ = moved(pieces_.front().at, pieces_.front().type->true_lb);
         for (std::size_t i = 0, piece = 0; i < ranks; ++i) {
             if (counts_[i] == 0) continue;
             const Piece& block = pieces_[piece++];

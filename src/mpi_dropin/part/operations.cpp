@@ -157,15 +157,53 @@ bool prepare_blocks(Operation& operation, const Arguments& arguments, Prepared& 
     return true;
 }
 
+// A call whose elements the MPI combines: as bytes.
+bool prepare_callbacks(Operation& operation, const Arguments& arguments, TypeFacts& type,
+                       std::int64_t elements, Prepared& prepared) {
+    const bool is_root = arguments.root == no_root || operation.comm->rank == arguments.root;
+    const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
+    const bool has_blocks = operation.collective == Collective::Reduce_scatter ||
+                            operation.collective == Collective::Reduce_scatter_block;
+    if (!settings.calls_back || arguments.op == MPI_OP_NULL || type.size <= 0 ||
+        type.size > WEFT_OPAQUE_MAX) {
+        return false;
+    }
+    const std::int64_t sent = operation.collective == Collective::Reduce_scatter_block
+                                 ? elements * operation.comm->ranks
+                                 : elements;
+    std::int64_t received = elements;
+    if (operation.collective == Collective::Reduce_scatter) {
+        received = static_cast<std::int64_t>(
+            operation.elements[static_cast<std::size_t>(operation.comm->rank)]);
+    }
+    if (is_in_place && has_blocks) received = sent;
+    if (!is_in_place &&
+        !operation.send.describe(Blocks::one(arguments.send.at, sent, type.handle), 1)) {
+        return false;
+    }
+    if (is_root &&
+        !operation.recv.describe(Blocks::one(arguments.recv.at, received, type.handle), 1)) {
+        return false;
+    }
+    operation.combining = combining(arguments.op, type);
+    if (!operation.combining) return false;
+    prepared.op = op_of(*operation.combining);
+    prepared.type = WEFT_OPAQUE(type.size);
+    prepared.send = is_in_place ? WEFT_IN_PLACE : operation.send.at();
+    prepared.recv = is_root ? operation.recv.at() : nullptr;
+    // Rank 0 of an exscan gets nothing.
+    operation.fetches =
+        operation.recv.has_copy() && (is_in_place || operation.collective == Collective::Exscan);
+    operation.stores = operation.recv.has_copy();
+    return true;
+}
+
 // A call that combines elements.
 bool prepare_reduction(Operation& operation, const Arguments& arguments, Prepared& prepared) {
     const TakenComm& comm = *operation.comm;
     const bool is_root = arguments.root == no_root || comm.rank == arguments.root;
     TypeFacts* const type = facts_of(arguments.recv.type);
     if (!type) return false;
-    prepared.op = predefined_op(arguments.op);
-    if (!prepared.op || !type->element) return false;
-    prepared.type = *type->element;
     prepared.root = arguments.root == no_root ? 0 : arguments.root;
     const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
     prepared.send = is_in_place ? WEFT_IN_PLACE : arguments.send.at;
@@ -183,6 +221,11 @@ bool prepare_reduction(Operation& operation, const Arguments& arguments, Prepare
     if (elements < 0) return false;
     prepared.count = static_cast<std::size_t>(elements);
     prepared.bytes = prepared.count * static_cast<std::size_t>(type->size);
+    prepared.op = predefined_op(arguments.op);
+    if (!prepared.op || !type->element) {
+        return prepare_callbacks(operation, arguments, *type, elements, prepared);
+    }
+    prepared.type = *type->element;
     return true;
 }
 
@@ -313,8 +356,8 @@ Operation* operation_of(MPI_Request request) {
     return all.find(request);
 }
 
-int open_operations(const Settings& read) {
-    settings = read;
+int open_operations(const Settings& agreed) {
+    settings = agreed;
     if (const int error = mpi.Comm_dup(MPI_COMM_SELF, &own_self)) return error;
     return mpi.Grequest_start(describe_status, ignore_free, ignore_cancel, nullptr, &never);
 }

@@ -52,7 +52,7 @@ bool has_operations();
 Operation* operation_of(MPI_Request request);
 
 // Between Init and Finalize.
-int open_operations(const Settings& settings);
+int open_operations(const Settings& agreed);
 void close_operations();
 
 // Takes a call, or says why not: then nothing has happened, and the MPI gets it. *error: what the call returns.

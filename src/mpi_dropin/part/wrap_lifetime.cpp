@@ -1,4 +1,5 @@
 // Init and Finalize, and the ends of what operations use.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,14 +13,14 @@ namespace weft::dropin {
 namespace {
 
 bool is_open = false;
+bool prints_statistics = false;
 bool has_joined = false;  // Weft, which the program may use as well
 
 // --- Joining: each rank's card is exchanged together with Weft's first one ---------------------------
 
 struct MpiCard {
-    std::uint64_t agreed;  // a hash of the settings
-    int thread_level;
-    int unused;
+    std::uint64_t agreed;       // a hash of the settings
+    std::uint64_t is_multiple;  // MPI_THREAD_MULTIPLE
 };
 
 struct Exchange {
@@ -65,7 +66,8 @@ void try_all_pairs(weft_comm world, int rank, int ranks) {
     std::vector<std::int32_t> sent(size, rank), received(size, -1);
     weft_comm pairs = WEFT_COMM_NULL;
     weft_status status = weft_comm_dup_with(world, "alltoall=pairwise", &pairs);
-    if (status == WEFT_OK) status = weft_alltoall(sent.data(), received.data(), 1, WEFT_INT32, pairs);
+    if (status == WEFT_OK)
+        status = weft_alltoall(sent.data(), received.data(), 1, WEFT_INT32, pairs);
     if (status != WEFT_OK) {
         std::fprintf(stderr, "weft: check: rank %d: %s\n", rank, weft_last_detail());
     } else if (rank == 0) {
@@ -75,9 +77,9 @@ void try_all_pairs(weft_comm world, int rank, int ranks) {
 }
 
 // Joins Weft's job. False: everything is left to the MPI, on all ranks.
-bool join(const Settings& settings, int rank, int ranks) {
+bool join(Settings& settings, int rank, int ranks) {
     Exchange exchange;
-    exchange.mine = {settings.agreed, Exclusive::has_several_threads ? 1 : 0, 0};
+    exchange.mine = {settings.agreed, Exclusive::has_several_threads ? 1u : 0u};
     weft_oob oob{};
     oob.struct_bytes = sizeof oob;
     oob.context = &exchange;
@@ -111,6 +113,8 @@ bool join(const Settings& settings, int rank, int ranks) {
             differing);
     }
     if (!all_usable || differing >= 0) return false;
+    settings.calls_back = std::all_of(exchange.all.begin(), exchange.all.end(),
+                                      [](const MpiCard& card) { return card.is_multiple != 0; });
     if (const char* checks = std::getenv("WEFT_PRELOAD_CHECK"); checks && *checks == '1') {
         try_all_pairs(world, rank, ranks);
     }
@@ -123,21 +127,23 @@ void open() {
     mpi.Comm_size(MPI_COMM_WORLD, &ranks);
     mpi.Query_thread(&level);
     Exclusive::has_several_threads = level == MPI_THREAD_MULTIPLE;
-    const Settings settings = read_settings();
+    Settings settings = read_settings();
+    prints_statistics = settings.prints_statistics;
     learn_predefined_types();
-    if (open_operations(settings) != MPI_SUCCESS) return;
-    join(settings, rank, ranks);
-    is_open = true;
+    if (!join(settings, rank, ranks)) return;
+    is_open = open_operations(settings) == MPI_SUCCESS;
 }
 
 void close() {
-    is_open = false;
-    close_operations();
-    leave_communicators();
+    if (is_open) {
+        is_open = false;
+        close_operations();
+        leave_communicators();
+        forget_types();
+    }
     if (has_joined && weft_is_initialized() && weft_finalize() != WEFT_OK) {
         std::fprintf(stderr, "weft: %s\n", weft_last_detail());
     }
-    forget_types();
 }
 
 int Init(int* argc, char*** argv) {
@@ -153,13 +159,11 @@ int Init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 int Finalize() {
-    if (is_open) {
-        int rank = 0, ranks = 1;
-        mpi.Comm_rank(MPI_COMM_WORLD, &rank);
-        mpi.Comm_size(MPI_COMM_WORLD, &ranks);
-        close();
-        if (rank == 0 && read_settings().prints_statistics) statistics.print(rank, ranks);
-    }
+    int rank = 0, ranks = 1;
+    mpi.Comm_rank(MPI_COMM_WORLD, &rank);
+    mpi.Comm_size(MPI_COMM_WORLD, &ranks);
+    close();
+    if (rank == 0 && prints_statistics) statistics.print(rank, ranks);
     return mpi.Finalize();
 }
 
