@@ -5,6 +5,37 @@ set(WEFT_MPICC AUTO CACHE STRING
     "Compilers of the MPIs to build parts of the drop-in library for: a list, OFF, or AUTO: those that are found")
 
 set(dropin_sources src/mpi_dropin)
+set(dropin_parts "")
+set(dropin_targets "")
+file(GLOB part_sources CONFIGURE_DEPENDS ${dropin_sources}/part/*.cpp)
+
+# The part for one binary interface: mpich, openmpi, or abi, the standard's. `shown`: what the compiler's -show says.
+function(add_dropin_part kind header_folder shown)
+    if(kind IN_LIST dropin_parts)
+        return()
+    endif()
+    set(part weft_mpi_${kind})
+    add_library(${part} MODULE ${part_sources})
+    target_include_directories(${part} PRIVATE src include)
+    target_include_directories(${part} SYSTEM PRIVATE ${header_folder})
+    target_link_libraries(${part} PRIVATE weft_shared ${CMAKE_DL_LIBS})
+    if(kind STREQUAL abi)
+        target_compile_definitions(${part} PRIVATE MPI_ABI)
+    elseif(kind STREQUAL openmpi)
+        # Its constants are variables of its library, which the process has loaded under this name.
+        string(REGEX MATCHALL "-L *[^ \n]+" folders "${shown}")
+        list(TRANSFORM folders REPLACE "^-L *" "")
+        find_library(library_of_${kind} mpi PATHS ${header_folder}/../lib ${folders} NO_DEFAULT_PATH)
+        mark_as_advanced(library_of_${kind})
+        target_link_libraries(${part} PRIVATE ${library_of_${kind}})
+    endif()
+    target_compile_options(${part} PRIVATE -Wno-pedantic)  # functions from dlsym
+    set_target_properties(${part} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden
+                          VISIBILITY_INLINES_HIDDEN ON BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
+    set(dropin_parts ${dropin_parts} ${kind} PARENT_SCOPE)
+    set(dropin_targets ${dropin_targets} ${part} PARENT_SCOPE)
+endfunction()
+
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT WEFT_MPICC STREQUAL OFF)
     set(mpi_compilers ${WEFT_MPICC})
     if(WEFT_MPICC STREQUAL AUTO)
@@ -27,8 +58,6 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT WEFT_MPICC STREQUAL OFF
     target_link_libraries(weft_mpi PRIVATE ${CMAKE_DL_LIBS})
     target_compile_options(weft_mpi PRIVATE -Wno-pedantic)  # strings as long as this, dlsym's void*
 
-    file(GLOB part_sources CONFIGURE_DEPENDS ${dropin_sources}/part/*.cpp)
-    set(dropin_parts "")
     set(dropin_targets weft_mpi)
     foreach(compiler IN LISTS mpi_compilers)
         # Where its header is, and which interface that has.
@@ -51,29 +80,12 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT WEFT_MPICC STREQUAL OFF
                 break()
             endif()
         endforeach()
-        if(NOT kind OR kind IN_LIST dropin_parts)
-            continue()
-        endif()
-        list(APPEND dropin_parts ${kind})
-        set(part weft_mpi_${kind})
-        add_library(${part} MODULE ${part_sources})
-        target_include_directories(${part} PRIVATE src include)
-        target_include_directories(${part} SYSTEM PRIVATE ${header_folder})
-        target_link_libraries(${part} PRIVATE weft_shared ${CMAKE_DL_LIBS})
-        if(kind STREQUAL openmpi)
-            # Its constants are variables of its library, which the process has loaded under this name.
-            find_library(library_of_${kind} mpi PATHS ${header_folder}/../lib NO_DEFAULT_PATH)
-            if(NOT library_of_${kind})
-                string(REGEX MATCH "-L *([^ \n]+)" ignored "${shown}")
-                find_library(library_of_${kind} mpi PATHS ${CMAKE_MATCH_1} NO_DEFAULT_PATH)
+        if(kind)
+            add_dropin_part(${kind} ${header_folder} "${shown}")
+            if(kind STREQUAL mpich AND EXISTS ${header_folder}/mpi_abi.h)
+                add_dropin_part(abi ${header_folder} "")
             endif()
-            mark_as_advanced(library_of_${kind})
-            target_link_libraries(${part} PRIVATE ${library_of_${kind}})
         endif()
-        target_compile_options(${part} PRIVATE -Wno-pedantic)  # functions from dlsym
-        list(APPEND dropin_targets ${part})
-        set_target_properties(${part} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden
-                              VISIBILITY_INLINES_HIDDEN ON BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
     endforeach()
     if(dropin_parts)
         list(JOIN dropin_parts ", " shown)
