@@ -1,2 +1,138 @@
+/* Collectives completed together with messages, persistent requests, inactive and null ones. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "corpus.h"
-const Section completion_sections[] = {{NULL, NULL, NULL}};
+
+#define REQUESTS 8
+
+static Spec small(const Group* group, Function function, Form form, Word key) {
+    Spec spec;
+    memset(&spec, 0, sizeof spec);
+    spec.function = function;
+    spec.form = form;
+    spec.group = group;
+    spec.size = 20;
+    spec.number = number_at(0);
+    spec.operation = SUM;
+    spec.key = key;
+    return spec;
+}
+
+/* Two collectives, a persistent one, two messages of which one is persistent, one inactive, one null. */
+static void mixed_requests(void) {
+    Group world;
+    int way, round;
+    group_from(&world, MPI_COMM_WORLD, "world");
+    for (way = 0; way < WAYS; ++way) {
+        for (round = 0; round < 3; ++round) {
+            const int next = (world_rank + 1) % world_ranks,
+                      before = (world_rank + world_ranks - 1) % world_ranks;
+            const int is_kept =
+                way != BY_TESTALL || !is_listed("persistent collectives by Testall");
+            int out[2], in[2] = {-1, -1}, idle = 0, i;
+            Case first, second, third;
+            MPI_Request requests[REQUESTS];
+            out[0] = way * 10 + round, out[1] = -out[0];
+            open_case(&first, small(&world, ALLREDUCE, NONBLOCKING, (Word)out[0]));
+            open_case(&second, small(&world, BCAST, NONBLOCKING, (Word)out[0] + 1));
+            open_case(&third, small(&world, ALLGATHER,
+                                    HAS_PERSISTENT && is_kept ? PERSISTENT : NONBLOCKING, 3));
+            fill_case(&first), fill_case(&second), fill_case(&third);
+            CALL(MPI_Irecv(&in[0], 1, MPI_INT, before, 1, MPI_COMM_WORLD, &requests[0]));
+            CALL(call_case(&first));
+            requests[1] = first.request;
+            requests[2] = MPI_REQUEST_NULL;
+            CALL(call_case(&third));
+            requests[3] = third.request;
+            CALL(MPI_Recv_init(&in[1], 1, MPI_INT, before, 2, MPI_COMM_WORLD, &requests[4]));
+            CALL(MPI_Send_init(&idle, 1, MPI_INT, next, 3, MPI_COMM_WORLD, &requests[5]));
+            CALL(call_case(&second));
+            requests[6] = second.request;
+            CALL(MPI_Isend(&out[0], 1, MPI_INT, next, 1, MPI_COMM_WORLD, &requests[7]));
+            if (third.spec.form == PERSISTENT)
+                CALL(MPI_Startall(2, &requests[3]));
+            else
+                CALL(MPI_Start(&requests[4]));
+            CALL(MPI_Send(&out[1], 1, MPI_INT, next, 2, MPI_COMM_WORLD));
+            doing("mixed requests by %s", way_names[way]);
+            complete(requests, REQUESTS, way);
+            CHECK(in[0] == out[0] && in[1] == out[1]);
+            check_case(&first), check_case(&second), check_case(&third);
+            for (i = 0; i < REQUESTS; ++i) {
+                const int stays = i == 4 || i == 5 || (i == 3 && third.spec.form == PERSISTENT);
+                CHECK((requests[i] != MPI_REQUEST_NULL) == stays);
+                if (stays) CALL(MPI_Request_free(&requests[i]));
+            }
+            close_case(&first), close_case(&second), close_case(&third);
+        }
+    }
+}
+
+/* Requests that are null or inactive have an empty status. */
+static void empty_statuses(void) {
+    MPI_Request none[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status status;
+    int flag = 0, index = 0, count = -1;
+#if HAS_PERSISTENT
+    CALL(MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &none[1]));
+    doing("an inactive persistent barrier");
+    CALL(MPI_Wait(&none[1], &status));
+    CHECK(none[1] != MPI_REQUEST_NULL);
+    CALL(MPI_Test(&none[1], &flag, &status));
+    CHECK(flag);
+    CALL(MPI_Get_count(&status, MPI_INT, &count));
+    CHECK(status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG && count == 0);
+#endif
+    flag = 0;
+    CALL(MPI_Waitany(3, none, &index, &status));
+    CHECK(index == MPI_UNDEFINED);
+    CALL(MPI_Testany(3, none, &index, &flag, &status));
+    CHECK(flag && index == MPI_UNDEFINED);
+    CALL(MPI_Waitsome(3, none, &count, &index, &status));
+    CHECK(count == MPI_UNDEFINED);
+    if (none[1] != MPI_REQUEST_NULL) {
+        int round;
+        for (round = 0; round < 3; ++round) {
+            CALL(MPI_Start(&none[1]));
+            CALL(MPI_Waitany(3, none, &index, &status));
+            CHECK(index == 1);
+        }
+        CALL(MPI_Request_free(&none[1]));
+    }
+    ++checks;
+}
+
+/* What a request says before it is waited for stays true. */
+static void status_without_completion(void) {
+    int flag = 0, again = 0;
+    MPI_Request request;
+    MPI_Status status;
+    CALL(MPI_Ibarrier(MPI_COMM_WORLD, &request));
+    doing("Request_get_status of a barrier");
+    while (!flag) CALL(MPI_Request_get_status(request, &flag, &status));
+    CALL(MPI_Request_get_status(request, &again, MPI_STATUS_IGNORE));
+    CHECK(again && request != MPI_REQUEST_NULL);
+    CALL(MPI_Wait(&request, &status));
+    CHECK(request == MPI_REQUEST_NULL);
+}
+
+/* A request's handle for Fortran is as good as itself. */
+static void converted_handles(void) {
+    MPI_Request request;
+    MPI_Fint number;
+    CALL(MPI_Ibarrier(MPI_COMM_WORLD, &request));
+    number = MPI_Request_c2f(request);
+    request = MPI_Request_f2c(number);
+    doing("a request that was a number");
+    CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(request == MPI_REQUEST_NULL);
+}
+
+const Section completion_sections[] = {
+    {"mixed_requests", mixed_requests,
+     "collectives, messages, persistent, inactive and null requests, by all calls"},
+    {"empty_statuses", empty_statuses, "what calls say of null and inactive requests"},
+    {"status_without_completion", status_without_completion, "MPI_Request_get_status"},
+    {"converted_handles", converted_handles, "c2f and f2c of a request"},
+    {NULL, NULL, NULL}};

@@ -61,6 +61,8 @@ struct Options {
 extern struct Options options;
 /* Whether skip= or pick= leave out what has this description. */
 int is_skipped(const char* description);
+/* Whether a skip= is this name. */
+int is_listed(const char* name);
 
 /* --- Seeded numbers ----------------------------------------------------------------------------- */
 

@@ -1,2 +1,83 @@
+/* What erroneous calls give: with MPI_ERRORS_RETURN an error's class, and nothing else happens. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "corpus.h"
-const Section error_sections[] = {{NULL, NULL, NULL}};
+
+static int class_of(int code) {
+    int error_class = -1;
+    MPI_Error_class(code, &error_class);
+    return error_class;
+}
+
+/* Invalid arguments give the MPI's own errors, and leave a communicator that works. */
+static void invalid_arguments(void) {
+    MPI_Comm comm;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int in = world_rank, out = -1;
+    CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    CALL(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    doing("a negative count");
+    CHECK(class_of(MPI_Ibcast(&in, -1, MPI_INT, 0, comm, &request)) == MPI_ERR_COUNT);
+    doing("a root that is no rank");
+    CHECK(class_of(MPI_Ibcast(&in, 1, MPI_INT, world_ranks, comm, &request)) == MPI_ERR_ROOT);
+    CHECK(class_of(MPI_Ireduce(&in, &out, 1, MPI_INT, MPI_SUM, -7, comm, &request)) ==
+          MPI_ERR_ROOT);
+    doing("a null type");
+    CHECK(class_of(MPI_Ibcast(&in, 1, MPI_DATATYPE_NULL, 0, comm, &request)) == MPI_ERR_TYPE);
+    doing("a null operation");
+    CHECK(class_of(MPI_Iallreduce(&in, &out, 1, MPI_INT, MPI_OP_NULL, comm, &request)) ==
+          MPI_ERR_OP);
+    doing("an operation that does not suit its type");
+    CHECK(class_of(MPI_Iallreduce(&in, &out, 1, MPI_DOUBLE, MPI_BAND, comm, &request)) ==
+          MPI_ERR_OP);
+    CALL(MPI_Iallreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm, &request));
+    doing("a communicator after errors");
+    CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(out == world_ranks * (world_ranks - 1) / 2);
+    CALL(MPI_Comm_free(&comm));
+}
+
+static int handled;
+static void handler(MPI_Comm* comm, int* code, ...) {
+    (void)comm;
+    handled = class_of(*code);
+}
+
+static void error_handlers(void) {
+    MPI_Comm comm;
+    MPI_Errhandler errhandler;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int in = 0;
+    CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    MPI_Comm_create_errhandler(handler, &errhandler);
+    CALL(MPI_Comm_set_errhandler(comm, errhandler));
+    doing("an error handler of the program");
+    MPI_Ibcast(&in, 1, MPI_INT, -5, comm, &request);
+    CHECK(handled == MPI_ERR_ROOT);
+    MPI_Errhandler_free(&errhandler);
+    CALL(MPI_Comm_free(&comm));
+}
+
+/* Only for Weft: an MPI alone may do anything. The operation goes on. */
+static void misused_requests(void) {
+    MPI_Request request, same;
+    CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    CALL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    CALL(MPI_Ibarrier(MPI_COMM_WORLD, &request));
+    same = request;
+    doing("Cancel of a barrier");
+    CHECK(class_of(MPI_Cancel(&request)) == MPI_ERR_REQUEST);
+    doing("Request_free of a barrier");
+    CHECK(class_of(MPI_Request_free(&request)) == MPI_ERR_REQUEST);
+    CHECK(request == same);
+    CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(request == MPI_REQUEST_NULL);
+}
+
+const Section error_sections[] = {
+    {"invalid_arguments", invalid_arguments, "the MPI's own classes of errors"},
+    {"error_handlers", error_handlers, "a program's handler is called"},
+    {"misused_requests", misused_requests,
+     "only with Weft: Cancel and Request_free of an active collective"},
+    {NULL, NULL, NULL}};

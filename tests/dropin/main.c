@@ -62,6 +62,14 @@ int is_skipped(const char* description) {
     return picked && !has(description, picked);
 }
 
+int is_listed(const char* name) {
+    int i;
+    for (i = 0; skipped[i]; ++i) {
+        if (!strcmp(skipped[i], name)) return 1;
+    }
+    return 0;
+}
+
 /* A hang says where. */
 static void too_late(int number) {
     char text[640];
