@@ -8,24 +8,13 @@
 #include <tuple>
 
 #include "algorithm/catalogue.h"
+#include "dropin/preload.h"
 #include "mpi/mpis.h"
 
 namespace weft::test {
 namespace {
 
 const std::string sources = WEFT_SOURCE_DIR "/tests/dropin/";
-
-// How a program gets Weft's library, as settings of its environment; or why it cannot.
-struct Preload {
-    std::string settings;
-    std::string absence;
-};
-
-Preload preload_of(const Mpi&) {
-    const std::string library = WEFT_BUILD_DIR "/libweft_mpi.so";
-    if (!std::filesystem::exists(library)) return {"", "there is no " + library};
-    return {"LD_PRELOAD=" + library + " WEFT_STATS=1", ""};
-}
 
 // --- What an MPI gets wrong by itself --------------------------------------------------------------
 
@@ -83,7 +72,7 @@ class DropIn : public testing::TestWithParam<std::tuple<Mpi, bool>> {
   protected:
     void SetUp() override {
         std::string absence = mpi().absence();
-        if (absence.empty() && is_preloaded()) absence = preload_of(mpi()).absence;
+        if (absence.empty() && is_preloaded()) absence = preload_of(mpi().name).absence;
         if (!absence.empty()) GTEST_SKIP() << absence;
     }
     static const Mpi& mpi() { return std::get<0>(GetParam()); }
@@ -92,7 +81,7 @@ class DropIn : public testing::TestWithParam<std::tuple<Mpi, bool>> {
     static Finished started(int ranks, const Words& words, const std::string& settings) {
         std::string command = corpus(mpi());
         for (const std::string& word : words) command += " '" + word + "'";
-        const std::string preload = is_preloaded() ? preload_of(mpi()).settings + " " : "";
+        const std::string preload = is_preloaded() ? preload_of(mpi().name).settings + " " : "";
         // Open MPI polls, and with no more ranks than cores it would not yield to other tests.
         return run(
             mpi().job(ranks, command, "OMPI_MCA_mpi_yield_when_idle=1 " + preload + settings));
