@@ -64,7 +64,7 @@ __asm__(
 #include "collectives.def"
 #include "functions.def"
 
-static void* the_mpi;                          // as dlopen returns it
+static void* the_mpi;                          // as dlopen returns it; null: none that is known
 static void* (*find_wrapper)(const char* name); // of the part; null: there is none
 static int is_open;
 
@@ -84,12 +84,32 @@ struct found {
     char path[4096];
 };
 
+// What a loaded library calls itself; null: nothing.
+static const char* soname_of(const struct dl_phdr_info* info) {
+    const ElfW(Dyn)* entry = NULL;
+    const char* strings = NULL;
+    ElfW(Xword) name = 0;
+    int i, has_name = 0;
+    for (i = 0; i < info->dlpi_phnum; ++i) {
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
+            entry = (const ElfW(Dyn)*)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+        }
+    }
+    for (; entry && entry->d_tag != DT_NULL; ++entry) {
+        if (entry->d_tag == DT_STRTAB) strings = (const char*)entry->d_un.d_ptr;
+        if (entry->d_tag == DT_SONAME) name = entry->d_un.d_val, has_name = 1;
+    }
+    // The C library has made the address absolute, but in the kernel's own object.
+    if (!has_name || !strings || (ElfW(Addr))strings < info->dlpi_addr) return NULL;
+    return strings + name;
+}
+
 static int look_at(struct dl_phdr_info* info, size_t size, void* data) {
     struct found* found = data;
-    const char* name = strrchr(info->dlpi_name, '/');
+    const char* name = soname_of(info);
     size_t i;
     (void)size;
-    name = name ? name + 1 : info->dlpi_name;
+    if (!name || !*info->dlpi_name) return 0;
     for (i = 0; i < sizeof interfaces / sizeof *interfaces; ++i) {
         if (strncmp(name, interfaces[i].library, strlen(interfaces[i].library)) != 0) continue;
         found->interface = &interfaces[i];
@@ -126,15 +146,16 @@ static void open_all(void) {
     static struct found found;
     dl_iterate_phdr(look_at, &found);
     if (!found.interface) {
-        fprintf(stderr, "weft: a program calls MPI, but no MPI that libweft_mpi.so knows is loaded\n");
-        abort();
+        fprintf(stderr, "weft: a program calls MPI functions, but has loaded no MPI that Weft has a part for; they are "
+                        "left alone\n");
+        return;
     }
     the_mpi = dlopen(found.path, RTLD_NOLOAD | RTLD_NOW);
-    if (!the_mpi) {
-        fprintf(stderr, "weft: %s\n", dlerror());
-        abort();
+    if (the_mpi) {
+        open_part(found.interface);
+    } else {
+        fprintf(stderr, "weft: the MPI is left alone: %s\n", dlerror());
     }
-    open_part(found.interface);
 }
 
 __attribute__((visibility("hidden"), used)) void* weft_bind_slot(struct slot* slot) {
@@ -150,7 +171,8 @@ __attribute__((visibility("hidden"), used)) void* weft_bind_slot(struct slot* sl
     if (find_wrapper) target = find_wrapper(slot->name);
     if (!target) {
         snprintf(name, sizeof name, "P%s", slot->name);
-        target = dlsym(the_mpi, name);
+        target = dlsym(the_mpi ? the_mpi : RTLD_NEXT, name);
+        if (!target) target = dlsym(the_mpi ? the_mpi : RTLD_NEXT, slot->name);
     }
     if (!target) {
         fprintf(stderr, "weft: the MPI of this process does not have %s\n", slot->name);

@@ -22,7 +22,7 @@ struct PreloadOptions {
     std::vector<std::string> command;
 };
 
-constexpr const char* part_names[] = {"mpich", "openmpi"};
+constexpr const char* part_names[] = {"mpich", "openmpi", "abi"};
 
 // Where the library is: beside this program, or where both are installed. Empty: not built.
 std::filesystem::path library_folder() {
@@ -85,9 +85,10 @@ void add_preload(CLI::App& app) {
         "Run an MPI program whose collectives Weft takes: mpiexec -n 4 weft preload PROGRAM");
     command->prefix_command();
     command
-        ->add_option("--mpi", options->mpi,
-                     "Refuse if this build has no part for it: mpich (also Intel MPI), openmpi")
-        ->check(CLI::IsMember({"mpich", "openmpi"}));
+        ->add_option(
+            "--mpi", options->mpi,
+            "Refuse if this build has no part for it: mpich (also Intel MPI), openmpi, abi")
+        ->check(CLI::IsMember({"mpich", "openmpi", "abi"}));
     command->add_flag("--print", options->prints,
                       "Print the environment variable instead, for a job script");
     command->add_flag("--check", options->checks,

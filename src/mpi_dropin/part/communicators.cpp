@@ -97,7 +97,10 @@ void hang_on(std::unique_ptr<TakenComm> comm) {
         all.add(comm->handle, comm.get());
     }
     TakenComm* const taken = comm.release();
-    mpi.Comm_set_attr(taken->handle, keyval, taken);
+    if (mpi.Comm_set_attr(taken->handle, keyval, taken) != MPI_SUCCESS) {
+        std::fprintf(stderr, "weft: rank %d cannot attach to a communicator\n", world_rank);
+        taken->comm = WEFT_COMM_NULL;  // calls fail: other ranks have taken it
+    }
 }
 
 std::unique_ptr<TakenComm> described(MPI_Comm handle, std::uint64_t number) {
@@ -221,6 +224,12 @@ Construction::~Construction() {
     if (is_expecting_) weft_expect_comms(0);
 }
 
+void Construction::fail() {
+    if (!parent_) return;
+    const Exclusive exclusive;
+    if (parent_->constructors == turn_) --parent_->constructors;
+}
+
 void Construction::take(MPI_Comm made) {
     if (made == MPI_COMM_NULL || !is_expecting_) return;
     int is_inter = 0, ranks = 0;
@@ -230,6 +239,11 @@ void Construction::take(MPI_Comm made) {
     mpi.Comm_group(made, &group);
     mpi.Comm_size(made, &ranks);
     const std::vector<int> world_ranks = translated(group, ranks, world_group);
+    // A process of another job, as the ranks of both see: they may be without Weft, so not a message before this.
+    if (std::find(world_ranks.begin(), world_ranks.end(), MPI_UNDEFINED) != world_ranks.end()) {
+        mpi.Group_free(&group);
+        return;
+    }
     std::uint64_t number = 0;
     if (is_unordered_) {
         // The MPI's own broadcast: everybody is inside the constructor.
@@ -251,9 +265,6 @@ void Construction::take(MPI_Comm made) {
         number = mixed(mixed(parent_->number, turn_), static_cast<std::uint64_t>(lowest));
     }
     mpi.Group_free(&group);
-    // A process of another job: the ranks of both jobs see some.
-    if (std::find(world_ranks.begin(), world_ranks.end(), MPI_UNDEFINED) != world_ranks.end())
-        return;
     take_made(made, number, world_ranks);
 }
 

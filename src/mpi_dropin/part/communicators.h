@@ -58,6 +58,8 @@ class Construction {
 
     // The constructor has returned.
     void take(MPI_Comm made);
+    // ... with an error: perhaps on this rank alone, which has then not talked to the others.
+    void fail();
 
   private:
     TakenComm* parent_ = nullptr;  // kept; null: none, or its collectives are left to the MPI

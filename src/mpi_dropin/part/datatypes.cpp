@@ -20,6 +20,7 @@ struct Predefined {
 };
 
 HandleMap<MPI_Datatype, TypeFacts> known;
+MPI_Comm packing = MPI_COMM_NULL;  // of this process alone; errors return
 
 std::optional<weft_type> element_of(const Predefined& type, MPI_Count size) {
     static constexpr weft_type of_size[][4] = {{WEFT_INT8, WEFT_INT16, WEFT_INT32, WEFT_INT64},
@@ -41,20 +42,65 @@ std::optional<weft_type> element_of(const Predefined& type, MPI_Count size) {
     return std::nullopt;
 }
 
+// The MPI's older functions count in int: at most this many bytes at a time.
+constexpr MPI_Count bytes_at_once = MPI_Count{1} << 30;
+
+MPI_Count elements_at_once(const TypeFacts& type) {
+    return std::max<MPI_Count>(1, bytes_at_once / std::max<MPI_Count>(1, type.size));
+}
+
 // Whether packing one element copies its bytes in their order: it is packed several times with bytes that say
-// where they are, each time another digit of their position.
-bool keeps_order(const TypeFacts& facts) {
-    constexpr MPI_Count bytes_max = MPI_Count{1} << 26;
+// where they are, each time another digit of their position. Nothing: it cannot be packed.
+std::optional<bool> keeps_order(const TypeFacts& facts) {
+    constexpr MPI_Count bytes_max = MPI_Count{1} << 20;
     if (facts.size > bytes_max) return false;
     const auto size = static_cast<std::size_t>(facts.size);
     std::vector<std::byte> element(size), packed(size);
     for (int shift = 0; shift == 0 || (size - 1) >> shift != 0; shift += 8) {
         for (std::size_t i = 0; i < size; ++i) element[i] = static_cast<std::byte>(i >> shift);
-        if (pack(element.data() - facts.true_lb, 1, facts, packed.data()) != MPI_SUCCESS)
-            return false;
+        if (pack(moved(element.data(), -facts.true_lb), 1, facts, packed.data()) != MPI_SUCCESS) {
+            return std::nullopt;
+        }
         if (packed != element) return false;
     }
     return true;
+}
+
+// How a type was made, and of which type if it is a duplicate or a contiguous one. A type that was made by a function
+// with large counts may be asked only by one.
+int combiner_of(MPI_Datatype type, MPI_Datatype* inner) {
+    int combiner = MPI_UNDEFINED;
+    const auto has_one = [&] {
+        return combiner == MPI_COMBINER_DUP || combiner == MPI_COMBINER_CONTIGUOUS;
+    };
+    if (mpi.Type_get_envelope_c && mpi.Type_get_contents_c) {
+        MPI_Count integers = 0, addresses = 0, counts = 0, types = 0, count = 0;
+        mpi.Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &combiner);
+        int integer = 0;
+        MPI_Aint address = 0;
+        if (inner && has_one()) {
+            mpi.Type_get_contents_c(type, integers, addresses, counts, types, &integer, &address,
+                                    &count, inner);
+        }
+        return combiner;
+    }
+    int integers = 0, addresses = 0, types = 0, integer = 0;
+    MPI_Aint address = 0;
+    mpi.Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    if (inner && has_one()) {
+        mpi.Type_get_contents(type, integers, addresses, types, &integer, &address, inner);
+    }
+    return combiner;
+}
+
+// Whether a type is one predefined element after the other, so that its order need not be tried.
+bool is_contiguous(MPI_Datatype type) {
+    MPI_Datatype inner = MPI_DATATYPE_NULL;
+    if (combiner_of(type, &inner) == MPI_COMBINER_NAMED) return true;
+    if (inner == MPI_DATATYPE_NULL) return false;
+    const bool is_so = is_contiguous(inner);
+    if (combiner_of(inner, nullptr) != MPI_COMBINER_NAMED) mpi.Type_free(&inner);  // ours
+    return is_so;
 }
 
 TypeFacts* add(MPI_Datatype type, std::unique_ptr<TypeFacts> facts) {
@@ -88,7 +134,12 @@ TypeFacts* facts_of(MPI_Datatype type) {
     }
     std::unique_ptr<TypeFacts> facts = look_at(type);
     if (!facts) return nullptr;
-    if (facts->is_plain) facts->is_plain = keeps_order(*facts);
+    if (facts->size > bytes_at_once && !mpi.Pack_c) return nullptr;
+    if (facts->is_plain && !is_contiguous(type)) {
+        const std::optional<bool> kept = keeps_order(*facts);
+        if (!kept) return nullptr;
+        facts->is_plain = *kept;
+    }
     return add(type, std::move(facts));
 }
 
@@ -128,7 +179,7 @@ int free_type(MPI_Datatype* type) {
     return mpi.Type_free(type);
 }
 
-void learn_predefined_types() {
+static void learn_those_of_weft() {
     const Predefined types[] = {
         {MPI_BYTE, Kind::bytes},
         {MPI_PACKED, Kind::bytes},
@@ -185,19 +236,45 @@ void learn_predefined_types() {
     }
 }
 
+static void learn_those_of_the_mpi() {
+    const struct {
+        MPI_Datatype handle;
+        Combined combined;
+    } types[] = {
+        {MPI_C_FLOAT_COMPLEX, Combined::complex},
+        {MPI_C_DOUBLE_COMPLEX, Combined::complex},
+        {MPI_C_LONG_DOUBLE_COMPLEX, Combined::complex},
+        {MPI_COMPLEX, Combined::complex},
+        {MPI_DOUBLE_COMPLEX, Combined::complex},
+        {MPI_LONG_DOUBLE, Combined::real},
+        {MPI_LOGICAL, Combined::logical},
+        {MPI_SHORT_INT, Combined::pair},
+        {MPI_LONG_DOUBLE_INT, Combined::pair},
+        {MPI_2REAL, Combined::pair},
+        {MPI_2DOUBLE_PRECISION, Combined::pair},
+    };
+    for (const auto& type : types) {
+        if (type.handle == MPI_DATATYPE_NULL) continue;
+        if (TypeFacts* const facts = facts_of(type.handle)) facts->combined = type.combined;
+    }
+}
+
+int learn_predefined_types() {
+    if (const int error = mpi.Comm_dup(MPI_COMM_SELF, &packing)) return error;
+    mpi.Comm_set_errhandler(packing, MPI_ERRORS_RETURN);
+    learn_those_of_weft();
+    learn_those_of_the_mpi();
+    return MPI_SUCCESS;
+}
+
 void forget_types() {
+    mpi.Comm_disconnect(&packing);
     std::vector<TypeFacts*> all;
     known.for_each([&](TypeFacts& facts) { all.push_back(&facts); });
     for (TypeFacts* facts : all) {
         known.remove(facts->handle);
         delete facts;
     }
-}
-
-// The MPI's own functions count in int: at most this many bytes at a time.
-static MPI_Count elements_at_once(const TypeFacts& type) {
-    constexpr MPI_Count bytes_max = MPI_Count{1} << 30;
-    return std::max<MPI_Count>(1, bytes_max / std::max<MPI_Count>(1, type.size));
 }
 
 // `type` from a place where it is not null: MPICH refuses to pack from, and to unpack to, MPI_BOTTOM.
@@ -235,12 +312,19 @@ int pack(const void* from, MPI_Count count, const TypeFacts& type, std::byte* in
     auto* source = static_cast<std::byte*>(const_cast<void*>(from));
     while (count > 0) {
         const MPI_Count now = std::min(count, at_once);
-        const Moved moved(source, now, type);
-        int position = 0;
-        const int error = mpi.Pack(moved.at(), moved.count(), moved.type(), into,
-                                   static_cast<int>(now * type.size), &position, MPI_COMM_SELF);
+        const Moved there(source, now, type);
+        const MPI_Count bytes = now * type.size;
+        int error = MPI_SUCCESS, position = 0;
+        MPI_Count wide_position = 0;
+        if (bytes <= bytes_at_once) {
+            error = mpi.Pack(there.at(), there.count(), there.type(), into, static_cast<int>(bytes),
+                             &position, packing);
+        } else {
+            error = mpi.Pack_c(there.at(), there.count(), there.type(), into, bytes, &wide_position,
+                               packing);
+        }
         if (error != MPI_SUCCESS) return error;
-        source += now * type.extent;
+        source = moved(source, now * type.extent);
         into += now * type.size;
         count -= now;
     }
@@ -252,13 +336,20 @@ int unpack(const std::byte* from, void* into, MPI_Count count, const TypeFacts& 
     auto* target = static_cast<std::byte*>(into);
     while (count > 0) {
         const MPI_Count now = std::min(count, at_once);
-        const Moved moved(target, now, type);
-        int position = 0;
-        const int error = mpi.Unpack(from, static_cast<int>(now * type.size), &position, moved.at(),
-                                     moved.count(), moved.type(), MPI_COMM_SELF);
+        const Moved there(target, now, type);
+        const MPI_Count bytes = now * type.size;
+        int error = MPI_SUCCESS, position = 0;
+        MPI_Count wide_position = 0;
+        if (bytes <= bytes_at_once) {
+            error = mpi.Unpack(from, static_cast<int>(bytes), &position, there.at(), there.count(),
+                               there.type(), packing);
+        } else {
+            error = mpi.Unpack_c(from, bytes, &wide_position, there.at(), there.count(),
+                                 there.type(), packing);
+        }
         if (error != MPI_SUCCESS) return error;
-        from += now * type.size;
-        target += now * type.extent;
+        from += bytes;
+        target = moved(target, now * type.extent);
         count -= now;
     }
     return MPI_SUCCESS;

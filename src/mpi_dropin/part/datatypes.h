@@ -6,11 +6,15 @@
 #include <weft/weft.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "mpi_dropin/part/underneath.h"
 
 namespace weft::dropin {
+
+// What a predefined type without a type of Weft's is, for the operations that MPI defines on it.
+enum class Combined : std::uint8_t { no, complex, real, logical, pair };
 
 struct TypeFacts {
     MPI_Datatype handle = MPI_DATATYPE_NULL;
@@ -21,11 +25,12 @@ struct TypeFacts {
     bool is_plain =
         false;  // elements are `size` bytes from true_lb on, in order, one behind the other
     std::optional<weft_type> element{};  // Weft's type of the same elements; predefined types only
-    int users = 0;                       // operations that need the handle later
-    bool is_freed = false;               // by the program, while it had users
+    Combined combined = Combined::no;
+    int users = 0;          // operations that need the handle later
+    bool is_freed = false;  // by the program, while it had users
 };
 
-// Null: of a handle that names no type.
+// Null: of a handle that names no type, or one that the MPI cannot pack: the MPI gets the call.
 TypeFacts* facts_of(MPI_Datatype type);
 
 // An operation needs the handle until release().
@@ -35,8 +40,14 @@ void release(TypeFacts& facts);
 // The program frees a type: at once, or when no operation needs it any more.
 int free_type(MPI_Datatype* type);
 
-// Between Init and Finalize.
-void learn_predefined_types();
+// An address some bytes away. Not pointer arithmetic: MPI_BOTTOM is null, and displacements may be addresses.
+inline std::byte* moved(const void* at, MPI_Count bytes) {
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(at) +
+                                        static_cast<std::uintptr_t>(bytes));
+}
+
+// Between Init and Finalize. An error of the MPI.
+int learn_predefined_types();
 void forget_types();
 
 // Copies `count` elements between the program's memory and a buffer without gaps. An error of the MPI.

@@ -1,16 +1,6 @@
 #include "mpi_dropin/part/layout.h"
 
 namespace weft::dropin {
-namespace {
-
-std::byte* moved(void* at, MPI_Count bytes) {
-    // Not pointer arithmetic: MPI_BOTTOM is null.
-    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(at) +
-                                        static_cast<std::uintptr_t>(bytes));
-}
-
-}  // namespace
-
 void Layout::clear() {
     at_ = nullptr;
     bytes_ = 0;

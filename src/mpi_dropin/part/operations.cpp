@@ -165,12 +165,12 @@ bool prepare_callbacks(Operation& operation, const Arguments& arguments, TypeFac
     const bool has_blocks = operation.collective == Collective::Reduce_scatter ||
                             operation.collective == Collective::Reduce_scatter_block;
     if (!settings.calls_back || arguments.op == MPI_OP_NULL || type.size <= 0 ||
-        type.size > WEFT_OPAQUE_MAX) {
+        type.size > WEFT_OPAQUE_MAX || !is_defined(arguments.op, type)) {
         return false;
     }
     const std::int64_t sent = operation.collective == Collective::Reduce_scatter_block
-                                 ? elements * operation.comm->ranks
-                                 : elements;
+                                  ? elements * operation.comm->ranks
+                                  : elements;
     std::int64_t received = elements;
     if (operation.collective == Collective::Reduce_scatter) {
         received = static_cast<std::int64_t>(
@@ -300,6 +300,9 @@ void end(Operation& operation, weft_status status) {
     operation.is_over = true;
     if (status == WEFT_OK) {
         operation.outcome = operation.stores ? operation.recv.store() : MPI_SUCCESS;
+        if (operation.combining && error_of(*operation.combining) != MPI_SUCCESS) {
+            operation.outcome = error_of(*operation.combining);
+        }
     } else {
         operation.outcome = MPI_ERR_OTHER;
         std::fprintf(stderr, "weft: %s failed on rank %d: %s\n", name_of(operation.function),

@@ -21,9 +21,10 @@ extern "C" __attribute__((visibility("default"))) int weft_mpi_part_start(void* 
     return weft::dropin::find_underneath(library) ? 0 : 1;
 }
 
-// Null: the function is not wrapped.
+// Null: the function is not wrapped, or the MPI does not have it.
 extern "C" __attribute__((visibility("default"))) void* weft_mpi_part_find(const char* name) {
     using namespace weft::dropin;
+    if (!is_underneath(name)) return nullptr;
     for (auto* find :
          {collective_wrapper, completion_wrapper, constructor_wrapper, lifetime_wrapper}) {
         if (AnyFunction function = find(name)) return reinterpret_cast<void*>(function);

@@ -1,5 +1,6 @@
 #include "mpi_dropin/part/reductions.h"
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -9,9 +10,10 @@
 namespace weft::dropin {
 
 struct Combining {
-    MPI_Op op;
-    TypeFacts* type;
+    MPI_Op op = MPI_OP_NULL;
+    TypeFacts* type = nullptr;
     weft_op weft = WEFT_OP_NULL;
+    std::atomic<int> error{MPI_SUCCESS};  // the first one that the MPI returned
 };
 
 namespace {
@@ -22,28 +24,34 @@ struct OpUse {
 };
 HandleMap<MPI_Op, OpUse> used;
 
+void keep_first(Combining& combining, int error) {
+    int none = MPI_SUCCESS;
+    if (error != MPI_SUCCESS) combining.error.compare_exchange_strong(none, error);
+}
+
 // Weft calls it: inout = in (op) inout.
 void combine(const void* in, void* inout, std::size_t count, weft_type, void* context) {
-    const Combining& combining = *static_cast<const Combining*>(context);
+    Combining& combining = *static_cast<Combining*>(context);
     const TypeFacts& type = *combining.type;
     const auto elements = static_cast<int>(count);
     if (type.is_plain) {
-        const auto* left = static_cast<const std::byte*>(in) - type.true_lb;
-        mpi.Reduce_local(left, static_cast<std::byte*>(inout) - type.true_lb, elements, type.handle,
-                         combining.op);
+        keep_first(combining,
+                   mpi.Reduce_local(moved(in, -type.true_lb), moved(inout, -type.true_lb), elements,
+                                    type.handle, combining.op));
         return;
     }
     // The operation wants the gaps.
     const auto stride = static_cast<std::size_t>(type.extent < 0 ? -type.extent : type.extent);
     const std::size_t bytes = stride * (count + 1) + static_cast<std::size_t>(type.span);
     const auto left = std::make_unique<std::byte[]>(2 * bytes);
-    std::byte* const from = left.get() + (type.extent < 0 ? stride * count : 0) - type.true_lb;
-    std::byte* const into = from + bytes;
+    std::byte* const from =
+        moved(left.get() + (type.extent < 0 ? stride * count : 0), -type.true_lb);
+    std::byte* const into = moved(from, static_cast<MPI_Count>(bytes));
     const auto number = static_cast<MPI_Count>(count);
-    unpack(static_cast<const std::byte*>(in), from, number, type);
-    unpack(static_cast<const std::byte*>(inout), into, number, type);
-    mpi.Reduce_local(from, into, elements, type.handle, combining.op);
-    pack(into, number, type, static_cast<std::byte*>(inout));
+    keep_first(combining, unpack(static_cast<const std::byte*>(in), from, number, type));
+    keep_first(combining, unpack(static_cast<const std::byte*>(inout), into, number, type));
+    keep_first(combining, mpi.Reduce_local(from, into, elements, type.handle, combining.op));
+    keep_first(combining, pack(into, number, type, static_cast<std::byte*>(inout)));
 }
 
 }  // namespace
@@ -65,7 +73,9 @@ weft_op predefined_op(MPI_Op op) {
 Combining* combining(MPI_Op op, TypeFacts& type) {
     int commutes = 0;
     if (mpi.Op_commutative(op, &commutes) != MPI_SUCCESS) return nullptr;
-    auto combining = std::make_unique<Combining>(Combining{op, &type});
+    auto combining = std::make_unique<Combining>();
+    combining->op = op;
+    combining->type = &type;
     if (weft_op_create(combine, commutes, combining.get(), &combining->weft) != WEFT_OK)
         return nullptr;
     keep(type);
@@ -77,6 +87,22 @@ Combining* combining(MPI_Op op, TypeFacts& type) {
 }
 
 weft_op op_of(const Combining& combining) { return combining.weft; }
+
+int error_of(const Combining& combining) { return combining.error.load(); }
+
+bool is_defined(MPI_Op op, const TypeFacts& type) {
+    if (op == MPI_REPLACE || op == MPI_NO_OP) return false;
+    if (!predefined_op(op)) return true;
+    const bool is_sum = op == MPI_SUM || op == MPI_PROD;
+    switch (type.combined) {
+        case Combined::no: return false;
+        case Combined::complex: return is_sum;
+        case Combined::real: return is_sum || op == MPI_MIN || op == MPI_MAX;
+        case Combined::logical: return op == MPI_LAND || op == MPI_LOR || op == MPI_LXOR;
+        case Combined::pair: return op == MPI_MINLOC || op == MPI_MAXLOC;
+    }
+    return false;
+}
 
 void forget(Combining* combining) {
     if (!combining) return;

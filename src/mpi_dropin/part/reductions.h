@@ -17,6 +17,10 @@ weft_op predefined_op(MPI_Op op);
 struct Combining;
 Combining* combining(MPI_Op op, TypeFacts& type);
 weft_op op_of(const Combining& combining);
+// The first error of the MPI while it combined.
+int error_of(const Combining& combining);
+// Whether MPI defines an operation on a type; the program's own on any.
+bool is_defined(MPI_Op op, const TypeFacts& type);
 void forget(Combining* combining);
 
 // The program frees an operation: at once, or when nothing needs it any more.

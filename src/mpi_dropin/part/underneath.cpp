@@ -3,12 +3,15 @@
 #include <dlfcn.h>
 
 #include <cstdio>
+#include <string>
 
 namespace weft::dropin {
 
 Underneath mpi;
 
 namespace {
+
+void* library = nullptr;
 
 // The name that a profiler does not take over.
 template <typename Function>
@@ -20,7 +23,12 @@ bool find(void* handle, Function& function, const char* name) {
 
 }  // namespace
 
+bool is_underneath(const char* name) {
+    return dlsym(library, (std::string("P") + name).c_str()) != nullptr;
+}
+
 bool find_underneath(void* handle) {
+    library = handle;
     const char* missing = nullptr;
 #define NATIVE(name) \
     if (!find(handle, mpi.name, "PMPI_" #name)) missing = "PMPI_" #name;
@@ -47,6 +55,10 @@ bool find_underneath(void* handle) {
 #include "mpi_dropin/collectives.def"
 #undef COLLECTIVE
     find(handle, mpi.Comm_idup_with_info, "PMPI_Comm_idup_with_info");
+    find(handle, mpi.Type_get_envelope_c, "PMPI_Type_get_envelope_c");
+    find(handle, mpi.Type_get_contents_c, "PMPI_Type_get_contents_c");
+    find(handle, mpi.Pack_c, "PMPI_Pack_c");
+    find(handle, mpi.Unpack_c, "PMPI_Unpack_c");
     find(handle, mpi.Request_get_status_all, "PMPI_Request_get_status_all");
     find(handle, mpi.Request_get_status_any, "PMPI_Request_get_status_any");
     find(handle, mpi.Request_get_status_some, "PMPI_Request_get_status_some");

@@ -55,6 +55,14 @@ struct Underneath {
 
     // Newer ones; null where the MPI lacks them.
     int (*Comm_idup_with_info)(MPI_Comm, MPI_Info, MPI_Comm*, MPI_Request*) = nullptr;
+    int (*Type_get_envelope_c)(MPI_Datatype, MPI_Count*, MPI_Count*, MPI_Count*, MPI_Count*,
+                               int*) = nullptr;
+    int (*Type_get_contents_c)(MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count, int*,
+                               MPI_Aint*, MPI_Count*, MPI_Datatype*) = nullptr;
+    int (*Pack_c)(const void*, MPI_Count, MPI_Datatype, void*, MPI_Count, MPI_Count*,
+                  MPI_Comm) = nullptr;
+    int (*Unpack_c)(const void*, MPI_Count, MPI_Count*, void*, MPI_Count, MPI_Datatype,
+                    MPI_Comm) = nullptr;
     int (*Request_get_status_all)(int, const MPI_Request*, int*, MPI_Status*) = nullptr;
     int (*Request_get_status_any)(int, const MPI_Request*, int*, int*, MPI_Status*) = nullptr;
     int (*Request_get_status_some)(int, const MPI_Request*, int*, int*, MPI_Status*) = nullptr;
@@ -64,5 +72,7 @@ extern Underneath mpi;
 
 // Looks all of them up in the library `handle`, as dlopen returns it. False: it lacks one that is needed.
 bool find_underneath(void* handle);
+// Whether the MPI has a function: "MPI_Bcast".
+bool is_underneath(const char* name);
 
 }  // namespace weft::dropin

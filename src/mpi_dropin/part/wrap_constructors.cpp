@@ -7,19 +7,27 @@
 namespace weft::dropin {
 namespace {
 
-#define CONSTRUCTOR(name, parameters, arguments_)           \
-    int name parameters {                                   \
-        Construction construction(comm);                    \
-        const int error = mpi.name arguments_;              \
-        if (error == MPI_SUCCESS) construction.take(*made); \
-        return error;                                       \
+#define CONSTRUCTOR(name, parameters, arguments_) \
+    int name parameters {                         \
+        Construction construction(comm);          \
+        const int error = mpi.name arguments_;    \
+        if (error != MPI_SUCCESS) {               \
+            construction.fail();                  \
+            return error;                         \
+        }                                         \
+        construction.take(*made);                 \
+        return MPI_SUCCESS;                       \
     }
 #define UNORDERED_CONSTRUCTOR(name, parameters, arguments_) \
     int name parameters {                                   \
         Construction construction;                          \
         const int error = mpi.name arguments_;              \
-        if (error == MPI_SUCCESS) construction.take(*made); \
-        return error;                                       \
+        if (error != MPI_SUCCESS) {                         \
+            construction.fail();                            \
+            return error;                                   \
+        }                                                   \
+        construction.take(*made);                           \
+        return MPI_SUCCESS;                                 \
     }
 #define FUNCTION(name)
 #include "mpi_dropin/functions.def"
@@ -30,15 +38,23 @@ namespace {
 int Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
     Construction construction(comm);
     const int error = mpi.Comm_idup(comm, made, request);
-    if (error == MPI_SUCCESS) watch(*request, std::move(construction), made);
-    return error;
+    if (error != MPI_SUCCESS) {
+        construction.fail();
+        return error;
+    }
+    watch(*request, std::move(construction), made);
+    return MPI_SUCCESS;
 }
 
 int Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* request) {
     Construction construction(comm);
     const int error = mpi.Comm_idup_with_info(comm, info, made, request);
-    if (error == MPI_SUCCESS) watch(*request, std::move(construction), made);
-    return error;
+    if (error != MPI_SUCCESS) {
+        construction.fail();
+        return error;
+    }
+    watch(*request, std::move(construction), made);
+    return MPI_SUCCESS;
 }
 
 const Wrapper wrappers[] = {

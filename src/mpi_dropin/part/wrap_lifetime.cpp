@@ -129,7 +129,7 @@ void open() {
     Exclusive::has_several_threads = level == MPI_THREAD_MULTIPLE;
     Settings settings = read_settings();
     prints_statistics = settings.prints_statistics;
-    learn_predefined_types();
+    if (learn_predefined_types() != MPI_SUCCESS) return;
     if (!join(settings, rank, ranks)) return;
     is_open = open_operations(settings) == MPI_SUCCESS;
 }
