@@ -57,16 +57,20 @@ void Statistics::print(int rank, int ranks) const {
                           100.0 * static_cast<double>(row.lasted_ns - row.waited_ns) /
                               static_cast<double>(row.lasted_ns));
         }
-        std::fprintf(stderr,
-                     "weft: %-32s %9" PRIu64 " %9" PRIu64 " %14" PRIu64 " %10.3f %10.3f %8s",
-                     name_of(function), row.taken, left, row.bytes,
-                     static_cast<double>(row.inside_ns) * 1e-6,
-                     static_cast<double>(row.waited_ns) * 1e-6, hidden);
+        // One piece: other ranks write too.
+        char line[512];
+        int length =
+            std::snprintf(line, sizeof line,
+                          "weft: %-32s %9" PRIu64 " %9" PRIu64 " %14" PRIu64 " %10.3f %10.3f %8s",
+                          name_of(function), row.taken, left, row.bytes,
+                          static_cast<double>(row.inside_ns) * 1e-6,
+                          static_cast<double>(row.waited_ns) * 1e-6, hidden);
         for (int i = 0; i < static_cast<int>(Left::number); ++i) {
-            if (row.left[i] > 0)
-                std::fprintf(stderr, "  left %" PRIu64 ": %s", row.left[i], why[i]);
+            if (row.left[i] == 0) continue;
+            length += std::snprintf(line + length, sizeof line - static_cast<std::size_t>(length),
+                                    "  left %" PRIu64 ": %s", row.left[i], why[i]);
         }
-        std::fprintf(stderr, "\n");
+        std::fprintf(stderr, "%s\n", line);
     }
 }
 
