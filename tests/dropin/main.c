@@ -48,10 +48,12 @@ void expect_success(int code, const char* file, int line, const char* call) {
     fail(file, line, "%s: %s", call, text);
 }
 
+/* From the beginning of a word on: "blocking" is not in "nonblocking". */
 static int has(const char* description, const char* pattern) {
-    char wide[256];
-    snprintf(wide, sizeof wide, "*%s*", pattern);
-    return fnmatch(wide, description, 0) == 0;
+    char wide[256], words[512];
+    snprintf(wide, sizeof wide, "* %s*", pattern);
+    snprintf(words, sizeof words, " %s", description);
+    return fnmatch(wide, words, 0) == 0;
 }
 
 int is_skipped(const char* description) {
@@ -129,7 +131,7 @@ static int is_option(const char* text) {
     else if (!strncmp(text, "keep=", 5))
         options.keep = atoi(value);
     else
-        return 0;
+        return !strcmp(text, "threads=multiple");
     return 1;
 }
 
@@ -138,7 +140,7 @@ int main(int argc, char** argv) {
     int i, needs_threads = 0, level;
     for (i = 1; i < argc; ++i) {
         if (!is_option(argv[i]) && !section_named(argv[i])) return usage(argv[i]);
-        if (!strncmp(argv[i], "threads", 7)) needs_threads = 1;
+        if (!strcmp(argv[i], "threads=multiple")) needs_threads = 1;
     }
     if (argc < 2) return usage(NULL);
     signal(SIGALRM, too_late);
@@ -149,6 +151,8 @@ int main(int argc, char** argv) {
         MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world_ranks);
+    doing("MPI_Init_thread");
+    if (needs_threads) CHECK(level == MPI_THREAD_MULTIPLE);
     if (world_ranks > MAX_RANKS) fail(__FILE__, __LINE__, "at most %d ranks", MAX_RANKS);
     for (i = 1; i < argc; ++i) {
         if (strchr(argv[i], '=')) continue;
