@@ -98,6 +98,9 @@ foreach(source IN LISTS test_sources)
     elseif(NOT label MATCHES "^(unit|spec)$")
         add_dependencies(${target} ${started_targets})
     endif()
+    if(label MATCHES "^(dropin|install)$" AND dropin_targets)
+        add_dependencies(${target} ${dropin_targets})
+    endif()
     gtest_discover_tests(${target} TEST_PREFIX "${label}/${short}." DISCOVERY_MODE PRE_TEST
                          DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${WEFT_TEST_TIMEOUT}
                          LABELS ${label})
