@@ -124,6 +124,25 @@ TEST_F(Install, HoldsTheDocumentsWhereReadmeLooksForThem) {
     EXPECT_GE(pages, 40u);
 }
 
+// A part is looked for beside the library that is preloaded.
+TEST_F(Install, HoldsTheLibraryForMpiProgramsAndItsParts) {
+    if (!std::filesystem::exists(WEFT_BUILD_DIR "/libweft_mpi.so")) GTEST_SKIP() << "not built";
+    const std::string folder = folder_of("libweft_mpi.so");
+    for (const std::string part : {"mpich", "openmpi", "abi"}) {
+        const std::string name = "weft_mpi_" + part + ".so";
+        if (!std::filesystem::exists(WEFT_BUILD_DIR "/" + name)) continue;
+        EXPECT_EQ(folder_of(name), folder);
+        // It finds Weft where both are now.
+        const Finished needed = run("ldd '" + folder + "/" + name + "' | grep libweft");
+        EXPECT_TRUE(contains(needed.out, prefix_)) << needed.out;
+    }
+    if (!std::filesystem::exists(WEFT_BUILD_DIR "/weft")) return;
+    const Finished printed = run("'" + prefix_ + "/bin/weft' preload --print");
+    EXPECT_EQ(printed.out,
+              "LD_PRELOAD=" + std::filesystem::canonical(folder).string() + "/libweft_mpi.so\n")
+        << printed.err;
+}
+
 TEST_F(Install, TheProgramRunsAndHasItsManual) {
     if (!std::filesystem::exists(WEFT_BUILD_DIR "/weft")) GTEST_SKIP() << "built without it";
     const std::string program = "'" + prefix_ + "/bin/weft' ";

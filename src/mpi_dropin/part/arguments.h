@@ -37,14 +37,14 @@ class Numbers {
 
 // A buffer of the program's.
 struct Blocks {
-    enum class Form : std::uint8_t {
+    enum class Shape : std::uint8_t {
         none,
         one,      // `count` elements
         each,     // a block of `count` elements for each rank, or each neighbor
         varying,  // `counts`, `displs` in elements
         typed     // `counts`, `displs` in bytes, `types`
     };
-    Form form = Form::none;
+    Shape form = Shape::none;
     void* at = nullptr;
     std::int64_t count = 0;
     MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -53,16 +53,16 @@ struct Blocks {
     const MPI_Datatype* types = nullptr;
 
     static Blocks one(const void* at, std::int64_t count, MPI_Datatype type) {
-        return {Form::one, const_cast<void*>(at), count, type};
+        return {Shape::one, const_cast<void*>(at), count, type};
     }
     static Blocks each(const void* at, std::int64_t count, MPI_Datatype type) {
-        return {Form::each, const_cast<void*>(at), count, type};
+        return {Shape::each, const_cast<void*>(at), count, type};
     }
     static Blocks varying(const void* at, Numbers counts, Numbers displs, MPI_Datatype type) {
-        return {Form::varying, const_cast<void*>(at), 0, type, counts, displs};
+        return {Shape::varying, const_cast<void*>(at), 0, type, counts, displs};
     }
     static Blocks typed(const void* at, Numbers counts, Numbers displs, const MPI_Datatype* types) {
-        return {Form::typed, const_cast<void*>(at), 0, MPI_DATATYPE_NULL, counts, displs, types};
+        return {Shape::typed, const_cast<void*>(at), 0, MPI_DATATYPE_NULL, counts, displs, types};
     }
 };
 

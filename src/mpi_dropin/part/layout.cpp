@@ -12,14 +12,14 @@ void Layout::clear() {
 
 bool Layout::describe(const Blocks& blocks, std::size_t ranks) {
     clear();
-    if (blocks.form == Blocks::Form::none) return true;
-    if (blocks.form == Blocks::Form::varying || blocks.form == Blocks::Form::typed) {
+    if (blocks.form == Blocks::Shape::none) return true;
+    if (blocks.form == Blocks::Shape::varying || blocks.form == Blocks::Shape::typed) {
         return describe_varying(blocks, ranks);
     }
     TypeFacts* const type = facts_of(blocks.type);
     if (!type || blocks.count < 0) return false;
     const std::int64_t number =
-        blocks.form == Blocks::Form::each ? static_cast<std::int64_t>(ranks) : 1;
+        blocks.form == Blocks::Shape::each ? static_cast<std::int64_t>(ranks) : 1;
     bytes_ = static_cast<std::size_t>(blocks.count * type->size);
     at_ = moved(blocks.at, type->true_lb);
     if (type->is_plain || bytes_ == 0) return true;
@@ -30,7 +30,7 @@ bool Layout::describe(const Blocks& blocks, std::size_t ranks) {
 }
 
 bool Layout::describe_varying(const Blocks& blocks, std::size_t ranks) {
-    const bool is_typed = blocks.form == Blocks::Form::typed;
+    const bool is_typed = blocks.form == Blocks::Shape::typed;
     if (ranks > 0 && (blocks.counts.is_null() || (is_typed && !blocks.types))) return false;
     counts_.resize(ranks);
     displs_.resize(ranks);

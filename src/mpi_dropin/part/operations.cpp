@@ -121,7 +121,7 @@ bool prepare_blocks(Operation& operation, const Arguments& arguments, Prepared& 
         operation.collective == Collective::Gather || operation.collective == Collective::Gatherv;
     const bool is_scatter =
         operation.collective == Collective::Scatter || operation.collective == Collective::Scatterv;
-    const bool sends_in_place = arguments.send.form != Blocks::Form::none && !is_scatter &&
+    const bool sends_in_place = arguments.send.form != Blocks::Shape::none && !is_scatter &&
                                 !is_neighborly(operation.collective) && (!is_gather || is_root) &&
                                 arguments.send.at == MPI_IN_PLACE;
     const bool receives_in_place = is_scatter && is_root && arguments.recv.at == MPI_IN_PLACE;
@@ -139,7 +139,7 @@ bool prepare_blocks(Operation& operation, const Arguments& arguments, Prepared& 
     prepared.root = is_rooted ? arguments.root : 0;
     prepared.send_count = operation.send.bytes();
     const bool is_bcast = operation.collective == Collective::Bcast;
-    prepared.count = uses_send && arguments.send.form != Blocks::Form::none
+    prepared.count = uses_send && arguments.send.form != Blocks::Shape::none
                          ? operation.send.bytes()
                          : operation.recv.bytes();
     // Both sides of a rank name the same bytes; where they do not, the MPI says what is wrong.
@@ -147,7 +147,7 @@ bool prepare_blocks(Operation& operation, const Arguments& arguments, Prepared& 
         operation.send.bytes() != operation.recv.bytes()) {
         return false;
     }
-    if (is_scatter && arguments.recv.form == Blocks::Form::one)
+    if (is_scatter && arguments.recv.form == Blocks::Shape::one)
         prepared.send_count = operation.recv.bytes();
     prepared.bytes = prepared.count;
     // Blocks of neighbors that do not exist stay as they are.
