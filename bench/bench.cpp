@@ -6,6 +6,7 @@
 #include "bench/all.h"
 #include "bench/background.h"
 #include "bench/cpu.h"
+#include "bench/dropin/dropin.h"
 #include "bench/idle.h"
 #include "bench/latency.h"
 #include "bench/micro/micro.h"
@@ -266,6 +267,39 @@ void add_waits(CLI::App& bench) {
     command->callback([options] { end_with(bench_waits(*options)); });
 }
 
+void add_dropin(CLI::App& bench) {
+    auto options = std::make_shared<DropinOptions>();
+    CLI::App* command = bench.add_subcommand(
+        "dropin", "An MPI program without and with the drop-in library, beside MPIs");
+    command->add_option("--measure", options->measures, "Which: overlap, latency")
+        ->delimiter(',')
+        ->capture_default_str();
+    command->add_option("--collective", options->collectives, "Which, such as ibcast,iallreduce")
+        ->delimiter(',')
+        ->capture_default_str();
+    command->add_option("--sizes", options->sizes, "overlap: bytes, as 64K,1M")
+        ->capture_default_str();
+    command->add_option("--latency-sizes", options->latency_sizes,
+                        "latency: bytes; default: 8:4M, between nodes 8");
+    command
+        ->add_option("--rounds", options->rounds,
+                     "How often jobs with and without the library take turns")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--repetitions", options->repetitions, "overlap: how many in each job")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command
+        ->add_option("--turns", options->turns,
+                     "latency: how often the library and the MPI take turns in each job")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--json", options->json, "Write one line of JSON per row to this file");
+    add_testbed_options(*command, options->testbed);
+    add_against_option(*command, options->against);
+    command->callback([options] { end_with(bench_dropin(*options)); });
+}
+
 void add_all(CLI::App& bench) {
     auto options = std::make_shared<AllOptions>();
     CLI::App* command = bench.add_subcommand(
@@ -328,6 +362,7 @@ void add_bench(CLI::App& app) {
     add_latency(*bench);
     add_relay(*bench);
     add_waits(*bench);
+    add_dropin(*bench);
     add_cpu(*bench);
     add_idle(*bench);
     add_micro(*bench);

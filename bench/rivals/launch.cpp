@@ -10,6 +10,7 @@
 
 #include "bench/rivals/rival.h"
 #include "bench/shell_word.h"
+#include "bench/temporary_folder.h"
 #include "weft/machine.h"
 
 namespace weft::bench {
@@ -96,25 +97,6 @@ std::string around(const Mpi& mpi, const std::string& folder) {
     return "export PATH=" + word + "/bin:$PATH " + replaced(mpi.settings, "%s", word) + "; ";
 }
 
-// A folder that its destructor removes.
-class TemporaryFolder {
-  public:
-    TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "weft-XXXXXX").string()) {
-        if (mkdtemp(path_.data()) == nullptr) fail("%s: cannot be made", path_.c_str());
-    }
-    ~TemporaryFolder() {
-        std::error_code error;
-        std::filesystem::remove_all(path_, error);
-    }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-    const std::string& path() const { return path_; }
-
-  private:
-    std::string path_;
-};
-
 // Where an MPI is, and the part of the bench for it.
 struct Found {
     const Mpi* mpi;
@@ -122,8 +104,9 @@ struct Found {
     std::string part;
 };
 
-// Why it cannot be measured; "": `found` is complete.
-std::string find(Found& found, const std::string& temporary) {
+// Why it cannot be measured; "": `found` is complete. Its mpicc compiles `source`, of bench, with these options.
+std::string find(Found& found, const std::string& temporary, const std::string& file,
+                 const std::string& options) {
     const std::string setting = folder_setting(*found.mpi);
     const char* const folder = std::getenv(setting.c_str());
     if (folder == nullptr) {
@@ -138,29 +121,27 @@ std::string find(Found& found, const std::string& temporary) {
             return setting + " = '" + found.folder + "' has no " + (program + 1);
         }
     }
-    const std::string source = WEFT_BENCH_SOURCE_DIR "/bench/rivals/part.c";
+    const std::string source = WEFT_BENCH_SOURCE_DIR "/bench/" + file;
     if (!std::filesystem::exists(source)) {
         return "its part of the bench is compiled from " + source + ", which does not exist";
     }
     found.part = temporary + "/" + found.mpi->name + ".so";
-    if (run_shell(around(*found.mpi, found.folder) + "exec mpicc -std=c99 -O2 -shared -fPIC -I" +
-                  shell_word(WEFT_BENCH_SOURCE_DIR "/include") + " " + shell_word(source) + " -o " +
-                  shell_word(found.part)) != 0) {
+    if (run_shell(around(*found.mpi, found.folder) + "exec mpicc -std=c99 -O2 " + options + " " +
+                  shell_word(source) + " -o " + shell_word(found.part) + " -ldl") != 0) {
         return "its mpicc cannot compile " + source + " (see above)";
     }
     return "";
 }
 
-// The shell script that starts all ranks; on a cluster it runs beside the nodes. "": asynchronous
-// progress is wanted, and the MPI has none here.
-std::string script(const Found& found, const Against& against, const Launch& job) {
+// The beginning of the shell script that starts all ranks, up to their settings; on a cluster it runs beside the
+// nodes. "": asynchronous progress is wanted, and the MPI has none here.
+std::string start_of_ranks(const Found& found, bool async, const Testbed& testbed) {
     const Mpi& mpi = *found.mpi;
-    const Testbed& testbed = job.testbed;
     std::vector<Mpi::Place> places;
     if (testbed.nodes > 0) places.push_back(mpi.cluster);
     if (testbed.nodes == 0 && testbed.transport == "tcp") places.push_back(mpi.loopback);
     const bool is_tcp = !places.empty();
-    if (against.async) places.push_back(is_tcp ? mpi.async_tcp : mpi.async_shm);
+    if (async) places.push_back(is_tcp ? mpi.async_tcp : mpi.async_shm);
     std::string settings, options;
     for (const Mpi::Place& place : places) {
         if (place.settings == none) return "";
@@ -169,16 +150,50 @@ std::string script(const Found& found, const Against& against, const Launch& job
     }
     std::string text = around(mpi, found.folder);
     if (settings.find('=') != settings.npos) text += "export" + settings + "; ";
-    text += "exec mpiexec " + options + "-n " + std::to_string(testbed.ranks) + " env ";
+    return text + "exec mpiexec " + options + "-n " + std::to_string(testbed.ranks) + " env ";
+}
+
+int run_ranks(const Testbed& testbed, const std::string& script) {
+    return testbed.nodes > 0 ? run_beside_nodes(testbed, script) : run_shell(script);
+}
+
+// The script of a job whose ranks are this program.
+std::string script(const Found& found, const Against& against, const Launch& job) {
+    std::string text = start_of_ranks(found, against.async, job.testbed);
+    if (text.empty()) return "";
     const auto set = [&](const char* name, const std::string& value) {
         text.append(name).append("=").append(value).append(" ");
     };
-    set(rival_name_setting, std::string(mpi.name) + (against.async ? ":async" : ""));
+    set(rival_name_setting, std::string(found.mpi->name) + (against.async ? ":async" : ""));
     set(rival_part_setting, shell_word(found.part));
     for (const std::string& setting : settings_of(job)) text += shell_word(setting) + " ";
     text += shell_word(this_program());
     for (const std::string& word : job.arguments) text += " " + shell_word(word);
     return text + " < /dev/null";
+}
+
+// Leaves out MPIs that cannot be used, and prints why. Returns the first status that is not 0; 1 if there was no MPI.
+int for_each_found(const Against& against, const std::string& source, const std::string& options,
+                   const std::function<int(const Found& found)>& measure) {
+    const TemporaryFolder temporary;
+    int status = 0;
+    bool any = false;
+    std::vector<const Mpi*> chosen;
+    for (const std::string& name : against.mpis) {
+        for (const Mpi* mpi : find_mpis(name)) chosen.push_back(mpi);
+    }
+    for (const Mpi* mpi : chosen) {
+        Found found{mpi, "", ""};
+        const std::string absence = find(found, temporary.path(), source, options);
+        if (!absence.empty()) {
+            std::printf("Left out: %s: %s.\n", mpi->name, absence.c_str());
+            continue;
+        }
+        any = true;
+        const int ended = measure(found);
+        if (status == 0) status = ended;
+    }
+    return any ? status : 1;
 }
 
 }  // namespace
@@ -210,48 +225,50 @@ Status check(const Against& against, const Testbed& testbed) {
 }
 
 int launch_against(const Against& against, const Launch& job) {
-    const TemporaryFolder temporary;
-    int status = 0;
-    bool any = false;
-    std::vector<const Mpi*> chosen;
-    for (const std::string& name : against.mpis) {
-        for (const Mpi* mpi : find_mpis(name)) chosen.push_back(mpi);
+    return for_each_found(
+        against, "rivals/part.c", "-shared -fPIC -I" + shell_word(WEFT_BENCH_SOURCE_DIR "/include"),
+        [&](const Found& found) {
+            const std::string command = script(found, against, job);
+            if (command.empty()) {
+                std::printf("Left out: %s has no asynchronous progress over shared memory.\n",
+                            found.mpi->name);
+                return 0;
+            }
+            const int ended = run_ranks(job.testbed, command);
+            if (ended != 0) {
+                std::printf("The job beside %s failed: status %d.\n", found.mpi->name, ended);
+            }
+            return ended;
+        });
+}
+
+int run_program_of_each(const Against& against, const Testbed& testbed, const std::string& source,
+                        const std::function<int(const MpiProgram& program)>& measure) {
+    return for_each_found(against, source, "", [&](const Found& found) {
+        const std::string start = start_of_ranks(found, false, testbed);
+        return measure({found.mpi->name, found.part, [&](const std::vector<std::string>& words) {
+                            std::string text = start;
+                            for (const std::string& word : words) text += shell_word(word) + " ";
+                            return run_ranks(testbed, text + "< /dev/null");
+                        }});
+    });
+}
+
+std::vector<int> cores_of_ranks(const Testbed& testbed) {
+    if (testbed.nodes > 0 || !testbed.gives_each_rank_a_core()) return {};
+    if (testbed.cores.empty()) return own_core_list();
+    std::vector<int> cores;
+    for (std::size_t at = 0; at < testbed.cores.size();) {
+        cores.push_back(std::atoi(testbed.cores.c_str() + at));
+        at = std::min(testbed.cores.find(',', at), testbed.cores.size() - 1) + 1;
     }
-    for (const Mpi* mpi : chosen) {
-        Found found{mpi, "", ""};
-        const std::string absence = find(found, temporary.path());
-        if (!absence.empty()) {
-            std::printf("Left out: %s: %s.\n", mpi->name, absence.c_str());
-            continue;
-        }
-        any = true;
-        const std::string command = script(found, against, job);
-        if (command.empty()) {
-            std::printf("Left out: %s has no asynchronous progress over shared memory.\n",
-                        mpi->name);
-            continue;
-        }
-        const int ended =
-            job.testbed.nodes > 0 ? run_beside_nodes(job.testbed, command) : run_shell(command);
-        if (ended != 0) {
-            std::printf("The job beside %s failed: status %d.\n", mpi->name, ended);
-        }
-        if (status == 0) status = ended;
-    }
-    return any ? status : 1;
+    return cores;
 }
 
 void bind_rank(const Testbed& testbed) {
     if (std::getenv(rival_name_setting) == nullptr) return;  // `weft run` has done it
-    if (testbed.nodes > 0 || !testbed.gives_each_rank_a_core()) return;
-    std::vector<int> cores = own_core_list();
-    if (!testbed.cores.empty()) {
-        cores.clear();
-        for (std::size_t at = 0; at < testbed.cores.size();) {
-            cores.push_back(std::atoi(testbed.cores.c_str() + at));
-            at = std::min(testbed.cores.find(',', at), testbed.cores.size() - 1) + 1;
-        }
-    }
+    const std::vector<int> cores = cores_of_ranks(testbed);
+    if (cores.empty()) return;
     const int rank = launched_rank();
     if (rank < 0) fail("the launcher does not say which rank this is");
     const int core = cores[static_cast<std::size_t>(rank) % cores.size()];

@@ -1,6 +1,7 @@
 // Starts the ranks of a measurement beside MPIs: a job by each MPI's launcher, one after another.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,23 @@ Status check(const Against& against, const Testbed& testbed);
 // is that MPI. Leaves out MPIs that cannot be used, and prints why. Returns the exit status of the
 // first job that failed; 1 if there was no MPI.
 int launch_against(const Against& against, const Launch& job);
+
+// A program of the bench's, compiled by an MPI's mpicc.
+struct MpiProgram {
+    const char* mpi;
+    std::string path;
+    // Runs a command as every rank: the program's path and arguments, with settings ("A=1") in front. Returns its exit
+    // status.
+    std::function<int(const std::vector<std::string>& words)> run;
+};
+
+// Compiles bench/`source` for each MPI, and calls `measure`. Leaves out MPIs that cannot be used, and prints why.
+// Returns the first status that is not 0; 1 if there was no MPI.
+int run_program_of_each(const Against& against, const Testbed& testbed, const std::string& source,
+                        const std::function<int(const MpiProgram& program)>& measure);
+
+// Rank r's core is the r-th of these, again from the first where there are more ranks; empty: ranks are not bound here.
+std::vector<int> cores_of_ranks(const Testbed& testbed);
 
 // In a rank, before its MPI is loaded: binds it to a core if the testbed says so. (On an emulated
 // node `weft run` has done that.)

@@ -647,7 +647,7 @@ TEST(BenchAgainst, LeavesOutWhatIsNotThereAndSaysHowToGetIt) {
     EXPECT_TRUE(contains(unset.out, "Left out: mpich: WEFT_BENCH_MPI_MPICH is not set; "));
     EXPECT_TRUE(contains(unset.out, "./dev bench --against mpich installs one"));
     const Folder empty;
-    for (const char* command : {"overlap", "latency", "idle"}) {
+    for (const char* command : {"overlap", "latency", "dropin", "idle"}) {
         const Finished missing = run("export WEFT_BENCH_MPI_OPENMPI=" + (empty / "") + "; " +
                                      bench + command + " --against openmpi");
         EXPECT_EQ(missing.status, 1);
@@ -691,7 +691,7 @@ TEST(BenchAgainst, LeavesNothingWhenItIsEnded) {
 }
 
 TEST(BenchAgainst, RefusesWhatItDoesNotKnow) {
-    for (const char* command : {"overlap", "latency", "idle"}) {
+    for (const char* command : {"overlap", "latency", "dropin", "idle"}) {
         const Finished mpi = run(bench + command + " --against lam");
         EXPECT_EQ(mpi.status, 2) << command;
         EXPECT_TRUE(contains(mpi.err, "against = \"lam\"; expected some of mpich, openmpi, impi"));
@@ -705,6 +705,75 @@ TEST(BenchAgainst, RefusesWhatItDoesNotKnow) {
     const Finished async = run(bench + "overlap --async");
     EXPECT_EQ(async.status, 2);
     EXPECT_TRUE(contains(async.err, "--async without --against"));
+}
+
+TEST(BenchDropin, RefusesWhatItDoesNotKnow) {
+    const Finished alone = run(bench + "dropin");
+    EXPECT_EQ(alone.status, 2);
+    EXPECT_TRUE(contains(alone.err, "no MPI; name some by --against"));
+    const Finished measure = run(bench + "dropin --against mpich --measure bandwidth");
+    EXPECT_EQ(measure.status, 2);
+    EXPECT_TRUE(contains(measure.err, "measure = \"bandwidth\"; expected overlap or latency"));
+    const Finished collective = run(bench + "dropin --against mpich --collective iscan");
+    EXPECT_EQ(collective.status, 2);
+    EXPECT_TRUE(contains(collective.err, "collective = \"iscan\"; expected some of ibcast,"));
+    const Finished sizes = run(bench + "dropin --against mpich --sizes 12");
+    EXPECT_EQ(sizes.status, 2);
+    EXPECT_TRUE(contains(sizes.err, "12 bytes; expected a multiple of 8, at most 1G"));
+}
+
+// The tables' ratios, out of the raw samples.
+const char* const dropin_reader = R"(
+import json, statistics, sys
+output = open(sys.argv[2]).read()
+for line in open(sys.argv[1]):
+    row = json.loads(line)
+    def near(a, b):
+        assert abs(a - b) <= 1e-6 * abs(a), (a, b, row)
+    assert row["bench"] == "dropin" and row["circumstances"]["ranks"] == 2
+    if row["measure"] == "latency":
+        pairs = [a / b for a, b in zip(row["with_us"], row["native_us"])]
+        assert len(pairs) == 4, row
+    else:
+        def medians(samples):
+            return [statistics.median(samples[i:i + 3]) for i in (0, 3)]
+        pairs = [a / b for a, b in zip(medians(row["with"]["total_us"]), medians(row["without"]["total_us"]))]
+        hidden = [100 * (1 - (t - w) / b) for w, b, t in
+                  zip(row["with"]["work_us"], row["with"]["blocking_us"], row["with"]["total_us"])]
+        assert len(hidden) == 6, row
+        near(statistics.median(hidden), row["overlap_percent"])
+    near(statistics.median(pairs), row["ratio"]["median"])
+    print(row["measure"], row["collective"], row["bytes"], row.get("outstanding", "-"))
+)";
+
+TEST(BenchDropin, PrintsTablesAndRowsOfEachMpi) {
+    const char* const folder_of_mpis = std::getenv("WEFT_TEST_MPI");
+    if (folder_of_mpis == nullptr) GTEST_SKIP() << "WEFT_TEST_MPI is not set";
+    if (!std::filesystem::exists(WEFT_BUILD_DIR "/libweft_mpi.so"))
+        GTEST_SKIP() << "no drop-in library";
+    const std::string mpi = std::string(folder_of_mpis) + "/mpich";
+    if (!std::filesystem::exists(mpi + "/bin/mpicc")) GTEST_SKIP() << "no MPICH";
+    const Folder folder;
+    const std::string rows = folder / "rows";
+    const Finished job = run("WEFT_BENCH_MPI_MPICH=" + mpi + " " + bench +
+                             "dropin --against mpich --collective igather,iallreduce --sizes 64K "
+                             "--latency-sizes 8,4K --rounds 2 --turns 2 --json " +
+                             rows);
+    EXPECT_EQ(job.status, 0) << job.out << job.err;
+    EXPECT_TRUE(contains(job.out, "\nOverlap, mpich without and with the library:\n"));
+    EXPECT_TRUE(contains(job.out, "\nOverlapped time: geometric mean of 2 ratios "));
+    EXPECT_TRUE(contains(job.out, "\nStart + wait: geometric mean of 4 ratios "));
+    EXPECT_TRUE(contains(job.out, "\nWaitall of many: geometric mean of 2 ratios "));
+    EXPECT_EQ(count(squeezed(job.out), "\n100 x igather 8 "), 1u) << job.out;
+    std::ofstream(folder / "reader.py") << dropin_reader;
+    std::ofstream(folder / "output") << job.out;
+    const Finished read =
+        run("python3 " + (folder / "reader.py") + " " + rows + " " + (folder / "output"));
+    EXPECT_EQ(read.status, 0) << read.err << content(rows);
+    EXPECT_EQ(read.out,
+              "overlap igather 65536 -\noverlap iallreduce 65536 -\n"
+              "latency igather 8 1\nlatency igather 8 100\nlatency igather 4096 1\n"
+              "latency iallreduce 8 1\nlatency iallreduce 8 100\nlatency iallreduce 4096 1\n");
 }
 
 TEST(BenchMicro, PrintsEveryPart) {

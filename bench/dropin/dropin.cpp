@@ -1,0 +1,312 @@
+// The jobs of a measurement of the drop-in library, and its tables.
+#include "bench/dropin/dropin.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <optional>
+
+#include "bench/circumstances.h"
+#include "bench/dropin/samples.h"
+#include "bench/join.h"
+#include "bench/launch.h"
+#include "bench/overlap/plain_exchange.h"
+#include "bench/points.h"
+#include "bench/progress.h"
+#include "bench/sizes.h"
+#include "bench/table.h"
+#include "bench/temporary_folder.h"
+#include "weft/machine.h"
+
+namespace weft::bench {
+namespace {
+
+// How the job of `weft run` is told where to write: the circumstances as JSON, then "ibcast 65536 LOST_US" a line.
+constexpr const char* file_setting = "WEFT_BENCH_DROPIN_FILE";
+constexpr int burst_bytes = 256 << 10;  // twice what an emulated link lets through
+
+bool has(const std::vector<std::string>& all, const std::string& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+std::string joined(const std::vector<std::string>& items) {
+    std::string text;
+    for (const std::string& item : items) text += (text.empty() ? "" : ",") + item;
+    return text;
+}
+
+std::string joined(const std::vector<std::int64_t>& items) {
+    std::vector<std::string> words;
+    for (const std::int64_t item : items) words.push_back(std::to_string(item));
+    return joined(words);
+}
+
+std::vector<std::string> arguments(const DropinOptions& options) {
+    std::vector<std::string> words = {"bench",         "dropin",
+                                      "--measure",     joined(options.measures),
+                                      "--collective",  joined(options.collectives),
+                                      "--sizes",       options.sizes,
+                                      "--rounds",      std::to_string(options.rounds),
+                                      "--repetitions", std::to_string(options.repetitions),
+                                      "--turns",       std::to_string(options.turns)};
+    if (!options.latency_sizes.empty()) {
+        words.insert(words.end(), {"--latency-sizes", options.latency_sizes});
+    }
+    for (const std::string& word : arguments(options.testbed)) words.push_back(word);
+    for (const std::string& word : arguments(options.against)) words.push_back(word);
+    if (!options.json.empty()) words.insert(words.end(), {"--json", options.json});
+    return words;
+}
+
+struct Plan {
+    std::vector<Point> overlap;
+    std::vector<std::int64_t> sizes, latency_sizes;
+};
+
+Result<Plan> make_plan(const DropinOptions& options) {
+    Plan plan;
+    for (const std::string& measure : options.measures) {
+        if (measure == "overlap" || measure == "latency") continue;
+        return failure(WEFT_REFUSED_ARGUMENT, "measure = \"%s\"; expected overlap or latency",
+                       measure.c_str());
+    }
+    const DropinOptions known;
+    for (const std::string& name : options.collectives) {
+        if (has(known.collectives, name)) continue;
+        return failure(WEFT_REFUSED_ARGUMENT, "collective = \"%s\"; expected some of %s",
+                       name.c_str(), joined(known.collectives).c_str());
+    }
+    const Result<std::vector<std::int64_t>> sizes = parse_sizes(options.sizes);
+    if (!sizes.is_ok()) return sizes.status();
+    const char* const usual = options.testbed.nodes > 0 ? "8" : "8:4M";
+    const Result<std::vector<std::int64_t>> small =
+        parse_sizes(options.latency_sizes.empty() ? usual : options.latency_sizes);
+    if (!small.is_ok()) return small.status();
+    plan.sizes = *sizes;
+    plan.latency_sizes = *small;
+    for (const std::vector<std::int64_t>& all : {plan.sizes, plan.latency_sizes}) {
+        for (const std::int64_t bytes : all) {
+            if (bytes > 0 && bytes % 8 == 0 && bytes <= 1 << 30) continue;
+            return failure(WEFT_REFUSED_ARGUMENT,
+                           "%lld bytes; expected a multiple of 8, at most 1G",
+                           static_cast<long long>(bytes));
+        }
+    }
+    const Result<std::vector<Point>> points = find_points(options.collectives, options.sizes);
+    if (!points.is_ok()) return points.status();
+    plan.overlap = *points;
+    if (!options.against.is_wanted()) {
+        return failure(WEFT_REFUSED_ARGUMENT, "no MPI; name some by --against");
+    }
+    Status status = check(options.against, options.testbed);
+    if (!status.is_ok()) return status;
+    return plan;
+}
+
+// --- In the job of `weft run` ---------------------------------------------------------------------
+
+bool has_attainable(const DropinOptions& options) {
+    return options.testbed.nodes == 2 && options.testbed.ranks == 2 &&
+           has(options.measures, "overlap");
+}
+
+int run_rank(const DropinOptions& options, const Plan& plan) {
+    std::optional<Spinner> spinner;
+    if (has_attainable(options)) spinner.emplace();  // forked before the library has threads
+    const Job job = join_job(options.testbed.ranks);
+    const JsonLine about = circumstances(job, options.testbed, arguments(options));
+    const char* const path = std::getenv(file_setting);
+    if (path == nullptr) fail("expected to be started without a launcher");
+    std::FILE* const file = job.rank == 0 ? std::fopen(path, "w") : nullptr;
+    if (job.rank == 0 && file == nullptr) fail("%s: %s", path, std::strerror(errno));
+    if (file) std::fprintf(file, "%s\n", about.text().c_str());
+    if (spinner) {
+        Burst burst(job);
+        PlainExchange exchange(job, *spinner, &burst);
+        for (const Point& point : plan.overlap) {
+            exchange.prepare(*point.collective, point.bytes);
+            std::vector<double> lost;
+            for (int i = 0; i < options.rounds; ++i)
+                lost.push_back(slowest(job, exchange.measure(0).lost));
+            if (!file) continue;
+            std::fprintf(file, "%s %lld %.3f\n", point.collective->name,
+                         static_cast<long long>(point.bytes), median(lost));
+        }
+    }
+    if (file) std::fclose(file);
+    leave_job();
+    return 0;
+}
+
+// --- The jobs of an MPI ---------------------------------------------------------------------------
+
+std::vector<std::string> words_of_job(const DropinOptions& options, const Plan& plan,
+                                      const MpiProgram& program, bool is_with, bool is_overlap,
+                                      const std::string& folder) {
+    std::vector<std::string> words;
+    if (is_with) {
+        if (options.testbed.transport != "auto") {
+            words.push_back("WEFT_TRANSPORT=" + options.testbed.transport);
+        }
+        words.insert(words.end(), {this_program(), "preload"});
+    }
+    const std::vector<int> cores = cores_of_ranks(options.testbed);
+    words.insert(words.end(),
+                 {program.path, is_overlap ? "overlap" : "latency", folder + "/rows",
+                  cores.empty() ? "-" : comma_list(cores),
+                  std::to_string(options.testbed.nodes > 0 ? burst_bytes : 0),
+                  joined(options.collectives), joined(is_overlap ? plan.sizes : plan.latency_sizes),
+                  std::to_string(is_overlap ? options.repetitions : options.turns)});
+    if (is_overlap) words.push_back(folder + "/" + program.mpi + ".work");
+    return words;
+}
+
+int measure(const DropinOptions& options, const Plan& plan, const MpiProgram& program,
+            const LostTimes& lost, const std::string& folder, DropinCells& cells) {
+    const std::string rows = folder + "/rows";
+    const auto run = [&](bool is_with, bool is_overlap, bool is_counted) {
+        std::remove(rows.c_str());
+        const int status =
+            program.run(words_of_job(options, plan, program, is_with, is_overlap, folder));
+        if (status != 0) {
+            std::printf("The job of %s %s the library failed: status %d.\n", program.mpi,
+                        is_with ? "with" : "without", status);
+            return status;
+        }
+        DropinCells ignored;
+        return add_rows(rows, is_with, lost, is_counted ? cells : ignored) ? 0 : 1;
+    };
+    Progress progress(true);
+    if (has(options.measures, "overlap")) {
+        // The work is as long as the MPI's own operations take.
+        if (const int status = run(false, true, false)) return status;
+    }
+    for (int round = 0; round < options.rounds; ++round) {
+        progress.show((round + 0.5) / options.rounds, program.mpi);
+        if (has(options.measures, "overlap")) {
+            for (const bool second : {false, true}) {
+                if (const int status = run((round % 2 == 0) == second, true, true)) return status;
+            }
+        }
+        if (has(options.measures, "latency")) {
+            if (const int status = run(true, false, true)) return status;
+        }
+    }
+    progress.clear();
+    return 0;
+}
+
+// --- What it shows --------------------------------------------------------------------------------
+
+void print_overlap(const MpiProgram& program, const std::vector<OverlapCell>& cells) {
+    Table table({"operation", "blocking us", "with us", "overlap %", "with %", "attainable %",
+                 "total us", "with us", "ratio", "95 %"});
+    std::vector<NamedRatio> ratios;
+    std::string far;
+    for (const OverlapCell& cell : cells) {
+        const Ratio ratio = cell.total_ratio();
+        ratios.push_back({cell.name(), ratio});
+        table.add({cell.name(), fixed(cell.median_of(cell.without, &OverlapSample::blocking), 0),
+                   fixed(cell.median_of(cell.with, &OverlapSample::blocking), 0),
+                   fixed(cell.overlap_percent(cell.without), 0),
+                   fixed(cell.overlap_percent(cell.with), 0),
+                   cell.lost_us > 0 ? fixed(cell.attainable_percent(), 0) : "-",
+                   fixed(cell.median_of(cell.without, &OverlapSample::total), 0),
+                   fixed(cell.median_of(cell.with, &OverlapSample::total), 0), ratio.text(),
+                   ratio.interval_text()});
+        constexpr double points = 5;
+        if (cell.lost_us > 0 &&
+            cell.attainable_percent() - cell.overlap_percent(cell.with) > points) {
+            far += (far.empty() ? "" : ", ") + cell.name();
+        }
+    }
+    std::printf("\nOverlap, %s without and with the library:\n\n", program.mpi);
+    table.print(stdout);
+    std::printf("\nOverlapped time: %s; %s.\n", summary(ratios).c_str(), above_bar(ratios).c_str());
+    if (cells.front().lost_us > 0) {
+        std::printf("More than 5 points below the attainable overlap: %s.\n",
+                    far.empty() ? "none" : far.c_str());
+    }
+}
+
+void print_latency(const MpiProgram& program, const std::vector<LatencyCell>& cells) {
+    Table table({"operation", "MPI us", "with us", "ratio", "95 %"});
+    std::vector<NamedRatio> single, several;
+    for (const LatencyCell& cell : cells) {
+        const Ratio ratio = cell.ratio();
+        (cell.outstanding > 1 ? several : single).push_back({cell.name(), ratio});
+        table.add({cell.name(), fixed(median(cell.native), 2), fixed(median(cell.with), 2),
+                   ratio.text(), ratio.interval_text()});
+    }
+    std::printf("\nStart + wait, %s's own and with the library, in one job:\n\n", program.mpi);
+    table.print(stdout);
+    if (!single.empty()) std::printf("\nStart + wait: %s.\n", summary(single).c_str());
+    if (!several.empty()) std::printf("Waitall of many: %s.\n", summary(several).c_str());
+}
+
+int fail_to_open(const std::string& path) {
+    std::fprintf(stderr, "weft bench dropin: %s: %s\n", path.c_str(), std::strerror(errno));
+    return 1;
+}
+
+}  // namespace
+
+int bench_dropin(const DropinOptions& options) {
+    const Result<Plan> plan = make_plan(options);
+    if (!plan.is_ok()) {
+        std::fprintf(stderr, "weft bench dropin: %s\n", last_detail());
+        return 2;
+    }
+    if (is_rank()) return run_rank(options, *plan);
+    std::FILE* json = nullptr;
+    if (!options.json.empty() && !(json = std::fopen(options.json.c_str(), "w"))) {
+        return fail_to_open(options.json);
+    }
+    const TemporaryFolder folder;
+    const std::string about = folder.path() + "/about";
+    const int launched =
+        launch({options.testbed, arguments(options), {std::string(file_setting) + "=" + about}});
+    if (launched != 0) return launched;
+    std::ifstream file(about);
+    std::string circumstances;
+    std::getline(file, circumstances);
+    LostTimes lost;
+    std::string name, bytes;
+    for (double us = 0; file >> name >> bytes >> us;) lost[name + " " + bytes] = us;
+
+    std::printf(
+        "An MPI program without and with the drop-in library: %s, %d rounds.\nThe work is as long "
+        "as the MPI's own start + wait. overlap = 1 - (total - work) / blocking, of the slowest "
+        "rank (median).\nattainable: 1 - the CPU time of a plain exchange over sockets / blocking. "
+        "ratio: with / without (median, with its 95 %% interval by order statistics).\n",
+        description(options.testbed).c_str(), options.rounds);
+    const int status = run_program_of_each(
+        options.against, options.testbed, "dropin/program.c", [&](const MpiProgram& program) {
+            DropinCells cells;
+            const int ended = measure(options, *plan, program, lost, folder.path(), cells);
+            if (ended != 0) return ended;
+            std::printf("\n%s: %s\n", program.mpi, cells.version.c_str());
+            if (!cells.overlap.empty()) print_overlap(program, cells.overlap);
+            if (!cells.latency.empty()) print_latency(program, cells.latency);
+            std::fflush(stdout);
+            const auto write = [&](JsonLine line) {
+                if (!json) return;
+                line.add("mpi", program.mpi).add("mpi_version", cells.version);
+                // The circumstances are an object already.
+                std::string text = line.text();
+                text.pop_back();
+                std::fprintf(json, "%s, \"circumstances\": %s}\n", text.c_str(),
+                             circumstances.c_str());
+            };
+            for (const OverlapCell& cell : cells.overlap) write(cell.json());
+            for (const LatencyCell& cell : cells.latency) write(cell.json());
+            return 0;
+        });
+    if (json && std::fclose(json) != 0) return fail_to_open(options.json);
+    return status;
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,460 @@
+/* An MPI program that knows nothing of Weft, for `weft bench dropin`: run with and without the library preloaded.
+
+     program overlap FILE CORES BURST COLLECTIVES SIZES REPETITIONS WORK
+     program latency FILE CORES BURST COLLECTIVES SIZES TURNS
+
+   COLLECTIVES: ibcast,iallreduce; SIZES: bytes of a block, 65536,1048576. Rank r stays on the r-th of CORES ("-": not
+   bound). A link may let through BURST bytes at once after a pause: they are sent before larger operations. Rank 0
+   appends its rows to FILE; times are the slowest rank's, in microseconds:
+
+     version TEXT
+     overlap ibcast 65536 ITERATIONS WORK BLOCKING TOTAL    a repetition
+     latency ibcast 8 OUTSTANDING TIME NATIVE               a turn: medians of its operations
+
+   The work of a cell is in the file WORK, "ibcast 65536 ITERATIONS" a line; if there is no such file, rank 0 writes it:
+   as long as the operation takes. `latency` calls MPI_X and, by the address that the loaded MPI has for it, PMPI_X. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    root = 0,
+    repetitions_max = 10000,
+    outstanding_max = 100,
+    outstanding_bytes_max = 64,
+    small_bytes = 4096
+};
+
+static int rank, ranks;
+static FILE* results;
+static int burst;
+static char *sent, *received;
+static char *send_memory, *receive_memory;
+
+static void stop(const char* why, const char* what) {
+    fprintf(stderr, "bench/dropin/program: %s%s\n", why, what);
+    exit(1);
+}
+
+static double now_us(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+/* --- Fixed work, which never looks at a clock -------------------------------------------------------------------- */
+
+static void work(long long iterations) {
+    unsigned long long x = 1;
+    long long i;
+    for (i = 0; i < iterations; ++i) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        __asm__ volatile("" : "+r"(x));
+    }
+}
+
+static int compare(const void* a, const void* b) {
+    const double x = *(const double*)a, y = *(const double*)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double* values, int count) {
+    qsort(values, (size_t)count, sizeof *values, compare);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static double calibrated_us(void) {
+    enum { runs = 9, iterations = 100000 };
+    double samples[runs];
+    int i;
+    for (i = 0; i < runs; ++i) {
+        const double begin = now_us();
+        work(iterations);
+        samples[i] = (now_us() - begin) / iterations;
+    }
+    return median(samples, runs);
+}
+
+/* --- The functions that are measured ----------------------------------------------------------------------------- */
+
+/* MPI_X as the program was linked, or the MPI's own. */
+struct functions {
+    int (*Ibcast)(void*, int, MPI_Datatype, int, MPI_Comm, MPI_Request*);
+    int (*Igather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm,
+                   MPI_Request*);
+    int (*Iallgather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm,
+                      MPI_Request*);
+    int (*Ialltoall)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm,
+                     MPI_Request*);
+    int (*Ireduce)(const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm, MPI_Request*);
+    int (*Iallreduce)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request*);
+    int (*Ibarrier)(MPI_Comm, MPI_Request*);
+    int (*Wait)(MPI_Request*, MPI_Status*);
+    int (*Waitall)(int, MPI_Request[], MPI_Status[]);
+};
+
+static const struct functions linked = {MPI_Ibcast,    MPI_Igather, MPI_Iallgather,
+                                        MPI_Ialltoall, MPI_Ireduce, MPI_Iallreduce,
+                                        MPI_Ibarrier,  MPI_Wait,    MPI_Waitall};
+static struct functions native;
+
+static void find_native(void) {
+    /* A function that no tool replaces is in the MPI's library. */
+    void* const known = dlsym(RTLD_DEFAULT, "MPI_Get_library_version");
+    void* library;
+    Dl_info where;
+    if (!known || !dladdr(known, &where)) stop("the MPI's library is not found", "");
+    library = dlopen(where.dli_fname, RTLD_NOLOAD | RTLD_NOW);
+    if (!library) stop(dlerror(), "");
+#define FIND(name)                                                 \
+    if (!(*(void**)& native.name = dlsym(library, "PMPI_" #name))) \
+    stop("the MPI has no PMPI_", #name)
+    FIND(Ibcast);
+    FIND(Igather);
+    FIND(Iallgather);
+    FIND(Ialltoall);
+    FIND(Ireduce);
+    FIND(Iallreduce);
+    FIND(Ibarrier);
+    FIND(Wait);
+    FIND(Waitall);
+#undef FIND
+}
+
+#define WORLD MPI_COMM_WORLD
+#define DOUBLES bytes / (int)sizeof(double), MPI_DOUBLE, MPI_SUM
+
+static void start_bcast(const struct functions* f, int bytes, MPI_Request* request) {
+    f->Ibcast(rank == root ? sent : received, bytes, MPI_BYTE, root, WORLD, request);
+}
+static void start_gather(const struct functions* f, int bytes, MPI_Request* request) {
+    f->Igather(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, root, WORLD, request);
+}
+static void start_allgather(const struct functions* f, int bytes, MPI_Request* request) {
+    f->Iallgather(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, WORLD, request);
+}
+static void start_alltoall(const struct functions* f, int bytes, MPI_Request* request) {
+    f->Ialltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, WORLD, request);
+}
+static void start_reduce(const struct functions* f, int bytes, MPI_Request* request) {
+    f->Ireduce(sent, received, DOUBLES, root, WORLD, request);
+}
+static void start_allreduce(const struct functions* f, int bytes, MPI_Request* request) {
+    f->Iallreduce(sent, received, DOUBLES, WORLD, request);
+}
+
+/* Operations that are under way together have buffers of their own. */
+static void use_buffers(int number, int bytes) {
+    const size_t at = (size_t)number * (size_t)ranks * (size_t)bytes;
+    sent = send_memory + at;
+    received = receive_memory + at;
+}
+
+/* Whose blocks a rank receives. */
+enum blocks { of_root, sum, of_all, of_each };
+
+struct collective {
+    const char* name;
+    void (*start)(const struct functions*, int bytes, MPI_Request*);
+    enum blocks result;
+    int is_rooted; /* only the root receives */
+};
+
+static const struct collective collectives[] = {
+    {"ibcast", start_bcast, of_root, 0},        {"igather", start_gather, of_all, 1},
+    {"iallgather", start_allgather, of_all, 0}, {"ialltoall", start_alltoall, of_each, 0},
+    {"ireduce", start_reduce, sum, 1},          {"iallreduce", start_allreduce, sum, 0}};
+
+static const struct collective* find_collective(const char* name) {
+    size_t i;
+    for (i = 0; i < sizeof collectives / sizeof *collectives; ++i) {
+        if (strcmp(collectives[i].name, name) == 0) return &collectives[i];
+    }
+    stop("no such collective: ", name);
+    return NULL;
+}
+
+/* Small whole numbers, of which a sum is exact; other ones for each operation. */
+static int seed;
+static double element(int of_rank, int block, int i) {
+    return ((of_rank + 1) * 1000 + block * 100 + ((i + seed) & 63));
+}
+
+static double* block_of(char* buffer, int block, int bytes) {
+    return (double*)(void*)(buffer + (size_t)block * (size_t)bytes);
+}
+
+static void fill(const struct collective* collective, int bytes) {
+    int block, i;
+    ++seed;
+    for (block = 0; block < (collective->result == of_each ? ranks : 1); ++block) {
+        double* const at = block_of(sent, block, bytes);
+        for (i = 0; i < bytes / (int)sizeof(double); ++i) at[i] = element(rank, block, i);
+    }
+    memset(received, 0, (size_t)(collective->result < of_all ? 1 : ranks) * (size_t)bytes);
+}
+
+static double expected(const struct collective* collective, int block, int i) {
+    switch (collective->result) {
+        case of_root: return element(root, 0, i);
+        case of_all: return element(block, 0, i);
+        case of_each: return element(block, rank, i);
+        case sum: return ranks * (ranks + 1) / 2 * 1000.0 + ranks * ((i + seed) & 63);
+    }
+    return 0;
+}
+
+static void verify(const struct collective* collective, int bytes) {
+    int block, i;
+    if (collective->is_rooted && rank != root) return;
+    if (collective->result == of_root && rank == root) return;
+    for (block = 0; block < (collective->result < of_all ? 1 : ranks); ++block) {
+        const double* const at = block_of(received, block, bytes);
+        for (i = 0; i < bytes / (int)sizeof(double); ++i) {
+            if (at[i] == expected(collective, block, i)) continue;
+            fprintf(stderr, "bench/dropin/program: wrong result of %s, %d bytes, on rank %d\n",
+                    collective->name, bytes, rank);
+            MPI_Abort(WORLD, 1);
+        }
+    }
+}
+
+/* --- Measuring --------------------------------------------------------------------------------------------------- */
+
+/* Of each, on the slowest rank. */
+static void take_slowest(double* times, int count) {
+    MPI_Allreduce(MPI_IN_PLACE, times, count, MPI_DOUBLE, MPI_MAX, WORLD);
+}
+
+/* All ranks are ready, and a link has had no pause. */
+static void prepare(int bytes) {
+    if (burst > 0 && bytes > small_bytes && (rank ^ 1) < ranks) {
+        static char data[2][1 << 20];
+        MPI_Sendrecv(data[0], burst, MPI_BYTE, rank ^ 1, 0, data[1], burst, MPI_BYTE, rank ^ 1, 0,
+                     WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(WORLD);
+}
+
+static double blocking_us(const struct collective* collective, int bytes) {
+    MPI_Request request;
+    double begin, end;
+    fill(collective, bytes);
+    prepare(bytes);
+    begin = now_us();
+    collective->start(&linked, bytes, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    end = now_us();
+    verify(collective, bytes);
+    return end - begin;
+}
+
+static void warm_up(const struct collective* collective, int bytes) {
+    use_buffers(0, bytes);
+    blocking_us(collective, bytes);
+    blocking_us(collective, bytes);
+}
+
+/* From the file, or as many as last as long as the operation. */
+static long long iterations_of(const struct collective* collective, int bytes, FILE* known,
+                               FILE* written, double each_us) {
+    enum { pilots = 5 };
+    long long iterations = 0;
+    if (known) {
+        char name[64];
+        int of_bytes;
+        rewind(known);
+        while (fscanf(known, "%63s %d %lld", name, &of_bytes, &iterations) == 3) {
+            if (of_bytes == bytes && strcmp(name, collective->name) == 0) return iterations;
+        }
+        stop("no work is known for ", collective->name);
+    } else {
+        double times[pilots];
+        int i;
+        for (i = 0; i < pilots; ++i) times[i] = blocking_us(collective, bytes);
+        take_slowest(times, pilots);
+        iterations = (long long)(median(times, pilots) / each_us) + 1;
+        if (written) fprintf(written, "%s %d %lld\n", collective->name, bytes, iterations);
+    }
+    return iterations;
+}
+
+static void measure_overlap(const struct collective* collective, int bytes, int repetitions,
+                            long long iterations) {
+    static double times[3 * repetitions_max];
+    int i;
+    for (i = 0; i < repetitions; ++i) {
+        MPI_Request request;
+        double begin;
+        MPI_Barrier(WORLD);
+        begin = now_us();
+        work(iterations);
+        times[3 * i] = now_us() - begin;
+        times[3 * i + 1] = blocking_us(collective, bytes);
+        fill(collective, bytes);
+        prepare(bytes);
+        begin = now_us();
+        collective->start(&linked, bytes, &request);
+        work(iterations);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        times[3 * i + 2] = now_us() - begin;
+        verify(collective, bytes);
+    }
+    take_slowest(times, 3 * repetitions);
+    for (i = 0; results && i < repetitions; ++i) {
+        fprintf(results, "overlap %s %d %lld %.3f %.3f %.3f\n", collective->name, bytes, iterations,
+                times[3 * i], times[3 * i + 1], times[3 * i + 2]);
+    }
+}
+
+/* The median of operations of which `outstanding` are started at a time. Both libraries' barriers come before each,
+   and take turns in being the last: what ran last has an advantage. */
+static double turn_us(const struct functions* f, const struct collective* collective, int bytes,
+                      int outstanding, int turn) {
+    static double times[repetitions_max];
+    static MPI_Request requests[outstanding_max];
+    const int warming = bytes > small_bytes ? 2 : 5;
+    const int operations = outstanding > 1        ? 30
+                           : bytes <= small_bytes ? 200
+                           : bytes <= 1 << 18     ? 40
+                                                  : 8;
+    int i, k;
+    for (i = -warming; i < operations; ++i) {
+        double begin, end;
+        for (k = 0; k < outstanding; ++k) {
+            use_buffers(k, bytes);
+            fill(collective, bytes);
+        }
+        prepare(bytes);
+        for (k = 0; k < 2; ++k) {
+            const struct functions* const of = k == turn % 2 ? &linked : &native;
+            of->Ibarrier(WORLD, requests);
+            of->Wait(requests, MPI_STATUS_IGNORE);
+        }
+        begin = now_us();
+        for (k = 0; k < outstanding; ++k) {
+            use_buffers(k, bytes);
+            collective->start(f, bytes, requests + k);
+        }
+        if (outstanding == 1) {
+            f->Wait(requests, MPI_STATUS_IGNORE);
+        } else {
+            f->Waitall(outstanding, requests, MPI_STATUSES_IGNORE);
+        }
+        end = now_us();
+        if (i >= 0) times[i] = end - begin;
+        verify(collective, bytes); /* with several: that of the last */
+    }
+    take_slowest(times, operations);
+    return median(times, operations);
+}
+
+static void measure_latency(const struct collective* collective, int bytes, int outstanding,
+                            int turns) {
+    int turn, k;
+    for (turn = 0; turn < turns; ++turn) {
+        double times[2];
+        for (k = 0; k < 2; ++k) {
+            const int is_native = (k + turn / 2) % 2;
+            times[is_native] =
+                turn_us(is_native ? &native : &linked, collective, bytes, outstanding, turn);
+        }
+        if (results) {
+            fprintf(results, "latency %s %d %d %.3f %.3f\n", collective->name, bytes, outstanding,
+                    times[0], times[1]);
+        }
+    }
+}
+
+/* --- The program ------------------------------------------------------------------------------------------------- */
+
+/* Before MPI_Init, whose threads inherit it. */
+static void bind_to_one_of(const char* cores) {
+    static const char* const names[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"};
+    int list[CPU_SETSIZE], count = 0;
+    size_t i;
+    const char* at = cores;
+    cpu_set_t set;
+    if (*cores == '-') return;
+    for (; at && count < CPU_SETSIZE; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        list[count++] = atoi(at);
+    for (i = 0; i < sizeof names / sizeof *names; ++i) {
+        const char* const text = getenv(names[i]);
+        if (!text) continue;
+        CPU_ZERO(&set);
+        CPU_SET(list[atoi(text) % count], &set);
+        if (sched_setaffinity(0, sizeof set, &set) != 0)
+            stop("cannot be bound to one of the cores ", cores);
+        return;
+    }
+    stop("the launcher does not say which rank this is", "");
+}
+
+int main(int argc, char** argv) {
+    const double each_us = calibrated_us();
+    int is_overlap, repetitions, largest = 0;
+    FILE *known = NULL, *written = NULL;
+    char *name, *size, *names_left, *sizes_left;
+    if (argc < 8) stop("too few arguments", "");
+    is_overlap = strcmp(argv[1], "overlap") == 0;
+    bind_to_one_of(argv[3]);
+    burst = atoi(argv[4]);
+    repetitions = atoi(argv[7]);
+    if (repetitions > repetitions_max || burst > 1 << 20) stop("too many", "");
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(WORLD, &rank);
+    MPI_Comm_size(WORLD, &ranks);
+    find_native();
+    for (size = argv[6]; size; size = strchr(size, ',') ? strchr(size, ',') + 1 : NULL) {
+        if (atoi(size) > largest) largest = atoi(size);
+    }
+    if (largest < outstanding_max * outstanding_bytes_max)
+        largest = outstanding_max * outstanding_bytes_max;
+    if (posix_memalign((void**)&send_memory, 4096, (size_t)largest * (size_t)ranks) != 0 ||
+        posix_memalign((void**)&receive_memory, 4096, (size_t)largest * (size_t)ranks) != 0) {
+        stop("no memory", "");
+    }
+    if (is_overlap && argc > 8) known = fopen(argv[8], "r");
+    MPI_Barrier(WORLD); /* all have looked before one writes */
+    if (rank == 0) {
+        char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+        int length = 0;
+        results = fopen(argv[2], "a");
+        if (!results) stop("cannot write ", argv[2]);
+        if (is_overlap && argc > 8 && !known) written = fopen(argv[8], "w");
+        MPI_Get_library_version(text, &length);
+        text[strcspn(text, ",\r\n")] = '\0';
+        fprintf(results, "version %s\n", text);
+    }
+    for (name = strtok_r(argv[5], ",", &names_left); name;
+         name = strtok_r(NULL, ",", &names_left)) {
+        const struct collective* const collective = find_collective(name);
+        char* const sizes = strdup(argv[6]);
+        for (size = strtok_r(sizes, ",", &sizes_left); size;
+             size = strtok_r(NULL, ",", &sizes_left)) {
+            const int bytes = atoi(size);
+            warm_up(collective, bytes);
+            if (is_overlap) {
+                double slowest_us = each_us;
+                take_slowest(&slowest_us, 1);
+                measure_overlap(collective, bytes, repetitions,
+                                iterations_of(collective, bytes, known, written, slowest_us));
+            } else {
+                measure_latency(collective, bytes, 1, repetitions);
+                if (bytes <= outstanding_bytes_max)
+                    measure_latency(collective, bytes, outstanding_max, repetitions);
+            }
+        }
+        free(sizes);
+    }
+    if (written) fclose(written);
+    if (results && fclose(results) != 0) stop("cannot write ", argv[2]);
+    MPI_Finalize();
+    return 0;
+}
