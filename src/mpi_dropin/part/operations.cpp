@@ -18,6 +18,8 @@ HandleMap<MPI_Request, Operation> all;
 std::atomic<std::size_t> living{0};
 std::vector<std::unique_ptr<Operation>> owned;
 std::vector<Operation*> unused;
+std::vector<Operation*> ready;  // unused as well, with a generalized request
+std::atomic<unsigned> finished_alone{0};
 Settings settings;
 MPI_Comm own_self = MPI_COMM_NULL;  // for the messages that complete persistent requests
 MPI_Request never = MPI_REQUEST_NULL;
@@ -25,24 +27,30 @@ int next_tag = 0;
 
 // The three functions of a generalized request.
 int describe_status(void*, MPI_Status* status) {
-    mpi.Status_set_elements(status, MPI_BYTE, 0);
-    mpi.Status_set_cancelled(status, 0);
-    status->MPI_SOURCE = MPI_UNDEFINED;
-    status->MPI_TAG = MPI_UNDEFINED;
+    fill(status);
     return MPI_SUCCESS;
 }
 int ignore_free(void*) { return MPI_SUCCESS; }
 int ignore_cancel(void*, int) { return MPI_SUCCESS; }
 
-Operation& take_unused() {
+void count_living(std::ptrdiff_t change) {
+    living.store(living.load(std::memory_order_relaxed) + static_cast<std::size_t>(change),
+                 std::memory_order_relaxed);
+}
+
+// With a generalized request, if it is to be one and there is one.
+Operation& take_unused(bool is_generalized) {
     const Exclusive exclusive;
-    if (unused.empty()) {
+    count_living(1);
+    std::vector<Operation*>& from = is_generalized && !ready.empty() ? ready : unused;
+    if (from.empty()) {
         owned.push_back(std::make_unique<Operation>());
         unused.reserve(owned.size());
+        ready.reserve(owned.size());
         return *owned.back();
     }
-    Operation& operation = *unused.back();
-    unused.pop_back();
+    Operation& operation = *from.back();
+    from.pop_back();
     return operation;
 }
 
@@ -54,7 +62,7 @@ void give_back(Operation& operation) {
     if (operation.comm) let_go(*operation.comm);
     operation.send.clear();
     operation.recv.clear();
-    operation.handle = MPI_REQUEST_NULL;
+    if (!operation.keeps_handle) operation.handle = MPI_REQUEST_NULL;
     operation.request = WEFT_REQUEST_NULL;
     operation.comm = nullptr;
     operation.is_persistent = operation.is_active = operation.is_over = operation.is_told =
@@ -66,19 +74,18 @@ void give_back(Operation& operation) {
     operation.construction = nullptr;
     operation.made = nullptr;
     const Exclusive exclusive;
-    unused.push_back(&operation);
+    count_living(-1);
+    (operation.keeps_handle ? ready : unused).push_back(&operation);
 }
 
 void enter(Operation& operation) {
     const Exclusive exclusive;
     all.add(operation.handle, &operation);
-    living.store(all.size(), std::memory_order_relaxed);
 }
 
 void leave(Operation& operation) {
     const Exclusive exclusive;
     all.remove(operation.handle);
-    living.store(all.size(), std::memory_order_relaxed);
 }
 
 bool is_neighborly(Collective collective) { return collective >= Collective::Neighbor_allgather; }
@@ -332,8 +339,17 @@ int open_request(Operation& operation, MPI_Request* request) {
     } else {
         error = mpi.Grequest_start(describe_status, ignore_free, ignore_cancel, nullptr, request);
     }
+    if (error != MPI_SUCCESS) return error;
     operation.handle = *request;
-    return error;
+    operation.keeps_handle = !operation.is_persistent;
+    enter(operation);
+    return MPI_SUCCESS;
+}
+
+Outcome outcome_of(const Operation& operation) {
+    if (operation.outcome == MPI_SUCCESS) return {};
+    keep(*operation.comm);
+    return {operation.outcome, operation.comm};
 }
 
 // A blocking call: no request of the MPI's.
@@ -371,6 +387,13 @@ void close_operations() {
         if (operation.is_active && !operation.is_over) left.push_back(&operation);
     });
     await_all(left);
+    for (Operation* operation : ready) {
+        leave(*operation);
+        mpi.Grequest_complete(operation->handle);
+        mpi.Wait(&operation->handle, MPI_STATUS_IGNORE);
+        operation->keeps_handle = false;
+    }
+    ready.clear();
     mpi.Grequest_complete(never);
     mpi.Wait(&never, MPI_STATUS_IGNORE);
     mpi.Comm_disconnect(&own_self);
@@ -383,7 +406,7 @@ bool take(Collective collective, Form form, const Arguments& arguments, MPI_Comm
     TakenComm* const taken_comm = taken(comm);
     if (!taken_comm) return leave_to_mpi(nullptr, function, Left::communicator);
     const std::int64_t begin_ns = settings.prints_statistics ? now_ns() : 0;
-    Operation& operation = take_unused();
+    Operation& operation = take_unused(form == Form::nonblocking);
     operation.comm = taken_comm;
     keep(*taken_comm);
     operation.collective = collective;
@@ -434,17 +457,16 @@ bool take(Collective collective, Form form, const Arguments& arguments, MPI_Comm
         *error = finish_blocking(operation);
         return true;
     }
-    *error = open_request(operation, request);
-    if (*error != MPI_SUCCESS) {
+    if (operation.keeps_handle) {
+        *request = operation.handle;
+    } else if ((*error = open_request(operation, request)) != MPI_SUCCESS) {
         finish_blocking(operation);
-        return true;
     }
-    enter(operation);
     return true;
 }
 
 void watch(MPI_Request request, Construction&& construction, MPI_Comm* made) {
-    Operation& operation = take_unused();
+    Operation& operation = take_unused(false);
     operation.handle = request;
     operation.construction = new Construction(std::move(construction));
     operation.made = made;
@@ -480,13 +502,17 @@ int start(Operation& operation) {
     return mpi.Start(&operation.handle);
 }
 
+bool is_complete(Operation& operation) {
+    if (operation.is_over) return true;
+    const weft_status status = weft_test(&operation.request);
+    if (status == WEFT_PENDING) return false;
+    end(operation, status);
+    return true;
+}
+
 bool settle(Operation& operation) {
     if (operation.is_told) return true;
-    if (!operation.is_over) {
-        const weft_status status = weft_test(&operation.request);
-        if (status == WEFT_PENDING) return false;
-        end(operation, status);
-    }
+    if (!is_complete(operation)) return false;
     operation.is_told = true;
     if (operation.is_persistent) {
         mpi.Send(nullptr, 0, MPI_BYTE, 0, operation.tag, own_self);
@@ -499,6 +525,8 @@ bool settle(Operation& operation) {
 void await_all(std::span<Operation* const> operations) {
     constexpr std::int64_t first_ns = 50'000, last_ns = 400'000;
     constexpr std::size_t at_once = 64;
+    // What is over already needs no clock.
+    if (operations.size() == 1 && operations[0]->is_active && is_complete(*operations[0])) return;
     const std::int64_t begin_ns = now_ns();
     std::int64_t slice_ns = first_ns, deadline_ns = begin_ns + first_ns;
     for (std::size_t from = 0; from < operations.size();) {
@@ -548,17 +576,35 @@ void await_any(std::span<Operation* const> operations, std::int64_t deadline_ns)
     }
 }
 
+void fill(MPI_Status* status) {
+    if (status == MPI_STATUS_IGNORE) return;
+    // A count of 0 and "not cancelled" are zeroes in every MPI's status.
+    const int error = status->MPI_ERROR;
+    *status = MPI_Status{};
+    status->MPI_ERROR = error;
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG = MPI_UNDEFINED;
+}
+
+Outcome finish(Operation& operation) {
+    const Outcome outcome = outcome_of(operation);
+    give_back(operation);
+    // A program that calls nothing else still lets the MPI go on.
+    constexpr unsigned seldom = 32;
+    const unsigned number = finished_alone.load(std::memory_order_relaxed) + 1;
+    finished_alone.store(number, std::memory_order_relaxed);
+    if (number % seldom == 0) drive();
+    return outcome;
+}
+
 Outcome retire(Operation& operation) {
-    Outcome outcome{operation.outcome, nullptr};
-    if (outcome.code != MPI_SUCCESS) {
-        outcome.comm = operation.comm;
-        keep(*outcome.comm);
-    }
+    const Outcome outcome = outcome_of(operation);
     if (operation.is_persistent) {
         operation.is_active = operation.is_over = operation.is_told = false;
         return outcome;
     }
     if (!operation.is_hidden) leave(operation);
+    operation.keeps_handle = false;
     give_back(operation);
     return outcome;
 }

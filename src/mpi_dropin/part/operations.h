@@ -1,6 +1,7 @@
 // The calls that Weft has taken. The program holds a request of the MPI's for each: a generalized request, or for
 // a persistent operation a receive of nothing from itself. It completes by the MPI's own completion functions,
-// after settle() has told the MPI that Weft's operation is over.
+// after settle() has told the MPI that Weft's operation is over. Where a wrapper completes an operation without the MPI
+// (finish()), the MPI is not told, and its generalized request serves the next operation.
 //
 // Thread safety: any thread, one per operation, as for requests in MPI.
 #pragma once
@@ -29,6 +30,7 @@ struct Operation {
     bool is_over = false;  // Weft's operation is
     bool is_told = false;  // and the MPI knows
     bool is_hidden = false;
+    bool keeps_handle = false;  // a generalized request that is in the map, whether in use or not
     int outcome = MPI_SUCCESS;
     int tag = 0;  // of the message that completes a persistent request
     Combining* combining = nullptr;
@@ -61,6 +63,13 @@ bool take(Collective collective, Form form, const Arguments& arguments, MPI_Comm
 // Watches a request of the MPI's that makes a communicator.
 void watch(MPI_Request request, Construction&& construction, MPI_Comm* made);
 
+// Whether Weft's operation is over.
+bool is_complete(Operation& operation);
+// Whether it can be completed without the MPI, which has not been told of it.
+inline bool can_finish(const Operation& operation) {
+    return !operation.is_persistent && !operation.is_told;
+}
+
 // Starts an inactive persistent operation. An error of the MPI.
 int start(Operation& operation);
 // Tells the MPI of an operation that is over. False: it is not.
@@ -76,6 +85,11 @@ struct Outcome {
     int code = MPI_SUCCESS;
     TakenComm* comm = nullptr;  // kept, if the code is an error
 };
+// Completes an operation that is over, without the MPI: the program's handle is to become null.
+// REQUIRES: can_finish().
+Outcome finish(Operation& operation);
+// The status of an operation: not cancelled, of nothing.
+void fill(MPI_Status* status);
 // Before the MPI's completion function frees the handle of an operation that is over: forgets the operation, or
 // makes a persistent one inactive.
 Outcome retire(Operation& operation);

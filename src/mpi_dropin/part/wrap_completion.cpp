@@ -1,6 +1,9 @@
 // Completion functions. Those of Weft's operations that are over are settled first: then the MPI's own function sees
 // them as complete, and does what it does with any request.
 #include <algorithm>
+#include <iterator>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -10,31 +13,70 @@
 namespace weft::dropin {
 namespace {
 
+// A list without memory of its own as long as it is short.
+template <typename Value>
+class ShortList {
+  public:
+    explicit ShortList(int most) {
+        if (static_cast<std::size_t>(most) <= std::size(few_)) return;
+        many_ = std::make_unique_for_overwrite<Value[]>(static_cast<std::size_t>(most));
+        values_ = many_.get();
+    }
+    void add(Value value) { values_[size_++] = value; }
+    void truncate(std::size_t size) { size_ = size; }
+    std::size_t size() const { return size_; }
+    Value* begin() const { return values_; }
+    Value* end() const { return values_ + size_; }
+    Value& operator[](std::size_t i) const { return values_[i]; }
+
+  private:
+    Value few_[128];
+    std::unique_ptr<Value[]> many_;
+    Value* values_ = few_;
+    std::size_t size_ = 0;
+};
+
 // Those of a list of requests that are not the MPI's alone.
 class Watched {
   public:
-    Watched(int count, const MPI_Request* requests) {
+    Watched(int count, const MPI_Request* requests)
+        : operations_(has_operations() ? count : 0), indices_(has_operations() ? count : 0) {
         if (!has_operations()) return;
         for (int i = 0; i < count; ++i) {
+            if (requests[i] == MPI_REQUEST_NULL) continue;
             Operation* const operation = operation_of(requests[i]);
-            if (!operation) continue;
-            if (operation->construction) {
+            if (operation && operation->construction) {
                 constructions_.push_back({i, operation});
-            } else if (operation->is_active) {
-                operations_.push_back(operation);
-                indices_.push_back(i);
+            } else if (operation && operation->is_active) {
+                operations_.add(operation);
+                indices_.add(i);
+                continue;
             }
+            has_others_ = true;
         }
     }
-    bool is_empty() const { return operations_.empty() && constructions_.empty(); }
-    bool has_operations_left() const { return !operations_.empty(); }
-    const std::vector<Operation*>& operations() const { return operations_; }
+    bool is_empty() const { return operations_.size() == 0 && constructions_.empty(); }
+    // Whether there is anything that only the MPI can complete.
+    bool has_others() const { return has_others_; }
+    bool knows(int index) const {
+        return std::binary_search(indices_.begin(), indices_.end(), index);
+    }
+    bool has_operations_left() const { return operations_.size() > 0; }
+    std::span<Operation* const> operations() const {
+        return {operations_.begin(), operations_.size()};
+    }
 
     ~Watched() { show_all(); }
     Watched(const Watched&) = delete;
     Watched& operator=(const Watched&) = delete;
 
-    // Whether all of Weft's operations are over; tells the MPI of those that are.
+    // Whether all of Weft's operations are over.
+    bool are_complete() {
+        bool all = true;
+        for (Operation* operation : operations_) all &= is_complete(*operation);
+        return all;
+    }
+    // ... and tells the MPI of those that are.
     bool settle_all() {
         show_all();
         bool all = true;
@@ -46,23 +88,52 @@ class Watched {
         for (Operation* operation : operations_) hide(*operation);
     }
 
-    // The MPI has completed all requests, or is about to.
-    std::vector<std::pair<int, Outcome>> retire_all() {
-        std::vector<std::pair<int, Outcome>> failed;
+    // Completes without the MPI what can be, once all are over: its requests become null. Those of the rest that
+    // are not the MPI's alone stay here, and the MPI is told.
+    void finish_all(MPI_Request* requests, bool wants_statuses) {
+        std::size_t left = 0;
+        for (std::size_t i = 0; i < operations_.size(); ++i) {
+            Operation* const operation = operations_[i];
+            const int index = indices_[i];
+            if (!can_finish(*operation)) {
+                settle(*operation);
+                operations_[left] = operation;
+                indices_[left++] = index;
+                has_others_ = true;
+                continue;
+            }
+            requests[index] = MPI_REQUEST_NULL;
+            const Outcome outcome = finish(*operation);
+            if (outcome.code != MPI_SUCCESS) failed_.emplace_back(index, outcome);
+            if (wants_statuses) finished_.push_back(index);
+        }
+        operations_.truncate(left);
+        indices_.truncate(left);
+    }
+    // The statuses of what finish_all() has completed.
+    void fill_statuses(MPI_Status* statuses) const {
+        for (const int index : finished_) fill(statuses + index);
+    }
+    // The MPI has completed the rest, or is about to.
+    void retire_all() {
         for (std::size_t i = 0; i < operations_.size(); ++i) {
             const Outcome outcome = retire(*operations_[i]);
-            if (outcome.code != MPI_SUCCESS) failed.emplace_back(indices_[i], outcome);
+            if (outcome.code != MPI_SUCCESS) failed_.emplace_back(indices_[i], outcome);
         }
-        operations_.clear();
-        return failed;
+        operations_.truncate(0);
     }
+    const std::vector<std::pair<int, Outcome>>& failed() const { return failed_; }
     // The MPI has completed requests[index].
     Outcome retire_one(int index) {
         for (std::size_t i = 0; i < operations_.size(); ++i) {
             if (indices_[i] != index) continue;
             const Outcome outcome = retire(*operations_[i]);
-            operations_.erase(operations_.begin() + static_cast<std::ptrdiff_t>(i));
-            indices_.erase(indices_.begin() + static_cast<std::ptrdiff_t>(i));
+            for (std::size_t k = i + 1; k < operations_.size(); ++k) {
+                operations_[k - 1] = operations_[k];
+                indices_[k - 1] = indices_[k];
+            }
+            operations_.truncate(operations_.size() - 1);
+            indices_.truncate(indices_.size() - 1);
             return outcome;
         }
         for (const auto& [at, operation] : constructions_) {
@@ -79,9 +150,12 @@ class Watched {
         for (Operation* operation : operations_) show(*operation);
     }
 
-    std::vector<Operation*> operations_;
-    std::vector<int> indices_;  // of operations_
+    ShortList<Operation*> operations_;
+    ShortList<int> indices_;  // of operations_
     std::vector<std::pair<int, Operation*>> constructions_;
+    std::vector<int> finished_;
+    std::vector<std::pair<int, Outcome>> failed_;
+    bool has_others_ = false;
 };
 
 // What a completion function returns for several requests, some of which failed on Weft.
@@ -108,6 +182,12 @@ int with_failure(int error, const Outcome& outcome, MPI_Status* status) {
     return raise(outcome);
 }
 
+int finish_one(Operation& operation, MPI_Request* request, MPI_Status* status) {
+    *request = MPI_REQUEST_NULL;
+    fill(status);
+    return with_failure(MPI_SUCCESS, finish(operation), status);
+}
+
 int Wait(MPI_Request* request, MPI_Status* status) {
     Operation* const operation = operation_of(*request);
     if (!operation) return mpi.Wait(request, status);
@@ -118,6 +198,7 @@ int Wait(MPI_Request* request, MPI_Status* status) {
     }
     if (!operation->is_active) return mpi.Wait(request, status);
     if (!operation->is_over) await_all({&operation, 1});
+    if (can_finish(*operation)) return finish_one(*operation, request, status);
     settle(*operation);
     const Outcome outcome = retire(*operation);
     return with_failure(mpi.Wait(request, status), outcome, status);
@@ -132,45 +213,57 @@ int Test(MPI_Request* request, int* flag, MPI_Status* status) {
         return error;
     }
     if (!operation->is_active) return mpi.Test(request, flag, status);
-    if (!settle(*operation)) {
+    if (!is_complete(*operation)) {
         *flag = 0;
         drive();
         return MPI_SUCCESS;
     }
+    if (can_finish(*operation)) {
+        *flag = 1;
+        return finish_one(*operation, request, status);
+    }
+    settle(*operation);
     const Outcome outcome = retire(*operation);
     return with_failure(mpi.Test(request, flag, status), outcome, status);
+}
+
+// All of Weft's operations are over.
+int finish_list(Watched& watched, int count, MPI_Request* requests, MPI_Status* statuses) {
+    watched.finish_all(requests, statuses != MPI_STATUSES_IGNORE);
+    watched.retire_all();
+    int error = MPI_SUCCESS;
+    // It also gives null requests their statuses.
+    if (watched.has_others() || statuses != MPI_STATUSES_IGNORE) {
+        error = mpi.Waitall(count, requests, statuses);
+    }
+    watched.fill_statuses(statuses);
+    watched.finish_constructions();
+    return with_failures(error, watched.failed(), count, statuses);
 }
 
 int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     Watched watched(count, requests);
     if (watched.is_empty()) return mpi.Waitall(count, requests, statuses);
     await_all(watched.operations());
-    watched.settle_all();
-    const auto failed = watched.retire_all();
-    const int error = mpi.Waitall(count, requests, statuses);
-    watched.finish_constructions();
-    return with_failures(error, failed, count, statuses);
+    return finish_list(watched, count, requests, statuses);
 }
 
 int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
     Watched watched(count, requests);
     if (watched.is_empty()) return mpi.Testall(count, requests, flag, statuses);
-    if (!watched.settle_all()) {
-        *flag = 0;
+    *flag = 0;
+    if (!watched.are_complete()) {
         drive();
         return MPI_SUCCESS;
     }
     // Not by the MPI's Testall: MPICH 5.0.2's fails if a persistent collective is its own and another request is not.
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; watched.has_others() && i < count; ++i) {
+        if (watched.knows(i)) continue;
         const int error = mpi.Request_get_status(requests[i], flag, MPI_STATUS_IGNORE);
         if (error != MPI_SUCCESS || !*flag) return error;
     }
-    watched.hide_all();
     *flag = 1;
-    const int error = mpi.Waitall(count, requests, statuses);
-    const auto failed = watched.retire_all();
-    watched.finish_constructions();
-    return with_failures(error, failed, count, statuses);
+    return finish_list(watched, count, requests, statuses);
 }
 
 // Waits for what comes first: one of Weft's operations, or, by `test`, any of the MPI's. Returns when test() does
