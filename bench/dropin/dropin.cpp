@@ -268,7 +268,7 @@ int bench_dropin(const DropinOptions& options) {
     const TemporaryFolder folder;
     const std::string about = folder.path() + "/about";
     const int launched =
-        launch({options.testbed, arguments(options), {std::string(file_setting) + "=" + about}});
+        launch({options.testbed, arguments(options), {std::string(file_setting).append("=").append(about)}});
     if (launched != 0) return launched;
     std::ifstream file(about);
     std::string circumstances;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "mpi_dropin/part/exclusive.h"
@@ -21,9 +22,43 @@ std::vector<Operation*> unused;
 std::vector<Operation*> ready;  // unused as well, with a generalized request
 std::atomic<unsigned> finished_alone{0};
 Settings settings;
-MPI_Comm own_self = MPI_COMM_NULL;  // for the messages that complete persistent requests
 MPI_Request never = MPI_REQUEST_NULL;
-int next_tag = 0;
+
+// A persistent request gets a message that no other living one gets: by its ticket, which says the communicator and
+// the tag. There are at least 32768 tags.
+constexpr int tags = 32768;
+std::vector<MPI_Comm> own_selves;
+std::vector<int> tickets;
+int next_ticket = 0;
+
+// An error of the MPI.
+int take_ticket(int* ticket) {
+    std::size_t place = 0;
+    bool has_place = false;
+    {
+        const Exclusive exclusive;
+        if (!tickets.empty()) {
+            *ticket = tickets.back();
+            tickets.pop_back();
+            return MPI_SUCCESS;
+        }
+        *ticket = next_ticket++;
+        place = static_cast<std::size_t>(*ticket / tags);
+        has_place = place < own_selves.size();
+    }
+    if (has_place) return MPI_SUCCESS;
+    MPI_Comm comm = MPI_COMM_NULL;
+    const int error = mpi.Comm_dup(MPI_COMM_SELF, &comm);
+    const Exclusive exclusive;
+    if (own_selves.size() <= place) own_selves.resize(place + 1, MPI_COMM_NULL);
+    own_selves[place] = comm;
+    return error;
+}
+
+MPI_Comm own_self(int ticket) {
+    const Exclusive exclusive;
+    return own_selves[static_cast<std::size_t>(ticket / tags)];
+}
 
 // The three functions of a generalized request.
 int describe_status(void*, MPI_Status* status) {
@@ -71,9 +106,13 @@ void give_back(Operation& operation) {
     operation.combining = nullptr;
     operation.stores = operation.fetches = false;
     operation.waited_ns = 0;
-    operation.construction = nullptr;
-    operation.made = nullptr;
+    operation.is_constructor = false;
+    operation.construction.reset();
+    operation.made = MPI_COMM_NULL;
+    operation.made_at = nullptr;
+    const int ticket = std::exchange(operation.ticket, -1);
     const Exclusive exclusive;
+    if (ticket >= 0) tickets.push_back(ticket);
     count_living(-1);
     (operation.keeps_handle ? ready : unused).push_back(&operation);
 }
@@ -331,11 +370,10 @@ bool leave_to_mpi(Operation* operation, int function, Left why) {
 int open_request(Operation& operation, MPI_Request* request) {
     int error;
     if (operation.is_persistent) {
-        {
-            const Exclusive exclusive;
-            operation.tag = next_tag = (next_tag + 1) & 0x7fff;
-        }
-        error = mpi.Recv_init(nullptr, 0, MPI_BYTE, 0, operation.tag, own_self, request);
+        error = take_ticket(&operation.ticket);
+        if (error != MPI_SUCCESS) return error;
+        error = mpi.Recv_init(nullptr, 0, MPI_BYTE, 0, operation.ticket % tags,
+                              own_self(operation.ticket), request);
     } else {
         error = mpi.Grequest_start(describe_status, ignore_free, ignore_cancel, nullptr, request);
     }
@@ -377,7 +415,6 @@ Operation* operation_of(MPI_Request request) {
 
 int open_operations(const Settings& agreed) {
     settings = agreed;
-    if (const int error = mpi.Comm_dup(MPI_COMM_SELF, &own_self)) return error;
     return mpi.Grequest_start(describe_status, ignore_free, ignore_cancel, nullptr, &never);
 }
 
@@ -396,7 +433,8 @@ void close_operations() {
     ready.clear();
     mpi.Grequest_complete(never);
     mpi.Wait(&never, MPI_STATUS_IGNORE);
-    mpi.Comm_disconnect(&own_self);
+    for (MPI_Comm& comm : own_selves) mpi.Comm_disconnect(&comm);
+    own_selves.clear();
 }
 
 bool take(Collective collective, Form form, const Arguments& arguments, MPI_Comm comm,
@@ -468,15 +506,24 @@ bool take(Collective collective, Form form, const Arguments& arguments, MPI_Comm
 void watch(MPI_Request request, Construction&& construction, MPI_Comm* made) {
     Operation& operation = take_unused(false);
     operation.handle = request;
-    operation.construction = new Construction(std::move(construction));
-    operation.made = made;
+    operation.is_constructor = true;
+    operation.construction.emplace(std::move(construction));
+    // Open MPI's Fortran bindings give the address of a variable of their own, which is gone later.
+    operation.made = *made;
+    operation.made_at = made;
     enter(operation);
 }
 
+void take_made(Operation& operation) {
+    if (!operation.construction) return;
+    operation.construction->take(operation.made != MPI_COMM_NULL ? operation.made
+                                                                 : *operation.made_at);
+    operation.construction.reset();
+}
+
 void finish_construction(Operation& operation) {
-    leave(operation);
-    operation.construction->take(*operation.made);
-    delete operation.construction;
+    if (!operation.is_hidden) leave(operation);
+    take_made(operation);
     give_back(operation);
 }
 
@@ -515,7 +562,7 @@ bool settle(Operation& operation) {
     if (!is_complete(operation)) return false;
     operation.is_told = true;
     if (operation.is_persistent) {
-        mpi.Send(nullptr, 0, MPI_BYTE, 0, operation.tag, own_self);
+        mpi.Send(nullptr, 0, MPI_BYTE, 0, operation.ticket % tags, own_self(operation.ticket));
     } else {
         mpi.Grequest_complete(operation.handle);
     }
@@ -610,7 +657,7 @@ Outcome retire(Operation& operation) {
 }
 
 void hide(Operation& operation) {
-    if (operation.is_persistent || !operation.is_told) return;
+    if (!operation.is_constructor && (operation.is_persistent || !operation.is_told)) return;
     operation.is_hidden = true;
     leave(operation);
 }

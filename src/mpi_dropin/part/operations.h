@@ -9,6 +9,7 @@
 #include <weft/weft.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "mpi_dropin/part/communicators.h"
@@ -32,7 +33,7 @@ struct Operation {
     bool is_hidden = false;
     bool keeps_handle = false;  // a generalized request that is in the map, whether in use or not
     int outcome = MPI_SUCCESS;
-    int tag = 0;  // of the message that completes a persistent request
+    int ticket = -1;  // of the message that completes a persistent request
     Combining* combining = nullptr;
 
     Layout send, recv;
@@ -44,8 +45,10 @@ struct Operation {
     std::int64_t waited_ns = 0;
 
     // Not a collective but the MPI's own Comm_idup: what it makes is taken when it has completed.
-    Construction* construction = nullptr;
-    MPI_Comm* made = nullptr;
+    bool is_constructor = false;
+    std::optional<Construction> construction{};  // until it is taken
+    MPI_Comm made = MPI_COMM_NULL;               // if the MPI says it at once,
+    MPI_Comm* made_at = nullptr;                 // otherwise it is read here
 };
 
 // Whether any operation lives: if not, completion functions go straight to the MPI.
@@ -101,7 +104,9 @@ void show(Operation& operation);
 int raise(const Outcome& outcome);
 // Frees an inactive persistent operation.
 void forget(Operation& operation);
-// A request of a constructor has completed.
+// A request of a constructor is complete, though the program has not yet completed it.
+void take_made(Operation& operation);
+// ... and the program has.
 void finish_construction(Operation& operation);
 
 // Lets the MPI make progress with what it has.

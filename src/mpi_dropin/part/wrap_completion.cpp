@@ -45,7 +45,7 @@ class Watched {
         for (int i = 0; i < count; ++i) {
             if (requests[i] == MPI_REQUEST_NULL) continue;
             Operation* const operation = operation_of(requests[i]);
-            if (operation && operation->construction) {
+            if (operation && operation->is_constructor) {
                 constructions_.push_back({i, operation});
             } else if (operation && operation->is_active) {
                 operations_.add(operation);
@@ -86,6 +86,7 @@ class Watched {
     // The MPI may complete those that are over, or some of them.
     void hide_all() {
         for (Operation* operation : operations_) hide(*operation);
+        for (const auto& [index, operation] : constructions_) hide(*operation);
     }
 
     // Completes without the MPI what can be, once all are over: its requests become null. Those of the rest that
@@ -136,18 +137,31 @@ class Watched {
             indices_.truncate(indices_.size() - 1);
             return outcome;
         }
-        for (const auto& [at, operation] : constructions_) {
-            if (at == index) finish_construction(*operation);
+        for (auto of = constructions_.begin(); of != constructions_.end(); ++of) {
+            if (of->first != index) continue;
+            finish_construction(*of->second);
+            constructions_.erase(of);
+            break;
         }
         return {};
     }
-    void finish_constructions() const {
+    void finish_constructions() {
         for (const auto& [index, operation] : constructions_) finish_construction(*operation);
+        constructions_.clear();
+    }
+    // The program may have heard that some are complete, without completing them.
+    void take_made_ones(const MPI_Request* requests) const {
+        for (const auto& [index, operation] : constructions_) {
+            int flag = 0;
+            mpi.Request_get_status(requests[index], &flag, MPI_STATUS_IGNORE);
+            if (flag) take_made(*operation);
+        }
     }
 
   private:
     void show_all() {
         for (Operation* operation : operations_) show(*operation);
+        for (const auto& [index, operation] : constructions_) show(*operation);
     }
 
     ShortList<Operation*> operations_;
@@ -182,6 +196,11 @@ int with_failure(int error, const Outcome& outcome, MPI_Status* status) {
     return raise(outcome);
 }
 
+// Null: a request of the MPI's alone, or no address at all, of which the MPI says what is wrong.
+Operation* operation_at(const MPI_Request* request) {
+    return request ? operation_of(*request) : nullptr;
+}
+
 int finish_one(Operation& operation, MPI_Request* request, MPI_Status* status) {
     *request = MPI_REQUEST_NULL;
     fill(status);
@@ -189,9 +208,10 @@ int finish_one(Operation& operation, MPI_Request* request, MPI_Status* status) {
 }
 
 int Wait(MPI_Request* request, MPI_Status* status) {
-    Operation* const operation = operation_of(*request);
+    Operation* const operation = operation_at(request);
     if (!operation) return mpi.Wait(request, status);
-    if (operation->construction) {
+    if (operation->is_constructor) {
+        hide(*operation);
         const int error = mpi.Wait(request, status);
         finish_construction(*operation);
         return error;
@@ -205,11 +225,15 @@ int Wait(MPI_Request* request, MPI_Status* status) {
 }
 
 int Test(MPI_Request* request, int* flag, MPI_Status* status) {
-    Operation* const operation = operation_of(*request);
+    Operation* const operation = operation_at(request);
     if (!operation) return mpi.Test(request, flag, status);
-    if (operation->construction) {
+    if (operation->is_constructor) {
+        hide(*operation);
         const int error = mpi.Test(request, flag, status);
-        if (error == MPI_SUCCESS && *flag) finish_construction(*operation);
+        if (error == MPI_SUCCESS && *flag)
+            finish_construction(*operation);
+        else
+            show(*operation);
         return error;
     }
     if (!operation->is_active) return mpi.Test(request, flag, status);
@@ -234,6 +258,7 @@ int finish_list(Watched& watched, int count, MPI_Request* requests, MPI_Status* 
     int error = MPI_SUCCESS;
     // It also gives null requests their statuses.
     if (watched.has_others() || statuses != MPI_STATUSES_IGNORE) {
+        watched.hide_all();
         error = mpi.Waitall(count, requests, statuses);
     }
     watched.fill_statuses(statuses);
@@ -260,7 +285,7 @@ int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
     for (int i = 0; watched.has_others() && i < count; ++i) {
         if (watched.knows(i)) continue;
         const int error = mpi.Request_get_status(requests[i], flag, MPI_STATUS_IGNORE);
-        if (error != MPI_SUCCESS || !*flag) return error;
+        if (error == MPI_SUCCESS && !*flag) return MPI_SUCCESS;  // a failed one is complete
     }
     *flag = 1;
     return finish_list(watched, count, requests, statuses);
@@ -345,38 +370,46 @@ int Waitsome(int count, MPI_Request* requests, int* completed, int* indices, MPI
 // --- Asking without completing ------------------------------------------------------------------
 
 int Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-    if (Operation* const operation = operation_of(request)) {
-        if (operation->is_active) settle(*operation);
-    }
-    return mpi.Request_get_status(request, flag, status);
+    Operation* const operation = operation_of(request);
+    if (operation && operation->is_active) settle(*operation);
+    const int error = mpi.Request_get_status(request, flag, status);
+    if (operation && operation->is_constructor && error == MPI_SUCCESS && *flag)
+        take_made(*operation);
+    return error;
 }
 
 int Request_get_status_all(int count, const MPI_Request* requests, int* flag,
                            MPI_Status* statuses) {
     Watched watched(count, requests);
     watched.settle_all();
-    return mpi.Request_get_status_all(count, requests, flag, statuses);
+    const int error = mpi.Request_get_status_all(count, requests, flag, statuses);
+    watched.take_made_ones(requests);
+    return error;
 }
 
 int Request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
                            MPI_Status* status) {
     Watched watched(count, requests);
     watched.settle_all();
-    return mpi.Request_get_status_any(count, requests, index, flag, status);
+    const int error = mpi.Request_get_status_any(count, requests, index, flag, status);
+    watched.take_made_ones(requests);
+    return error;
 }
 
 int Request_get_status_some(int count, const MPI_Request* requests, int* completed, int* indices,
                             MPI_Status* statuses) {
     Watched watched(count, requests);
     watched.settle_all();
-    return mpi.Request_get_status_some(count, requests, completed, indices, statuses);
+    const int error = mpi.Request_get_status_some(count, requests, completed, indices, statuses);
+    watched.take_made_ones(requests);
+    return error;
 }
 
 // --- Persistent requests, and ends ---------------------------------------------------------------
 
 int Start(MPI_Request* request) {
-    Operation* const operation = operation_of(*request);
-    return operation && !operation->construction ? start(*operation) : mpi.Start(request);
+    Operation* const operation = operation_at(request);
+    return operation && !operation->is_constructor ? start(*operation) : mpi.Start(request);
 }
 
 int Startall(int count, MPI_Request* requests) {
@@ -387,8 +420,8 @@ int Startall(int count, MPI_Request* requests) {
 }
 
 int Request_free(MPI_Request* request) {
-    Operation* const operation = operation_of(*request);
-    if (!operation || operation->construction) return mpi.Request_free(request);
+    Operation* const operation = operation_at(request);
+    if (!operation || operation->is_constructor) return mpi.Request_free(request);
     // MPI does not allow it for active collective operations.
     if (operation->is_active) return raise_error(*operation->comm, MPI_ERR_REQUEST);
     forget(*operation);
@@ -396,8 +429,8 @@ int Request_free(MPI_Request* request) {
 }
 
 int Cancel(MPI_Request* request) {
-    Operation* const operation = operation_of(*request);
-    if (!operation || operation->construction) return mpi.Cancel(request);
+    Operation* const operation = operation_at(request);
+    if (!operation || operation->is_constructor) return mpi.Cancel(request);
     return raise_error(*operation->comm, MPI_ERR_REQUEST);
 }
 

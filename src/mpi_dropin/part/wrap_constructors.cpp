@@ -37,6 +37,7 @@ namespace {
 
 int Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
     Construction construction(comm);
+    *made = MPI_COMM_NULL;
     const int error = mpi.Comm_idup(comm, made, request);
     if (error != MPI_SUCCESS) {
         construction.fail();
@@ -48,6 +49,7 @@ int Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
 
 int Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* request) {
     Construction construction(comm);
+    *made = MPI_COMM_NULL;
     const int error = mpi.Comm_idup_with_info(comm, info, made, request);
     if (error != MPI_SUCCESS) {
         construction.fail();

@@ -169,7 +169,8 @@ int Finalize() {
 
 // Waits for Weft's operations on the communicator, as the MPI does for its own.
 int Comm_disconnect(MPI_Comm* comm) {
-    if (TakenComm* const taken_comm = taken(*comm)) await_on(*taken_comm);
+    TakenComm* const taken_comm = comm ? taken(*comm) : nullptr;
+    if (taken_comm) await_on(*taken_comm);
     return mpi.Comm_disconnect(comm);
 }
 
