@@ -151,16 +151,20 @@ std::vector<std::string> words_of_job(const DropinOptions& options, const Plan& 
         if (options.testbed.transport != "auto") {
             words.push_back("WEFT_TRANSPORT=" + options.testbed.transport);
         }
-        words.insert(words.end(), {this_program(), "preload"});
+        words.push_back(this_program());
+        words.emplace_back("preload");
     }
     const std::vector<int> cores = cores_of_ranks(options.testbed);
-    words.insert(words.end(),
-                 {program.path, is_overlap ? "overlap" : "latency", folder + "/rows",
-                  cores.empty() ? "-" : comma_list(cores),
-                  std::to_string(options.testbed.nodes > 0 ? burst_bytes : 0),
-                  joined(options.collectives), joined(is_overlap ? plan.sizes : plan.latency_sizes),
-                  std::to_string(is_overlap ? options.repetitions : options.turns)});
-    if (is_overlap) words.push_back(folder + "/" + program.mpi + ".work");
+    const auto add = [&words](const std::string& word) { words.push_back(word); };
+    add(program.path);
+    add(is_overlap ? "overlap" : "latency");
+    add(folder + "/rows");
+    add(cores.empty() ? "-" : comma_list(cores));
+    add(std::to_string(options.testbed.nodes > 0 ? burst_bytes : 0));
+    add(joined(options.collectives));
+    add(joined(is_overlap ? plan.sizes : plan.latency_sizes));
+    add(std::to_string(is_overlap ? options.repetitions : options.turns));
+    if (is_overlap) add(folder + "/" + program.mpi + ".work");
     return words;
 }
 
@@ -267,8 +271,10 @@ int bench_dropin(const DropinOptions& options) {
     }
     const TemporaryFolder folder;
     const std::string about = folder.path() + "/about";
-    const int launched =
-        launch({options.testbed, arguments(options), {std::string(file_setting).append("=").append(about)}});
+    Launch job{options.testbed, arguments(options)};
+    job.settings.emplace_back(file_setting);
+    job.settings.back().append("=").append(about);
+    const int launched = launch(job);
     if (launched != 0) return launched;
     std::ifstream file(about);
     std::string circumstances;
