@@ -356,8 +356,10 @@ TEST_P(DropIn, TheStandardsBinaryInterface) {
     expect_all_taken(expect({"threads=multiple", "persistent", "persistent_reductions"}),
                      persistent, true);
     expect({"large=1", "nonblocking"});
-    expect({"mixed_requests", "empty_statuses", "converted_handles", "duplicates", "parts",
-            "topologies", "intercommunicators", "random", "count=1000"});
+    expect({"mixed_requests", "empty_statuses", "duplicates", "parts", "topologies",
+            "intercommunicators", "random", "count=1000"});
+    // MPI_Request_toint of Intel MPI 2021.18 ends in a segmentation fault, also without Weft.
+    if (mpi().name != std::string("impi")) expect({"converted_handles"});
 }
 
 // What is listed as an MPI's own failure is one: a list that is too long would hide Weft's.
