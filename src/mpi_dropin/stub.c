@@ -17,8 +17,8 @@
 #endif
 
 struct slot {
-    void* target;     // what a call jumps to
-    const char* name; // "MPI_Bcast"
+    void* target;      // what a call jumps to
+    const char* name;  // "MPI_Bcast"
 };
 
 // clang-format off
@@ -64,12 +64,12 @@ __asm__(
 #include "collectives.def"
 #include "functions.def"
 
-static void* the_mpi;                          // as dlopen returns it; null: none that is known
-static void* (*find_wrapper)(const char* name); // of the part; null: there is none
+static void* the_mpi;                            // as dlopen returns it; null: none that is known
+static void* (*find_wrapper)(const char* name);  // of the part; null: there is none
 static int is_open;
 
 struct interface {
-    const char* library; // how the file's name begins, as SONAME says it
+    const char* library;  // how the file's name begins, as SONAME says it
     const char* part;
 };
 static const struct interface interfaces[] = {
@@ -134,7 +134,8 @@ static void open_part(const struct interface* interface) {
              interface->part);
     part = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!part) {
-        fprintf(stderr, "weft: the MPI is left alone, because its part of Weft cannot be opened: %s\n",
+        fprintf(stderr,
+                "weft: the MPI is left alone, because its part of Weft cannot be opened: %s\n",
                 dlerror());
         return;
     }
@@ -146,8 +147,10 @@ static void open_all(void) {
     static struct found found;
     dl_iterate_phdr(look_at, &found);
     if (!found.interface) {
-        fprintf(stderr, "weft: a program calls MPI functions, but has loaded no MPI that Weft has a part for; they are "
-                        "left alone\n");
+        fprintf(stderr,
+                "weft: a program calls MPI functions, but has loaded no MPI that Weft has a part "
+                "for; they are "
+                "left alone\n");
         return;
     }
     the_mpi = dlopen(found.path, RTLD_NOLOAD | RTLD_NOW);
@@ -159,7 +162,7 @@ static void open_all(void) {
 }
 
 __attribute__((visibility("hidden"), used)) void* weft_bind_slot(struct slot* slot) {
-    static int turn; // 0: nobody opens, 1: a thread does
+    static int turn;  // 0: nobody opens, 1: a thread does
     void* target = NULL;
     char name[64];
     if (!__atomic_load_n(&is_open, __ATOMIC_ACQUIRE)) {
