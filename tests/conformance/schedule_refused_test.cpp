@@ -290,7 +290,7 @@ TEST_F(ScheduleRefused, Reductions) {
     ASSERT_EQ(weft_schedule_seal(open_), WEFT_OK);
     expect_no_request(WEFT_REFUSED_HANDLE, "op is WEFT_OP_NULL (weft_schedule_init)", data_, other_,
                       WEFT_INT32, WEFT_OP_NULL);
-    expect_no_request(WEFT_REFUSED_ARGUMENT, "type = 99; expected 0..", data_, other_,
+    expect_no_request(WEFT_REFUSED_ARGUMENT, "type = 99; expected one", data_, other_,
                       static_cast<weft_type>(99), WEFT_SUM);
     expect_no_request(WEFT_REFUSED_ARGUMENT, "op = sum is not defined for type byte", data_, other_,
                       WEFT_BYTE, WEFT_SUM);

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <climits>
 #include <cstdio>
 #include <memory>
-#include <new>
 #include <utility>
 #include <vector>
 
 #include "mpi_dropin/part/exclusive.h"
 #include "mpi_dropin/part/handle_map.h"
+#include "mpi_dropin/part/tickets.h"
+#include "mpi_dropin/part/weft_call.h"
 
 namespace weft::dropin {
 namespace {
@@ -23,42 +23,6 @@ std::vector<Operation*> ready;  // unused as well, with a generalized request
 std::atomic<unsigned> finished_alone{0};
 Settings settings;
 MPI_Request never = MPI_REQUEST_NULL;
-
-// A persistent request gets a message that no other living one gets: by its ticket, which says the communicator and
-// the tag. There are at least 32768 tags.
-constexpr int tags = 32768;
-std::vector<MPI_Comm> own_selves;
-std::vector<int> tickets;
-int next_ticket = 0;
-
-// An error of the MPI.
-int take_ticket(int* ticket) {
-    std::size_t place = 0;
-    bool has_place = false;
-    {
-        const Exclusive exclusive;
-        if (!tickets.empty()) {
-            *ticket = tickets.back();
-            tickets.pop_back();
-            return MPI_SUCCESS;
-        }
-        *ticket = next_ticket++;
-        place = static_cast<std::size_t>(*ticket / tags);
-        has_place = place < own_selves.size();
-    }
-    if (has_place) return MPI_SUCCESS;
-    MPI_Comm comm = MPI_COMM_NULL;
-    const int error = mpi.Comm_dup(MPI_COMM_SELF, &comm);
-    const Exclusive exclusive;
-    if (own_selves.size() <= place) own_selves.resize(place + 1, MPI_COMM_NULL);
-    own_selves[place] = comm;
-    return error;
-}
-
-MPI_Comm own_self(int ticket) {
-    const Exclusive exclusive;
-    return own_selves[static_cast<std::size_t>(ticket / tags)];
-}
 
 // The three functions of a generalized request.
 int describe_status(void*, MPI_Status* status) {
@@ -110,9 +74,8 @@ void give_back(Operation& operation) {
     operation.construction.reset();
     operation.made = MPI_COMM_NULL;
     operation.made_at = nullptr;
-    const int ticket = std::exchange(operation.ticket, -1);
+    if (operation.ticket >= 0) give_back_ticket(std::exchange(operation.ticket, -1));
     const Exclusive exclusive;
-    if (ticket >= 0) tickets.push_back(ticket);
     count_living(-1);
     (operation.keeps_handle ? ready : unused).push_back(&operation);
 }
@@ -125,213 +88,6 @@ void enter(Operation& operation) {
 void leave(Operation& operation) {
     const Exclusive exclusive;
     all.remove(operation.handle);
-}
-
-bool is_neighborly(Collective collective) { return collective >= Collective::Neighbor_allgather; }
-
-bool combines(Collective collective) {
-    return collective >= Collective::Reduce && collective <= Collective::Exscan;
-}
-
-bool has_local_sizes(Collective collective) {
-    switch (collective) {
-        case Collective::Gatherv:
-        case Collective::Scatterv:
-        case Collective::Allgatherv:
-        case Collective::Alltoallv:
-        case Collective::Alltoallw:
-        case Collective::Reduce_scatter: return true;
-        default: return is_neighborly(collective);
-    }
-}
-
-// --- What Weft gets ---------------------------------------------------------------------------
-
-struct Prepared {
-    const void* send = nullptr;
-    void* recv = nullptr;
-    std::size_t count = 0;       // of a block
-    std::size_t send_count = 0;  // of a rank's block where the others' differ
-    weft_type type = WEFT_BYTE;
-    weft_op op = WEFT_OP_NULL;
-    int root = 0;
-    std::uint64_t bytes = 0;
-};
-
-// A call that moves blocks: both buffers as bytes.
-bool prepare_blocks(Operation& operation, const Arguments& arguments, Prepared& prepared) {
-    const TakenComm& comm = *operation.comm;
-    const bool is_root = comm.rank == arguments.root;
-    const bool is_rooted = arguments.root != no_root;
-    const bool is_gather =
-        operation.collective == Collective::Gather || operation.collective == Collective::Gatherv;
-    const bool is_scatter =
-        operation.collective == Collective::Scatter || operation.collective == Collective::Scatterv;
-    const bool sends_in_place = arguments.send.form != Blocks::Shape::none && !is_scatter &&
-                                !is_neighborly(operation.collective) && (!is_gather || is_root) &&
-                                arguments.send.at == MPI_IN_PLACE;
-    const bool receives_in_place = is_scatter && is_root && arguments.recv.at == MPI_IN_PLACE;
-    const bool uses_send = !sends_in_place && (!is_scatter || is_root);
-    const bool uses_recv = !receives_in_place && (!is_gather || is_root);
-    const auto ranks = static_cast<std::size_t>(comm.ranks);
-    const bool has_neighbors = is_neighborly(operation.collective);
-    const auto sent_blocks = has_neighbors ? static_cast<std::size_t>(comm.outdegree) : ranks;
-    const auto received_blocks = has_neighbors ? static_cast<std::size_t>(comm.indegree) : ranks;
-    if (uses_send && !operation.send.describe(arguments.send, sent_blocks)) return false;
-    if (uses_recv && !operation.recv.describe(arguments.recv, received_blocks)) return false;
-
-    prepared.send = sends_in_place ? WEFT_IN_PLACE : operation.send.at();
-    prepared.recv = receives_in_place ? const_cast<void*>(WEFT_IN_PLACE) : operation.recv.at();
-    prepared.root = is_rooted ? arguments.root : 0;
-    prepared.send_count = operation.send.bytes();
-    const bool is_bcast = operation.collective == Collective::Bcast;
-    prepared.count = uses_send && arguments.send.form != Blocks::Shape::none
-                         ? operation.send.bytes()
-                         : operation.recv.bytes();
-    // Both sides of a rank name the same bytes; where they do not, the MPI says what is wrong.
-    if (uses_send && uses_recv && !has_local_sizes(operation.collective) && !is_bcast &&
-        operation.send.bytes() != operation.recv.bytes()) {
-        return false;
-    }
-    if (is_scatter && arguments.recv.form == Blocks::Shape::one)
-        prepared.send_count = operation.recv.bytes();
-    prepared.bytes = prepared.count;
-    // Blocks of neighbors that do not exist stay as they are.
-    operation.fetches =
-        operation.recv.has_copy() && (sends_in_place || has_neighbors || (is_bcast && is_root));
-    operation.stores = operation.recv.has_copy() && !(is_bcast && is_root);
-    return true;
-}
-
-// A call whose elements the MPI combines: as bytes.
-bool prepare_callbacks(Operation& operation, const Arguments& arguments, TypeFacts& type,
-                       std::int64_t elements, Prepared& prepared) {
-    const bool is_root = arguments.root == no_root || operation.comm->rank == arguments.root;
-    const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
-    const bool has_blocks = operation.collective == Collective::Reduce_scatter ||
-                            operation.collective == Collective::Reduce_scatter_block;
-    if (!settings.calls_back || arguments.op == MPI_OP_NULL || type.size <= 0 ||
-        type.size > WEFT_OPAQUE_MAX || !is_defined(arguments.op, type)) {
-        return false;
-    }
-    const std::int64_t sent = operation.collective == Collective::Reduce_scatter_block
-                                  ? elements * operation.comm->ranks
-                                  : elements;
-    std::int64_t received = elements;
-    if (operation.collective == Collective::Reduce_scatter) {
-        received = static_cast<std::int64_t>(
-            operation.elements[static_cast<std::size_t>(operation.comm->rank)]);
-    }
-    if (is_in_place && has_blocks) received = sent;
-    if (!is_in_place &&
-        !operation.send.describe(Blocks::one(arguments.send.at, sent, type.handle), 1)) {
-        return false;
-    }
-    if (is_root &&
-        !operation.recv.describe(Blocks::one(arguments.recv.at, received, type.handle), 1)) {
-        return false;
-    }
-    operation.combining = combining(arguments.op, type);
-    if (!operation.combining) return false;
-    prepared.op = op_of(*operation.combining);
-    prepared.type = WEFT_OPAQUE(type.size);
-    prepared.send = is_in_place ? WEFT_IN_PLACE : operation.send.at();
-    prepared.recv = is_root ? operation.recv.at() : nullptr;
-    // Rank 0 of an exscan gets nothing.
-    operation.fetches =
-        operation.recv.has_copy() && (is_in_place || operation.collective == Collective::Exscan);
-    operation.stores = operation.recv.has_copy();
-    return true;
-}
-
-// A call that combines elements.
-bool prepare_reduction(Operation& operation, const Arguments& arguments, Prepared& prepared) {
-    const TakenComm& comm = *operation.comm;
-    const bool is_root = arguments.root == no_root || comm.rank == arguments.root;
-    TypeFacts* const type = facts_of(arguments.recv.type);
-    if (!type) return false;
-    prepared.root = arguments.root == no_root ? 0 : arguments.root;
-    const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
-    prepared.send = is_in_place ? WEFT_IN_PLACE : arguments.send.at;
-    prepared.recv = is_root ? arguments.recv.at : nullptr;
-    std::int64_t elements = arguments.recv.count;
-    if (operation.collective == Collective::Reduce_scatter) {
-        if (arguments.send.counts.is_null()) return false;
-        operation.elements.resize(static_cast<std::size_t>(comm.ranks));
-        for (std::size_t i = 0; i < operation.elements.size(); ++i) {
-            if (arguments.send.counts[i] < 0) return false;
-            operation.elements[i] = static_cast<std::size_t>(arguments.send.counts[i]);
-            elements += arguments.send.counts[i];
-        }
-    }
-    if (elements < 0) return false;
-    prepared.count = static_cast<std::size_t>(elements);
-    prepared.bytes = prepared.count * static_cast<std::size_t>(type->size);
-    prepared.op = predefined_op(arguments.op);
-    if (!prepared.op || !type->element) {
-        return prepare_callbacks(operation, arguments, *type, elements, prepared);
-    }
-    prepared.type = *type->element;
-    return true;
-}
-
-weft_status begin(Operation& operation, const Prepared& p) {
-    weft_request* const request = &operation.request;
-    weft_comm const comm = operation.comm->comm;
-    const Layout& send = operation.send;
-    const Layout& recv = operation.recv;
-#define WEFT_BEGIN(name, ...)                                                 \
-    (operation.is_persistent ? weft_##name##_init(__VA_ARGS__, comm, request) \
-                             : weft_i##name(__VA_ARGS__, comm, request))
-    switch (operation.collective) {
-        case Collective::Barrier:
-            return operation.is_persistent ? weft_barrier_init(comm, request)
-                                           : weft_ibarrier(comm, request);
-        case Collective::Bcast: return WEFT_BEGIN(bcast, p.recv, p.count, p.type, p.root);
-        case Collective::Gather: return WEFT_BEGIN(gather, p.send, p.recv, p.count, p.type, p.root);
-        case Collective::Gatherv:
-            return WEFT_BEGIN(gatherv, p.send, p.send_count, p.recv, recv.counts(), recv.displs(),
-                              p.type, p.root);
-        case Collective::Scatter:
-            return WEFT_BEGIN(scatter, p.send, p.recv, p.count, p.type, p.root);
-        case Collective::Scatterv:
-            return WEFT_BEGIN(scatterv, p.send, send.counts(), send.displs(), p.recv, p.send_count,
-                              p.type, p.root);
-        case Collective::Allgather: return WEFT_BEGIN(allgather, p.send, p.recv, p.count, p.type);
-        case Collective::Allgatherv:
-            return WEFT_BEGIN(allgatherv, p.send, p.send_count, p.recv, recv.counts(),
-                              recv.displs(), p.type);
-        case Collective::Alltoall: return WEFT_BEGIN(alltoall, p.send, p.recv, p.count, p.type);
-        case Collective::Alltoallv:
-        case Collective::Alltoallw:  // as bytes
-            return WEFT_BEGIN(alltoallv, p.send, send.counts(), send.displs(), p.recv,
-                              recv.counts(), recv.displs(), p.type);
-        case Collective::Reduce:
-            return WEFT_BEGIN(reduce, p.send, p.recv, p.count, p.type, p.op, p.root);
-        case Collective::Allreduce:
-            return WEFT_BEGIN(allreduce, p.send, p.recv, p.count, p.type, p.op);
-        case Collective::Reduce_scatter:
-            return WEFT_BEGIN(reduce_scatter, p.send, p.recv, operation.elements.data(), p.type,
-                              p.op);
-        case Collective::Reduce_scatter_block:
-            return WEFT_BEGIN(reduce_scatter_block, p.send, p.recv, p.count, p.type, p.op);
-        case Collective::Scan: return WEFT_BEGIN(scan, p.send, p.recv, p.count, p.type, p.op);
-        case Collective::Exscan: return WEFT_BEGIN(exscan, p.send, p.recv, p.count, p.type, p.op);
-        case Collective::Neighbor_allgather:
-            return WEFT_BEGIN(neighbor_allgather, p.send, p.recv, p.count, p.type);
-        case Collective::Neighbor_allgatherv:
-            return WEFT_BEGIN(neighbor_allgatherv, p.send, p.send_count, p.recv, recv.counts(),
-                              recv.displs(), p.type);
-        case Collective::Neighbor_alltoall:
-            return WEFT_BEGIN(neighbor_alltoall, p.send, p.recv, p.count, p.type);
-        case Collective::Neighbor_alltoallv:
-        case Collective::Neighbor_alltoallw:
-            return WEFT_BEGIN(neighbor_alltoallv, p.send, send.counts(), send.displs(), p.recv,
-                              recv.counts(), recv.displs(), p.type);
-        case Collective::number: break;
-    }
-#undef WEFT_BEGIN
-    return WEFT_REFUSED_ARGUMENT;
 }
 
 int fetch(const Operation& operation) {
@@ -372,8 +128,7 @@ int open_request(Operation& operation, MPI_Request* request) {
     if (operation.is_persistent) {
         error = take_ticket(&operation.ticket);
         if (error != MPI_SUCCESS) return error;
-        error = mpi.Recv_init(nullptr, 0, MPI_BYTE, 0, operation.ticket % tags,
-                              own_self(operation.ticket), request);
+        error = open_receive(operation.ticket, request);
     } else {
         error = mpi.Grequest_start(describe_status, ignore_free, ignore_cancel, nullptr, request);
     }
@@ -433,8 +188,7 @@ void close_operations() {
     ready.clear();
     mpi.Grequest_complete(never);
     mpi.Wait(&never, MPI_STATUS_IGNORE);
-    for (MPI_Comm& comm : own_selves) mpi.Comm_disconnect(&comm);
-    own_selves.clear();
+    close_tickets();
 }
 
 bool take(Collective collective, Form form, const Arguments& arguments, MPI_Comm comm,
@@ -450,17 +204,13 @@ bool take(Collective collective, Form form, const Arguments& arguments, MPI_Comm
     operation.collective = collective;
     operation.function = function;
     operation.is_persistent = form == Form::persistent;
-    Prepared prepared;
-    const bool is_reduction = combines(collective);
-    if (is_neighborly(collective) && !taken_comm->has_topology) {
-        return leave_to_mpi(&operation, function, Left::refused);
-    }
-    if (is_reduction ? !prepare_reduction(operation, arguments, prepared)
-                     : !prepare_blocks(operation, arguments, prepared)) {
-        return leave_to_mpi(&operation, function, is_reduction ? Left::operation : Left::refused);
+    WeftCall call;
+    if (!prepare(operation, arguments, settings.calls_back, call)) {
+        return leave_to_mpi(&operation, function,
+                            combines(collective) ? Left::operation : Left::refused);
     }
     if (settings.min_bytes > 0 && !has_local_sizes(collective) &&
-        static_cast<std::int64_t>(prepared.bytes) < settings.min_bytes) {
+        static_cast<std::int64_t>(call.bytes) < settings.min_bytes) {
         return leave_to_mpi(&operation, function, Left::small);
     }
     if (!taken_comm->comm) {
@@ -472,7 +222,7 @@ bool take(Collective collective, Form form, const Arguments& arguments, MPI_Comm
         give_back(operation);
         return true;
     }
-    const weft_status status = begin(operation, prepared);
+    const weft_status status = begin(operation, call);
     if (status != WEFT_OK) {
         if (status == WEFT_REFUSED_ARGUMENT)
             return leave_to_mpi(&operation, function, Left::refused);
@@ -488,7 +238,7 @@ bool take(Collective collective, Form form, const Arguments& arguments, MPI_Comm
     operation.is_active = !operation.is_persistent;
     if (settings.prints_statistics) {
         operation.started_ns = now_ns();
-        statistics.count_taken(function, prepared.bytes);
+        statistics.count_taken(function, call.bytes);
         statistics.add_inside(function, operation.started_ns - begin_ns);
     }
     if (form == Form::blocking) {
@@ -562,7 +312,7 @@ bool settle(Operation& operation) {
     if (!is_complete(operation)) return false;
     operation.is_told = true;
     if (operation.is_persistent) {
-        mpi.Send(nullptr, 0, MPI_BYTE, 0, operation.ticket % tags, own_self(operation.ticket));
+        complete_receive(operation.ticket);
     } else {
         mpi.Grequest_complete(operation.handle);
     }

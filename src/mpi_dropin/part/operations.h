@@ -9,47 +9,13 @@
 #include <weft/weft.h>
 
 #include <cstdint>
-#include <optional>
 #include <span>
 
-#include "mpi_dropin/part/communicators.h"
-#include "mpi_dropin/part/layout.h"
-#include "mpi_dropin/part/reductions.h"
+#include "mpi_dropin/part/operation.h"
 #include "mpi_dropin/part/settings.h"
 #include "mpi_dropin/part/statistics.h"
 
 namespace weft::dropin {
-
-struct Operation {
-    MPI_Request handle = MPI_REQUEST_NULL;
-    weft_request request = WEFT_REQUEST_NULL;
-    TakenComm* comm = nullptr;  // kept
-    Collective collective = Collective::Barrier;
-    int function = 0;
-    bool is_persistent = false;
-    bool is_active = false;
-    bool is_over = false;  // Weft's operation is
-    bool is_told = false;  // and the MPI knows
-    bool is_hidden = false;
-    bool keeps_handle = false;  // a generalized request that is in the map, whether in use or not
-    int outcome = MPI_SUCCESS;
-    int ticket = -1;  // of the message that completes a persistent request
-    Combining* combining = nullptr;
-
-    Layout send, recv;
-    bool stores = false;                // recv's copy goes to the program at the end
-    bool fetches = false;               // ... and comes from there at the start
-    std::vector<std::size_t> elements;  // of the blocks of a reduce_scatter
-
-    std::int64_t started_ns = 0;  // with statistics
-    std::int64_t waited_ns = 0;
-
-    // Not a collective but the MPI's own Comm_idup: what it makes is taken when it has completed.
-    bool is_constructor = false;
-    std::optional<Construction> construction{};  // until it is taken
-    MPI_Comm made = MPI_COMM_NULL;               // if the MPI says it at once,
-    MPI_Comm* made_at = nullptr;                 // otherwise it is read here
-};
 
 // Whether any operation lives: if not, completion functions go straight to the MPI.
 bool has_operations();

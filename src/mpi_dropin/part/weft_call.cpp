@@ -1,0 +1,210 @@
+#include "mpi_dropin/part/weft_call.h"
+
+namespace weft::dropin {
+
+bool is_neighborly(Collective collective) { return collective >= Collective::Neighbor_allgather; }
+
+bool combines(Collective collective) {
+    return collective >= Collective::Reduce && collective <= Collective::Exscan;
+}
+
+bool has_local_sizes(Collective collective) {
+    switch (collective) {
+        case Collective::Gatherv:
+        case Collective::Scatterv:
+        case Collective::Allgatherv:
+        case Collective::Alltoallv:
+        case Collective::Alltoallw:
+        case Collective::Reduce_scatter: return true;
+        default: return is_neighborly(collective);
+    }
+}
+
+namespace {
+
+// A call that moves blocks: both buffers as bytes.
+bool prepare_blocks(Operation& operation, const Arguments& arguments, WeftCall& call) {
+    const TakenComm& comm = *operation.comm;
+    const bool is_root = comm.rank == arguments.root;
+    const bool is_rooted = arguments.root != no_root;
+    const bool is_gather =
+        operation.collective == Collective::Gather || operation.collective == Collective::Gatherv;
+    const bool is_scatter =
+        operation.collective == Collective::Scatter || operation.collective == Collective::Scatterv;
+    const bool sends_in_place = arguments.send.form != Blocks::Shape::none && !is_scatter &&
+                                !is_neighborly(operation.collective) && (!is_gather || is_root) &&
+                                arguments.send.at == MPI_IN_PLACE;
+    const bool receives_in_place = is_scatter && is_root && arguments.recv.at == MPI_IN_PLACE;
+    const bool uses_send = !sends_in_place && (!is_scatter || is_root);
+    const bool uses_recv = !receives_in_place && (!is_gather || is_root);
+    const auto ranks = static_cast<std::size_t>(comm.ranks);
+    const bool has_neighbors = is_neighborly(operation.collective);
+    const auto sent_blocks = has_neighbors ? static_cast<std::size_t>(comm.outdegree) : ranks;
+    const auto received_blocks = has_neighbors ? static_cast<std::size_t>(comm.indegree) : ranks;
+    if (uses_send && !operation.send.describe(arguments.send, sent_blocks)) return false;
+    if (uses_recv && !operation.recv.describe(arguments.recv, received_blocks)) return false;
+
+    call.send = sends_in_place ? WEFT_IN_PLACE : operation.send.at();
+    call.recv = receives_in_place ? const_cast<void*>(WEFT_IN_PLACE) : operation.recv.at();
+    call.root = is_rooted ? arguments.root : 0;
+    call.send_count = operation.send.bytes();
+    const bool is_bcast = operation.collective == Collective::Bcast;
+    call.count = uses_send && arguments.send.form != Blocks::Shape::none ? operation.send.bytes()
+                                                                         : operation.recv.bytes();
+    // Both sides of a rank name the same bytes; where they do not, the MPI says what is wrong.
+    if (uses_send && uses_recv && !has_local_sizes(operation.collective) && !is_bcast &&
+        operation.send.bytes() != operation.recv.bytes()) {
+        return false;
+    }
+    if (is_scatter && arguments.recv.form == Blocks::Shape::one)
+        call.send_count = operation.recv.bytes();
+    call.bytes = call.count;
+    // Blocks of neighbors that do not exist stay as they are.
+    operation.fetches =
+        operation.recv.has_copy() && (sends_in_place || has_neighbors || (is_bcast && is_root));
+    operation.stores = operation.recv.has_copy() && !(is_bcast && is_root);
+    return true;
+}
+
+// A call whose elements the MPI combines: as bytes.
+bool prepare_callbacks(Operation& operation, const Arguments& arguments, TypeFacts& type,
+                       std::int64_t elements, bool calls_back, WeftCall& call) {
+    const bool is_root = arguments.root == no_root || operation.comm->rank == arguments.root;
+    const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
+    const bool has_blocks = operation.collective == Collective::Reduce_scatter ||
+                            operation.collective == Collective::Reduce_scatter_block;
+    if (!calls_back || arguments.op == MPI_OP_NULL || type.size <= 0 ||
+        type.size > WEFT_OPAQUE_MAX || !is_defined(arguments.op, type)) {
+        return false;
+    }
+    const std::int64_t sent = operation.collective == Collective::Reduce_scatter_block
+                                  ? elements * operation.comm->ranks
+                                  : elements;
+    std::int64_t received = elements;
+    if (operation.collective == Collective::Reduce_scatter) {
+        received = static_cast<std::int64_t>(
+            operation.elements[static_cast<std::size_t>(operation.comm->rank)]);
+    }
+    if (is_in_place && has_blocks) received = sent;
+    if (!is_in_place &&
+        !operation.send.describe(Blocks::one(arguments.send.at, sent, type.handle), 1)) {
+        return false;
+    }
+    if (is_root &&
+        !operation.recv.describe(Blocks::one(arguments.recv.at, received, type.handle), 1)) {
+        return false;
+    }
+    operation.combining = combining(arguments.op, type);
+    if (!operation.combining) return false;
+    call.op = op_of(*operation.combining);
+    call.type = WEFT_OPAQUE(type.size);
+    call.send = is_in_place ? WEFT_IN_PLACE : operation.send.at();
+    call.recv = is_root ? operation.recv.at() : nullptr;
+    // Rank 0 of an exscan gets nothing.
+    operation.fetches =
+        operation.recv.has_copy() && (is_in_place || operation.collective == Collective::Exscan);
+    operation.stores = operation.recv.has_copy();
+    return true;
+}
+
+// A call that combines elements.
+bool prepare_reduction(Operation& operation, const Arguments& arguments, bool calls_back,
+                       WeftCall& call) {
+    const TakenComm& comm = *operation.comm;
+    const bool is_root = arguments.root == no_root || comm.rank == arguments.root;
+    TypeFacts* const type = facts_of(arguments.recv.type);
+    if (!type) return false;
+    call.root = arguments.root == no_root ? 0 : arguments.root;
+    const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
+    call.send = is_in_place ? WEFT_IN_PLACE : arguments.send.at;
+    call.recv = is_root ? arguments.recv.at : nullptr;
+    std::int64_t elements = arguments.recv.count;
+    if (operation.collective == Collective::Reduce_scatter) {
+        if (arguments.send.counts.is_null()) return false;
+        operation.elements.resize(static_cast<std::size_t>(comm.ranks));
+        for (std::size_t i = 0; i < operation.elements.size(); ++i) {
+            if (arguments.send.counts[i] < 0) return false;
+            operation.elements[i] = static_cast<std::size_t>(arguments.send.counts[i]);
+            elements += arguments.send.counts[i];
+        }
+    }
+    if (elements < 0) return false;
+    call.count = static_cast<std::size_t>(elements);
+    call.bytes = call.count * static_cast<std::size_t>(type->size);
+    call.op = predefined_op(arguments.op);
+    if (!call.op || !type->element) {
+        return prepare_callbacks(operation, arguments, *type, elements, calls_back, call);
+    }
+    call.type = *type->element;
+    return true;
+}
+
+}  // namespace
+
+bool prepare(Operation& operation, const Arguments& arguments, bool calls_back, WeftCall& call) {
+    if (is_neighborly(operation.collective) && !operation.comm->has_topology) return false;
+    return combines(operation.collective)
+               ? prepare_reduction(operation, arguments, calls_back, call)
+               : prepare_blocks(operation, arguments, call);
+}
+
+weft_status begin(Operation& operation, const WeftCall& p) {
+    weft_request* const request = &operation.request;
+    weft_comm const comm = operation.comm->comm;
+    const Layout& send = operation.send;
+    const Layout& recv = operation.recv;
+#define WEFT_BEGIN(name, ...)                                                 \
+    (operation.is_persistent ? weft_##name##_init(__VA_ARGS__, comm, request) \
+                             : weft_i##name(__VA_ARGS__, comm, request))
+    switch (operation.collective) {
+        case Collective::Barrier:
+            return operation.is_persistent ? weft_barrier_init(comm, request)
+                                           : weft_ibarrier(comm, request);
+        case Collective::Bcast: return WEFT_BEGIN(bcast, p.recv, p.count, p.type, p.root);
+        case Collective::Gather: return WEFT_BEGIN(gather, p.send, p.recv, p.count, p.type, p.root);
+        case Collective::Gatherv:
+            return WEFT_BEGIN(gatherv, p.send, p.send_count, p.recv, recv.counts(), recv.displs(),
+                              p.type, p.root);
+        case Collective::Scatter:
+            return WEFT_BEGIN(scatter, p.send, p.recv, p.count, p.type, p.root);
+        case Collective::Scatterv:
+            return WEFT_BEGIN(scatterv, p.send, send.counts(), send.displs(), p.recv, p.send_count,
+                              p.type, p.root);
+        case Collective::Allgather: return WEFT_BEGIN(allgather, p.send, p.recv, p.count, p.type);
+        case Collective::Allgatherv:
+            return WEFT_BEGIN(allgatherv, p.send, p.send_count, p.recv, recv.counts(),
+                              recv.displs(), p.type);
+        case Collective::Alltoall: return WEFT_BEGIN(alltoall, p.send, p.recv, p.count, p.type);
+        case Collective::Alltoallv:
+        case Collective::Alltoallw:  // as bytes
+            return WEFT_BEGIN(alltoallv, p.send, send.counts(), send.displs(), p.recv,
+                              recv.counts(), recv.displs(), p.type);
+        case Collective::Reduce:
+            return WEFT_BEGIN(reduce, p.send, p.recv, p.count, p.type, p.op, p.root);
+        case Collective::Allreduce:
+            return WEFT_BEGIN(allreduce, p.send, p.recv, p.count, p.type, p.op);
+        case Collective::Reduce_scatter:
+            return WEFT_BEGIN(reduce_scatter, p.send, p.recv, operation.elements.data(), p.type,
+                              p.op);
+        case Collective::Reduce_scatter_block:
+            return WEFT_BEGIN(reduce_scatter_block, p.send, p.recv, p.count, p.type, p.op);
+        case Collective::Scan: return WEFT_BEGIN(scan, p.send, p.recv, p.count, p.type, p.op);
+        case Collective::Exscan: return WEFT_BEGIN(exscan, p.send, p.recv, p.count, p.type, p.op);
+        case Collective::Neighbor_allgather:
+            return WEFT_BEGIN(neighbor_allgather, p.send, p.recv, p.count, p.type);
+        case Collective::Neighbor_allgatherv:
+            return WEFT_BEGIN(neighbor_allgatherv, p.send, p.send_count, p.recv, recv.counts(),
+                              recv.displs(), p.type);
+        case Collective::Neighbor_alltoall:
+            return WEFT_BEGIN(neighbor_alltoall, p.send, p.recv, p.count, p.type);
+        case Collective::Neighbor_alltoallv:
+        case Collective::Neighbor_alltoallw:
+            return WEFT_BEGIN(neighbor_alltoallv, p.send, send.counts(), send.displs(), p.recv,
+                              recv.counts(), recv.displs(), p.type);
+        case Collective::number: break;
+    }
+#undef WEFT_BEGIN
+    return WEFT_REFUSED_ARGUMENT;
+}
+
+}  // namespace weft::dropin

@@ -1,0 +1,35 @@
+// A collective as Weft gets it: blocks as bytes, reductions as elements.
+#pragma once
+
+#include <weft/weft.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpi_dropin/part/operation.h"
+
+namespace weft::dropin {
+
+struct WeftCall {
+    const void* send = nullptr;
+    void* recv = nullptr;
+    std::size_t count = 0;       // of a block
+    std::size_t send_count = 0;  // of a rank's block where the others' differ
+    weft_type type = WEFT_BYTE;
+    weft_op op = WEFT_OP_NULL;
+    int root = 0;
+    std::uint64_t bytes = 0;  // as statistics count them
+};
+
+bool combines(Collective collective);
+// Whether not all ranks know how many bytes a call moves.
+bool has_local_sizes(Collective collective);
+
+// Describes the call that `operation` is for, and its buffers there. `calls_back`: the MPI may combine. False: the MPI
+// gets the call.
+bool prepare(Operation& operation, const Arguments& arguments, bool calls_back, WeftCall& call);
+
+// Starts it, or makes it if it is persistent.
+weft_status begin(Operation& operation, const WeftCall& call);
+
+}  // namespace weft::dropin
