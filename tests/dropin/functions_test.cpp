@@ -167,5 +167,19 @@ TEST_F(Stub, DependsOnTheCLibraryAlone) {
     EXPECT_GT(needed, 0);
 }
 
+// Python loads its MPI for one module alone: a symbol of the MPI's would not be found.
+TEST(Part, NeedsNoSymbolOfAnMpiThatItDoesNotName) {
+    bool is_there = false;
+    for (const char* part : {"mpich", "abi"}) {
+        const std::string library = std::string(WEFT_BUILD_DIR "/weft_mpi_") + part + ".so";
+        if (!std::filesystem::exists(library)) continue;
+        is_there = true;
+        const Finished listed = run("nm -D --undefined-only " + library);
+        if (listed.status != 0) GTEST_SKIP() << "nm is not installed";
+        EXPECT_EQ(listed.out.find(" MPI_"), std::string::npos) << library << "\n" << listed.out;
+    }
+    if (!is_there) GTEST_SKIP() << "no part was built for which this matters";
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -82,9 +82,9 @@ MpiTopology topology_of(MPI_Comm comm, int rank) {
         topology.destinations.resize(static_cast<std::size_t>(out));
         std::vector<int> in_weights(topology.sources.size()),
             out_weights(topology.destinations.size());
-        mpi.Dist_graph_neighbors(
-            comm, in, topology.sources.data(), weighted ? in_weights.data() : MPI_UNWEIGHTED, out,
-            topology.destinations.data(), weighted ? out_weights.data() : MPI_UNWEIGHTED);
+        // Not MPI_UNWEIGHTED: a variable of an MPI whose library may not be in the global scope.
+        mpi.Dist_graph_neighbors(comm, in, topology.sources.data(), in_weights.data(), out,
+                                 topology.destinations.data(), out_weights.data());
         topology.has_graph = true;
     }
     return topology;
