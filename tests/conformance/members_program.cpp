@@ -14,21 +14,9 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/rank_expect.h"
+
 namespace {
-
-int world_rank = -1;
-int world_size = 0;
-
-[[noreturn]] void fail(int line, const char* condition) {
-    std::fprintf(stderr, "rank %d, line %d: %s does not hold; detail: %s\n", world_rank, line,
-                 condition, weft_last_detail());
-    std::exit(1);
-}
-
-#define EXPECT(condition)                             \
-    do {                                              \
-        if (!(condition)) fail(__LINE__, #condition); \
-    } while (0)
 
 using Ranks = std::vector<int>;
 

@@ -307,52 +307,46 @@ class Moved {
     bool is_own_ = false;
 };
 
-int pack(const void* from, MPI_Count count, const TypeFacts& type, std::byte* into) {
+// Calls `copy(there, packed, bytes)` for parts of `count` elements that the MPI's functions can count: their place in
+// the program's memory, and in the buffer without gaps. The first error.
+template <typename Byte, typename Copy>
+static int for_parts(void* at, Byte* packed, MPI_Count count, const TypeFacts& type, Copy copy) {
     const MPI_Count at_once = elements_at_once(type);
-    auto* source = static_cast<std::byte*>(const_cast<void*>(from));
     while (count > 0) {
-        const MPI_Count now = std::min(count, at_once);
-        const Moved there(source, now, type);
-        const MPI_Count bytes = now * type.size;
-        int error = MPI_SUCCESS, position = 0;
-        MPI_Count wide_position = 0;
-        if (bytes <= bytes_at_once) {
-            error = mpi.Pack(there.at(), there.count(), there.type(), into, static_cast<int>(bytes),
-                             &position, packing);
-        } else {
-            error = mpi.Pack_c(there.at(), there.count(), there.type(), into, bytes, &wide_position,
-                               packing);
-        }
+        const MPI_Count now = std::min(count, at_once), bytes = now * type.size;
+        const int error = copy(Moved(at, now, type), packed, bytes);
         if (error != MPI_SUCCESS) return error;
-        source = moved(source, now * type.extent);
-        into += now * type.size;
+        at = moved(at, now * type.extent);
+        packed += bytes;
         count -= now;
     }
     return MPI_SUCCESS;
 }
 
+int pack(const void* from, MPI_Count count, const TypeFacts& type, std::byte* into) {
+    return for_parts(const_cast<void*>(from), into, count, type,
+                     [](const Moved& there, std::byte* packed, MPI_Count bytes) {
+                         MPI_Count wide_position = 0;
+                         int position = 0;
+                         return bytes <= bytes_at_once
+                                    ? mpi.Pack(there.at(), there.count(), there.type(), packed,
+                                               static_cast<int>(bytes), &position, packing)
+                                    : mpi.Pack_c(there.at(), there.count(), there.type(), packed,
+                                                 bytes, &wide_position, packing);
+                     });
+}
+
 int unpack(const std::byte* from, void* into, MPI_Count count, const TypeFacts& type) {
-    const MPI_Count at_once = elements_at_once(type);
-    auto* target = static_cast<std::byte*>(into);
-    while (count > 0) {
-        const MPI_Count now = std::min(count, at_once);
-        const Moved there(target, now, type);
-        const MPI_Count bytes = now * type.size;
-        int error = MPI_SUCCESS, position = 0;
-        MPI_Count wide_position = 0;
-        if (bytes <= bytes_at_once) {
-            error = mpi.Unpack(from, static_cast<int>(bytes), &position, there.at(), there.count(),
-                               there.type(), packing);
-        } else {
-            error = mpi.Unpack_c(from, bytes, &wide_position, there.at(), there.count(),
-                                 there.type(), packing);
-        }
-        if (error != MPI_SUCCESS) return error;
-        from += bytes;
-        target = moved(target, now * type.extent);
-        count -= now;
-    }
-    return MPI_SUCCESS;
+    return for_parts(into, from, count, type,
+                     [](const Moved& there, const std::byte* packed, MPI_Count bytes) {
+                         MPI_Count wide_position = 0;
+                         int position = 0;
+                         return bytes <= bytes_at_once
+                                    ? mpi.Unpack(packed, static_cast<int>(bytes), &position,
+                                                 there.at(), there.count(), there.type(), packing)
+                                    : mpi.Unpack_c(packed, bytes, &wide_position, there.at(),
+                                                   there.count(), there.type(), packing);
+                     });
 }
 
 }  // namespace weft::dropin

@@ -149,13 +149,9 @@ Outcome outcome_of(const Operation& operation) {
 int finish_blocking(Operation& operation) {
     Operation* const one = &operation;
     await_all({&one, 1});
-    const int outcome = operation.outcome;
-    TakenComm& comm = *operation.comm;
-    keep(comm);
+    const Outcome outcome = outcome_of(operation);
     give_back(operation);
-    if (outcome != MPI_SUCCESS) raise_error(comm, outcome);
-    let_go(comm);
-    return outcome;
+    return raise(outcome);
 }
 
 }  // namespace

@@ -7,27 +7,29 @@
 namespace weft::dropin {
 namespace {
 
-#define CONSTRUCTOR(name, parameters, arguments_) \
-    int name parameters {                         \
-        Construction construction(comm);          \
-        const int error = mpi.name arguments_;    \
-        if (error != MPI_SUCCESS) {               \
-            construction.fail();                  \
-            return error;                         \
-        }                                         \
-        construction.take(*made);                 \
-        return MPI_SUCCESS;                       \
+// Calls the MPI's constructor, then `use` if it has not failed.
+template <typename Call, typename Use>
+int construct(Construction& construction, Call call, Use use) {
+    const int error = call();
+    if (error == MPI_SUCCESS) {
+        use();
+    } else {
+        construction.fail();
     }
-#define UNORDERED_CONSTRUCTOR(name, parameters, arguments_) \
-    int name parameters {                                   \
-        Construction construction;                          \
-        const int error = mpi.name arguments_;              \
-        if (error != MPI_SUCCESS) {                         \
-            construction.fail();                            \
-            return error;                                   \
-        }                                                   \
-        construction.take(*made);                           \
-        return MPI_SUCCESS;                                 \
+    return error;
+}
+
+#define CONSTRUCTOR(name, parameters, arguments_)                                                  \
+    int name parameters {                                                                          \
+        Construction construction(comm);                                                           \
+        return construct(                                                                          \
+            construction, [&] { return mpi.name arguments_; }, [&] { construction.take(*made); }); \
+    }
+#define UNORDERED_CONSTRUCTOR(name, parameters, arguments_)                                        \
+    int name parameters {                                                                          \
+        Construction construction;                                                                 \
+        return construct(                                                                          \
+            construction, [&] { return mpi.name arguments_; }, [&] { construction.take(*made); }); \
     }
 #define FUNCTION(name)
 #include "mpi_dropin/functions.def"
@@ -35,28 +37,21 @@ namespace {
 #undef UNORDERED_CONSTRUCTOR
 #undef FUNCTION
 
-int Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
+// What `call` makes is taken when its request has completed.
+template <typename Call>
+int construct_later(MPI_Comm comm, MPI_Comm* made, MPI_Request* request, Call call) {
     Construction construction(comm);
     *made = MPI_COMM_NULL;
-    const int error = mpi.Comm_idup(comm, made, request);
-    if (error != MPI_SUCCESS) {
-        construction.fail();
-        return error;
-    }
-    watch(*request, std::move(construction), made);
-    return MPI_SUCCESS;
+    return construct(construction, call, [&] { watch(*request, std::move(construction), made); });
+}
+
+int Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
+    return construct_later(comm, made, request, [&] { return mpi.Comm_idup(comm, made, request); });
 }
 
 int Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* request) {
-    Construction construction(comm);
-    *made = MPI_COMM_NULL;
-    const int error = mpi.Comm_idup_with_info(comm, info, made, request);
-    if (error != MPI_SUCCESS) {
-        construction.fail();
-        return error;
-    }
-    watch(*request, std::move(construction), made);
-    return MPI_SUCCESS;
+    return construct_later(comm, made, request,
+                           [&] { return mpi.Comm_idup_with_info(comm, info, made, request); });
 }
 
 const Wrapper wrappers[] = {

@@ -1,0 +1,21 @@
+// For programs that the tests run as ranks: a condition that must hold, and what to say otherwise.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "weft/weft.h"
+
+inline int world_rank = -1;
+inline int world_size = 0;
+
+[[noreturn]] inline void fail(int line, const char* condition) {
+    std::fprintf(stderr, "rank %d, line %d: %s does not hold; detail: %s\n", world_rank, line,
+                 condition, weft_last_detail());
+    std::exit(1);
+}
+
+#define EXPECT(condition)                             \
+    do {                                              \
+        if (!(condition)) fail(__LINE__, #condition); \
+    } while (0)
