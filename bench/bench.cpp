@@ -271,7 +271,7 @@ void add_dropin(CLI::App& bench) {
     auto options = std::make_shared<DropinOptions>();
     CLI::App* command = bench.add_subcommand(
         "dropin", "An MPI program without and with the drop-in library, beside MPIs");
-    command->add_option("--measure", options->measures, "Which: overlap, latency")
+    command->add_option("--measure", options->measures, "Which: overlap, latency, calls")
         ->delimiter(',')
         ->capture_default_str();
     command->add_option("--collective", options->collectives, "Which, such as ibcast,iallreduce")
@@ -291,12 +291,14 @@ void add_dropin(CLI::App& bench) {
         ->capture_default_str();
     command
         ->add_option("--turns", options->turns,
-                     "latency: how often the library and the MPI take turns in each job")
+                     "latency, calls: how often the library and the MPI take turns in each job")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     command->add_option("--json", options->json, "Write one line of JSON per row to this file");
     add_testbed_options(*command, options->testbed);
     add_against_option(*command, options->against);
+    command->add_flag("--async", options->against.async,
+                      "overlap: the jobs without the library with the MPI's asynchronous progress");
     command->callback([options] { end_with(bench_dropin(*options)); });
 }
 

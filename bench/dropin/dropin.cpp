@@ -69,9 +69,9 @@ struct Plan {
 Result<Plan> make_plan(const DropinOptions& options) {
     Plan plan;
     for (const std::string& measure : options.measures) {
-        if (measure == "overlap" || measure == "latency") continue;
-        return failure(WEFT_REFUSED_ARGUMENT, "measure = \"%s\"; expected overlap or latency",
-                       measure.c_str());
+        if (measure == "overlap" || measure == "latency" || measure == "calls") continue;
+        return failure(WEFT_REFUSED_ARGUMENT,
+                       "measure = \"%s\"; expected overlap, latency or calls", measure.c_str());
     }
     const DropinOptions known;
     for (const std::string& name : options.collectives) {
@@ -144,8 +144,9 @@ int run_rank(const DropinOptions& options, const Plan& plan) {
 // --- The jobs of an MPI ---------------------------------------------------------------------------
 
 std::vector<std::string> words_of_job(const DropinOptions& options, const Plan& plan,
-                                      const MpiProgram& program, bool is_with, bool is_overlap,
-                                      const std::string& folder) {
+                                      const MpiProgram& program, bool is_with,
+                                      const std::string& measure, const std::string& folder) {
+    const bool is_overlap = measure == "overlap";
     std::vector<std::string> words;
     if (is_with) {
         if (options.testbed.transport != "auto") {
@@ -157,7 +158,7 @@ std::vector<std::string> words_of_job(const DropinOptions& options, const Plan& 
     const std::vector<int> cores = cores_of_ranks(options.testbed);
     const auto add = [&words](const std::string& word) { words.push_back(word); };
     add(program.path);
-    add(is_overlap ? "overlap" : "latency");
+    add(measure);
     add(folder + "/rows");
     add(cores.empty() ? "-" : comma_list(cores));
     add(std::to_string(options.testbed.nodes > 0 ? burst_bytes : 0));
@@ -171,10 +172,11 @@ std::vector<std::string> words_of_job(const DropinOptions& options, const Plan& 
 int measure(const DropinOptions& options, const Plan& plan, const MpiProgram& program,
             const LostTimes& lost, const std::string& folder, DropinCells& cells) {
     const std::string rows = folder + "/rows";
-    const auto run = [&](bool is_with, bool is_overlap, bool is_counted) {
+    const auto run = [&](bool is_with, const char* measure, bool is_counted) {
         std::remove(rows.c_str());
         const int status =
-            program.run(words_of_job(options, plan, program, is_with, is_overlap, folder));
+            program.run(words_of_job(options, plan, program, is_with, measure, folder),
+                        options.against.async && !is_with);
         if (status != 0) {
             std::printf("The job of %s %s the library failed: status %d.\n", program.mpi,
                         is_with ? "with" : "without", status);
@@ -186,17 +188,19 @@ int measure(const DropinOptions& options, const Plan& plan, const MpiProgram& pr
     Progress progress(true);
     if (has(options.measures, "overlap")) {
         // The work is as long as the MPI's own operations take.
-        if (const int status = run(false, true, false)) return status;
+        if (const int status = run(false, "overlap", false)) return status;
     }
     for (int round = 0; round < options.rounds; ++round) {
         progress.show((round + 0.5) / options.rounds, program.mpi);
-        if (has(options.measures, "overlap")) {
+        for (const char* measure : {"overlap", "calls"}) {
+            if (!has(options.measures, measure)) continue;
             for (const bool second : {false, true}) {
-                if (const int status = run((round % 2 == 0) == second, true, true)) return status;
+                if (const int status = run((round % 2 == 0) == second, measure, true))
+                    return status;
             }
         }
         if (has(options.measures, "latency")) {
-            if (const int status = run(true, false, true)) return status;
+            if (const int status = run(true, "latency", true)) return status;
         }
     }
     progress.clear();
@@ -205,7 +209,8 @@ int measure(const DropinOptions& options, const Plan& plan, const MpiProgram& pr
 
 // --- What it shows --------------------------------------------------------------------------------
 
-void print_overlap(const MpiProgram& program, const std::vector<OverlapCell>& cells) {
+void print_overlap(const MpiProgram& program, bool is_async,
+                   const std::vector<OverlapCell>& cells) {
     Table table({"operation", "blocking us", "with us", "overlap %", "with %", "attainable %",
                  "total us", "with us", "ratio", "95 %"});
     std::vector<NamedRatio> ratios;
@@ -227,7 +232,8 @@ void print_overlap(const MpiProgram& program, const std::vector<OverlapCell>& ce
             far += (far.empty() ? "" : ", ") + cell.name();
         }
     }
-    std::printf("\nOverlap, %s without and with the library:\n\n", program.mpi);
+    std::printf("\nOverlap, %s%s without and with the library:\n\n", program.mpi,
+                is_async ? ", with its own asynchronous progress" : "");
     table.print(stdout);
     std::printf("\nOverlapped time: %s; %s.\n", summary(ratios).c_str(), above_bar(ratios).c_str());
     if (cells.front().lost_us > 0) {
@@ -249,6 +255,19 @@ void print_latency(const MpiProgram& program, const std::vector<LatencyCell>& ce
     table.print(stdout);
     if (!single.empty()) std::printf("\nStart + wait: %s.\n", summary(single).c_str());
     if (!several.empty()) std::printf("Waitall of many: %s.\n", summary(several).c_str());
+}
+
+void print_calls(const MpiProgram& program, const DropinCells& cells) {
+    std::printf("\n%s, calls that have nothing to do, and MPI_Init:\n\n", program.mpi);
+    Table table({"function", "MPI", "with", "more"});
+    for (const CallCell& cell : cells.calls) {
+        table.add({cell.function, fixed(median(cell.native), 2) + " ns",
+                   fixed(median(cell.with), 2) + " ns", fixed(cell.more_ns(), 2) + " ns"});
+    }
+    const double with = median(cells.init.with) / 1e3, without = median(cells.init.without) / 1e3;
+    table.add({"MPI_Init", fixed(without, 2) + " ms", fixed(with, 2) + " ms",
+               fixed(with - without, 2) + " ms"});
+    table.print(stdout);
 }
 
 int fail_to_open(const std::string& path) {
@@ -291,16 +310,24 @@ int bench_dropin(const DropinOptions& options) {
         description(options.testbed).c_str(), options.rounds);
     const int status = run_program_of_each(
         options.against, options.testbed, "dropin/program.c", [&](const MpiProgram& program) {
+            if (options.against.async && !program.has_async) {
+                std::printf("Left out: %s has no asynchronous progress over shared memory.\n",
+                            program.mpi);
+                return 0;
+            }
             DropinCells cells;
             const int ended = measure(options, *plan, program, lost, folder.path(), cells);
             if (ended != 0) return ended;
             std::printf("\n%s: %s\n", program.mpi, cells.version.c_str());
-            if (!cells.overlap.empty()) print_overlap(program, cells.overlap);
+            if (!cells.overlap.empty())
+                print_overlap(program, options.against.async, cells.overlap);
             if (!cells.latency.empty()) print_latency(program, cells.latency);
+            if (!cells.calls.empty()) print_calls(program, cells);
             std::fflush(stdout);
             const auto write = [&](JsonLine line) {
                 if (!json) return;
                 line.add("mpi", program.mpi).add("mpi_version", cells.version);
+                if (options.against.async) line.add("without", "async");
                 // The circumstances are an object already.
                 std::string text = line.text();
                 text.pop_back();
@@ -309,6 +336,8 @@ int bench_dropin(const DropinOptions& options) {
             };
             for (const OverlapCell& cell : cells.overlap) write(cell.json());
             for (const LatencyCell& cell : cells.latency) write(cell.json());
+            for (const CallCell& cell : cells.calls) write(cell.json());
+            if (!cells.calls.empty()) write(cells.init.json());
             return 0;
         });
     if (json && std::fclose(json) != 0) return fail_to_open(options.json);

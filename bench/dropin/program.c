@@ -2,6 +2,7 @@
 
      program overlap FILE CORES BURST COLLECTIVES SIZES REPETITIONS WORK
      program latency FILE CORES BURST COLLECTIVES SIZES TURNS
+     program calls FILE CORES BURST - - TURNS
 
    COLLECTIVES: ibcast,iallreduce; SIZES: bytes of a block, 65536,1048576. Rank r stays on the r-th of CORES ("-": not
    bound). A link may let through BURST bytes at once after a pause: they are sent before larger operations. Rank 0
@@ -10,6 +11,8 @@
      version TEXT
      overlap ibcast 65536 ITERATIONS WORK BLOCKING TOTAL    a repetition
      latency ibcast 8 OUTSTANDING TIME NATIVE               a turn: medians of its operations
+     init TIME                                              MPI_Init, with `calls`
+     calls MPI_Wait TIME NATIVE                             a turn: of a call that has nothing to do, in nanoseconds
 
    The work of a cell is in the file WORK, "ibcast 65536 ITERATIONS" a line; if there is no such file, rank 0 writes it:
    as long as the operation takes. `latency` calls MPI_X and, by the address that the loaded MPI has for it, PMPI_X. */
@@ -96,11 +99,12 @@ struct functions {
     int (*Ibarrier)(MPI_Comm, MPI_Request*);
     int (*Wait)(MPI_Request*, MPI_Status*);
     int (*Waitall)(int, MPI_Request[], MPI_Status[]);
+    int (*Test)(MPI_Request*, int*, MPI_Status*);
 };
 
-static const struct functions linked = {MPI_Ibcast,    MPI_Igather, MPI_Iallgather,
-                                        MPI_Ialltoall, MPI_Ireduce, MPI_Iallreduce,
-                                        MPI_Ibarrier,  MPI_Wait,    MPI_Waitall};
+static const struct functions linked = {MPI_Ibcast,  MPI_Igather,    MPI_Iallgather, MPI_Ialltoall,
+                                        MPI_Ireduce, MPI_Iallreduce, MPI_Ibarrier,   MPI_Wait,
+                                        MPI_Waitall, MPI_Test};
 static struct functions native;
 
 static void find_native(void) {
@@ -123,6 +127,7 @@ static void find_native(void) {
     FIND(Ibarrier);
     FIND(Wait);
     FIND(Waitall);
+    FIND(Test);
 #undef FIND
 }
 
@@ -371,6 +376,56 @@ static void measure_latency(const struct collective* collective, int bytes, int 
     }
 }
 
+static void wait_for_nothing(const struct functions* f) {
+    MPI_Request none = MPI_REQUEST_NULL;
+    f->Wait(&none, MPI_STATUS_IGNORE);
+}
+static void wait_for_no_requests(const struct functions* f) {
+    f->Waitall(0, NULL, MPI_STATUSES_IGNORE);
+}
+static void test_nothing(const struct functions* f) {
+    MPI_Request none = MPI_REQUEST_NULL;
+    int flag;
+    f->Test(&none, &flag, MPI_STATUS_IGNORE);
+}
+
+struct call {
+    const char* name;
+    void (*make)(const struct functions*);
+};
+static const struct call calls[] = {{"MPI_Wait", wait_for_nothing},
+                                    {"MPI_Waitall", wait_for_no_requests},
+                                    {"MPI_Test", test_nothing}};
+
+static double call_ns(const struct functions* f, const struct call* call) {
+    enum { runs = 9, iterations = 100000 };
+    double times[runs];
+    int i, k;
+    for (i = 0; i < runs; ++i) {
+        const double begin = now_us();
+        for (k = 0; k < iterations; ++k) call->make(f);
+        times[i] = (now_us() - begin) * 1e3 / iterations;
+    }
+    return median(times, runs);
+}
+
+/* On rank 0. */
+static void measure_calls(int turns) {
+    size_t i;
+    int turn, k;
+    for (i = 0; i < sizeof calls / sizeof *calls; ++i) {
+        for (turn = 0; turn < turns; ++turn) {
+            double times[2];
+            for (k = 0; k < 2; ++k) {
+                const int is_native = (k + turn) % 2;
+                times[is_native] = call_ns(is_native ? &native : &linked, calls + i);
+            }
+            if (results)
+                fprintf(results, "calls %s %.3f %.3f\n", calls[i].name, times[0], times[1]);
+        }
+    }
+}
+
 /* --- The program ------------------------------------------------------------------------------------------------- */
 
 /* Before MPI_Init, whose threads inherit it. */
@@ -397,17 +452,21 @@ static void bind_to_one_of(const char* cores) {
 
 int main(int argc, char** argv) {
     const double each_us = calibrated_us();
-    int is_overlap, repetitions, largest = 0;
+    int is_overlap, is_calls, repetitions, largest = 0;
+    double init_us;
     FILE *known = NULL, *written = NULL;
     char *name, *size, *names_left, *sizes_left;
     if (argc < 8) stop("too few arguments", "");
     is_overlap = strcmp(argv[1], "overlap") == 0;
+    is_calls = strcmp(argv[1], "calls") == 0;
     bind_to_one_of(argv[3]);
     burst = atoi(argv[4]);
     repetitions = atoi(argv[7]);
     if (repetitions > repetitions_max || burst > 1 << 20) stop("too many", "");
 
+    init_us = now_us();
     MPI_Init(&argc, &argv);
+    init_us = now_us() - init_us;
     MPI_Comm_rank(WORLD, &rank);
     MPI_Comm_size(WORLD, &ranks);
     find_native();
@@ -432,7 +491,12 @@ int main(int argc, char** argv) {
         text[strcspn(text, ",\r\n")] = '\0';
         fprintf(results, "version %s\n", text);
     }
-    for (name = strtok_r(argv[5], ",", &names_left); name;
+    if (is_calls) {
+        take_slowest(&init_us, 1);
+        if (results) fprintf(results, "init %.3f\n", init_us);
+        measure_calls(repetitions);
+    }
+    for (name = is_calls ? NULL : strtok_r(argv[5], ",", &names_left); name;
          name = strtok_r(NULL, ",", &names_left)) {
         const struct collective* const collective = find_collective(name);
         char* const sizes = strdup(argv[6]);

@@ -1,6 +1,7 @@
 // Reads rows, and what follows from them.
 #include "bench/dropin/samples.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -119,6 +120,31 @@ JsonLine LatencyCell::json() const {
         .add("native_us", native);
 }
 
+double CallCell::more_ns() const {
+    std::vector<double> differences;
+    for (std::size_t i = 0; i < with.size(); ++i) differences.push_back(with[i] - native[i]);
+    return median(differences);
+}
+
+JsonLine CallCell::json() const {
+    JsonLine line;
+    return line.add("bench", "dropin")
+        .add("measure", "calls")
+        .add("function", function)
+        .add("more_ns", more_ns())
+        .add("with_ns", with)
+        .add("native_ns", native);
+}
+
+JsonLine InitTimes::json() const {
+    JsonLine line;
+    return line.add("bench", "dropin")
+        .add("measure", "calls")
+        .add("function", "MPI_Init")
+        .add("with_us", with)
+        .add("without_us", without);
+}
+
 bool add_rows(const std::string& path, bool is_with, const LostTimes& lost, DropinCells& cells) {
     std::ifstream file(path);
     std::string last;  // cell, whose rows follow one another
@@ -133,6 +159,23 @@ bool add_rows(const std::string& path, bool is_with, const LostTimes& lost, Drop
             continue;
         }
         any = true;
+        if (kind == "init") {
+            double us = 0;
+            words >> us;
+            (is_with ? cells.init.with : cells.init.without).push_back(us);
+            continue;
+        }
+        if (kind == "calls") {
+            std::string function;
+            double with = 0, native = 0;
+            words >> function >> with >> native;
+            if (!is_with) continue;  // the MPI's own twice
+            auto cell = std::ranges::find(cells.calls, function, &CallCell::function);
+            if (cell == cells.calls.end()) cell = cells.calls.insert(cell, {function, {}, {}});
+            cell->with.push_back(with);
+            cell->native.push_back(native);
+            continue;
+        }
         words >> collective >> bytes;
         if (kind == "overlap") {
             std::int64_t iterations = 0;

@@ -46,8 +46,26 @@ struct LatencyCell {
     JsonLine json() const;
 };
 
+// A function that has nothing to do, in nanoseconds a call, by turn.
+struct CallCell {
+    std::string function;
+    std::vector<double> with, native;
+
+    double more_ns() const;  // with the library: median of the differences
+    JsonLine json() const;
+};
+
+// MPI_Init, in microseconds, by job.
+struct InitTimes {
+    std::vector<double> with, without;
+
+    JsonLine json() const;
+};
+
 struct DropinCells {
     std::string version;  // of the MPI
+    InitTimes init;
+    std::vector<CallCell> calls;
     std::vector<OverlapCell> overlap;
     std::vector<LatencyCell> latency;
 };

@@ -245,12 +245,13 @@ int launch_against(const Against& against, const Launch& job) {
 int run_program_of_each(const Against& against, const Testbed& testbed, const std::string& source,
                         const std::function<int(const MpiProgram& program)>& measure) {
     return for_each_found(against, source, "", [&](const Found& found) {
-        const std::string start = start_of_ranks(found, false, testbed);
-        return measure({found.mpi->name, found.part, [&](const std::vector<std::string>& words) {
-                            std::string text = start;
-                            for (const std::string& word : words) text += shell_word(word) + " ";
-                            return run_ranks(testbed, text + "< /dev/null");
-                        }});
+        const auto run = [&](const std::vector<std::string>& words, bool async) {
+            std::string text = start_of_ranks(found, async, testbed);
+            for (const std::string& word : words) text += shell_word(word) + " ";
+            return run_ranks(testbed, text + "< /dev/null");
+        };
+        const bool has_async = !start_of_ranks(found, true, testbed).empty();
+        return measure({found.mpi->name, found.part, has_async, run});
     });
 }
 

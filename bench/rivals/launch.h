@@ -33,9 +33,10 @@ int launch_against(const Against& against, const Launch& job);
 struct MpiProgram {
     const char* mpi;
     std::string path;
-    // Runs a command as every rank: the program's path and arguments, with settings ("A=1") in front. Returns its exit
-    // status.
-    std::function<int(const std::vector<std::string>& words)> run;
+    bool has_async;  // asynchronous progress on this testbed
+    // Runs a command as every rank: the program's path and arguments, with settings ("A=1") in front; with the MPI's
+    // asynchronous progress or without. Returns its exit status.
+    std::function<int(const std::vector<std::string>& words, bool async)> run;
 };
 
 // Compiles bench/`source` for each MPI, and calls `measure`. Leaves out MPIs that cannot be used, and prints why.

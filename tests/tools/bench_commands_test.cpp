@@ -713,7 +713,8 @@ TEST(BenchDropin, RefusesWhatItDoesNotKnow) {
     EXPECT_TRUE(contains(alone.err, "no MPI; name some by --against"));
     const Finished measure = run(bench + "dropin --against mpich --measure bandwidth");
     EXPECT_EQ(measure.status, 2);
-    EXPECT_TRUE(contains(measure.err, "measure = \"bandwidth\"; expected overlap or latency"));
+    EXPECT_TRUE(
+        contains(measure.err, "measure = \"bandwidth\"; expected overlap, latency or calls"));
     const Finished collective = run(bench + "dropin --against mpich --collective iscan");
     EXPECT_EQ(collective.status, 2);
     EXPECT_TRUE(contains(collective.err, "collective = \"iscan\"; expected some of ibcast,"));
@@ -731,6 +732,10 @@ for line in open(sys.argv[1]):
     def near(a, b):
         assert abs(a - b) <= 1e-6 * abs(a), (a, b, row)
     assert row["bench"] == "dropin" and row["circumstances"]["ranks"] == 2
+    if row["measure"] == "calls":
+        assert len(row["with_us" if row["function"] == "MPI_Init" else "with_ns"]) in (2, 4), row
+        print(row["measure"], row["function"])
+        continue
     if row["measure"] == "latency":
         pairs = [a / b for a, b in zip(row["with_us"], row["native_us"])]
         assert len(pairs) == 4, row
@@ -755,10 +760,11 @@ TEST(BenchDropin, PrintsTablesAndRowsOfEachMpi) {
     if (!std::filesystem::exists(mpi + "/bin/mpicc")) GTEST_SKIP() << "no MPICH";
     const Folder folder;
     const std::string rows = folder / "rows";
-    const Finished job = run("WEFT_BENCH_MPI_MPICH=" + mpi + " " + bench +
-                             "dropin --against mpich --collective igather,iallreduce --sizes 64K "
-                             "--latency-sizes 8,4K --rounds 2 --turns 2 --json " +
-                             rows);
+    const Finished job =
+        run("WEFT_BENCH_MPI_MPICH=" + mpi + " " + bench +
+            "dropin --against mpich --collective igather,iallreduce --sizes 64K "
+            "--latency-sizes 8,4K --measure overlap,latency,calls --rounds 2 --turns 2 --json " +
+            rows);
     EXPECT_EQ(job.status, 0) << job.out << job.err;
     EXPECT_TRUE(contains(job.out, "\nOverlap, mpich without and with the library:\n"));
     EXPECT_TRUE(contains(job.out, "\nOverlapped time: geometric mean of 2 ratios "));
@@ -773,7 +779,8 @@ TEST(BenchDropin, PrintsTablesAndRowsOfEachMpi) {
     EXPECT_EQ(read.out,
               "overlap igather 65536 -\noverlap iallreduce 65536 -\n"
               "latency igather 8 1\nlatency igather 8 100\nlatency igather 4096 1\n"
-              "latency iallreduce 8 1\nlatency iallreduce 8 100\nlatency iallreduce 4096 1\n");
+              "latency iallreduce 8 1\nlatency iallreduce 8 100\nlatency iallreduce 4096 1\n"
+              "calls MPI_Wait\ncalls MPI_Waitall\ncalls MPI_Test\ncalls MPI_Init\n");
 }
 
 TEST(BenchMicro, PrintsEveryPart) {
