@@ -1,9 +1,9 @@
 #include "mpi_dropin/part/layout.h"
 
 namespace weft::dropin {
-void Layout::clear() {
-    at_ = nullptr;
-    bytes_ = 0;
+
+void Layout::clear_lists() {
+    is_listed_ = false;
     counts_.clear();
     displs_.clear();
     pieces_.clear();
@@ -23,6 +23,7 @@ bool Layout::describe(const Blocks& blocks, std::size_t ranks) {
     bytes_ = static_cast<std::size_t>(blocks.count * type->size);
     at_ = moved(blocks.at, type->true_lb);
     if (type->is_plain || bytes_ == 0) return true;
+    is_listed_ = true;
     pieces_.push_back({static_cast<std::byte*>(blocks.at), blocks.count * number, type, 0});
     copy_ = std::make_unique_for_overwrite<std::byte[]>(bytes_ * static_cast<std::size_t>(number));
     at_ = copy_.get();
@@ -32,6 +33,7 @@ bool Layout::describe(const Blocks& blocks, std::size_t ranks) {
 bool Layout::describe_varying(const Blocks& blocks, std::size_t ranks) {
     const bool is_typed = blocks.form == Blocks::Shape::typed;
     if (ranks > 0 && (blocks.counts.is_null() || (is_typed && !blocks.types))) return false;
+    is_listed_ = true;
     counts_.resize(ranks);
     displs_.resize(ranks);
     bool is_plain = true;
@@ -94,12 +96,12 @@ int Layout::store() const {
 }
 
 void Layout::keep_types() {
+    if (!is_listed_) return;
     keeps_types_ = true;
     for (const Piece& piece : pieces_) keep(*piece.type);
 }
 
-void Layout::release_types() {
-    if (!keeps_types_) return;
+void Layout::release_kept_types() {
     keeps_types_ = false;
     for (const Piece& piece : pieces_) release(*piece.type);
 }

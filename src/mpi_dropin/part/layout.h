@@ -15,7 +15,12 @@ class Layout {
   public:
     // Describes `blocks` of `ranks` ranks or neighbors. False: they are not valid arguments.
     bool describe(const Blocks& blocks, std::size_t ranks);
-    void clear();
+    // Does nothing to what describes nothing but an address and a size.
+    void clear() {
+        if (is_listed_) clear_lists();
+        at_ = nullptr;
+        bytes_ = 0;
+    }
 
     // What Weft gets.
     std::byte* at() const { return at_; }
@@ -23,14 +28,16 @@ class Layout {
     const std::size_t* counts() const { return counts_.data(); }     // of bytes
     const std::ptrdiff_t* displs() const { return displs_.data(); }  // in bytes
 
-    bool has_copy() const { return copy_ != nullptr; }
+    bool has_copy() const { return is_listed_ && copy_ != nullptr; }
     // Copies the program's buffer into the copy, and back. Does nothing without one. An error of the MPI.
     int fetch() const;
     int store() const;
 
     // Types that are used later must not be freed before.
     void keep_types();
-    void release_types();
+    void release_types() {
+        if (keeps_types_) release_kept_types();
+    }
 
   private:
     struct Piece {
@@ -40,14 +47,18 @@ class Layout {
         std::size_t offset;  // in the copy
     };
     bool describe_varying(const Blocks& blocks, std::size_t ranks);
+    void clear_lists();
+    void release_kept_types();
 
+    // What most calls need comes first, in one cache line: with many operations memory is the cost.
     std::byte* at_ = nullptr;
     std::size_t bytes_ = 0;
+    bool is_listed_ = false;  // by what follows
+    bool keeps_types_ = false;
     std::vector<std::size_t> counts_;
     std::vector<std::ptrdiff_t> displs_;
     std::vector<Piece> pieces_;  // of a copy
     std::unique_ptr<std::byte[]> copy_;
-    bool keeps_types_ = false;
 };
 
 }  // namespace weft::dropin

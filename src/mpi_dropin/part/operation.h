@@ -28,17 +28,17 @@ struct Operation {
     int outcome = MPI_SUCCESS;
     int ticket = -1;  // of the message that completes a persistent request
     Combining* combining = nullptr;
+    bool stores = false;   // recv's copy goes to the program at the end
+    bool fetches = false;  // ... and comes from there at the start
+    // Not a collective but the MPI's own Comm_idup: what it makes is taken when it has completed.
+    bool is_constructor = false;
 
     Layout send, recv;
-    bool stores = false;                // recv's copy goes to the program at the end
-    bool fetches = false;               // ... and comes from there at the start
     std::vector<std::size_t> elements;  // of the blocks of a reduce_scatter
 
     std::int64_t started_ns = 0;  // with statistics
     std::int64_t waited_ns = 0;
 
-    // Not a collective but the MPI's own Comm_idup: what it makes is taken when it has completed.
-    bool is_constructor = false;
     std::optional<Construction> construction{};  // until it is taken
     MPI_Comm made = MPI_COMM_NULL;               // if the MPI says it at once,
     MPI_Comm* made_at = nullptr;                 // otherwise it is read here

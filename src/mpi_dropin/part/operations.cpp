@@ -70,10 +70,12 @@ void give_back(Operation& operation) {
     operation.combining = nullptr;
     operation.stores = operation.fetches = false;
     operation.waited_ns = 0;
-    operation.is_constructor = false;
-    operation.construction.reset();
-    operation.made = MPI_COMM_NULL;
-    operation.made_at = nullptr;
+    if (operation.is_constructor) {
+        operation.is_constructor = false;
+        operation.construction.reset();
+        operation.made = MPI_COMM_NULL;
+        operation.made_at = nullptr;
+    }
     if (operation.ticket >= 0) give_back_ticket(std::exchange(operation.ticket, -1));
     const Exclusive exclusive;
     count_living(-1);

@@ -39,9 +39,7 @@ class ShortList {
 // Those of a list of requests that are not the MPI's alone.
 class Watched {
   public:
-    Watched(int count, const MPI_Request* requests)
-        : operations_(has_operations() ? count : 0), indices_(has_operations() ? count : 0) {
-        if (!has_operations()) return;
+    Watched(int count, const MPI_Request* requests) : operations_(count), indices_(count) {
         for (int i = 0; i < count; ++i) {
             if (requests[i] == MPI_REQUEST_NULL) continue;
             Operation* const operation = operation_of(requests[i]);
@@ -208,6 +206,8 @@ int finish_one(Operation& operation, MPI_Request* request, MPI_Status* status) {
 }
 
 int Wait(MPI_Request* request, MPI_Status* status) {
+    if (!has_operations()) [[likely]]
+        return mpi.Wait(request, status);
     Operation* const operation = operation_at(request);
     if (!operation) return mpi.Wait(request, status);
     if (operation->is_constructor) {
@@ -225,6 +225,8 @@ int Wait(MPI_Request* request, MPI_Status* status) {
 }
 
 int Test(MPI_Request* request, int* flag, MPI_Status* status) {
+    if (!has_operations()) [[likely]]
+        return mpi.Test(request, flag, status);
     Operation* const operation = operation_at(request);
     if (!operation) return mpi.Test(request, flag, status);
     if (operation->is_constructor) {
@@ -267,6 +269,8 @@ int finish_list(Watched& watched, int count, MPI_Request* requests, MPI_Status* 
 }
 
 int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+    if (!has_operations()) [[likely]]
+        return mpi.Waitall(count, requests, statuses);
     Watched watched(count, requests);
     if (watched.is_empty()) return mpi.Waitall(count, requests, statuses);
     await_all(watched.operations());
@@ -274,6 +278,8 @@ int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
 }
 
 int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+    if (!has_operations()) [[likely]]
+        return mpi.Testall(count, requests, flag, statuses);
     Watched watched(count, requests);
     if (watched.is_empty()) return mpi.Testall(count, requests, flag, statuses);
     *flag = 0;
@@ -305,6 +311,8 @@ int wait_for_any(Watched& watched, Test test) {
 }
 
 int Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+    if (!has_operations()) [[likely]]
+        return mpi.Testany(count, requests, index, flag, status);
     Watched watched(count, requests);
     if (watched.is_empty()) return mpi.Testany(count, requests, index, flag, status);
     watched.settle_all();
@@ -315,6 +323,8 @@ int Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
 }
 
 int Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+    if (!has_operations()) [[likely]]
+        return mpi.Waitany(count, requests, index, status);
     Watched watched(count, requests);
     if (watched.is_empty()) return mpi.Waitany(count, requests, index, status);
     int error = MPI_SUCCESS;
@@ -344,6 +354,8 @@ int retire_some(Watched& watched, int error, int completed, const int* indices, 
 }
 
 int Testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) {
+    if (!has_operations()) [[likely]]
+        return mpi.Testsome(count, requests, completed, indices, statuses);
     Watched watched(count, requests);
     if (watched.is_empty()) return mpi.Testsome(count, requests, completed, indices, statuses);
     watched.settle_all();
@@ -353,6 +365,8 @@ int Testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI
 }
 
 int Waitsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) {
+    if (!has_operations()) [[likely]]
+        return mpi.Waitsome(count, requests, completed, indices, statuses);
     Watched watched(count, requests);
     if (watched.is_empty()) return mpi.Waitsome(count, requests, completed, indices, statuses);
     int error = MPI_SUCCESS;
@@ -380,6 +394,8 @@ int Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
 
 int Request_get_status_all(int count, const MPI_Request* requests, int* flag,
                            MPI_Status* statuses) {
+    if (!has_operations()) [[likely]]
+        return mpi.Request_get_status_all(count, requests, flag, statuses);
     Watched watched(count, requests);
     watched.settle_all();
     const int error = mpi.Request_get_status_all(count, requests, flag, statuses);
@@ -389,6 +405,8 @@ int Request_get_status_all(int count, const MPI_Request* requests, int* flag,
 
 int Request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
                            MPI_Status* status) {
+    if (!has_operations()) [[likely]]
+        return mpi.Request_get_status_any(count, requests, index, flag, status);
     Watched watched(count, requests);
     watched.settle_all();
     const int error = mpi.Request_get_status_any(count, requests, index, flag, status);
@@ -398,6 +416,8 @@ int Request_get_status_any(int count, const MPI_Request* requests, int* index, i
 
 int Request_get_status_some(int count, const MPI_Request* requests, int* completed, int* indices,
                             MPI_Status* statuses) {
+    if (!has_operations()) [[likely]]
+        return mpi.Request_get_status_some(count, requests, completed, indices, statuses);
     Watched watched(count, requests);
     watched.settle_all();
     const int error = mpi.Request_get_status_some(count, requests, completed, indices, statuses);
