@@ -13,6 +13,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/setting.h"
@@ -116,13 +117,18 @@ void tell_ranks(std::span<const int> room, int* into, std::span<const Rank> rank
     std::ranges::copy(ranks.first(std::min(room.size(), ranks.size())), into);
 }
 
-// Joins the process to a job. The setting that this file uses is refused before other ranks know of
-// this one; so each rank's own call refuses it.
+// Whether each rank prints its counts. "all" says more to the drop-in library alone.
+Result<bool> statistics_setting() {
+    const char* text = std::getenv("WEFT_STATS");
+    if (text && std::string_view(text) == "all") return true;
+    return switch_setting("WEFT_STATS");
+}
+
+// Joins the process to a job.
 template <class Join>
 Status become(Join join) {
-    Result<bool> tells = switch_setting("WEFT_STATS");
-    if (!tells.is_ok()) return tells.status();
-    Result<std::unique_ptr<Process>> joined = join();
+    const Result<bool> tells = statistics_setting();
+    Result<std::unique_ptr<Process>> joined = join(tells.status());
     if (!joined.is_ok()) return joined.status();
     tells_statistics = *tells;
     process_pointer.store(joined->release(), std::memory_order_release);
@@ -157,7 +163,7 @@ weft_status weft_init(void) {
             return failure(WEFT_REFUSED_STATE,
                            "Weft was finalized; a process can join its job only once");
         }
-        return become([] { return join_job(); });
+        return become([](const Status& good) { return join_job(good); });
     });
 }
 
@@ -174,7 +180,7 @@ weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm) {
                                 : c_api::current_process() ? Membership::member
                                                            : Membership::none;
         if (mine == Membership::none)
-            WEFT_RETURN_IF_NOT_OK(become([&] { return join_job(*oob); }));
+            WEFT_RETURN_IF_NOT_OK(become([&](const Status& good) { return join_job(*oob, good); }));
         else
             WEFT_RETURN_IF_NOT_OK(OobStartup::agree_on_membership(*oob, mine));
         Process& process = *c_api::current_process();

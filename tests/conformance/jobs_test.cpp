@@ -70,22 +70,12 @@ std::string said_with_bad(const std::string& setting) {
 TEST(JobsThatDiffer, AreRefusedOnAllRanksForAMalformedSetting) {
     for (const std::string name :
          {"WEFT_ENGINE", "WEFT_ALGORITHM_BCAST", "WEFT_TUNING", "WEFT_TIMEOUT", "WEFT_TRANSPORT",
-          "WEFT_SHM_RING", "WEFT_TOPOLOGY"}) {
+          "WEFT_SHM_RING", "WEFT_TOPOLOGY", "WEFT_STATS"}) {
         const std::string said = said_with_bad(name);
         for (const std::string rank : {"0", "1", "2"})
             EXPECT_TRUE(contains(
                 said, "rank " + rank + ": weft_init: WEFT_REFUSED_SETTING: rank 1: " + name));
     }
-}
-
-// This one is refused before the others know of the rank.
-TEST(JobsThatDiffer, AreRefusedBeforeTheyJoinForAMalformedSetting) {
-    const std::string said = said_with_bad("WEFT_STATS");
-    EXPECT_TRUE(contains(said, "rank 1: weft_init: WEFT_REFUSED_SETTING: WEFT_STATS"));
-    for (const std::string other : {"0", "2"})
-        EXPECT_TRUE(contains(said, "rank " + other +
-                                       ": weft_init: WEFT_REFUSED_STATE: rank 1 ended "
-                                       "before it joined the job"));
 }
 
 TEST(JobsOnATorus, HaveItOnAllRanksInTheirOrder) {

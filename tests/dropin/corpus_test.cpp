@@ -10,6 +10,7 @@
 
 #include "algorithm/catalogue.h"
 #include "dropin/preload.h"
+#include "dropin/statistics.h"
 #include "mpi/mpis.h"
 #include "support/pattern.h"
 
@@ -85,38 +86,25 @@ bool is_always_left(const Mpi& mpi, Form form, const std::string& name) {
     return has_types || name.ends_with("v_init") || name == "MPI_Reduce_scatter_init";
 }
 
-struct Taken {
-    long taken = 0;
-    std::map<std::string, long> left;  // by the reason
-};
-
-// By function, what WEFT_STATS=1 made rank 0 print.
-std::map<std::string, Taken> statistics_in(const std::string& text) {
-    std::map<std::string, Taken> rows;
-    for (const Match& line : matches_in(text, "weft: (MPI_\\w+) +(\\d+) +\\d+ ([^\n]*)")) {
-        Taken& row = rows[line[1]];
-        row.taken = std::stol(line[2]);
-        for (const Match& why : matches_in(line[3], "left (\\d+): (\\w+( \\w+)*)"))
-            row.left[why[2]] = std::stol(why[1]);
-    }
-    return rows;
-}
-
-// All functions of a form were taken in all their calls. Without MPI_THREAD_MULTIPLE the MPI gets reductions for
-// which Weft has no operation or type.
-void expect_taken(const Mpi& mpi, const Finished& done, Form form, bool has_threads) {
-    auto rows = statistics_in(done.err);
-    for (const Functions& functions : all_functions()) {
-        const std::string& name = functions.names[form];
-        Taken row = rows[name];
-        if (is_always_left(mpi, form, name)) {
-            EXPECT_EQ(row.taken, 0) << name;
-            continue;
+// On each rank all functions of a form were taken in all their calls. Without MPI_THREAD_MULTIPLE the MPI gets
+// reductions for which Weft has no operation or type.
+void expect_taken(const Mpi& mpi, const Finished& done, Form form, bool has_threads, int ranks) {
+    auto tables = statistics_in(done.err);
+    ASSERT_EQ(tables.size(), static_cast<std::size_t>(ranks)) << done.err;
+    for (std::size_t rank = 0; rank < tables.size(); ++rank) {
+        for (const Functions& functions : all_functions()) {
+            const std::string& name = functions.names[form];
+            Taken row = tables[rank][name];
+            const std::string where = name + " on rank " + std::to_string(rank);
+            if (is_always_left(mpi, form, name)) {
+                EXPECT_EQ(row.taken, 0) << where;
+                continue;
+            }
+            EXPECT_GT(row.taken, 0) << where << " was not taken\n" << done.err;
+            if (functions.combines && !has_threads) row.left.erase("operation or type");
+            for (const auto& [why, calls] : row.left)
+                ADD_FAILURE() << where << ": " << calls << " calls were left to the MPI: " << why;
         }
-        EXPECT_GT(row.taken, 0) << name << " was not taken\n" << done.err;
-        if (functions.combines && !has_threads) row.left.erase("operation or type");
-        for (const auto& [why, calls] : row.left)
-            ADD_FAILURE() << name << ": " << calls << " calls were left to the MPI: " << why;
     }
 }
 
@@ -138,8 +126,9 @@ std::string corpus(const Mpi& mpi, const std::string& compiler = "mpicc") {
     // Tests run side by side: each compiles its own, and the last one stays.
     const std::string own = path.string() + "." + std::to_string(getpid());
     const Finished done = run(mpi.around(
-        compiler + " -std=c99 -pedantic -Wall -Wextra -Werror -Wno-stringop-overread -O1 " +
-        sources + "*.c -o " + own));
+        compiler +
+        " -std=c99 -pedantic -Wall -Wextra -Werror -Wno-stringop-overread -O1 " + sources +
+        "*.c -o " + own));
     EXPECT_EQ(done.status, 0) << done.out << done.err;
     if (done.status == 0) fs::rename(own, path);
     return path;
@@ -195,8 +184,13 @@ class DropIn : public testing::TestWithParam<std::tuple<Mpi, bool>> {
         EXPECT_TRUE(contains(done.out, "ok ")) << said;
         return done;
     }
-    static void expect_all_taken(const Finished& done, Form form, bool has_threads = false) {
-        if (is_preloaded()) expect_taken(mpi(), done, form, has_threads);
+    // Runs sections, and Weft takes all of a form's calls.
+    static Finished expect_all_taken(int ranks, const Words& sections, Form form,
+                                     bool has_threads = false, const std::string& settings = "",
+                                     const std::string& program = corpus(mpi())) {
+        const Finished done = expect_ok(ranks, sections, settings, program);
+        if (is_preloaded()) expect_taken(mpi(), done, form, has_threads, ranks);
+        return done;
     }
     static std::vector<int> usual(std::initializer_list<int> all, int one) {
         return runs_all() ? std::vector<int>(all) : std::vector<int>{one};
@@ -215,22 +209,20 @@ INSTANTIATE_TEST_SUITE_P(On, DropIn, testing::Combine(testing::ValuesIn(mpis()),
 
 TEST_P(DropIn, NonblockingCollectives) {
     for (int ranks : usual({1, 2, 3, 4}, 3))
-        expect_all_taken(expect_ok(ranks, {"nonblocking", "nonblocking_reductions"}), nonblocking);
+        expect_all_taken(ranks, {"nonblocking", "nonblocking_reductions"}, nonblocking);
 }
 
 // An MPI without large counts runs them with small ones.
 TEST_P(DropIn, PersistentCollectivesWithLargeCounts) {
     for (int ranks : usual({1, 2, 3, 4}, 2)) {
-        expect_all_taken(expect_ok(ranks, {"large=1", "persistent", "persistent_reductions"}),
-                         persistent);
+        expect_all_taken(ranks, {"large=1", "persistent", "persistent_reductions"}, persistent);
     }
 }
 
 TEST_P(DropIn, NonblockingCollectivesWithLargeCounts) {
     if (!runs_all()) GTEST_SKIP() << "for a run of all tests";
     for (int ranks : {2, 4}) {
-        expect_all_taken(expect_ok(ranks, {"large=1", "nonblocking", "nonblocking_reductions"}),
-                         nonblocking);
+        expect_all_taken(ranks, {"large=1", "nonblocking", "nonblocking_reductions"}, nonblocking);
     }
 }
 
@@ -238,9 +230,11 @@ TEST_P(DropIn, BlockingCollectivesStayWithTheMpi) {
     if (!runs_all()) GTEST_SKIP() << "for a run of all tests";
     for (const char* counts : {"large=0", "large=1"}) {
         const Finished done = expect_ok(3, {counts, "blocking", "blocking_reductions"});
-        for (const auto& [name, row] : statistics_in(done.err)) {
-            const bool is_blocking = !name.starts_with("MPI_I") && !name.ends_with("_init");
-            EXPECT_TRUE(row.taken == 0 || !is_blocking) << name;
+        for (const auto& rows : statistics_in(done.err)) {
+            for (const auto& [name, row] : rows) {
+                const bool is_blocking = !name.starts_with("MPI_I") && !name.ends_with("_init");
+                EXPECT_TRUE(row.taken == 0 || !is_blocking) << name;
+            }
         }
     }
 }
@@ -250,8 +244,7 @@ TEST_P(DropIn, BlockingCollectivesAreTakenOnDemand) {
     for (const char* counts : {"large=0", "large=1"}) {
         if (!runs_all() && counts == std::string("large=0")) continue;
         const Words sections = {"threads=multiple", counts, "blocking", "blocking_reductions"};
-        expect_all_taken(expect_ok(runs_all() ? 3 : 2, sections, "WEFT_BLOCKING=1"), blocking,
-                         true);
+        expect_all_taken(runs_all() ? 3 : 2, sections, blocking, true, "WEFT_BLOCKING=1");
     }
 }
 
@@ -261,8 +254,9 @@ TEST_P(DropIn, EverythingIsTakenWithThreads) {
     for (int ranks : usual({2, 3, 4}, 2)) {
         const Finished done = expect_ok(ranks, {"threads=multiple", "nonblocking_reductions",
                                                 "persistent_reductions", "random", "count=500"});
-        for (const auto& [name, row] : statistics_in(done.err)) {
-            EXPECT_FALSE(row.left.contains("operation or type")) << name;
+        for (const auto& rows : statistics_in(done.err)) {
+            for (const auto& [name, row] : rows)
+                EXPECT_FALSE(row.left.contains("operation or type")) << name;
         }
     }
 }
@@ -280,9 +274,8 @@ TEST_P(DropIn, ArgumentsAreForgottenAtOnce) {
             words.push_back(std::string("skip=") + left);
         }
     }
-    const Finished done = expect_ok(3, words);
-    expect_all_taken(done, nonblocking, true);
-    expect_all_taken(done, persistent, true);
+    const Finished done = expect_all_taken(3, words, nonblocking, true);
+    expect_taken(mpi(), done, persistent, true, 3);
 }
 
 TEST_P(DropIn, CompletionCalls) {
@@ -348,13 +341,11 @@ TEST_P(DropIn, TheStandardsBinaryInterface) {
         GTEST_SKIP() << "this MPI does not have it";
     const std::string program = corpus(compiling, "mpicc_abi");
     const std::string settings = "LD_LIBRARY_PATH=" + libraries;
-    const auto expect = [&](const Words& sections) {
-        return expect_ok(3, sections, settings, program);
-    };
-    expect_all_taken(expect({"threads=multiple", "nonblocking", "nonblocking_reductions"}),
-                     nonblocking, true);
-    expect_all_taken(expect({"threads=multiple", "persistent", "persistent_reductions"}),
-                     persistent, true);
+    const auto expect = [&](const Words& sections) { expect_ok(3, sections, settings, program); };
+    expect_all_taken(3, {"threads=multiple", "nonblocking", "nonblocking_reductions"}, nonblocking,
+                     true, settings, program);
+    expect_all_taken(3, {"threads=multiple", "persistent", "persistent_reductions"}, persistent,
+                     true, settings, program);
     expect({"large=1", "nonblocking"});
     expect({"mixed_requests", "empty_statuses", "duplicates", "parts", "topologies",
             "intercommunicators", "random", "count=1000"});

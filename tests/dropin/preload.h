@@ -17,7 +17,7 @@ inline Preload preload_of(const std::string& mpi) {
     (void)mpi;
     const std::string library = WEFT_BUILD_DIR "/libweft_mpi.so";
     if (!std::filesystem::exists(library)) return {"", "there is no " + library};
-    return {"LD_PRELOAD=" + library + " WEFT_STATS=1", ""};
+    return {"LD_PRELOAD=" + library + " WEFT_STATS=all", ""};
 }
 
 }  // namespace weft::test

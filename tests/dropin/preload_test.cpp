@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "dropin/preload.h"
+#include "dropin/statistics.h"
 #include "mpi/mpis.h"
 #include "support/pattern.h"
 #include "support/process.h"
@@ -25,6 +27,10 @@ class Preloaded : public OnEveryMpi {
         const std::string folder = WEFT_BUILD_DIR "/tests/dropin/" + std::string(mpi().name);
         std::filesystem::create_directories(folder);
         const std::string path = folder + "/small", own = path + "." + std::to_string(getpid());
+        if (std::filesystem::exists(path) &&
+            std::filesystem::last_write_time(path) >
+                std::filesystem::last_write_time(WEFT_SOURCE_DIR "/tests/dropin/programs/small.c"))
+            return path;
         const Finished done =
             run(mpi().around("mpicc -std=c99 -pedantic -Wall -Wextra -Werror " WEFT_SOURCE_DIR
                              "/tests/dropin/programs/small.c -o " +
@@ -38,6 +44,13 @@ class Preloaded : public OnEveryMpi {
     }
     static Finished with_weft(const std::string& what, const std::string& settings = "") {
         return alone(what, preload_of(mpi().name).settings + " " + settings);
+    }
+    // Rank 1 runs a command of the shell's before.
+    static Finished with_rank_1(const std::string& command, const std::string& what,
+                                const std::string& settings = "") {
+        const std::string unlike = "sh -c 'case ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} in 1) " +
+                                   command + ";; esac; exec " + program() + " " + what + "'";
+        return run(mpi().job(2, unlike, preload_of(mpi().name).settings + " " + settings));
     }
     // The MPI did everything, rightly, and one sentence says why.
     static void expect_left_alone(const Finished& done, const std::string& sentence) {
@@ -94,18 +107,133 @@ TEST_P(Preloaded, ChildrenWithoutExecEndByThemselves) {
     EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +6 +0 ").empty()) << done.err;
 }
 
-TEST_P(Preloaded, RanksThatDisableUnlikeFunctionsLeaveAllToTheMpi) {
-    const std::string unlike =
-        "sh -c 'case ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} in 1) export WEFT_DISABLE=ibcast; esac; "
-        "exec " +
-        program() + " reduce'";
-    const Finished done = run(mpi().job(2, unlike, preload_of(mpi().name).settings));
-    expect_left_alone(done, "weft: the MPI is left alone: [^\n]* of rank 1 differ from rank 0's");
+// Only rank 1 has it, whatever it is.
+TEST_P(Preloaded, RanksThatDifferLeaveAllToTheMpi) {
+    const std::string said = "weft: the MPI is left alone: rank [01]: ";
+    const std::string unlike = said + "WEFT_DISABLE, [^\n]* of rank 1 differ from rank 0's\n";
+    const std::vector<std::pair<std::string, std::string>> all = {
+        {"WEFT_DISABLE=ibcast", unlike},
+        {"WEFT_ENGINE=manual", said + "the engine manual would stand still [^\n]*\n"},
+        {"WEFT_STATS=some", said + "[^\n]*rank 1: WEFT_STATS = 'some'; [^\n]*\n"},
+        {"WEFT_BLOCKING=1", unlike},
+        {"WEFT_MIN_BYTES=64", unlike},
+        {"WEFT_ENGINE=some", said + "[^\n]*rank 1: WEFT_ENGINE='some'; [^\n]*\n"},
+        {"WEFT_CHECK=1", said + "[^\n]*rank 1 has WEFT_CHECK='1', [^\n]*\n"},
+        {"WEFT_TRANSPORT=tcp WEFT_INTERFACES=weft-none", said + "[^\n]*rank 1[^\n]*\n"}};
+    for (std::size_t i = 0; i < (runs_all() ? all.size() : 3); ++i) {
+        SCOPED_TRACE(all[i].first);
+        expect_left_alone(with_rank_1("export " + all[i].first, "reduce"), all[i].second);
+    }
+}
+
+// Where every rank must take part, one is enough that wants it.
+TEST_P(Preloaded, OneRankMayWantTheCheckAlone) {
+    if (!runs_all()) GTEST_SKIP() << "for a run of all tests";
+    const Finished done = with_rank_1("export WEFT_PRELOAD_CHECK=1 WEFT_STATS=0", "reduce");
+    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    EXPECT_TRUE(contains(done.err, "weft: check: each of 2 ranks has talked to every other\n"));
+    EXPECT_EQ(statistics_in(done.err).size(), 1u) << done.err;
+}
+
+// A copy of the library that says to be of another version.
+TEST_P(Preloaded, RanksOfDifferentVersionsLeaveAllToTheMpi) {
+    if (!runs_all()) GTEST_SKIP() << "for a run of all tests";
+    const Folder folder;
+    for (const auto& file : std::filesystem::directory_iterator(WEFT_BUILD_DIR)) {
+        const std::string name = file.path().filename();
+        if (!name.starts_with("libweft") && !name.starts_with("weft_mpi_")) continue;
+        if (name.find(".so") == std::string::npos) continue;
+        std::filesystem::copy(file.path(), folder / name,
+                              std::filesystem::copy_options::copy_symlinks);
+    }
+    const std::string version = WEFT_VERSION, other = "9" + version.substr(1);
+    const std::filesystem::path library =
+        std::filesystem::canonical(std::filesystem::path(folder / "libweft.so"));
+    std::string bytes = content(library);
+    bool is_changed = false;
+    for (std::size_t at = 0; (at = bytes.find('\0' + version + '\0', at)) != std::string::npos;) {
+        bytes.replace(at + 1, version.size(), other);
+        is_changed = true;
+    }
+    ASSERT_TRUE(is_changed);
+    std::ofstream(library, std::ios::binary) << bytes;
+    expect_left_alone(
+        with_rank_1("export LD_PRELOAD=" + (folder / "libweft_mpi.so"), "reduce"),
+        "weft: the MPI is left alone: rank 0: [^\n]*rank 1 has Weft version '" + other + "'");
+}
+
+// The others give up after a while, and say why.
+TEST_P(Preloaded, ARankWithoutTheLibraryEndsTheJob) {
+    for (const std::string what : {"messages", "reduce"}) {
+        if (!runs_all() && what == "reduce") continue;
+        const Finished done = with_rank_1("unset LD_PRELOAD", what, "WEFT_STARTUP_TIMEOUT=1");
+        EXPECT_NE(done.status, 0) << done.out << done.err;
+        EXPECT_NE(done.status, 124) << "it had to be stopped";
+        const bool is_told = contains(done.err,
+                                      "weft: rank 0 has waited in MPI_Init for 1 s: other ranks do "
+                                      "not come");
+        EXPECT_TRUE(is_told || what != "messages") << done.err;
+    }
 }
 
 TEST_P(Preloaded, AnEngineThatWouldStandStillLeavesAllToTheMpi) {
     expect_left_alone(with_weft("reduce", "WEFT_ENGINE=manual"),
-                      "weft: the MPI is left alone: the engine manual");
+                      "weft: the MPI is left alone: rank 0: the engine manual");
+}
+
+// Ranks name the same bytes by different counts and types, and leave the same calls.
+TEST_P(Preloaded, SmallOperationsAreLeftToTheMpi) {
+    const bool is_openmpi = mpi().name == std::string("openmpi");
+    for (int ranks : {2, 3}) {
+        if (!runs_all() && ranks == (is_openmpi ? 3 : 2)) continue;
+        const Finished done = run(mpi().job(
+            ranks, program() + " bounds", preload_of(mpi().name).settings + " WEFT_MIN_BYTES=64"));
+        EXPECT_EQ(done.status, 0) << done.out << done.err;
+        EXPECT_EQ(done.out, "right\n");
+        auto tables = statistics_in(done.err);
+        ASSERT_EQ(tables.size(), static_cast<std::size_t>(ranks)) << done.err;
+        using Left = std::map<std::string, long>;
+        const std::string small = "below WEFT_MIN_BYTES";
+        for (auto& rows : tables) {
+            for (const std::string name : {"bcast", "gather", "scatter", "alltoall", "reduce",
+                                           "allreduce", "scan", "exscan", "reduce_scatter_block"}) {
+                EXPECT_EQ(rows["MPI_I" + name].taken, 1) << name;
+                EXPECT_EQ(rows["MPI_I" + name].left, (Left{{small, 1}})) << name;
+            }
+            EXPECT_EQ(rows["MPI_Iallgather"].taken, 2);
+            EXPECT_EQ(rows["MPI_Iallgather"].left, (Left{{small, 2}}));
+            EXPECT_EQ(rows["MPI_Ibarrier"].left, (Left{{small, 1}}));
+            for (const std::string name :
+                 {"gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw", "reduce_scatter",
+                  "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall",
+                  "neighbor_alltoallv", "neighbor_alltoallw"}) {
+                if (is_openmpi && name.ends_with("w")) continue;
+                EXPECT_EQ(rows["MPI_I" + name].taken, 1) << name;
+                EXPECT_TRUE(rows["MPI_I" + name].left.empty()) << name;
+            }
+        }
+    }
+}
+
+TEST_P(Preloaded, NoThreadOfTheLibraryRunsWhileTheProgramComputes) {
+    const Finished done = with_weft("computes");
+    ASSERT_EQ(done.status, 0) << done.err;
+    const auto lines = matches_in(done.out, "rank \\d: switches (\\d+) own switches (\\d+)");
+    ASSERT_EQ(lines.size(), 2u) << done.out;
+    for (const Match& line : lines) {
+        // A thread of the MPI's own may wake up for itself.
+        EXPECT_LE(std::stol(line[1]), 2) << done.out;
+        EXPECT_EQ(std::stol(line[2]), 0) << done.out;
+    }
+}
+
+// Counted in time of a core, of which an MPI alone takes all.
+TEST_P(Preloaded, AWaitingRankLeavesItsCoreToOthers) {
+    const Finished done = with_weft("waits");
+    ASSERT_EQ(done.status, 0) << done.err;
+    const auto lines = matches_in(done.out, "rank 1: percent (\\d+)");
+    ASSERT_EQ(lines.size(), 1u) << done.out;
+    EXPECT_LT(std::stol(lines[0][1]), 50) << done.out;
 }
 
 TEST_P(Preloaded, DisabledFunctionsAreLeftToTheMpi) {

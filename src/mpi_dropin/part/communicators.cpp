@@ -185,8 +185,8 @@ void leave_communicators() {
     std::vector<MPI_Comm> left;
     all.for_each([&](TakenComm& comm) { left.push_back(comm.handle); });
     for (MPI_Comm comm : left) mpi.Comm_delete_attr(comm, keyval);
-    mpi.Comm_free_keyval(&keyval);
-    mpi.Group_free(&world_group);
+    if (keyval != MPI_KEYVAL_INVALID) mpi.Comm_free_keyval(&keyval);
+    if (world_group != MPI_GROUP_NULL) mpi.Group_free(&world_group);
 }
 
 int raise_error(const TakenComm& comm, int code) {

@@ -37,7 +37,7 @@ void let_go(TakenComm& comm);
 
 // Takes the communicators of the start. `world` is Weft's. False: the MPI refused an attribute.
 bool take_first_communicators(weft_comm world);
-// Before the MPI ends.
+// What was taken; before the MPI ends.
 void leave_communicators();
 
 // An error of a call on `comm`, through its error handler.

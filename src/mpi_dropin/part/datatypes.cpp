@@ -268,7 +268,7 @@ int learn_predefined_types() {
 }
 
 void forget_types() {
-    mpi.Comm_disconnect(&packing);
+    if (packing != MPI_COMM_NULL) mpi.Comm_disconnect(&packing);
     std::vector<TypeFacts*> all;
     known.for_each([&](TypeFacts& facts) { all.push_back(&facts); });
     for (TypeFacts* facts : all) {

@@ -184,9 +184,12 @@ void close_operations() {
         operation->keeps_handle = false;
     }
     ready.clear();
-    mpi.Grequest_complete(never);
-    mpi.Wait(&never, MPI_STATUS_IGNORE);
+    if (never != MPI_REQUEST_NULL) {
+        mpi.Grequest_complete(never);
+        mpi.Wait(&never, MPI_STATUS_IGNORE);
+    }
     close_tickets();
+    settings = {};  // takes nothing more
 }
 
 bool take(Collective collective, Form form, const Arguments& arguments, MPI_Comm comm,

@@ -102,6 +102,7 @@ Settings read_settings() {
     }
     const char* statistics = std::getenv("WEFT_STATS");
     settings.prints_statistics = statistics && *statistics && std::strcmp(statistics, "0") != 0;
+    settings.prints_all_ranks = statistics && std::strcmp(statistics, "all") == 0;
     std::uint64_t hash = 0xcbf29ce484222325u;
     auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3u; };
     for (bool takes : settings.takes) add(takes);

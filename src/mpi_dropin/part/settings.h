@@ -22,6 +22,7 @@ struct Settings {
     bool takes[functions] = {};
     std::int64_t min_bytes = 0;  // of a call with a size that all ranks know
     bool prints_statistics = false;
+    bool prints_all_ranks = false;  // not rank 0's alone
     // Reductions may ask the MPI to combine, from any thread: all ranks run with MPI_THREAD_MULTIPLE.
     bool calls_back = false;
     std::uint64_t agreed = 0;  // a hash of what must be the same on all ranks

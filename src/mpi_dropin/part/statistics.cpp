@@ -3,9 +3,13 @@
 #include <time.h>
 
 #include <cinttypes>
+#include <cstddef>
 #include <cstdio>
+#include <type_traits>
+#include <vector>
 
 #include "mpi_dropin/part/exclusive.h"
+#include "mpi_dropin/part/underneath.h"
 
 namespace weft::dropin {
 
@@ -72,6 +76,17 @@ void Statistics::print(int rank, int ranks) const {
         }
         std::fprintf(stderr, "%s\n", line);
     }
+}
+
+void Statistics::print_all(int rank, int ranks) const {
+    static_assert(std::is_trivially_copyable_v<Statistics>);
+    std::vector<Statistics> all(rank == 0 ? static_cast<std::size_t>(ranks) : 0);
+    constexpr int bytes = sizeof(Statistics);
+    if (mpi.Gather(this, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, 0, MPI_COMM_WORLD) !=
+        MPI_SUCCESS) {
+        return;
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].print(static_cast<int>(i), ranks);
 }
 
 }  // namespace weft::dropin

@@ -1,4 +1,4 @@
-// Counts for WEFT_STATS=1, printed by Finalize.
+// Counts for WEFT_STATS, printed by Finalize.
 //
 // Thread safety: any thread.
 #pragma once
@@ -23,6 +23,8 @@ class Statistics {
     void count_allgather() { ++allgathers_; }
 
     void print(int rank, int ranks) const;
+    // Rank 0 prints those of all ranks. Collective.
+    void print_all(int rank, int ranks) const;
 
   private:
     struct Row {

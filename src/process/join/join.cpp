@@ -174,10 +174,12 @@ void put_refusal(RankCard& card, const Status& status) {
 
 using MakeStartup = Result<std::unique_ptr<Startup>> (*)(const weft_oob*);
 
-Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* oob) {
+Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* oob,
+                                      const Status& good) {
     Process::Parts parts;
     Wishes wishes;
     RankCard mine = RankCard::mine();
+    put_refusal(mine, good);
     put_refusal(mine, read_settings(parts, wishes));
     mine.settings.emplace_back("WEFT_TUNING", parts.settings.selector.tuning());
     mine.dedicated.is_wanted = wishes.dedicates;
@@ -244,16 +246,16 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
 
 }  // namespace
 
-Result<std::unique_ptr<Process>> join_job() {
-    return join([](const weft_oob*) { return startup_from_environment(); }, nullptr);
+Result<std::unique_ptr<Process>> join_job(const Status& good) {
+    return join([](const weft_oob*) { return startup_from_environment(); }, nullptr, good);
 }
 
-Result<std::unique_ptr<Process>> join_job(const weft_oob& oob) {
+Result<std::unique_ptr<Process>> join_job(const weft_oob& oob, const Status& good) {
     return join(
         [](const weft_oob* given) {
             return Result<std::unique_ptr<Startup>>(std::make_unique<OobStartup>(*given));
         },
-        &oob);
+        &oob, good);
 }
 
 }  // namespace weft

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static int rank, ranks;
@@ -53,6 +55,182 @@ static void exchange_messages(void) {
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
         if (in != i) MPI_Abort(MPI_COMM_WORLD, 3);
     }
+}
+
+/* How often this thread has given its core away by itself. */
+static long own_switches(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+}
+
+/* Only messages and computing: which threads run while the program computes. */
+static void computes(void) {
+    volatile double sum = 0;
+    long own, others, i;
+    exchange_messages();
+    MPI_Barrier(MPI_COMM_WORLD);
+    own = own_switches();
+    others = switches_of_others();
+    for (i = 1; i < 100000000; ++i) sum += 1.0 / (double)i;
+    others = switches_of_others() - others;
+    own = own_switches() - own;
+    printf("rank %d: switches %ld own switches %ld\n", rank, others, own);
+    exchange_messages();
+}
+
+static double seconds_of(struct timeval time) {
+    return (double)time.tv_sec + (double)time.tv_usec * 1e-6;
+}
+
+/* Rank 0 comes late: how much of a core the others use meanwhile. */
+static void waits(void) {
+    struct rusage before, after;
+    struct timespec begin, end, pause = {1, 0};
+    MPI_Request request;
+    double used, elapsed;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) nanosleep(&pause, NULL);
+    getrusage(RUSAGE_SELF, &before);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    getrusage(RUSAGE_SELF, &after);
+    used = seconds_of(after.ru_utime) + seconds_of(after.ru_stime) - seconds_of(before.ru_utime) -
+           seconds_of(before.ru_stime);
+    elapsed = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
+    if (rank > 0) printf("rank %d: percent %.0f\n", rank, 100 * used / elapsed);
+}
+
+/* --- WEFT_MIN_BYTES=64: calls of 56 bytes and of 64 ------------------------------------------------ */
+
+#define MOST 8 /* ranks */
+
+/* The same `ints` as another number of elements of another type on each rank. */
+typedef struct {
+    MPI_Datatype type;
+    int count;
+} Ints;
+static Ints ints_as(int ints, int way) {
+    Ints made;
+    if (way % 3 == 0) {
+        MPI_Type_contiguous(1, MPI_INT, &made.type);
+        made.count = ints;
+    } else if (way % 3 == 1) {
+        MPI_Type_contiguous(2, MPI_INT, &made.type);
+        made.count = ints / 2;
+    } else {
+        MPI_Type_contiguous(ints, MPI_INT, &made.type);
+        made.count = 1;
+    }
+    MPI_Type_commit(&made.type);
+    return made;
+}
+
+static void expect(int condition, const char* what) {
+    if (condition) return;
+    fprintf(stderr, "rank %d: %s is wrong\n", rank, what);
+    MPI_Abort(MPI_COMM_WORLD, 10);
+}
+
+static void finish(MPI_Request* request) { MPI_Wait(request, MPI_STATUS_IGNORE); }
+
+static void sized_calls(int ints) {
+    int in[16 * MOST], out[16 * MOST], i;
+    Ints a = ints_as(ints, rank), b = ints_as(ints, rank + 1);
+    MPI_Request request;
+    for (i = 0; i < 16 * MOST; ++i) in[i] = 100 * rank + i, out[i] = -1;
+    if (rank == 0) memcpy(out, in, sizeof in);
+    MPI_Ibcast(out, a.count, a.type, 0, MPI_COMM_WORLD, &request);
+    finish(&request);
+    expect(out[ints - 1] == ints - 1, "bcast");
+    MPI_Iallgather(in, a.count, a.type, out, b.count, b.type, MPI_COMM_WORLD, &request);
+    finish(&request);
+    for (i = 0; i < ranks; ++i) expect(out[i * ints + 1] == 100 * i + 1, "allgather");
+    out[rank * ints] = -rank;
+    MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out, b.count, b.type, MPI_COMM_WORLD,
+                   &request);
+    finish(&request);
+    for (i = 0; i < ranks; ++i) expect(out[i * ints] == -i, "allgather in place");
+    MPI_Igather(in, a.count, a.type, out, b.count, b.type, 0, MPI_COMM_WORLD, &request);
+    finish(&request);
+    for (i = 0; i < ranks && rank == 0; ++i) expect(out[i * ints + 2] == 100 * i + 2, "gather");
+    MPI_Iscatter(in, a.count, a.type, out, b.count, b.type, 0, MPI_COMM_WORLD, &request);
+    finish(&request);
+    expect(out[1] == rank * ints + 1, "scatter");
+    MPI_Ialltoall(in, a.count, a.type, out, b.count, b.type, MPI_COMM_WORLD, &request);
+    finish(&request);
+    for (i = 0; i < ranks; ++i) expect(out[i * ints] == 100 * i + rank * ints, "alltoall");
+    for (i = 0; i < 16 * MOST; ++i) in[i] = rank + i;
+    MPI_Ireduce(in, out, ints, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD, &request);
+    finish(&request);
+    expect(rank > 0 || out[ints - 1] == ranks - 1 + ints - 1, "reduce");
+    MPI_Iallreduce(in, out, ints, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
+    finish(&request);
+    expect(out[0] == ranks - 1, "allreduce");
+    MPI_Iscan(in, out, ints, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
+    finish(&request);
+    expect(out[0] == rank, "scan");
+    MPI_Iexscan(in, out, ints, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
+    finish(&request);
+    expect(rank == 0 || out[0] == rank - 1, "exscan");
+    MPI_Ireduce_scatter_block(in, out, ints, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
+    finish(&request);
+    expect(out[0] == ranks - 1 + rank * ints, "reduce_scatter_block");
+    MPI_Type_free(&a.type);
+    MPI_Type_free(&b.type);
+}
+
+static void calls_with_sizes_of_their_own(void) {
+    int in[MOST], out[MOST], ones[MOST], displs[MOST], bytes[MOST], i;
+    const int sides[1] = {ranks}, periods[1] = {1};
+    MPI_Datatype types[MOST];
+    MPI_Aint places[2] = {0, sizeof(int)};
+    MPI_Request request;
+    MPI_Comm ring;
+    for (i = 0; i < MOST; ++i) {
+        in[i] = 10 * rank + i;
+        ones[i] = 1;
+        displs[i] = i;
+        bytes[i] = i * (int)sizeof(int);
+        types[i] = MPI_INT;
+    }
+    MPI_Igatherv(in, 1, MPI_INT, out, ones, displs, MPI_INT, 0, MPI_COMM_WORLD, &request);
+    finish(&request);
+    MPI_Iscatterv(in, ones, displs, MPI_INT, out, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
+    finish(&request);
+    MPI_Iallgatherv(in, 1, MPI_INT, out, ones, displs, MPI_INT, MPI_COMM_WORLD, &request);
+    finish(&request);
+    MPI_Ialltoallv(in, ones, displs, MPI_INT, out, ones, displs, MPI_INT, MPI_COMM_WORLD, &request);
+    finish(&request);
+    MPI_Ialltoallw(in, ones, bytes, types, out, ones, bytes, types, MPI_COMM_WORLD, &request);
+    finish(&request);
+    expect(out[ranks - 1] == 10 * (ranks - 1) + rank, "alltoallw");
+    MPI_Ireduce_scatter(in, out, ones, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    finish(&request);
+    MPI_Cart_create(MPI_COMM_WORLD, 1, sides, periods, 0, &ring);
+    MPI_Ineighbor_allgather(in, 1, MPI_INT, out, 1, MPI_INT, ring, &request);
+    finish(&request);
+    MPI_Ineighbor_allgatherv(in, 1, MPI_INT, out, ones, displs, MPI_INT, ring, &request);
+    finish(&request);
+    MPI_Ineighbor_alltoall(in, 1, MPI_INT, out, 1, MPI_INT, ring, &request);
+    finish(&request);
+    MPI_Ineighbor_alltoallv(in, ones, displs, MPI_INT, out, ones, displs, MPI_INT, ring, &request);
+    finish(&request);
+    MPI_Ineighbor_alltoallw(in, ones, places, types, out, ones, places, types, ring, &request);
+    finish(&request);
+    MPI_Comm_free(&ring);
+}
+
+static void bounds(void) {
+    MPI_Request request;
+    sized_calls(14);
+    sized_calls(16);
+    calls_with_sizes_of_their_own();
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    finish(&request);
+    if (rank == 0) printf("right\n");
 }
 
 /* Only messages: what the process has meanwhile. */
@@ -131,6 +309,9 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (!strcmp(what, "messages")) messages();
+    if (!strcmp(what, "computes")) computes();
+    if (!strcmp(what, "waits")) waits();
+    if (!strcmp(what, "bounds")) bounds();
     if (!strcmp(what, "reduce")) reduce();
     if (!strcmp(what, "forks")) forks();
     if (!strcmp(what, "killed")) killed();

@@ -1,0 +1,193 @@
+#include "mpi_dropin/part/joining.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "mpi_dropin/part/communicators.h"
+#include "mpi_dropin/part/datatypes.h"
+#include "mpi_dropin/part/exclusive.h"
+#include "mpi_dropin/part/operations.h"
+#include "mpi_dropin/part/statistics.h"
+
+namespace weft::dropin {
+namespace {
+
+bool has_joined = false;  // Weft, which the program may use as well
+
+// What ranks exchange together with Weft's first card. Its form stays the same: ranks with another version of Weft
+// learn that from Weft's cards.
+struct MpiCard {
+    std::uint64_t agreed;            // a hash of the settings
+    std::uint64_t is_multiple;       // MPI_THREAD_MULTIPLE
+    std::uint64_t prints_all_ranks;  // WEFT_STATS=all
+    std::uint64_t tries_all_pairs;   // WEFT_PRELOAD_CHECK=1
+};
+
+struct Exchange {
+    int rank = 0;
+    int ranks = 1;
+    MpiCard mine{};
+    std::vector<MpiCard> all{};
+
+    template <typename Has>
+    bool all_have(Has has) const {
+        return std::all_of(all.begin(), all.end(), has);
+    }
+};
+
+std::int64_t patience_ns() {
+    constexpr double usual = 60, most = 1'000'000;
+    const char* text = std::getenv("WEFT_STARTUP_TIMEOUT");
+    const double seconds = text ? std::strtod(text, nullptr) : usual;
+    return static_cast<std::int64_t>((seconds > 0 && seconds <= most ? seconds : usual) * 1e9);
+}
+
+// A rank that did not get the library never comes: the job must not wait for it for ever.
+int allgather_in_time(const void* mine, void* all, int bytes, int rank) {
+    constexpr int turns_awake = 1000;
+    constexpr timespec pause{0, 100'000};
+    const std::int64_t begin_ns = now_ns(), patience = patience_ns();
+    MPI_Request request = MPI_REQUEST_NULL;
+    int error =
+        mpi.Iallgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, MPI_COMM_WORLD, &request);
+    int is_complete = 0;
+    for (int turn = 0; error == MPI_SUCCESS; ++turn) {
+        error = mpi.Test(&request, &is_complete, MPI_STATUS_IGNORE);
+        if (is_complete) break;
+        if (now_ns() - begin_ns > patience) {
+            std::fprintf(stderr,
+                         "weft: rank %d has waited in MPI_Init for %g s: other ranks do not come, "
+                         "probably because they were started without libweft_mpi.so; "
+                         "WEFT_STARTUP_TIMEOUT sets how long to wait\n",
+                         rank, static_cast<double>(patience) * 1e-9);
+            mpi.Abort(MPI_COMM_WORLD, 1);
+        }
+        if (turn < turns_awake)
+            sched_yield();
+        else
+            nanosleep(&pause, nullptr);
+    }
+    return error;
+}
+
+int allgather(void* context, const void* mine, void* all, int bytes) {
+    auto& exchange = *static_cast<Exchange*>(context);
+    statistics.count_allgather();
+    if (!exchange.all.empty()) {
+        return mpi.Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, MPI_COMM_WORLD);
+    }
+    const auto ranks = static_cast<std::size_t>(exchange.ranks);
+    const auto length = static_cast<std::size_t>(bytes), size = sizeof(MpiCard) + length;
+    std::vector<std::byte> sent(size), received(size * ranks);
+    std::memcpy(sent.data(), &exchange.mine, sizeof(MpiCard));
+    std::memcpy(sent.data() + sizeof(MpiCard), mine, length);
+    const int error =
+        allgather_in_time(sent.data(), received.data(), static_cast<int>(size), exchange.rank);
+    if (error != MPI_SUCCESS) return error;
+    exchange.all.resize(ranks);
+    for (std::size_t i = 0; i < ranks; ++i) {
+        std::memcpy(&exchange.all[i], &received[i * size], sizeof(MpiCard));
+        std::memcpy(static_cast<std::byte*>(all) + i * length,
+                    &received[i * size + sizeof(MpiCard)], length);
+    }
+    return MPI_SUCCESS;
+}
+
+// Lets every rank talk to every other, and says how that went.
+void try_all_pairs(weft_comm world, int rank, int ranks) {
+    const auto size = static_cast<std::size_t>(ranks);
+    std::vector<std::int32_t> sent(size, rank), received(size, -1);
+    weft_comm pairs = WEFT_COMM_NULL;
+    weft_status status = weft_comm_dup_with(world, "alltoall=pairwise", &pairs);
+    if (status == WEFT_OK)
+        status = weft_alltoall(sent.data(), received.data(), 1, WEFT_INT32, pairs);
+    if (status != WEFT_OK) {
+        std::fprintf(stderr, "weft: check: rank %d: %s\n", rank, weft_last_detail());
+    } else if (rank == 0) {
+        std::fprintf(stderr, "weft: check: each of %d ranks has talked to every other\n", ranks);
+    }
+    if (pairs) weft_comm_free(&pairs);
+}
+
+// Why no rank can use Weft, as all of them see alike; empty: they can.
+std::string difference_of(const Exchange& exchange) {
+    for (std::size_t i = 0; i < exchange.all.size(); ++i) {
+        if (exchange.all[i].agreed == exchange.all[0].agreed) continue;
+        return "WEFT_DISABLE, WEFT_BLOCKING or WEFT_MIN_BYTES of rank " + std::to_string(i) +
+               " differ from rank 0's";
+    }
+    return "";
+}
+
+// Why this rank cannot use Weft; empty: it can.
+std::string obstacle(weft_status joined, weft_comm world, const Settings& settings) {
+    if (joined != WEFT_OK) return weft_last_detail();
+    if (weft_get_engine() == WEFT_ENGINE_MANUAL)
+        return "the engine manual would stand still while a program is inside a call of the MPI";
+    if (learn_predefined_types() != MPI_SUCCESS || !take_first_communicators(world) ||
+        open_operations(settings) != MPI_SUCCESS) {
+        return "the MPI refused a communicator, an attribute or a request";
+    }
+    return "";
+}
+
+void close() {
+    close_operations();
+    leave_communicators();
+    forget_types();
+}
+
+}  // namespace
+
+void join(Settings& settings, int rank, int ranks) {
+    const char* const checks = std::getenv("WEFT_PRELOAD_CHECK");
+    Exchange exchange{rank, ranks};
+    exchange.mine = {settings.agreed, Exclusive::has_several_threads ? 1u : 0u,
+                     settings.prints_all_ranks ? 1u : 0u, checks && *checks == '1' ? 1u : 0u};
+    weft_oob oob{};
+    oob.struct_bytes = sizeof oob;
+    oob.context = &exchange;
+    oob.rank = rank;
+    oob.ranks = ranks;
+    oob.allgather = allgather;
+    weft_comm world = WEFT_COMM_NULL;
+    has_joined = weft_is_initialized() == 0;
+    const weft_status joined = weft_comm_from_oob(&oob, &world);
+    if (exchange.all.empty()) exchange.all = {exchange.mine};  // a rank alone
+    settings.prints_all_ranks =
+        exchange.all_have([](const MpiCard& card) { return card.prints_all_ranks != 0; });
+    settings.calls_back =
+        exchange.all_have([](const MpiCard& card) { return card.is_multiple != 0; });
+
+    std::string why = difference_of(exchange);
+    if (why.empty()) why = obstacle(joined, world, settings);
+    const int mine = why.empty() ? ranks : rank;
+    int first = ranks;  // that cannot use it
+    mpi.Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (first == rank) {
+        std::fprintf(stderr, "weft: the MPI is left alone: rank %d: %s\n", rank, why.c_str());
+    }
+    if (first < ranks) {
+        close();
+        return;
+    }
+    // If any rank wants it.
+    if (!exchange.all_have([](const MpiCard& card) { return card.tries_all_pairs == 0; }))
+        try_all_pairs(world, rank, ranks);
+}
+
+void leave() {
+    close();
+    if (has_joined && weft_is_initialized() && weft_finalize() != WEFT_OK) {
+        std::fprintf(stderr, "weft: %s\n", weft_last_detail());
+    }
+}
+
+}  // namespace weft::dropin

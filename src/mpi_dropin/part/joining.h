@@ -1,0 +1,16 @@
+// How MPI_Init joins Weft's job. What one rank lacks, or has set differently, all ranks learn: either Weft takes the
+// calls of all of them, or the MPI is left alone.
+#pragma once
+
+#include "mpi_dropin/part/settings.h"
+
+namespace weft::dropin {
+
+// Opens what a rank needs to take calls; or, on all ranks, leaves them to the MPI, and a sentence says why. Writes to
+// `settings` what all ranks have agreed on. Collective over MPI_COMM_WORLD.
+void join(Settings& settings, int rank, int ranks);
+
+// Closes what join() has opened.
+void leave();
+
+}  // namespace weft::dropin

@@ -1,0 +1,40 @@
+// What WEFT_STATS=all says, as tests read it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/pattern.h"
+
+namespace weft::test {
+
+struct Taken {
+    long taken = 0;
+    std::map<std::string, long> left;  // by the reason
+};
+
+// What WEFT_STATS=all made rank 0 print: of each rank, by function.
+inline std::vector<std::map<std::string, Taken>> statistics_in(const std::string& text) {
+    std::vector<std::map<std::string, Taken>> ranks;
+    for (const Match& line :
+         matches_in(text,
+                    "weft: (?:MPI calls of rank (\\d+) of \\d+;|(MPI_\\w+) +(\\d+) "
+                    "+\\d+ )([^\n]*)")) {
+        if (!line[1].empty()) {
+            EXPECT_EQ(line[1], std::to_string(ranks.size()));
+            ranks.emplace_back();
+            continue;
+        }
+        if (ranks.empty()) continue;
+        Taken& row = ranks.back()[line[2]];
+        row.taken = std::stol(line[3]);
+        for (const Match& why : matches_in(line[4], "left (\\d+): (\\w+( \\w+)*)"))
+            row.left[why[2]] = std::stol(why[1]);
+    }
+    return ranks;
+}
+
+}  // namespace weft::test
