@@ -249,7 +249,10 @@ bool take(Collective collective, Form form, const Arguments& arguments, MPI_Comm
     if (operation.keeps_handle) {
         *request = operation.handle;
     } else if ((*error = open_request(operation, request)) != MPI_SUCCESS) {
-        finish_blocking(operation);
+        if (operation.is_persistent)
+            forget(operation);
+        else
+            finish_blocking(operation);
     }
     return true;
 }
@@ -339,6 +342,7 @@ void await_all(std::span<Operation* const> operations) {
             requests[size++] = operation.request;
         }
         if (size == 0) break;
+        std::fill_n(statuses, size, WEFT_PENDING);
         weft_status status;
         while ((status = weft_waitall_until(size, requests, statuses, deadline_ns)) > 0) {
             drive();
@@ -348,7 +352,8 @@ void await_all(std::span<Operation* const> operations) {
         for (std::size_t i = 0; i < size; ++i) {
             group[i]->request = requests[i];
             if (settings.prints_statistics) group[i]->waited_ns += now_ns() - begin_ns;
-            end(*group[i], statuses[i]);
+            // If Weft has refused the wait itself, it has written none of them.
+            end(*group[i], statuses[i] == WEFT_PENDING ? status : statuses[i]);
         }
     }
 }
