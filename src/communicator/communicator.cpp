@@ -274,6 +274,13 @@ Status Communicator::broken_status(const std::string& what, const Failure& faile
                     "it, has no descriptor or memory left (ulimit -n)",
                     what.c_str(), name_.c_str(), failed.rank);
             }
+            if (failed.is_context_taken) {
+                return failure_of_rank(
+                    failed.code, failed.rank,
+                    "%s on %s: rank %d of the job has another communicator of this number, or of "
+                    "the same hash",
+                    what.c_str(), name_.c_str(), failed.rank);
+            }
             return failure_of_rank(failed.code, failed.rank,
                                    "%s on %s: rank %d of the job ran out of memory", what.c_str(),
                                    name_.c_str(), failed.rank);

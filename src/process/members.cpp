@@ -1,8 +1,10 @@
 #include "process/members.h"
 
+#include <algorithm>
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "transport/link_limit.h"
 
@@ -19,12 +21,25 @@ std::uint64_t context_for(std::uint64_t number) {
     return LinkLimit::hashed_context(number);
 }
 
+// Those who may have the communicator, because they do not have the other one that keeps this rank from making it.
+void tell_of_taken(Executor& executor, std::uint64_t context, std::span<const Rank> members,
+                   const std::vector<Rank>& members_of_other) {
+    std::vector<Rank> told;
+    for (const Rank member : members) {
+        if (std::ranges::find(members_of_other, member) == members_of_other.end())
+            told.push_back(member);
+    }
+    if (told.empty()) return;
+    executor.tell_of_taken(FailureNotices::reserve_telling(told.size()), context, told);
+}
+
 }  // namespace
 
 Result<Communicator*> make_from_members(Process& process, Members members) {
     Group group;
     group.context = context_for(members.number);
-    if (const Communicator* other = process.find_context(group.context)) {
+    if (Communicator* other = process.find_context(group.context)) {
+        tell_of_taken(process.executor(), group.context, members.ranks, other->group().members);
         return failure(WEFT_REFUSED_ARGUMENT,
                        "number = %llu is that of %s, or has the same hash; expected one that no "
                        "communicator has",

@@ -83,7 +83,7 @@ std::uint64_t Process::take_context(std::uint32_t links) {
     return context;
 }
 
-const Communicator* Process::find_context(std::uint64_t context) const {
+Communicator* Process::find_context(std::uint64_t context) const {
     const auto found = std::ranges::find_if(
         made_, [&](const auto& made) { return made->group_.context == context; });
     return found == made_.end() ? nullptr : found->get();

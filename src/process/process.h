@@ -70,7 +70,7 @@ class Process {
     // `links`: as in its settings.
     std::uint64_t take_context(std::uint32_t links);
     // The communicator that has this context, perhaps freed with operations outstanding; null: none.
-    const Communicator* find_context(std::uint64_t context) const;
+    Communicator* find_context(std::uint64_t context) const;
     // The program expects one more communicator from other ranks (weft_expect_comms), or one less.
     void expect_comm();
     Status expect_comm_less();

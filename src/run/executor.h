@@ -70,6 +70,12 @@ class Executor {
     // members. `telling` was reserved before others could have the group.
     void break_unmade(std::unique_ptr<FailureNotices::Telling> telling, std::uint64_t context,
                       std::span<const Rank> members);
+    // For a group that this rank cannot make, because it has another one of the same context: tells those of its
+    // members that do not have the other one.
+    void tell_of_taken(std::unique_ptr<FailureNotices::Telling> telling, std::uint64_t context,
+                       std::span<const Rank> members) {
+        failures_.tell(std::move(telling), context, members, failures_.has_taken_context());
+    }
     // Why a group breaks when this rank has run out of memory.
     Failure out_of_memory() const { return failures_.out_of_memory(); }
     // For a group without runs, before it ends: what still comes for it is dropped.

@@ -71,6 +71,11 @@ class FailureNotices {
     void run_out_everywhere();
     Failure out_of_memory() const { return {.code = WEFT_BROKEN_MEMORY, .rank = rank_}; }
 
+    // Of a group whose context another one of this rank has.
+    Failure has_taken_context() const {
+        return {.code = WEFT_BROKEN_MEMORY, .rank = rank_, .is_context_taken = true};
+    }
+
     // A message of the context, whose group was added, is broken. Once all notices that may explain
     // it have been taken, break_suspected() breaks the group.
     void suspect(std::uint64_t context, const Failure& failure);

@@ -33,9 +33,10 @@ struct Failure {
     // What else the communicator has to say; the other ranks are told it as it is.
     bool has_remark = false;
     std::array<std::byte, 56> remark{};
-    // Of WEFT_BROKEN_MEMORY: there is no descriptor for a connection with `rank`; otherwise `rank` ran
-    // out of memory.
+    // Of WEFT_BROKEN_MEMORY: there is no descriptor for a connection with `rank`; or another communicator of `rank`
+    // has this one's context; otherwise `rank` ran out of memory.
     bool is_unconnected = false;
+    bool is_context_taken = false;
 };
 
 // The ranks of a communicator: rank in the communicator -> rank of the job.

@@ -325,6 +325,50 @@ void refused() {
     EXPECT(weft_expect_comms(0) == WEFT_REFUSED_STATE);
 }
 
+// What undoes a step of splitmix64's finalizer, x ^= x >> bits, on the way back.
+std::uint64_t without_shift(std::uint64_t mixed, int bits) {
+    std::uint64_t number = mixed;
+    for (int done = bits; done < 64; done += bits) number = mixed ^ number >> bits;
+    return number;
+}
+
+// Another number of the same hash: the library mixes all 64 bits, and keeps the upper ones.
+std::uint64_t twin_of(std::uint64_t number) {
+    number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9u;
+    number = (number ^ number >> 27) * 0x94d049bb133111ebu;
+    number = without_shift((number ^ number >> 31) ^ 1, 31) * 0x319642b2d24d8ec3u;
+    number = without_shift(number, 27) * 0x96de1b173f119089u;
+    return without_shift(number, 30);
+}
+
+// Rank 1 has a communicator with rank 0, and cannot make one with the last rank: that is told. The first lives on.
+void collision() {
+    EXPECT(weft_expect_comms(1) == WEFT_OK);
+    const List first{5, {0, 1}};
+    const List second{twin_of(5), {world_size - 1, 1}};
+    weft_comm one = WEFT_COMM_NULL;
+    if (first.has_me()) one = make(first.members());
+    if (second.has_me()) {
+        const weft_members members = second.members();
+        weft_comm two = WEFT_COMM_NULL;
+        weft_status status = weft_comm_from_members(&members, &two);
+        if (world_rank == 1) {
+            EXPECT(status == WEFT_REFUSED_ARGUMENT);
+            EXPECT(std::strstr(weft_last_detail(), "or has the same hash"));
+        } else {
+            if (status == WEFT_OK) status = weft_barrier(two);
+            EXPECT(status == WEFT_BROKEN_MEMORY);
+            EXPECT(std::strstr(weft_last_detail(),
+                               "rank 1 of the job has another communicator of this number"));
+        }
+    }
+    for (int i = 0; i < 3; ++i) {
+        if (one) EXPECT(weft_barrier(one) == WEFT_OK);
+    }
+    world_barrier();
+    EXPECT(weft_expect_comms(0) == WEFT_OK);
+}
+
 // The last rank comes when the others have waited in vain: their waits end as on other communicators.
 void late() {
     Ranks ranks(static_cast<std::size_t>(world_size));
@@ -395,6 +439,7 @@ struct Case {
 constexpr Case cases[] = {
     {"overlapping", overlapping}, {"ahead", ahead}, {"reused", reused}, {"topologies", topologies},
     {"refused", refused},         {"late", late},   {"dies", dies},     {"streams", streams},
+    {"collision", collision},
 };
 
 }  // namespace

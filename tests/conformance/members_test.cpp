@@ -28,6 +28,9 @@ TEST_P(CommsFromMembers, UseNumbersAgain) { expect("reused"); }
 TEST_P(CommsFromMembers, HaveTopologies) { expect("topologies"); }
 TEST_P(CommsFromMembers, RefuseBadLists) { expect("refused"); }
 TEST_P(CommsFromMembers, EndWaitsAfterTheTimeout) { expect("late", "WEFT_TIMEOUT=0.5"); }
+TEST_P(CommsFromMembers, OfTheSameHashAreRefusedAndThoseWhoWaitAreTold) {
+    expect_of(3, "collision", "");
+}
 TEST_P(CommsFromMembers, BreakWhenAMemberDies) {
     const int ranks = 3;
     ChildProcess job(command({.ranks = ranks,
