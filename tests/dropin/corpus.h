@@ -1,7 +1,7 @@
 /* Collectives of MPI as a program calls them, each with its result known in advance. Plain MPI: nothing here
    knows of Weft. A program for itself, one folder:
 
-     mpicc -O1 *.c -o corpus && mpiexec -n 3 ./corpus SECTION [KEY=VALUE ...] [SECTION ...]
+     mpicc -pthread -O1 *.c -o corpus && mpiexec -n 3 ./corpus SECTION [KEY=VALUE ...] [SECTION ...]
      LD_PRELOAD=.../libweft_mpi.so mpiexec -n 3 ./corpus SECTION ...
 
    `./corpus` alone lists the sections. KEY=VALUE holds for all of them:
@@ -15,7 +15,7 @@
                   with * and ? as in a shell, from the beginning of a word on; may be repeated. known_failures.txt has the MPIs' own failures.
      pick=PATTERN leaves out all others
      keep=1       goes on after a wrong result
-     threads=multiple  asks for MPI_THREAD_MULTIPLE
+     threads=LEVEL  asks for a level: funneled, serialized or multiple
    Ends with "ok N checks" and status 0, or names the first check that failed. */
 #ifndef WEFT_TESTS_DROPIN_CORPUS_H
 #define WEFT_TESTS_DROPIN_CORPUS_H
@@ -41,7 +41,7 @@
 /* --- Checks ------------------------------------------------------------------------------------- */
 
 extern int world_rank, world_ranks;
-extern unsigned long checks;
+extern __thread unsigned long checks; /* of a thread */
 
 /* What the rank is doing, for the message of a failed check or of a hang. */
 void doing(const char* format, ...);
@@ -264,6 +264,7 @@ typedef struct {
     const char* says;
 } Section;
 extern const Section collective_sections[], reduction_sections[], completion_sections[],
-    communicator_sections[], regression_sections[], error_sections[], random_sections[];
+    communicator_sections[], regression_sections[], error_sections[], random_sections[],
+    thread_sections[], large_sections[];
 
 #endif

@@ -127,7 +127,7 @@ std::string corpus(const Mpi& mpi, const std::string& compiler = "mpicc") {
     const std::string own = path.string() + "." + std::to_string(getpid());
     const Finished done = run(mpi.around(
         compiler +
-        " -std=c99 -pedantic -Wall -Wextra -Werror -Wno-stringop-overread -O1 " + sources +
+        " -pthread -std=c99 -pedantic -Wall -Wextra -Werror -Wno-stringop-overread -O1 " + sources +
         "*.c -o " + own));
     EXPECT_EQ(done.status, 0) << done.out << done.err;
     if (done.status == 0) fs::rename(own, path);
@@ -196,6 +196,12 @@ class DropIn : public testing::TestWithParam<std::tuple<Mpi, bool>> {
         return runs_all() ? std::vector<int>(all) : std::vector<int>{one};
     }
 };
+
+// 0: unknown.
+long free_gib() {
+    const auto lines = matches_in(content("/proc/meminfo"), "MemAvailable: *(\\d+) kB");
+    return lines.empty() ? 0 : std::stol(lines.front()[1]) >> 20;
+}
 
 std::string name_of(const testing::TestParamInfo<std::tuple<Mpi, bool>>& test) {
     return std::get<0>(test.param).name +
@@ -299,6 +305,31 @@ TEST_P(DropIn, ProgramsThatHaveGoneWrong) {
                    "idup_beside_collectives", "file_beside_collectives", "bcast_of_unlike_types",
                    "user_operation_then_recv", "user_operations", "persistent_in_any_order"});
     }
+}
+
+TEST_P(DropIn, ThreadsThatAllCall) {
+    if (!is_preloaded() && !runs_all()) GTEST_SKIP() << "without Weft, for a run of all tests";
+    for (int ranks : usual({1, 2, 3, 4}, 2))
+        expect_ok(ranks, {"threads=multiple", "threads", "recv_beside_wait"});
+}
+
+TEST_P(DropIn, ThreadsOfWhichOneCalls) {
+    if (!is_preloaded() && !runs_all()) GTEST_SKIP() << "without Weft, for a run of all tests";
+    for (int ranks : usual({1, 2, 3, 4}, 3)) {
+        expect_ok(ranks, {"threads=serialized", "threads_in_turn"});
+        if (runs_all()) expect_ok(ranks, {"threads=funneled", "threads_that_compute"});
+    }
+}
+
+TEST_P(DropIn, NumbersAboveAnInt) {
+    if (!is_preloaded() && !runs_all()) GTEST_SKIP() << "without Weft, for a run of all tests";
+    for (int ranks : usual({1, 2, 3}, 2)) expect_ok(ranks, {"large_extents", "large_counts"});
+}
+
+TEST_P(DropIn, BlocksAbove2GiB) {
+    if (!runs_all()) GTEST_SKIP() << "for a run of all tests";
+    if (free_gib() < 10) GTEST_SKIP() << "needs 10 GiB of free memory";
+    expect_ok(2, {"huge"});
 }
 
 TEST_P(DropIn, Errors) {

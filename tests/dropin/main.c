@@ -11,10 +11,10 @@
 #include "corpus.h"
 
 int world_rank, world_ranks;
-unsigned long checks;
+__thread unsigned long checks;
 struct Options options = {1, 0, NULL, 0, 0, 0};
 
-static char what[512];
+static __thread char what[512];
 static const char *skipped[64], *picked;
 static unsigned long failures;
 
@@ -82,9 +82,11 @@ static void too_late(int number) {
     _exit(1);
 }
 
-static const Section* const all[] = {
-    collective_sections, reduction_sections, completion_sections, communicator_sections,
-    regression_sections, error_sections,     random_sections,     NULL};
+static const Section* const all[] = {collective_sections, reduction_sections,
+                                     completion_sections, communicator_sections,
+                                     regression_sections, error_sections,
+                                     random_sections,     thread_sections,
+                                     large_sections,      NULL};
 
 static const Section* section_named(const char* name) {
     int i;
@@ -106,6 +108,14 @@ static int usage(const char* wrong) {
             printf("%-28s %s\n", section->name, section->says);
     }
     return wrong ? 2 : 0;
+}
+
+/* -1: the option is another one. */
+static int level_of(const char* option) {
+    if (!strcmp(option, "threads=funneled")) return MPI_THREAD_FUNNELED;
+    if (!strcmp(option, "threads=serialized")) return MPI_THREAD_SERIALIZED;
+    if (!strcmp(option, "threads=multiple")) return MPI_THREAD_MULTIPLE;
+    return -1;
 }
 
 /* Whether it was one of the options. */
@@ -131,28 +141,28 @@ static int is_option(const char* text) {
     else if (!strncmp(text, "keep=", 5))
         options.keep = atoi(value);
     else
-        return !strcmp(text, "threads=multiple");
+        return level_of(text) >= 0;
     return 1;
 }
 
 int main(int argc, char** argv) {
     const char* seconds = getenv("CORPUS_SECONDS");
-    int i, needs_threads = 0, level;
+    int i, wanted = -1, level;
     for (i = 1; i < argc; ++i) {
         if (!is_option(argv[i]) && !section_named(argv[i])) return usage(argv[i]);
-        if (!strcmp(argv[i], "threads=multiple")) needs_threads = 1;
+        if (level_of(argv[i]) >= 0) wanted = level_of(argv[i]);
     }
     if (argc < 2) return usage(NULL);
     signal(SIGALRM, too_late);
     alarm(seconds ? (unsigned)atoi(seconds) : 50);
-    if (needs_threads)
-        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    if (wanted >= 0)
+        MPI_Init_thread(&argc, &argv, wanted, &level);
     else
         MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world_ranks);
     doing("MPI_Init_thread");
-    if (needs_threads) CHECK(level == MPI_THREAD_MULTIPLE);
+    if (wanted >= 0) CHECK(level >= wanted);
     if (world_ranks > MAX_RANKS) fail(__FILE__, __LINE__, "at most %d ranks", MAX_RANKS);
     for (i = 1; i < argc; ++i) {
         if (strchr(argv[i], '=')) continue;

@@ -1,5 +1,5 @@
-/* Many outstanding operations of all kinds: nonblocking collectives on several communicators, persistent
-   ones, messages between ranks; completed in every way, with pauses. The seed decides everything. */
+/* Many outstanding operations of all kinds: nonblocking collectives on several communicators, messages between
+   ranks; completed in every way, with pauses. The seed decides everything. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 
 #define WINDOW 20
 #define COMMUNICATORS 4
-#define PERSISTENT_ONES 6
 
 static void pause_for(long us) {
     struct timespec time;

@@ -1,5 +1,6 @@
 #include "mpi_dropin/part/reductions.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -29,9 +30,8 @@ void keep_first(Combining& combining, int error) {
     if (error != MPI_SUCCESS) combining.error.compare_exchange_strong(none, error);
 }
 
-// Weft calls it: inout = in (op) inout.
-void combine(const void* in, void* inout, std::size_t count, weft_type, void* context) {
-    Combining& combining = *static_cast<Combining*>(context);
+// inout = in (op) inout, of so many elements as an int counts.
+void combine_some(Combining& combining, const void* in, void* inout, std::size_t count) {
     const TypeFacts& type = *combining.type;
     const auto elements = static_cast<int>(count);
     if (type.is_plain) {
@@ -52,6 +52,17 @@ void combine(const void* in, void* inout, std::size_t count, weft_type, void* co
     keep_first(combining, unpack(static_cast<const std::byte*>(inout), into, number, type));
     keep_first(combining, mpi.Reduce_local(from, into, elements, type.handle, combining.op));
     keep_first(combining, pack(into, number, type, static_cast<std::byte*>(inout)));
+}
+
+// Weft calls it.
+void combine(const void* in, void* inout, std::size_t count, weft_type, void* context) {
+    constexpr std::size_t at_once = std::size_t{1} << 20;
+    Combining& combining = *static_cast<Combining*>(context);
+    for (std::size_t from = 0; from < count; from += at_once) {
+        const auto bytes = static_cast<MPI_Count>(from) * combining.type->size;
+        combine_some(combining, moved(in, bytes), moved(inout, bytes),
+                     std::min(at_once, count - from));
+    }
 }
 
 }  // namespace
