@@ -1,6 +1,5 @@
 // No two types of src have one name: a type of a namespace shares its name with no other type, nor with
-// one inside a class. Transports are alike, each with its own peers, posts and settings. The library to preload into
-// MPI programs sees only the public headers: its names are its own, in its own namespace.
+// one inside a class. Transports are alike, each with its own peers, posts and settings.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -28,8 +27,7 @@ TEST(TypeNames, AreUsedOnce) {
              matches_in("\n" + content(file.path()),
                         "\n( *)(?:struct|class|union|enum class|enum) (?:alignas\\([^)]*\\) )?"
                         "([A-Z][A-Za-z]*)(?: final)?(?: : [^;{]*)? \\{"))
-            all[(path.starts_with("mpi_dropin/") ? "dropin::" : "") + type[2]].push_back(
-                {path, !type[1].empty()});
+            all[type[2]].push_back({path, !type[1].empty()});
     }
     EXPECT_GT(all.size(), 300u);
     for (const auto& [name, definitions] : all) {

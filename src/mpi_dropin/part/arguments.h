@@ -9,7 +9,7 @@
 
 namespace weft::dropin {
 
-enum class Collective {
+enum class MpiCollective {
 #define COLLECTIVE(Name, name, parameters, arguments_) Name,
 #include "mpi_dropin/collectives.def"
 #undef COLLECTIVE
@@ -36,7 +36,7 @@ class Numbers {
 };
 
 // A buffer of the program's.
-struct Blocks {
+struct ProgramBuffer {
     enum class Shape : std::uint8_t {
         none,
         one,      // `count` elements
@@ -52,16 +52,18 @@ struct Blocks {
     Numbers displs{};
     const MPI_Datatype* types = nullptr;
 
-    static Blocks one(const void* at, std::int64_t count, MPI_Datatype type) {
+    static ProgramBuffer one(const void* at, std::int64_t count, MPI_Datatype type) {
         return {Shape::one, const_cast<void*>(at), count, type};
     }
-    static Blocks each(const void* at, std::int64_t count, MPI_Datatype type) {
+    static ProgramBuffer each(const void* at, std::int64_t count, MPI_Datatype type) {
         return {Shape::each, const_cast<void*>(at), count, type};
     }
-    static Blocks varying(const void* at, Numbers counts, Numbers displs, MPI_Datatype type) {
+    static ProgramBuffer varying(const void* at, Numbers counts, Numbers displs,
+                                 MPI_Datatype type) {
         return {Shape::varying, const_cast<void*>(at), 0, type, counts, displs};
     }
-    static Blocks typed(const void* at, Numbers counts, Numbers displs, const MPI_Datatype* types) {
+    static ProgramBuffer typed(const void* at, Numbers counts, Numbers displs,
+                               const MPI_Datatype* types) {
         return {Shape::typed, const_cast<void*>(at), 0, MPI_DATATYPE_NULL, counts, displs, types};
     }
 };
@@ -69,8 +71,8 @@ struct Blocks {
 constexpr int no_root = INT_MIN;
 
 struct Arguments {
-    Blocks send{};
-    Blocks recv{};
+    ProgramBuffer send{};
+    ProgramBuffer recv{};
     MPI_Op op = MPI_OP_NULL;
     int root = no_root;
 };
@@ -80,63 +82,65 @@ namespace arguments {
 
 inline Arguments Barrier() { return {}; }
 inline Arguments Bcast(void* buf, std::int64_t count, MPI_Datatype type, int root) {
-    return {{}, Blocks::one(buf, count, type), MPI_OP_NULL, root};
+    return {{}, ProgramBuffer::one(buf, count, type), MPI_OP_NULL, root};
 }
 inline Arguments Gather(const void* send, std::int64_t send_count, MPI_Datatype send_type,
                         void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
-    return {Blocks::one(send, send_count, send_type), Blocks::each(recv, recv_count, recv_type),
-            MPI_OP_NULL, root};
+    return {ProgramBuffer::one(send, send_count, send_type),
+            ProgramBuffer::each(recv, recv_count, recv_type), MPI_OP_NULL, root};
 }
 inline Arguments Gatherv(const void* send, std::int64_t send_count, MPI_Datatype send_type,
                          void* recv, Numbers recv_counts, Numbers displs, MPI_Datatype recv_type,
                          int root) {
-    return {Blocks::one(send, send_count, send_type),
-            Blocks::varying(recv, recv_counts, displs, recv_type), MPI_OP_NULL, root};
+    return {ProgramBuffer::one(send, send_count, send_type),
+            ProgramBuffer::varying(recv, recv_counts, displs, recv_type), MPI_OP_NULL, root};
 }
 inline Arguments Scatter(const void* send, std::int64_t send_count, MPI_Datatype send_type,
                          void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
-    return {Blocks::each(send, send_count, send_type), Blocks::one(recv, recv_count, recv_type),
-            MPI_OP_NULL, root};
+    return {ProgramBuffer::each(send, send_count, send_type),
+            ProgramBuffer::one(recv, recv_count, recv_type), MPI_OP_NULL, root};
 }
 inline Arguments Scatterv(const void* send, Numbers send_counts, Numbers displs,
                           MPI_Datatype send_type, void* recv, std::int64_t recv_count,
                           MPI_Datatype recv_type, int root) {
-    return {Blocks::varying(send, send_counts, displs, send_type),
-            Blocks::one(recv, recv_count, recv_type), MPI_OP_NULL, root};
+    return {ProgramBuffer::varying(send, send_counts, displs, send_type),
+            ProgramBuffer::one(recv, recv_count, recv_type), MPI_OP_NULL, root};
 }
 inline Arguments Allgather(const void* send, std::int64_t send_count, MPI_Datatype send_type,
                            void* recv, std::int64_t recv_count, MPI_Datatype recv_type) {
-    return {Blocks::one(send, send_count, send_type), Blocks::each(recv, recv_count, recv_type)};
+    return {ProgramBuffer::one(send, send_count, send_type),
+            ProgramBuffer::each(recv, recv_count, recv_type)};
 }
 inline Arguments Allgatherv(const void* send, std::int64_t send_count, MPI_Datatype send_type,
                             void* recv, Numbers recv_counts, Numbers displs,
                             MPI_Datatype recv_type) {
-    return {Blocks::one(send, send_count, send_type),
-            Blocks::varying(recv, recv_counts, displs, recv_type)};
+    return {ProgramBuffer::one(send, send_count, send_type),
+            ProgramBuffer::varying(recv, recv_counts, displs, recv_type)};
 }
 inline Arguments Alltoall(const void* send, std::int64_t send_count, MPI_Datatype send_type,
                           void* recv, std::int64_t recv_count, MPI_Datatype recv_type) {
-    return {Blocks::each(send, send_count, send_type), Blocks::each(recv, recv_count, recv_type)};
+    return {ProgramBuffer::each(send, send_count, send_type),
+            ProgramBuffer::each(recv, recv_count, recv_type)};
 }
 inline Arguments Alltoallv(const void* send, Numbers send_counts, Numbers send_displs,
                            MPI_Datatype send_type, void* recv, Numbers recv_counts,
                            Numbers recv_displs, MPI_Datatype recv_type) {
-    return {Blocks::varying(send, send_counts, send_displs, send_type),
-            Blocks::varying(recv, recv_counts, recv_displs, recv_type)};
+    return {ProgramBuffer::varying(send, send_counts, send_displs, send_type),
+            ProgramBuffer::varying(recv, recv_counts, recv_displs, recv_type)};
 }
 inline Arguments Alltoallw(const void* send, Numbers send_counts, Numbers send_displs,
                            const MPI_Datatype* send_types, void* recv, Numbers recv_counts,
                            Numbers recv_displs, const MPI_Datatype* recv_types) {
-    return {Blocks::typed(send, send_counts, send_displs, send_types),
-            Blocks::typed(recv, recv_counts, recv_displs, recv_types)};
+    return {ProgramBuffer::typed(send, send_counts, send_displs, send_types),
+            ProgramBuffer::typed(recv, recv_counts, recv_displs, recv_types)};
 }
 inline Arguments Allreduce(const void* send, void* recv, std::int64_t count, MPI_Datatype type,
                            MPI_Op op) {
-    return {Blocks::one(send, count, type), Blocks::one(recv, count, type), op};
+    return {ProgramBuffer::one(send, count, type), ProgramBuffer::one(recv, count, type), op};
 }
 inline Arguments Reduce(const void* send, void* recv, std::int64_t count, MPI_Datatype type,
                         MPI_Op op, int root) {
-    return {Blocks::one(send, count, type), Blocks::one(recv, count, type), op, root};
+    return {ProgramBuffer::one(send, count, type), ProgramBuffer::one(recv, count, type), op, root};
 }
 inline Arguments Scan(const void* send, void* recv, std::int64_t count, MPI_Datatype type,
                       MPI_Op op) {
@@ -148,11 +152,11 @@ inline Arguments Exscan(const void* send, void* recv, std::int64_t count, MPI_Da
 }
 inline Arguments Reduce_scatter_block(const void* send, void* recv, std::int64_t count,
                                       MPI_Datatype type, MPI_Op op) {
-    return {Blocks::each(send, count, type), Blocks::one(recv, count, type), op};
+    return {ProgramBuffer::each(send, count, type), ProgramBuffer::one(recv, count, type), op};
 }
 inline Arguments Reduce_scatter(const void* send, void* recv, Numbers counts, MPI_Datatype type,
                                 MPI_Op op) {
-    return {Blocks::varying(send, counts, {}, type), Blocks::one(recv, 0, type), op};
+    return {ProgramBuffer::varying(send, counts, {}, type), ProgramBuffer::one(recv, 0, type), op};
 }
 inline constexpr auto& Neighbor_allgather = Allgather;
 inline constexpr auto& Neighbor_allgatherv = Allgatherv;

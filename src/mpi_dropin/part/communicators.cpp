@@ -194,7 +194,7 @@ int raise_error(const TakenComm& comm, int code) {
     return code;
 }
 
-Construction::Construction(MPI_Comm parent) {
+CommConstruction::CommConstruction(MPI_Comm parent) {
     {
         const Exclusive exclusive;
         parent_ = all.find(parent);
@@ -205,7 +205,7 @@ Construction::Construction(MPI_Comm parent) {
     is_expecting_ = weft_expect_comms(1) == WEFT_OK;
 }
 
-Construction::Construction() : is_unordered_(true) {
+CommConstruction::CommConstruction() : is_unordered_(true) {
     {
         const Exclusive exclusive;
         if (all.size() == 0) return;
@@ -213,24 +213,24 @@ Construction::Construction() : is_unordered_(true) {
     is_expecting_ = weft_expect_comms(1) == WEFT_OK;
 }
 
-Construction::Construction(Construction&& other) noexcept
+CommConstruction::CommConstruction(CommConstruction&& other) noexcept
     : parent_(std::exchange(other.parent_, nullptr)),
       turn_(other.turn_),
       is_unordered_(other.is_unordered_),
       is_expecting_(std::exchange(other.is_expecting_, false)) {}
 
-Construction::~Construction() {
+CommConstruction::~CommConstruction() {
     if (parent_) let_go(*parent_);
     if (is_expecting_) weft_expect_comms(0);
 }
 
-void Construction::fail() {
+void CommConstruction::fail() {
     if (!parent_) return;
     const Exclusive exclusive;
     if (parent_->constructors == turn_) --parent_->constructors;
 }
 
-void Construction::take(MPI_Comm made) {
+void CommConstruction::take(MPI_Comm made) {
     if (made == MPI_COMM_NULL || !is_expecting_) return;
     int is_inter = 0, ranks = 0;
     mpi.Comm_test_inter(made, &is_inter);

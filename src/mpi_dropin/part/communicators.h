@@ -44,17 +44,17 @@ void leave_communicators();
 int raise_error(const TakenComm& comm, int code);
 
 // Surrounds the call of a constructor of the MPI's. Meanwhile other ranks may already use what it makes.
-class Construction {
+class CommConstruction {
   public:
     // A communicator made from `parent`, by a constructor that all its ranks call in the same order.
-    explicit Construction(MPI_Comm parent);
+    explicit CommConstruction(MPI_Comm parent);
     // A communicator without such a parent; its ranks agree on a number when it is made.
-    Construction();
-    ~Construction();
-    Construction(Construction&& other) noexcept;
-    Construction(const Construction&) = delete;
-    Construction& operator=(const Construction&) = delete;
-    Construction& operator=(Construction&&) = delete;
+    CommConstruction();
+    ~CommConstruction();
+    CommConstruction(CommConstruction&& other) noexcept;
+    CommConstruction(const CommConstruction&) = delete;
+    CommConstruction& operator=(const CommConstruction&) = delete;
+    CommConstruction& operator=(CommConstruction&&) = delete;
 
     // The constructor has returned.
     void take(MPI_Comm made);

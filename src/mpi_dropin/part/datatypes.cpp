@@ -11,11 +11,11 @@
 namespace weft::dropin {
 namespace {
 
-enum class Kind { bytes, signed_integer, unsigned_integer, floating, pair };
+enum class ElementKind { bytes, signed_integer, unsigned_integer, floating, pair };
 
 struct Predefined {
     MPI_Datatype handle;
-    Kind kind;
+    ElementKind kind;
     weft_type pair = WEFT_BYTE;
 };
 
@@ -26,17 +26,17 @@ std::optional<weft_type> element_of(const Predefined& type, MPI_Count size) {
     static constexpr weft_type of_size[][4] = {{WEFT_INT8, WEFT_INT16, WEFT_INT32, WEFT_INT64},
                                                {WEFT_UINT8, WEFT_UINT16, WEFT_UINT32, WEFT_UINT64}};
     switch (type.kind) {
-        case Kind::bytes: return WEFT_BYTE;
-        case Kind::pair: return type.pair;
-        case Kind::floating:
+        case ElementKind::bytes: return WEFT_BYTE;
+        case ElementKind::pair: return type.pair;
+        case ElementKind::floating:
             if (size == 4) return WEFT_FLOAT32;
             if (size == 8) return WEFT_FLOAT64;
             return std::nullopt;
-        case Kind::signed_integer:
-        case Kind::unsigned_integer:
+        case ElementKind::signed_integer:
+        case ElementKind::unsigned_integer:
             for (int log = 0; log < 4; ++log) {
                 if (size == MPI_Count{1} << log)
-                    return of_size[type.kind == Kind::unsigned_integer][log];
+                    return of_size[type.kind == ElementKind::unsigned_integer][log];
             }
     }
     return std::nullopt;
@@ -181,54 +181,54 @@ int free_type(MPI_Datatype* type) {
 
 static void learn_those_of_weft() {
     const Predefined types[] = {
-        {MPI_BYTE, Kind::bytes},
-        {MPI_PACKED, Kind::bytes},
-        {MPI_SIGNED_CHAR, Kind::signed_integer},
-        {MPI_SHORT, Kind::signed_integer},
-        {MPI_INT, Kind::signed_integer},
-        {MPI_LONG, Kind::signed_integer},
-        {MPI_LONG_LONG, Kind::signed_integer},
-        {MPI_INT8_T, Kind::signed_integer},
-        {MPI_INT16_T, Kind::signed_integer},
-        {MPI_INT32_T, Kind::signed_integer},
-        {MPI_INT64_T, Kind::signed_integer},
-        {MPI_AINT, Kind::signed_integer},
-        {MPI_COUNT, Kind::signed_integer},
-        {MPI_OFFSET, Kind::signed_integer},
-        {MPI_UNSIGNED_CHAR, Kind::unsigned_integer},
-        {MPI_UNSIGNED_SHORT, Kind::unsigned_integer},
-        {MPI_UNSIGNED, Kind::unsigned_integer},
-        {MPI_UNSIGNED_LONG, Kind::unsigned_integer},
-        {MPI_UNSIGNED_LONG_LONG, Kind::unsigned_integer},
-        {MPI_UINT8_T, Kind::unsigned_integer},
-        {MPI_UINT16_T, Kind::unsigned_integer},
-        {MPI_UINT32_T, Kind::unsigned_integer},
-        {MPI_UINT64_T, Kind::unsigned_integer},
-        {MPI_C_BOOL, Kind::unsigned_integer},
-        {MPI_FLOAT, Kind::floating},
-        {MPI_DOUBLE, Kind::floating},
-        {MPI_FLOAT_INT, Kind::pair, WEFT_FLOAT32_INT32},
-        {MPI_DOUBLE_INT, Kind::pair, WEFT_FLOAT64_INT32},
-        {MPI_LONG_INT, Kind::pair, WEFT_INT64_INT32},
-        {MPI_2INT, Kind::pair, WEFT_INT32_INT32},
+        {MPI_BYTE, ElementKind::bytes},
+        {MPI_PACKED, ElementKind::bytes},
+        {MPI_SIGNED_CHAR, ElementKind::signed_integer},
+        {MPI_SHORT, ElementKind::signed_integer},
+        {MPI_INT, ElementKind::signed_integer},
+        {MPI_LONG, ElementKind::signed_integer},
+        {MPI_LONG_LONG, ElementKind::signed_integer},
+        {MPI_INT8_T, ElementKind::signed_integer},
+        {MPI_INT16_T, ElementKind::signed_integer},
+        {MPI_INT32_T, ElementKind::signed_integer},
+        {MPI_INT64_T, ElementKind::signed_integer},
+        {MPI_AINT, ElementKind::signed_integer},
+        {MPI_COUNT, ElementKind::signed_integer},
+        {MPI_OFFSET, ElementKind::signed_integer},
+        {MPI_UNSIGNED_CHAR, ElementKind::unsigned_integer},
+        {MPI_UNSIGNED_SHORT, ElementKind::unsigned_integer},
+        {MPI_UNSIGNED, ElementKind::unsigned_integer},
+        {MPI_UNSIGNED_LONG, ElementKind::unsigned_integer},
+        {MPI_UNSIGNED_LONG_LONG, ElementKind::unsigned_integer},
+        {MPI_UINT8_T, ElementKind::unsigned_integer},
+        {MPI_UINT16_T, ElementKind::unsigned_integer},
+        {MPI_UINT32_T, ElementKind::unsigned_integer},
+        {MPI_UINT64_T, ElementKind::unsigned_integer},
+        {MPI_C_BOOL, ElementKind::unsigned_integer},
+        {MPI_FLOAT, ElementKind::floating},
+        {MPI_DOUBLE, ElementKind::floating},
+        {MPI_FLOAT_INT, ElementKind::pair, WEFT_FLOAT32_INT32},
+        {MPI_DOUBLE_INT, ElementKind::pair, WEFT_FLOAT64_INT32},
+        {MPI_LONG_INT, ElementKind::pair, WEFT_INT64_INT32},
+        {MPI_2INT, ElementKind::pair, WEFT_INT32_INT32},
         // Of Fortran, where the MPI was built with it.
-        {MPI_INTEGER, Kind::signed_integer},
-        {MPI_INTEGER1, Kind::signed_integer},
-        {MPI_INTEGER2, Kind::signed_integer},
-        {MPI_INTEGER4, Kind::signed_integer},
-        {MPI_INTEGER8, Kind::signed_integer},
-        {MPI_REAL, Kind::floating},
-        {MPI_REAL4, Kind::floating},
-        {MPI_REAL8, Kind::floating},
-        {MPI_DOUBLE_PRECISION, Kind::floating},
-        {MPI_2INTEGER, Kind::pair, WEFT_INT32_INT32},
+        {MPI_INTEGER, ElementKind::signed_integer},
+        {MPI_INTEGER1, ElementKind::signed_integer},
+        {MPI_INTEGER2, ElementKind::signed_integer},
+        {MPI_INTEGER4, ElementKind::signed_integer},
+        {MPI_INTEGER8, ElementKind::signed_integer},
+        {MPI_REAL, ElementKind::floating},
+        {MPI_REAL4, ElementKind::floating},
+        {MPI_REAL8, ElementKind::floating},
+        {MPI_DOUBLE_PRECISION, ElementKind::floating},
+        {MPI_2INTEGER, ElementKind::pair, WEFT_INT32_INT32},
     };
     for (const Predefined& type : types) {
         if (type.handle == MPI_DATATYPE_NULL) continue;
         std::unique_ptr<TypeFacts> facts = look_at(type.handle);
         if (!facts || facts->size <= 0) continue;
         facts->element = element_of(type, facts->size);
-        if (type.kind == Kind::pair &&
+        if (type.kind == ElementKind::pair &&
             static_cast<std::size_t>(facts->extent) != weft_type_size(*facts->element)) {
             facts->element.reset();
         }

@@ -51,13 +51,13 @@ class HandleMap {
 
     template <typename Visit>
     void for_each(Visit visit) const {
-        for (const Place& place : places_) {
+        for (const Slot& place : places_) {
             if (place.value) visit(*place.value);
         }
     }
 
   private:
-    struct Place {
+    struct Slot {
         Handle handle{};
         Value* value = nullptr;
     };
@@ -74,14 +74,14 @@ class HandleMap {
         places_[i] = {handle, value};
     }
     void grow() {
-        std::vector<Place> old(places_.empty() ? 64 : 2 * places_.size());
+        std::vector<Slot> old(places_.empty() ? 64 : 2 * places_.size());
         old.swap(places_);
-        for (const Place& place : old) {
+        for (const Slot& place : old) {
             if (place.value) put(place.handle, place.value);
         }
     }
 
-    std::vector<Place> places_;
+    std::vector<Slot> places_;
     std::size_t size_ = 0;
 };
 

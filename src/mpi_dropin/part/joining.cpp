@@ -30,7 +30,7 @@ struct MpiCard {
     std::uint64_t tries_all_pairs;   // WEFT_PRELOAD_CHECK=1
 };
 
-struct Exchange {
+struct CardExchange {
     int rank = 0;
     int ranks = 1;
     MpiCard mine{};
@@ -78,7 +78,7 @@ int allgather_in_time(const void* mine, void* all, int bytes, int rank) {
 }
 
 int allgather(void* context, const void* mine, void* all, int bytes) {
-    auto& exchange = *static_cast<Exchange*>(context);
+    auto& exchange = *static_cast<CardExchange*>(context);
     statistics.count_allgather();
     if (!exchange.all.empty()) {
         return mpi.Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, MPI_COMM_WORLD);
@@ -117,7 +117,7 @@ void try_all_pairs(weft_comm world, int rank, int ranks) {
 }
 
 // Why no rank can use Weft, as all of them see alike; empty: they can.
-std::string difference_of(const Exchange& exchange) {
+std::string difference_of(const CardExchange& exchange) {
     for (std::size_t i = 0; i < exchange.all.size(); ++i) {
         if (exchange.all[i].agreed == exchange.all[0].agreed) continue;
         return "WEFT_DISABLE, WEFT_BLOCKING or WEFT_MIN_BYTES of rank " + std::to_string(i) +
@@ -127,7 +127,7 @@ std::string difference_of(const Exchange& exchange) {
 }
 
 // Why this rank cannot use Weft; empty: it can.
-std::string obstacle(weft_status joined, weft_comm world, const Settings& settings) {
+std::string obstacle(weft_status joined, weft_comm world, const DropInSettings& settings) {
     if (joined != WEFT_OK) return weft_last_detail();
     if (weft_get_engine() == WEFT_ENGINE_MANUAL)
         return "the engine manual would stand still while a program is inside a call of the MPI";
@@ -146,9 +146,9 @@ void close() {
 
 }  // namespace
 
-void join(Settings& settings, int rank, int ranks) {
+void join(DropInSettings& settings, int rank, int ranks) {
     const char* const checks = std::getenv("WEFT_PRELOAD_CHECK");
-    Exchange exchange{rank, ranks};
+    CardExchange exchange{rank, ranks};
     exchange.mine = {settings.agreed, Exclusive::has_several_threads ? 1u : 0u,
                      settings.prints_all_ranks ? 1u : 0u, checks && *checks == '1' ? 1u : 0u};
     weft_oob oob{};

@@ -8,7 +8,7 @@ namespace weft::dropin {
 
 // Opens what a rank needs to take calls; or, on all ranks, leaves them to the MPI, and a sentence says why. Writes to
 // `settings` what all ranks have agreed on. Collective over MPI_COMM_WORLD.
-void join(Settings& settings, int rank, int ranks);
+void join(DropInSettings& settings, int rank, int ranks);
 
 // Closes what join() has opened.
 void leave();

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mpi_dropin/part/communicators.h"
-#include "mpi_dropin/part/layout.h"
+#include "mpi_dropin/part/packed_buffer.h"
 #include "mpi_dropin/part/reductions.h"
 
 namespace weft::dropin {
@@ -17,7 +17,7 @@ struct Operation {
     MPI_Request handle = MPI_REQUEST_NULL;
     weft_request request = WEFT_REQUEST_NULL;
     TakenComm* comm = nullptr;  // kept
-    Collective collective = Collective::Barrier;
+    MpiCollective collective = MpiCollective::Barrier;
     int function = 0;
     bool is_persistent = false;
     bool is_active = false;
@@ -27,21 +27,21 @@ struct Operation {
     bool keeps_handle = false;  // a generalized request that is in the map, whether in use or not
     int outcome = MPI_SUCCESS;
     int ticket = -1;  // of the message that completes a persistent request
-    Combining* combining = nullptr;
+    CombiningByMpi* combining = nullptr;
     bool stores = false;   // recv's copy goes to the program at the end
     bool fetches = false;  // ... and comes from there at the start
     // Not a collective but the MPI's own Comm_idup: what it makes is taken when it has completed.
     bool is_constructor = false;
 
-    Layout send, recv;
+    PackedBuffer send, recv;
     std::vector<std::size_t> elements;  // of the blocks of a reduce_scatter
 
     std::int64_t started_ns = 0;  // with statistics
     std::int64_t waited_ns = 0;
 
-    std::optional<Construction> construction{};  // until it is taken
-    MPI_Comm made = MPI_COMM_NULL;               // if the MPI says it at once,
-    MPI_Comm* made_at = nullptr;                 // otherwise it is read here
+    std::optional<CommConstruction> construction{};  // until it is taken
+    MPI_Comm made = MPI_COMM_NULL;                   // if the MPI says it at once,
+    MPI_Comm* made_at = nullptr;                     // otherwise it is read here
 };
 
 }  // namespace weft::dropin

@@ -21,7 +21,7 @@ std::vector<std::unique_ptr<Operation>> owned;
 std::vector<Operation*> unused;
 std::vector<Operation*> ready;  // unused as well, with a generalized request
 std::atomic<unsigned> finished_alone{0};
-Settings settings;
+DropInSettings settings;
 MPI_Request never = MPI_REQUEST_NULL;
 
 // The three functions of a generalized request.
@@ -141,7 +141,7 @@ int open_request(Operation& operation, MPI_Request* request) {
     return MPI_SUCCESS;
 }
 
-Outcome outcome_of(const Operation& operation) {
+OperationOutcome outcome_of(const Operation& operation) {
     if (operation.outcome == MPI_SUCCESS) return {};
     keep(*operation.comm);
     return {operation.outcome, operation.comm};
@@ -151,7 +151,7 @@ Outcome outcome_of(const Operation& operation) {
 int finish_blocking(Operation& operation) {
     Operation* const one = &operation;
     await_all({&one, 1});
-    const Outcome outcome = outcome_of(operation);
+    const OperationOutcome outcome = outcome_of(operation);
     give_back(operation);
     return raise(outcome);
 }
@@ -166,7 +166,7 @@ Operation* operation_of(MPI_Request request) {
     return all.find(request);
 }
 
-int open_operations(const Settings& agreed) {
+int open_operations(const DropInSettings& agreed) {
     settings = agreed;
     return mpi.Grequest_start(describe_status, ignore_free, ignore_cancel, nullptr, &never);
 }
@@ -192,7 +192,7 @@ void close_operations() {
     settings = {};  // takes nothing more
 }
 
-bool take(Collective collective, Form form, const Arguments& arguments, MPI_Comm comm,
+bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_Comm comm,
           MPI_Request* request, int* error) {
     const int function = function_of(collective, form);
     if (!settings.takes[function]) return leave_to_mpi(nullptr, function, Left::disabled);
@@ -257,7 +257,7 @@ bool take(Collective collective, Form form, const Arguments& arguments, MPI_Comm
     return true;
 }
 
-void watch(MPI_Request request, Construction&& construction, MPI_Comm* made) {
+void watch(MPI_Request request, CommConstruction&& construction, MPI_Comm* made) {
     Operation& operation = take_unused(false);
     operation.handle = request;
     operation.is_constructor = true;
@@ -389,8 +389,8 @@ void fill(MPI_Status* status) {
     status->MPI_TAG = MPI_UNDEFINED;
 }
 
-Outcome finish(Operation& operation) {
-    const Outcome outcome = outcome_of(operation);
+OperationOutcome finish(Operation& operation) {
+    const OperationOutcome outcome = outcome_of(operation);
     give_back(operation);
     // A program that calls nothing else still lets the MPI go on.
     constexpr unsigned seldom = 32;
@@ -400,8 +400,8 @@ Outcome finish(Operation& operation) {
     return outcome;
 }
 
-Outcome retire(Operation& operation) {
-    const Outcome outcome = outcome_of(operation);
+OperationOutcome retire(Operation& operation) {
+    const OperationOutcome outcome = outcome_of(operation);
     if (operation.is_persistent) {
         operation.is_active = operation.is_over = operation.is_told = false;
         return outcome;
@@ -424,7 +424,7 @@ void show(Operation& operation) {
     enter(operation);
 }
 
-int raise(const Outcome& outcome) {
+int raise(const OperationOutcome& outcome) {
     if (outcome.code == MPI_SUCCESS) return MPI_SUCCESS;
     raise_error(*outcome.comm, outcome.code);
     let_go(*outcome.comm);

@@ -23,14 +23,14 @@ bool has_operations();
 Operation* operation_of(MPI_Request request);
 
 // Between Init and Finalize.
-int open_operations(const Settings& agreed);
+int open_operations(const DropInSettings& agreed);
 void close_operations();
 
 // Takes a call, or says why not: then nothing has happened, and the MPI gets it. *error: what the call returns.
-bool take(Collective collective, Form form, const Arguments& arguments, MPI_Comm comm,
+bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_Comm comm,
           MPI_Request* request, int* error);
 // Watches a request of the MPI's that makes a communicator.
-void watch(MPI_Request request, Construction&& construction, MPI_Comm* made);
+void watch(MPI_Request request, CommConstruction&& construction, MPI_Comm* made);
 
 // Whether Weft's operation is over.
 bool is_complete(Operation& operation);
@@ -50,24 +50,24 @@ void await_on(const TakenComm& comm);
 // Waits until one is over, for a limited time.
 void await_any(std::span<Operation* const> operations, std::int64_t deadline_ns);
 // How an operation ended, of which the MPI knows only that it did.
-struct Outcome {
+struct OperationOutcome {
     int code = MPI_SUCCESS;
     TakenComm* comm = nullptr;  // kept, if the code is an error
 };
 // Completes an operation that is over, without the MPI: the program's handle is to become null.
 // REQUIRES: can_finish().
-Outcome finish(Operation& operation);
+OperationOutcome finish(Operation& operation);
 // The status of an operation: not cancelled, of nothing.
 void fill(MPI_Status* status);
 // Before the MPI's completion function frees the handle of an operation that is over: forgets the operation, or
 // makes a persistent one inactive.
-Outcome retire(Operation& operation);
+OperationOutcome retire(Operation& operation);
 // While a completion function of the MPI's may free the handle of an operation, which may at once be that of another:
 // operation_of() does not find it.
 void hide(Operation& operation);
 void show(Operation& operation);
 // Calls the error handler, if it is an error. Returns the code.
-int raise(const Outcome& outcome);
+int raise(const OperationOutcome& outcome);
 // Frees an inactive persistent operation.
 void forget(Operation& operation);
 // A request of a constructor is complete, though the program has not yet completed it.

@@ -10,7 +10,7 @@
 
 namespace weft::dropin {
 
-struct Combining {
+struct CombiningByMpi {
     MPI_Op op = MPI_OP_NULL;
     TypeFacts* type = nullptr;
     weft_op weft = WEFT_OP_NULL;
@@ -25,13 +25,13 @@ struct OpUse {
 };
 HandleMap<MPI_Op, OpUse> used;
 
-void keep_first(Combining& combining, int error) {
+void keep_first(CombiningByMpi& combining, int error) {
     int none = MPI_SUCCESS;
     if (error != MPI_SUCCESS) combining.error.compare_exchange_strong(none, error);
 }
 
 // inout = in (op) inout, of so many elements as an int counts.
-void combine_some(Combining& combining, const void* in, void* inout, std::size_t count) {
+void combine_some(CombiningByMpi& combining, const void* in, void* inout, std::size_t count) {
     const TypeFacts& type = *combining.type;
     const auto elements = static_cast<int>(count);
     if (type.is_plain) {
@@ -57,7 +57,7 @@ void combine_some(Combining& combining, const void* in, void* inout, std::size_t
 // Weft calls it.
 void combine(const void* in, void* inout, std::size_t count, weft_type, void* context) {
     constexpr std::size_t at_once = std::size_t{1} << 20;
-    Combining& combining = *static_cast<Combining*>(context);
+    CombiningByMpi& combining = *static_cast<CombiningByMpi*>(context);
     for (std::size_t from = 0; from < count; from += at_once) {
         const auto bytes = static_cast<MPI_Count>(from) * combining.type->size;
         combine_some(combining, moved(in, bytes), moved(inout, bytes),
@@ -81,10 +81,10 @@ weft_op predefined_op(MPI_Op op) {
     return WEFT_OP_NULL;
 }
 
-Combining* combining(MPI_Op op, TypeFacts& type) {
+CombiningByMpi* combining(MPI_Op op, TypeFacts& type) {
     int commutes = 0;
     if (mpi.Op_commutative(op, &commutes) != MPI_SUCCESS) return nullptr;
-    auto combining = std::make_unique<Combining>();
+    auto combining = std::make_unique<CombiningByMpi>();
     combining->op = op;
     combining->type = &type;
     if (weft_op_create(combine, commutes, combining.get(), &combining->weft) != WEFT_OK)
@@ -97,9 +97,9 @@ Combining* combining(MPI_Op op, TypeFacts& type) {
     return combining.release();
 }
 
-weft_op op_of(const Combining& combining) { return combining.weft; }
+weft_op op_of(const CombiningByMpi& combining) { return combining.weft; }
 
-int error_of(const Combining& combining) { return combining.error.load(); }
+int error_of(const CombiningByMpi& combining) { return combining.error.load(); }
 
 bool is_defined(MPI_Op op, const TypeFacts& type) {
     if (op == MPI_REPLACE || op == MPI_NO_OP) return false;
@@ -115,9 +115,9 @@ bool is_defined(MPI_Op op, const TypeFacts& type) {
     return false;
 }
 
-void forget(Combining* combining) {
+void forget(CombiningByMpi* combining) {
     if (!combining) return;
-    const std::unique_ptr<Combining> owner(combining);
+    const std::unique_ptr<CombiningByMpi> owner(combining);
     weft_op_free(&combining->weft);
     release(*combining->type);
     {

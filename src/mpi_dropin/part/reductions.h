@@ -14,14 +14,14 @@ weft_op predefined_op(MPI_Op op);
 
 // An operation that asks the MPI to combine elements of `type`, from any thread; Weft's elements are its bytes
 // without gaps. It needs the two handles until forget(). Null: no memory.
-struct Combining;
-Combining* combining(MPI_Op op, TypeFacts& type);
-weft_op op_of(const Combining& combining);
+struct CombiningByMpi;
+CombiningByMpi* combining(MPI_Op op, TypeFacts& type);
+weft_op op_of(const CombiningByMpi& combining);
 // The first error of the MPI while it combined.
-int error_of(const Combining& combining);
+int error_of(const CombiningByMpi& combining);
 // Whether MPI defines an operation on a type; the program's own on any.
 bool is_defined(MPI_Op op, const TypeFacts& type);
-void forget(Combining* combining);
+void forget(CombiningByMpi* combining);
 
 // The program frees an operation: at once, or when nothing needs it any more.
 int free_op(MPI_Op* op);

@@ -52,7 +52,7 @@ bool is_set(const char* setting) {
 }
 
 // "ibcast", "MPI_Ibcast" and "bcast_init" name functions; "all" names all.
-void disable(Settings& settings, std::string_view list) {
+void disable(DropInSettings& settings, std::string_view list) {
     while (!list.empty()) {
         const std::size_t end = list.find(',');
         std::string_view word = list.substr(0, end);
@@ -82,8 +82,8 @@ void disable(Settings& settings, std::string_view list) {
 
 const char* name_of(int function) { return names[function]; }
 
-Settings read_settings() {
-    Settings settings;
+DropInSettings read_settings() {
+    DropInSettings settings;
     const bool takes_blocking = is_set("WEFT_BLOCKING");
     for (int function = 0; function < functions; ++function) {
         const bool blocks = function % forms == static_cast<int>(Form::blocking);

@@ -10,15 +10,15 @@ namespace weft::dropin {
 // The three forms of a collective: MPI_Ibcast, MPI_Bcast_init, MPI_Bcast.
 enum class Form : std::uint8_t { nonblocking, persistent, blocking };
 constexpr int forms = 3;
-constexpr int functions = static_cast<int>(Collective::number) * forms;
+constexpr int functions = static_cast<int>(MpiCollective::number) * forms;
 
-inline int function_of(Collective collective, Form form) {
+inline int function_of(MpiCollective collective, Form form) {
     return static_cast<int>(collective) * forms + static_cast<int>(form);
 }
 // "MPI_Ibcast"
 const char* name_of(int function);
 
-struct Settings {
+struct DropInSettings {
     bool takes[functions] = {};
     std::int64_t min_bytes = 0;  // of a call with a size that all ranks know
     bool prints_statistics = false;
@@ -30,6 +30,6 @@ struct Settings {
 
 // Reads WEFT_DISABLE, WEFT_BLOCKING, WEFT_MIN_BYTES and WEFT_STATS. What cannot be read is said, and counts as
 // not set.
-Settings read_settings();
+DropInSettings read_settings();
 
 }  // namespace weft::dropin

@@ -2,20 +2,22 @@
 
 namespace weft::dropin {
 
-bool is_neighborly(Collective collective) { return collective >= Collective::Neighbor_allgather; }
-
-bool combines(Collective collective) {
-    return collective >= Collective::Reduce && collective <= Collective::Exscan;
+bool is_neighborly(MpiCollective collective) {
+    return collective >= MpiCollective::Neighbor_allgather;
 }
 
-bool has_local_sizes(Collective collective) {
+bool combines(MpiCollective collective) {
+    return collective >= MpiCollective::Reduce && collective <= MpiCollective::Exscan;
+}
+
+bool has_local_sizes(MpiCollective collective) {
     switch (collective) {
-        case Collective::Gatherv:
-        case Collective::Scatterv:
-        case Collective::Allgatherv:
-        case Collective::Alltoallv:
-        case Collective::Alltoallw:
-        case Collective::Reduce_scatter: return true;
+        case MpiCollective::Gatherv:
+        case MpiCollective::Scatterv:
+        case MpiCollective::Allgatherv:
+        case MpiCollective::Alltoallv:
+        case MpiCollective::Alltoallw:
+        case MpiCollective::Reduce_scatter: return true;
         default: return is_neighborly(collective);
     }
 }
@@ -27,11 +29,11 @@ bool prepare_blocks(Operation& operation, const Arguments& arguments, WeftCall& 
     const TakenComm& comm = *operation.comm;
     const bool is_root = comm.rank == arguments.root;
     const bool is_rooted = arguments.root != no_root;
-    const bool is_gather =
-        operation.collective == Collective::Gather || operation.collective == Collective::Gatherv;
-    const bool is_scatter =
-        operation.collective == Collective::Scatter || operation.collective == Collective::Scatterv;
-    const bool sends_in_place = arguments.send.form != Blocks::Shape::none && !is_scatter &&
+    const bool is_gather = operation.collective == MpiCollective::Gather ||
+                           operation.collective == MpiCollective::Gatherv;
+    const bool is_scatter = operation.collective == MpiCollective::Scatter ||
+                            operation.collective == MpiCollective::Scatterv;
+    const bool sends_in_place = arguments.send.form != ProgramBuffer::Shape::none && !is_scatter &&
                                 !is_neighborly(operation.collective) && (!is_gather || is_root) &&
                                 arguments.send.at == MPI_IN_PLACE;
     const bool receives_in_place = is_scatter && is_root && arguments.recv.at == MPI_IN_PLACE;
@@ -48,15 +50,16 @@ bool prepare_blocks(Operation& operation, const Arguments& arguments, WeftCall& 
     call.recv = receives_in_place ? const_cast<void*>(WEFT_IN_PLACE) : operation.recv.at();
     call.root = is_rooted ? arguments.root : 0;
     call.send_count = operation.send.bytes();
-    const bool is_bcast = operation.collective == Collective::Bcast;
-    call.count = uses_send && arguments.send.form != Blocks::Shape::none ? operation.send.bytes()
-                                                                         : operation.recv.bytes();
+    const bool is_bcast = operation.collective == MpiCollective::Bcast;
+    call.count = uses_send && arguments.send.form != ProgramBuffer::Shape::none
+                     ? operation.send.bytes()
+                     : operation.recv.bytes();
     // Both sides of a rank name the same bytes; where they do not, the MPI says what is wrong.
     if (uses_send && uses_recv && !has_local_sizes(operation.collective) && !is_bcast &&
         operation.send.bytes() != operation.recv.bytes()) {
         return false;
     }
-    if (is_scatter && arguments.recv.form == Blocks::Shape::one)
+    if (is_scatter && arguments.recv.form == ProgramBuffer::Shape::one)
         call.send_count = operation.recv.bytes();
     call.bytes = call.count;
     // Blocks of neighbors that do not exist stay as they are.
@@ -71,27 +74,27 @@ bool prepare_callbacks(Operation& operation, const Arguments& arguments, TypeFac
                        std::int64_t elements, bool calls_back, WeftCall& call) {
     const bool is_root = arguments.root == no_root || operation.comm->rank == arguments.root;
     const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
-    const bool has_blocks = operation.collective == Collective::Reduce_scatter ||
-                            operation.collective == Collective::Reduce_scatter_block;
+    const bool has_blocks = operation.collective == MpiCollective::Reduce_scatter ||
+                            operation.collective == MpiCollective::Reduce_scatter_block;
     if (!calls_back || arguments.op == MPI_OP_NULL || type.size <= 0 ||
         type.size > WEFT_OPAQUE_MAX || !is_defined(arguments.op, type)) {
         return false;
     }
-    const std::int64_t sent = operation.collective == Collective::Reduce_scatter_block
+    const std::int64_t sent = operation.collective == MpiCollective::Reduce_scatter_block
                                   ? elements * operation.comm->ranks
                                   : elements;
     std::int64_t received = elements;
-    if (operation.collective == Collective::Reduce_scatter) {
+    if (operation.collective == MpiCollective::Reduce_scatter) {
         received = static_cast<std::int64_t>(
             operation.elements[static_cast<std::size_t>(operation.comm->rank)]);
     }
     if (is_in_place && has_blocks) received = sent;
     if (!is_in_place &&
-        !operation.send.describe(Blocks::one(arguments.send.at, sent, type.handle), 1)) {
+        !operation.send.describe(ProgramBuffer::one(arguments.send.at, sent, type.handle), 1)) {
         return false;
     }
     if (is_root &&
-        !operation.recv.describe(Blocks::one(arguments.recv.at, received, type.handle), 1)) {
+        !operation.recv.describe(ProgramBuffer::one(arguments.recv.at, received, type.handle), 1)) {
         return false;
     }
     operation.combining = combining(arguments.op, type);
@@ -102,7 +105,7 @@ bool prepare_callbacks(Operation& operation, const Arguments& arguments, TypeFac
     call.recv = is_root ? operation.recv.at() : nullptr;
     // Rank 0 of an exscan gets nothing.
     operation.fetches =
-        operation.recv.has_copy() && (is_in_place || operation.collective == Collective::Exscan);
+        operation.recv.has_copy() && (is_in_place || operation.collective == MpiCollective::Exscan);
     operation.stores = operation.recv.has_copy();
     return true;
 }
@@ -119,7 +122,7 @@ bool prepare_reduction(Operation& operation, const Arguments& arguments, bool ca
     call.send = is_in_place ? WEFT_IN_PLACE : arguments.send.at;
     call.recv = is_root ? arguments.recv.at : nullptr;
     std::int64_t elements = arguments.recv.count;
-    if (operation.collective == Collective::Reduce_scatter) {
+    if (operation.collective == MpiCollective::Reduce_scatter) {
         if (arguments.send.counts.is_null()) return false;
         operation.elements.resize(static_cast<std::size_t>(comm.ranks));
         for (std::size_t i = 0; i < operation.elements.size(); ++i) {
@@ -151,57 +154,60 @@ bool prepare(Operation& operation, const Arguments& arguments, bool calls_back, 
 weft_status begin(Operation& operation, const WeftCall& p) {
     weft_request* const request = &operation.request;
     weft_comm const comm = operation.comm->comm;
-    const Layout& send = operation.send;
-    const Layout& recv = operation.recv;
+    const PackedBuffer& send = operation.send;
+    const PackedBuffer& recv = operation.recv;
 #define WEFT_BEGIN(name, ...)                                                 \
     (operation.is_persistent ? weft_##name##_init(__VA_ARGS__, comm, request) \
                              : weft_i##name(__VA_ARGS__, comm, request))
     switch (operation.collective) {
-        case Collective::Barrier:
+        case MpiCollective::Barrier:
             return operation.is_persistent ? weft_barrier_init(comm, request)
                                            : weft_ibarrier(comm, request);
-        case Collective::Bcast: return WEFT_BEGIN(bcast, p.recv, p.count, p.type, p.root);
-        case Collective::Gather: return WEFT_BEGIN(gather, p.send, p.recv, p.count, p.type, p.root);
-        case Collective::Gatherv:
+        case MpiCollective::Bcast: return WEFT_BEGIN(bcast, p.recv, p.count, p.type, p.root);
+        case MpiCollective::Gather:
+            return WEFT_BEGIN(gather, p.send, p.recv, p.count, p.type, p.root);
+        case MpiCollective::Gatherv:
             return WEFT_BEGIN(gatherv, p.send, p.send_count, p.recv, recv.counts(), recv.displs(),
                               p.type, p.root);
-        case Collective::Scatter:
+        case MpiCollective::Scatter:
             return WEFT_BEGIN(scatter, p.send, p.recv, p.count, p.type, p.root);
-        case Collective::Scatterv:
+        case MpiCollective::Scatterv:
             return WEFT_BEGIN(scatterv, p.send, send.counts(), send.displs(), p.recv, p.send_count,
                               p.type, p.root);
-        case Collective::Allgather: return WEFT_BEGIN(allgather, p.send, p.recv, p.count, p.type);
-        case Collective::Allgatherv:
+        case MpiCollective::Allgather:
+            return WEFT_BEGIN(allgather, p.send, p.recv, p.count, p.type);
+        case MpiCollective::Allgatherv:
             return WEFT_BEGIN(allgatherv, p.send, p.send_count, p.recv, recv.counts(),
                               recv.displs(), p.type);
-        case Collective::Alltoall: return WEFT_BEGIN(alltoall, p.send, p.recv, p.count, p.type);
-        case Collective::Alltoallv:
-        case Collective::Alltoallw:  // as bytes
+        case MpiCollective::Alltoall: return WEFT_BEGIN(alltoall, p.send, p.recv, p.count, p.type);
+        case MpiCollective::Alltoallv:
+        case MpiCollective::Alltoallw:  // as bytes
             return WEFT_BEGIN(alltoallv, p.send, send.counts(), send.displs(), p.recv,
                               recv.counts(), recv.displs(), p.type);
-        case Collective::Reduce:
+        case MpiCollective::Reduce:
             return WEFT_BEGIN(reduce, p.send, p.recv, p.count, p.type, p.op, p.root);
-        case Collective::Allreduce:
+        case MpiCollective::Allreduce:
             return WEFT_BEGIN(allreduce, p.send, p.recv, p.count, p.type, p.op);
-        case Collective::Reduce_scatter:
+        case MpiCollective::Reduce_scatter:
             return WEFT_BEGIN(reduce_scatter, p.send, p.recv, operation.elements.data(), p.type,
                               p.op);
-        case Collective::Reduce_scatter_block:
+        case MpiCollective::Reduce_scatter_block:
             return WEFT_BEGIN(reduce_scatter_block, p.send, p.recv, p.count, p.type, p.op);
-        case Collective::Scan: return WEFT_BEGIN(scan, p.send, p.recv, p.count, p.type, p.op);
-        case Collective::Exscan: return WEFT_BEGIN(exscan, p.send, p.recv, p.count, p.type, p.op);
-        case Collective::Neighbor_allgather:
+        case MpiCollective::Scan: return WEFT_BEGIN(scan, p.send, p.recv, p.count, p.type, p.op);
+        case MpiCollective::Exscan:
+            return WEFT_BEGIN(exscan, p.send, p.recv, p.count, p.type, p.op);
+        case MpiCollective::Neighbor_allgather:
             return WEFT_BEGIN(neighbor_allgather, p.send, p.recv, p.count, p.type);
-        case Collective::Neighbor_allgatherv:
+        case MpiCollective::Neighbor_allgatherv:
             return WEFT_BEGIN(neighbor_allgatherv, p.send, p.send_count, p.recv, recv.counts(),
                               recv.displs(), p.type);
-        case Collective::Neighbor_alltoall:
+        case MpiCollective::Neighbor_alltoall:
             return WEFT_BEGIN(neighbor_alltoall, p.send, p.recv, p.count, p.type);
-        case Collective::Neighbor_alltoallv:
-        case Collective::Neighbor_alltoallw:
+        case MpiCollective::Neighbor_alltoallv:
+        case MpiCollective::Neighbor_alltoallw:
             return WEFT_BEGIN(neighbor_alltoallv, p.send, send.counts(), send.displs(), p.recv,
                               recv.counts(), recv.displs(), p.type);
-        case Collective::number: break;
+        case MpiCollective::number: break;
     }
 #undef WEFT_BEGIN
     return WEFT_REFUSED_ARGUMENT;

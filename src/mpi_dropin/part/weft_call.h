@@ -21,9 +21,9 @@ struct WeftCall {
     std::uint64_t bytes = 0;  // as statistics count them
 };
 
-bool combines(Collective collective);
+bool combines(MpiCollective collective);
 // Whether not all ranks know how many bytes a call moves.
-bool has_local_sizes(Collective collective);
+bool has_local_sizes(MpiCollective collective);
 
 // Describes the call that `operation` is for, and its buffers there. `calls_back`: the MPI may combine. False: the MPI
 // gets the call.

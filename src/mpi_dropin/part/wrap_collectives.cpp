@@ -5,31 +5,31 @@
 namespace weft::dropin {
 namespace {
 
-#define COLLECTIVE(Name, name, parameters, arguments_)                                           \
-    int SUFFIXED(I##name)(WEFT_BARE parameters MPI_Comm comm, MPI_Request * request) {           \
-        int error = MPI_SUCCESS;                                                                 \
-        if (take(Collective::Name, Form::nonblocking, arguments::Name arguments_, comm, request, \
-                 &error)) {                                                                      \
-            return error;                                                                        \
-        }                                                                                        \
-        return mpi.SUFFIXED(I##name)(WITH(arguments_) comm, request);                            \
-    }                                                                                            \
-    int SUFFIXED(Name##_init)(WEFT_BARE parameters MPI_Comm comm, MPI_Info info,                 \
-                              MPI_Request * request) {                                           \
-        int error = MPI_SUCCESS;                                                                 \
-        if (take(Collective::Name, Form::persistent, arguments::Name arguments_, comm, request,  \
-                 &error)) {                                                                      \
-            return error;                                                                        \
-        }                                                                                        \
-        return mpi.SUFFIXED(Name##_init)(WITH(arguments_) comm, info, request);                  \
-    }                                                                                            \
-    int SUFFIXED(Name)(WEFT_BARE parameters MPI_Comm comm) {                                     \
-        int error = MPI_SUCCESS;                                                                 \
-        if (take(Collective::Name, Form::blocking, arguments::Name arguments_, comm, nullptr,    \
-                 &error)) {                                                                      \
-            return error;                                                                        \
-        }                                                                                        \
-        return mpi.SUFFIXED(Name)(WITH(arguments_) comm);                                        \
+#define COLLECTIVE(Name, name, parameters, arguments_)                                             \
+    int SUFFIXED(I##name)(WEFT_BARE parameters MPI_Comm comm, MPI_Request * request) {             \
+        int error = MPI_SUCCESS;                                                                   \
+        if (take(MpiCollective::Name, Form::nonblocking, arguments::Name arguments_, comm,         \
+                 request, &error)) {                                                               \
+            return error;                                                                          \
+        }                                                                                          \
+        return mpi.SUFFIXED(I##name)(WITH(arguments_) comm, request);                              \
+    }                                                                                              \
+    int SUFFIXED(Name##_init)(WEFT_BARE parameters MPI_Comm comm, MPI_Info info,                   \
+                              MPI_Request * request) {                                             \
+        int error = MPI_SUCCESS;                                                                   \
+        if (take(MpiCollective::Name, Form::persistent, arguments::Name arguments_, comm, request, \
+                 &error)) {                                                                        \
+            return error;                                                                          \
+        }                                                                                          \
+        return mpi.SUFFIXED(Name##_init)(WITH(arguments_) comm, info, request);                    \
+    }                                                                                              \
+    int SUFFIXED(Name)(WEFT_BARE parameters MPI_Comm comm) {                                       \
+        int error = MPI_SUCCESS;                                                                   \
+        if (take(MpiCollective::Name, Form::blocking, arguments::Name arguments_, comm, nullptr,   \
+                 &error)) {                                                                        \
+            return error;                                                                          \
+        }                                                                                          \
+        return mpi.SUFFIXED(Name)(WITH(arguments_) comm);                                          \
     }
 
 // "a, b," for (a, b), and nothing for ().

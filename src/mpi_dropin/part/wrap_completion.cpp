@@ -102,7 +102,7 @@ class Watched {
                 continue;
             }
             requests[index] = MPI_REQUEST_NULL;
-            const Outcome outcome = finish(*operation);
+            const OperationOutcome outcome = finish(*operation);
             if (outcome.code != MPI_SUCCESS) failed_.emplace_back(index, outcome);
             if (wants_statuses) finished_.push_back(index);
         }
@@ -116,17 +116,17 @@ class Watched {
     // The MPI has completed the rest, or is about to.
     void retire_all() {
         for (std::size_t i = 0; i < operations_.size(); ++i) {
-            const Outcome outcome = retire(*operations_[i]);
+            const OperationOutcome outcome = retire(*operations_[i]);
             if (outcome.code != MPI_SUCCESS) failed_.emplace_back(indices_[i], outcome);
         }
         operations_.truncate(0);
     }
-    const std::vector<std::pair<int, Outcome>>& failed() const { return failed_; }
+    const std::vector<std::pair<int, OperationOutcome>>& failed() const { return failed_; }
     // The MPI has completed requests[index].
-    Outcome retire_one(int index) {
+    OperationOutcome retire_one(int index) {
         for (std::size_t i = 0; i < operations_.size(); ++i) {
             if (indices_[i] != index) continue;
-            const Outcome outcome = retire(*operations_[i]);
+            const OperationOutcome outcome = retire(*operations_[i]);
             for (std::size_t k = i + 1; k < operations_.size(); ++k) {
                 operations_[k - 1] = operations_[k];
                 indices_[k - 1] = indices_[k];
@@ -166,12 +166,12 @@ class Watched {
     ShortList<int> indices_;  // of operations_
     std::vector<std::pair<int, Operation*>> constructions_;
     std::vector<int> finished_;
-    std::vector<std::pair<int, Outcome>> failed_;
+    std::vector<std::pair<int, OperationOutcome>> failed_;
     bool has_others_ = false;
 };
 
 // What a completion function returns for several requests, some of which failed on Weft.
-int with_failures(int error, const std::vector<std::pair<int, Outcome>>& failed, int count,
+int with_failures(int error, const std::vector<std::pair<int, OperationOutcome>>& failed, int count,
                   MPI_Status* statuses, const std::vector<int>& place_of = {}) {
     if (failed.empty()) return error;
     const bool has_statuses = statuses != MPI_STATUSES_IGNORE;
@@ -188,7 +188,7 @@ int with_failures(int error, const std::vector<std::pair<int, Outcome>>& failed,
     return code;
 }
 
-int with_failure(int error, const Outcome& outcome, MPI_Status* status) {
+int with_failure(int error, const OperationOutcome& outcome, MPI_Status* status) {
     if (outcome.code == MPI_SUCCESS) return error;
     if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = outcome.code;
     return raise(outcome);
@@ -220,7 +220,7 @@ int Wait(MPI_Request* request, MPI_Status* status) {
     if (!operation->is_over) await_all({&operation, 1});
     if (can_finish(*operation)) return finish_one(*operation, request, status);
     settle(*operation);
-    const Outcome outcome = retire(*operation);
+    const OperationOutcome outcome = retire(*operation);
     return with_failure(mpi.Wait(request, status), outcome, status);
 }
 
@@ -249,7 +249,7 @@ int Test(MPI_Request* request, int* flag, MPI_Status* status) {
         return finish_one(*operation, request, status);
     }
     settle(*operation);
-    const Outcome outcome = retire(*operation);
+    const OperationOutcome outcome = retire(*operation);
     return with_failure(mpi.Test(request, flag, status), outcome, status);
 }
 
@@ -345,9 +345,9 @@ int Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
 int retire_some(Watched& watched, int error, int completed, const int* indices, int count,
                 MPI_Status* statuses) {
     if (completed == MPI_UNDEFINED) return error;
-    std::vector<std::pair<int, Outcome>> failed;
+    std::vector<std::pair<int, OperationOutcome>> failed;
     for (int i = 0; i < completed; ++i) {
-        const Outcome outcome = watched.retire_one(indices[i]);
+        const OperationOutcome outcome = watched.retire_one(indices[i]);
         if (outcome.code != MPI_SUCCESS) failed.emplace_back(i, outcome);
     }
     return with_failures(error, failed, std::min(completed, count), statuses);

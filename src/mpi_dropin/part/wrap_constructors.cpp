@@ -9,7 +9,7 @@ namespace {
 
 // Calls the MPI's constructor, then `use` if it has not failed.
 template <typename Call, typename Use>
-int construct(Construction& construction, Call call, Use use) {
+int construct(CommConstruction& construction, Call call, Use use) {
     const int error = call();
     if (error == MPI_SUCCESS) {
         use();
@@ -21,13 +21,13 @@ int construct(Construction& construction, Call call, Use use) {
 
 #define CONSTRUCTOR(name, parameters, arguments_)                                                  \
     int name parameters {                                                                          \
-        Construction construction(comm);                                                           \
+        CommConstruction construction(comm);                                                       \
         return construct(                                                                          \
             construction, [&] { return mpi.name arguments_; }, [&] { construction.take(*made); }); \
     }
 #define UNORDERED_CONSTRUCTOR(name, parameters, arguments_)                                        \
     int name parameters {                                                                          \
-        Construction construction;                                                                 \
+        CommConstruction construction;                                                             \
         return construct(                                                                          \
             construction, [&] { return mpi.name arguments_; }, [&] { construction.take(*made); }); \
     }
@@ -40,7 +40,7 @@ int construct(Construction& construction, Call call, Use use) {
 // What `call` makes is taken when its request has completed.
 template <typename Call>
 int construct_later(MPI_Comm comm, MPI_Comm* made, MPI_Request* request, Call call) {
-    Construction construction(comm);
+    CommConstruction construction(comm);
     *made = MPI_COMM_NULL;
     return construct(construction, call, [&] { watch(*request, std::move(construction), made); });
 }

@@ -9,7 +9,7 @@
 namespace weft::dropin {
 namespace {
 
-Settings settings;  // as the ranks have agreed
+DropInSettings settings;  // as the ranks have agreed
 
 void open() {
     int rank = 0, ranks = 1, level = MPI_THREAD_SINGLE;

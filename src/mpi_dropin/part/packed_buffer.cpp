@@ -1,8 +1,8 @@
-#include "mpi_dropin/part/layout.h"
+#include "mpi_dropin/part/packed_buffer.h"
 
 namespace weft::dropin {
 
-void Layout::clear_lists() {
+void PackedBuffer::clear_lists() {
     is_listed_ = false;
     counts_.clear();
     displs_.clear();
@@ -10,16 +10,17 @@ void Layout::clear_lists() {
     copy_.reset();
 }
 
-bool Layout::describe(const Blocks& blocks, std::size_t ranks) {
+bool PackedBuffer::describe(const ProgramBuffer& blocks, std::size_t ranks) {
     clear();
-    if (blocks.form == Blocks::Shape::none) return true;
-    if (blocks.form == Blocks::Shape::varying || blocks.form == Blocks::Shape::typed) {
+    if (blocks.form == ProgramBuffer::Shape::none) return true;
+    if (blocks.form == ProgramBuffer::Shape::varying ||
+        blocks.form == ProgramBuffer::Shape::typed) {
         return describe_varying(blocks, ranks);
     }
     TypeFacts* const type = facts_of(blocks.type);
     if (!type || blocks.count < 0) return false;
     const std::int64_t number =
-        blocks.form == Blocks::Shape::each ? static_cast<std::int64_t>(ranks) : 1;
+        blocks.form == ProgramBuffer::Shape::each ? static_cast<std::int64_t>(ranks) : 1;
     bytes_ = static_cast<std::size_t>(blocks.count * type->size);
     at_ = moved(blocks.at, type->true_lb);
     if (type->is_plain || bytes_ == 0) return true;
@@ -30,8 +31,8 @@ bool Layout::describe(const Blocks& blocks, std::size_t ranks) {
     return true;
 }
 
-bool Layout::describe_varying(const Blocks& blocks, std::size_t ranks) {
-    const bool is_typed = blocks.form == Blocks::Shape::typed;
+bool PackedBuffer::describe_varying(const ProgramBuffer& blocks, std::size_t ranks) {
+    const bool is_typed = blocks.form == ProgramBuffer::Shape::typed;
     if (ranks > 0 && (blocks.counts.is_null() || (is_typed && !blocks.types))) return false;
     is_listed_ = true;
     counts_.resize(ranks);
@@ -79,7 +80,7 @@ bool Layout::describe_varying(const Blocks& blocks, std::size_t ranks) {
     return true;
 }
 
-int Layout::fetch() const {
+int PackedBuffer::fetch() const {
     for (const Piece& piece : pieces_) {
         const int error = pack(piece.at, piece.count, *piece.type, copy_.get() + piece.offset);
         if (error != MPI_SUCCESS) return error;
@@ -87,7 +88,7 @@ int Layout::fetch() const {
     return MPI_SUCCESS;
 }
 
-int Layout::store() const {
+int PackedBuffer::store() const {
     for (const Piece& piece : pieces_) {
         const int error = unpack(copy_.get() + piece.offset, piece.at, piece.count, *piece.type);
         if (error != MPI_SUCCESS) return error;
@@ -95,13 +96,13 @@ int Layout::store() const {
     return MPI_SUCCESS;
 }
 
-void Layout::keep_types() {
+void PackedBuffer::keep_types() {
     if (!is_listed_) return;
     keeps_types_ = true;
     for (const Piece& piece : pieces_) keep(*piece.type);
 }
 
-void Layout::release_kept_types() {
+void PackedBuffer::release_kept_types() {
     keeps_types_ = false;
     for (const Piece& piece : pieces_) release(*piece.type);
 }

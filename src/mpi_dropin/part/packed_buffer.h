@@ -11,10 +11,10 @@
 
 namespace weft::dropin {
 
-class Layout {
+class PackedBuffer {
   public:
     // Describes `blocks` of `ranks` ranks or neighbors. False: they are not valid arguments.
-    bool describe(const Blocks& blocks, std::size_t ranks);
+    bool describe(const ProgramBuffer& blocks, std::size_t ranks);
     // Does nothing to what describes nothing but an address and a size.
     void clear() {
         if (is_listed_) clear_lists();
@@ -46,7 +46,7 @@ class Layout {
         TypeFacts* type;
         std::size_t offset;  // in the copy
     };
-    bool describe_varying(const Blocks& blocks, std::size_t ranks);
+    bool describe_varying(const ProgramBuffer& blocks, std::size_t ranks);
     void clear_lists();
     void release_kept_types();
 
