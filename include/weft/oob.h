@@ -100,9 +100,9 @@ typedef struct weft_members {
  *
  * Members find each other's messages by `number`, of which Weft uses a hash of 39 bits: of n living
  * communicators that share ranks, two get the same one with a probability of about n^2 / 2^40.
- * A rank that already has the other communicator refuses. A number may be used again when all members
- * have freed its communicator, and none of them has since then been inside a weft_expect_comms or a
- * constructor that began before.
+ * A rank that already has the other communicator refuses; members without that other one find theirs broken
+ * (WEFT_BROKEN_MEMORY). A number may be used again when all members have freed its communicator, and none of
+ * them has since then been inside a weft_expect_comms or a constructor that began before.
  *
  * Agree     `number`, `ranks`, `world_ranks` and the grid are the same on every member. No other communicator of
  *           the job that is not freed has the number. A graph is not compared with those of other members: a
