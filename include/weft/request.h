@@ -182,6 +182,16 @@ WEFT_API weft_status weft_waitsome(size_t count, weft_request* requests, size_t*
                                    size_t* indices, weft_status* statuses);
 
 /**
+ * Advance pending operations, but complete no request: for a program that waits for something else, and has the engine
+ * `manual`, or operations of weft_op_create_confined.
+ *
+ * Calling   any thread. Does not block.
+ * Returns   WEFT_OK: nothing is pending. WEFT_PENDING: operations are, or others still wait for messages of completed
+ *           ones. WEFT_REFUSED_STATE before weft_init.
+ */
+WEFT_API weft_status weft_progress(void);
+
+/**
  * Make the wait in progress return WEFT_INTERRUPTED; if there is none, the next wait that would block.
  * For signal handlers, such as that for Ctrl-C.
  *

@@ -155,6 +155,14 @@ weft_status weft_waitsome(size_t count, weft_request* requests, size_t* complete
     });
 }
 
+weft_status weft_progress(void) {
+    return c_api::guarded_process("weft_progress", [](Process& process) -> Status {
+        const Executor& executor = process.executor();
+        if (executor.is_pending()) process.engine().progress();
+        return executor.is_pending() ? Status{WEFT_PENDING} : ok;
+    });
+}
+
 void weft_interrupt(void) {
     if (Process* process = c_api::current_process()) process->engine().interrupt();
 }

@@ -7,11 +7,14 @@
 using namespace weft;
 
 weft_status weft_op_create(weft_op_function function, int commutative, void* context, weft_op* op) {
-    return c_api::guarded("weft_op_create", [&]() -> Status {
-        if (!function)
-            return failure(WEFT_REFUSED_ARGUMENT, "function = null; expected a function");
-        if (!op) return failure(WEFT_REFUSED_ARGUMENT, "op = null; expected an address");
-        return create_user_op(function, commutative != 0, context, op);
+    return c_api::guarded("weft_op_create",
+                          [&] { return create_user_op(function, commutative != 0, context, op); });
+}
+
+weft_status weft_op_create_confined(weft_op_function function, int commutative, void* context,
+                                    weft_op* op) {
+    return c_api::guarded("weft_op_create_confined", [&] {
+        return create_user_op(function, commutative != 0, context, op, /*is_confined=*/true);
     });
 }
 

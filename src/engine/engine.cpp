@@ -240,6 +240,9 @@ void Engine::note_no_test() {
 }
 
 void Engine::notify_waiters() {
+    // Only the program's threads may do what is left.
+    if (leader_sleeps_ && executor_.has_confined()) [[unlikely]]
+        parking_->unpark(Sleeper::waiter);
     const bool work_ended = awaits_end_of_work_ && !executor_.has_work();
     if (executor_.finished() == notified_finished_ && !work_ended) return;
     notified_finished_ = executor_.finished();
@@ -253,7 +256,7 @@ void Engine::linger() {
     std::uint64_t begin = ticks();
     for (int polls = 0; polls < hasty_polls && executor_.is_pending(); ++polls) {
         if (ticks() - begin > lingering_ticks) break;
-        executor_.progress(/*may_call=*/false);
+        executor_.progress(Callable::none);
         notify_waiters();
     }
 }
@@ -309,7 +312,7 @@ void Engine::leave() {
         }
         // Nobody is woken for what is found here.
         if (armed_ != Sleeper::none) arm(Sleeper::none);
-        moves = executor_.progress(/*may_call=*/false);
+        moves = executor_.progress(Callable::none);
         notify_waiters();
     }
     const bool leaves_work =
@@ -471,6 +474,9 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
             status = WEFT_INTERRUPTED;
             break;
         }
+        // The progress thread was here meanwhile.
+        if (executor_.has_confined()) [[unlikely]]
+            continue;
         if (on_demand_) demand(Demand::wakes);
         std::int64_t sleep_begin_ns = now_ns();
         if (arm(Sleeper::waiter)) {
@@ -658,7 +664,7 @@ void Engine::thread_main() {
         bool moved = false;
         for (int polls = backoff_ns_ > 0 ? polls_between_backoffs : 1; polls > 0 && !moved;
              --polls) {
-            moved = drives && executor_.is_pending() && executor_.progress();
+            moved = drives && executor_.is_pending() && executor_.progress(Callable::unconfined);
         }
         if (moved) backoff_ns_ = 0;
         notify_waiters();
@@ -687,7 +693,7 @@ void Engine::thread_poll_main() {
     is_engine_thread = true;
     lock();
     while (!poller_ends_) {
-        if (executor_.is_pending()) executor_.progress();
+        if (executor_.is_pending()) executor_.progress(Callable::unconfined);
         // Of an engine before this one.
         if (submit_or_call_owner()) parking_->unpark(Sleeper::thread);
         if (executor_.active() == 0) executor_.wake_peers();

@@ -144,13 +144,15 @@ Result<Reduction> bind_reduction(weft_op op, weft_type type) {
     reduction.user = user->function;
     reduction.user_context = user->context;
     reduction.commutative = user->commutative;
+    reduction.is_confined = user->is_confined;
     return reduction;
 }
 
-Status create_user_op(weft_op_function function, bool commutative, void* context, weft_op* op) {
-    if (!function) return failure(WEFT_REFUSED_ARGUMENT, "function is null");
-    if (!op) return failure(WEFT_REFUSED_ARGUMENT, "op is null");
-    *op = add_user_op({function, context, commutative});
+Status create_user_op(weft_op_function function, bool commutative, void* context, weft_op* op,
+                      bool is_confined) {
+    if (!function) return failure(WEFT_REFUSED_ARGUMENT, "function = null; expected a function");
+    if (!op) return failure(WEFT_REFUSED_ARGUMENT, "op = null; expected an address");
+    *op = add_user_op({function, context, commutative, is_confined});
     return ok;
 }
 

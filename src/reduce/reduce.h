@@ -26,7 +26,8 @@ struct Reduction {
     weft_type type = WEFT_BYTE;
     std::size_t element_bytes = 1;
     bool commutative = true;
-    bool exact = false;  // operands give the same bits in any order and association
+    bool is_confined = false;  // the user's function runs in threads of the program only
+    bool exact = false;        // operands give the same bits in any order and association
 
     // into = from (op) into
     void apply(const void* from, void* into, std::size_t bytes) const;
@@ -41,8 +42,9 @@ Result<Reduction> bind_reduction(weft_op op, weft_type type);
 // "sum"; "user" for an operation that is not predefined.
 const char* op_name(weft_op op);
 
-// weft_op_create and weft_op_free.
-Status create_user_op(weft_op_function function, bool commutative, void* context, weft_op* op);
+// weft_op_create, weft_op_create_confined and weft_op_free.
+Status create_user_op(weft_op_function function, bool commutative, void* context, weft_op* op,
+                      bool is_confined = false);
 Status free_user_op(weft_op* op);
 
 }  // namespace weft

@@ -12,6 +12,7 @@ struct UserOp {
     weft_op_function function = nullptr;
     void* context = nullptr;
     bool commutative = true;
+    bool is_confined = false;  // to threads of the program
 };
 
 weft_op add_user_op(UserOp user);

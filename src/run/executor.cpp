@@ -56,13 +56,13 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding, Way way) 
     }
     begin(run, way);
     budget_ = budget_bytes;
-    drain(/*may_call=*/false);
+    drain(Callable::none);
 }
 
 void Executor::settle_offered(Way way) {
     while (offloading_.has_offered()) begin(offloading_.take_offered(way), way);
     budget_ = budget_bytes;
-    drain(/*may_call=*/false);
+    drain(Callable::none);
 }
 
 void Executor::begin(Run& run, Way way) {
@@ -98,9 +98,10 @@ void Executor::begin_here(Run& run) {
     if (run.unfinished_ == 0) finish(run);
 }
 
-bool Executor::progress(bool may_call) {
+bool Executor::progress(Callable callable) {
     bool moved = false;
-    if (may_call) has_left_calls_ = false;
+    if (callable != Callable::none) has_left_calls_ = false;
+    if (callable == Callable::all) has_left_confined_ = false;
     failures_.progress();
     while (stalled_.first) ready_.append(stalled_.pop());
     poll_all(moved);
@@ -115,7 +116,7 @@ bool Executor::progress(bool may_call) {
         failures_.break_suspected();
     }
     budget_ = budget_bytes;
-    return drain(may_call) || moved;
+    return drain(callable) || moved;
 }
 
 bool Executor::has_work() const {
@@ -189,10 +190,10 @@ void Executor::release(Run& run, Instance instance) {
 }
 
 // False: nothing could be executed.
-bool Executor::drain(bool may_call) {
+bool Executor::drain(Callable callable) {
     bool executed = false;
     while (ready_.first) {
-        executed |= drain(ready_.pop(), may_call);
+        executed |= drain(ready_.pop(), callable);
         if (ending_) [[unlikely]]
             break_group(std::exchange(ending_, nullptr)->stream_->group(), ending_failure_);
         if (budget_ == 0) [[unlikely]]
@@ -202,14 +203,14 @@ bool Executor::drain(bool may_call) {
 }
 
 // Executes what is ready in `run`. `queued_` stays set meanwhile, so that nothing queues it twice.
-bool Executor::drain(Run& run, bool may_call) {
+bool Executor::drain(Run& run, Callable callable) {
     bool executed = false;
     std::uint32_t busy = 0;
     while (run.ready_count_ > busy) {
         Instance instance = run.ready_[run.ready_begin_];
         if (++run.ready_begin_ == run.ready_.size()) run.ready_begin_ = 0;
         --run.ready_count_;
-        switch (try_execute(run, instance, may_call)) {
+        switch (try_execute(run, instance, callable)) {
             case Executed::yes:
                 executed = true;
                 busy = 0;  // it may have made others possible, behind those
@@ -237,9 +238,9 @@ bool Executor::drain(Run& run, bool may_call) {
     return executed;
 }
 
-Executor::Executed Executor::try_execute(Run& run, Instance instance, bool may_call) {
+Executor::Executed Executor::try_execute(Run& run, Instance instance, Callable callable) {
     try {
-        return execute(run, instance, may_call);
+        return execute(run, instance, callable);
     } catch (const std::bad_alloc&) {
         ending_ = &run;
         ending_failure_ = out_of_memory();
@@ -268,9 +269,9 @@ bool Executor::is_whole(Run& run, std::size_t piece, std::size_t bytes) {
     return true;
 }
 
-// A function of the program is ready where none may be called.
-Executor::Executed Executor::leave_call() {
-    has_left_calls_ = true;
+// A function of the program is ready where it may not be called.
+Executor::Executed Executor::leave_call(bool is_confined) {
+    (is_confined ? has_left_confined_ : has_left_calls_) = true;
     return Executed::busy;
 }
 
@@ -321,7 +322,7 @@ std::byte* Executor::writable(const Run& run, const Region& region) {
     return (region.buffer == Buffer::recv ? run.binding_.recv : run.scratch_) + region.offset;
 }
 
-Executor::Executed Executor::execute(Run& run, Instance instance, bool may_call) {
+Executor::Executed Executor::execute(Run& run, Instance instance, Callable callable) {
     const Schedule& schedule = run.schedule_;
     OpId id = instance;
     RepeatState* state = nullptr;
@@ -346,7 +347,7 @@ Executor::Executed Executor::execute(Run& run, Instance instance, bool may_call)
         case OpKind::recv: posted = post_recv(run, *op, instance, id, iteration); break;
         case OpKind::copy: executed = copy(run, *op); break;
         case OpKind::reduce:
-        case OpKind::reduce_right: executed = reduce(run, *op, may_call); break;
+        case OpKind::reduce_right: executed = reduce(run, *op, callable); break;
         case OpKind::await:
             posted = offloading_.offload()->await(
                 *run.whole_->lists_->lists, static_cast<std::uint32_t>(op->peer),
@@ -357,7 +358,7 @@ Executor::Executed Executor::execute(Run& run, Instance instance, bool may_call)
                                           static_cast<std::uint32_t>(op->peer));
             break;
         case OpKind::call:
-            executed = call(run, *op, may_call);
+            executed = call(run, *op, callable);
             if (ending_ == &run) return executed;  // what waits for this operation never starts
             break;
     }
@@ -404,11 +405,11 @@ inline Executor::Executed Executor::copy(Run& run, const Op& op) {
     return is_whole(run, piece, bytes) ? Executed::yes : Executed::cut;
 }
 
-inline Executor::Executed Executor::reduce(Run& run, const Op& op, bool may_call) {
+inline Executor::Executed Executor::reduce(Run& run, const Op& op, Callable callable) {
     if (op.bytes == 0) return Executed::yes;
     const Reduction& reduction = run.binding_.reduction;
     if (reduction.kernel == nullptr) [[unlikely]]
-        return reduce_by_program(run, op, may_call);
+        return reduce_by_program(run, op, callable);
     const auto bytes = static_cast<std::size_t>(op.bytes);
     const std::size_t done = run.done_bytes_;
     const std::size_t piece = allow(bytes - done, reduction.element_bytes);
@@ -420,8 +421,10 @@ inline Executor::Executed Executor::reduce(Run& run, const Op& op, bool may_call
     return is_whole(run, piece, bytes) ? Executed::yes : Executed::cut;
 }
 
-Executor::Executed Executor::reduce_by_program(Run& run, const Op& op, bool may_call) {
-    if (!may_call) return leave_call();
+Executor::Executed Executor::reduce_by_program(Run& run, const Op& op, Callable callable) {
+    const bool is_confined = run.binding_.reduction.is_confined;
+    if (callable == Callable::none || (is_confined && callable != Callable::all))
+        return leave_call(is_confined);
     const auto act = [&, from = op.from(), into = op.into()] {
         const auto bytes = static_cast<std::size_t>(into.bytes);
         if (op.kind == OpKind::reduce_right)
@@ -432,7 +435,7 @@ Executor::Executed Executor::reduce_by_program(Run& run, const Op& op, bool may_
     return call_program(run, act) ? Executed::yes : Executed::ended;
 }
 
-Executor::Executed Executor::call(Run& run, const Op& op, bool may_call) {
+Executor::Executed Executor::call(Run& run, const Op& op, Callable callable) {
     const Binding& binding = run.binding_;
     const auto act = [&, data = writable(run, op.into())] {
         const UserCall& call = binding.calls[op.peer];
@@ -440,7 +443,7 @@ Executor::Executed Executor::call(Run& run, const Op& op, bool may_call) {
         call.function(data, static_cast<std::size_t>(op.bytes), call.context);
     };
     if (binding.verdict == nullptr) {
-        if (!may_call) return leave_call();
+        if (callable == Callable::none) return leave_call(/*is_confined=*/false);
         return call_program(run, act) ? Executed::yes : Executed::ended;
     }
     // The library's own.

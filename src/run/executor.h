@@ -35,6 +35,9 @@ class Exclusion {
     ~Exclusion() = default;
 };
 
+// Which functions of the program may run. Confined ones (weft_op_create_confined) may not in Weft's own threads.
+enum class Callable : std::uint8_t { none, unconfined, all };
+
 class Executor {
   public:
     // `routes`: by rank of the job, the transport that reaches it. `offload`: null: none.
@@ -56,10 +59,12 @@ class Executor {
     const std::vector<CompletionSource*>& sources() const { return sources_; }
 
     // Polls the transports once and advances what that allows. False: nothing happened. Functions of
-    // the program run only if `may_call`, and then other threads may change everything meanwhile.
-    bool progress(bool may_call = true);
+    // the program may run as `callable` says, and then other threads may change everything meanwhile.
+    bool progress(Callable callable = Callable::all);
     // Whether operations are left that only need another progress(): pieces, or functions.
     bool has_ready() const { return ready_.first != nullptr || has_left_calls_; }
+    // Whether a confined function became ready where it may not run: only a thread of the program's has work.
+    bool has_confined() const { return has_left_confined_; }
 
     // From now on failures reach the group. May throw; then nothing has happened.
     void add_group(Group& group);
@@ -147,21 +152,21 @@ class Executor {
         ended,  // its run has failed meanwhile
     };
 
-    bool drain(bool may_call);
-    bool drain(Run& run, bool may_call);
-    Executed try_execute(Run& run, Instance instance, bool may_call);
-    Executed execute(Run& run, Instance instance, bool may_call);
+    bool drain(Callable callable);
+    bool drain(Run& run, Callable callable);
+    Executed try_execute(Run& run, Instance instance, Callable callable);
+    Executed execute(Run& run, Instance instance, Callable callable);
     static const std::byte* readable(const Run& run, const Region& region);
     static std::byte* writable(const Run& run, const Region& region);
     Posted post_send(Run& run, const Op& op, Instance instance);
     Posted post_recv(Run& run, const Op& op, Instance instance, OpId id, std::int64_t iteration);
     Executed copy(Run& run, const Op& op);
-    Executed reduce(Run& run, const Op& op, bool may_call);
-    Executed reduce_by_program(Run& run, const Op& op, bool may_call);
-    Executed call(Run& run, const Op& op, bool may_call);
+    Executed reduce(Run& run, const Op& op, Callable callable);
+    Executed reduce_by_program(Run& run, const Op& op, Callable callable);
+    Executed call(Run& run, const Op& op, Callable callable);
     std::size_t allow(std::size_t bytes, std::size_t element_bytes);
     static bool is_whole(Run& run, std::size_t piece, std::size_t bytes);
-    Executed leave_call();
+    Executed leave_call(bool is_confined);
     template <class Function>
     bool call_program(Run& run, Function function);
     OpId combined_on_arrival(const Run& run, OpId op) const;
@@ -182,10 +187,11 @@ class Executor {
     Queue ready_;    // with ready operations
     Queue stalled_;  // a transport was busy, or no function could be called: at the next progress
     Exclusion* exclusion_ = nullptr;
-    std::size_t budget_ = 0;       // bytes that may still be reduced or copied in this call
-    bool has_left_calls_ = false;  // functions that became ready where none may be called
-    Run* ending_ = nullptr;        // its group breaks:
-    Failure ending_failure_;       // the verdict was bad, memory ran out, or a function threw
+    std::size_t budget_ = 0;          // bytes that may still be reduced or copied in this call
+    bool has_left_calls_ = false;     // functions that became ready where none may be called
+    bool has_left_confined_ = false;  // ... and confined ones
+    Run* ending_ = nullptr;           // its group breaks:
+    Failure ending_failure_;          // the verdict was bad, memory ran out, or a function threw
     Run* first_active_ = nullptr;
     Run* last_active_ = nullptr;
     std::uint32_t active_ = 0;

@@ -21,6 +21,7 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Jobs, Everywhere::all(), Everywhere::name_of);
 
 TEST_P(Jobs, AreNotDisturbedByAForkedChildThatExits) { expect("fork_program"); }
 TEST_P(Jobs, KeepTheContractOfPendingOperations) { expect("pending_program"); }
+TEST_P(Jobs, CombineInTheProgramsThreadsByConfinedFunctions) { expect("confined_program"); }
 TEST_P(Jobs, KeepTheContractOfRequests) { expect("request_program"); }
 TEST_P(Jobs, DoNotGrowWithPersistentRequestsThatComeAndGo) {
     expect(runs_all() ? "memory_program" : "memory_program 40000");

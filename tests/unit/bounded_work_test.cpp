@@ -183,7 +183,7 @@ TEST(BoundedWork, AFunctionRunsInNoStartAndWithoutTheExclusion) {
     std::byte place[8]{};
     alone.start(run, {.recv = place, .reduction = {}, .calls = &function.call});
     EXPECT_EQ(function.calls, 0);
-    EXPECT_FALSE(alone.executor.progress(/*may_call=*/false));
+    EXPECT_FALSE(alone.executor.progress(Callable::none));
     EXPECT_EQ(function.calls, 0);
     EXPECT_TRUE(alone.executor.has_ready());
     EXPECT_TRUE(alone.executor.progress());
@@ -212,6 +212,33 @@ TEST(BoundedWork, AUsersReductionRunsWithoutTheExclusion) {
         EXPECT_TRUE(run.is_done());
         EXPECT_EQ(data[0], std::byte{7});
     }
+}
+
+TEST(BoundedWork, AConfinedFunctionIsNoWorkForThreadsThatMayNotCallIt) {
+    Alone alone;
+    int calls = 0;
+    Reduction reduction;
+    reduction.user = [](const void*, void*, std::size_t, weft_type, void* context) {
+        ++*static_cast<int*>(context);
+    };
+    reduction.user_context = &calls;
+    reduction.is_confined = true;
+    const Schedule schedule = one_reduction(8, false);
+    weft::Run run(schedule);
+    std::byte data[16]{};
+    alone.start(run, {.recv = data, .reduction = reduction});
+    for (const Callable callable : {Callable::none, Callable::unconfined}) {
+        EXPECT_FALSE(alone.executor.progress(callable));
+        EXPECT_TRUE(alone.executor.has_confined());
+        EXPECT_FALSE(alone.executor.has_ready());
+        EXPECT_FALSE(alone.executor.has_work());
+        EXPECT_TRUE(alone.executor.is_pending());
+    }
+    EXPECT_EQ(calls, 0);
+    EXPECT_TRUE(alone.executor.progress());
+    EXPECT_EQ(calls, 1);
+    EXPECT_TRUE(run.is_done());
+    EXPECT_FALSE(alone.executor.has_confined());
 }
 
 TEST(BoundedWork, AGroupThatBreaksEndsItsRunAfterTheFunction) {
@@ -442,6 +469,44 @@ TEST_P(Functions, WithLargeWorkBehindThemDoNotStopWhereNobodyDrives) {
     EXPECT_TRUE(!has_thread || comes_true(runs));
     EXPECT_TRUE(finish(run));
     EXPECT_EQ(into, from);
+}
+
+// A call of a thread of the program's, or the progress thread, finds a confined function ready while another thread
+// sleeps in a wait: which runs it.
+TEST_P(Functions, ThatAreConfinedWakeAThreadThatSleeps) {
+    struct Ran {
+        std::thread::id in;
+        std::atomic<bool> has{false};
+    } ran;
+    Reduction reduction;
+    reduction.user = [](const void*, void*, std::size_t, weft_type, void* context) {
+        auto& here = *static_cast<Ran*>(context);
+        here.in = std::this_thread::get_id();
+        here.has = true;
+    };
+    reduction.user_context = &ran;
+    reduction.is_confined = true;
+    const Schedule schedule = one_reduction(8, false);
+    weft::Run run(schedule);
+    std::byte data[16]{};
+    std::atomic<bool> waits{false};
+    std::thread sleeper([&] {
+        Engine::Hold hold(engine_);
+        waits = true;
+        // Ends by the interrupt.
+        EXPECT_EQ(
+            engine_.wait_until([] { return false; }, {.deadline_ns = now_ns() + 60 * second_ns}),
+            WEFT_INTERRUPTED);
+    });
+    EXPECT_TRUE(comes_true(waits));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    start(run, alone_.stream, {.recv = data, .reduction = reduction});
+    EXPECT_TRUE(comes_true(ran.has)) << "nobody was woken";
+    const std::thread::id expected = sleeper.get_id();
+    EXPECT_TRUE(finish(run));
+    engine_.interrupt();
+    sleeper.join();
+    EXPECT_EQ(ran.in, expected);
 }
 
 // The leader runs another thread's function. That thread leads meanwhile, and sleeps.
