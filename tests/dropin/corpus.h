@@ -15,7 +15,7 @@
                   with * and ? as in a shell, from the beginning of a word on; may be repeated. known_failures.txt has the MPIs' own failures.
      pick=PATTERN leaves out all others
      keep=1       goes on after a wrong result
-     threads=LEVEL  asks for a level: funneled, serialized or multiple
+     threads=LEVEL  asks for a level: single, funneled, serialized or multiple
    Ends with "ok N checks" and status 0, or names the first check that failed. */
 #ifndef WEFT_TESTS_DROPIN_CORPUS_H
 #define WEFT_TESTS_DROPIN_CORPUS_H

@@ -86,8 +86,11 @@ bool is_always_left(const Mpi& mpi, Form form, const std::string& name) {
     return has_types || name.ends_with("v_init") || name == "MPI_Reduce_scatter_init";
 }
 
-// On each rank all functions of a form were taken in all their calls. Without MPI_THREAD_MULTIPLE the MPI gets
-// reductions for which Weft has no operation or type.
+// Whether the MPI calls Weft from inside its own blocking calls.
+bool has_hook(const Mpi& mpi) { return mpi.name != std::string("impi"); }
+
+// On each rank all functions of a form were taken in all their calls. Without a progress hook or MPI_THREAD_MULTIPLE
+// the MPI gets reductions for which Weft has no operation or type.
 void expect_taken(const Mpi& mpi, const Finished& done, Form form, bool has_threads, int ranks) {
     auto tables = statistics_in(done.err);
     ASSERT_EQ(tables.size(), static_cast<std::size_t>(ranks)) << done.err;
@@ -101,7 +104,8 @@ void expect_taken(const Mpi& mpi, const Finished& done, Form form, bool has_thre
                 continue;
             }
             EXPECT_GT(row.taken, 0) << where << " was not taken\n" << done.err;
-            if (functions.combines && !has_threads) row.left.erase("operation or type");
+            if (functions.combines && !has_threads && !has_hook(mpi))
+                row.left.erase("operation or type");
             for (const auto& [why, calls] : row.left)
                 ADD_FAILURE() << where << ": " << calls << " calls were left to the MPI: " << why;
         }
@@ -252,6 +256,41 @@ TEST_P(DropIn, BlockingCollectivesAreTakenOnDemand) {
         const Words sections = {"threads=multiple", counts, "blocking", "blocking_reductions"};
         expect_all_taken(runs_all() ? 3 : 2, sections, blocking, true, "WEFT_BLOCKING=1");
     }
+}
+
+// Reductions of the program's own are taken where a rank that is inside the MPI can combine.
+TEST_P(DropIn, UsersReductionsAdvanceInsideTheMpisCalls) {
+    for (const char* level :
+         {"threads=single", "threads=funneled", "threads=serialized", "threads=multiple"}) {
+        for (int ranks : usual({2, 3, 4}, 3)) {
+            const Words sections = {level, "user_operation_then_recv",
+                                    "user_operation_then_blocking", "user_operations"};
+            const Finished done = expect_ok(ranks, sections);
+            if (!is_preloaded()) continue;
+            const bool takes = has_hook(mpi()) || level == std::string("threads=multiple");
+            for (auto& rows : statistics_in(done.err)) {
+                Taken row = rows["MPI_Iallreduce"];
+                const long left = row.left["operation or type"];
+                EXPECT_GT(takes ? row.taken : left, 0) << level << done.err;
+                EXPECT_EQ(takes ? left : row.taken, 0) << level << done.err;
+            }
+        }
+    }
+}
+
+// Nothing but the program's own calls, and those that the MPI lets Weft in.
+TEST_P(DropIn, EverythingOverTheMpiAndWithTheEngineManual) {
+    if (!is_preloaded()) GTEST_SKIP() << "is about Weft";
+    if (!has_hook(mpi())) GTEST_SKIP() << "it has no progress hook";
+    const Words sections = {"nonblocking",
+                            "nonblocking_reductions",
+                            "mixed_requests",
+                            "barrier_behind_message",
+                            "freed_before_wait",
+                            "user_operation_then_recv",
+                            "user_operation_then_blocking"};
+    for (const char* setting : {"WEFT_ENGINE=manual", "WEFT_TRANSPORT=mpi"})
+        expect_all_taken(3, sections, nonblocking, false, setting);
 }
 
 // With MPI_THREAD_MULTIPLE reductions may ask the MPI to combine.

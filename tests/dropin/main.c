@@ -112,6 +112,7 @@ static int usage(const char* wrong) {
 
 /* -1: the option is another one. */
 static int level_of(const char* option) {
+    if (!strcmp(option, "threads=single")) return MPI_THREAD_SINGLE;
     if (!strcmp(option, "threads=funneled")) return MPI_THREAD_FUNNELED;
     if (!strcmp(option, "threads=serialized")) return MPI_THREAD_SERIALIZED;
     if (!strcmp(option, "threads=multiple")) return MPI_THREAD_MULTIPLE;

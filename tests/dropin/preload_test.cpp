@@ -45,6 +45,8 @@ class Preloaded : public OnEveryMpi {
     static Finished with_weft(const std::string& what, const std::string& settings = "") {
         return alone(what, preload_of(mpi().name).settings + " " + settings);
     }
+    // Whether the MPI calls Weft from inside its own blocking calls.
+    static bool has_hook() { return mpi().name != std::string("impi"); }
     // Rank 1 runs a command of the shell's before.
     static Finished with_rank_1(const std::string& command, const std::string& what,
                                 const std::string& settings = "") {
@@ -111,15 +113,17 @@ TEST_P(Preloaded, ChildrenWithoutExecEndByThemselves) {
 TEST_P(Preloaded, RanksThatDifferLeaveAllToTheMpi) {
     const std::string said = "weft: the MPI is left alone: rank [01]: ";
     const std::string unlike = said + "WEFT_DISABLE, [^\n]* of rank 1 differ from rank 0's\n";
-    const std::vector<std::pair<std::string, std::string>> all = {
+    std::vector<std::pair<std::string, std::string>> all = {
         {"WEFT_DISABLE=ibcast", unlike},
-        {"WEFT_ENGINE=manual", said + "the engine manual would stand still [^\n]*\n"},
         {"WEFT_STATS=some", said + "[^\n]*rank 1: WEFT_STATS = 'some'; [^\n]*\n"},
         {"WEFT_BLOCKING=1", unlike},
         {"WEFT_MIN_BYTES=64", unlike},
         {"WEFT_ENGINE=some", said + "[^\n]*rank 1: WEFT_ENGINE='some'; [^\n]*\n"},
         {"WEFT_CHECK=1", said + "[^\n]*rank 1 has WEFT_CHECK='1', [^\n]*\n"},
         {"WEFT_TRANSPORT=tcp WEFT_INTERFACES=weft-none", said + "[^\n]*rank 1[^\n]*\n"}};
+    if (!has_hook())
+        all.insert(all.begin(),
+                   {"WEFT_ENGINE=manual", said + "the engine manual would stand still [^\n]*\n"});
     for (std::size_t i = 0; i < (runs_all() ? all.size() : 3); ++i) {
         SCOPED_TRACE(all[i].first);
         expect_left_alone(with_rank_1("export " + all[i].first, "reduce"), all[i].second);
@@ -176,9 +180,53 @@ TEST_P(Preloaded, ARankWithoutTheLibraryEndsTheJob) {
     }
 }
 
+// Intel's MPI does not let others into its calls.
 TEST_P(Preloaded, AnEngineThatWouldStandStillLeavesAllToTheMpi) {
-    expect_left_alone(with_weft("reduce", "WEFT_ENGINE=manual"),
-                      "weft: the MPI is left alone: rank 0: the engine manual");
+    const std::string sentence = "weft: the MPI is left alone: rank 0: the engine manual would ";
+    if (!has_hook()) {
+        for (const char* setting : {"WEFT_ENGINE=manual", "WEFT_TRANSPORT=mpi"})
+            expect_left_alone(with_weft("reduce", setting), sentence + "[^\n]*no progress hook\n");
+    }
+    expect_left_alone(with_weft("reduce 3", "WEFT_ENGINE=manual WEFT_TRANSPORT=mpi"),
+                      sentence + "[^\n]*\n");
+}
+
+TEST_P(Preloaded, ARankInsideTheMpiTakesPartInTheOthersBarrier) {
+    std::vector<std::string> jobs = {"barrier 3", "WEFT_TRANSPORT=mpi barrier 3"};
+    if (has_hook()) {
+        for (const char* job : {"WEFT_ENGINE=manual barrier 0", "WEFT_ENGINE=manual barrier 3",
+                                "WEFT_TRANSPORT=mpi barrier 0", "WEFT_TRANSPORT=mpi barrier 2"})
+            jobs.emplace_back(job);
+    }
+    if (has_hook() && runs_all()) {
+        for (const char* job :
+             {"barrier", "WEFT_ENGINE=manual barrier 1", "WEFT_ENGINE=manual barrier 2",
+              "WEFT_TRANSPORT=mpi barrier 1", "WEFT_ENGINE=manual WEFT_TRANSPORT=tcp barrier 0"})
+            jobs.emplace_back(job);
+    }
+    for (const std::string& job : jobs) {
+        const std::size_t at = job.find("barrier");
+        const Finished done = with_weft(job.substr(at), job.substr(0, at), 3);
+        EXPECT_EQ(done.status, 0) << job << "\n" << done.out << done.err;
+        EXPECT_EQ(done.out, "right\n") << job;
+        EXPECT_FALSE(matches_in(done.err, "MPI_Ibarrier +50 +0 ").empty()) << job << done.err;
+    }
+}
+
+// ... and where the MPI is used by one thread, they run in that.
+TEST_P(Preloaded, OperationsOfTheProgramRunInsideTheMpisCalls) {
+    if (!has_hook()) GTEST_SKIP() << "it has no progress hook";
+    for (const char* setting : {"", "WEFT_TRANSPORT=mpi", "WEFT_ENGINE=manual",
+                                "WEFT_ENGINE=thread:poll", "WEFT_TRANSPORT=tcp"}) {
+        for (const char* level : {"", " 0", " 1", " 2"}) {
+            if (!runs_all() && level[0] != 0 && (setting[0] != 0 || level[1] != '2')) continue;
+            const Finished done = with_weft(std::string("operation") + level, setting, 3);
+            EXPECT_EQ(done.status, 0) << setting << level << "\n" << done.out << done.err;
+            EXPECT_EQ(done.out, "right\n") << setting << level;
+            EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +40 +0 ").empty())
+                << setting << level << done.err;
+        }
+    }
 }
 
 // Ranks name the same bytes by different counts and types, and leave the same calls.

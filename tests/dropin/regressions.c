@@ -192,6 +192,69 @@ static void user_operation_then_recv(void) {
     }
 }
 
+static void calls_in_turn(int way, int round) {
+    const int next = (world_rank + 1) % world_ranks,
+              last = (world_rank + world_ranks - 1) % world_ranks;
+    int out = round, in = -1;
+    MPI_Comm comm;
+    MPI_Request request;
+    switch (way) {
+        case 0: CALL(MPI_Barrier(MPI_COMM_WORLD)); break;
+        case 1: CALL(MPI_Allreduce(&out, &in, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD)); break;
+        case 2:
+            CALL(MPI_Sendrecv(&out, 1, MPI_INT, next, 1, &in, 1, MPI_INT, last, 1, MPI_COMM_WORLD,
+                              MPI_STATUS_IGNORE));
+            break;
+        case 3:
+            CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+            CALL(MPI_Comm_free(&comm));
+            in = round;
+            break;
+        case 4:
+            CALL(MPI_Isend(&out, 1, MPI_INT, next, 1, MPI_COMM_WORLD, &request));
+            CALL(MPI_Probe(last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            CALL(MPI_Recv(&in, 1, MPI_INT, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+            break;
+        case 5:
+            CALL(MPI_Irecv(&in, 1, MPI_INT, last, 1, MPI_COMM_WORLD, &request));
+            CALL(MPI_Ssend(&out, 1, MPI_INT, next, 1, MPI_COMM_WORLD));
+            CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+            break;
+    }
+    if (way > 0) CHECK(in == round);
+}
+
+/* One rank after another goes on from the reduction to a call that blocks, which others reach only after theirs. */
+static void user_operation_then_blocking(void) {
+    static const char* const names[] = {"Barrier",  "Allreduce", "Sendrecv",
+                                        "Comm_dup", "Probe",     "Ssend"};
+    Group world;
+    int way, round;
+    group_from(&world, MPI_COMM_WORLD, "world");
+    for (way = 0; way < 6; ++way) {
+        for (round = 0; round < 4 * world_ranks; ++round) {
+            Case of;
+            Spec spec = reduction(&world, ALLREDUCE, 50 + round * round * 10, (Word)round);
+            spec.operation = round % 2 ? USER_FIRST : USER_AFFINE;
+            if (spec.operation == USER_AFFINE) spec.number = number_at(numbers() - 1);
+            open_case(&of, spec);
+            fill_case(&of);
+            CALL(call_case(&of));
+            doing("%s, an Iallreduce by a user's operation outstanding", names[way]);
+            if (round / 2 % world_ranks == world_rank) {
+                CALL(MPI_Wait(&of.request, MPI_STATUS_IGNORE));
+                calls_in_turn(way, round);
+            } else {
+                calls_in_turn(way, round);
+                CALL(MPI_Wait(&of.request, MPI_STATUS_IGNORE));
+            }
+            check_case(&of);
+            close_case(&of);
+        }
+    }
+}
+
 static void user_operations(void) {
     Group world, turned;
     MPI_Comm backwards;
@@ -249,6 +312,8 @@ const Section regression_sections[] = {
     {"allreduce_in_place", allreduce_in_place, "for every algorithm of the library"},
     {"bcast_of_unlike_types", bcast_of_unlike_types, "counts and types differ from rank to rank"},
     {"user_operation_then_recv", user_operation_then_recv, "a reduction advances in a native Recv"},
+    {"user_operation_then_blocking", user_operation_then_blocking,
+     "... and in other calls that block"},
     {"user_operations", user_operations, "that do not commute, on derived types, ranks backwards"},
     {"persistent_in_any_order", persistent_in_any_order, "starts in different orders on the ranks"},
     {NULL, NULL, NULL}};

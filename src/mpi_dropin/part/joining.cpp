@@ -13,7 +13,9 @@
 #include "mpi_dropin/part/communicators.h"
 #include "mpi_dropin/part/datatypes.h"
 #include "mpi_dropin/part/exclusive.h"
+#include "mpi_dropin/part/mpi_channel.h"
 #include "mpi_dropin/part/operations.h"
+#include "mpi_dropin/part/progress_hook.h"
 #include "mpi_dropin/part/statistics.h"
 
 namespace weft::dropin {
@@ -25,7 +27,7 @@ bool has_joined = false;  // Weft, which the program may use as well
 // learn that from Weft's cards.
 struct MpiCard {
     std::uint64_t agreed;            // a hash of the settings
-    std::uint64_t is_multiple;       // MPI_THREAD_MULTIPLE
+    std::uint64_t calls_back;        // functions of the program can run while it is inside the MPI
     std::uint64_t prints_all_ranks;  // WEFT_STATS=all
     std::uint64_t tries_all_pairs;   // WEFT_PRELOAD_CHECK=1
 };
@@ -126,11 +128,31 @@ std::string difference_of(const CardExchange& exchange) {
     return "";
 }
 
+// Why Weft would stand still while the program is inside a call of the MPI; empty: it would not.
+std::string reason_to_stand_still() {
+    const std::string sentence =
+        "the engine manual would stand still while a program is inside a call of the MPI";
+    if (weft_get_engine() != WEFT_ENGINE_MANUAL) return "";
+    if (!has_hook()) return sentence + ", which has no progress hook";
+    // The hook may be called while another thread, which holds Weft's lock, is inside the MPI.
+    if (is_mpi_channel_open() && Exclusive::has_several_threads)
+        return sentence + ": with WEFT_TRANSPORT=mpi and MPI_THREAD_MULTIPLE Weft needs its thread";
+    return "";
+}
+
+// Weft's thread does everything, but calls functions of the program only with MPI_THREAD_MULTIPLE.
+void open_hook_where_needed() {
+    int level = MPI_THREAD_SINGLE;
+    mpi.Query_thread(&level);
+    const bool is_manual = weft_get_engine() == WEFT_ENGINE_MANUAL;
+    if (is_manual || !Exclusive::has_several_threads) open_hook(level);
+    if (is_manual) need_hook();
+}
+
 // Why this rank cannot use Weft; empty: it can.
 std::string obstacle(weft_status joined, weft_comm world, const DropInSettings& settings) {
     if (joined != WEFT_OK) return weft_last_detail();
-    if (weft_get_engine() == WEFT_ENGINE_MANUAL)
-        return "the engine manual would stand still while a program is inside a call of the MPI";
+    if (std::string reason = reason_to_stand_still(); !reason.empty()) return reason;
     if (learn_predefined_types() != MPI_SUCCESS || !take_first_communicators(world) ||
         open_operations(settings) != MPI_SUCCESS) {
         return "the MPI refused a communicator, an attribute or a request";
@@ -149,7 +171,7 @@ void close() {
 void join(DropInSettings& settings, int rank, int ranks) {
     const char* const checks = std::getenv("WEFT_PRELOAD_CHECK");
     CardExchange exchange{rank, ranks};
-    exchange.mine = {settings.agreed, Exclusive::has_several_threads ? 1u : 0u,
+    exchange.mine = {settings.agreed, Exclusive::has_several_threads || has_hook() ? 1u : 0u,
                      settings.prints_all_ranks ? 1u : 0u, checks && *checks == '1' ? 1u : 0u};
     weft_oob oob{};
     oob.struct_bytes = sizeof oob;
@@ -157,6 +179,7 @@ void join(DropInSettings& settings, int rank, int ranks) {
     oob.rank = rank;
     oob.ranks = ranks;
     oob.allgather = allgather;
+    oob.mpi = mpi_channel(Exclusive::has_several_threads);
     weft_comm world = WEFT_COMM_NULL;
     has_joined = weft_is_initialized() == 0;
     const weft_status joined = weft_comm_from_oob(&oob, &world);
@@ -164,7 +187,7 @@ void join(DropInSettings& settings, int rank, int ranks) {
     settings.prints_all_ranks =
         exchange.all_have([](const MpiCard& card) { return card.prints_all_ranks != 0; });
     settings.calls_back =
-        exchange.all_have([](const MpiCard& card) { return card.is_multiple != 0; });
+        exchange.all_have([](const MpiCard& card) { return card.calls_back != 0; });
 
     std::string why = difference_of(exchange);
     if (why.empty()) why = obstacle(joined, world, settings);
@@ -178,6 +201,7 @@ void join(DropInSettings& settings, int rank, int ranks) {
         close();
         return;
     }
+    open_hook_where_needed();
     // If any rank wants it.
     if (!exchange.all_have([](const MpiCard& card) { return card.tries_all_pairs == 0; }))
         try_all_pairs(world, rank, ranks);
@@ -185,6 +209,7 @@ void join(DropInSettings& settings, int rank, int ranks) {
 
 void leave() {
     close();
+    close_hook();
     if (has_joined && weft_is_initialized() && weft_finalize() != WEFT_OK) {
         std::fprintf(stderr, "weft: %s\n", weft_last_detail());
     }

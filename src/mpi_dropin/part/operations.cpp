@@ -9,6 +9,7 @@
 
 #include "mpi_dropin/part/exclusive.h"
 #include "mpi_dropin/part/handle_map.h"
+#include "mpi_dropin/part/progress_hook.h"
 #include "mpi_dropin/part/tickets.h"
 #include "mpi_dropin/part/weft_call.h"
 
@@ -102,6 +103,7 @@ int fetch(const Operation& operation) {
 // Weft's operation has ended.
 void end(Operation& operation, weft_status status) {
     operation.is_over = true;
+    if (operation.combining) need_hook_less();
     if (status == WEFT_OK) {
         operation.outcome = operation.stores ? operation.recv.store() : MPI_SUCCESS;
         if (operation.combining && error_of(*operation.combining) != MPI_SUCCESS) {
@@ -237,6 +239,7 @@ bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_C
     operation.send.keep_types();
     operation.recv.keep_types();
     operation.is_active = !operation.is_persistent;
+    if (operation.combining && operation.is_active) need_hook();
     if (settings.prints_statistics) {
         operation.started_ns = now_ns();
         statistics.count_taken(function, call.bytes);
@@ -293,6 +296,7 @@ int start(Operation& operation) {
         return raise_error(*operation.comm, MPI_ERR_OTHER);
     }
     operation.is_active = true;
+    if (operation.combining) need_hook();
     operation.is_over = operation.is_told = false;
     operation.outcome = MPI_SUCCESS;
     operation.waited_ns = 0;

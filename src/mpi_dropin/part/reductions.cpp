@@ -87,8 +87,8 @@ CombiningByMpi* combining(MPI_Op op, TypeFacts& type) {
     auto combining = std::make_unique<CombiningByMpi>();
     combining->op = op;
     combining->type = &type;
-    if (weft_op_create(combine, commutes, combining.get(), &combining->weft) != WEFT_OK)
-        return nullptr;
+    const auto create = Exclusive::has_several_threads ? weft_op_create : weft_op_create_confined;
+    if (create(combine, commutes, combining.get(), &combining->weft) != WEFT_OK) return nullptr;
     keep(type);
     const Exclusive exclusive;
     OpUse* use = used.find(op);

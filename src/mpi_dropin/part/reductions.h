@@ -12,8 +12,9 @@ namespace weft::dropin {
 // Weft's operation of the same meaning; null: it has none, or `op` is the program's.
 weft_op predefined_op(MPI_Op op);
 
-// An operation that asks the MPI to combine elements of `type`, from any thread; Weft's elements are its bytes
-// without gaps. It needs the two handles until forget(). Null: no memory.
+// An operation that asks the MPI to combine elements of `type`; Weft's elements are its bytes without gaps. In any
+// thread with MPI_THREAD_MULTIPLE, otherwise only inside calls of the program's. It needs the two handles until forget().
+// Null: no memory.
 struct CombiningByMpi;
 CombiningByMpi* combining(MPI_Op op, TypeFacts& type);
 weft_op op_of(const CombiningByMpi& combining);

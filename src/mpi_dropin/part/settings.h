@@ -23,7 +23,7 @@ struct DropInSettings {
     std::int64_t min_bytes = 0;  // of a call with a size that all ranks know
     bool prints_statistics = false;
     bool prints_all_ranks = false;  // not rank 0's alone
-    // Reductions may ask the MPI to combine, from any thread: all ranks run with MPI_THREAD_MULTIPLE.
+    // Reductions may ask the MPI to combine: each rank runs with MPI_THREAD_MULTIPLE, or its MPI has a progress hook.
     bool calls_back = false;
     std::uint64_t agreed = 0;  // a hash of what must be the same on all ranks
 };

@@ -23,6 +23,8 @@ bool find(void* handle, Function& function, const char* name) {
 
 }  // namespace
 
+void* address_underneath(const char* symbol) { return dlsym(library, symbol); }
+
 bool is_underneath(const char* name) {
     return dlsym(library, (std::string("P") + name).c_str()) != nullptr;
 }
@@ -62,6 +64,7 @@ bool find_underneath(void* handle) {
     find(handle, mpi.Request_get_status_all, "PMPI_Request_get_status_all");
     find(handle, mpi.Request_get_status_any, "PMPI_Request_get_status_any");
     find(handle, mpi.Request_get_status_some, "PMPI_Request_get_status_some");
+    find(handle, mpi.Request_is_complete, "PMPIX_Request_is_complete");
     return true;
 }
 

@@ -66,12 +66,17 @@ struct Underneath {
     int (*Request_get_status_all)(int, const MPI_Request*, int*, MPI_Status*) = nullptr;
     int (*Request_get_status_any)(int, const MPI_Request*, int*, int*, MPI_Status*) = nullptr;
     int (*Request_get_status_some)(int, const MPI_Request*, int*, int*, MPI_Status*) = nullptr;
+
+    // MPICH's own: whether a request is complete, without a poll.
+    bool (*Request_is_complete)(MPI_Request) = nullptr;
 };
 
 extern Underneath mpi;
 
 // Looks all of them up in the library `handle`, as dlopen returns it. False: it lacks one that is needed.
 bool find_underneath(void* handle);
+// Null: neither the library has the symbol, nor one that it depends on.
+void* address_underneath(const char* symbol);
 // Whether the MPI has a function: "MPI_Bcast".
 bool is_underneath(const char* name);
 

@@ -258,6 +258,58 @@ static void reduce(void) {
     if (rank == 0) printf("right\n");
 }
 
+/* The others wait for a barrier while rank 0 is inside a receive, whose message comes after the barrier. */
+static void barrier(void) {
+    int i, token;
+    MPI_Request request;
+    for (i = 0; i < 50; ++i) {
+        MPI_Ibarrier(MPI_COMM_WORLD, &request);
+        if (rank == 0) {
+            MPI_Recv(&token, 1, MPI_INT, ranks - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            if (token != i) MPI_Abort(MPI_COMM_WORLD, 10);
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (rank == ranks - 1) MPI_Send(&i, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    }
+    if (rank == 0) printf("right\n");
+}
+
+static const void* first_stack; /* of the thread that has called main */
+
+/* As is a sum, but in another thread it would be wrong. */
+static void add_here(void* in, void* inout, int* count, MPI_Datatype* type) {
+    const char here = 0;
+    const long distance = (const char*)first_stack - &here;
+    int i;
+    (void)type;
+    for (i = 0; i < *count; ++i) {
+        if (distance < 0 || distance > 4000000) ((int*)inout)[i] = -1000000;
+        ((int*)inout)[i] += ((int*)in)[i];
+    }
+}
+
+/* Reductions by an operation that runs in this thread alone. */
+static void own_operation(void) {
+    int round, i, in[700], out[700], token = 0;
+    MPI_Op op;
+    MPI_Request request;
+    MPI_Op_create(add_here, 1, &op);
+    for (round = 0; round < 40; ++round) {
+        for (i = 0; i < 700; ++i) in[i] = rank + i;
+        MPI_Iallreduce(in, out, 700, MPI_INT, op, MPI_COMM_WORLD, &request);
+        if (rank == round % ranks)
+            MPI_Recv(&token, 1, MPI_INT, (rank + 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if ((rank + ranks - 1) % ranks == round % ranks)
+            MPI_Send(&token, 1, MPI_INT, round % ranks, 0, MPI_COMM_WORLD);
+        for (i = 0; i < 700; ++i) {
+            if (out[i] != ranks * i + ranks * (ranks - 1) / 2) MPI_Abort(MPI_COMM_WORLD, 11);
+        }
+    }
+    MPI_Op_free(&op);
+    if (rank == 0) printf("right\n");
+}
+
 /* A child without exec ends by itself, and leaves the parent's operations alone. */
 static void forks(void) {
     int status = -1, i, in[5], out[5];
@@ -304,8 +356,20 @@ static void aborts(void) {
 
 int main(int argc, char** argv) {
     const char* const what = argc > 1 ? argv[1] : "";
+    const char here = 0;
+    int level;
+    first_stack = &here;
     alarm(40);
-    MPI_Init(&argc, &argv);
+    /* A second argument: the level of threads, as a digit. */
+    if (argc > 2)
+        MPI_Init_thread(&argc, &argv,
+                        argv[2][0] == '0'   ? MPI_THREAD_SINGLE
+                        : argv[2][0] == '1' ? MPI_THREAD_FUNNELED
+                        : argv[2][0] == '2' ? MPI_THREAD_SERIALIZED
+                                            : MPI_THREAD_MULTIPLE,
+                        &level);
+    else
+        MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (!strcmp(what, "messages")) messages();
@@ -313,6 +377,8 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "waits")) waits();
     if (!strcmp(what, "bounds")) bounds();
     if (!strcmp(what, "reduce")) reduce();
+    if (!strcmp(what, "barrier")) barrier();
+    if (!strcmp(what, "operation")) own_operation();
     if (!strcmp(what, "forks")) forks();
     if (!strcmp(what, "killed")) killed();
     if (!strcmp(what, "aborts")) aborts();

@@ -1,0 +1,120 @@
+#include "mpi_dropin/part/progress_hook.h"
+
+#include <pthread.h>
+#include <weft/weft.h>
+
+#include <atomic>
+
+#include "mpi_dropin/part/underneath.h"
+
+namespace weft::dropin {
+namespace {
+
+bool is_open = false;
+bool takes_any_thread = false;
+pthread_t first_thread;  // that has initialized the MPI
+std::atomic<int> needs{0};
+std::atomic<bool> is_registered{false};
+// Neither the MPI's polls nor Weft's recurse into each other.
+thread_local bool is_closed_here = false;
+thread_local bool is_running = false;
+
+[[maybe_unused]] void call_weft() {
+    if (is_closed_here) return;
+    if (!takes_any_thread && !pthread_equal(pthread_self(), first_thread)) return;
+    is_closed_here = is_running = true;
+    weft_progress();
+    is_closed_here = is_running = false;
+}
+
+#if defined(OPEN_MPI)
+
+using Callback = int (*)();
+int (*add)(Callback) = nullptr;
+int (*remove)(Callback) = nullptr;
+
+bool find() {
+    // In a library of its own, which the MPI's depends on.
+    add = reinterpret_cast<int (*)(Callback)>(address_underneath("opal_progress_register"));
+    remove = reinterpret_cast<int (*)(Callback)>(address_underneath("opal_progress_unregister"));
+    return add != nullptr && remove != nullptr;
+}
+
+// Returns how much has moved: nothing of the MPI's.
+int poll() {
+    if (needs.load(std::memory_order_relaxed) > 0) call_weft();
+    return 0;
+}
+
+bool enter() { return add(poll) == 0; }
+void leave() { remove(poll); }
+
+#elif defined(MPIX_STREAM_NULL)
+
+using Callback = int (*)(void* thing);
+int (*start)(Callback, void* state, MPIX_Stream) = nullptr;
+
+bool find() {
+    start = reinterpret_cast<int (*)(Callback, void*, MPIX_Stream)>(
+        address_underneath("PMPIX_Async_start"));
+    return start != nullptr;
+}
+
+// Done: it is started again when it is needed again. MPI_Finalize polls until it is done.
+int poll(void*) {
+    constexpr int pending = 0, done = 1;  // MPIX_ASYNC_NOPROGRESS, MPIX_ASYNC_DONE
+    if (is_closed_here) return pending;
+    if (needs.load(std::memory_order_relaxed) == 0) {
+        is_registered.store(false);
+        return done;
+    }
+    call_weft();
+    return pending;
+}
+
+bool enter() { return start(poll, nullptr, MPIX_STREAM_NULL) == MPI_SUCCESS; }
+void leave() {}
+
+#else
+
+bool find() { return false; }
+bool enter() { return false; }
+void leave() {}
+
+#endif
+
+}  // namespace
+
+bool has_hook() {
+    static const bool is_found = find();
+    return is_found;
+}
+
+void open_hook(int thread_level) {
+    first_thread = pthread_self();
+    takes_any_thread = thread_level >= MPI_THREAD_SERIALIZED;
+    is_open = has_hook();
+}
+
+void close_hook() {
+    is_open = false;
+    needs.store(0);
+    if (is_registered.load()) leave();
+}
+
+void need_hook() {
+    if (!is_open) return;
+    needs.fetch_add(1);
+    if (!is_registered.exchange(true) && !enter()) is_registered.store(false);
+}
+
+void need_hook_less() {
+    if (is_open) needs.fetch_sub(1);
+}
+
+bool is_in_hook() { return is_running; }
+
+WithoutHook::WithoutHook() : was_closed_(is_closed_here) { is_closed_here = true; }
+WithoutHook::~WithoutHook() { is_closed_here = was_closed_; }
+
+}  // namespace weft::dropin

@@ -1,0 +1,37 @@
+// Weft inside the MPI's own blocking calls: an MPI with a progress hook calls weft_progress() wherever it polls for
+// itself. Of MPICH that is MPIX_Async_start, of Open MPI opal_progress_register. Intel MPI has none, nor has MPICH's
+// library of the standard's binary interface.
+//
+// Thread safety: any thread.
+#pragma once
+
+namespace weft::dropin {
+
+// Whether the MPI has one.
+bool has_hook();
+
+// The program has initialized the MPI, in this thread. Below MPI_THREAD_SERIALIZED only this thread is let in.
+// Until close_hook(), the MPI calls Weft while anything needs it.
+void open_hook(int thread_level);
+void close_hook();
+
+// One more operation needs it, or one less. Without a hook that is open they do nothing.
+void need_hook();
+void need_hook_less();
+
+// The caller is inside the hook: the MPI polls for itself afterwards, and must not be asked to poll here.
+bool is_in_hook();
+
+// While Weft calls the MPI with its lock held, the hook does nothing.
+class WithoutHook {
+  public:
+    WithoutHook();
+    ~WithoutHook();
+    WithoutHook(const WithoutHook&) = delete;
+    WithoutHook& operator=(const WithoutHook&) = delete;
+
+  private:
+    bool was_closed_;
+};
+
+}  // namespace weft::dropin
