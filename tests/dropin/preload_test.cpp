@@ -284,6 +284,14 @@ TEST_P(Preloaded, AWaitingRankLeavesItsCoreToOthers) {
     EXPECT_LT(std::stol(lines[0][1]), 50) << done.out;
 }
 
+TEST_P(Preloaded, CallsOfSessionsAreCounted) {
+    const Finished done = with_weft("sessions");
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_EQ(done.out, "right\n");
+    EXPECT_EQ(matches_in(done.err, "MPI_Iallreduce +0 +3 .*left 3: session\n").size(), 1u)
+        << done.err;
+}
+
 TEST_P(Preloaded, DisabledFunctionsAreLeftToTheMpi) {
     const Finished done = with_weft("reduce", "WEFT_DISABLE=ibcast,MPI_Iallreduce");
     EXPECT_EQ(done.status, 0) << done.err;

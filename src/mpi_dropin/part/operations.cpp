@@ -23,6 +23,7 @@ std::vector<Operation*> unused;
 std::vector<Operation*> ready;  // unused as well, with a generalized request
 std::atomic<unsigned> finished_alone{0};
 DropInSettings settings;
+bool counts_only = false;  // a program of sessions: there is nothing to take
 MPI_Request never = MPI_REQUEST_NULL;
 
 // The three functions of a generalized request.
@@ -168,8 +169,14 @@ Operation* operation_of(MPI_Request request) {
     return all.find(request);
 }
 
+void count_operations(const DropInSettings& mine) {
+    settings = mine;
+    counts_only = true;
+}
+
 int open_operations(const DropInSettings& agreed) {
     settings = agreed;
+    counts_only = false;
     return mpi.Grequest_start(describe_status, ignore_free, ignore_cancel, nullptr, &never);
 }
 
@@ -199,7 +206,8 @@ bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_C
     const int function = function_of(collective, form);
     if (!settings.takes[function]) return leave_to_mpi(nullptr, function, Left::disabled);
     TakenComm* const taken_comm = taken(comm);
-    if (!taken_comm) return leave_to_mpi(nullptr, function, Left::communicator);
+    if (!taken_comm)
+        return leave_to_mpi(nullptr, function, counts_only ? Left::session : Left::communicator);
     const std::int64_t begin_ns = settings.prints_statistics ? now_ns() : 0;
     Operation& operation = take_unused(form == Form::nonblocking);
     operation.comm = taken_comm;

@@ -22,6 +22,8 @@ bool has_operations();
 // Null: a request of the MPI's alone.
 Operation* operation_of(MPI_Request request);
 
+// In a program of sessions: only counts the calls, which are left to the MPI.
+void count_operations(const DropInSettings& mine);
 // Between Init and Finalize.
 int open_operations(const DropInSettings& agreed);
 void close_operations();

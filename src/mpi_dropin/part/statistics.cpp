@@ -43,9 +43,20 @@ void Statistics::add_inside(int function, std::int64_t ns) {
     rows_[function].inside_ns += ns;
 }
 
+bool Statistics::has_any() const {
+    for (const Row& row : rows_) {
+        if (row.taken > 0) return true;
+        for (std::uint64_t left : row.left) {
+            if (left > 0) return true;
+        }
+    }
+    return false;
+}
+
 void Statistics::print(int rank, int ranks) const {
-    static constexpr const char* why[] = {"disabled", "communicator", "below WEFT_MIN_BYTES",
-                                          "operation or type", "arguments"};
+    static constexpr const char* why[] = {
+        "disabled",          "communicator", "below WEFT_MIN_BYTES",
+        "operation or type", "arguments",    "session"};
     std::fprintf(stderr, "weft: MPI calls of rank %d of %d; %d allgathers at the start\n", rank,
                  ranks, allgathers_);
     std::fprintf(stderr, "weft: %-32s %9s %9s %14s %10s %10s %8s\n", "function", "taken", "left",

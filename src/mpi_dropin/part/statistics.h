@@ -10,7 +10,15 @@
 namespace weft::dropin {
 
 // Why a call was left to the MPI.
-enum class Left : std::uint8_t { disabled, communicator, small, operation, refused, number };
+enum class Left : std::uint8_t {
+    disabled,
+    communicator,
+    small,
+    operation,
+    refused,
+    session,
+    number
+};
 
 class Statistics {
   public:
@@ -22,6 +30,7 @@ class Statistics {
     void add_inside(int function, std::int64_t ns);  // starting
     void count_allgather() { ++allgathers_; }
 
+    bool has_any() const;  // calls
     void print(int rank, int ranks) const;
     // Rank 0 prints those of all ranks. Collective.
     void print_all(int rank, int ranks) const;

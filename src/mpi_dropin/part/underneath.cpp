@@ -64,6 +64,11 @@ bool find_underneath(void* handle) {
     find(handle, mpi.Request_get_status_all, "PMPI_Request_get_status_all");
     find(handle, mpi.Request_get_status_any, "PMPI_Request_get_status_any");
     find(handle, mpi.Request_get_status_some, "PMPI_Request_get_status_some");
+#if WEFT_MPI_HAS_SESSIONS
+    find(handle, mpi.Session_init, "PMPI_Session_init");
+    find(handle, mpi.Session_finalize, "PMPI_Session_finalize");
+    find(handle, mpi.Group_from_session_pset, "PMPI_Group_from_session_pset");
+#endif
     find(handle, mpi.Request_is_complete, "PMPIX_Request_is_complete");
     return true;
 }

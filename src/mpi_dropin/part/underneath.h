@@ -11,6 +11,13 @@
 
 #include <cstdint>
 
+// Also Open MPI 5, whose header says that it is of MPI-3.
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define WEFT_MPI_HAS_SESSIONS 1
+#else
+#define WEFT_MPI_HAS_SESSIONS 0
+#endif
+
 namespace weft::dropin {
 
 // Removes the parentheses of a macro's argument.
@@ -66,6 +73,11 @@ struct Underneath {
     int (*Request_get_status_all)(int, const MPI_Request*, int*, MPI_Status*) = nullptr;
     int (*Request_get_status_any)(int, const MPI_Request*, int*, int*, MPI_Status*) = nullptr;
     int (*Request_get_status_some)(int, const MPI_Request*, int*, int*, MPI_Status*) = nullptr;
+#if WEFT_MPI_HAS_SESSIONS
+    int (*Session_init)(MPI_Info, MPI_Errhandler, MPI_Session*) = nullptr;
+    int (*Session_finalize)(MPI_Session*) = nullptr;
+    int (*Group_from_session_pset)(MPI_Session, const char*, MPI_Group*) = nullptr;
+#endif
 
     // MPICH's own: whether a request is complete, without a poll.
     bool (*Request_is_complete)(MPI_Request) = nullptr;

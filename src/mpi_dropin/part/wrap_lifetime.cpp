@@ -1,4 +1,6 @@
-// Init and Finalize, and the ends of what operations use.
+// Init and Finalize, sessions, and the ends of what operations use.
+#include <atomic>
+
 #include "mpi_dropin/part/exclusive.h"
 #include "mpi_dropin/part/joining.h"
 #include "mpi_dropin/part/operations.h"
@@ -9,9 +11,11 @@
 namespace weft::dropin {
 namespace {
 
-DropInSettings settings;  // as the ranks have agreed
+DropInSettings settings;                   // as the ranks have agreed
+std::atomic<bool> has_initialized{false};  // by Init: Finalize prints
 
 void open() {
+    has_initialized.store(true);
     int rank = 0, ranks = 1, level = MPI_THREAD_SINGLE;
     mpi.Comm_rank(MPI_COMM_WORLD, &rank);
     mpi.Comm_size(MPI_COMM_WORLD, &ranks);
@@ -46,6 +50,37 @@ int Finalize() {
     return mpi.Finalize();
 }
 
+// --- Programs of sessions: their calls are counted -------------------------------------------------
+
+#if WEFT_MPI_HAS_SESSIONS
+std::atomic<int> sessions{0};
+
+int Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+    const int error = mpi.Session_init(info, errhandler, session);
+    if (error != MPI_SUCCESS || sessions.fetch_add(1) > 0 || has_initialized.load()) return error;
+    Exclusive::has_several_threads = true;  // perhaps: each session has a level of its own
+    count_operations(read_settings());
+    return error;
+}
+
+void print_left_to_sessions(MPI_Session session) {
+    MPI_Group world = MPI_GROUP_NULL;
+    int rank = -1, ranks = 0;
+    if (mpi.Group_from_session_pset(session, "mpi://WORLD", &world) != MPI_SUCCESS) return;
+    mpi.Group_rank(world, &rank);
+    mpi.Group_size(world, &ranks);
+    mpi.Group_free(&world);
+    if (rank == 0) statistics.print(rank, ranks);
+}
+
+int Session_finalize(MPI_Session* session) {
+    const bool is_last = sessions.fetch_sub(1) == 1;
+    if (is_last && !has_initialized.load() && statistics.has_any())
+        print_left_to_sessions(*session);
+    return mpi.Session_finalize(session);
+}
+#endif
+
 // Waits for Weft's operations on the communicator, as the MPI does for its own.
 int Comm_disconnect(MPI_Comm* comm) {
     TakenComm* const taken_comm = comm ? taken(*comm) : nullptr;
@@ -57,9 +92,16 @@ int Type_free(MPI_Datatype* type) { return free_type(type); }
 int Op_free(MPI_Op* op) { return free_op(op); }
 
 const Wrapper wrappers[] = {
-    wrapper("MPI_Init", Init),           wrapper("MPI_Init_thread", Init_thread),
-    wrapper("MPI_Finalize", Finalize),   wrapper("MPI_Comm_disconnect", Comm_disconnect),
-    wrapper("MPI_Type_free", Type_free), wrapper("MPI_Op_free", Op_free),
+    wrapper("MPI_Init", Init),
+    wrapper("MPI_Init_thread", Init_thread),
+    wrapper("MPI_Finalize", Finalize),
+    wrapper("MPI_Comm_disconnect", Comm_disconnect),
+    wrapper("MPI_Type_free", Type_free),
+    wrapper("MPI_Op_free", Op_free),
+#if WEFT_MPI_HAS_SESSIONS
+    wrapper("MPI_Session_init", Session_init),
+    wrapper("MPI_Session_finalize", Session_finalize),
+#endif
 };
 
 }  // namespace

@@ -310,6 +310,38 @@ static void own_operation(void) {
     if (rank == 0) printf("right\n");
 }
 
+/* Open MPI 5 has them, though its header says that it is of MPI-3. */
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+/* A program that never calls MPI_Init. */
+static void sessions(void) {
+    int i, in, out = 0;
+    MPI_Session session, second;
+    MPI_Group group;
+    MPI_Comm comm;
+    MPI_Request request;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &second);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "small", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    for (i = 0; i < 3; ++i) {
+        in = rank + i;
+        MPI_Iallreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (out != ranks * (ranks - 1) / 2 + i * ranks) MPI_Abort(comm, 12);
+    }
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&group);
+    MPI_Session_finalize(&second);
+    if (rank == 0) printf("right\n");
+    fflush(stdout);
+    MPI_Session_finalize(&session);
+}
+#else
+static void sessions(void) {}
+#endif
+
 /* A child without exec ends by itself, and leaves the parent's operations alone. */
 static void forks(void) {
     int status = -1, i, in[5], out[5];
@@ -360,6 +392,10 @@ int main(int argc, char** argv) {
     int level;
     first_stack = &here;
     alarm(40);
+    if (!strcmp(what, "sessions")) {
+        sessions();
+        return 0;
+    }
     /* A second argument: the level of threads, as a digit. */
     if (argc > 2)
         MPI_Init_thread(&argc, &argv,
