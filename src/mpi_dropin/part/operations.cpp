@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <memory>
 #include <utility>
 #include <vector>
 
-#include "mpi_dropin/part/exclusive.h"
-#include "mpi_dropin/part/handle_map.h"
 #include "mpi_dropin/part/progress_hook.h"
 #include "mpi_dropin/part/tickets.h"
 #include "mpi_dropin/part/weft_call.h"
@@ -16,11 +13,6 @@
 namespace weft::dropin {
 namespace {
 
-HandleMap<MPI_Request, Operation> all;
-std::atomic<std::size_t> living{0};
-std::vector<std::unique_ptr<Operation>> owned;
-std::vector<Operation*> unused;
-std::vector<Operation*> ready;  // unused as well, with a generalized request
 std::atomic<unsigned> finished_alone{0};
 DropInSettings settings;
 bool counts_only = false;  // a program of sessions: there is nothing to take
@@ -33,66 +25,6 @@ int describe_status(void*, MPI_Status* status) {
 }
 int ignore_free(void*) { return MPI_SUCCESS; }
 int ignore_cancel(void*, int) { return MPI_SUCCESS; }
-
-void count_living(std::ptrdiff_t change) {
-    living.store(living.load(std::memory_order_relaxed) + static_cast<std::size_t>(change),
-                 std::memory_order_relaxed);
-}
-
-// With a generalized request, if it is to be one and there is one.
-Operation& take_unused(bool is_generalized) {
-    const Exclusive exclusive;
-    count_living(1);
-    std::vector<Operation*>& from = is_generalized && !ready.empty() ? ready : unused;
-    if (from.empty()) {
-        owned.push_back(std::make_unique<Operation>());
-        unused.reserve(owned.size());
-        ready.reserve(owned.size());
-        return *owned.back();
-    }
-    Operation& operation = *from.back();
-    from.pop_back();
-    return operation;
-}
-
-// Back to its first state, but for the memory of its arrays.
-void give_back(Operation& operation) {
-    operation.send.release_types();
-    operation.recv.release_types();
-    forget(operation.combining);
-    if (operation.comm) let_go(*operation.comm);
-    operation.send.clear();
-    operation.recv.clear();
-    if (!operation.keeps_handle) operation.handle = MPI_REQUEST_NULL;
-    operation.request = WEFT_REQUEST_NULL;
-    operation.comm = nullptr;
-    operation.is_persistent = operation.is_active = operation.is_over = operation.is_told =
-        operation.is_hidden = false;
-    operation.outcome = MPI_SUCCESS;
-    operation.combining = nullptr;
-    operation.stores = operation.fetches = false;
-    operation.waited_ns = 0;
-    if (operation.is_constructor) {
-        operation.is_constructor = false;
-        operation.construction.reset();
-        operation.made = MPI_COMM_NULL;
-        operation.made_at = nullptr;
-    }
-    if (operation.ticket >= 0) give_back_ticket(std::exchange(operation.ticket, -1));
-    const Exclusive exclusive;
-    count_living(-1);
-    (operation.keeps_handle ? ready : unused).push_back(&operation);
-}
-
-void enter(Operation& operation) {
-    const Exclusive exclusive;
-    all.add(operation.handle, &operation);
-}
-
-void leave(Operation& operation) {
-    const Exclusive exclusive;
-    all.remove(operation.handle);
-}
 
 int fetch(const Operation& operation) {
     if (operation.send.has_copy()) {
@@ -161,14 +93,6 @@ int finish_blocking(Operation& operation) {
 
 }  // namespace
 
-bool has_operations() { return living.load(std::memory_order_relaxed) != 0; }
-
-Operation* operation_of(MPI_Request request) {
-    if (request == MPI_REQUEST_NULL || !has_operations()) return nullptr;
-    const Exclusive exclusive;
-    return all.find(request);
-}
-
 void count_operations(const DropInSettings& mine) {
     settings = mine;
     counts_only = true;
@@ -181,18 +105,8 @@ int open_operations(const DropInSettings& agreed) {
 }
 
 void close_operations() {
-    std::vector<Operation*> left;
-    all.for_each([&](Operation& operation) {
-        if (operation.is_active && !operation.is_over) left.push_back(&operation);
-    });
-    await_all(left);
-    for (Operation* operation : ready) {
-        leave(*operation);
-        mpi.Grequest_complete(operation->handle);
-        mpi.Wait(&operation->handle, MPI_STATUS_IGNORE);
-        operation->keeps_handle = false;
-    }
-    ready.clear();
+    await_all(pending_operations(nullptr));
+    close_unused();
     if (never != MPI_REQUEST_NULL) {
         mpi.Grequest_complete(never);
         mpi.Wait(&never, MPI_STATUS_IGNORE);
@@ -370,17 +284,7 @@ void await_all(std::span<Operation* const> operations) {
     }
 }
 
-void await_on(const TakenComm& comm) {
-    std::vector<Operation*> pending;
-    {
-        const Exclusive exclusive;
-        all.for_each([&](Operation& operation) {
-            if (operation.comm == &comm && operation.is_active && !operation.is_over)
-                pending.push_back(&operation);
-        });
-    }
-    await_all(pending);
-}
+void await_on(const TakenComm& comm) { await_all(pending_operations(&comm)); }
 
 void await_any(std::span<Operation* const> operations, std::int64_t deadline_ns) {
     for (Operation* operation : operations) {

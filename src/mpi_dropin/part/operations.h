@@ -12,18 +12,15 @@
 #include <span>
 
 #include "mpi_dropin/part/operation.h"
+#include "mpi_dropin/part/operation_store.h"
 #include "mpi_dropin/part/settings.h"
 #include "mpi_dropin/part/statistics.h"
 
 namespace weft::dropin {
 
-// Whether any operation lives: if not, completion functions go straight to the MPI.
-bool has_operations();
-// Null: a request of the MPI's alone.
-Operation* operation_of(MPI_Request request);
-
 // In a program of sessions: only counts the calls, which are left to the MPI.
 void count_operations(const DropInSettings& mine);
+
 // Between Init and Finalize.
 int open_operations(const DropInSettings& agreed);
 void close_operations();

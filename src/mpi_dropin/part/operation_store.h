@@ -1,0 +1,32 @@
+// The operations that live, and by which of the MPI's requests the program knows them.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <vector>
+
+#include "mpi_dropin/part/operation.h"
+
+namespace weft::dropin {
+
+// Whether any operation lives: if not, completion functions go straight to the MPI.
+bool has_operations();
+// Null: a request of the MPI's alone.
+Operation* operation_of(MPI_Request request);
+
+// A new one, in its first state; with a generalized request, if it is to be one and one is left.
+Operation& take_unused(bool is_generalized);
+// It is over: back to its first state, but for the memory of its arrays and a generalized request.
+void give_back(Operation& operation);
+
+// operation_of() finds it; not any more.
+void enter(Operation& operation);
+void leave(Operation& operation);
+
+// Those that have begun and are not known to be over. Null: on any communicator.
+std::vector<Operation*> pending_operations(const TakenComm* comm);
+
+// Ends the generalized requests that are left.
+void close_unused();
+
+}  // namespace weft::dropin
