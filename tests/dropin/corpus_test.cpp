@@ -365,11 +365,18 @@ TEST_P(DropIn, NumbersAboveAnInt) {
     for (int ranks : usual({1, 2, 3}, 2)) expect_ok(ranks, {"large_extents", "large_counts"});
 }
 
-TEST_P(DropIn, BlocksAbove2GiB) {
-    if (!runs_all()) GTEST_SKIP() << "for a run of all tests";
-    if (free_gib() < 10) GTEST_SKIP() << "needs 10 GiB of free memory";
-    expect_ok(2, {"huge"});
-}
+// Not of the MPIs alone: MPICH 5.0.2 and Intel MPI fail in the last one.
+#define ABOVE_2_GIB(Name, section)                                                              \
+    TEST_P(DropIn, Above2GiB##Name) {                                                           \
+        if (!is_preloaded() || !runs_all()) GTEST_SKIP() << "with Weft, in a run of all tests"; \
+        if (free_gib() < 12) GTEST_SKIP() << "needs 12 GiB of free memory";                     \
+        expect_ok(2, {"threads=multiple", section});                                            \
+    }
+ABOVE_2_GIB(Bytes, "huge_bytes")
+ABOVE_2_GIB(Elements, "huge_bcast")
+ABOVE_2_GIB(Reductions, "huge_reduction")
+ABOVE_2_GIB(UserOperations, "huge_user_operation")
+#undef ABOVE_2_GIB
 
 TEST_P(DropIn, Errors) {
     expect_ok(2, {"invalid_arguments", "error_handlers"});

@@ -114,22 +114,17 @@ static int are_words(const uint64_t* words, Word key) {
     return 1;
 }
 
-static void add_bytes(void* in, void* inout, int* count, MPI_Datatype* type) {
-    int i;
-    (void)type;
-    for (i = 0; i < *count; ++i)
-        ((unsigned char*)inout)[i] =
-            (unsigned char)(((unsigned char*)inout)[i] + ((unsigned char*)in)[i]);
+static uint64_t* huge_memory(void) {
+    uint64_t* words = malloc(HUGE_WORDS * sizeof *words);
+    CHECK(words != NULL);
+    return words;
 }
 
-static void huge(void) {
-    uint64_t* words = malloc(HUGE_WORDS * sizeof *words);
-    unsigned char* bytes = (unsigned char*)words;
+/* An int counts its elements, but not its bytes. */
+static void huge_bytes(void) {
+    uint64_t* words = huge_memory();
     MPI_Datatype kib;
     MPI_Request request;
-    size_t i;
-    CHECK(words != NULL);
-    /* An int counts them, but not their bytes. */
     CALL(MPI_Type_contiguous(1024, MPI_CHAR, &kib));
     CALL(MPI_Type_commit(&kib));
     fill_words(words, world_rank == 0);
@@ -138,40 +133,68 @@ static void huge(void) {
     words[HUGE_WORDS - 1] = HUGE_WORDS * 3;
     CHECK(are_words(words, 1));
     CALL(MPI_Type_free(&kib));
+    free(words);
+}
+
+static void huge_bcast(void) {
 #if HAS_LARGE
+    uint64_t* words = huge_memory();
+    MPI_Request request;
     fill_words(words, world_rank == 0 ? 5 : 0);
     CALL(MPI_Ibcast_c(words, (MPI_Count)(HUGE_WORDS * 8), MPI_BYTE, 0, MPI_COMM_WORLD, &request));
     finish(&request, "bcast of 2^31 + 8 bytes");
     CHECK(are_words(words, 5));
+    free(words);
+#else
+    (void)are_words;
+#endif
+}
+
+#if HAS_LARGE
+static void reduce_huge(MPI_Op op, const char* what) {
+    unsigned char* bytes = (unsigned char*)huge_memory();
+    MPI_Request request;
+    size_t i;
     memset(bytes, 1 + world_rank, HUGE_WORDS * 8);
-    CALL(MPI_Iallreduce_c(MPI_IN_PLACE, bytes, (MPI_Count)(HUGE_WORDS * 8), MPI_UNSIGNED_CHAR,
-                          MPI_SUM, MPI_COMM_WORLD, &request));
-    finish(&request, "allreduce of 2^31 + 8 elements");
+    CALL(MPI_Iallreduce_c(MPI_IN_PLACE, bytes, (MPI_Count)(HUGE_WORDS * 8), MPI_UNSIGNED_CHAR, op,
+                          MPI_COMM_WORLD, &request));
+    finish(&request, what);
     for (i = 0; i < HUGE_WORDS * 8; ++i) {
         if (bytes[i] != world_ranks * (world_ranks + 1) / 2) break;
     }
     CHECK(i == HUGE_WORDS * 8);
-    {
-        MPI_Op op;
-        memset(bytes, 1 + world_rank, HUGE_WORDS * 8);
-        CALL(MPI_Op_create(add_bytes, 1, &op));
-        CALL(MPI_Iallreduce_c(MPI_IN_PLACE, bytes, (MPI_Count)(HUGE_WORDS * 8), MPI_UNSIGNED_CHAR,
-                              op, MPI_COMM_WORLD, &request));
-        CALL(MPI_Op_free(&op));
-        finish(&request, "allreduce of 2^31 + 8 elements by a user's operation");
-        for (i = 0; i < HUGE_WORDS * 8; ++i) {
-            if (bytes[i] != world_ranks * (world_ranks + 1) / 2) break;
-        }
-        CHECK(i == HUGE_WORDS * 8);
-    }
-#else
-    (void)i, (void)bytes, (void)add_bytes;
+    free(bytes);
+}
+
+static void add_bytes(void* in, void* inout, int* count, MPI_Datatype* type) {
+    const unsigned char* from = in;
+    unsigned char* into = inout;
+    int i;
+    (void)type;
+    for (i = 0; i < *count; ++i) into[i] = (unsigned char)(into[i] + from[i]);
+}
 #endif
-    free(words);
+
+static void huge_reduction(void) {
+#if HAS_LARGE
+    reduce_huge(MPI_SUM, "allreduce of 2^31 + 8 elements");
+#endif
+}
+
+static void huge_user_operation(void) {
+#if HAS_LARGE
+    MPI_Op op;
+    CALL(MPI_Op_create(add_bytes, 1, &op));
+    reduce_huge(op, "allreduce of 2^31 + 8 elements by a user's operation");
+    CALL(MPI_Op_free(&op));
+#endif
 }
 
 const Section large_sections[] = {
     {"large_extents", large_extents, "elements that are 4 GiB apart"},
     {"large_counts", large_counts, "2^40 elements without a byte, displacements of 2^33"},
-    {"huge", huge, "blocks above 2 GiB: 4 GiB of memory for a rank"},
+    {"huge_bytes", huge_bytes, "2 GiB of elements that an int counts; 5 GiB of memory for a rank"},
+    {"huge_bcast", huge_bcast, "2^31 + 8 elements, as much memory"},
+    {"huge_reduction", huge_reduction, "the same of a reduction"},
+    {"huge_user_operation", huge_user_operation, "the same by an operation of the program"},
     {NULL, NULL, NULL}};
