@@ -105,3 +105,18 @@ foreach(source IN LISTS test_sources)
                          DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${WEFT_TEST_TIMEOUT}
                          LABELS ${label})
 endforeach()
+
+# mpi4py's own test suite without and with the drop-in library, in a run of all tests.
+find_program(WEFT_PYTHON python3)
+mark_as_advanced(WEFT_PYTHON)
+if(WEFT_PYTHON)
+    foreach(mpi mpich openmpi impi)
+        foreach(ranks 1 2 3 4 5)
+            set(name mpi4py/${mpi}.${ranks})
+            add_test(NAME ${name} COMMAND ${WEFT_PYTHON} -B ${PROJECT_SOURCE_DIR}/tests/dropin/mpi4py/compare.py
+                                          ${mpi} ${ranks} ${CMAKE_BINARY_DIR})
+            set_tests_properties(${name} PROPERTIES LABELS mpi4py SKIP_RETURN_CODE 77 PROCESSORS ${ranks}
+                                 TIMEOUT 3600)
+        endforeach()
+    endforeach()
+endif()
