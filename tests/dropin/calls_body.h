@@ -28,6 +28,7 @@ static int CALL_IT(Case* of) {
     MPI_Aint *saints = copied(of, all * sizeof *saints), *raints = copied(of, all * sizeof *raints);
     MPI_Datatype *stypes = copied(of, sizeof s->types), *rtypes = copied(of, sizeof r->types);
     int i;
+    (void)info; /* without persistent collectives */
     for (i = 0; i < MAX_BLOCKS; ++i) {
         scounts[i] = (COUNT)s->counts[i];
         rcounts[i] = (COUNT)r->counts[i];

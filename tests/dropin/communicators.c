@@ -45,7 +45,7 @@ static void duplicates(void) {
     CALL(MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request));
     CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
     use_and_free(comm, "idup");
-#if MPI_VERSION >= 4 || defined(OMPI_MAJOR_VERSION)
+#if HAS_PERSISTENT
     CALL(MPI_Comm_idup_with_info(MPI_COMM_WORLD, info, &comm, &request));
     CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
     use_and_free(comm, "idup_with_info");

@@ -80,7 +80,7 @@ const std::vector<Functions>& all_functions() {
 
 // Open MPI's Fortran bindings store into the requests of these as if they were their own.
 bool is_always_left(const Mpi& mpi, Form form, const std::string& name) {
-    if (std::string(mpi.name) != "openmpi" || form == blocking) return false;
+    if (!mpi.is_openmpi() || form == blocking) return false;
     const bool has_types = name.find("lltoallw") != std::string::npos;
     if (form == nonblocking) return has_types;
     return has_types || name.ends_with("v_init") || name == "MPI_Reduce_scatter_init";
@@ -129,10 +129,11 @@ std::string corpus(const Mpi& mpi, const std::string& compiler = "mpicc") {
     fs::create_directories(path.parent_path());
     // Tests run side by side: each compiles its own, and the last one stays.
     const std::string own = path.string() + "." + std::to_string(getpid());
-    const Finished done = run(mpi.around(
-        compiler +
-        " -pthread -std=c99 -pedantic -Wall -Wextra -Werror -Wno-stringop-overread -O1 " + sources +
-        "*.c -o " + own));
+    const Finished done =
+        run(mpi.around(compiler +
+                       " -pthread -std=c99 -pedantic -Wall -Wextra -Werror -Wno-stringop-overread "
+                       "-Wno-stringop-overflow -O1 " +
+                       sources + "*.c -o " + own));
     EXPECT_EQ(done.status, 0) << done.out << done.err;
     if (done.status == 0) fs::rename(own, path);
     return path;
@@ -145,6 +146,10 @@ class DropIn : public testing::TestWithParam<std::tuple<Mpi, bool>> {
     void SetUp() override {
         std::string absence = mpi().absence();
         if (absence.empty() && is_preloaded()) absence = preload_of(mpi().name).absence;
+        // Debian's older ones fail in much of it by themselves.
+        const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+        if (!is_preloaded() && mpi().is_debians && !test.starts_with("KnownFailures"))
+            absence = "without Weft, on newer ones";
         // That the corpus is right by itself, one MPI shows every day.
         if (!is_preloaded() && !runs_all() && mpi().name != std::string("mpich"))
             absence = "without Weft, for a run of all tests";
@@ -168,7 +173,12 @@ class DropIn : public testing::TestWithParam<std::tuple<Mpi, bool>> {
                               const std::string& program = corpus(mpi())) {
         std::string given = settings;
         for (const std::string& word : sections) given += " " + word;
+        // Weft then takes everything: MPICH 4.0's nonblocking collectives leave statuses undefined.
         Words words;
+        if (mpi().is_debians) {
+            words.push_back("threads=multiple");
+            given += " threads=multiple";
+        }
         for (const std::string& word : sections) {
             bool is_known = false;
             for (const KnownFailure& known : known_failures(mpi())) {
@@ -193,7 +203,8 @@ class DropIn : public testing::TestWithParam<std::tuple<Mpi, bool>> {
                                      bool has_threads = false, const std::string& settings = "",
                                      const std::string& program = corpus(mpi())) {
         const Finished done = expect_ok(ranks, sections, settings, program);
-        if (is_preloaded()) expect_taken(mpi(), done, form, has_threads, ranks);
+        const bool has_form = form != persistent || mpi().has_persistent_collectives();
+        if (is_preloaded() && has_form) expect_taken(mpi(), done, form, has_threads, ranks);
         return done;
     }
     static std::vector<int> usual(std::initializer_list<int> all, int one) {
@@ -212,7 +223,8 @@ std::string name_of(const testing::TestParamInfo<std::tuple<Mpi, bool>>& test) {
            std::string(std::get<1>(test.param) ? "_with_weft" : "_alone");
 }
 
-INSTANTIATE_TEST_SUITE_P(On, DropIn, testing::Combine(testing::ValuesIn(mpis()), testing::Bool()),
+INSTANTIATE_TEST_SUITE_P(On, DropIn,
+                         testing::Combine(testing::ValuesIn(mpis_and_debians()), testing::Bool()),
                          name_of);
 
 // --- Everything it does ----------------------------------------------------------------------------
@@ -312,7 +324,7 @@ TEST_P(DropIn, ArgumentsAreForgottenAtOnce) {
     if (!is_preloaded()) GTEST_SKIP() << "an MPI alone may need them";
     Words words = {"threads=multiple", "forget=1", "nonblocking", "persistent",
                    "nonblocking_reductions"};
-    if (mpi().name == std::string("openmpi")) {
+    if (mpi().is_openmpi()) {
         for (const char* left :
              {"nonblocking alltoallw", "nonblocking neighbor_alltoallw", "persistent *v on",
               "persistent *w on", "persistent reduce_scatter on"}) {

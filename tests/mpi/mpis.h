@@ -16,10 +16,17 @@ namespace weft::test {
 
 struct Mpi {
     const char* name;
-    const char* settings;  // of the environment, with %s for its folder
-    bool is_usual;         // tried outside of a run of all tests
+    const char* settings;     // of the environment, with %s for its folder
+    bool is_usual;            // tried outside of a run of all tests
+    bool is_debians = false;  // "debian_mpich": its programs are called mpicc.mpich, ...
+
+    // The version does not matter here.
+    bool is_openmpi() const { return std::string(name).ends_with("openmpi"); }
+    // Debian 12's Open MPI is of MPI 3.1.
+    bool has_persistent_collectives() const { return !(is_debians && is_openmpi()); }
 
     std::string folder() const {
+        if (is_debians) return WEFT_BUILD_DIR "/tests/mpi/" + std::string(name);
         const char* set = std::getenv("WEFT_TEST_MPI");
         return (set ? std::string(set) : std::string(WEFT_SOURCE_DIR "/.cache/mpi")) + "/" + name;
     }
@@ -30,8 +37,22 @@ struct Mpi {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
         return "programs of an MPI's compiler cannot load a library with a sanitizer";
 #endif
+        if (is_debians) return absence_of_debians();
         if (std::filesystem::exists(folder() + "/bin/mpicc")) return "";
         return "no " + std::string(name) + " in " + folder() + "; ./dev test installs it";
+    }
+
+    // Gives the programs their usual names, in a folder of the build.
+    std::string absence_of_debians() const {
+        const std::string kind = is_openmpi() ? "openmpi" : "mpich", bin = folder() + "/bin";
+        const std::string links = "mkdir -p " + bin +
+                                  " && for name in mpicc mpiexec; do path=$(command -v $name." +
+                                  kind + ") && printf '#!/bin/sh\\nexec %s \"$@\"\\n' $path > " +
+                                  bin + "/$name.$$ && chmod +x " + bin + "/$name.$$ && mv " + bin +
+                                  "/$name.$$ " + bin + "/$name || exit 1; done";
+        if (run(links).status == 0) return "";
+        return "no mpicc." + kind + " and mpiexec." + kind + " (Debian's packages lib" + kind +
+               "-dev, " + kind + (is_openmpi() ? "-bin)" : ")");
     }
 
     // A shell command with this MPI around it. More ranks than cores are fine, and running as root.
@@ -93,6 +114,17 @@ inline std::vector<Mpi> mpis() {
          true},
         {"impi", "I_MPI_ROOT=%s LD_LIBRARY_PATH=%s/lib FI_PROVIDER_PATH=%s/lib I_MPI_PIN=0", false},
     };
+}
+
+// And as Debian has them: older ones with the same binary interface.
+inline std::vector<Mpi> mpis_and_debians() {
+    std::vector<Mpi> all = mpis();
+    all.push_back({"debian_mpich", "", false, true});
+    all.push_back({"debian_openmpi",
+                   "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+                   "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none",
+                   false, true});
+    return all;
 }
 
 // A suite of tests that hold on every MPI.
