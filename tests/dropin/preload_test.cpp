@@ -39,11 +39,13 @@ class Preloaded : public OnEveryMpi {
         std::filesystem::rename(own, path);
         return path;
     }
-    static Finished alone(const std::string& what, const std::string& settings = "") {
-        return run(mpi().job(2, program() + " " + what, settings));
+    static Finished alone(const std::string& what, const std::string& settings = "",
+                          int ranks = 2) {
+        return run(mpi().job(ranks, program() + " " + what, settings));
     }
-    static Finished with_weft(const std::string& what, const std::string& settings = "") {
-        return alone(what, preload_of(mpi().name).settings + " " + settings);
+    static Finished with_weft(const std::string& what, const std::string& settings = "",
+                              int ranks = 2) {
+        return alone(what, preload_of(mpi().name).settings + " " + settings, ranks);
     }
     // Whether the MPI calls Weft from inside its own blocking calls.
     static bool has_hook() { return mpi().name != std::string("impi"); }
