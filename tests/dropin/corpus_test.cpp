@@ -249,6 +249,7 @@ TEST_P(DropIn, NonblockingCollectivesWithLargeCounts) {
 }
 
 TEST_P(DropIn, BlockingCollectivesStayWithTheMpi) {
+    if (mpi().is_debians) GTEST_SKIP() << "their results are the MPI's: on newer ones";
     if (!runs_all()) GTEST_SKIP() << "for a run of all tests";
     for (const char* counts : {"large=0", "large=1"}) {
         const Finished done = expect_ok(3, {counts, "blocking", "blocking_reductions"});
