@@ -119,19 +119,28 @@ static int look_at(struct dl_phdr_info* info, size_t size, void* data) {
     return 0;
 }
 
+// This library's file, if its name was relative: before the program changes its folder.
+static char* own_path;
+
+__attribute__((constructor)) static void find_own_path(void) {
+    Dl_info here;
+    if (dladdr((void*)find_own_path, &here) && *here.dli_fname != '/')
+        own_path = realpath(here.dli_fname, NULL);
+}
+
 // Opens the part beside this library.
 static void open_part(const struct interface* interface) {
     Dl_info here;
     char path[4096];
-    const char* end;
+    const char *file = own_path, *end;
     void* part;
     int (*start)(void* mpi);
-    if (!dladdr((void*)open_part, &here) || !(end = strrchr(here.dli_fname, '/'))) {
+    if (!file && dladdr((void*)open_part, &here)) file = here.dli_fname;
+    if (!file || !(end = strrchr(file, '/'))) {
         fprintf(stderr, "weft: libweft_mpi.so does not know where it is; the MPI is left alone\n");
         return;
     }
-    snprintf(path, sizeof path, "%.*s/weft_mpi_%s.so", (int)(end - here.dli_fname), here.dli_fname,
-             interface->part);
+    snprintf(path, sizeof path, "%.*s/weft_mpi_%s.so", (int)(end - file), file, interface->part);
     part = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!part) {
         fprintf(stderr,

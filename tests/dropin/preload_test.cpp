@@ -132,6 +132,36 @@ TEST_P(Preloaded, RanksThatDifferLeaveAllToTheMpi) {
     }
 }
 
+TEST_P(Preloaded, WhatMpiFinalizeCallsFindsEverything) {
+    const Finished done = with_weft("finalizes_by_attribute");
+    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    EXPECT_EQ(done.out, "right\n");
+    EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +2 +0 ").empty()) << done.err;
+}
+
+TEST_P(Preloaded, ForgottenRequestsDoNotDisturbFinalize) {
+    const Finished done = with_weft("finalizes_with_requests");
+    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    EXPECT_FALSE(contains(done.err, "persistent request")) << "the MPI had to free one\n"
+                                                           << done.err;
+}
+
+// The variables of the libraries that MPI_Init has loaded are destroyed before. (MPICH alone may be killed there.)
+TEST_P(Preloaded, AFunctionOfAtexitMayFinalize) {
+    const Finished native = alone("finalizes_at_exit"), done = with_weft("finalizes_at_exit");
+    if (native.status != 0) GTEST_SKIP() << "this MPI alone ends with " << native.status;
+    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    EXPECT_EQ(done.out, "right\nright\n");
+}
+
+TEST_P(Preloaded, TheLibrarysNameMayBeRelativeToAFolderThatIsLeft) {
+    const Finished done =
+        run("cd " WEFT_BUILD_DIR "; " +
+            mpi().job(2, program() + " moves", "LD_PRELOAD=./libweft_mpi.so WEFT_STATS=1"));
+    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +1 +0 ").empty()) << done.err;
+}
+
 // Where every rank must take part, one is enough that wants it.
 TEST_P(Preloaded, OneRankMayWantTheCheckAlone) {
     if (!runs_all()) GTEST_SKIP() << "for a run of all tests";

@@ -9,13 +9,14 @@
 
 #include "mpi_dropin/part/exclusive.h"
 #include "mpi_dropin/part/handle_map.h"
+#include "mpi_dropin/part/lasting.h"
 
 namespace weft::dropin {
 namespace {
 
 constexpr std::uint64_t world_number = 1;
 
-HandleMap<MPI_Comm, TakenComm> all;
+auto& all = lasting<HandleMap<MPI_Comm, TakenComm>>();
 int keyval = MPI_KEYVAL_INVALID;
 MPI_Group world_group = MPI_GROUP_NULL;
 int world_rank = 0;

@@ -7,6 +7,7 @@
 
 #include "mpi_dropin/part/exclusive.h"
 #include "mpi_dropin/part/handle_map.h"
+#include "mpi_dropin/part/lasting.h"
 
 namespace weft::dropin {
 namespace {
@@ -19,7 +20,7 @@ struct Predefined {
     weft_type pair = WEFT_BYTE;
 };
 
-HandleMap<MPI_Datatype, TypeFacts> known;
+auto& known = lasting<HandleMap<MPI_Datatype, TypeFacts>>();
 MPI_Comm packing = MPI_COMM_NULL;  // of this process alone; errors return
 
 std::optional<weft_type> element_of(const Predefined& type, MPI_Count size) {
@@ -47,6 +48,12 @@ constexpr MPI_Count bytes_at_once = MPI_Count{1} << 30;
 
 MPI_Count elements_at_once(const TypeFacts& type) {
     return std::max<MPI_Count>(1, bytes_at_once / std::max<MPI_Count>(1, type.size));
+}
+
+bool is_committed(MPI_Datatype type) {
+    int position = 0;
+    std::byte nothing{};
+    return mpi.Pack(&nothing, 0, type, &nothing, 0, &position, packing) == MPI_SUCCESS;
 }
 
 // Whether packing one element copies its bytes in their order: it is packed several times with bytes that say
@@ -133,13 +140,13 @@ TypeFacts* facts_of(MPI_Datatype type) {
         if (TypeFacts* found = known.find(type)) return found;
     }
     std::unique_ptr<TypeFacts> facts = look_at(type);
-    if (!facts) return nullptr;
-    if (facts->size > bytes_at_once && !mpi.Pack_c) return nullptr;
+    if (!facts || !is_committed(type)) return nullptr;
     if (facts->is_plain && !is_contiguous(type)) {
         const std::optional<bool> kept = keeps_order(*facts);
         if (!kept) return nullptr;
         facts->is_plain = *kept;
     }
+    if (!facts->is_plain && facts->size > bytes_at_once && !mpi.Pack_c) return nullptr;
     return add(type, std::move(facts));
 }
 

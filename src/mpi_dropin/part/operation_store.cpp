@@ -7,16 +7,17 @@
 
 #include "mpi_dropin/part/exclusive.h"
 #include "mpi_dropin/part/handle_map.h"
+#include "mpi_dropin/part/lasting.h"
 #include "mpi_dropin/part/tickets.h"
 
 namespace weft::dropin {
 namespace {
 
-HandleMap<MPI_Request, Operation> all;
+auto& all = lasting<HandleMap<MPI_Request, Operation>>();
 std::atomic<std::size_t> living{0};
-std::vector<std::unique_ptr<Operation>> owned;
-std::vector<Operation*> unused;
-std::vector<Operation*> ready;  // unused as well, with a generalized request
+auto& owned = lasting<std::vector<std::unique_ptr<Operation>>>();
+auto& unused = lasting<std::vector<Operation*>>();
+auto& ready = lasting<std::vector<Operation*>>();  // unused as well, with a generalized request
 
 void count_living(std::ptrdiff_t change) {
     living.store(living.load(std::memory_order_relaxed) + static_cast<std::size_t>(change),
@@ -94,6 +95,15 @@ std::vector<Operation*> pending_operations(const TakenComm* comm) {
             pending.push_back(&operation);
     });
     return pending;
+}
+
+std::vector<Operation*> left_operations() {
+    std::vector<Operation*> left;
+    const Exclusive exclusive;
+    all.for_each([&](Operation& operation) {
+        if (!operation.is_constructor) left.push_back(&operation);
+    });
+    return left;
 }
 
 void close_unused() {

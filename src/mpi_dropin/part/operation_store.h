@@ -26,6 +26,8 @@ void leave(Operation& operation);
 // Those that have begun and are not known to be over. Null: on any communicator.
 std::vector<Operation*> pending_operations(const TakenComm* comm);
 
+// Those that a program has not completed or freed.
+std::vector<Operation*> left_operations();
 // Ends the generalized requests that are left.
 void close_unused();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -107,6 +108,22 @@ int open_operations(const DropInSettings& agreed) {
 void close_operations() {
     await_all(pending_operations(nullptr));
     close_unused();
+    // The MPI must not find what the program has left behind: it would free the requests of a ticket's communicator.
+    for (Operation* operation : left_operations()) {
+        MPI_Request request = operation->handle;
+        if (operation->is_active) {
+            settle(*operation);
+            mpi.Wait(&request, MPI_STATUS_IGNORE);
+        }
+        if (operation->is_persistent) {
+            forget(*operation);
+            mpi.Request_free(&request);
+        } else {
+            leave(*operation);
+            operation->keeps_handle = false;
+            give_back(*operation);
+        }
+    }
     if (never != MPI_REQUEST_NULL) {
         mpi.Grequest_complete(never);
         mpi.Wait(&never, MPI_STATUS_IGNORE);
@@ -130,7 +147,15 @@ bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_C
     operation.function = function;
     operation.is_persistent = form == Form::persistent;
     WeftCall call;
-    if (!prepare(operation, arguments, settings.calls_back, call)) {
+    bool is_prepared = false;
+    try {
+        is_prepared = prepare(operation, arguments, settings.calls_back, call);
+    } catch (const std::bad_alloc&) {
+        give_back(operation);
+        *error = raise_error(*taken_comm, MPI_ERR_NO_MEM);
+        return true;
+    }
+    if (!is_prepared) {
         return leave_to_mpi(&operation, function,
                             combines(collective) ? Left::operation : Left::refused);
     }
@@ -143,10 +168,8 @@ bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_C
         *error = raise_error(*taken_comm, MPI_ERR_NO_MEM);
         return true;
     }
-    if (!operation.is_persistent && (*error = fetch(operation)) != MPI_SUCCESS) {
-        give_back(operation);
-        return true;
-    }
+    if (!operation.is_persistent && fetch(operation) != MPI_SUCCESS)
+        return leave_to_mpi(&operation, function, Left::refused);
     const weft_status status = begin(operation, call);
     if (status != WEFT_OK) {
         if (status == WEFT_REFUSED_ARGUMENT)
@@ -210,7 +233,7 @@ int start(Operation& operation) {
     if (operation.is_active) {
         return raise_error(*operation.comm, MPI_ERR_REQUEST);
     }
-    if (const int error = fetch(operation)) return error;
+    if (const int error = fetch(operation)) return raise_error(*operation.comm, error);
     const std::int64_t begin_ns = settings.prints_statistics ? now_ns() : 0;
     if (weft_start(&operation.request) != WEFT_OK) {
         std::fprintf(stderr, "weft: MPI_Start on rank %d: %s\n", operation.comm->rank,

@@ -22,6 +22,7 @@ bool PackedBuffer::describe(const ProgramBuffer& blocks, std::size_t ranks) {
     const std::int64_t number =
         blocks.form == ProgramBuffer::Shape::each ? static_cast<std::int64_t>(ranks) : 1;
     bytes_ = static_cast<std::size_t>(blocks.count * type->size);
+    if (bytes_ > 0 && blocks.at == MPI_IN_PLACE) return false;
     at_ = moved(blocks.at, type->true_lb);
     if (type->is_plain || bytes_ == 0) return true;
     is_listed_ = true;
@@ -42,6 +43,11 @@ bool PackedBuffer::describe_varying(const ProgramBuffer& blocks, std::size_t ran
     MPI_Count next = 0;  // without displacements: in elements
     for (std::size_t i = 0; i < ranks; ++i) {
         const MPI_Count count = blocks.counts[i];
+        if (is_typed && count == 0) {  // its type may be none
+            counts_[i] = 0;
+            displs_[i] = 0;
+            continue;
+        }
         if (is_typed) type = facts_of(blocks.types[i]);
         if (!type || count < 0) return false;
         MPI_Count displ = next;
@@ -55,6 +61,7 @@ bool PackedBuffer::describe_varying(const ProgramBuffer& blocks, std::size_t ran
         if (!type->is_plain) is_plain = false;
         pieces_.push_back({moved(blocks.at, displ), count, type, 0});
     }
+    if (bytes_ > 0 && blocks.at == MPI_IN_PLACE) return false;
     if (is_plain) {
         // Weft gets bytes: where an element begins is part of the displacement. It refuses null as an address,
         // which MPI_BOTTOM is.

@@ -7,6 +7,7 @@
 
 #include "mpi_dropin/part/exclusive.h"
 #include "mpi_dropin/part/handle_map.h"
+#include "mpi_dropin/part/lasting.h"
 
 namespace weft::dropin {
 
@@ -23,7 +24,7 @@ struct OpUse {
     int users = 0;
     bool is_freed = false;  // by the program
 };
-HandleMap<MPI_Op, OpUse> used;
+auto& used = lasting<HandleMap<MPI_Op, OpUse>>();
 
 void keep_first(CombiningByMpi& combining, int error) {
     int none = MPI_SUCCESS;

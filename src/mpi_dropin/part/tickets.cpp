@@ -5,14 +5,15 @@
 #include <vector>
 
 #include "mpi_dropin/part/exclusive.h"
+#include "mpi_dropin/part/lasting.h"
 
 namespace weft::dropin {
 namespace {
 
 constexpr int tags = 32768;  // every MPI has as many
 
-std::vector<MPI_Comm> comms;  // duplicates of MPI_COMM_SELF
-std::vector<int> unused;
+auto& comms = lasting<std::vector<MPI_Comm>>();  // of this process alone
+auto& unused = lasting<std::vector<int>>();
 int next = 0;
 
 MPI_Comm comm_of(int ticket) {
@@ -27,7 +28,8 @@ int make_comm(std::size_t place) {
         if (place < comms.size() && comms[place] != MPI_COMM_NULL) return MPI_SUCCESS;
     }
     MPI_Comm made = MPI_COMM_NULL;
-    if (const int error = mpi.Comm_dup(MPI_COMM_SELF, &made)) return error;
+    // Not a duplicate: that would call the copy functions of the program's attributes.
+    if (const int error = mpi.Comm_split(MPI_COMM_SELF, 0, 0, &made)) return error;
     {
         const Exclusive exclusive;
         if (place >= comms.size()) comms.resize(place + 1, MPI_COMM_NULL);

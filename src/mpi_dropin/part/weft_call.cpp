@@ -132,6 +132,10 @@ bool prepare_reduction(Operation& operation, const Arguments& arguments, bool ca
         }
     }
     if (elements < 0) return false;
+    if (elements > 0 && ((!is_in_place && arguments.send.at == MPI_IN_PLACE) ||
+                         (is_root && arguments.recv.at == MPI_IN_PLACE))) {
+        return false;
+    }
     call.count = static_cast<std::size_t>(elements);
     call.bytes = call.count * static_cast<std::size_t>(type->size);
     call.op = predefined_op(arguments.op);

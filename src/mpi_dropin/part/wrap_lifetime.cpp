@@ -12,17 +12,37 @@ namespace weft::dropin {
 namespace {
 
 DropInSettings settings;                   // as the ranks have agreed
-std::atomic<bool> has_initialized{false};  // by Init: Finalize prints
+std::atomic<bool> has_initialized{false};  // by Init: MPI_Finalize prints
+int world_rank = 0, world_ranks = 1;
+
+// MPI_Finalize begins with the attributes of MPI_COMM_SELF, the oldest one last: functions that the program has
+// registered in this way still find everything.
+int close_by_attribute(MPI_Comm, int keyval, void*, void*) {
+    leave();
+    if (settings.prints_all_ranks) {
+        statistics.print_all(world_rank, world_ranks);
+    } else if (world_rank == 0 && settings.prints_statistics) {
+        statistics.print(world_rank, world_ranks);
+    }
+    return mpi.Comm_free_keyval(&keyval);
+}
+
+bool close_later() {
+    int keyval = MPI_KEYVAL_INVALID;
+    return mpi.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_by_attribute, &keyval, nullptr) ==
+               MPI_SUCCESS &&
+           mpi.Comm_set_attr(MPI_COMM_SELF, keyval, nullptr) == MPI_SUCCESS;
+}
 
 void open() {
     has_initialized.store(true);
-    int rank = 0, ranks = 1, level = MPI_THREAD_SINGLE;
-    mpi.Comm_rank(MPI_COMM_WORLD, &rank);
-    mpi.Comm_size(MPI_COMM_WORLD, &ranks);
+    int level = MPI_THREAD_SINGLE;
+    mpi.Comm_rank(MPI_COMM_WORLD, &world_rank);
+    mpi.Comm_size(MPI_COMM_WORLD, &world_ranks);
     mpi.Query_thread(&level);
     Exclusive::has_several_threads = level == MPI_THREAD_MULTIPLE;
     settings = read_settings();
-    join(settings, rank, ranks);
+    if (close_later()) join(settings, world_rank, world_ranks);
 }
 
 int Init(int* argc, char*** argv) {
@@ -35,19 +55,6 @@ int Init_thread(int* argc, char*** argv, int required, int* provided) {
     const int error = mpi.Init_thread(argc, argv, required, provided);
     if (error == MPI_SUCCESS) open();
     return error;
-}
-
-int Finalize() {
-    int rank = 0, ranks = 1;
-    mpi.Comm_rank(MPI_COMM_WORLD, &rank);
-    mpi.Comm_size(MPI_COMM_WORLD, &ranks);
-    leave();
-    if (settings.prints_all_ranks) {
-        statistics.print_all(rank, ranks);
-    } else if (rank == 0 && settings.prints_statistics) {
-        statistics.print(rank, ranks);
-    }
-    return mpi.Finalize();
 }
 
 // --- Programs of sessions: their calls are counted -------------------------------------------------
@@ -94,7 +101,6 @@ int Op_free(MPI_Op* op) { return free_op(op); }
 const Wrapper wrappers[] = {
     wrapper("MPI_Init", Init),
     wrapper("MPI_Init_thread", Init_thread),
-    wrapper("MPI_Finalize", Finalize),
     wrapper("MPI_Comm_disconnect", Comm_disconnect),
     wrapper("MPI_Type_free", Type_free),
     wrapper("MPI_Op_free", Op_free),

@@ -386,12 +386,60 @@ static void aborts(void) {
     printf("rank %d went on\n", rank);
 }
 
+static MPI_Request late, started_late;
+static int one = 1, late_sum, started_sum;
+
+/* MPI_Finalize calls it first: everything is still there. */
+static int at_end(MPI_Comm comm, int keyval, void* value, void* extra) {
+    (void)comm, (void)keyval, (void)value, (void)extra;
+    MPI_Wait(&late, MPI_STATUS_IGNORE);
+    MPI_Start(&started_late);
+    MPI_Wait(&started_late, MPI_STATUS_IGNORE);
+    MPI_Request_free(&started_late);
+    if (late_sum != ranks || started_sum != ranks) MPI_Abort(MPI_COMM_WORLD, 8);
+    reduce();
+    return MPI_SUCCESS;
+}
+
+static void finalizes_by_attribute(void) {
+    int keyval;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_end, &keyval, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+    MPI_Iallreduce(&one, &late_sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &late);
+    MPI_Allreduce_init(&one, &started_sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &started_late);
+}
+
+/* Requests that the program has forgotten. */
+static void finalizes_with_requests(void) {
+    static int sums[4];
+    MPI_Request requests[4];
+    int i;
+    for (i = 0; i < 3; ++i)
+        MPI_Iallreduce(&one, &sums[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[i]);
+    MPI_Allreduce_init(&one, &sums[3], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &requests[3]);
+    MPI_Start(&requests[3]);
+    MPI_Wait(&requests[3], MPI_STATUS_IGNORE);
+    reduce();
+}
+
+static MPI_Comm freed_at_exit;
+static void finalize_at_exit(void) {
+    reduce();
+    MPI_Comm_free(&freed_at_exit);
+    MPI_Finalize();
+}
+
 int main(int argc, char** argv) {
     const char* const what = argc > 1 ? argv[1] : "";
     const char here = 0;
     int level;
     first_stack = &here;
     alarm(40);
+    /* Before the MPI, and what it loads, register functions of their own: called after those. */
+    if (!strcmp(what, "finalizes_at_exit")) atexit(finalize_at_exit);
+    if (!strcmp(what, "moves") && chdir("/") != 0) return 1;
     if (!strcmp(what, "sessions")) {
         sessions();
         return 0;
@@ -412,7 +460,14 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "computes")) computes();
     if (!strcmp(what, "waits")) waits();
     if (!strcmp(what, "bounds")) bounds();
-    if (!strcmp(what, "reduce")) reduce();
+    if (!strcmp(what, "reduce") || !strcmp(what, "moves")) reduce();
+    if (!strcmp(what, "finalizes_by_attribute")) finalizes_by_attribute();
+    if (!strcmp(what, "finalizes_with_requests")) finalizes_with_requests();
+    if (!strcmp(what, "finalizes_at_exit")) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &freed_at_exit);
+        reduce();
+        exit(0);
+    }
     if (!strcmp(what, "barrier")) barrier();
     if (!strcmp(what, "operation")) own_operation();
     if (!strcmp(what, "forks")) forks();
