@@ -117,6 +117,60 @@ static void status_without_completion(void) {
     CHECK(request == MPI_REQUEST_NULL);
 }
 
+/* ... also of persistent ones, for the calls that look for active requests. */
+static void persistent_status_without_completion(void) {
+#if HAS_PERSISTENT
+    int way, in = world_rank, out, flag, index, count, indices[2];
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    CALL(MPI_Allreduce_init(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                            &requests[0]));
+    requests[1] = MPI_REQUEST_NULL;
+    for (way = 0; way < 5; ++way) {
+        out = -1;
+        CALL(MPI_Start(&requests[0]));
+        doing("Request_get_status of a persistent allreduce, %d", way);
+        for (flag = 0; !flag;) CALL(MPI_Request_get_status(requests[0], &flag, statuses));
+        index = count = MPI_UNDEFINED;
+        if (way == 0) CALL(MPI_Waitany(2, requests, &index, statuses));
+        if (way == 1) CALL(MPI_Testany(2, requests, &index, &flag, statuses));
+        if (way == 2) CALL(MPI_Waitsome(2, requests, &count, indices, statuses));
+        if (way == 3) CALL(MPI_Testsome(2, requests, &count, indices, statuses));
+        if (way < 2) CHECK(index == 0);
+        if (way == 2 || way == 3) CHECK(count == 1 && indices[0] == 0);
+        if (way == 4) CALL(MPI_Waitall(2, requests, statuses));
+        CHECK(out == world_ranks * (world_ranks - 1) / 2);
+    }
+    CALL(MPI_Request_free(&requests[0]));
+#endif
+}
+
+/* A persistent receive keeps its status beside a collective that takes longer. */
+static void persistent_receive_by_testall(void) {
+    int round, flag, all, in, out;
+    MPI_Request requests[3];
+    MPI_Status statuses[3];
+    for (round = 0; round < 20; ++round) {
+        CALL(MPI_Recv_init(&in, 1, MPI_INT, world_rank, 5, MPI_COMM_WORLD, &requests[0]));
+        CALL(MPI_Start(&requests[0]));
+        CALL(MPI_Irecv(&out, 1, MPI_INT, (world_rank + world_ranks - 1) % world_ranks, 6,
+                       MPI_COMM_WORLD, &requests[2]));
+        CALL(MPI_Send(&round, 1, MPI_INT, world_rank, 5, MPI_COMM_WORLD));
+        CALL(MPI_Ibarrier(MPI_COMM_WORLD, &requests[1]));
+        doing("a persistent receive beside a barrier, by Testall");
+        CALL(MPI_Testall(3, requests, &all, statuses));
+        for (flag = all; !flag;)
+            CALL(MPI_Request_get_status(requests[1], &flag, MPI_STATUS_IGNORE));
+        if (!all) CALL(MPI_Testall(3, requests, &all, statuses));
+        CALL(MPI_Send(&round, 1, MPI_INT, (world_rank + 1) % world_ranks, 6, MPI_COMM_WORLD));
+        while (!all) CALL(MPI_Testall(3, requests, &all, statuses));
+        CHECK(statuses[0].MPI_SOURCE == world_rank && statuses[0].MPI_TAG == 5);
+        CHECK(statuses[2].MPI_TAG == 6 && in == round && out == round);
+        CHECK(requests[1] == MPI_REQUEST_NULL && requests[2] == MPI_REQUEST_NULL);
+        CALL(MPI_Request_free(&requests[0]));
+    }
+}
+
 /* The standard's binary interface leaves Fortran's numbers to another library. */
 #ifdef MPI_ABI_VERSION
 typedef int Number_of_request;
@@ -145,5 +199,9 @@ const Section completion_sections[] = {
      "collectives, messages, persistent, inactive and null requests, by all calls"},
     {"empty_statuses", empty_statuses, "what calls say of null and inactive requests"},
     {"status_without_completion", status_without_completion, "MPI_Request_get_status"},
+    {"persistent_status_without_completion", persistent_status_without_completion,
+     "then by other calls"},
+    {"persistent_receive_by_testall", persistent_receive_by_testall,
+     "its status, beside a barrier"},
     {"converted_handles", converted_handles, "c2f and f2c of a request"},
     {NULL, NULL, NULL}};

@@ -339,6 +339,7 @@ TEST_P(DropIn, ArgumentsAreForgottenAtOnce) {
 TEST_P(DropIn, CompletionCalls) {
     for (int ranks : usual({1, 2, 4}, 2)) {
         expect_ok(ranks, {"mixed_requests", "empty_statuses", "status_without_completion",
+                          "persistent_status_without_completion", "persistent_receive_by_testall",
                           "converted_handles"});
     }
 }
@@ -355,7 +356,8 @@ TEST_P(DropIn, ProgramsThatHaveGoneWrong) {
         expect_ok(ranks,
                   {"barrier_behind_message", "freed_before_wait", "idup_used_at_once",
                    "idup_beside_collectives", "file_beside_collectives", "bcast_of_unlike_types",
-                   "user_operation_then_recv", "user_operations", "persistent_in_any_order"});
+                   "user_operation_then_recv", "user_operations", "persistent_in_any_order",
+                   "alltoallw_without_types", "attributes_of_self"});
     }
 }
 
@@ -392,7 +394,7 @@ ABOVE_2_GIB(UserOperations, "huge_user_operation")
 #undef ABOVE_2_GIB
 
 TEST_P(DropIn, Errors) {
-    expect_ok(2, {"invalid_arguments", "error_handlers"});
+    expect_ok(2, {"invalid_arguments", "invalid_lists", "error_handlers"});
     if (is_preloaded()) expect_ok(2, {"misused_requests"});
 }
 

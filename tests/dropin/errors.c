@@ -14,7 +14,8 @@ static int class_of(int code) {
 static void invalid_arguments(void) {
     MPI_Comm comm;
     MPI_Request request = MPI_REQUEST_NULL;
-    int in = world_rank, out = -1;
+    MPI_Datatype type;
+    int in = world_rank, out = -1, six[6];
     CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     CALL(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
     doing("a negative count");
@@ -31,11 +32,43 @@ static void invalid_arguments(void) {
     doing("an operation that does not suit its type");
     CHECK(class_of(MPI_Iallreduce(&in, &out, 1, MPI_DOUBLE, MPI_BAND, comm, &request)) ==
           MPI_ERR_OP);
+    doing("a type that is not committed");
+    MPI_Type_vector(3, 1, 2, MPI_INT, &type);
+    CHECK(class_of(MPI_Ibcast(six, 1, type, 0, comm, &request)) == MPI_ERR_TYPE);
+#if HAS_PERSISTENT
+    CHECK(class_of(MPI_Bcast_init(six, 1, type, 0, comm, MPI_INFO_NULL, &request)) == MPI_ERR_TYPE);
+#endif
+    MPI_Type_free(&type);
+    doing("MPI_IN_PLACE where something is received");
+    CHECK(MPI_Iallgather(&in, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm, &request) != MPI_SUCCESS);
     CALL(MPI_Iallreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm, &request));
     doing("a communicator after errors");
     CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
     CHECK(out == world_ranks * (world_ranks - 1) / 2);
     CALL(MPI_Comm_free(&comm));
+}
+
+/* Wrong lists of requests, while an operation is outstanding. */
+static void invalid_lists(void) {
+    MPI_Request barrier, *lists[2];
+    int i, number, flag, index;
+    CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    CALL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    CALL(MPI_Ibarrier(MPI_COMM_WORLD, &barrier));
+    lists[0] = &barrier, lists[1] = NULL;
+    for (i = 0; i < 2; ++i) {
+        MPI_Request* const list = lists[i];
+        const int count = i == 0 ? -1 : 1;
+        doing(i == 0 ? "a negative number of requests" : "no requests where some are announced");
+        CHECK(MPI_Waitall(count, list, MPI_STATUSES_IGNORE) != MPI_SUCCESS);
+        CHECK(MPI_Testall(count, list, &flag, MPI_STATUSES_IGNORE) != MPI_SUCCESS);
+        CHECK(MPI_Waitany(count, list, &index, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+        CHECK(MPI_Testany(count, list, &index, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+        CHECK(MPI_Waitsome(count, list, &number, &index, MPI_STATUSES_IGNORE) != MPI_SUCCESS);
+        CHECK(MPI_Testsome(count, list, &number, &index, MPI_STATUSES_IGNORE) != MPI_SUCCESS);
+        CHECK(MPI_Startall(count, list) != MPI_SUCCESS);
+    }
+    CALL(MPI_Wait(&barrier, MPI_STATUS_IGNORE));
 }
 
 static int handled;
@@ -77,6 +110,7 @@ static void misused_requests(void) {
 
 const Section error_sections[] = {
     {"invalid_arguments", invalid_arguments, "the MPI's own classes of errors"},
+    {"invalid_lists", invalid_lists, "of requests, for the completion calls"},
     {"error_handlers", error_handlers, "a program's handler is called"},
     {"misused_requests", misused_requests,
      "only with Weft: Cancel and Request_free of an active collective"},

@@ -300,6 +300,53 @@ static void persistent_in_any_order(void) {
 #endif
 }
 
+/* Blocks of nothing need no type. Ranks differ in whether they have such blocks. */
+static void alltoallw_without_types(void) {
+    int counts[MAX_RANKS] = {0}, displs[MAX_RANKS] = {0}, in = 42, out = -1, i;
+    MPI_Datatype types[MAX_RANKS];
+    MPI_Request request;
+    for (i = 0; i < world_ranks; ++i) types[i] = world_rank == 0 ? MPI_DATATYPE_NULL : MPI_INT;
+    CALL(MPI_Ialltoallw(&in, counts, displs, types, &out, counts, displs, types, MPI_COMM_WORLD,
+                        &request));
+    doing("Ialltoallw, one rank without types");
+    CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(out == -1);
+}
+
+static int copied, deleted;
+static int count_copy(MPI_Comm comm, int keyval, void* extra, void* in, void* out, int* flag) {
+    (void)comm, (void)keyval, (void)extra, (void)in, (void)out;
+    ++copied;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+static int count_delete(MPI_Comm comm, int keyval, void* value, void* extra) {
+    (void)comm, (void)keyval, (void)value, (void)extra;
+    ++deleted;
+    return MPI_SUCCESS;
+}
+
+/* Nobody but the program duplicates its communicators. */
+static void attributes_of_self(void) {
+#if HAS_PERSISTENT
+    int keyval, sum;
+    MPI_Request request;
+    CALL(MPI_Comm_create_keyval(count_copy, count_delete, &keyval, NULL));
+    CALL(MPI_Comm_set_attr(MPI_COMM_SELF, keyval, &sum));
+    CALL(MPI_Comm_set_attr(MPI_COMM_WORLD, keyval, &sum));
+    CALL(MPI_Allreduce_init(&world_rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                            &request));
+    CALL(MPI_Start(&request));
+    CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CALL(MPI_Request_free(&request));
+    doing("attributes of MPI_COMM_SELF");
+    CHECK(copied == 0 && deleted == 0);
+    CALL(MPI_Comm_delete_attr(MPI_COMM_SELF, keyval));
+    CALL(MPI_Comm_delete_attr(MPI_COMM_WORLD, keyval));
+    CALL(MPI_Comm_free_keyval(&keyval));
+#endif
+}
+
 const Section regression_sections[] = {
     {"barrier_behind_message", barrier_behind_message,
      "Isend, Ibarrier, Wait against Recv, Ibarrier"},
@@ -315,5 +362,7 @@ const Section regression_sections[] = {
     {"user_operation_then_blocking", user_operation_then_blocking,
      "... and in other calls that block"},
     {"user_operations", user_operations, "that do not commute, on derived types, ranks backwards"},
+    {"alltoallw_without_types", alltoallw_without_types, "blocks of nothing, of no type"},
+    {"attributes_of_self", attributes_of_self, "are copied by nobody"},
     {"persistent_in_any_order", persistent_in_any_order, "starts in different orders on the ranks"},
     {NULL, NULL, NULL}};

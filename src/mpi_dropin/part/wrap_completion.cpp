@@ -18,7 +18,7 @@ template <typename Value>
 class ShortList {
   public:
     explicit ShortList(int most) {
-        if (static_cast<std::size_t>(most) <= std::size(few_)) return;
+        if (most <= static_cast<int>(std::size(few_))) return;
         many_ = std::make_unique_for_overwrite<Value[]>(static_cast<std::size_t>(most));
         values_ = many_.get();
     }
@@ -40,6 +40,7 @@ class ShortList {
 class Watched {
   public:
     Watched(int count, const MPI_Request* requests) : operations_(count), indices_(count) {
+        if (!requests) return;  // of a wrong list the MPI says what is wrong
         for (int i = 0; i < count; ++i) {
             if (requests[i] == MPI_REQUEST_NULL) continue;
             Operation* const operation = operation_of(requests[i]);
@@ -87,6 +88,8 @@ class Watched {
         for (const auto& [index, operation] : constructions_) hide(*operation);
     }
 
+    std::span<const int> indices() const { return {indices_.begin(), indices_.size()}; }
+
     // Completes without the MPI what can be, once all are over: its requests become null. Those of the rest that
     // are not the MPI's alone stay here, and the MPI is told.
     void finish_all(MPI_Request* requests, bool wants_statuses) {
@@ -113,6 +116,12 @@ class Watched {
     void fill_statuses(MPI_Status* statuses) const {
         for (const int index : finished_) fill(statuses + index);
     }
+    // The list without Weft's operations: null requests take their places.
+    std::vector<MPI_Request> others(int count, const MPI_Request* requests) const {
+        std::vector<MPI_Request> list(requests, requests + count);
+        for (const int index : indices_) list[static_cast<std::size_t>(index)] = MPI_REQUEST_NULL;
+        return list;
+    }
     // The MPI has completed the rest, or is about to.
     void retire_all() {
         for (std::size_t i = 0; i < operations_.size(); ++i) {
@@ -120,6 +129,13 @@ class Watched {
             if (outcome.code != MPI_SUCCESS) failed_.emplace_back(indices_[i], outcome);
         }
         operations_.truncate(0);
+    }
+    // ... or completes it, one by one.
+    void finish_rest(MPI_Request* requests) {
+        finished_.insert(finished_.end(), indices_.begin(), indices_.end());
+        retire_all();
+        for (const int index : indices_) mpi.Wait(requests + index, MPI_STATUS_IGNORE);
+        indices_.truncate(0);
     }
     const std::vector<std::pair<int, OperationOutcome>>& failed() const { return failed_; }
     // The MPI has completed requests[index].
@@ -287,14 +303,39 @@ int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
         drive();
         return MPI_SUCCESS;
     }
-    // Not by the MPI's Testall: MPICH 5.0.2's fails if a persistent collective is its own and another request is not.
-    for (int i = 0; watched.has_others() && i < count; ++i) {
-        if (watched.knows(i)) continue;
-        const int error = mpi.Request_get_status(requests[i], flag, MPI_STATUS_IGNORE);
-        if (error == MPI_SUCCESS && !*flag) return MPI_SUCCESS;  // a failed one is complete
+    if (!watched.has_others()) {
+        *flag = 1;
+        return finish_list(watched, count, requests, statuses);
     }
+    // All others, or none: that only the MPI's Testall can do. (In MPICH 5.0.2 MPI_Request_get_status takes the status of
+    // a persistent request away.)
+    const bool has_statuses = statuses != MPI_STATUSES_IGNORE;
+    std::vector<int> places;
+    std::vector<MPI_Request> others;
+    std::vector<MPI_Status> found;
+    for (int i = 0; i < count; ++i) {
+        if (requests[i] == MPI_REQUEST_NULL || watched.knows(i)) continue;
+        places.push_back(i);
+        others.push_back(requests[i]);
+        if (has_statuses) found.push_back(statuses[i]);
+    }
+    watched.hide_all();
+    const int error = mpi.Testall(static_cast<int>(others.size()), others.data(), flag,
+                                  has_statuses ? found.data() : MPI_STATUSES_IGNORE);
+    for (std::size_t i = 0; i < others.size(); ++i) requests[places[i]] = others[i];
+    if (!*flag && error == MPI_SUCCESS) return error;
+    for (int i = 0; has_statuses && i < count; ++i) {
+        MPI_Request none = MPI_REQUEST_NULL;
+        mpi.Wait(&none, statuses + i);
+        if (error != MPI_SUCCESS) statuses[i].MPI_ERROR = MPI_SUCCESS;
+    }
+    for (std::size_t i = 0; i < found.size(); ++i) statuses[places[i]] = found[i];
     *flag = 1;
-    return finish_list(watched, count, requests, statuses);
+    watched.finish_constructions();
+    watched.finish_all(requests, true);
+    watched.finish_rest(requests);
+    if (has_statuses) watched.fill_statuses(statuses);
+    return with_failures(error, watched.failed(), count, statuses);
 }
 
 // Waits for what comes first: one of Weft's operations, or, by `test`, any of the MPI's. Returns when test() does
@@ -383,9 +424,14 @@ int Waitsome(int count, MPI_Request* requests, int* completed, int* indices, MPI
 
 // --- Asking without completing ------------------------------------------------------------------
 
+// The MPI is not told: in MPICH 5.0.2 a persistent request that it finds complete here counts as inactive.
 int Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
     Operation* const operation = operation_of(request);
-    if (operation && operation->is_active) settle(*operation);
+    if (operation && operation->is_active) {
+        *flag = is_complete(*operation);
+        *flag ? fill(status) : drive();
+        return MPI_SUCCESS;
+    }
     const int error = mpi.Request_get_status(request, flag, status);
     if (operation && operation->is_constructor && error == MPI_SUCCESS && *flag)
         take_made(*operation);
@@ -397,8 +443,14 @@ int Request_get_status_all(int count, const MPI_Request* requests, int* flag,
     if (!has_operations()) [[likely]]
         return mpi.Request_get_status_all(count, requests, flag, statuses);
     Watched watched(count, requests);
-    watched.settle_all();
-    const int error = mpi.Request_get_status_all(count, requests, flag, statuses);
+    if (watched.is_empty()) return mpi.Request_get_status_all(count, requests, flag, statuses);
+    const bool are_complete = watched.are_complete();
+    const std::vector<MPI_Request> others = watched.others(count, requests);
+    const int error = mpi.Request_get_status_all(count, others.data(), flag, statuses);
+    *flag = *flag && are_complete;
+    if (*flag && statuses != MPI_STATUSES_IGNORE) {
+        for (const int index : watched.indices()) fill(statuses + index);
+    }
     watched.take_made_ones(requests);
     return error;
 }
@@ -408,8 +460,18 @@ int Request_get_status_any(int count, const MPI_Request* requests, int* index, i
     if (!has_operations()) [[likely]]
         return mpi.Request_get_status_any(count, requests, index, flag, status);
     Watched watched(count, requests);
-    watched.settle_all();
-    const int error = mpi.Request_get_status_any(count, requests, index, flag, status);
+    if (watched.is_empty()) return mpi.Request_get_status_any(count, requests, index, flag, status);
+    for (std::size_t i = 0; i < watched.operations().size(); ++i) {
+        if (!is_complete(*watched.operations()[i])) continue;
+        *index = watched.indices()[i];
+        *flag = 1;
+        fill(status);
+        return MPI_SUCCESS;
+    }
+    const std::vector<MPI_Request> others = watched.others(count, requests);
+    const int error = mpi.Request_get_status_any(count, others.data(), index, flag, status);
+    if (*index == MPI_UNDEFINED && watched.has_operations_left())
+        *flag = 0;  // none of the others is active
     watched.take_made_ones(requests);
     return error;
 }
@@ -419,8 +481,17 @@ int Request_get_status_some(int count, const MPI_Request* requests, int* complet
     if (!has_operations()) [[likely]]
         return mpi.Request_get_status_some(count, requests, completed, indices, statuses);
     Watched watched(count, requests);
-    watched.settle_all();
-    const int error = mpi.Request_get_status_some(count, requests, completed, indices, statuses);
+    if (watched.is_empty())
+        return mpi.Request_get_status_some(count, requests, completed, indices, statuses);
+    const std::vector<MPI_Request> others = watched.others(count, requests);
+    const int error =
+        mpi.Request_get_status_some(count, others.data(), completed, indices, statuses);
+    if (*completed == MPI_UNDEFINED && watched.has_operations_left()) *completed = 0;
+    for (std::size_t i = 0; i < watched.operations().size(); ++i) {
+        if (!is_complete(*watched.operations()[i])) continue;
+        if (statuses != MPI_STATUSES_IGNORE) fill(statuses + *completed);
+        indices[(*completed)++] = watched.indices()[i];
+    }
     watched.take_made_ones(requests);
     return error;
 }
@@ -433,6 +504,7 @@ int Start(MPI_Request* request) {
 }
 
 int Startall(int count, MPI_Request* requests) {
+    if (count < 0 || !requests) return mpi.Startall(count, requests);
     for (int i = 0; i < count; ++i) {
         if (const int error = Start(requests + i)) return error;
     }
