@@ -87,7 +87,7 @@ bool is_always_left(const Mpi& mpi, Form form, const std::string& name) {
 }
 
 // Whether the MPI calls Weft from inside its own blocking calls.
-bool has_hook(const Mpi& mpi) { return mpi.name != std::string("impi"); }
+bool has_hook(const Mpi& mpi) { return has_progress_hook(mpi.name); }
 
 // On each rank all functions of a form were taken in all their calls. Without a progress hook or MPI_THREAD_MULTIPLE
 // the MPI gets reductions for which Weft has no operation or type.

@@ -20,4 +20,10 @@ inline Preload preload_of(const std::string& mpi) {
     return {"LD_PRELOAD=" + library + " WEFT_STATS=all", ""};
 }
 
+// Whether the MPI calls Weft from inside its own blocking calls: not Intel's, nor MPICH before 4.3. `mpi`: its name in
+// mpis().
+inline bool has_progress_hook(const std::string& mpi) {
+    return mpi == "mpich" || mpi.ends_with("openmpi");
+}
+
 }  // namespace weft::test

@@ -48,7 +48,7 @@ class Preloaded : public OnEveryMpi {
         return alone(what, preload_of(mpi().name).settings + " " + settings, ranks);
     }
     // Whether the MPI calls Weft from inside its own blocking calls.
-    static bool has_hook() { return mpi().name != std::string("impi"); }
+    static bool has_hook() { return has_progress_hook(mpi().name); }
     // Rank 1 runs a command of the shell's before.
     static Finished with_rank_1(const std::string& command, const std::string& what,
                                 const std::string& settings = "") {
