@@ -207,6 +207,11 @@ void join(DropInSettings& settings, int rank, int ranks) {
         try_all_pairs(world, rank, ranks);
 }
 
+void finish_all() {
+    await_all(pending_operations(nullptr));
+    close_hook();
+}
+
 void leave() {
     close();
     close_hook();

@@ -10,6 +10,9 @@ namespace weft::dropin {
 // `settings` what all ranks have agreed on. Collective over MPI_COMM_WORLD.
 void join(DropInSettings& settings, int rank, int ranks);
 
+// When MPI_Finalize begins: completes all operations, and leaves the MPI's hooks.
+void finish_all();
+
 // Closes what join() has opened.
 void leave();
 

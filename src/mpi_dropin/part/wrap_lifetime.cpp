@@ -57,6 +57,12 @@ int Init_thread(int* argc, char*** argv, int required, int* provided) {
     return error;
 }
 
+// Before it deletes attributes, MPICH polls its hooks until they are done.
+int Finalize() {
+    finish_all();
+    return mpi.Finalize();
+}
+
 // --- Programs of sessions: their calls are counted -------------------------------------------------
 
 #if WEFT_MPI_HAS_SESSIONS
@@ -101,6 +107,7 @@ int Op_free(MPI_Op* op) { return free_op(op); }
 const Wrapper wrappers[] = {
     wrapper("MPI_Init", Init),
     wrapper("MPI_Init_thread", Init_thread),
+    wrapper("MPI_Finalize", Finalize),
     wrapper("MPI_Comm_disconnect", Comm_disconnect),
     wrapper("MPI_Type_free", Type_free),
     wrapper("MPI_Op_free", Op_free),
