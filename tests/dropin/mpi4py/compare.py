@@ -167,7 +167,7 @@ def absence(mpi, library):
 
 
 def main():
-    mpi, ranks, build = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    mpi, ranks, build = sys.argv[1], int(sys.argv[2]), os.path.abspath(sys.argv[3])
     library = os.path.join(build, "libweft_mpi.so")
     if absence(mpi, library):
         print("skipped: " + absence(mpi, library))
