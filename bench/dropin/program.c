@@ -238,6 +238,7 @@ static void take_slowest(double* times, int count) {
 
 /* All ranks are ready, and a link has had no pause. */
 static void prepare(int bytes) {
+    MPI_Barrier(WORLD); /* what was measured last has arrived before anything else is sent */
     if (burst > 0 && bytes > small_bytes && (rank ^ 1) < ranks) {
         static char data[2][1 << 20];
         MPI_Sendrecv(data[0], burst, MPI_BYTE, rank ^ 1, 0, data[1], burst, MPI_BYTE, rank ^ 1, 0,
