@@ -394,7 +394,8 @@ void Engine::follow(std::int64_t deadline_ns) {
     // This thread may have started something that the leader must do, and no wake-up comes for it; or
     // of which the leader has not demanded what it lacks.
     const bool has_started = on_demand_ && has_started_;
-    if (leader_sleeps_ && (executor_.has_work() || has_started)) parking_->unpark(Sleeper::waiter);
+    if (leader_sleeps_ && (executor_.has_work() || executor_.has_confined() || has_started))
+        parking_->unpark(Sleeper::waiter);
     wake_for_offload();
     if (leader_sleeps_ && submit_or_call_owner()) parking_->unpark(Sleeper::thread);
     ++followers_;

@@ -9,6 +9,27 @@
 
 #define LARGE (1 << 20) /* a message that waits for its receiver */
 
+/* Asks until the request is complete, in one of several ways. */
+static void ask_until_complete(const MPI_Request* request, int way) {
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+    int flag = 0, index, count = 0;
+    if (way == 1) {
+        doing("Request_get_status_all of an Ibarrier, a message outstanding");
+        while (!flag) CALL(MPI_Request_get_status_all(1, request, &flag, MPI_STATUSES_IGNORE));
+    } else if (way == 2) {
+        doing("Request_get_status_any of an Ibarrier, a message outstanding");
+        while (!flag)
+            CALL(MPI_Request_get_status_any(1, request, &index, &flag, MPI_STATUS_IGNORE));
+    } else if (way == 3) {
+        doing("Request_get_status_some of an Ibarrier, a message outstanding");
+        while (count == 0)
+            CALL(MPI_Request_get_status_some(1, request, &count, &index, MPI_STATUSES_IGNORE));
+    }
+#else
+    (void)request, (void)way;
+#endif
+}
+
 /* Rank 0 waits for a barrier that rank 1 reaches after it has received rank 0's message. */
 static void barrier_behind_message(void) {
     char* data = calloc(LARGE, 1);
@@ -25,6 +46,7 @@ static void barrier_behind_message(void) {
             CHECK(data[LARGE - 1] == 7 + round);
         }
         CALL(MPI_Ibarrier(MPI_COMM_WORLD, &barrier));
+        ask_until_complete(&barrier, round);
         doing("Wait of an Ibarrier, a message outstanding");
         CALL(MPI_Wait(&barrier, MPI_STATUS_IGNORE));
         CALL(MPI_Wait(&message, MPI_STATUS_IGNORE));

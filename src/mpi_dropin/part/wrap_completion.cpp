@@ -159,9 +159,13 @@ class Watched {
         }
         return {};
     }
-    void finish_constructions() {
-        for (const auto& [index, operation] : constructions_) finish_construction(*operation);
-        constructions_.clear();
+    // Those of the MPI's requests that it has completed.
+    void finish_constructions(const MPI_Request* requests) {
+        std::erase_if(constructions_, [&](const auto& construction) {
+            if (requests[construction.first] != MPI_REQUEST_NULL) return false;
+            finish_construction(*construction.second);
+            return true;
+        });
     }
     // The program may have heard that some are complete, without completing them.
     void take_made_ones(const MPI_Request* requests) const {
@@ -280,7 +284,7 @@ int finish_list(Watched& watched, int count, MPI_Request* requests, MPI_Status* 
         error = mpi.Waitall(count, requests, statuses);
     }
     watched.fill_statuses(statuses);
-    watched.finish_constructions();
+    watched.finish_constructions(requests);
     return with_failures(error, watched.failed(), count, statuses);
 }
 
@@ -323,7 +327,13 @@ int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
     const int error = mpi.Testall(static_cast<int>(others.size()), others.data(), flag,
                                   has_statuses ? found.data() : MPI_STATUSES_IGNORE);
     for (std::size_t i = 0; i < others.size(); ++i) requests[places[i]] = others[i];
-    if (!*flag && error == MPI_SUCCESS) return error;
+    if (error == MPI_SUCCESS && !*flag) return error;
+    if (error != MPI_SUCCESS) {
+        // Of a request that has failed, or of the list, of which nothing was looked at.
+        int kind = MPI_SUCCESS;
+        mpi.Error_class(error, &kind);
+        if (has_statuses ? kind != MPI_ERR_IN_STATUS : kind == MPI_ERR_REQUEST) return error;
+    }
     for (int i = 0; has_statuses && i < count; ++i) {
         MPI_Request none = MPI_REQUEST_NULL;
         mpi.Wait(&none, statuses + i);
@@ -331,7 +341,7 @@ int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
     }
     for (std::size_t i = 0; i < found.size(); ++i) statuses[places[i]] = found[i];
     *flag = 1;
-    watched.finish_constructions();
+    watched.finish_constructions(requests);
     watched.finish_all(requests, true);
     watched.finish_rest(requests);
     if (has_statuses) watched.fill_statuses(statuses);
@@ -401,6 +411,7 @@ int Testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI
     if (watched.is_empty()) return mpi.Testsome(count, requests, completed, indices, statuses);
     watched.settle_all();
     watched.hide_all();
+    *completed = 0;  // where the MPI refuses the list
     const int error = mpi.Testsome(count, requests, completed, indices, statuses);
     return retire_some(watched, error, *completed, indices, count, statuses);
 }
@@ -411,6 +422,7 @@ int Waitsome(int count, MPI_Request* requests, int* completed, int* indices, MPI
     Watched watched(count, requests);
     if (watched.is_empty()) return mpi.Waitsome(count, requests, completed, indices, statuses);
     int error = MPI_SUCCESS;
+    *completed = 0;  // where the MPI refuses the list
     if (!watched.has_operations_left()) {
         error = mpi.Waitsome(count, requests, completed, indices, statuses);
     } else {
@@ -448,6 +460,7 @@ int Request_get_status_all(int count, const MPI_Request* requests, int* flag,
     const std::vector<MPI_Request> others = watched.others(count, requests);
     const int error = mpi.Request_get_status_all(count, others.data(), flag, statuses);
     *flag = *flag && are_complete;
+    if (!*flag) drive();
     if (*flag && statuses != MPI_STATUSES_IGNORE) {
         for (const int index : watched.indices()) fill(statuses + index);
     }
@@ -472,6 +485,7 @@ int Request_get_status_any(int count, const MPI_Request* requests, int* index, i
     const int error = mpi.Request_get_status_any(count, others.data(), index, flag, status);
     if (*index == MPI_UNDEFINED && watched.has_operations_left())
         *flag = 0;  // none of the others is active
+    if (!*flag) drive();
     watched.take_made_ones(requests);
     return error;
 }
@@ -492,6 +506,7 @@ int Request_get_status_some(int count, const MPI_Request* requests, int* complet
         if (statuses != MPI_STATUSES_IGNORE) fill(statuses + *completed);
         indices[(*completed)++] = watched.indices()[i];
     }
+    if (*completed == 0) drive();
     watched.take_made_ones(requests);
     return error;
 }
