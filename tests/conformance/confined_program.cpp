@@ -4,20 +4,12 @@
 #include <weft/weft.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <thread>
 #include <vector>
 
-namespace {
+#include "conformance/rank_expect.h"
 
-#define EXPECT(condition)                                                                         \
-    do {                                                                                          \
-        if (!(condition)) {                                                                       \
-            std::fprintf(stderr, "line %d: %s does not hold; detail: %s\n", __LINE__, #condition, \
-                         weft_last_detail());                                                     \
-            return 1;                                                                             \
-        }                                                                                         \
-    } while (0)
+namespace {
 
 const std::thread::id the_thread = std::this_thread::get_id();
 int in_other_threads = 0;
@@ -61,7 +53,7 @@ int main() {
     EXPECT(weft_op_create_confined(add, 1, nullptr, &op) == WEFT_OK);
     EXPECT(weft_init() == WEFT_OK);
     weft_comm const world = weft_comm_world();
-    int rank = -1, ranks = 0;
+    int &rank = world_rank, &ranks = world_size;
     EXPECT(weft_comm_rank(world, &rank) == WEFT_OK);
     EXPECT(weft_comm_size(world, &ranks) == WEFT_OK);
     for (int round = 0; round < 60; ++round) {

@@ -5,19 +5,11 @@
 #include <unistd.h>
 #include <weft/weft.h>
 
-#include <cstdio>
 #include <cstring>
 
-namespace {
+#include "conformance/rank_expect.h"
 
-#define EXPECT(condition)                                                                         \
-    do {                                                                                          \
-        if (!(condition)) {                                                                       \
-            std::fprintf(stderr, "line %d: %s does not hold; detail: %s\n", __LINE__, #condition, \
-                         weft_last_detail());                                                     \
-            return 1;                                                                             \
-        }                                                                                         \
-    } while (0)
+namespace {
 
 bool detail_has(const char* text) { return std::strstr(weft_last_detail(), text) != nullptr; }
 
@@ -26,7 +18,7 @@ bool detail_has(const char* text) { return std::strstr(weft_last_detail(), text)
 int main() {
     EXPECT(weft_init() == WEFT_OK);
     weft_comm world = weft_comm_world();
-    int rank = -1;
+    int& rank = world_rank;
     EXPECT(weft_comm_rank(world, &rank) == WEFT_OK);
     float values[3] = {1, 2, 3};
     weft_request reduce = WEFT_REQUEST_NULL;

@@ -4,19 +4,11 @@
 #include <weft/weft.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 
-namespace {
+#include "conformance/rank_expect.h"
 
-#define EXPECT(condition)                                                                         \
-    do {                                                                                          \
-        if (!(condition)) {                                                                       \
-            std::fprintf(stderr, "line %d: %s does not hold; detail: %s\n", __LINE__, #condition, \
-                         weft_last_detail());                                                     \
-            return 1;                                                                             \
-        }                                                                                         \
-    } while (0)
+namespace {
 
 bool detail_is(const char* text) { return std::strcmp(weft_last_detail(), text) == 0; }
 
@@ -184,7 +176,7 @@ int complete_one_by_one(weft_request* requests) {
 int main() {
     EXPECT(weft_init() == WEFT_OK);
     weft_comm world = weft_comm_world();
-    int rank = -1;
+    int& rank = world_rank;
     EXPECT(weft_comm_rank(world, &rank) == WEFT_OK);
     if (every_kind(world, rank) != 0) return 1;
     weft_request requests[4] = {};
