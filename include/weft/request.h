@@ -182,12 +182,12 @@ WEFT_API weft_status weft_waitsome(size_t count, weft_request* requests, size_t*
                                    size_t* indices, weft_status* statuses);
 
 /**
- * Advance pending operations, but complete no request: for a program that waits for something else, and has the engine
- * `manual`, or operations of weft_op_create_confined.
+ * Advance pending operations without completing a request: for a program that waits for something else while it uses
+ * the engine `manual` or operations of weft_op_create_confined.
  *
  * Calling   any thread. Does not block.
- * Returns   WEFT_OK: nothing is pending. WEFT_PENDING: operations are, or others still wait for messages of completed
- *           ones. WEFT_REFUSED_STATE before weft_init.
+ * Returns   WEFT_OK: nothing is pending. WEFT_PENDING: operations are, or completed ones still owe messages to other
+ *           ranks. WEFT_REFUSED_STATE before weft_init.
  */
 WEFT_API weft_status weft_progress(void);
 

@@ -83,8 +83,8 @@ WEFT_API weft_status weft_op_create(weft_op_function function, int commutative, 
                                     weft_op* op);
 
 /**
- * As weft_op_create, but the function runs only in threads that the program has: inside their tests, waits, blocking
- * calls and weft_progress, never in a thread of Weft's. What depends on it stands still until one of them calls.
+ * As weft_op_create, but the function runs only in the program's own threads: inside their tests, waits, blocking
+ * calls and weft_progress, never in one of Weft's. Operations that depend on it stand still between those calls.
  *
  * Calling   as weft_op_create.
  * Returns   as weft_op_create.
@@ -93,8 +93,8 @@ WEFT_API weft_status weft_op_create_confined(weft_op_function function, int comm
                                              void* context, weft_op* op);
 
 /**
- * Free an operation made by weft_op_create or weft_op_create_confined; *op becomes WEFT_OP_NULL. Operations already started
- * with it finish.
+ * Free an operation made by weft_op_create or weft_op_create_confined; *op becomes WEFT_OP_NULL. Operations already
+ * started with it finish.
  *
  * Returns   WEFT_OK; WEFT_REFUSED_HANDLE for a predefined, null or freed operation.
  */

@@ -12,7 +12,8 @@
      forget=1     types and operations are freed, and argument arrays overwritten, as soon as a call returns,
                   also where the standard does not allow it and only Weft does
      skip=PATTERN leaves out calls whose description ("nonblocking gather on world of 4, size 7, ...") has it,
-                  with * and ? as in a shell, from the beginning of a word on; may be repeated. known_failures.txt has the MPIs' own failures.
+                  with * and ? as in a shell, from the beginning of a word on; may be repeated.
+                  known_failures.txt has the MPIs' own failures.
      pick=PATTERN leaves out all others
      keep=1       goes on after a wrong result
      threads=LEVEL  asks for a level: single, funneled, serialized or multiple

@@ -30,7 +30,7 @@ struct TypeFacts {
     bool is_freed = false;  // by the program, while it had users
 };
 
-// Null: of a handle that names no type, or one that the MPI cannot pack, or that is not committed: the MPI gets the call.
+// Null: no type, not committed, or the MPI cannot pack it. The call is then left to the MPI.
 TypeFacts* facts_of(MPI_Datatype type);
 
 // An operation needs the handle until release().

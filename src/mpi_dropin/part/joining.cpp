@@ -51,7 +51,7 @@ std::int64_t patience_ns() {
     return static_cast<std::int64_t>((seconds > 0 && seconds <= most ? seconds : usual) * 1e9);
 }
 
-// A rank that did not get the library never comes: the job must not wait for it for ever.
+// A rank without the library never takes part: the others must not wait for ever.
 int allgather_in_time(const void* mine, void* all, int bytes, int rank) {
     constexpr int turns_awake = 1000;
     constexpr timespec pause{0, 100'000};
@@ -183,7 +183,7 @@ void join(DropInSettings& settings, int rank, int ranks) {
     weft_comm world = WEFT_COMM_NULL;
     has_joined = weft_is_initialized() == 0;
     const weft_status joined = weft_comm_from_oob(&oob, &world);
-    if (exchange.all.empty()) exchange.all = {exchange.mine};  // a rank alone
+    if (exchange.all.empty()) exchange.all = {exchange.mine};  // a job of one rank
     settings.prints_all_ranks =
         exchange.all_have([](const MpiCard& card) { return card.prints_all_ranks != 0; });
     settings.calls_back =
@@ -192,7 +192,7 @@ void join(DropInSettings& settings, int rank, int ranks) {
     std::string why = difference_of(exchange);
     if (why.empty()) why = obstacle(joined, world, settings);
     const int mine = why.empty() ? ranks : rank;
-    int first = ranks;  // that cannot use it
+    int first = ranks;  // the lowest rank that cannot use Weft; `ranks`: all can
     mpi.Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (first == rank) {
         std::fprintf(stderr, "weft: the MPI is left alone: rank %d: %s\n", rank, why.c_str());

@@ -19,7 +19,7 @@ Operation& take_unused(bool is_generalized);
 // It is over: back to its first state, but for the memory of its arrays and a generalized request.
 void give_back(Operation& operation);
 
-// operation_of() finds it; not any more.
+// operation_of() finds it from now on; no longer.
 void enter(Operation& operation);
 void leave(Operation& operation);
 
@@ -28,7 +28,7 @@ std::vector<Operation*> pending_operations(const TakenComm* comm);
 
 // Those that a program has not completed or freed.
 std::vector<Operation*> left_operations();
-// Ends the generalized requests that are left.
+// Completes the generalized requests of operations that are not in use.
 void close_unused();
 
 }  // namespace weft::dropin

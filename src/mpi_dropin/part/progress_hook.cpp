@@ -99,7 +99,7 @@ void open_hook(int thread_level) {
 void close_hook() {
     is_open = false;
     needs.store(0);
-    if (is_registered.load()) leave();
+    if (is_registered.exchange(false)) leave();
 }
 
 void need_hook() {

@@ -1,6 +1,5 @@
 // Weft inside the MPI's own blocking calls: an MPI with a progress hook calls weft_progress() wherever it polls for
-// itself. Of MPICH that is MPIX_Async_start, of Open MPI opal_progress_register. Intel MPI has none, nor has MPICH's
-// library of the standard's binary interface.
+// itself. MPICH has MPIX_Async_start, Open MPI opal_progress_register. Intel MPI and MPICH's libmpi_abi.so have none.
 //
 // Thread safety: any thread.
 #pragma once
@@ -19,7 +18,7 @@ void close_hook();
 void need_hook();
 void need_hook_less();
 
-// The caller is inside the hook: the MPI polls for itself afterwards, and must not be asked to poll here.
+// The caller is inside the hook: the MPI must not be asked to poll; it does so afterwards.
 bool is_in_hook();
 
 // While Weft calls the MPI with its lock held, the hook does nothing.

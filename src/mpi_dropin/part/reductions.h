@@ -12,8 +12,8 @@ namespace weft::dropin {
 // Weft's operation of the same meaning; null: it has none, or `op` is the program's.
 weft_op predefined_op(MPI_Op op);
 
-// An operation that asks the MPI to combine elements of `type`; Weft's elements are its bytes without gaps. In any
-// thread with MPI_THREAD_MULTIPLE, otherwise only inside calls of the program's. It needs the two handles until forget().
+// An operation that lets the MPI combine elements of `type`; Weft's elements are their bytes without gaps. With
+// MPI_THREAD_MULTIPLE in any thread, otherwise only inside the program's calls. It needs both handles until forget().
 // Null: no memory.
 struct CombiningByMpi;
 CombiningByMpi* combining(MPI_Op op, TypeFacts& type);

@@ -311,8 +311,8 @@ int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
         *flag = 1;
         return finish_list(watched, count, requests, statuses);
     }
-    // All others, or none: that only the MPI's Testall can do. (In MPICH 5.0.2 MPI_Request_get_status takes the status of
-    // a persistent request away.)
+    // Only the MPI's Testall completes all of the others or none. (MPICH 5.0.2's MPI_Request_get_status takes the status
+    // of a persistent request away.)
     const bool has_statuses = statuses != MPI_STATUSES_IGNORE;
     std::vector<int> places;
     std::vector<MPI_Request> others;
@@ -329,7 +329,7 @@ int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
     for (std::size_t i = 0; i < others.size(); ++i) requests[places[i]] = others[i];
     if (error == MPI_SUCCESS && !*flag) return error;
     if (error != MPI_SUCCESS) {
-        // Of a request that has failed, or of the list, of which nothing was looked at.
+        // A request failed, or the list was refused and nothing has completed.
         int kind = MPI_SUCCESS;
         mpi.Error_class(error, &kind);
         if (has_statuses ? kind != MPI_ERR_IN_STATUS : kind == MPI_ERR_REQUEST) return error;
