@@ -144,8 +144,10 @@ using Words = std::vector<std::string>;
 class DropIn : public testing::TestWithParam<std::tuple<Mpi, bool>> {
   protected:
     void SetUp() override {
-        std::string absence = mpi().absence();
+        std::string absence = mpi().absence_of_itself();
         if (absence.empty() && is_preloaded()) absence = preload_of(mpi().name).absence;
+        if (!is_preloaded() && sanitizer_slowdown > 1)
+            absence = "without Weft, nothing has a sanitizer";
         // Debian's older ones fail in much of it by themselves.
         const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
         if (!is_preloaded() && mpi().is_debians && !test.starts_with("KnownFailures"))

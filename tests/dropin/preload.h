@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "support/process.h"
+
 namespace weft::test {
 
 // How a program gets Weft's library, as settings of its environment; or why it cannot.
@@ -12,12 +14,29 @@ struct Preload {
     std::string absence;
 };
 
+// A library with AddressSanitizer needs its runtime before it, in a program without. The MPI's leaks do not matter.
+inline std::string preload_settings(const std::string& library) {
+#if defined(__SANITIZE_ADDRESS__)
+    const auto runtime = [](const std::string& name) {
+        const std::string path = run(WEFT_C_COMPILER " -print-file-name=" + name).out;
+        return path.substr(0, path.find('\n')) + ":";
+    };
+    return "LD_PRELOAD=" + runtime("libasan.so") + runtime("libubsan.so") + library +
+           " ASAN_OPTIONS=detect_leaks=0 CORPUS_SECONDS=250 WEFT_STATS=all";
+#else
+    return "LD_PRELOAD=" + library + " WEFT_STATS=all";
+#endif
+}
+
 // `mpi`: its name in mpis(), or "system".
 inline Preload preload_of(const std::string& mpi) {
     (void)mpi;
     const std::string library = WEFT_BUILD_DIR "/libweft_mpi.so";
     if (!std::filesystem::exists(library)) return {"", "there is no " + library};
-    return {"LD_PRELOAD=" + library + " WEFT_STATS=all", ""};
+#if defined(__SANITIZE_THREAD__)
+    return {"", "ThreadSanitizer does not know the threads and locks of an MPI without it"};
+#endif
+    return {preload_settings(library), ""};
 }
 
 // Whether the MPI calls Weft from inside its own blocking calls: not Intel's, nor MPICH before 4.3. `mpi`: its name in

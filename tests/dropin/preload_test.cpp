@@ -18,9 +18,9 @@ namespace {
 class Preloaded : public OnEveryMpi {
   protected:
     void SetUp() override {
-        OnEveryMpi::SetUp();
-        if (const std::string absence = preload_of(mpi().name).absence; !absence.empty())
-            GTEST_SKIP() << absence;
+        std::string absence = mpi().absence_of_itself();
+        if (absence.empty()) absence = preload_of(mpi().name).absence;
+        if (!absence.empty()) GTEST_SKIP() << absence;
     }
 
     static std::string program() {

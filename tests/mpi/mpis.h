@@ -33,10 +33,15 @@ struct Mpi {
 
     // Why it is not tried; empty: it is.
     std::string absence() const {
-        if (!is_usual && !runs_all()) return std::string(name) + " is for a run of all tests";
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
         return "programs of an MPI's compiler cannot load a library with a sanitizer";
+#else
+        return absence_of_itself();
 #endif
+    }
+    // ... if its programs get what a sanitizer needs (tests/dropin/preload.h).
+    std::string absence_of_itself() const {
+        if (!is_usual && !runs_all()) return std::string(name) + " is for a run of all tests";
         if (is_debians) return absence_of_debians();
         if (std::filesystem::exists(folder() + "/bin/mpicc")) return "";
         return "no " + std::string(name) + " in " + folder() + "; ./dev test installs it";
@@ -66,11 +71,12 @@ struct Mpi {
         return "export PATH=" + folder() + "/bin:$PATH " + text + "; " + command;
     }
 
-    // Starts a job. It ends within a minute: mpiexec does not always. Nor does Open MPI's always
-    // begin: what it then says has nothing to do with the program, and a second one does.
+    // Starts a job. It ends in time: mpiexec does not always. Nor does Open MPI's always begin: what
+    // it then says has nothing to do with the program, and a second one does.
     std::string job(int ranks, const std::string& program, const std::string& env = "") const {
-        const std::string start =
-            "timeout -k 2 55 mpiexec -n " + std::to_string(ranks) + " env " + env + " " + program;
+        const std::string start = "timeout -k 2 " + std::to_string(sanitizer_slowdown * 55) +
+                                  " mpiexec -n " + std::to_string(ranks) + " env " + env + " " +
+                                  program;
         return around("said=$(mktemp); " + start +
                       " 2> $said; status=$?; if grep -q \"server's listener thread failed to "
                       "start\" $said; then " +

@@ -13,7 +13,13 @@
 
 namespace weft::test {
 
-inline constexpr std::int64_t hang_ns = 60'000'000'000;  // nothing here takes a tenth of it
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr int sanitizer_slowdown = 5;
+#else
+inline constexpr int sanitizer_slowdown = 1;
+#endif
+// Nothing here takes a tenth of it.
+inline constexpr std::int64_t hang_ns = sanitizer_slowdown * 60'000'000'000;
 
 // A child running `sh -c command` in a process group of its own; killed with it when forgotten.
 class ChildProcess {

@@ -150,8 +150,10 @@ void open_hook_where_needed() {
 }
 
 // Why this rank cannot use Weft; empty: it can.
-std::string obstacle(weft_status joined, weft_comm world, const DropInSettings& settings) {
+std::string obstacle(weft_status joined, weft_comm world, const DropInSettings& settings,
+                     bool will_leave) {
     if (joined != WEFT_OK) return weft_last_detail();
+    if (!will_leave) return "the MPI refused an attribute of MPI_COMM_SELF";
     if (std::string reason = reason_to_stand_still(); !reason.empty()) return reason;
     if (learn_predefined_types() != MPI_SUCCESS || !take_first_communicators(world) ||
         open_operations(settings) != MPI_SUCCESS) {
@@ -168,7 +170,7 @@ void close() {
 
 }  // namespace
 
-void join(DropInSettings& settings, int rank, int ranks) {
+void join(DropInSettings& settings, int rank, int ranks, bool will_leave) {
     const char* const checks = std::getenv("WEFT_PRELOAD_CHECK");
     CardExchange exchange{rank, ranks};
     exchange.mine = {settings.agreed, Exclusive::has_several_threads || has_hook() ? 1u : 0u,
@@ -190,7 +192,7 @@ void join(DropInSettings& settings, int rank, int ranks) {
         exchange.all_have([](const MpiCard& card) { return card.calls_back != 0; });
 
     std::string why = difference_of(exchange);
-    if (why.empty()) why = obstacle(joined, world, settings);
+    if (why.empty()) why = obstacle(joined, world, settings, will_leave);
     const int mine = why.empty() ? ranks : rank;
     int first = ranks;  // the lowest rank that cannot use Weft; `ranks`: all can
     mpi.Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);

@@ -7,8 +7,9 @@
 namespace weft::dropin {
 
 // Opens what a rank needs to take calls; or, on all ranks, leaves them to the MPI, and a sentence says why. Writes to
-// `settings` what all ranks have agreed on. Collective over MPI_COMM_WORLD.
-void join(DropInSettings& settings, int rank, int ranks);
+// `settings` what all ranks have agreed on. `will_leave`: whether leave() is going to be called. Collective over
+// MPI_COMM_WORLD.
+void join(DropInSettings& settings, int rank, int ranks, bool will_leave);
 
 // When MPI_Finalize begins: completes all operations, and leaves the MPI's hooks.
 void finish_all();

@@ -102,6 +102,7 @@ void count_operations(const DropInSettings& mine) {
 int open_operations(const DropInSettings& agreed) {
     settings = agreed;
     counts_only = false;
+    if (const int error = open_tickets()) return error;
     return mpi.Grequest_start(describe_status, ignore_free, ignore_cancel, nullptr, &never);
 }
 
@@ -292,8 +293,7 @@ void await_all(std::span<Operation* const> operations) {
         }
         if (size == 0) break;
         std::fill_n(statuses, size, WEFT_PENDING);
-        weft_status status;
-        while ((status = weft_waitall_until(size, requests, statuses, deadline_ns)) > 0) {
+        while (weft_waitall_until(size, requests, statuses, deadline_ns) > 0) {
             drive();
             slice_ns = std::min(2 * slice_ns, last_ns);
             deadline_ns = now_ns() + slice_ns;
@@ -301,8 +301,9 @@ void await_all(std::span<Operation* const> operations) {
         for (std::size_t i = 0; i < size; ++i) {
             group[i]->request = requests[i];
             if (settings.prints_statistics) group[i]->waited_ns += now_ns() - begin_ns;
-            // If Weft has refused the wait itself, it has written none of them.
-            end(*group[i], statuses[i] == WEFT_PENDING ? status : statuses[i]);
+            // If Weft has refused to wait for all, it has written none of them.
+            if (statuses[i] == WEFT_PENDING) statuses[i] = weft_wait(&group[i]->request);
+            end(*group[i], statuses[i]);
         }
     }
 }

@@ -4,6 +4,7 @@
 #include <weft/weft.h>
 
 #include <atomic>
+#include <cstdio>
 
 #include "mpi_dropin/part/underneath.h"
 
@@ -105,7 +106,15 @@ void close_hook() {
 void need_hook() {
     if (!is_open) return;
     needs.fetch_add(1);
-    if (!is_registered.exchange(true) && !enter()) is_registered.store(false);
+    if (is_registered.exchange(true) || enter()) return;
+    is_registered.store(false);
+    static std::atomic<bool> has_said{false};
+    if (!has_said.exchange(true)) {
+        std::fputs(
+            "weft: the MPI refuses its progress hook: until the program waits for them, reductions "
+            "by functions of its own stand still\n",
+            stderr);
+    }
 }
 
 void need_hook_less() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "mpi_dropin/part/exclusive.h"
@@ -89,7 +90,8 @@ CombiningByMpi* combining(MPI_Op op, TypeFacts& type) {
     combining->op = op;
     combining->type = &type;
     const auto create = Exclusive::has_several_threads ? weft_op_create : weft_op_create_confined;
-    if (create(combine, commutes, combining.get(), &combining->weft) != WEFT_OK) return nullptr;
+    if (create(combine, commutes, combining.get(), &combining->weft) != WEFT_OK)
+        throw std::bad_alloc();
     keep(type);
     const Exclusive exclusive;
     OpUse* use = used.find(op);

@@ -1,5 +1,7 @@
 #include "mpi_dropin/part/tickets.h"
 
+#include <sched.h>
+
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -15,32 +17,36 @@ constexpr int tags = 32768;  // every MPI has as many
 auto& comms = lasting<std::vector<MPI_Comm>>();  // of this process alone
 auto& unused = lasting<std::vector<int>>();
 int next = 0;
+bool is_making = false;
 
 MPI_Comm comm_of(int ticket) {
     const Exclusive exclusive;
     return comms[static_cast<std::size_t>(ticket / tags)];
 }
 
-// Makes the communicator of a ticket, if it is the first there.
-int make_comm(std::size_t place) {
-    {
-        const Exclusive exclusive;
-        if (place < comms.size() && comms[place] != MPI_COMM_NULL) return MPI_SUCCESS;
-    }
+// Makes one more communicator of a process. Not a duplicate: that would call the copy functions of the program's
+// attributes.
+int make_comm(MPI_Comm of) {
     MPI_Comm made = MPI_COMM_NULL;
-    // Not a duplicate: that would call the copy functions of the program's attributes.
-    if (const int error = mpi.Comm_split(MPI_COMM_SELF, 0, 0, &made)) return error;
-    {
+    const int error = mpi.Comm_split(of, 0, 0, &made);
+    const Exclusive exclusive;
+    if (error == MPI_SUCCESS) comms.push_back(made);
+    is_making = false;
+    return error;
+}
+
+// Whether there is a communicator for a ticket; false: the caller is to make it, alone, as MPI demands.
+bool has_comm(std::size_t place) {
+    for (;; sched_yield()) {
         const Exclusive exclusive;
-        if (place >= comms.size()) comms.resize(place + 1, MPI_COMM_NULL);
-        // Another thread may have been faster.
-        if (comms[place] == MPI_COMM_NULL) comms[place] = std::exchange(made, MPI_COMM_NULL);
+        if (place < comms.size()) return true;
+        if (!std::exchange(is_making, true)) return false;
     }
-    if (made != MPI_COMM_NULL) mpi.Comm_disconnect(&made);
-    return MPI_SUCCESS;
 }
 
 }  // namespace
+
+int open_tickets() { return make_comm(MPI_COMM_SELF); }
 
 int take_ticket(int* ticket) {
     {
@@ -52,9 +58,13 @@ int take_ticket(int* ticket) {
         }
         *ticket = next++;
     }
-    const int error = make_comm(static_cast<std::size_t>(*ticket / tags));
-    if (error != MPI_SUCCESS) *ticket = -1;
-    return error;
+    while (!has_comm(static_cast<std::size_t>(*ticket / tags))) {
+        if (const int error = make_comm(comms[0])) {
+            *ticket = -1;
+            return error;
+        }
+    }
+    return MPI_SUCCESS;
 }
 
 void give_back_ticket(int ticket) {
@@ -63,9 +73,7 @@ void give_back_ticket(int ticket) {
 }
 
 void close_tickets() {
-    for (MPI_Comm& comm : comms) {
-        if (comm != MPI_COMM_NULL) mpi.Comm_disconnect(&comm);
-    }
+    for (MPI_Comm& comm : comms) mpi.Comm_disconnect(&comm);
     comms.clear();
 }
 

@@ -8,6 +8,8 @@
 
 namespace weft::dropin {
 
+// While the MPI is initialized: splits MPI_COMM_SELF. An error of the MPI.
+int open_tickets();
 // An error of the MPI; then there is no ticket.
 int take_ticket(int* ticket);
 void give_back_ticket(int ticket);

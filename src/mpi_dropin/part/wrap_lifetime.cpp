@@ -42,7 +42,7 @@ void open() {
     mpi.Query_thread(&level);
     Exclusive::has_several_threads = level == MPI_THREAD_MULTIPLE;
     settings = read_settings();
-    if (close_later()) join(settings, world_rank, world_ranks);
+    join(settings, world_rank, world_ranks, close_later());
 }
 
 int Init(int* argc, char*** argv) {

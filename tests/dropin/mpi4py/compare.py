@@ -2,6 +2,9 @@
 
 compare.py MPI RANKS BUILD
 
+A run takes minutes: with WEFT_TEST_ALL=1 each MPI runs it at one number of ranks, which WEFT_TEST_TURN chooses; with
+WEFT_TEST_ALL=every at all.
+
 Tests that fail without Weft are in known_failures.txt, and no others. Status 77: skipped, for the reason printed.
 """
 
@@ -27,6 +30,7 @@ SETTINGS = {
                 "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,sm,tcp"},
     "impi": {"I_MPI_ROOT": "%s", "LD_LIBRARY_PATH": "%s/lib", "FI_PROVIDER_PATH": "%s/lib", "I_MPI_PIN": "0"},
 }
+RANKS_MAX = 5  # as in cmake/tests.cmake
 STALL_SECONDS = 150  # without the beginning or the end of a test on any rank: it hangs
 STALL_SECONDS_OF_KNOWN = 30
 
@@ -153,9 +157,12 @@ def not_taken(mpi, rows):
     return wrong if names else ["no collectives in collectives.def"]
 
 
-def absence(mpi, library):
+def absence(mpi, ranks, library):
     if "WEFT_TEST_ALL" not in os.environ:
         return "for a run of all tests"
+    turn = 1 + (int(os.environ.get("WEFT_TEST_TURN", "0")) + sorted(SETTINGS).index(mpi)) % RANKS_MAX
+    if os.environ["WEFT_TEST_ALL"] != "every" and ranks != turn:
+        return "its turn is at %d ranks; WEFT_TEST_ALL=every runs it at all" % turn
     if not os.path.exists(library):
         return "there is no " + library
     for path in (os.path.join(MPIS, mpi, "bin", "mpiexec"), os.path.join(MPIS, "mpi4py", "test", "main.py")):
@@ -169,8 +176,8 @@ def absence(mpi, library):
 def main():
     mpi, ranks, build = sys.argv[1], int(sys.argv[2]), os.path.abspath(sys.argv[3])
     library = os.path.join(build, "libweft_mpi.so")
-    if absence(mpi, library):
-        print("skipped: " + absence(mpi, library))
+    if absence(mpi, ranks, library):
+        print("skipped: " + absence(mpi, ranks, library))
         return 77
     folder = os.path.join(build, "tests", "dropin", "mpi4py", "%s_%d" % (mpi, ranks))
     problems = []
