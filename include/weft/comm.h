@@ -265,7 +265,7 @@ WEFT_API weft_engine weft_get_engine(void);
 /**
  * Whether kernel engines may hand operations of this communicator to the operating system, 1 or 0.
  * Holds on this rank, for operations started from now on. World and self begin with 1; other communicators
- * with what the communicator has that they are made from (weft_comm_from_oob: world).
+ * with the value of the one that they are made from (weft_comm_from_oob: world).
  *
  * Calling   any thread.
  * Returns   WEFT_OK; WEFT_REFUSED_HANDLE; WEFT_REFUSED_ARGUMENT for another value.

@@ -24,7 +24,7 @@ constexpr std::int64_t spin_max_ns = 100'000;
 // next message of a short operation may already be on its way between two caches.
 constexpr int polls_per_look = 32;
 // A program that waited within this time after its last start will probably do so again. A start
-// then polls so often before it returns: a short operation may complete before its wait is called.
+// then polls this often before it returns: a short operation may complete before its wait is called.
 constexpr std::uint64_t hasty_ticks = 3'000;
 constexpr int hasty_polls = 16;
 // ... but no longer than this: over a network the answer takes longer, and each poll is a system
@@ -43,13 +43,13 @@ constexpr std::int64_t look_every_ns = 1'000'000;
 // spins until one that was woken should have begun.
 constexpr std::int64_t demand_after_ns = 10'000;
 constexpr std::int64_t spin_after_waking_ns = 80'000;
-// Who waits for the lock sleeps; the lock is kept free for so long until that thread has woken up.
+// A thread that waits for the lock sleeps. The lock stays free for up to this long, for it to wake up and take it.
 constexpr std::int64_t handover_max_ns = 100'000;
-// Where spinning would take a core from another rank, a wait yields so often instead.
+// Where spinning would take a core from another rank, a wait yields this often instead.
 constexpr int yields_before_sleep = 4;
 
-// A message of the wrong size does not end its list: a sleeping wait looks at received headers so
-// often.
+// A message of the wrong size does not end its list: a sleeping wait looks at received headers at
+// this interval.
 constexpr std::int64_t look_at_lists_every_ns = 100'000'000;
 
 // The backoff between polls of a transport that can only be polled. It grows by an eighth, so that

@@ -12,35 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef __x86_64__
-#error "libweft_mpi.so is written for x86-64 only"
-#endif
-
 struct slot {
     void* target;      // what a call jumps to
     const char* name;  // "MPI_Bcast"
 };
 
+// How a stub jumps to its slot's target, and how it hands its slot to weft_first_call, which binds the slot and jumps to
+// its target. MPI's functions have no floating-point arguments.
 // clang-format off
-#define STUB(name)                                              \
-    __asm__(".text\n"                                           \
-            ".globl " name "\n.type " name ",@function\n"       \
-            ".globl P" name "\n.type P" name ",@function\n"     \
-            name ":\nP" name ":\n"                              \
-            "\tjmp *weft_slot_" name "(%rip)\n"                 \
-            "weft_first_" name ":\n"                            \
-            "\tlea weft_slot_" name "(%rip), %r11\n"            \
-            "\tjmp weft_first_call\n"                           \
-            ".size " name ", .-" name "\n"                      \
-            ".section .rodata\n"                                \
-            "weft_name_" name ":\n\t.string \"" name "\"\n"     \
-            ".data\n.balign 8\n"                                \
-            "weft_slot_" name ":\n"                             \
-            "\t.quad weft_first_" name ", weft_name_" name "\n" \
-            ".text\n");
-// clang-format on
-
-// Binds the slot in r11 and jumps to its target. MPI's functions have no floating-point arguments.
+#if defined(__x86_64__)
+#define JUMP_TO(slot) "\tjmp *" slot "(%rip)\n"
+#define BIND(slot) "\tlea " slot "(%rip), %r11\n\tjmp weft_first_call\n"
 __asm__(
     ".text\n"
     "weft_first_call:\n"
@@ -50,6 +32,40 @@ __asm__(
     "\tmov %rax, %r11\n"
     "\tpop %rax\n\tpop %r9\n\tpop %r8\n\tpop %rcx\n\tpop %rdx\n\tpop %rsi\n\tpop %rdi\n"
     "\tjmp *%r11\n");
+#elif defined(__aarch64__)
+#define JUMP_TO(slot) "\tadrp x16, " slot "\n\tldr x16, [x16, :lo12:" slot "]\n\tbr x16\n"
+#define BIND(slot) "\tadrp x16, " slot "\n\tadd x16, x16, :lo12:" slot "\n\tb weft_first_call\n"
+__asm__(
+    ".text\n.balign 4\n"
+    "weft_first_call:\n"
+    "\tstp x29, x30, [sp, #-80]!\n\tmov x29, sp\n"
+    "\tstp x0, x1, [sp, #16]\n\tstp x2, x3, [sp, #32]\n\tstp x4, x5, [sp, #48]\n\tstp x6, x7, [sp, #64]\n"
+    "\tmov x0, x16\n"
+    "\tbl weft_bind_slot\n"
+    "\tmov x16, x0\n"
+    "\tldp x0, x1, [sp, #16]\n\tldp x2, x3, [sp, #32]\n\tldp x4, x5, [sp, #48]\n\tldp x6, x7, [sp, #64]\n"
+    "\tldp x29, x30, [sp], #80\n"
+    "\tbr x16\n");
+#else
+#error "libweft_mpi.so is written for x86-64 and aarch64"
+#endif
+
+#define STUB(name)                                              \
+    __asm__(".text\n.balign 4\n"                                \
+            ".globl " name "\n.type " name ",%function\n"       \
+            ".globl P" name "\n.type P" name ",%function\n"     \
+            name ":\nP" name ":\n"                              \
+            JUMP_TO("weft_slot_" name)                          \
+            "weft_first_" name ":\n"                            \
+            BIND("weft_slot_" name)                             \
+            ".size " name ", .-" name "\n"                      \
+            ".section .rodata\n"                                \
+            "weft_name_" name ":\n\t.string \"" name "\"\n"     \
+            ".data\n.balign 8\n"                                \
+            "weft_slot_" name ":\n"                             \
+            "\t.quad weft_first_" name ", weft_name_" name "\n" \
+            ".text\n");
+// clang-format on
 
 #define COLLECTIVE(Name, name, parameters, arguments) \
     STUB("MPI_I" #name)                               \

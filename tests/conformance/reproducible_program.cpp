@@ -67,7 +67,9 @@ weft_status start(const Arguments& a, const void* send, void* recv, weft_type ty
         return weft_ireduce_scatter(send, recv, a.counts.data(), type, WEFT_SUM, world, request);
     if (a.collective == "scan")
         return weft_iscan(send, recv, a.count, type, WEFT_SUM, world, request);
-    return weft_iexscan(send, recv, a.count, type, WEFT_SUM, world, request);
+    if (a.collective == "exscan")
+        return weft_iexscan(send, recv, a.count, type, WEFT_SUM, world, request);
+    return WEFT_REFUSED_ARGUMENT;
 }
 
 // Whether the association matters: the reference gives other bits without it.

@@ -87,8 +87,8 @@ class Everywhere : public testing::TestWithParam<Driven> {
         if (!runs_all() && where().has_one_engine && engine() != "thread")
             GTEST_SKIP() << "with this engine only in a run of all tests";
     }
-    // Which of these numbers of ranks are tried: as where().some_of(); outside of a run of all tests with one
-    // engine, with the others the least and the most.
+    // Which of these numbers of ranks are tried: where().some_of(). Unless all tests run, engines other than manual
+    // try only the least and the most of them.
     static std::vector<int> some_of(std::initializer_list<int> ranks) {
         std::vector<int> some = where().some_of(ranks);
         if (!runs_all() && engine() != "manual" && some.size() > 2)

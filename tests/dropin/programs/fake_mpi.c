@@ -1,0 +1,42 @@
+/* An MPI of three functions, which say what they were given; and the part of Weft that would be beside the library. */
+#include <stdio.h>
+#include <string.h>
+
+#if defined(IS_PART)
+static int Ibcast(void* a, int b, void* c, int d, void* e, void* f) {
+    printf("part %d %d %d %d %d %d\n", *(int*)a, b, *(int*)c, d, *(int*)e, *(int*)f);
+    return 3;
+}
+int weft_mpi_part_start(void* mpi) { return mpi == 0; }
+void* weft_mpi_part_find(const char* name) {
+    return strcmp(name, "MPI_Ibcast") == 0 ? (void*)Ibcast : 0;
+}
+#elif defined(IS_MPI)
+int PMPI_Ibcast(void* a, int b, void* c, int d, void* e, void* f) {
+    printf("mpi %d %d %d %d %d %d\n", *(int*)a, b, *(int*)c, d, *(int*)e, *(int*)f);
+    return 2;
+}
+int PMPI_Ialltoallw(int* a, int* b, int* c, int* d, int* e, int* f, int* g, int* h, int i, int* j) {
+    printf("mpi %d %d %d %d %d %d %d %d %d %d\n", *a, *b, *c, *d, *e, *f, *g, *h, i, *j);
+    return 4;
+}
+int MPI_Ibcast(void* a, int b, void* c, int d, void* e, void* f) {
+    return PMPI_Ibcast(a, b, c, d, e, f);
+}
+int MPI_Ialltoallw(int* a, int* b, int* c, int* d, int* e, int* f, int* g, int* h, int i, int* j) {
+    return PMPI_Ialltoallw(a, b, c, d, e, f, g, h, i, j);
+}
+#else
+int MPI_Ibcast(void* a, int b, void* c, int d, void* e, void* f);
+int MPI_Ialltoallw(int* a, int* b, int* c, int* d, int* e, int* f, int* g, int* h, int i, int* j);
+int main(void) {
+    int n[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, i, got = 0;
+    for (i = 0; i < 2; ++i) {
+        got = 10 * got + MPI_Ibcast(&n[0], 2, &n[2], 4, &n[4], &n[5]);
+        got = 10 * got +
+              MPI_Ialltoallw(&n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &n[6], &n[7], 9, &n[9]);
+    }
+    printf("returned %d\n", got);
+    return 0;
+}
+#endif

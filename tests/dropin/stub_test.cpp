@@ -1,0 +1,83 @@
+// The library to preload by itself: its jumps, with an MPI and a part that only say what they were given. For
+// the processor of this machine, and where a compiler and an emulator are there, for another one.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "support/process.h"
+#include "support/surroundings.h"
+
+namespace weft::test {
+namespace {
+
+struct Processor {
+    const char* name;
+    const char* compiler;
+    const char* with;  // the words before a setting of the environment and a program
+};
+
+class Stub : public testing::TestWithParam<Processor> {
+  protected:
+    void SetUp() override {
+        if (GetParam().name == std::string("native")) return;
+        if (!runs_all()) GTEST_SKIP() << "for a run of all tests";
+        const std::string look = std::string("command -v ") + GetParam().compiler + " qemu-aarch64";
+        if (run(look).status != 0)
+            GTEST_SKIP() << "no " << GetParam().compiler
+                         << " or no qemu-aarch64 (Debian's packages "
+                         << "gcc-aarch64-linux-gnu and qemu-user)";
+    }
+
+    void compile(const std::string& output, const std::string& what) {
+        const Finished done = run(std::string(GetParam().compiler) + " -O2 -fPIC " + what + " -o " +
+                                  (folder_ / output) + " -ldl");
+        ASSERT_EQ(done.status, 0) << done.err;
+    }
+
+    // Everything but the part of Weft.
+    void compile_all() {
+        const std::string fake = WEFT_SOURCE_DIR "/tests/dropin/programs/fake_mpi.c";
+        compile("libmpi.so.12", "-shared -Wl,-soname,libmpi.so.12 -DIS_MPI " + fake);
+        compile("program",
+                fake + " " + (folder_ / "libmpi.so.12") + " -Wl,-rpath," + (folder_ / "."));
+        compile("libweft_mpi.so", "-shared -I" WEFT_SOURCE_DIR "/src/mpi_dropin " WEFT_SOURCE_DIR
+                                  "/src/mpi_dropin/stub.c");
+    }
+
+    Finished run_program() {
+        return run(std::string(GetParam().with) + " LD_PRELOAD=" + (folder_ / "libweft_mpi.so") +
+                   " " + (folder_ / "program"));
+    }
+
+    Folder folder_;
+};
+
+const std::string from_mpi = "mpi 1 2 3 4 5 6 7 8 9 10\n";  // some in registers, some on the stack
+
+TEST_P(Stub, WithoutAPartTheMpiGetsEverything) {
+    compile_all();
+    const Finished done = run_program();
+    const std::string turn = "mpi 1 2 3 4 5 6\n" + from_mpi;
+    EXPECT_EQ(done.out, turn + turn + "returned 2424\n") << done.err;
+    EXPECT_TRUE(contains(done.err, "weft_mpi_mpich.so"));
+}
+
+TEST_P(Stub, APartGetsWhatItWraps) {
+    compile_all();
+    compile("weft_mpi_mpich.so",
+            "-shared -DIS_PART " WEFT_SOURCE_DIR "/tests/dropin/programs/fake_mpi.c");
+    const Finished done = run_program();
+    const std::string turn = "part 1 2 3 4 5 6\n" + from_mpi;
+    EXPECT_EQ(done.out, turn + turn + "returned 3434\n") << done.err;
+    EXPECT_EQ(done.err, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(On, Stub,
+                         testing::Values(Processor{"native", WEFT_C_COMPILER, "env"},
+                                         Processor{"aarch64", "aarch64-linux-gnu-gcc",
+                                                   "qemu-aarch64 -L /usr/aarch64-linux-gnu -E"}),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace weft::test
