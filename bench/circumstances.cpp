@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bitset>
 #include <string_view>
 
+#include "base/cores.h"
 #include "bench/rivals/rival.h"
 #include "bench/shell_word.h"
 #include "weft/build.h"
@@ -40,13 +42,31 @@ std::string command(const std::vector<std::string>& arguments) {
     return text;
 }
 
+using CoreSet = std::bitset<1024>;
+
+CoreSet set_of(const std::vector<int>& cores) {
+    CoreSet set;
+    for (const int core : cores) {
+        if (core < static_cast<int>(set.size())) set.set(static_cast<std::size_t>(core));
+    }
+    return set;
+}
+
+std::vector<int> list_of(const CoreSet& set) {
+    std::vector<int> cores;
+    for (std::size_t core = 0; core < set.size(); ++core) {
+        if (set[core]) cores.push_back(static_cast<int>(core));
+    }
+    return cores;
+}
+
 }  // namespace
 
 JsonLine circumstances(const Job& job, const Testbed& testbed,
                        const std::vector<std::string>& arguments) {
     std::vector<std::string> affinity;
-    for (const cpu_set_t& cores : gather(job, std::vector<cpu_set_t>{own_cores()})) {
-        affinity.push_back(core_list(cores));
+    for (const CoreSet& cores : gather(job, std::vector<CoreSet>{set_of(own_cores())})) {
+        affinity.push_back(cores_text(list_of(cores)));
     }
     const Build build = this_build();
     JsonLine line;

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "base/cores.h"
 #include "bench/circumstances.h"
 #include "bench/join.h"
 #include "bench/json_file.h"
@@ -44,7 +45,7 @@ Result<Plan> make_plan(const RelayOptions& options) {
 
 // The middle rank has its own core; the others get what is left.
 std::string cores_for_ranks() {
-    const std::vector<int> cores = own_core_list();
+    const std::vector<int> cores = own_cores();
     if (cores.size() < 2) return "";
     return comma_list({cores[0], cores[1], cores.size() > 2 ? cores[2] : cores[0]});
 }

@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/cores.h"
 #include "bench/rivals/rival.h"
 #include "bench/shell_word.h"
 #include "bench/temporary_folder.h"
-#include "weft/machine.h"
 
 namespace weft::bench {
 namespace {
@@ -257,7 +257,7 @@ int run_program_of_each(const Against& against, const Testbed& testbed, const st
 
 std::vector<int> cores_of_ranks(const Testbed& testbed) {
     if (testbed.nodes > 0 || !testbed.gives_each_rank_a_core()) return {};
-    if (testbed.cores.empty()) return own_core_list();
+    if (testbed.cores.empty()) return own_cores();
     std::vector<int> cores;
     for (std::size_t at = 0; at < testbed.cores.size();) {
         cores.push_back(std::atoi(testbed.cores.c_str() + at));

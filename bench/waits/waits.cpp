@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/cores.h"
 #include "bench/circumstances.h"
 #include "bench/join.h"
 #include "bench/json_file.h"
@@ -30,7 +31,7 @@ struct Plan {
 
 // Ranks of a chain may share cores, but for the last, which waits for them.
 std::string cores_for_chain(int ranks) {
-    const std::vector<int> cores = own_core_list();
+    const std::vector<int> cores = own_cores();
     if (cores.size() < 2) return "";
     std::vector<int> chosen;
     for (int rank = 0; rank < ranks - 1; ++rank) {

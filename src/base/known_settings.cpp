@@ -8,17 +8,17 @@ namespace weft {
 namespace {
 
 // Each is in docs/man/weft.1, weft-info.1, weft-preload.1 or weft-run.1.
-constexpr std::array<std::string_view, 28> known = {
-    "WEFT_CHECK",         "WEFT_CONNECT",      "WEFT_CONNECTIONS",
-    "WEFT_ENGINE",        "WEFT_INTERFACES",   "WEFT_DEDICATE",
-    "WEFT_OFFER_ALL",     "WEFT_PEER_TIMEOUT", "WEFT_QUEUE_DEPTH",
-    "WEFT_RANK",          "WEFT_RANKS",        "WEFT_RENDEZVOUS",
-    "WEFT_SHM_LARGE",     "WEFT_SHM_RING",     "WEFT_STARTUP_DIR",
-    "WEFT_STARTUP_FD",    "WEFT_STATS",        "WEFT_STARTUP_TIMEOUT",
-    "WEFT_TIMEOUT",       "WEFT_TRANSPORT",    "WEFT_ON_DEMAND",
-    "WEFT_TUNING",        "WEFT_REPRODUCIBLE", "WEFT_TOPOLOGY",
-    "WEFT_BLOCKING",      "WEFT_DISABLE",      "WEFT_MIN_BYTES",
-    "WEFT_PRELOAD_CHECK",
+constexpr std::array<std::string_view, 29> known = {
+    "WEFT_CHECK",         "WEFT_CONNECT",       "WEFT_CONNECTIONS",
+    "WEFT_ENGINE",        "WEFT_INTERFACES",    "WEFT_DEDICATE",
+    "WEFT_OFFER_ALL",     "WEFT_PEER_TIMEOUT",  "WEFT_QUEUE_DEPTH",
+    "WEFT_RANK",          "WEFT_RANKS",         "WEFT_RENDEZVOUS",
+    "WEFT_SHM_LARGE",     "WEFT_SHM_RING",      "WEFT_STARTUP_DIR",
+    "WEFT_STARTUP_FD",    "WEFT_STATS",         "WEFT_STARTUP_TIMEOUT",
+    "WEFT_TIMEOUT",       "WEFT_TRANSPORT",     "WEFT_ON_DEMAND",
+    "WEFT_TUNING",        "WEFT_REPRODUCIBLE",  "WEFT_TOPOLOGY",
+    "WEFT_BLOCKING",      "WEFT_DISABLE",       "WEFT_MIN_BYTES",
+    "WEFT_PRELOAD_CHECK", "WEFT_PROGRESS_CPUS",
 };
 
 constexpr std::string_view beginning = "WEFT_";

@@ -5,13 +5,16 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <new>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/cores.h"
 #include "engine/short_slice.h"
 
 namespace weft {
@@ -74,6 +77,7 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
       sources_(executor.sources()),
       kind_(options.kind),
       may_spin_(options.may_spin),
+      progress_cores_(std::move(options.progress_cores)),
       on_demand_(options.on_demand &&
                  std::ranges::all_of(sources_,
                                      [&](auto* s) {
@@ -624,6 +628,7 @@ bool Engine::ensure_thread(bool polls) {
     try {
         thread = std::thread([this, polls] {
             pthread_setname_np(pthread_self(), "weft-progress");
+            go_to_progress_cores();
             if (polls) {
                 thread_poll_main();
             } else {
@@ -641,6 +646,13 @@ bool Engine::ensure_thread(bool polls) {
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return thread.joinable();
+}
+
+// In the progress thread.
+void Engine::go_to_progress_cores() {
+    if (progress_cores_.empty() || bind_to(progress_cores_)) return;
+    std::fprintf(stderr, "weft: the progress thread cannot run on cores %s: %s\n",
+                 cores_text(progress_cores_).c_str(), std::strerror(errno));
 }
 
 void Engine::thread_main() {

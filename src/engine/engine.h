@@ -40,6 +40,7 @@ class Engine : private Exclusion {
         // If all transports know demands, the progress thread is woken only when a rank waits for
         // what it does: it shares its core with a rank that computes.
         bool on_demand = false;
+        std::vector<int> progress_cores{};  // set aside for the progress thread; empty: none are
         std::int64_t timeout_ns = no_deadline;  // of waits that have no deadline of their own
         // Some rank of the job has: auto then wants no dedicated connections.
         bool has_several_interfaces = false;
@@ -55,6 +56,9 @@ class Engine : private Exclusion {
 
     // Not 0: the errno with which an eventfd was refused. The engine must not be used.
     int error() const { return parking_->error(); }
+
+    // To which the progress thread is bound; empty: to none.
+    const std::vector<int>& progress_cores() const { return progress_cores_; }
 
     EngineKind kind() const { return kind_.load(std::memory_order_relaxed); }
     void set_kind(EngineKind kind);
@@ -142,6 +146,7 @@ class Engine : private Exclusion {
     void sleep(Sleeper sleeper, std::int64_t deadline_ns);
     std::int64_t next_backoff_ns();
     bool ensure_thread(bool polls);
+    void go_to_progress_cores();
     void change_kind(EngineKind kind);
     // True: the progress thread must be woken to submit lists.
     bool submit_or_call_owner() { return executor_.offloading().needs_owner() && !submit_here(); }
@@ -155,6 +160,7 @@ class Engine : private Exclusion {
     std::vector<CompletionSource*> sources_;
     std::atomic<EngineKind> kind_;
     bool may_spin_;
+    const std::vector<int> progress_cores_;
     const bool on_demand_;  // the thread works on demand, and waits demand
     const std::int64_t timeout_ns_;
     OffloadPolicy offload_policy_;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -44,7 +45,7 @@ std::string progress_thread() {
     return found;
 }
 
-// It has the process's cores, and a short slice if the kernel supports that. Empty: all is well.
+// It has the process's cores, or the one of WEFT_PROGRESS_CPUS, and a short slice if the kernel supports that. Empty: all is well.
 std::string where_it_must_not_be(const std::string& task) {
     auto thread = static_cast<pid_t>(std::stol(task.substr(task.rfind('/') + 1)));
     cpu_set_t own;
@@ -53,7 +54,11 @@ std::string where_it_must_not_be(const std::string& task) {
         sched_getaffinity(thread, sizeof its, &its) != 0) {
         return "sched_getaffinity failed";
     }
-    if (!CPU_EQUAL(&own, &its)) return "the thread may run on other cores than the process";
+    if (const char* set_aside = std::getenv("WEFT_PROGRESS_CPUS")) {
+        CPU_ZERO(&own);
+        CPU_SET(static_cast<std::size_t>(std::atoi(set_aside)), &own);
+    }
+    if (!CPU_EQUAL(&own, &its)) return "the thread may run on other cores than it should";
     // As sched_setattr(2) lays it out.
     struct {
         std::uint32_t size, policy;

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <string>
 
+#include "base/cores.h"
 #include "support/process.h"
 #include "support/surroundings.h"
 
@@ -46,6 +47,18 @@ TEST_P(Quiet, ProcessMakesNoSystemCallOverTcp) {
         EXPECT_TRUE(contains(trace, "AF_INET")) << "it did not use tcp";
         EXPECT_EQ(between_marks(trace), "") << "rank " << rank;
     }
+}
+
+// The ranks compute on one core, their threads run on another one.
+TEST(ProgressThread, RunsOnTheCoreThatIsSetAside) {
+    const std::vector<int> cores = own_cores();
+    if (cores.size() < 2) GTEST_SKIP() << "there is only one core";
+    const std::string rank = std::to_string(cores.front()), thread = std::to_string(cores.back());
+    const Finished done =
+        run("WEFT_ENGINE=thread WEFT_PROGRESS_CPUS=" + thread + " taskset -c " + rank +
+            " " WEFT_BUILD_DIR "/weft run --timeout 60 -n 2 " WEFT_BUILD_DIR
+            "/tests/conformance/quiet_program");
+    EXPECT_EQ(done.status, 0) << done.out << done.err;
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ inline bool chosen_case(Case& c) {
 inline std::uint64_t seeds() {
     const char* text = std::getenv("WEFT_SEEDS");
     if (text) return std::strtoull(text, nullptr, 10);
-    return runs_all() ? 3000 : 100;
+    return runs_all() ? 500 : 100;
 }
 
 inline const std::vector<Rank>& rank_counts() {

@@ -22,6 +22,7 @@ TEST(Card, TravelsAsText) {
     card.shm = "where it is";
     card.node = "this,one";
     card.cores = {0, 3};
+    card.progress = {ProgressCores::Kind::spare, {0, 1, 3}};
     card.dedicated = {16, 1};
     card.engine = EngineKind::kernel_own;
     RankCard read = RankCard::parse(card.text());
@@ -29,6 +30,8 @@ TEST(Card, TravelsAsText) {
     EXPECT_EQ(read.shm, card.shm);
     EXPECT_EQ(read.node, card.node);
     EXPECT_EQ(read.cores, card.cores);
+    EXPECT_EQ(read.progress.kind, card.progress.kind);
+    EXPECT_EQ(read.progress.cores, card.progress.cores);
     EXPECT_EQ(read.dedicated.streams_left, 16u);
     EXPECT_EQ(read.dedicated.is_wanted, 1u);
     EXPECT_EQ(read.engine, card.engine);

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <memory>
 
+#include "base/cores.h"
 #include "weft/commands.h"
-#include "weft/machine.h"
 #include "weft/namespaces.h"
 
 namespace weft {

@@ -10,6 +10,7 @@
 
 #include "algorithm/catalogue.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/engine_kind.h"
 #include "c_api/guard.h"
 #include "process/join/kernel_engine.h"
@@ -30,8 +31,8 @@ void print(const char* what, const std::string& value) {
 }
 
 std::string cores() {
-    const cpu_set_t mine = own_cores();
-    return std::to_string(CPU_COUNT(&mine)) + " (" + core_list(mine) + ")";
+    const std::vector<int> mine = own_cores();
+    return std::to_string(mine.size()) + " (" + cores_text(mine) + ")";
 }
 
 std::string first_line(const char* path) {
@@ -170,6 +171,8 @@ void print_job() {
             }
         }
         text += std::string("; engine ") + traits(process.engine().kind()).name;
+        if (const auto& cores = process.engine().progress_cores(); !cores.empty())
+            text += ", its thread on cores " + cores_text(cores);
         if (const std::string offloaded = offload_account(process); !offloaded.empty())
             text += ": " + offloaded;
     }

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/cores.h"
 #include "startup/wire.h"
 #include "weft/commands.h"
-#include "weft/machine.h"
 #include "weft/seconds.h"
 
 namespace weft {
@@ -27,13 +27,12 @@ std::string rate_problem(const std::string& rate) {
 
 // Names the first core that this process does not have.
 std::string cores_problem(const std::vector<int>& cores) {
-    const std::vector<int> own = own_core_list();
-    const std::string have = core_list(own_cores());
+    const std::vector<int> own = own_cores();
     auto wrong =
         std::find_if(cores.begin(), cores.end(), [](int core) { return !bind_to({core}); });
     bind_to(own);
     if (wrong == cores.end()) return "";
-    return "no core " + std::to_string(*wrong) + " here; this process has " + have;
+    return "no core " + std::to_string(*wrong) + " here; this process has " + cores_text(own);
 }
 
 // Replaces the first "--", so that this command gets it like any word.
@@ -135,7 +134,7 @@ void add_run(CLI::App& app) {
             throw CLI::ExtrasError(std::vector<std::string>{options->command[0]});
         }
         check(*options);
-        if (*bind == "core") options->cores = own_core_list();
+        if (*bind == "core") options->cores = own_cores();
         if (int status = run_job(*options); status != 0) throw CLI::RuntimeError(status);
     });
 }

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "weft/machine.h"
+#include "base/cores.h"
 
 namespace weft {
 namespace {

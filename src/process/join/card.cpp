@@ -1,14 +1,14 @@
 #include "process/join/card.h"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <map>
+#include <set>
 #include <sstream>
 
+#include "base/cores.h"
 #include "base/node.h"
 #include "select/select.h"
 
@@ -29,25 +29,6 @@ std::vector<std::string> agreed_settings() {
 std::string one_line(std::string text) {
     std::ranges::replace(text, '\n', ' ');
     return text;
-}
-
-// The cores this process may run on. The kernel refuses a mask shorter than its own, and does not
-// say how long that is.
-std::vector<int> own_cores() {
-    std::vector<int> cores;
-    for (std::size_t count = CPU_SETSIZE; count <= 1 << 20; count *= 2) {
-        std::vector<cpu_set_t> mask(count / CPU_SETSIZE);
-        std::size_t bytes = mask.size() * sizeof(cpu_set_t);
-        if (sched_getaffinity(0, bytes, mask.data()) != 0) {
-            if (errno == EINVAL) continue;
-            break;
-        }
-        for (std::size_t core = 0; core < count; ++core) {
-            if (CPU_ISSET_S(core, bytes, mask.data())) cores.push_back(static_cast<int>(core));
-        }
-        break;
-    }
-    return cores;
 }
 
 }  // namespace
@@ -72,7 +53,7 @@ std::string RankCard::text() const {
         "\nshm " + shm + "\ntcp " + tcp + "\ndedicated " + std::to_string(dedicated.streams_left) +
         " " + std::to_string(dedicated.is_wanted) + "\nengine " + traits(engine).name + "\ncores";
     for (int core : cores) text += " " + std::to_string(core);
-    text += "\n";
+    text += "\nprogress " + progress.text() + "\n";
     if (refusal != WEFT_OK)
         text += "refusal " + std::to_string(refusal) + " " + one_line(refusal_detail) + "\n";
     for (const auto& [name, value] : settings) text += "setting " + name + "=" + value + "\n";
@@ -100,6 +81,7 @@ RankCard RankCard::parse(const std::string& text) {
             std::istringstream numbers(value);
             for (int core; numbers >> core;) card.cores.push_back(core);
         }
+        if (key == "progress") card.progress = ProgressCores::parse(value);
         if (key == "refusal") {
             std::istringstream words(value);
             int code = 0;
@@ -129,6 +111,24 @@ std::optional<EngineKind> agreed_engine(const std::vector<RankCard>& cards) {
     const auto has_first = [&](const RankCard& card) { return card.engine == first; };
     if (!std::ranges::all_of(cards, has_first)) return std::nullopt;
     return first;
+}
+
+std::vector<int> progress_cores_of(const RankCard& card, const std::vector<RankCard>& cards) {
+    using Kind = ProgressCores::Kind;
+    if (card.progress.kind != Kind::spare) return card.progress.cores;
+    std::set<int> computing;
+    for (const RankCard& other : cards) {
+        if (other.machine != card.machine) continue;
+        for (const int core : other.cores) {
+            if (computing.contains(core)) continue;
+            for (const int sibling : siblings_of(core)) computing.insert(sibling);
+            computing.insert(core);
+        }
+    }
+    std::vector<int> spare;
+    std::ranges::copy_if(card.progress.cores, std::back_inserter(spare),
+                         [&](int core) { return !computing.contains(core); });
+    return spare;
 }
 
 Status check_agreement(const std::vector<RankCard>& cards) {

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "process/dedicated.h"
+#include "process/join/progress_cores.h"
 
 namespace weft {
 
@@ -21,7 +22,8 @@ struct RankCard {
     // Without what the engine wants, which depends on all cards.
     DedicatedShare dedicated;
     EngineKind engine = EngineKind::manual;
-    std::vector<int> cores;
+    std::vector<int> cores;  // on which it may compute
+    ProgressCores progress;
     std::vector<std::pair<std::string, std::string>> settings;  // those that must agree
     // This rank cannot join, and why: the others must not wait for it.
     weft_status refusal = WEFT_OK;
@@ -39,6 +41,10 @@ std::vector<Rank> nodes_of(const std::vector<RankCard>& cards);
 
 // With which all ranks join; none: they differ.
 std::optional<EngineKind> agreed_engine(const std::vector<RankCard>& cards);
+
+// The cores to which a rank's progress thread is bound; empty: none, it runs where its rank does. Spare are those that
+// no rank of the machine may compute on, and whose hyperthreads none may either. All ranks of a machine find the same.
+std::vector<int> progress_cores_of(const RankCard& card, const std::vector<RankCard>& cards);
 
 // Refuses a rank that cannot join, or whose version or settings differ from rank 0's; names the
 // rank and the setting.

@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/cores.h"
 #include "base/known_settings.h"
 #include "base/random.h"
 #include "base/setting.h"
@@ -49,6 +50,7 @@ struct Crowd {
             if (card.machine != machine) continue;
             cores.insert(card.cores.begin(), card.cores.end());
             has_rank_on_one_core |= card.cores.size() < 2;
+            has_cores_for_threads &= !progress_cores_of(card, cards).empty();
             ++ranks;
         }
     }
@@ -56,11 +58,14 @@ struct Crowd {
     // Spinning takes no time from other ranks.
     bool has_core_for_each_rank() const { return ranks <= cores.size(); }
     // Some progress thread runs where a program computes.
-    bool threads_share_cores() const { return has_rank_on_one_core || 2 * ranks > cores.size(); }
+    bool threads_share_cores() const {
+        return !has_cores_for_threads && (has_rank_on_one_core || 2 * ranks > cores.size());
+    }
 
     std::set<int> cores;
     std::size_t ranks = 0;
     bool has_rank_on_one_core = false;
+    bool has_cores_for_threads = true;  // set aside, for all ranks
 };
 
 bool any_dedicated(const std::vector<std::unique_ptr<Transport>>& transports) {
@@ -127,6 +132,7 @@ Result<std::optional<Torus>> torus_from_environment(Rank ranks) {
 struct Wishes {
     unsigned queue_depth = 0;
     bool on_demand = true;
+    ProgressCores progress;
     bool dedicates = false;
 };
 
@@ -151,6 +157,9 @@ Status read_settings(Process::Parts& parts, Wishes& wishes) {
     Result<bool> offers_all = switch_setting("WEFT_OFFER_ALL");
     if (!offers_all.is_ok()) return offers_all.status();
     parts.engine.offers_all = *offers_all;
+    Result<ProgressCores> progress = ProgressCores::from_environment();
+    if (!progress.is_ok()) return progress.status();
+    wishes.progress = *progress;
     Result<bool> on_demand = switch_setting("WEFT_ON_DEMAND", true);
     if (!on_demand.is_ok()) return on_demand.status();
     wishes.on_demand = *on_demand;
@@ -184,6 +193,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     mine.settings.emplace_back("WEFT_TUNING", parts.settings.selector.tuning());
     mine.dedicated.is_wanted = wishes.dedicates;
     mine.engine = parts.engine.kind;
+    mine.progress = wishes.progress;
     const auto refuse = [&] { return failure(mine.refusal, "%s", mine.refusal_detail.c_str()); };
 
     Result<std::unique_ptr<Startup>> startup = make_startup(oob);
@@ -231,6 +241,16 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     for (DedicatedShare& share : dedicated) share.streams_left -= parts.world_dedicated;
     if (oob != nullptr) parts.job_dedicated = agreed_streams(dedicated);
     const Crowd crowd(cards, parts.rank);
+    const RankCard& own = cards[static_cast<std::size_t>(parts.rank)];
+    parts.engine.progress_cores = progress_cores_of(own, cards);
+    if (parts.rank == 0 && own.progress.kind == ProgressCores::Kind::spare &&
+        parts.engine.progress_cores.empty()) {
+        std::fprintf(
+            stderr,
+            "weft: WEFT_PROGRESS_CPUS=spare: none of the cores %s is spare, because ranks may "
+            "compute on all of them, or on their hyperthreads; bind ranks to cores\n",
+            cores_text(own.progress.cores).c_str());
+    }
     parts.engine.may_spin = crowd.has_core_for_each_rank();
     parts.engine.on_demand = wishes.on_demand && crowd.threads_share_cores();
     const bool is_engine_free = !std::getenv("WEFT_ENGINE");

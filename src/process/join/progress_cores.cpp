@@ -1,0 +1,61 @@
+#include "process/join/progress_cores.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "base/cores.h"
+
+namespace weft {
+namespace {
+
+constexpr const char* words[] = {"anywhere", "these", "spare"};  // by Kind
+
+}  // namespace
+
+Result<ProgressCores> ProgressCores::from_environment() {
+    ProgressCores wish;
+    const char* text = std::getenv("WEFT_PROGRESS_CPUS");
+    if (text == nullptr || *text == '\0') return wish;
+    const std::vector<int> reachable = reachable_cores();
+    if (text == std::string("spare")) {
+        wish.kind = Kind::spare;
+        wish.cores = reachable;
+        return wish;
+    }
+    const std::optional<std::vector<int>> named = parse_cores(text);
+    if (!named) {
+        return failure(WEFT_REFUSED_SETTING,
+                       "WEFT_PROGRESS_CPUS = '%s'; expected cores, such as 7 or 0,8-11, or spare",
+                       text);
+    }
+    wish.kind = Kind::these;
+    wish.cores = *named;
+    for (const int core : wish.cores) {
+        if (std::ranges::binary_search(reachable, core)) continue;
+        return failure(WEFT_REFUSED_SETTING,
+                       "WEFT_PROGRESS_CPUS = '%s'; this process cannot use core %d, only %s", text,
+                       core, cores_text(reachable).c_str());
+    }
+    return wish;
+}
+
+std::string ProgressCores::text() const {
+    std::string text = words[static_cast<std::size_t>(kind)];
+    for (const int core : cores) text += " " + std::to_string(core);
+    return text;
+}
+
+ProgressCores ProgressCores::parse(const std::string& text) {
+    ProgressCores wish;
+    std::istringstream items(text);
+    std::string word;
+    items >> word;
+    const auto* const known = std::ranges::find(words, word);
+    if (known == std::end(words)) return wish;
+    wish.kind = static_cast<Kind>(known - words);
+    for (int core; items >> core;) wish.cores.push_back(core);
+    return wish;
+}
+
+}  // namespace weft

@@ -1,0 +1,110 @@
+// Where progress threads go: WEFT_PROGRESS_CPUS, and which cores are spare.
+#include "process/join/progress_cores.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/cores.h"
+#include "process/join/card.h"
+
+namespace weft {
+namespace {
+
+using Kind = ProgressCores::Kind;
+using Cores = std::vector<int>;
+
+// Numbers that no machine here has: they have no hyperthreads.
+constexpr int base = 900'000;
+
+RankCard card_of(const char* machine, Cores computes, ProgressCores progress = {}) {
+    RankCard card;
+    card.machine = machine;
+    for (int& core : computes) core += base;
+    for (int& core : progress.cores) core += base;
+    card.cores = computes;
+    card.progress = progress;
+    return card;
+}
+
+TEST(Cores, AreListsOfNumbersAndRanges) {
+    EXPECT_EQ(parse_cores("7"), (Cores{7}));
+    EXPECT_EQ(parse_cores("8-10,0,9"), (Cores{0, 8, 9, 10}));
+    EXPECT_EQ(cores_text({0, 1, 2, 5, 7, 8}), "0-2,5,7-8");
+    EXPECT_EQ(cores_text({}), "");
+    for (const char* wrong :
+         {"", ",", "1,", "1-", "-1", "3-2", "a", "1 2", "1-2-3", "99999999999", "0-2000000"}) {
+        EXPECT_EQ(parse_cores(wrong), std::nullopt) << wrong;
+    }
+}
+
+TEST(Cores, OfAThreadCanBeChanged) {
+    const Cores mine = own_cores();
+    ASSERT_FALSE(mine.empty());
+    ASSERT_TRUE(bind_to({mine.back()}));
+    EXPECT_EQ(own_cores(), (Cores{mine.back()}));
+    for (const int core : mine) EXPECT_TRUE(std::ranges::count(reachable_cores(), core)) << core;
+    EXPECT_EQ(own_cores(), (Cores{mine.back()})) << "reachable_cores() has changed it";
+    EXPECT_TRUE(bind_to(mine));
+    EXPECT_FALSE(bind_to({base}));
+    EXPECT_TRUE(std::ranges::count(siblings_of(mine[0]), mine[0]));
+    EXPECT_EQ(siblings_of(base), (Cores{base})) << "nothing is known about it";
+}
+
+TEST(ProgressThreads, RunOnTheCoresThatAreNamed) {
+    const std::vector<RankCard> cards = {card_of("m", {0, 1}, {Kind::these, {1}}),
+                                         card_of("m", {0, 1})};
+    EXPECT_EQ(progress_cores_of(cards[0], cards), (Cores{base + 1}));
+    EXPECT_EQ(progress_cores_of(cards[1], cards), Cores{});
+}
+
+TEST(ProgressThreads, RunOnCoresOfTheirMachineOnWhichNoRankComputes) {
+    const ProgressCores spare = {Kind::spare, {0, 1, 2, 3}};
+    const std::vector<RankCard> cards = {card_of("m", {0}, spare), card_of("m", {2}, spare),
+                                         card_of("other", {0, 1, 2, 3}, spare)};
+    EXPECT_EQ(progress_cores_of(cards[0], cards), (Cores{base + 1, base + 3}));
+    EXPECT_EQ(progress_cores_of(cards[1], cards), (Cores{base + 1, base + 3}));
+    EXPECT_EQ(progress_cores_of(cards[2], cards), Cores{});
+}
+
+class Wished : public testing::Test {
+  protected:
+    void SetUp() override { unsetenv("WEFT_PROGRESS_CPUS"); }
+    void TearDown() override { unsetenv("WEFT_PROGRESS_CPUS"); }
+};
+
+TEST_F(Wished, NothingLeavesThreadsWhereTheirRankIs) {
+    EXPECT_EQ(ProgressCores::from_environment()->kind, Kind::anywhere);
+    setenv("WEFT_PROGRESS_CPUS", "", 1);
+    EXPECT_EQ(ProgressCores::from_environment()->kind, Kind::anywhere);
+}
+
+TEST_F(Wished, SpareMeansWhateverCanBeReached) {
+    setenv("WEFT_PROGRESS_CPUS", "spare", 1);
+    auto wish = ProgressCores::from_environment();
+    EXPECT_EQ(wish->kind, Kind::spare);
+    EXPECT_EQ(wish->cores, reachable_cores());
+}
+
+TEST_F(Wished, CoresAreNamed) {
+    const int core = own_cores().back();
+    setenv("WEFT_PROGRESS_CPUS", std::to_string(core).c_str(), 1);
+    auto wish = ProgressCores::from_environment();
+    EXPECT_EQ(wish->kind, Kind::these);
+    EXPECT_EQ(wish->cores, (Cores{core}));
+}
+
+TEST_F(Wished, OthersAreRefused) {
+    setenv("WEFT_PROGRESS_CPUS", "spar", 1);
+    EXPECT_EQ(ProgressCores::from_environment().status().code, WEFT_REFUSED_SETTING);
+    EXPECT_STREQ(last_detail(),
+                 "WEFT_PROGRESS_CPUS = 'spar'; expected cores, such as 7 or 0,8-11, or spare");
+    setenv("WEFT_PROGRESS_CPUS", "900000", 1);
+    EXPECT_EQ(ProgressCores::from_environment().status().code, WEFT_REFUSED_SETTING);
+    EXPECT_EQ(std::string(last_detail()),
+              "WEFT_PROGRESS_CPUS = '900000'; this process cannot use core 900000, only " +
+                  cores_text(reachable_cores()));
+}
+
+}  // namespace
+}  // namespace weft
