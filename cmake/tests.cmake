@@ -17,7 +17,7 @@ target_compile_definitions(weft_test_base INTERFACE WEFT_BUILD_DIR="${CMAKE_BINA
                            WEFT_CMAKE="${CMAKE_COMMAND}" WEFT_NM="${CMAKE_NM}"
                            WEFT_GENERATOR="${CMAKE_GENERATOR}"
                            WEFT_MAKE_PROGRAM="${CMAKE_MAKE_PROGRAM}")
-target_link_libraries(weft_test_base INTERFACE weft_lab GTest::gtest)
+target_link_libraries(weft_test_base INTERFACE weft_lab weft_simulate GTest::gtest)
 
 # In preset dev the tests are less optimised than what they test: they compile faster.
 set(test_options $<$<CONFIG:RelWithDebInfo>:-O1;-g1>)

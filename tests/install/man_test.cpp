@@ -56,7 +56,7 @@ std::string page_of(const std::string& command) {
 Words options_of_page(const std::string& page) {
     const std::string text = content(page);
     Words names;
-    for (const Match& option : matches_in(text, "\\b(?:Fl) (-?[a-z][a-z-]*)")) {
+    for (const Match& option : matches_in(text, "\\b(?:Fl) (-?[A-Za-z][a-z-]*)")) {
         names.insert("-" + option[1]);
     }
     return names;

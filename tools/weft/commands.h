@@ -11,6 +11,7 @@ void add_run(CLI::App& app);
 // "--" for arguments of the program weft.
 void mark_end_of_options(int argc, char** argv);
 void add_schedule(CLI::App& app);
+void add_simulate(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_tune(CLI::App& app);
 void add_info(CLI::App& app);

@@ -15,6 +15,7 @@ int run(int argc, char** argv) {
     weft::add_bench(app);
     weft::add_tune(app);
     weft::add_schedule(app);
+    weft::add_simulate(app);
     weft::add_info(app);
     weft::add_preload(app);
     weft::add_enter_node(app);

@@ -1,0 +1,269 @@
+#include "simulate/lgs.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <queue>
+
+namespace weft::simulate {
+namespace {
+
+using Time = std::uint64_t;
+
+// What a rank is doing with an operation, or with a message that has come to it.
+struct LgsEvent {
+    Time time;
+    std::uint64_t number;
+    Rank rank;         // where it happens
+    Rank source;       // of a message; otherwise `rank`
+    std::uint32_t op;  // of `source`
+    bool is_message;
+
+    bool operator>(const LgsEvent& other) const {
+        return time != other.time ? time > other.time : number > other.number;
+    }
+};
+
+class LgsMachine {
+  public:
+    LgsMachine(const GoalProgram& program, const LgsParameters& parameters)
+        : program_(program), p_(parameters), hosts_(program.size()) {
+        std::size_t cpus = 1;
+        std::size_t nics = 1;
+        for (const GoalRank& rank : program) {
+            for (const GoalOp& op : rank.ops) {
+                cpus = std::max<std::size_t>(cpus, op.cpu + 1u);
+                nics = std::max<std::size_t>(nics, op.nic + 1u);
+            }
+        }
+        for (Rank r = 0; r < static_cast<Rank>(program.size()); ++r) prepare(r, cpus, nics);
+    }
+
+    Result<LgsOutcome> run() {
+        for (Rank r = 0; r < static_cast<Rank>(hosts_.size()); ++r)
+            push_freed(r, /*at_start=*/true);
+        LgsOutcome outcome;
+        while (!queue_.empty()) {
+            LgsEvent event = queue_.top();
+            queue_.pop();
+            const Time earliest = free_at(event);
+            if (earliest > event.time) {
+                event.time = earliest;
+                queue_.push(event);
+                continue;
+            }
+            ++outcome.events;
+            happen(event);
+            // At most two ranks have freed something: this one, and a sender that waited.
+            std::ranges::sort(touched_);
+            touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+            for (const Rank rank : touched_) push_freed(rank, /*at_start=*/false);
+            touched_.clear();
+        }
+        WEFT_RETURN_IF_NOT_OK(check_end());
+        for (const LgsHost& host : hosts_) outcome.end.push_back(std::ranges::max(host.cpu_free));
+        return outcome;
+    }
+
+  private:
+    // One side of a match that waits for the other.
+    struct Waiter {
+        Rank peer;
+        std::uint32_t tag;
+        std::uint32_t op;  // of a message: the sender's
+    };
+
+    struct LgsHost {
+        std::vector<Time> cpu_free;
+        std::vector<Time> send_free;  // by NIC
+        std::vector<Time> recv_free;
+        std::deque<Waiter> posted;
+        std::deque<Waiter> unexpected;
+        // The orders by `before`, compressed, in the order of the text: by start, and by end.
+        std::vector<std::uint32_t> starts_begin, starts;
+        std::vector<std::uint32_t> ends_begin, ends;
+        std::vector<std::uint32_t> missing;  // by operation: what it still waits for
+        std::vector<bool> started;
+        std::vector<std::uint32_t> freed;  // not pushed yet
+    };
+
+    LgsHost& host(Rank rank) { return hosts_[static_cast<std::size_t>(rank)]; }
+    const GoalOp& op(Rank rank, std::uint32_t number) const {
+        return program_[static_cast<std::size_t>(rank)].ops[number];
+    }
+
+    void prepare(Rank r, std::size_t cpus, std::size_t nics) {
+        const GoalRank& rank = program_[static_cast<std::size_t>(r)];
+        LgsHost& h = host(r);
+        h.cpu_free.resize(cpus);
+        h.send_free.resize(nics);
+        h.recv_free.resize(nics);
+        h.missing.resize(rank.ops.size());
+        h.started.resize(rank.ops.size());
+        h.starts_begin.resize(rank.ops.size() + 1);
+        h.ends_begin.resize(rank.ops.size() + 1);
+        for (const GoalOrder& order : rank.orders) {
+            ++h.missing[order.after];
+            ++(order.by_start ? h.starts_begin : h.ends_begin)[order.before + 1];
+        }
+        for (std::size_t i = 0; i < rank.ops.size(); ++i) {
+            h.starts_begin[i + 1] += h.starts_begin[i];
+            h.ends_begin[i + 1] += h.ends_begin[i];
+        }
+        h.starts.resize(h.starts_begin.back());
+        h.ends.resize(h.ends_begin.back());
+        std::vector<std::uint32_t> next_start(h.starts_begin.begin(), h.starts_begin.end() - 1);
+        std::vector<std::uint32_t> next_end(h.ends_begin.begin(), h.ends_begin.end() - 1);
+        for (const GoalOrder& order : rank.orders) {
+            if (order.by_start)
+                h.starts[next_start[order.before]++] = order.after;
+            else
+                h.ends[next_end[order.before]++] = order.after;
+        }
+        for (std::uint32_t i = 0; i < rank.ops.size(); ++i) {
+            if (h.missing[i] == 0) h.freed.push_back(i);
+        }
+    }
+
+    // When what the event needs is free.
+    Time free_at(const LgsEvent& event) {
+        const LgsHost& h = host(event.rank);
+        const GoalOp& what = op(event.source, event.op);
+        const Time cpu = h.cpu_free[what.cpu];
+        if (event.is_message) return std::max(cpu, h.recv_free[what.nic]);
+        if (what.kind == GoalKind::recv) return event.time;
+        return what.kind == GoalKind::send ? std::max(cpu, h.send_free[what.nic]) : cpu;
+    }
+
+    void happen(const LgsEvent& event) {
+        LgsHost& h = host(event.rank);
+        const GoalOp& what = op(event.source, event.op);
+        const Time bytes_after_first = what.size - 1;  // of an empty message: -1
+        if (event.is_message) {
+            h.cpu_free[what.cpu] =
+                event.time + p_.o + std::max(bytes_after_first * p_.O, bytes_after_first * p_.G);
+            h.recv_free[what.nic] = event.time + p_.g + bytes_after_first * p_.G;
+            if (const auto posted = take_match(h.posted, event.source, what.tag)) {
+                if (what.size > p_.S) end_send(event.source, event.op, what, event.time);
+                end(event.rank, posted->op);
+            } else {
+                h.unexpected.push_back({event.source, what.tag, event.op});
+            }
+            return;
+        }
+        h.started[event.op] = true;
+        release(event.rank, h.starts_begin, h.starts, event.op);
+        switch (what.kind) {
+            case GoalKind::calc:
+                h.cpu_free[what.cpu] = event.time + what.size;
+                end(event.rank, event.op);
+                break;
+            case GoalKind::send:
+                h.cpu_free[what.cpu] = event.time + p_.o + bytes_after_first * p_.O;
+                h.send_free[what.nic] = event.time + p_.g + bytes_after_first * p_.G;
+                queue_.push({event.time + p_.o + p_.L, next_number_++, what.peer, event.rank,
+                             event.op, true});
+                if (what.size <= p_.S) end(event.rank, event.op);
+                break;
+            case GoalKind::recv:
+                if (const auto came = take_match(h.unexpected, what.peer, what.tag)) {
+                    if (what.size > p_.S) end_send(came->peer, came->op, what, event.time);
+                    end(event.rank, event.op);
+                } else {
+                    h.posted.push_back({what.peer, what.tag, event.op});
+                }
+                break;
+        }
+    }
+
+    // The oldest that fits.
+    static std::optional<Waiter> take_match(std::deque<Waiter>& queue, Rank peer,
+                                            std::uint32_t tag) {
+        for (auto at = queue.begin(); at != queue.end(); ++at) {
+            const bool same_peer = peer == any_source || at->peer == any_source || at->peer == peer;
+            const bool same_tag = tag == any_tag || at->tag == any_tag || at->tag == tag;
+            if (!same_peer || !same_tag) continue;
+            const Waiter found = *at;
+            queue.erase(at);
+            return found;
+        }
+        return std::nullopt;
+    }
+
+    // A send whose message has met its receive; `met` is the operation that says so.
+    void end_send(Rank sender, std::uint32_t send, const GoalOp& met, Time now) {
+        Time& cpu = host(sender).cpu_free[met.cpu];
+        Time& nic = host(sender).send_free[met.nic];
+        cpu = std::max(cpu, now);
+        nic = std::max(nic, now);
+        end(sender, send);
+    }
+
+    void end(Rank rank, std::uint32_t number) {
+        release(rank, host(rank).ends_begin, host(rank).ends, number);
+    }
+
+    void release(Rank rank, const std::vector<std::uint32_t>& begin,
+                 const std::vector<std::uint32_t>& after, std::uint32_t number) {
+        LgsHost& h = host(rank);
+        for (std::uint32_t i = begin[number]; i < begin[number + 1]; ++i) {
+            if (--h.missing[after[i]] == 0) h.freed.push_back(after[i]);
+        }
+        touched_.push_back(rank);
+    }
+
+    // Puts what `rank` has freed into the queue: sends, then receives, then calculations.
+    void push_freed(Rank rank, bool at_start) {
+        LgsHost& h = host(rank);
+        std::ranges::stable_sort(h.freed, {},
+                                 [&](std::uint32_t number) { return op(rank, number).kind; });
+        for (const std::uint32_t number : h.freed) {
+            const GoalOp& what = op(rank, number);
+            Time time = h.cpu_free[what.cpu];
+            if (what.kind == GoalKind::send) time = std::max(time, h.send_free[what.nic]);
+            queue_.push({at_start ? 0 : time, next_number_++, rank, rank, number, false});
+        }
+        h.freed.clear();
+    }
+
+    Status check_end() {
+        for (Rank r = 0; r < static_cast<Rank>(hosts_.size()); ++r) {
+            const LgsHost& h = host(r);
+            if (!h.unexpected.empty()) {
+                const Waiter& left = h.unexpected.front();
+                return failure(WEFT_REFUSED_ARGUMENT,
+                               "rank %d has no receive for a message from rank %d (line %u)", r,
+                               left.peer, op(left.peer, left.op).line);
+            }
+            if (!h.posted.empty()) {
+                return failure(WEFT_REFUSED_ARGUMENT,
+                               "rank %d gets no message for its receive of line %u", r,
+                               op(r, h.posted.front().op).line);
+            }
+        }
+        for (Rank r = 0; r < static_cast<Rank>(hosts_.size()); ++r) {
+            const auto& started = host(r).started;
+            const auto never = std::ranges::find(started, false);
+            if (never == started.end()) continue;
+            const auto number = static_cast<std::uint32_t>(never - started.begin());
+            return failure(WEFT_REFUSED_ARGUMENT, "rank %d never starts its operation of line %u",
+                           r, op(r, number).line);
+        }
+        return ok;
+    }
+
+    const GoalProgram& program_;
+    const LgsParameters p_;
+    std::vector<LgsHost> hosts_;
+    std::priority_queue<LgsEvent, std::vector<LgsEvent>, std::greater<>> queue_;
+    std::uint64_t next_number_ = 0;
+    std::vector<Rank> touched_;
+};
+
+}  // namespace
+
+Result<LgsOutcome> simulate_lgs(const GoalProgram& program, const LgsParameters& parameters) {
+    return LgsMachine(program, parameters).run();
+}
+
+}  // namespace weft::simulate
