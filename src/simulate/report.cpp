@@ -1,57 +1,128 @@
 #include "simulate/report.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace weft::simulate {
 namespace {
 
 constexpr std::size_t listed_ranks_max = 16;
 
+using Times = std::vector<std::uint64_t>;
+
 std::string padded(std::string name) {
     name.resize(std::max<std::size_t>(name.size() + 1, 17), ' ');
     return name;
 }
 
-// The last rank to end, the first of equals.
-std::size_t last_of(const Report& report) {
-    return static_cast<std::size_t>(std::ranges::max_element(report.end) - report.end.begin());
+// A decimal fraction, without zeros at its end.
+std::string decimal(std::uint64_t value, std::uint64_t units) {
+    std::string text = std::to_string(value / units);
+    if (value % units == 0) return text;
+    std::string fraction = std::to_string(units + value % units);
+    fraction[0] = '.';
+    return text + fraction.substr(0, fraction.find_last_not_of('0') + 1);
+}
+
+// The first of the largest.
+std::size_t most(const Times& times) {
+    return static_cast<std::size_t>(std::ranges::max_element(times) - times.begin());
+}
+
+std::string quoted(const std::string& text) {
+    std::string quote = "\"";
+    for (const char c : text) {
+        if (static_cast<unsigned char>(c) < ' ') continue;
+        if (c == '"' || c == '\\') quote += '\\';
+        quote += c;
+    }
+    return quote + '"';
+}
+
+std::string list(const Times& times, std::uint64_t units) {
+    std::string text = "[";
+    for (const std::uint64_t time : times)
+        text += (text.size() > 1 ? ", " : "") + decimal(time, units);
+    return text + "]";
 }
 
 }  // namespace
 
 std::string to_text(const Report& report) {
-    std::string text;
-    for (const auto& [name, value] : report.parameters) {
-        text += (text.empty() ? "" : ", ") + name + " " + std::to_string(value);
-    }
-    text += "\n" + padded("events") + std::to_string(report.events) + "\n";
+    const auto ns = [&](std::uint64_t time) { return decimal(time, report.units_per_ns) + " ns"; };
+    std::string text = report.title.empty() ? "" : report.title + "\n";
+    for (const auto& [name, value] : report.parameters)
+        text += name + " " + decimal(value, report.units_per_ns) + ", ";
+    text += "S " + std::to_string(report.eager_bytes_max) + "\n" + padded("events") +
+            std::to_string(report.events) + "\n";
     if (report.end.size() <= listed_ranks_max) {
-        for (std::size_t r = 0; r < report.end.size(); ++r)
-            text += padded("rank " + std::to_string(r)) + std::to_string(report.end[r]) + " ns\n";
+        for (std::size_t r = 0; r < report.end.size(); ++r) {
+            text += padded("rank " + std::to_string(r)) + ns(report.end[r]);
+            text += report.cpu.empty() ? "\n" : ", CPU busy " + ns(report.cpu[r]) + "\n";
+        }
     }
-    const std::size_t last = last_of(report);
-    return text + padded("end") + std::to_string(report.end[last]) + " ns, rank " +
-           std::to_string(last) + "\n";
+    const std::size_t last = most(report.end);
+    text += padded("end") + ns(report.end[last]) + ", rank " + std::to_string(last) + "\n";
+    if (report.cpu.empty()) return text;
+    const std::size_t busiest = most(report.cpu);
+    const std::uint64_t sum =
+        std::accumulate(report.cpu.begin(), report.cpu.end(), std::uint64_t{0});
+    return text + padded("CPU busy") + "at most " + ns(report.cpu[busiest]) + ", rank " +
+           std::to_string(busiest) + "; on average " + ns(sum / report.cpu.size()) + "\n";
 }
 
 std::string to_csv(const Report& report) {
-    std::string text = "rank,end_ns\n";
-    for (std::size_t r = 0; r < report.end.size(); ++r)
-        text += std::to_string(r) + "," + std::to_string(report.end[r]) + "\n";
+    std::string text = report.cpu.empty() ? "rank,end_ns\n" : "rank,end_ns,cpu_ns\n";
+    for (std::size_t r = 0; r < report.end.size(); ++r) {
+        text += std::to_string(r) + "," + decimal(report.end[r], report.units_per_ns);
+        if (!report.cpu.empty()) text += "," + decimal(report.cpu[r], report.units_per_ns);
+        text += "\n";
+    }
     return text;
 }
 
 std::string to_json(const Report& report) {
-    std::string text = "{\"parameters\": {";
-    for (const auto& [name, value] : report.parameters) {
-        if (text.back() != '{') text += ", ";
-        text += '"' + name + "\": " + std::to_string(value);
+    const std::uint64_t units = report.units_per_ns;
+    std::string text = "{";
+    if (!report.title.empty()) text += "\"title\": " + quoted(report.title) + ",\n ";
+    text += "\"parameters\": {";
+    for (const auto& [name, value] : report.parameters)
+        text += "\"" + name + "\": " + decimal(value, units) + ", ";
+    text += "\"S\": " + std::to_string(report.eager_bytes_max) +
+            "},\n \"events\": " + std::to_string(report.events) +
+            ",\n \"end_ns\": " + decimal(report.end[most(report.end)], units) +
+            ",\n \"rank_end_ns\": " + list(report.end, units);
+    if (!report.cpu.empty()) text += ",\n \"rank_cpu_ns\": " + list(report.cpu, units);
+    return text + "}\n";
+}
+
+std::string to_trace(std::span<const BusySpan> spans) {
+    constexpr const char* units[] = {"CPU", "sending", "receiving"};
+    constexpr const char* works[] = {"send", "receive", "reduction", "copy", "question", "answer"};
+    constexpr std::uint64_t ps_per_us = 1'000'000;
+    std::string text = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n";
+    std::uint32_t ranks = 0;
+    for (const BusySpan& span : spans) {
+        ranks = std::max(ranks, span.rank + 1);
+        const auto begin = static_cast<std::uint64_t>(span.begin_ps);
+        const auto length = static_cast<std::uint64_t>(span.end_ps - span.begin_ps);
+        text += "{\"ph\": \"X\", \"pid\": " + std::to_string(span.rank) +
+                ", \"tid\": " + std::to_string(static_cast<int>(span.unit)) + ", \"name\": \"" +
+                works[static_cast<int>(span.work)] + "\", \"ts\": " + decimal(begin, ps_per_us) +
+                ", \"dur\": " + decimal(length, ps_per_us) + "},\n";
     }
-    text += "},\n \"events\": " + std::to_string(report.events) +
-            ",\n \"end_ns\": " + std::to_string(report.end[last_of(report)]) + ",\n \"ranks\": [";
-    for (std::size_t r = 0; r < report.end.size(); ++r)
-        text += (r == 0 ? "" : ", ") + std::to_string(report.end[r]);
-    return text + "]}\n";
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+        const std::string pid = "{\"ph\": \"M\", \"pid\": " + std::to_string(r);
+        for (std::size_t unit = 0; unit < std::size(units); ++unit) {
+            text += pid + ", \"tid\": " + std::to_string(unit) +
+                    ", \"name\": \"thread_name\", \"args\": {\"name\": \"" + units[unit] +
+                    "\"}},\n";
+        }
+        text += pid + ", \"name\": \"process_name\", \"args\": {\"name\": \"rank " +
+                std::to_string(r) + "\"}},\n";
+    }
+    if (text.ends_with(",\n")) text.resize(text.size() - 2);
+    return text + "\n]}\n";
 }
 
 }  // namespace weft::simulate

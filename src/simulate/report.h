@@ -2,22 +2,33 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "simulate/loggp.h"
+
 namespace weft::simulate {
 
 struct Report {
-    std::vector<std::pair<std::string, std::uint64_t>> parameters;
+    std::string title;                                              // empty: none
+    std::vector<std::pair<std::string, std::uint64_t>> parameters;  // times in `unit`s
+    std::uint64_t eager_bytes_max = 0;                              // S
     std::uint64_t events = 0;
-    std::vector<std::uint64_t> end;  // by rank, in ns
+    std::uint64_t units_per_ns = 1;  // of all times here
+    std::vector<std::uint64_t> end;  // by rank
+    std::vector<std::uint64_t> cpu;  // by rank: how long its CPU was busy; empty: unknown
 };
 
-// A summary; every rank's time if there are few.
+// A summary; every rank's times if there are few.
 std::string to_text(const Report& report);
 // A line for each rank.
 std::string to_csv(const Report& report);
 std::string to_json(const Report& report);
+
+// What ranks were doing and when, as Chrome and Perfetto read it: a process for each rank, with its CPU and
+// the two sides of its network interface.
+std::string to_trace(std::span<const BusySpan> spans);
 
 }  // namespace weft::simulate

@@ -3,7 +3,9 @@
 
 #include <fstream>
 #include <string>
+#include <utility>
 
+#include "algorithm/catalogue.h"
 #include "support/process.h"
 #include "support/surroundings.h"
 
@@ -35,19 +37,22 @@ class SimulateGoal : public testing::Test {
 TEST_F(SimulateGoal, PrintsText) {
     const Finished done = simulated("");
     EXPECT_EQ(done.status, 0) << done.err;
-    EXPECT_EQ(done.out,
-              "L 2500, o 1500, g 1000, G 6, O 0, S 65535\n"
-              "events           6\n"
-              "rank 0           11000 ns\n"
-              "rank 1           7000 ns\n"
-              "end              11000 ns, rank 0\n");
+    EXPECT_EQ(done.out, path_ +
+                            "\nL 2500, o 1500, g 1000, G 6, O 0, S 65535\n"
+                            "events           6\n"
+                            "rank 0           11000 ns\n"
+                            "rank 1           7000 ns\n"
+                            "end              11000 ns, rank 0\n");
 }
 
 TEST_F(SimulateGoal, PrintsCsvAndJson) {
     EXPECT_EQ(simulated("-L 5000 -o1000 --format csv").out, "rank,end_ns\n0,14000\n1,8000\n");
-    EXPECT_EQ(simulated("--format json --latency 5000").out,
-              "{\"parameters\": {\"L\": 5000, \"o\": 1500, \"g\": 1000, \"G\": 6, \"O\": 0, "
-              "\"S\": 65535},\n \"events\": 6,\n \"end_ns\": 16000,\n \"ranks\": [16000, 9500]}\n");
+    EXPECT_EQ(
+        simulated("--format json --latency 5000").out,
+        "{\"title\": \"" + path_ +
+            "\",\n \"parameters\": {\"L\": 5000, \"o\": 1500, \"g\": 1000, \"G\": 6, \"O\": 0, "
+            "\"S\": 65535},\n \"events\": 6,\n \"end_ns\": 16000,\n \"rank_end_ns\": [16000, "
+            "9500]}\n");
 }
 
 TEST_F(SimulateGoal, ReadsTheStandardInput) {
@@ -80,6 +85,93 @@ TEST_F(SimulateGoal, SimulatesWhatWeftScheduleWrites) {
                            "/weft simulate --goal - --compat lgs -G 0");
     EXPECT_TRUE(contains(done.out, "\nend              22000 ns, rank 0\n"))
         << done.out << done.err;
+}
+
+TEST(SimulateCollective, PrintsText) {
+    const Finished done = simulate(
+        "allreduce -a recursive_doubling -n 4 --bytes 1K --in-place "
+        "--reduction 0.25 -G 0.18");
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_EQ(done.out,
+              "allreduce recursive_doubling, 4 ranks, 1024 bytes\n"
+              "L 2500, o 1500, g 1000, G 0.18, O 0, reduction 0.25, copy 0, S 65535\n"
+              "events           32\n"
+              "rank 0           11880.28 ns, CPU busy 6512 ns\n"
+              "rank 1           11880.28 ns, CPU busy 6512 ns\n"
+              "rank 2           11880.28 ns, CPU busy 6512 ns\n"
+              "rank 3           11880.28 ns, CPU busy 6512 ns\n"
+              "end              11880.28 ns, rank 0\n"
+              "CPU busy         at most 6512 ns, rank 0; on average 6512 ns\n");
+}
+
+TEST(SimulateCollective, PrintsCsvAndJson) {
+    const std::string call = "bcast -a binomial -n 2 --bytes 1 --format ";
+    EXPECT_EQ(simulate(call + "csv").out, "rank,end_ns,cpu_ns\n0,1500,1500\n1,5500,1500\n");
+    EXPECT_EQ(
+        simulate(call + "json").out,
+        "{\"title\": \"bcast binomial, 2 ranks, 1 bytes\",\n \"parameters\": {\"L\": 2500, "
+        "\"o\": 1500, \"g\": 1000, \"G\": 6, \"O\": 0, \"reduction\": 0, \"copy\": 0, "
+        "\"S\": 65535},\n \"events\": 3,\n \"end_ns\": 5500,\n \"rank_end_ns\": [1500, 5500],\n "
+        "\"rank_cpu_ns\": [1500, 1500]}\n");
+}
+
+TEST(SimulateCollective, WritesATrace) {
+    const Finished done = simulate("bcast -a binomial -n 2 --bytes 1 --format trace");
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_TRUE(done.out.starts_with("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n"))
+        << done.out;
+    for (const char* line :
+         {"{\"ph\": \"X\", \"pid\": 0, \"tid\": 0, \"name\": \"send\", \"ts\": 0, \"dur\": 1.5}",
+          "{\"ph\": \"X\", \"pid\": 0, \"tid\": 1, \"name\": \"send\", \"ts\": 1.5, \"dur\": 1}",
+          "{\"ph\": \"X\", \"pid\": 1, \"tid\": 2, \"name\": \"receive\", \"ts\": 4, \"dur\": 1}",
+          "{\"ph\": \"X\", \"pid\": 1, \"tid\": 0, \"name\": \"receive\", \"ts\": 4, \"dur\": 1.5}",
+          "\"name\": \"process_name\", \"args\": {\"name\": \"rank 1\"}}\n]}\n"})
+        EXPECT_TRUE(contains(done.out, line));
+    if (run("python3 --version").status != 0) return;
+    EXPECT_EQ(run("echo '" + done.out + "' | python3 -m json.tool > /dev/null").status, 0);
+}
+
+TEST(SimulateCollective, AllOfThem) {
+    for (const algorithm::Family& family : algorithm::catalogue()) {
+        if (family.is_among_neighbors()) continue;
+        for (const char* rules : {"", " --compat lgs", " -S 10"}) {
+            const Finished done = simulate(family.name + std::string(" -n 8") + rules);
+            EXPECT_EQ(done.status, 0) << family.name << ": " << done.err;
+            EXPECT_TRUE(contains(done.out, "\nend  ")) << done.out;
+        }
+    }
+}
+
+TEST(SimulateCollective, ByTheRulesOfLogGopsim) {
+    const std::string call = "allgather -a ring -n 8 --bytes 1 --format csv";
+    EXPECT_TRUE(contains(simulate(call + " --compat lgs").out, "\n0,38500\n"));
+    EXPECT_TRUE(contains(simulate(call).out, "\n0,38500,21000\n"));
+}
+
+TEST(SimulateCollective, RefusesWithASentence) {
+    for (const auto& [call, sentence] :
+         {std::pair{"", "expected a collective, or --goal"},
+          std::pair{"bcast --goal -", "--goal with a collective"},
+          std::pair{"--goal -", "--goal without --compat; expected --compat lgs"},
+          std::pair{"bcast -a none", "algorithm = none; expected one of: "},
+          std::pair{"bcast --root 4", "root = 4; expected 0..3"},
+          std::pair{"allgather -a standard_exchange -n 6",
+                    "needs a number of ranks that is a power"},
+          std::pair{"allgather -a ring --ports 2", "--ports with ring; it has no ports"},
+          std::pair{"allgather -a ring --throttle", "--throttle with ring; it has no throttle"},
+          std::pair{"neighbor_alltoall", "neighbor_alltoall is among neighbors"},
+          std::pair{"gatherv -n 5000", "5000 ranks with gatherv; expected at most 4096"},
+          std::pair{"bcast --compat lgs -L 0.5", "--compat lgs with a part of a ns"},
+          std::pair{"bcast --compat lgs --format trace", "--format trace with --compat lgs"}}) {
+        const Finished done = simulate(call);
+        EXPECT_EQ(done.status, 2) << call;
+        EXPECT_TRUE(contains(done.err, sentence)) << done.err;
+    }
+    for (const char* time :
+         {"", ".", "1.", ".5", "1.2345", "-1", "1e3", "99999999999", "1000000001"})
+        EXPECT_NE(simulate(std::string("bcast -L '") + time + "'").status, 0) << time;
+    EXPECT_NE(simulate("bcast -G 1001").status, 0);
+    EXPECT_EQ(simulate("bcast -G 1000 -L 1000000000 --bytes 64G -S 64G").status, 0);
 }
 
 // 60 random programs; in a run of all tests 1,000.

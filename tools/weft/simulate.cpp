@@ -1,28 +1,85 @@
-// `weft simulate`: how long a program of all ranks takes in a model of the network.
+// `weft simulate`: how long a collective, or a program in GOAL, takes in a model of the network.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "algorithm/catalogue.h"
+#include "base/setting.h"
+#include "lab/every_rank.h"
+#include "lab/print/goal.h"
 #include "simulate/goal.h"
 #include "simulate/lgs.h"
+#include "simulate/loggp.h"
 #include "simulate/report.h"
 #include "weft/commands.h"
 
 namespace weft::simulate {
 namespace {
 
+using algorithm::Algorithm;
+using algorithm::Family;
+
+// Times are given in ns, with up to three decimals.
 struct Options {
+    std::string collective;
+    std::string algorithm;
+    algorithm::Agreed agreed;
+    bool in_place = false;
     std::string goal;    // a file; "-": the standard input
     std::string compat;  // whose rules; empty: our own
-    LgsParameters parameters;
+    LogGpParameters parameters;
     std::string format = "text";
 };
+
+constexpr Rank simulated_ranks_max = 1 << 20;
+constexpr Rank listed_ranks_max = 4096;  // where every rank has a list of all others' blocks
+constexpr std::int64_t simulated_bytes_max = std::int64_t{1} << 36;
+
+constexpr std::int64_t ps_per_ns = 1000;
+constexpr std::int64_t message_time_max_ps = 1'000'000'000 * ps_per_ns;
+constexpr std::int64_t byte_time_max_ps = 1000 * ps_per_ns;
 
 [[noreturn]] void refuse(const std::string& sentence) {
     std::fprintf(stderr, "weft simulate: %s\n", sentence.c_str());
     throw CLI::RuntimeError(2);
+}
+
+// Replaces ns by ps: 2.5 by 2500.
+CLI::Validator nanoseconds(std::int64_t most_ps) {
+    return CLI::Validator(
+        [most_ps](std::string& text) -> std::string {
+            const std::string given = text;
+            const std::size_t point = std::min(text.find('.'), text.size());
+            std::string fraction = text.substr(std::min(point + 1, text.size()));
+            const std::string digits = text.substr(0, point) + fraction;
+            const bool is_number = point > 0 && point <= 10 && fraction.size() <= 3 &&
+                                   (point == text.size() || !fraction.empty()) &&
+                                   digits.find_first_not_of("0123456789") == digits.npos;
+            fraction.resize(3, '0');
+            if (is_number) text = std::to_string(std::stoll(text.substr(0, point) + fraction));
+            if (is_number && std::stoll(text) <= most_ps) return "";
+            return "'" + given + "'; expected ns, such as 2500 or 0.18, at most " +
+                   std::to_string(most_ps / ps_per_ns);
+        },
+        "NS");
+}
+
+// Replaces a size such as 4K by its number of bytes.
+CLI::Validator size(std::int64_t least) {
+    return CLI::Validator(
+        [least](std::string& text) -> std::string {
+            const std::optional<std::int64_t> bytes = parse_bytes(text);
+            if (!bytes || *bytes < least || *bytes > simulated_bytes_max) {
+                return "'" + text + "'; expected bytes, such as 64, 4K or 1M, at least " +
+                       std::to_string(least) + " and at most 64G";
+            }
+            text = std::to_string(*bytes);
+            return "";
+        },
+        "SIZE");
 }
 
 std::string text_of(const std::string& path) {
@@ -50,18 +107,165 @@ void print(const Report& report, const std::string& format) {
     std::fputs(text.c_str(), stdout);
 }
 
-void simulate_goal(const Options& options) {
-    if (options.compat.empty()) refuse("--goal without --compat; expected --compat lgs");
-    Result<GoalProgram> program = read_goal(text_of(options.goal));
-    if (!program.is_ok()) refuse(options.goal + ", " + last_detail());
-    Result<LgsOutcome> outcome = simulate_lgs(*program, options.parameters);
-    if (!outcome.is_ok()) refuse(options.goal + ": " + last_detail());
-    const LgsParameters& p = options.parameters;
-    Report report;
-    report.parameters = {{"L", p.L}, {"o", p.o}, {"g", p.g}, {"G", p.G}, {"O", p.O}, {"S", p.S}};
+// Of the times of LogGOPSim, which are whole ns.
+std::uint64_t whole_ns(std::int64_t time_ps) {
+    if (time_ps % ps_per_ns != 0) refuse("--compat lgs with a part of a ns; it counts whole ns");
+    return static_cast<std::uint64_t>(time_ps / ps_per_ns);
+}
+
+void simulate_program(const GoalProgram& program, const Options& options, Report report) {
+    const LogGpParameters& given = options.parameters;
+    if (options.format == "trace") refuse("--format trace with --compat lgs; it has no trace");
+    if (given.byte_reduction_ps > 0 || given.byte_copy_ps > 0)
+        refuse("--reduction and --copy with --compat lgs; its operations are in the program");
+    LgsParameters p;
+    p.L = whole_ns(given.latency_ps);
+    p.o = whole_ns(given.overhead_ps);
+    p.g = whole_ns(given.gap_ps);
+    p.G = whole_ns(given.byte_gap_ps);
+    p.O = whole_ns(given.byte_overhead_ps);
+    p.S = static_cast<std::uint64_t>(given.eager_bytes_max);
+    Result<LgsOutcome> outcome = simulate_lgs(program, p);
+    if (!outcome.is_ok()) refuse(report.title + ": " + last_detail());
+    report.parameters = {{"L", p.L}, {"o", p.o}, {"g", p.g}, {"G", p.G}, {"O", p.O}};
+    report.eager_bytes_max = p.S;
     report.events = outcome->events;
     report.end = std::move(outcome->end);
     print(report, options.format);
+}
+
+void simulate_goal(const Options& options) {
+    if (!options.collective.empty()) refuse("--goal with a collective; expected one of them");
+    if (options.compat.empty()) refuse("--goal without --compat; expected --compat lgs");
+    Result<GoalProgram> program = read_goal(text_of(options.goal));
+    if (!program.is_ok()) refuse(options.goal + ", " + last_detail());
+    Report report;
+    report.title = options.goal == "-" ? "a program" : options.goal;
+    simulate_program(*program, options, std::move(report));
+}
+
+// Calls `use` with every rank's schedule, in order.
+template <class Use>
+void for_schedules(const Family& family, const Algorithm& algorithm, const Options& options,
+                   Use use) {
+    algorithm::Agreed agreed = options.agreed;
+    const auto build_and_use = [&](const algorithm::Problem& problem) {
+        const Result<Schedule> schedule = build_rank(algorithm, problem);
+        if (!schedule.is_ok()) refuse(last_detail());
+        use(*schedule);
+    };
+    if (family.sizes == algorithm::Sizes::alike) {
+        for (Rank r = 0; r < agreed.ranks; ++r)
+            build_and_use(family.problem(agreed, r, options.in_place));
+        return;
+    }
+    if (agreed.ranks > listed_ranks_max) {
+        refuse(std::to_string(agreed.ranks) + " ranks with " + family.name + "; expected at most " +
+               std::to_string(listed_ranks_max));
+    }
+    // Blocks that may differ all have --bytes here, one behind the other.
+    const std::int64_t bytes = agreed.bytes;
+    std::vector<std::int64_t> sizes;
+    std::vector<std::int64_t> offsets;
+    for (Rank r = 0; family.sizes == algorithm::Sizes::agreed && r < agreed.ranks; ++r) {
+        sizes.push_back(bytes);
+        offsets.push_back(r * bytes);
+    }
+    agreed.sizes = sizes;
+    if (!family.agrees_on_sizes()) agreed.bytes = -1;
+    const EveryRank every_rank(family, agreed, options.in_place, offsets,
+                               [=](Rank, Rank, std::size_t) { return bytes; });
+    for (const algorithm::Problem& problem : every_rank.problems()) build_and_use(problem);
+}
+
+Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p, std::string title) {
+    const auto unsigned_of = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+    Report report;
+    report.title = std::move(title);
+    report.units_per_ns = ps_per_ns;
+    report.parameters = {
+        {"L", unsigned_of(p.latency_ps)},       {"o", unsigned_of(p.overhead_ps)},
+        {"g", unsigned_of(p.gap_ps)},           {"G", unsigned_of(p.byte_gap_ps)},
+        {"O", unsigned_of(p.byte_overhead_ps)}, {"reduction", unsigned_of(p.byte_reduction_ps)},
+        {"copy", unsigned_of(p.byte_copy_ps)}};
+    report.eager_bytes_max = unsigned_of(p.eager_bytes_max);
+    report.events = outcome.events;
+    report.end.assign(outcome.end_ps.begin(), outcome.end_ps.end());
+    report.cpu.assign(outcome.cpu_ps.begin(), outcome.cpu_ps.end());
+    return report;
+}
+
+void simulate_collective(const Options& options) {
+    const Family& family = *algorithm::find_family(options.collective);
+    if (family.is_among_neighbors())
+        refuse(options.collective + " is among neighbors; expected a collective of all ranks");
+    const Algorithm* const known =
+        options.algorithm.empty() ? family.algorithms.front() : family.find(options.algorithm);
+    if (!known)
+        refuse("algorithm = " + options.algorithm + "; expected one of: " + family.known_names());
+    const algorithm::Agreed& agreed = options.agreed;
+    if (agreed.root >= agreed.ranks) {
+        refuse("root = " + std::to_string(agreed.root) + "; expected 0.." +
+               std::to_string(agreed.ranks - 1));
+    }
+    const std::string name = known->name;
+    if (agreed.tuning.ports > 1 && known->tunes != algorithm::Tunes::ports)
+        refuse("--ports with " + name + "; it has no ports");
+    if (agreed.tuning.throttle && known->tunes != algorithm::Tunes::throttle)
+        refuse("--throttle with " + name + "; it has no throttle");
+    const std::string lacks = known->unmet_need(agreed);
+    if (!lacks.empty()) refuse(name + " needs " + lacks);
+    const std::string title = options.collective + " " + name + ", " +
+                              std::to_string(agreed.ranks) + " ranks, " +
+                              std::to_string(agreed.bytes) + " bytes";
+    if (!options.compat.empty()) {
+        if (agreed.ranks > listed_ranks_max) {
+            refuse(std::to_string(agreed.ranks) + " ranks with --compat; expected at most " +
+                   std::to_string(listed_ranks_max));
+        }
+        std::vector<Schedule> schedules;
+        for_schedules(family, *known, options,
+                      [&](const Schedule& schedule) { schedules.push_back(schedule); });
+        const Result<GoalProgram> program = read_goal(to_goal(schedules));
+        if (!program.is_ok()) refuse(last_detail());
+        Report report;
+        report.title = title;
+        return simulate_program(*program, options, std::move(report));
+    }
+    LogGpMachine machine(options.parameters);
+    for_schedules(family, *known, options,
+                  [&](const Schedule& schedule) { machine.add(schedule); });
+    std::vector<BusySpan> spans;
+    const Result<LogGpOutcome> outcome = machine.run(options.format == "trace" ? &spans : nullptr);
+    if (!outcome.is_ok()) refuse(last_detail());
+    if (options.format == "trace")
+        std::fputs(to_trace(spans).c_str(), stdout);
+    else
+        print(report_of(*outcome, options.parameters, title), options.format);
+}
+
+void add_parameters(CLI::App& command, LogGpParameters& p) {
+    const auto add = [&](const char* names, std::int64_t& time_ps, std::int64_t most_ps,
+                         const char* meaning) {
+        std::string shown = std::to_string(time_ps / ps_per_ns);
+        command.add_option(names, time_ps, meaning)
+            ->transform(nanoseconds(most_ps))
+            ->default_str(std::move(shown));
+    };
+    add("-L,--latency", p.latency_ps, message_time_max_ps, "Latency, in ns");
+    add("-o,--overhead", p.overhead_ps, message_time_max_ps,
+        "CPU time of a message at each end, in ns");
+    add("-g,--gap", p.gap_ps, message_time_max_ps, "Network interface's time of a message, in ns");
+    add("-G,--byte-gap", p.byte_gap_ps, byte_time_max_ps,
+        "Network interface's time of a byte, in ns");
+    add("-O,--byte-overhead", p.byte_overhead_ps, byte_time_max_ps,
+        "CPU time of a message's byte, in ns");
+    add("--reduction", p.byte_reduction_ps, byte_time_max_ps, "CPU time to combine a byte, in ns");
+    add("--copy", p.byte_copy_ps, byte_time_max_ps, "CPU time to copy a byte, in ns");
+    command
+        .add_option("-S,--eager-max", p.eager_bytes_max, "Larger messages wait for their receive")
+        ->transform(size(0))
+        ->capture_default_str();
 }
 
 }  // namespace
@@ -71,28 +275,51 @@ namespace weft {
 
 void add_simulate(CLI::App& app) {
     auto options = std::make_shared<simulate::Options>();
-    simulate::LgsParameters& p = options->parameters;
+    algorithm::Agreed& agreed = options->agreed;
+    agreed.ranks = 4;
+    agreed.bytes = 64;
+    std::vector<std::string> names;
+    for (const algorithm::Family& family : algorithm::catalogue()) names.push_back(family.name);
+
     CLI::App* command =
-        app.add_subcommand("simulate", "How long a program of all ranks takes in a model");
-    command->add_option("--goal", options->goal, "A program in GOAL: a file, or - to read it")
-        ->required();
+        app.add_subcommand("simulate", "How long a collective of many ranks takes in a model");
+    command->add_option("collective", options->collective, "Which collective")
+        ->check(CLI::IsMember(names));
+    command->add_option("-a,--algorithm", options->algorithm,
+                        "Which algorithm; default: the first one listed");
+    command->add_option("-n,--ranks", agreed.ranks, "How many ranks")
+        ->check(CLI::Range(1, simulate::simulated_ranks_max))
+        ->capture_default_str();
+    command->add_option("--root", agreed.root, "The root")->check(CLI::NonNegativeNumber);
+    command->add_option("--bytes", agreed.bytes, "Size of one rank's contribution (64, 4K, 1M)")
+        ->transform(simulate::size(0))
+        ->capture_default_str();
+    command->add_option("--segment", agreed.tuning.segment_bytes, "Bytes of a pipeline's segment")
+        ->transform(simulate::size(1))
+        ->capture_default_str();
+    command->add_option("--window", agreed.tuning.window, "A pipeline's segments in flight")
+        ->check(CLI::Range(1, 65536))
+        ->capture_default_str();
+    command->add_option("--ports", agreed.tuning.ports, "Messages a rank sends at a time")
+        ->check(CLI::Range(1, 64))
+        ->capture_default_str();
+    command->add_flag("--throttle", agreed.tuning.throttle, "A rank's sends follow one another");
+    command->add_flag("--in-place", options->in_place, "The contribution is in the receive buffer");
+    command->add_option("--goal", options->goal,
+                        "A program in GOAL instead: a file, or - to read it");
     command->add_option("--compat", options->compat, "By the rules of: lgs (LogGOPSim)")
         ->check(CLI::IsMember({"lgs"}));
-    command->add_option("-L,--latency", p.L, "Latency, in ns")->capture_default_str();
-    command->add_option("-o,--overhead", p.o, "CPU time of a message at each end, in ns")
+    simulate::add_parameters(*command, options->parameters);
+    command
+        ->add_option("--format", options->format,
+                     "text, csv, json, or trace (for Perfetto, Chrome)")
+        ->check(CLI::IsMember({"text", "csv", "json", "trace"}))
         ->capture_default_str();
-    command->add_option("-g,--gap", p.g, "Network interface's time of a message, in ns")
-        ->capture_default_str();
-    command->add_option("-G,--byte-gap", p.G, "Network interface's time of a byte, in ns")
-        ->capture_default_str();
-    command->add_option("-O,--byte-overhead", p.O, "CPU time of a byte, in ns")
-        ->capture_default_str();
-    command->add_option("-S,--eager-max", p.S, "Larger messages wait for their receive, in bytes")
-        ->capture_default_str();
-    command->add_option("--format", options->format, "text, csv or json")
-        ->check(CLI::IsMember({"text", "csv", "json"}))
-        ->capture_default_str();
-    command->callback([options] { simulate::simulate_goal(*options); });
+    command->callback([options] {
+        if (!options->goal.empty()) return simulate::simulate_goal(*options);
+        if (options->collective.empty()) simulate::refuse("expected a collective, or --goal");
+        simulate::simulate_collective(*options);
+    });
 }
 
 }  // namespace weft

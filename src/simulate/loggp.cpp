@@ -1,0 +1,516 @@
+#include "simulate/loggp.h"
+
+#include <algorithm>
+#include <deque>
+#include <memory_resource>
+#include <unordered_map>
+
+#include "schedule/repeat_state.h"
+#include "simulate/event_queue.h"
+#include "simulate/structure.h"
+
+namespace weft::simulate {
+namespace {
+
+using Unit = BusySpan::Unit;
+using Work = BusySpan::Work;
+
+enum class EventKind : std::uint32_t {
+    begin,       // the rank's first operations
+    complete,    // instance
+    first_byte,  // lane: of a message, at the receiver
+    last_byte,   // lane
+    large,       // number of the message: its next stage
+};
+
+constexpr unsigned argument_bits = 29;
+
+std::uint32_t what(EventKind kind, std::uint32_t argument) {
+    WEFT_ASSERT(argument >> argument_bits == 0);
+    return static_cast<std::uint32_t>(kind) << argument_bits | argument;
+}
+
+struct alignas(64) SimulatedRank {
+    const Structure* structure = nullptr;
+    // Counters of missing predecessors, then lanes to peers, then lanes from peers.
+    std::uint32_t* words = nullptr;
+    std::int64_t cpu_free_ps = 0;
+    std::int64_t send_free_ps = 0;
+    std::int64_t recv_free_ps = 0;
+    std::int64_t cpu_ps = 0;
+    std::int64_t end_ps = 0;
+    std::uint32_t left = 0;     // operations not over, in all iterations
+    std::uint32_t repeats = 0;  // index among repeats_ + 1; 0: none
+};
+static_assert(sizeof(SimulatedRank) == 64);
+
+struct SimulatedLane {
+    std::uint32_t peer;
+    std::uint32_t lane;  // its number there
+};
+
+// Messages of a lane come in order, and so are receives posted.
+struct ArrivalLane {
+    std::uint32_t posted = 0;  // receives
+    std::uint32_t come = 0;    // messages
+    std::uint32_t coming =
+        0;  // messages of which the first byte has come; before all is connected: the peer
+};
+
+// A message of more than S bytes whose receive is posted.
+struct LargeMessage {
+    enum class Stage : std::uint32_t { answer_comes, answer_came, data_comes, data_came };
+    Stage stage = Stage::answer_comes;
+    std::uint32_t sender = 0;
+    std::uint32_t receiver = 0;
+    Instance send = 0;
+    Instance recv = 0;
+    std::int64_t bytes = 0;
+};
+
+}  // namespace
+
+class LogGpMachine::Inside {
+  public:
+    explicit Inside(const LogGpParameters& parameters) : p_(parameters) {}
+
+    std::size_t structures() const { return table_.size(); }
+
+    void add(const Schedule& schedule) {
+        const Interned interned = table_.intern(schedule);
+        const Structure& structure = *interned.structure;
+        SimulatedRank& rank = ranks_.emplace_back();
+        rank.structure = &structure;
+        WEFT_ASSERT(structure.instances() <= 0xffffffffu);
+        rank.left = static_cast<std::uint32_t>(structure.instances());
+
+        std::uint32_t counters = structure.counters();
+        const Schedule& shared = structure.schedule();
+        if (!shared.repeats().empty()) {
+            std::vector<std::uint32_t> missing(counters);
+            std::vector<RepeatState>& states = repeats_.emplace_back();
+            for (const Repeat& repeat : shared.repeats())
+                states.emplace_back(shared, repeat, missing);
+            counters = static_cast<std::uint32_t>(missing.size());
+            rank.repeats = static_cast<std::uint32_t>(repeats_.size());
+        }
+        const std::size_t words = counters + interned.to.size() * words_of<SimulatedLane> +
+                                  interned.from.size() * arrival_words(structure);
+        rank.words =
+            static_cast<std::uint32_t*>(memory_.allocate(words * sizeof(std::uint32_t), 8));
+        std::fill_n(rank.words, words, 0);
+        for (OpId op = 0; op < shared.ops().size(); ++op) {
+            if (structure.counter_of(op) != Structure::no_counter)
+                rank.words[structure.counter_of(op)] = shared.in_degree()[op];
+        }
+        for (std::size_t i = 0; i < interned.to.size(); ++i)
+            to(rank, i).peer = static_cast<std::uint32_t>(interned.to[i]);
+        for (std::size_t i = 0; i < interned.from.size(); ++i)
+            from(rank, i).coming = static_cast<std::uint32_t>(interned.from[i]);
+    }
+
+    Result<LogGpOutcome> run(std::vector<BusySpan>* spans) {
+        spans_ = spans;
+        WEFT_RETURN_IF_NOT_OK(connect());
+        for (std::uint32_t r = 0; r < ranks_.size(); ++r)
+            queue_.push({0, r, what(EventKind::begin, 0)});
+        while (!queue_.is_empty()) {
+            const SimEvent event = queue_.pop();
+            now_ps_ = event.time_ps;
+            happen(event);
+        }
+        if (latest_ps_ >= time_max_ps)
+            return failure(WEFT_REFUSED_ARGUMENT, "the simulated time is above 50 days");
+        WEFT_RETURN_IF_NOT_OK(check_end());
+        LogGpOutcome outcome;
+        outcome.events = events_;
+        for (const SimulatedRank& rank : ranks_) {
+            outcome.end_ps.push_back(rank.end_ps);
+            outcome.cpu_ps.push_back(rank.cpu_ps);
+        }
+        return outcome;
+    }
+
+  private:
+    template <class Record>
+    static constexpr std::size_t words_of = sizeof(Record) / sizeof(std::uint32_t);
+
+    // A lane from a peer that may have large messages also says where they come from.
+    bool has_large(const Structure& structure) const {
+        return structure.bytes_max() > p_.eager_bytes_max;
+    }
+    std::size_t arrival_words(const Structure& structure) const {
+        return words_of<ArrivalLane> + (has_large(structure) ? words_of<SimulatedLane> : 0);
+    }
+
+    SimulatedLane& to(SimulatedRank& rank, std::size_t lane) const {
+        std::uint32_t* const lanes = rank.words + counters_of(rank);
+        return *reinterpret_cast<SimulatedLane*>(lanes + lane * words_of<SimulatedLane>);
+    }
+    ArrivalLane& from(SimulatedRank& rank, std::size_t lane) const {
+        std::uint32_t* const lanes = rank.words + counters_of(rank) +
+                                     rank.structure->sends().lanes() * words_of<SimulatedLane>;
+        return *reinterpret_cast<ArrivalLane*>(lanes + lane * arrival_words(*rank.structure));
+    }
+    // REQUIRES: has_large().
+    static SimulatedLane& source(ArrivalLane& lane) {
+        return *reinterpret_cast<SimulatedLane*>(&lane + 1);
+    }
+
+    std::uint32_t counters_of(const SimulatedRank& rank) const {
+        if (rank.repeats == 0) return rank.structure->counters();
+        const RepeatState& last = repeats_[rank.repeats - 1].back();
+        const auto rows = static_cast<std::uint32_t>(std::min<std::int64_t>(
+            last.repeat().iterations, 2 * std::int64_t{last.repeat().window}));
+        return last.first_instance() + rows * last.repeat().ops;
+    }
+
+    // Finds, for every lane, its number at the receiver.
+    Status connect() {
+        std::unordered_map<std::uint64_t, std::uint32_t>
+            found;  // by rank and peer, for ranks with many
+        for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+            for (std::uint32_t i = 0; i < ranks_[r].structure->sends().lanes(); ++i) {
+                SimulatedLane& lane = to(ranks_[r], i);
+                if (lane.peer >= ranks_.size())
+                    return failure(WEFT_REFUSED_ARGUMENT,
+                                   "rank %u sends to rank %u, which has no schedule", r, lane.peer);
+                SimulatedRank& peer = ranks_[lane.peer];
+                lane.lane = find_lane(peer, lane.peer, r, i, found);
+                if (lane.lane == no_lane)
+                    return failure(WEFT_REFUSED_ARGUMENT,
+                                   "rank %u sends to rank %u, which receives nothing from it", r,
+                                   lane.peer);
+                if (has_large(*peer.structure)) source(from(peer, lane.lane)) = {r, i};
+            }
+        }
+        for (SimulatedRank& rank : ranks_) {
+            for (std::size_t i = 0; i < rank.structure->recvs().lanes(); ++i)
+                from(rank, i).coming = 0;
+        }
+        return ok;
+    }
+
+    static constexpr std::uint32_t no_lane = 0xffffffffu;
+    static constexpr std::uint32_t few_lanes = 64;
+
+    // The number of `rank`'s lane from `sender`; probably `guess`.
+    std::uint32_t find_lane(SimulatedRank& rank, std::uint32_t number, std::uint32_t sender,
+                            std::uint32_t guess,
+                            std::unordered_map<std::uint64_t, std::uint32_t>& found) const {
+        const auto lanes = static_cast<std::uint32_t>(rank.structure->recvs().lanes());
+        if (guess < lanes && from(rank, guess).coming == sender) return guess;
+        if (lanes <= few_lanes) {
+            for (std::uint32_t i = 0; i < lanes; ++i) {
+                if (from(rank, i).coming == sender) return i;
+            }
+            return no_lane;
+        }
+        const auto key = [&](std::uint32_t peer) { return std::uint64_t{number} << 32 | peer; };
+        if (!found.contains(key(from(rank, 0).coming))) {
+            for (std::uint32_t i = 0; i < lanes; ++i) found.emplace(key(from(rank, i).coming), i);
+        }
+        const auto it = found.find(key(sender));
+        return it == found.end() ? no_lane : it->second;
+    }
+
+    void happen(const SimEvent& event) {
+        SimulatedRank& rank = ranks_[event.rank];
+        const std::uint32_t argument = event.what & ((1u << argument_bits) - 1);
+        switch (static_cast<EventKind>(event.what >> argument_bits)) {
+            case EventKind::begin:
+                for (const OpId root : rank.structure->schedule().roots()) ready_.push_back(root);
+                break;
+            case EventKind::complete: complete(rank, argument); break;
+            case EventKind::first_byte: first_byte(event.rank, argument); break;
+            case EventKind::last_byte: last_byte(event.rank, argument); break;
+            case EventKind::large: go_on(argument); break;
+        }
+        for (std::size_t i = 0; i < ready_.size(); ++i) start(event.rank, ready_[i]);
+        ready_.clear();
+    }
+
+    void start(std::uint32_t r, Instance instance) {
+        SimulatedRank& rank = ranks_[r];
+        const OpInstance at = position(rank, instance);
+        const Op& op = rank.structure->schedule().ops()[at.op];
+        const std::int64_t bytes = rank.structure->bytes(at);
+        if (op.kind == OpKind::join) return complete(rank, instance);
+        ++events_;
+        issue(rank, instance, at);
+        switch (op.kind) {
+            case OpKind::send: send(r, instance, at, bytes); break;
+            case OpKind::recv: {
+                const std::uint32_t lane = rank.structure->lane_of(at.op);
+                ArrivalLane& arrivals = from(rank, lane);
+                const std::uint32_t index = arrivals.posted++;
+                if (index < arrivals.come) match(r, lane, index);
+                break;
+            }
+            case OpKind::copy:
+                complete_at(r, instance, compute(r, Work::copy, bytes * p_.byte_copy_ps));
+                break;
+            default:
+                complete_at(r, instance, compute(r, Work::reduction, bytes * p_.byte_reduction_ps));
+                break;
+        }
+    }
+
+    // Releases the lane's next message.
+    void issue(SimulatedRank& rank, Instance instance, OpInstance at) {
+        const Edge next = rank.structure->schedule().after_issue(at.op);
+        if (next.to == Schedule::no_issue) return;
+        if (RepeatState* const state = state_of(rank, instance))
+            state->follow(next, at.iteration, [&](Instance after) { release(rank, after); });
+        else
+            release(rank, next.to);
+    }
+
+    void send(std::uint32_t r, Instance instance, OpInstance at, std::int64_t bytes) {
+        SimulatedRank& rank = ranks_[r];
+        const SimulatedLane lane = to(rank, rank.structure->lane_of(at.op));
+        const bool is_large = bytes > p_.eager_bytes_max;
+        if (is_large) bytes = 0;  // it asks first
+        const Work work = is_large ? Work::question : Work::send;
+        const std::int64_t end = compute(r, work, message_overhead(bytes));
+        const std::int64_t entered = occupy(r, Unit::sending, work, end, bytes);
+        push(entered + p_.latency_ps, lane.peer, EventKind::first_byte, lane.lane);
+        if (!is_large) complete_at(r, instance, end);
+    }
+
+    void first_byte(std::uint32_t r, std::uint32_t lane) {
+        SimulatedRank& rank = ranks_[r];
+        ArrivalLane& arrivals = from(rank, lane);
+        std::int64_t bytes =
+            rank.structure->bytes(rank.structure->recvs().message(lane, arrivals.coming++));
+        const bool is_large = bytes > p_.eager_bytes_max;
+        if (is_large) bytes = 0;
+        const std::int64_t first =
+            occupy(r, Unit::receiving, is_large ? Work::question : Work::recv, now_ps_, bytes);
+        const std::int64_t last = first + after_first(bytes) * p_.byte_gap_ps;
+        if (last == now_ps_) return last_byte(r, lane);
+        push(last, r, EventKind::last_byte, lane);
+    }
+
+    void last_byte(std::uint32_t r, std::uint32_t lane) {
+        ++events_;
+        ArrivalLane& arrivals = from(ranks_[r], lane);
+        const std::uint32_t index = arrivals.come++;
+        if (index < arrivals.posted) match(r, lane, index);
+    }
+
+    // A message, or if it is large, the question for it, has come, and its receive is posted.
+    void match(std::uint32_t r, std::uint32_t lane, std::uint32_t index) {
+        SimulatedRank& rank = ranks_[r];
+        const OpInstance at = rank.structure->recvs().message(lane, index);
+        const std::int64_t bytes = rank.structure->bytes(at);
+        if (bytes <= p_.eager_bytes_max)
+            return complete_at(r, instance(rank, at),
+                               compute(r, Work::recv, message_overhead(bytes)));
+        const SimulatedLane sent = source(from(rank, lane));
+        SimulatedRank& sender = ranks_[sent.peer];
+        LargeMessage message;
+        message.sender = sent.peer;
+        message.receiver = r;
+        message.send = instance(sender, sender.structure->sends().message(sent.lane, index));
+        message.recv = instance(rank, at);
+        message.bytes = bytes;
+        const std::int64_t answered =
+            occupy(r, Unit::sending, Work::answer, compute(r, Work::answer, p_.overhead_ps), 0);
+        push(answered + p_.latency_ps, sent.peer, EventKind::large, keep(message));
+    }
+
+    // The next stage of a large message whose receive is posted.
+    void go_on(std::uint32_t number) {
+        LargeMessage& message = large_[number];
+        using Stage = LargeMessage::Stage;
+        const std::uint32_t sender = message.sender;
+        const std::uint32_t receiver = message.receiver;
+        if (message.stage == Stage::answer_comes) {
+            message.stage = Stage::answer_came;
+            const std::int64_t came = occupy(sender, Unit::receiving, Work::answer, now_ps_, 0);
+            if (came > now_ps_) return push(came, sender, EventKind::large, number);
+        }
+        if (message.stage == Stage::answer_came) {
+            message.stage = Stage::data_comes;
+            const std::int64_t bytes = message.bytes;
+            const std::int64_t end = compute(sender, Work::send, message_overhead(bytes));
+            const std::int64_t entered = occupy(sender, Unit::sending, Work::send, end, bytes);
+            push(entered + p_.latency_ps, receiver, EventKind::large, number);
+            return complete_at(sender, message.send, entered + after_first(bytes) * p_.byte_gap_ps);
+        }
+        if (message.stage == Stage::data_comes) {
+            message.stage = Stage::data_came;
+            const std::int64_t last =
+                occupy(receiver, Unit::receiving, Work::recv, now_ps_, message.bytes) +
+                after_first(message.bytes) * p_.byte_gap_ps;
+            if (last > now_ps_) return push(last, receiver, EventKind::large, number);
+        }
+        const Instance recv = message.recv;
+        const std::int64_t overhead = message_overhead(message.bytes);
+        unused_large_.push_back(number);
+        complete_at(receiver, recv, compute(receiver, Work::recv, overhead));
+    }
+
+    std::uint32_t keep(const LargeMessage& message) {
+        if (unused_large_.empty()) {
+            large_.push_back(message);
+            return static_cast<std::uint32_t>(large_.size()) - 1;
+        }
+        const std::uint32_t number = unused_large_.back();
+        unused_large_.pop_back();
+        large_[number] = message;
+        return number;
+    }
+
+    // Adds work to the CPU; when it ends.
+    std::int64_t compute(std::uint32_t r, Work work, std::int64_t cost_ps) {
+        SimulatedRank& rank = ranks_[r];
+        const std::int64_t begin = std::max(rank.cpu_free_ps, now_ps_);
+        rank.cpu_ps = std::min(rank.cpu_ps + cost_ps, time_max_ps);
+        rank.cpu_free_ps = later(begin, cost_ps);
+        record(r, Unit::cpu, work, begin, rank.cpu_free_ps);
+        return rank.cpu_free_ps;
+    }
+
+    // Adds a message to a side of the network interface; when its first byte goes through.
+    std::int64_t occupy(std::uint32_t r, Unit side, Work work, std::int64_t from_ps,
+                        std::int64_t bytes) {
+        SimulatedRank& rank = ranks_[r];
+        std::int64_t& free_ps = side == Unit::sending ? rank.send_free_ps : rank.recv_free_ps;
+        const std::int64_t begin = std::max(free_ps, from_ps);
+        free_ps = later(begin, p_.gap_ps + after_first(bytes) * p_.byte_gap_ps);
+        record(r, side, work, begin, free_ps);
+        return begin;
+    }
+
+    void record(std::uint32_t r, Unit unit, Work work, std::int64_t begin_ps, std::int64_t end_ps) {
+        if (spans_ && end_ps > begin_ps) [[unlikely]]
+            spans_->push_back({r, unit, work, begin_ps, end_ps});
+    }
+
+    std::int64_t later(std::int64_t time_ps, std::int64_t cost_ps) {
+        latest_ps_ = std::max(latest_ps_, std::min(time_ps + cost_ps, time_max_ps));
+        return std::min(time_ps + cost_ps, time_max_ps);
+    }
+
+    static std::int64_t after_first(std::int64_t bytes) {
+        return std::max<std::int64_t>(bytes - 1, 0);
+    }
+    std::int64_t message_overhead(std::int64_t bytes) const {
+        return p_.overhead_ps + after_first(bytes) * p_.byte_overhead_ps;
+    }
+
+    void push(std::int64_t time_ps, std::uint32_t rank, EventKind kind, std::uint32_t argument) {
+        queue_.push({time_ps, rank, what(kind, argument)});
+    }
+
+    void complete_at(std::uint32_t r, Instance instance, std::int64_t time_ps) {
+        SimulatedRank& rank = ranks_[r];
+        if (time_ps == now_ps_) return complete(rank, instance);
+        const bool nobody_waits =
+            rank.repeats == 0 && rank.structure->schedule().after_completion(instance).empty();
+        if (nobody_waits) {
+            --rank.left;
+            rank.end_ps = std::max(rank.end_ps, time_ps);
+        } else {
+            push(time_ps, r, EventKind::complete, instance);
+        }
+    }
+
+    void complete(SimulatedRank& rank, Instance instance) {
+        --rank.left;
+        rank.end_ps = std::max(rank.end_ps, now_ps_);
+        const Schedule& schedule = rank.structure->schedule();
+        auto release_one = [&](Instance after) { release(rank, after); };
+        RepeatState* const state = state_of(rank, instance);
+        if (!state) {
+            for (const Edge edge : schedule.after_completion(instance)) release(rank, edge.to);
+            if (rank.repeats == 0) return;
+            for (RepeatState& next : repeats_[rank.repeats - 1]) {
+                if (next.repeat().entry == instance) next.begin(missing(rank), release_one);
+            }
+            return;
+        }
+        const RepeatState::Position at = state->position(instance);
+        for (const Edge edge : schedule.after_completion(at.op))
+            state->follow(edge, at.iteration, release_one);
+        state->complete(at.iteration, missing(rank), release_one);
+    }
+
+    // One of its predecessors is over, or posted.
+    void release(SimulatedRank& rank, Instance instance) {
+        if (rank.repeats == 0) {
+            const std::uint32_t counter = rank.structure->counter_of(instance);
+            if (counter != Structure::no_counter && --rank.words[counter] > 0) return;
+        } else if (--rank.words[instance] > 0) {
+            return;
+        }
+        ready_.push_back(instance);
+    }
+
+    std::span<std::uint32_t> missing(SimulatedRank& rank) const {
+        return {rank.words, counters_of(rank)};
+    }
+
+    // Null: it is outside repeats.
+    RepeatState* state_of(SimulatedRank& rank, Instance instance) {
+        return rank.repeats == 0 ? nullptr : repeat_at(repeats_[rank.repeats - 1], instance);
+    }
+    OpInstance position(SimulatedRank& rank, Instance instance) {
+        const RepeatState* const state = state_of(rank, instance);
+        if (!state) return {instance, 0};
+        const RepeatState::Position at = state->position(instance);
+        return {at.op, at.iteration};
+    }
+    Instance instance(SimulatedRank& rank, OpInstance at) {
+        if (rank.repeats == 0) return at.op;
+        for (const RepeatState& state : repeats_[rank.repeats - 1]) {
+            if (state.repeat().holds(at.op)) return state.instance(at.op, at.iteration);
+        }
+        return at.op;
+    }
+
+    Status check_end() {
+        for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+            if (ranks_[r].left > 0)
+                return failure(WEFT_REFUSED_ARGUMENT,
+                               "deadlock: rank %u waits for ever, with %u operations left", r,
+                               ranks_[r].left);
+        }
+        for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+            for (std::uint32_t i = 0; i < ranks_[r].structure->sends().lanes(); ++i) {
+                const SimulatedLane& lane = to(ranks_[r], i);
+                const ArrivalLane& arrivals = from(ranks_[lane.peer], lane.lane);
+                if (arrivals.come > arrivals.posted)
+                    return failure(WEFT_REFUSED_ARGUMENT,
+                                   "rank %u has no receive for a message from rank %u", lane.peer,
+                                   r);
+            }
+        }
+        return ok;
+    }
+
+    const LogGpParameters p_;
+    StructureTable table_;
+    std::pmr::monotonic_buffer_resource memory_;  // of ranks' words
+    std::vector<SimulatedRank> ranks_;
+    std::deque<std::vector<RepeatState>> repeats_;
+    EventQueue queue_;
+    std::int64_t now_ps_ = 0;
+    std::int64_t latest_ps_ = 0;
+    std::uint64_t events_ = 0;
+    std::vector<Instance> ready_;
+    std::vector<LargeMessage> large_;
+    std::vector<std::uint32_t> unused_large_;
+    std::vector<BusySpan>* spans_ = nullptr;
+};
+
+LogGpMachine::LogGpMachine(const LogGpParameters& parameters)
+    : inside_(std::make_unique<Inside>(parameters)) {}
+LogGpMachine::~LogGpMachine() = default;
+void LogGpMachine::add(const Schedule& schedule) { inside_->add(schedule); }
+Result<LogGpOutcome> LogGpMachine::run(std::vector<BusySpan>* spans) { return inside_->run(spans); }
+std::size_t LogGpMachine::structures() const { return inside_->structures(); }
+
+}  // namespace weft::simulate

@@ -1,0 +1,80 @@
+// The LogGP machine: how long the schedules of all ranks take, by simulating every operation and message.
+//
+// A rank has a CPU and a network interface with one side that sends and one that receives. Each does one
+// thing at a time, in the order in which it is asked; of things asked for at the same time, in the order
+// in which they were found.
+//   send      CPU: o + (s-1)O. Then the sending side: g + (s-1)G, from its start the first byte takes L
+//   message   receiving side: g + (s-1)G from the first byte; the last one has come after (s-1)G
+//   receive   CPU: o + (s-1)O, when it is posted and the last byte has come
+//   reduction, copy     CPU: the bytes by gamma, or by copy
+// A send is over with its part of the CPU. Where s > S, it first sends an empty message in the same way;
+// the receiver answers with another when the receive is posted; the data follows, and the send is over
+// when the last byte has left. s - 1 stands for 0 if a message is empty. Joins take no time.
+//
+// The model: Albert Alexandrov, Mihai Ionescu, Klaus Schauser, Chris Scheiman: LogGP, 1995,
+// doi:10.1145/215399.215427; O and S: Hoefler, Schneider, Lumsdaine: LogGOPSim, 2010,
+// doi:10.1145/1851476.1851564
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "schedule/schedule.h"
+
+namespace weft::simulate {
+
+struct LogGpParameters {
+    std::int64_t latency_ps = 2'500'000;   // L
+    std::int64_t overhead_ps = 1'500'000;  // o
+    std::int64_t gap_ps = 1'000'000;       // g
+    std::int64_t byte_gap_ps = 6'000;      // G
+    std::int64_t byte_overhead_ps = 0;     // O
+    std::int64_t byte_reduction_ps = 0;    // gamma
+    std::int64_t byte_copy_ps = 0;
+    std::int64_t eager_bytes_max = 65535;  // S
+};
+
+struct LogGpOutcome {
+    std::uint64_t events = 0;          // operations other than joins, and messages
+    std::vector<std::int64_t> end_ps;  // by rank: when its last operation is over
+    std::vector<std::int64_t> cpu_ps;  // by rank: how long its CPU was busy
+};
+
+// Times end here.
+inline constexpr std::int64_t time_max_ps = std::int64_t{1} << 62;
+
+// What one part of a rank does for a while.
+struct BusySpan {
+    enum class Unit : std::uint8_t { cpu, sending, receiving };
+    enum class Work : std::uint8_t { send, recv, reduction, copy, question, answer };
+    std::uint32_t rank;
+    Unit unit;
+    Work work;
+    std::int64_t begin_ps;
+    std::int64_t end_ps;
+};
+
+// Thread safety: none.
+class LogGpMachine {
+  public:
+    explicit LogGpMachine(const LogGpParameters& parameters);
+    ~LogGpMachine();
+    LogGpMachine(const LogGpMachine&) = delete;
+    LogGpMachine& operator=(const LogGpMachine&) = delete;
+
+    // The next rank's schedule, which need not live longer.
+    void add(const Schedule& schedule);
+
+    // Once, after all ranks. Refuses schedules that do not end, with a sentence that names a rank. Appends to
+    // `spans`, unless it is null, what ranks were doing.
+    Result<LogGpOutcome> run(std::vector<BusySpan>* spans = nullptr);
+
+    std::size_t structures() const;
+
+  private:
+    class Inside;
+    std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace weft::simulate
