@@ -9,6 +9,7 @@
 #include "bench/dropin/dropin.h"
 #include "bench/idle.h"
 #include "bench/latency.h"
+#include "bench/loggp/loggp.h"
 #include "bench/micro/micro.h"
 #include "bench/overlap/overlap.h"
 #include "bench/relay/relay.h"
@@ -17,6 +18,7 @@
 #include "weft/cluster.h"
 #include "weft/commands.h"
 #include "weft/seconds.h"
+#include "weft/simulate_options.h"
 
 namespace weft {
 namespace {
@@ -191,6 +193,26 @@ void add_latency(CLI::App& bench) {
     });
 }
 
+void add_loggp(CLI::App& bench) {
+    auto options = std::make_shared<LogGpOptions>();
+    CLI::App* command = bench.add_subcommand(
+        "loggp", "LogGP's parameters of a transport, with confidence intervals");
+    command->add_option("--engine", options->engine, "Progress engine: " + engine_names())
+        ->capture_default_str();
+    command->add_option("--small", options->small, "Bytes of small messages, as 1,8,64");
+    command->add_option("--eager", options->eager, "... of messages below the eager threshold");
+    command->add_option("--large", options->large, "... of messages above it");
+    command->add_option("--repetitions", options->repetitions, "How many; the median counts")
+        ->check(CLI::Range(6, 1'000'000))
+        ->capture_default_str();
+    command->add_option("--json", options->json, "Write the parameters to this file");
+    command->add_flag("--simulated", options->is_simulated,
+                      "Measure the simulator instead, which has the parameters that follow");
+    simulate::add_parameter_options(*command, options->parameters);
+    add_testbed_options(*command, options->testbed);
+    command->callback([options] { end_with(bench_loggp(*options)); });
+}
+
 void add_cpu(CLI::App& bench) {
     auto options = std::make_shared<CpuOptions>();
     CLI::App* command =
@@ -362,6 +384,7 @@ void add_bench(CLI::App& app) {
     add_overlap(*bench);
     add_background(*bench);
     add_latency(*bench);
+    add_loggp(*bench);
     add_relay(*bench);
     add_waits(*bench);
     add_dropin(*bench);

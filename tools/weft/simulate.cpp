@@ -15,6 +15,7 @@
 #include "simulate/loggp.h"
 #include "simulate/report.h"
 #include "weft/commands.h"
+#include "weft/simulate_options.h"
 
 namespace weft::simulate {
 namespace {
@@ -269,6 +270,11 @@ void add_parameters(CLI::App& command, LogGpParameters& p) {
 }
 
 }  // namespace
+
+void add_parameter_options(CLI::App& command, LogGpParameters& parameters) {
+    add_parameters(command, parameters);
+}
+
 }  // namespace weft::simulate
 
 namespace weft {

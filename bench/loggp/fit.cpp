@@ -1,0 +1,239 @@
+#include "bench/loggp/fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "base/prng.h"
+
+namespace weft::bench {
+namespace {
+
+using Kind = LogGpTrain::Kind;
+using Samples = std::vector<double>;
+
+// Of two trains. Their difference is free of how a train begins and ends.
+constexpr int messages = 16;
+constexpr int fewer_messages = 8;
+constexpr int resamplings = 200;
+constexpr std::int64_t local_bytes[] = {4096, 65536};  // that stay in a core's cache
+
+struct Line {
+    double at_zero = 0;
+    double slope = 0;
+};
+
+// Least squares of relative deviations: large times do not decide alone.
+Line line_through(const std::vector<double>& x, const std::vector<double>& y) {
+    double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const double weight = y[i] > 0 ? 1 / (y[i] * y[i]) : 1;
+        w += weight;
+        wx += weight * x[i];
+        wy += weight * y[i];
+        wxx += weight * x[i] * x[i];
+        wxy += weight * x[i] * y[i];
+    }
+    const double determinant = w * wxx - wx * wx;
+    if (determinant == 0) return {y.empty() ? 0 : y[0], 0};
+    const double slope = (w * wxy - wx * wy) / determinant;
+    return {(wy - slope * wx) / w, slope};
+}
+
+// The samples of one size.
+struct OfSize {
+    std::int64_t bytes = 0;
+    std::int64_t delay_ns = 0;
+    Samples one;
+    Samples few, many, few_delayed, many_delayed;
+    Samples few_received, many_received;
+    Samples few_delays, many_delays;
+};
+
+struct Point {
+    double bytes, one, between, sending, receiving;
+};
+
+// What a train's additional message takes.
+double additional(const Samples& few, const Samples& many) {
+    return (median(many) - median(few)) / (messages - fewer_messages);
+}
+
+Point point_of(const OfSize& size) {
+    const double delay = additional(size.few_delays, size.many_delays);
+    return {static_cast<double>(size.bytes), median(size.one), additional(size.few, size.many),
+            additional(size.few_delayed, size.many_delayed) - delay,
+            additional(size.few_received, size.many_received) - delay};
+}
+
+// One set of values, without intervals.
+struct Values {
+    double latency, send_overhead, recv_overhead, gap, byte_gap, byte_overhead;
+    bool is_gap_observable;
+    double residual;
+};
+
+Values values_of(const std::vector<OfSize>& sizes) {
+    std::vector<double> x, one_way, sending, receiving;
+    std::vector<double> x_between, between;  // where the network decides, not a CPU
+    for (const OfSize& size : sizes) {
+        const Point point = point_of(size);
+        x.push_back(point.bytes - 1);
+        one_way.push_back(point.one / 2);
+        sending.push_back(point.sending);
+        receiving.push_back(point.receiving);
+        if (point.between <= 1.02 * std::max(point.sending, point.receiving)) continue;
+        x_between.push_back(point.bytes - 1);
+        between.push_back(point.between);
+    }
+    const Line sends = line_through(x, sending);
+    const Line receives = line_through(x, receiving);
+    Line gaps{0, line_through(x, one_way).slope - sends.slope - receives.slope};
+    if (between.size() >= 2) gaps = line_through(x_between, between);
+    Values v{};
+    v.byte_gap = gaps.slope;
+    v.gap = gaps.at_zero;
+    v.send_overhead = sends.at_zero;
+    v.recv_overhead = receives.at_zero;
+    v.byte_overhead = (sends.slope + receives.slope) / 2;
+    v.is_gap_observable = v.gap > 1.02 * std::max(v.send_overhead, v.recv_overhead);
+    v.latency = one_way[0] - sending[0] - receiving[0] - x[0] * v.byte_gap;
+    for (std::size_t i = 0; i < between.size(); ++i) {
+        const double fitted = gaps.at_zero + gaps.slope * x_between[i];
+        v.residual = std::max(v.residual, std::abs(fitted - between[i]) / between[i]);
+    }
+    return v;
+}
+
+Samples resampled(const Samples& samples, Prng& random) {
+    Samples again;
+    for (std::size_t i = 0; i < samples.size(); ++i)
+        again.push_back(samples[random.below(samples.size())]);
+    return again;
+}
+
+OfSize resampled(const OfSize& size, Prng& random) {
+    OfSize again = size;
+    for (Samples OfSize::*part :
+         {&OfSize::one, &OfSize::few, &OfSize::many, &OfSize::few_delayed, &OfSize::many_delayed,
+          &OfSize::few_received, &OfSize::many_received, &OfSize::few_delays, &OfSize::many_delays})
+        again.*part = resampled(size.*part, random);
+    return again;
+}
+
+LogGpValue with_interval(double value, const Samples& again) {
+    return {value, {quantile(again, 0.025), quantile(again, 0.975)}};
+}
+
+LogGpClass class_of(const LogGpSizes& sizes, const std::vector<OfSize>& samples) {
+    const Values v = values_of(samples);
+    Samples latency, sends, receives, gap, byte_gap, byte_overhead;
+    Prng random(1);
+    for (int i = 0; i < resamplings; ++i) {
+        std::vector<OfSize> again;
+        for (const OfSize& size : samples) again.push_back(resampled(size, random));
+        const Values other = values_of(again);
+        latency.push_back(other.latency);
+        sends.push_back(other.send_overhead);
+        receives.push_back(other.recv_overhead);
+        gap.push_back(other.gap);
+        byte_gap.push_back(other.byte_gap);
+        byte_overhead.push_back(other.byte_overhead);
+    }
+    return {.name = sizes.name,
+            .sizes = sizes.sizes,
+            .latency = with_interval(v.latency, latency),
+            .send_overhead = with_interval(v.send_overhead, sends),
+            .recv_overhead = with_interval(v.recv_overhead, receives),
+            .gap = with_interval(v.gap, gap),
+            .byte_gap = with_interval(v.byte_gap, byte_gap),
+            .byte_overhead = with_interval(v.byte_overhead, byte_overhead),
+            .is_gap_observable = v.is_gap_observable,
+            .residual = v.residual};
+}
+
+std::vector<OfSize> samples_of(LogGpPair& pair, const LogGpSizes& sizes, int repetitions) {
+    std::vector<LogGpTrain> trains;
+    for (const std::int64_t bytes : sizes.sizes) {
+        for (const int number : {1, fewer_messages, messages})
+            trains.push_back({.kind = Kind::round_trip, .messages = number, .bytes = bytes});
+    }
+    std::vector<Samples> times = pair.time(trains, repetitions);
+    std::vector<OfSize> all;
+    trains.clear();
+    for (std::size_t i = 0; i < sizes.sizes.size(); ++i) {
+        OfSize size;
+        size.bytes = sizes.sizes[i];
+        size.one = times[3 * i];
+        size.few = times[3 * i + 1];
+        size.many = times[3 * i + 2];
+        // So long that a message has come before the next one is sent.
+        size.delay_ns = static_cast<std::int64_t>(
+            std::ceil(std::max(median(size.one), additional(size.few, size.many))));
+        for (const Kind kind : {Kind::round_trip, Kind::reception, Kind::delays}) {
+            for (const int number : {fewer_messages, messages})
+                trains.push_back({kind, number, size.delay_ns, size.bytes});
+        }
+        all.push_back(std::move(size));
+    }
+    times = pair.time(trains, repetitions);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        all[i].few_delayed = times[6 * i];
+        all[i].many_delayed = times[6 * i + 1];
+        all[i].few_received = times[6 * i + 2];
+        all[i].many_received = times[6 * i + 3];
+        all[i].few_delays = times[6 * i + 4];
+        all[i].many_delays = times[6 * i + 5];
+    }
+    return all;
+}
+
+// Of `samples` or pairs of them, by a function of their medians.
+template <class Function>
+LogGpValue value_of(const std::vector<Samples>& samples, Function function) {
+    if (std::ranges::any_of(samples, &Samples::empty)) return {std::nan(""), {}};
+    Samples again;
+    Prng random(1);
+    for (int i = 0; i < resamplings; ++i) {
+        std::vector<double> medians;
+        for (const Samples& of_one : samples) medians.push_back(median(resampled(of_one, random)));
+        again.push_back(function(medians));
+    }
+    std::vector<double> medians;
+    for (const Samples& of_one : samples) medians.push_back(median(of_one));
+    return with_interval(function(medians), again);
+}
+
+}  // namespace
+
+LogGpEstimate estimate_loggp(LogGpPair& pair, const std::vector<LogGpSizes>& classes,
+                             int repetitions) {
+    LogGpEstimate estimate;
+    for (const LogGpSizes& sizes : classes)
+        estimate.classes.push_back(class_of(sizes, samples_of(pair, sizes, repetitions)));
+
+    std::vector<LogGpTrain> others;
+    for (const Kind kind : {Kind::reductions, Kind::copies}) {
+        for (const std::int64_t bytes : local_bytes)
+            others.push_back({.kind = kind, .messages = messages, .bytes = bytes});
+    }
+    others.push_back({.kind = Kind::start});
+    others.push_back({.kind = Kind::test});
+    others.push_back({.kind = Kind::round_trip});
+    others.push_back({.kind = Kind::late_trip});
+    const std::vector<Samples> times = pair.time(others, repetitions);
+    const auto per_byte = [](const std::vector<double>& medians) {
+        return (medians[1] - medians[0]) /
+               (messages * static_cast<double>(local_bytes[1] - local_bytes[0]));
+    };
+    const auto itself = [](const std::vector<double>& medians) { return medians[0]; };
+    estimate.byte_reduction = value_of({times[0], times[1]}, per_byte);
+    estimate.byte_copy = value_of({times[2], times[3]}, per_byte);
+    estimate.start = value_of({times[4]}, itself);
+    estimate.test = value_of({times[5]}, itself);
+    estimate.wake =
+        value_of({times[6], times[7]}, [](const std::vector<double>& m) { return m[1] - m[0]; });
+    return estimate;
+}
+
+}  // namespace weft::bench

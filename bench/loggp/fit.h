@@ -1,0 +1,53 @@
+// LogGP's parameters from times of trains of messages.
+//
+// Method: Torsten Hoefler, Andre Lichei, Wolfgang Rehm: Low-Overhead LogGP Parameter Assessment for Modern
+// Interconnection Networks, 2007, doi:10.1109/IPDPS.2007.370593. With T(n, d, s) for a round trip of n messages of s
+// bytes, each after a delay d:
+//   g + (s-1)G = (T(n, 0, s) - T(m, 0, s)) / (n-m)          where that is more than o; a line over s
+//   o_s(s)     = (T(n, d, s) - T(m, d, s)) / (n-m) - d      for d = T(1, 0, s)
+//   o_r(s)     likewise, of receives that are posted after delays
+//   L          = T(1, 0, s) / 2 - o_s - o_r - (s-1)G        for the least s
+// (There m is 1; with m > 1 it does not matter how a train begins and ends.) Of messages that wait for their
+// receive, the overheads and L contain the question and the answer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/loggp/pair.h"
+#include "bench/statistics.h"
+
+namespace weft::bench {
+
+// A parameter, and where it lies with 95 % confidence (by resampling).
+struct LogGpValue {
+    double value = 0;
+    Interval interval{};
+};
+
+// Of the sizes that travel in one way. Nanoseconds, and nanoseconds per byte.
+struct LogGpClass {
+    std::string name;
+    std::vector<std::int64_t> sizes;
+    LogGpValue latency, send_overhead, recv_overhead, gap, byte_gap, byte_overhead;
+    bool is_gap_observable = true;  // false: it is at most the overhead
+    double residual = 0;  // of the line through g + (s-1)G: the greatest, as a share of the time
+};
+
+struct LogGpEstimate {
+    std::vector<LogGpClass> classes;
+    // Per byte; and what is not part of a message. Not a number: the pair does not know it.
+    LogGpValue byte_reduction, byte_copy, start, test, wake;
+};
+
+struct LogGpSizes {
+    std::string name;
+    std::vector<std::int64_t> sizes;  // ascending, two or more
+};
+
+// Both ranks get the same. `progress` is called with the share that is done.
+LogGpEstimate estimate_loggp(LogGpPair& pair, const std::vector<LogGpSizes>& classes,
+                             int repetitions);
+
+}  // namespace weft::bench

@@ -1,0 +1,26 @@
+// `weft bench loggp`: LogGP's parameters of a transport, or of the simulator, whose parameters are known.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "bench/testbed.h"
+#include "simulate/loggp.h"
+
+namespace weft::bench {
+
+struct LogGpOptions {
+    std::string engine = "manual";
+    // Of one way in which messages travel each; empty: by the transport's eager threshold.
+    std::string small, eager, large;
+    int repetitions = 50;
+    std::string json;
+    bool is_simulated = false;
+    simulate::LogGpParameters parameters{};  // then
+    Testbed testbed{};
+};
+
+// Starts two ranks; in a rank, measures. Rank 0 prints. Returns the exit status.
+int bench_loggp(const LogGpOptions& options);
+
+}  // namespace weft::bench

@@ -1,0 +1,89 @@
+// `weft bench loggp` finds the parameters of the simulator, which are known, and prints those of a transport.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <regex>
+#include <sstream>
+#include <string>
+
+#include "support/process.h"
+
+namespace weft::test {
+namespace {
+
+const std::string bench = WEFT_BUILD_DIR "/weft bench loggp ";
+
+struct Known {
+    double L, o, g, G, O, reduction, copy;
+};
+
+double value_of(const std::string& line, const std::string& name) {
+    std::smatch found;
+    const std::regex field("\"" + name + "\": \\{\"value\": ([-+.e0-9]+)");
+    return std::regex_search(line, found, field) ? std::stod(found[1]) : std::nan("");
+}
+
+void expect_near(const std::string& line, const std::string& name, double known) {
+    EXPECT_NEAR(value_of(line, name), known, known * 0.01 + 1e-9) << name << " in " << line;
+}
+
+// A line of the file for each kind of messages, and one for the rest.
+std::vector<std::string> found_in_simulator(const Known& known) {
+    std::ostringstream command;
+    const Folder folder;
+    command << bench << "--simulated -L " << known.L << " -o " << known.o << " -g " << known.g
+            << " -G " << known.G << " -O " << known.O << " --reduction " << known.reduction
+            << " --copy " << known.copy << " -S 64K --json " << folder / "parameters";
+    const Finished done = run(command.str());
+    EXPECT_EQ(done.status, 0) << done.err;
+    std::istringstream text(content(folder / "parameters"));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    return lines;
+}
+
+TEST(LogGp, IsFoundInTheSimulatorThatHasIt) {
+    for (const Known& known : {Known{2500, 1500, 2000, 6, 0, 0, 0},
+                               {5000, 1000, 3000, 2, 0.5, 1.5, 0.25},
+                               {1400, 200, 600, 3, 1, 0.1, 2},
+                               {800, 90, 40, 0.08, 0.01, 0.2, 0.1}}) {
+        const std::vector<std::string> lines = found_in_simulator(known);
+        ASSERT_EQ(lines.size(), 5u);
+        for (const int eager : {1, 2}) {
+            const std::string& line = lines[static_cast<std::size_t>(eager)];
+            expect_near(line, "L_ns", known.L);
+            expect_near(line, "o_s_ns", known.o);
+            expect_near(line, "o_r_ns", known.o);
+            expect_near(line, "G_ns_per_byte", known.G);
+            expect_near(line, "O_ns_per_byte", known.O);
+            if (known.g > known.o)
+                expect_near(line, "g_ns", known.g);
+            else
+                EXPECT_FALSE(contains(line, "g_ns")) << "a gap below the overhead cannot be seen";
+        }
+        // With a question, an answer and the data.
+        expect_near(lines[3], "L_ns", 3 * known.L);
+        expect_near(lines[3], "G_ns_per_byte", known.G);
+        expect_near(lines[4], "gamma_ns_per_byte", known.reduction);
+        expect_near(lines[4], "copy_ns_per_byte", known.copy);
+    }
+}
+
+TEST(LogGp, IsMeasuredBetweenTwoRanks) {
+    const Finished done =
+        run(bench + "--repetitions 6 --transport shm --small 1,64 --eager 1K,8K --large 64K,128K");
+    ASSERT_EQ(done.status, 0) << done.err;
+    for (const char* words : {"2 ranks over shm, engine manual", "small", "eager", "rendezvous",
+                              "to wake a rank that sleeps"})
+        EXPECT_TRUE(contains(done.out, words));
+}
+
+TEST(LogGp, RefusesWhatItCannotMeasure) {
+    EXPECT_EQ(run(bench + "--ranks 3").status, 2);
+    const Finished one = run(bench + "--small 8");
+    EXPECT_EQ(one.status, 2);
+    EXPECT_TRUE(contains(one.err, "small sizes = 8; expected two or more"));
+}
+
+}  // namespace
+}  // namespace weft::test
