@@ -88,6 +88,13 @@ TEST_P(Preloaded, ProgramsOfMessagesAloneGetNoThreadsDescriptorsOrSwitches) {
     for (const std::string& number : switches) EXPECT_LE(std::stol(number), 2) << native.out;
 }
 
+TEST_P(Preloaded, TenThousandMayBeOutstanding) {
+    const Finished done = with_weft("many");
+    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    EXPECT_EQ(done.out, "right\n");
+    EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +10000 +0 ").empty()) << done.err;
+}
+
 TEST_P(Preloaded, ADeadRankEndsTheJobAsItWouldWithout) {
     // The launcher may hear first of the kill, or of a rank that Weft has told of it and whose error handler aborts.
     const Finished native = alone("killed"), done = with_weft("killed");

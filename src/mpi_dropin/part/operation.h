@@ -37,7 +37,8 @@ struct Operation {
     std::vector<std::size_t> elements;  // of the blocks of a reduce_scatter
 
     std::int64_t started_ns = 0;  // with statistics
-    std::int64_t waited_ns = 0;
+    std::int64_t waited_ns = 0;   // since the program began to wait for it
+    std::int64_t waiting_ns = 0;  // its share of the time inside waits
 
     std::optional<CommConstruction> construction{};  // until it is taken
     MPI_Comm made = MPI_COMM_NULL;                   // if the MPI says it at once,

@@ -50,7 +50,7 @@ void end(Operation& operation, weft_status status) {
     }
     if (settings.prints_statistics) {
         statistics.add_times(operation.function, now_ns() - operation.started_ns,
-                             operation.waited_ns);
+                             operation.waited_ns, operation.waiting_ns);
     }
 }
 
@@ -245,7 +245,7 @@ int start(Operation& operation) {
     if (operation.combining) need_hook();
     operation.is_over = operation.is_told = false;
     operation.outcome = MPI_SUCCESS;
-    operation.waited_ns = 0;
+    operation.waited_ns = operation.waiting_ns = 0;
     if (settings.prints_statistics) {
         operation.started_ns = now_ns();
         statistics.add_inside(operation.function, operation.started_ns - begin_ns);
@@ -279,6 +279,7 @@ void await_all(std::span<Operation* const> operations) {
     // What is over already needs no clock.
     if (operations.size() == 1 && operations[0]->is_active && is_complete(*operations[0])) return;
     const std::int64_t begin_ns = now_ns();
+    std::int64_t group_begin_ns = begin_ns;
     std::int64_t slice_ns = first_ns, deadline_ns = begin_ns + first_ns;
     for (std::size_t from = 0; from < operations.size();) {
         Operation* group[at_once];
@@ -298,9 +299,13 @@ void await_all(std::span<Operation* const> operations) {
             slice_ns = std::min(2 * slice_ns, last_ns);
             deadline_ns = now_ns() + slice_ns;
         }
+        const std::int64_t end_ns = settings.prints_statistics ? now_ns() : group_begin_ns;
+        const std::int64_t share_ns = (end_ns - group_begin_ns) / static_cast<std::int64_t>(size);
+        group_begin_ns = end_ns;
         for (std::size_t i = 0; i < size; ++i) {
             group[i]->request = requests[i];
-            if (settings.prints_statistics) group[i]->waited_ns += now_ns() - begin_ns;
+            group[i]->waited_ns += end_ns - begin_ns;
+            group[i]->waiting_ns += share_ns;
             // If Weft has refused to wait for all, it has written none of them.
             if (statuses[i] == WEFT_PENDING) statuses[i] = weft_wait(&group[i]->request);
             end(*group[i], statuses[i]);

@@ -32,10 +32,12 @@ void Statistics::count_left(int function, Left why) {
     ++rows_[function].left[static_cast<int>(why)];
 }
 
-void Statistics::add_times(int function, std::int64_t lasted_ns, std::int64_t waited_ns) {
+void Statistics::add_times(int function, std::int64_t lasted_ns, std::int64_t waited_ns,
+                           std::int64_t waiting_ns) {
     const Exclusive exclusive;
     rows_[function].lasted_ns += lasted_ns;
     rows_[function].waited_ns += waited_ns;
+    rows_[function].waiting_ns += waiting_ns;
 }
 
 void Statistics::add_inside(int function, std::int64_t ns) {
@@ -79,7 +81,7 @@ void Statistics::print(int rank, int ranks) const {
                           "weft: %-32s %9" PRIu64 " %9" PRIu64 " %14" PRIu64 " %10.3f %10.3f %8s",
                           name_of(function), row.taken, left, row.bytes,
                           static_cast<double>(row.inside_ns) * 1e-6,
-                          static_cast<double>(row.waited_ns) * 1e-6, hidden);
+                          static_cast<double>(row.waiting_ns) * 1e-6, hidden);
         for (int i = 0; i < static_cast<int>(Left::number); ++i) {
             if (row.left[i] == 0) continue;
             length += std::snprintf(line + length, sizeof line - static_cast<std::size_t>(length),

@@ -24,9 +24,10 @@ class Statistics {
   public:
     void count_taken(int function, std::uint64_t bytes);
     void count_left(int function, Left why);
-    // Of one operation: how long it took until the program saw that it had completed, and how much of that the
-    // program spent waiting.
-    void add_times(int function, std::int64_t lasted_ns, std::int64_t waited_ns);
+    // Of one operation: how long it took until the program saw that it had completed, how much of that was left when the
+    // program began to wait, and its share of the time inside waits, which may be for many.
+    void add_times(int function, std::int64_t lasted_ns, std::int64_t waited_ns,
+                   std::int64_t waiting_ns);
     void add_inside(int function, std::int64_t ns);  // starting
     void count_allgather() { ++allgathers_; }
 
@@ -39,7 +40,7 @@ class Statistics {
     struct Row {
         std::uint64_t taken, bytes;
         std::uint64_t left[static_cast<int>(Left::number)];
-        std::int64_t inside_ns, lasted_ns, waited_ns;
+        std::int64_t inside_ns, lasted_ns, waited_ns, waiting_ns;
     };
     Row rows_[functions] = {};
     int allgathers_ = 0;

@@ -424,6 +424,21 @@ static void finalizes_with_requests(void) {
     reduce();
 }
 
+/* Many outstanding at once. */
+static void many(void) {
+    static int given[10000], sums[10000];
+    static MPI_Request requests[10000];
+    int i, wrong = 0;
+    for (i = 0; i < 10000; ++i) {
+        given[i] = rank + i;
+        MPI_Iallreduce(&given[i], &sums[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[i]);
+    }
+    MPI_Waitall(10000, requests, MPI_STATUSES_IGNORE);
+    for (i = 0; i < 10000; ++i)
+        wrong += sums[i] != ranks * (ranks - 1) / 2 + ranks * i || requests[i] != MPI_REQUEST_NULL;
+    if (rank == 0) printf("%s\n", wrong == 0 ? "right" : "wrong");
+}
+
 static MPI_Comm freed_at_exit;
 static void finalize_at_exit(void) {
     reduce();
@@ -460,6 +475,7 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "computes")) computes();
     if (!strcmp(what, "waits")) waits();
     if (!strcmp(what, "bounds")) bounds();
+    if (!strcmp(what, "many")) many();
     if (!strcmp(what, "reduce") || !strcmp(what, "moves")) reduce();
     if (!strcmp(what, "finalizes_by_attribute")) finalizes_by_attribute();
     if (!strcmp(what, "finalizes_with_requests")) finalizes_with_requests();
