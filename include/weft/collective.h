@@ -24,10 +24,10 @@ extern "C" {
  * With WEFT_CHECK=1 the ranks of a collective compare what its `Agree` field names before any data
  * moves. Calls that do not match end with WEFT_BROKEN_MESSAGE on every rank, without touching any
  * buffer; the detail names the first rank that differs, and both calls. A nonblocking call is never
- * compared with a persistent request: their operations do not meet. What only two ranks know is not compared: the
- * counts of gatherv, scatterv, alltoallv and alltoallw, and all counts among neighbors. There, a block that has
- * another size than the one expected ends the operation with WEFT_BROKEN_MESSAGE when it arrives. Of user-defined
- * operations only whether they commute is compared.
+ * compared with a persistent request: their operations do not meet. Values that only two ranks know are not compared:
+ * the counts of gatherv, scatterv, alltoallv and alltoallw, and all counts among neighbors. There, a block of an
+ * unexpected size ends the operation with WEFT_BROKEN_MESSAGE when it arrives. User-defined operations are compared
+ * only by whether they commute.
  */
 
 /**
@@ -183,7 +183,8 @@ WEFT_API weft_status weft_reduce(const void* send_buf, void* recv_buf, size_t co
 
 /**
  * Start combining `count` elements of every rank with `op`; every rank gets the result, the same to the
- * last bit. (But which of several NaNs a NaN of the result is, if they differ in sign or payload, is not said.)
+ * last bit. (Except NaNs: if operands are NaNs that differ in sign or payload, which of them the result gets is
+ * unspecified.)
  *
  * Shapes    send_buf [count], recv_buf [count] of `type`.
  * In place  send_buf == WEFT_IN_PLACE: this rank's contribution is in recv_buf.
@@ -232,7 +233,7 @@ WEFT_API weft_status weft_reduce_scatter_block(const void* send_buf, void* recv_
  * Start gathering the blocks of all ranks, which may differ in size, into every rank.
  *
  * Shapes    send_buf [send_count], recv_buf with block r, of recv_counts[r] elements, from element
- *           displs[r] on; elements of `type`. displs == NULL: one block behind the other.
+ *           displs[r] on; elements of `type`. displs == NULL: contiguous blocks.
  *           Displacements may be negative; blocks must not overlap.
  * In place  send_buf == WEFT_IN_PLACE: this rank's block is already in recv_buf; send_count is ignored.
  * Lent      both buffers are lent until *request completes. The arrays are copied.
@@ -281,7 +282,7 @@ WEFT_API weft_status weft_reduce_scatter(const void* send_buf, void* recv_buf,
                                          weft_comm comm);
 
 /**
- * Start combining `count` elements of the ranks up to each with `op`: rank r gets the result for ranks 0..r.
+ * Start an inclusive prefix reduction of `count` elements with `op`: rank r gets the result for ranks 0..r.
  *
  * Shapes    send_buf [count], recv_buf [count] of `type`.
  * In place  send_buf == WEFT_IN_PLACE: this rank's contribution is in recv_buf.
@@ -302,11 +303,10 @@ WEFT_API weft_status weft_scan(const void* send_buf, void* recv_buf, size_t coun
                                weft_op op, weft_comm comm);
 
 /**
- * Start combining `count` elements of the ranks below each with `op`: rank r gets the result for ranks
- * 0..r-1.
+ * Start an exclusive prefix reduction of `count` elements with `op`: rank r gets the result for ranks 0..r-1.
  *
- * Shapes    send_buf [count], recv_buf [count] of `type`. Rank 0 gets nothing: its recv_buf is not looked
- *           at, unless it is in place, and may be NULL.
+ * Shapes    send_buf [count], recv_buf [count] of `type`. Rank 0 gets nothing: unless in place, its recv_buf is ignored
+ *           and may be NULL.
  * In place  send_buf == WEFT_IN_PLACE: this rank's contribution is in recv_buf.
  * Lent      both buffers are lent until *request completes.
  * Agree     count, type, op, and the order of starts on `comm`, are the same on every rank.
@@ -329,10 +329,9 @@ WEFT_API weft_status weft_exscan(const void* send_buf, void* recv_buf, size_t co
  * Start gathering the blocks of all ranks, which may differ in size, at `root`.
  *
  * Shapes    send_buf [send_count]; at root recv_buf with block r, of recv_counts[r] elements, from element
- *           displs[r] on; elements of `type`. displs == NULL: one block behind the other. Displacements may
- *           be negative; blocks do not overlap. Elsewhere recv_buf and the arrays are not looked at.
- * In place  at root, send_buf == WEFT_IN_PLACE: its block is already in recv_buf; send_count is not looked
- *           at.
+ *           displs[r] on; elements of `type`. displs == NULL: contiguous blocks. Displacements may
+ *           be negative; blocks do not overlap. Elsewhere recv_buf and the arrays are ignored.
+ * In place  at root, send_buf == WEFT_IN_PLACE: its block is already in recv_buf; send_count is ignored.
  * Lent      both buffers are lent until *request completes. The arrays are copied.
  * Agree     root, and the order of starts on `comm`, are the same on every rank; recv_counts[r] at root is
  *           send_count of rank r.
@@ -356,9 +355,9 @@ WEFT_API weft_status weft_gatherv(const void* send_buf, size_t send_count, void*
  * Start scattering blocks, which may differ in size, from `root`.
  *
  * Shapes    at root send_buf with block r, of send_counts[r] elements, from element displs[r] on; recv_buf
- *           [recv_count]; elements of `type`. displs == NULL: one block behind the other. Displacements may
- *           be negative. Elsewhere send_buf and the arrays are not looked at.
- * In place  at root, recv_buf == WEFT_IN_PLACE: its block stays in send_buf; recv_count is not looked at.
+ *           [recv_count]; elements of `type`. displs == NULL: contiguous blocks. Displacements may be
+ *           negative. Elsewhere send_buf and the arrays are ignored.
+ * In place  at root, recv_buf == WEFT_IN_PLACE: its block stays in send_buf; recv_count is ignored.
  * Lent      both buffers are lent until *request completes. The arrays are copied.
  * Agree     root, and the order of starts on `comm`, are the same on every rank; send_counts[r] at root is
  *           recv_count of rank r.
@@ -383,10 +382,10 @@ WEFT_API weft_status weft_scatterv(const void* send_buf, const size_t send_count
  * Start sending a block to every rank and receiving one from each; blocks may differ in size.
  *
  * Shapes    send_buf with the block for rank r, of send_counts[r] elements, from element send_displs[r] on;
- *           recv_buf likewise by recv_counts and recv_displs; elements of `type`. Displacements == NULL: one
- *           block behind the other. They may be negative; blocks in recv_buf do not overlap.
- * In place  send_buf == WEFT_IN_PLACE, on every rank: the blocks to send are in recv_buf, where received ones
- *           take their places; send_counts and send_displs are not looked at.
+ *           recv_buf likewise by recv_counts and recv_displs; elements of `type`. Displacements == NULL: contiguous
+ *           blocks. They may be negative; blocks in recv_buf do not overlap.
+ * In place  send_buf == WEFT_IN_PLACE, on every rank: the blocks to send are in recv_buf, and received ones replace
+ *           them; send_counts and send_displs are ignored.
  * Lent      both buffers are lent until *request completes. The arrays are copied.
  * Agree     the order of starts on `comm` is the same on every rank; send_counts[r] of rank s is
  *           recv_counts[s] of rank r.
@@ -413,12 +412,12 @@ WEFT_API weft_status weft_alltoallv(const void* send_buf, const size_t send_coun
  *
  * Shapes    send_buf with the block for rank r, of send_counts[r] elements of send_types[r], from byte
  *           send_displs[r] on; recv_buf likewise by recv_counts, recv_displs and recv_types. Displacements ==
- *           NULL: one block behind the other. They may be negative; blocks in recv_buf do not overlap.
- * In place  send_buf == WEFT_IN_PLACE, on every rank: the blocks to send are in recv_buf, where received ones
- *           take their places; send_counts, send_displs and send_types are not looked at.
+ *           NULL: contiguous blocks. They may be negative; blocks in recv_buf do not overlap.
+ * In place  send_buf == WEFT_IN_PLACE, on every rank: the blocks to send are in recv_buf, and received ones replace
+ *           them; send_counts, send_displs and send_types are ignored.
  * Lent      both buffers are lent until *request completes. The arrays are copied.
- * Agree     the order of starts on `comm` is the same on every rank; what rank s sends to rank r has as many
- *           bytes as what rank r gets from rank s.
+ * Agree     the order of starts on `comm` is the same on every rank; the bytes that rank s sends to rank r are as many
+ *           as rank r expects from rank s.
  * Calling   any thread, one at a time per communicator. Does not block.
  * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
  * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched.
@@ -443,8 +442,8 @@ WEFT_API weft_status weft_alltoallw(const void* send_buf, const size_t send_coun
  * Start sending `count` elements to all neighbors, and gathering theirs. `comm` has a topology: see
  * weft_comm_cart and weft_comm_graph.
  *
- * Shapes    send_buf [count], recv_buf [indegree][count]; block k comes from neighbor k. Elements of `type`.
- *           Blocks of neighbors that are not there stay as they are.
+ * Shapes    send_buf [count], recv_buf [indegree][count]; block k comes from neighbor k. Elements of `type`. Blocks of
+ *           missing neighbors (WEFT_RANK_NONE) stay as they are.
  * In place  never.
  * Lent      both buffers are lent until *request completes.
  * Agree     the order of starts on `comm` is the same on every rank; count * size of type is the same on
@@ -469,9 +468,9 @@ WEFT_API weft_status weft_neighbor_allgather(const void* send_buf, void* recv_bu
  * Start sending `send_count` elements to all neighbors, and gathering theirs, which may differ in number.
  *
  * Shapes    send_buf [send_count], recv_buf with block k, of recv_counts[k] elements, from element displs[k]
- *           on; elements of `type`. displs == NULL: one block behind the other. They may be negative; blocks
- *           do not overlap. Blocks of neighbors that are not there stay as they are; their counts and
- *           displacements are not looked at: they take no room.
+ *           on; elements of `type`. displs == NULL: contiguous blocks. They may be negative; blocks do not
+ *           overlap. Blocks of missing neighbors stay as they are; their counts and displacements are ignored: they
+ *           take no room.
  * In place  never.
  * Lent      both buffers are lent until *request completes. The arrays are copied.
  * Agree     the order of starts on `comm` is the same on every rank; recv_counts[k] is the send_count of
@@ -499,8 +498,8 @@ WEFT_API weft_status weft_neighbor_allgatherv(const void* send_buf, size_t send_
  * Start sending a block of `count` elements to each neighbor, and receiving one from each. `comm` has a
  * topology: see weft_comm_cart and weft_comm_graph, which say which block arrives where.
  *
- * Shapes    send_buf [outdegree][count], recv_buf [indegree][count]. Elements of `type`. Blocks of neighbors
- *           that are not there are neither sent nor received.
+ * Shapes    send_buf [outdegree][count], recv_buf [indegree][count]. Elements of `type`. Blocks of missing neighbors
+ *           are neither sent nor received.
  * In place  never.
  * Lent      both buffers are lent until *request completes.
  * Agree     the order of starts on `comm` is the same on every rank; count * size of type is the same on
@@ -524,8 +523,8 @@ WEFT_API weft_status weft_neighbor_alltoall(const void* send_buf, void* recv_buf
  * Start sending a block to each neighbor, and receiving one from each; blocks may differ in size.
  *
  * Shapes    as weft_ialltoallv, with neighbors in place of ranks: send_counts and send_displs [outdegree],
- *           recv_counts and recv_displs [indegree]. Those of neighbors that are not there are not looked at:
- *           their blocks take no room. Both buffers may lie in one array if no block that is sent overlaps
+ *           recv_counts and recv_displs [indegree]. Those of missing neighbors are ignored: their
+ *           blocks take no room. Both buffers may lie in one array if no block that is sent overlaps
  *           one that is received.
  * In place  never.
  * Lent      both buffers are lent until *request completes. The arrays are copied.
@@ -556,12 +555,12 @@ WEFT_API weft_status weft_neighbor_alltoallv(const void* send_buf, const size_t 
  * Start sending a block to each neighbor, and receiving one from each; blocks may differ in size and type.
  *
  * Shapes    as weft_ialltoallw, with neighbors in place of ranks: the arrays have outdegree and indegree
- *           elements. Those of neighbors that are not there are not looked at: their blocks take no room. Both
+ *           elements. Those of missing neighbors are ignored: their blocks take no room. Both
  *           buffers may lie in one array if no block that is sent overlaps one that is received.
  * In place  never.
  * Lent      both buffers are lent until *request completes. The arrays are copied.
- * Agree     the order of starts on `comm` is the same on every rank; both ends of an edge give its block as
- *           many bytes.
+ * Agree     the order of starts on `comm` is the same on every rank; both ends of an edge give its block the same
+ *           number of bytes.
  * Calling   any thread, one at a time per communicator. Does not block.
  * Cost      the first call with a signature builds a schedule (allocates); later calls do not allocate.
  * Returns   WEFT_OK: started. WEFT_REFUSED_*: nothing started, *request untouched. WEFT_REFUSED_ARGUMENT
@@ -594,8 +593,8 @@ WEFT_API weft_status weft_neighbor_alltoallw(const void* send_buf, const size_t 
  *
  * Shapes    as the nonblocking form. Every start uses the buffers named here.
  * Lent      the buffers, from a start until its completion; in between they are the caller's.
- * Agree     the order in which persistent requests are made on `comm` is the same on every rank. Starts
- *           may come in any order, also relative to nonblocking calls, but equally many on every rank.
+ * Agree     the order in which persistent requests are made on `comm` is the same on every rank. Starts may come in any
+ *           order, also relative to nonblocking calls, but their number is the same on every rank.
  * Calling   any thread, one at a time per communicator. Local: sends nothing, waits for nobody.
  * Cost      the first request with a signature builds a schedule; every request allocates. Starts do
  *           not.

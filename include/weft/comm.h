@@ -114,9 +114,9 @@ WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
  *           `reproducible` and `links`.
  * Calling   as weft_comm_dup.
  * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT for an unknown word, and on every rank when
- *           ranks give different settings, or one gives a bad word (the detail names a rank); WEFT_REFUSED_SETTING for an unknown
- *           algorithm, or a parameter that it does not have. A call that its algorithm cannot carry
- *           out is refused when it is made.
+ *           ranks give different settings, or one gives a bad word (the detail names a rank);
+ *           WEFT_REFUSED_SETTING for an unknown algorithm, or a parameter that it does not have. A call
+ *           that its algorithm cannot carry out is refused when it is made.
  * Source    MPI-5.0 section 7.4.2 (MPI_Comm_dup_with_info)
  */
 WEFT_API weft_status weft_comm_dup_with(weft_comm comm, const char* settings, weft_comm* new_comm);
@@ -149,9 +149,8 @@ WEFT_API weft_status weft_comm_split_node(weft_comm comm, int key, weft_comm* ne
  * Make a communicator whose ranks form a grid, for the neighbor collectives. Ranks keep their numbers; those
  * for which the grid has no place get WEFT_COMM_NULL. The last dimension varies fastest. In dimension d a rank
  * has the neighbors 2d, one place down, and 2d + 1, one place up; beyond the border of a dimension that is
- * not periodic there is none, WEFT_RANK_NONE: its block is neither sent nor received. What a rank sends to
- * neighbor 2d arrives there as the block of neighbor 2d + 1, and the other way round, also where both are the
- * same rank, or the rank itself.
+ * not periodic there is none, WEFT_RANK_NONE: its block is neither sent nor received. A block sent to neighbor 2d
+ * arrives there as the block of neighbor 2d + 1, and vice versa, even where both are the same rank, or the rank itself.
  *
  * Shapes    dims [ndims]: places in each dimension, at least 1; periods [ndims]: 0, or 1 for a ring.
  * Agree     the order of this call and of starts on `comm`, and all arguments, are the same on every rank.
@@ -164,17 +163,16 @@ WEFT_API weft_status weft_comm_cart(weft_comm comm, int ndims, const int dims[],
                                     const int periods[], weft_comm* new_comm);
 
 /**
- * Make a communicator of the same ranks whose neighbor collectives follow a graph: each rank names the ranks
- * that it gets blocks from and sends blocks to, by their number in `comm`. A rank may be named several times:
- * then the k-th edge from a rank to another meets the other's k-th edge from it. Edges from a rank to itself
- * are allowed.
+ * Make a communicator of the same ranks whose neighbor collectives follow a graph: each rank names the ranks that it
+ * gets blocks from and sends blocks to, by their number in `comm`. A rank may be named several times: then the k-th
+ * edge from rank a to rank b meets b's k-th edge from a. Edges from a rank to itself are allowed.
  *
  * Shapes    sources [indegree], destinations [outdegree].
- * Agree     the order of this call and of starts on `comm` is the same on every rank; a rank is named as a
- *           destination as often as it names the other as a source.
+ * Agree     the order of this call and of starts on `comm` is the same on every rank; rank a names b as a destination
+ *           as often as b names a as a source.
  * Calling   as weft_comm_dup. Duplicates of the new communicator have the same topology, other children none.
- * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT, on every rank, if a rank names one that is not in
- *           `comm`, or two ranks name each other differently often (the detail names them).
+ * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT, on every rank, if a rank names one that is not in `comm`, or
+ *           two ranks name each other a different number of times (the detail names them).
  * Source    MPI-5.0 section 8.5.4 (MPI_Dist_graph_create_adjacent without weights and reordering)
  */
 WEFT_API weft_status weft_comm_graph(weft_comm comm, int indegree, const int sources[],
@@ -241,8 +239,8 @@ WEFT_API weft_status weft_comm_size(weft_comm comm, int* size);
  * when it called weft_init (auto only if no rank has several network interfaces). The progress thread
  * does the rest, which is counted (`weft info` in a job and WEFT_STATS=1 print the counts).
  *
- * WEFT_ENGINE_AUTO hands over only operations that pass messages on between ranks with a core each, and
- * goes without where the operating system does not support that.
+ * WEFT_ENGINE_AUTO hands over only operations that pass messages on between ranks with a core each, and none where the
+ * operating system does not support that.
  *
  * WEFT_ENGINE_KERNEL_OWN has the lowest latency and is not transparent: each step interrupts the
  * thread that called weft_init, which alone may start operations. Its epoll_wait, semtimedop,
@@ -250,8 +248,8 @@ WEFT_API weft_status weft_comm_size(weft_comm comm, int* size);
  * short; nanosleep, poll, select and futexes are not affected. Steps wait while that thread is inside
  * a long system call, and stop when it ends. WEFT_ENGINE_KERNEL has none of these effects.
  *
- * Calling   any thread after weft_init. Leaving an engine with a thread waits for that thread to end;
- *           it stays while operations that it has submitted are pending.
+ * Calling   any thread after weft_init. Leaving an engine with a thread waits for that thread to end. A thread stays
+ *           while operations that it has submitted are pending.
  * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for an unknown engine; WEFT_REFUSED_STATE before weft_init;
  *           WEFT_REFUSED_UNSUPPORTED if the operating system does not support a kernel engine.
  */
@@ -264,8 +262,8 @@ WEFT_API weft_engine weft_get_engine(void);
 
 /**
  * Whether kernel engines may hand operations of this communicator to the operating system, 1 or 0.
- * Holds on this rank, for operations started from now on. World and self begin with 1; other communicators
- * with the value of the one that they are made from (weft_comm_from_oob: world).
+ * Applies to this rank, for operations started from now on. World and self begin with 1; other communicators with the
+ * value of the one that they are made from (weft_comm_from_oob: world).
  *
  * Calling   any thread.
  * Returns   WEFT_OK; WEFT_REFUSED_HANDLE; WEFT_REFUSED_ARGUMENT for another value.

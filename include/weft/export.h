@@ -1,4 +1,4 @@
-/* Visibility of the public symbols, and what C, old C and C++ see alike. */
+/* Visibility of the public symbols, and macros for differences between C, C90 and C++. */
 #ifndef WEFT_EXPORT_H
 #define WEFT_EXPORT_H
 

@@ -61,7 +61,7 @@ WEFT_NBC_SHARED int weft_nbc_ends_weft;
 WEFT_NBC_SHARED MPI_Comm weft_nbc_self;
 WEFT_NBC_SHARED MPI_Request weft_nbc_never; /* a receive that nobody sends to */
 
-/* Hangs on an MPI communicator. */
+/* An attribute of an MPI communicator. */
 typedef struct weft_nbc_comm {
     weft_comm comm;
     weft_comm neighbors; /* with the topology; WEFT_COMM_NULL until its first use */
@@ -87,7 +87,7 @@ static WEFT_INLINE int weft_nbc_forget_comm(MPI_Comm comm, int key, void* kept, 
     return MPI_SUCCESS;
 }
 
-/* MPI_Finalize comes here first, while the MPI still works. */
+/* MPI_Finalize calls this first, while the MPI still works. */
 static WEFT_INLINE int weft_nbc_end(MPI_Comm comm, int key, void* kept, void* extra) {
     weft_status status = WEFT_OK;
     (void)comm, (void)key, (void)kept, (void)extra;
@@ -99,7 +99,7 @@ static WEFT_INLINE int weft_nbc_end(MPI_Comm comm, int key, void* kept, void* ex
     return MPI_SUCCESS;
 }
 
-/* Once a process. */
+/* Once per process. */
 static WEFT_INLINE int weft_nbc_get_ready(void) {
     if (weft_nbc_is_ready) return MPI_SUCCESS;
     weft_nbc_is_ready = 1;
@@ -161,8 +161,8 @@ static WEFT_INLINE int weft_nbc_is_plain(MPI_Datatype type) {
     return is_plain;
 }
 
-/* One side of a call, as the program gave it: blocks of `count` elements one behind the other, or if it is_v of
-   `counts` elements at `displs`. */
+/* One side of a call, as the program gave it: contiguous blocks of `count` elements, or, if is_v, blocks of `counts`
+   elements at `displs`. */
 typedef struct weft_nbc_side {
     char* buf;
     int is_v;
@@ -227,8 +227,8 @@ static WEFT_INLINE int weft_nbc_count(const weft_nbc_side* side, int block) {
     return side->is_v ? side->counts[block] : side->count;
 }
 
-/* Packs a block, or unpacks it. The MPIs that Weft meets pack elements without anything between them; one that does
-   not is found out by the position. */
+/* Packs a block, or unpacks it. The MPIs that Weft meets pack elements without anything between them; the position
+   reveals one that does not. */
 static WEFT_INLINE int weft_nbc_convert(weft_nbc_side* side, int block, int is_in) {
     const int count = weft_nbc_count(side, block);
     const size_t bytes = (size_t)count * side->size;
@@ -242,7 +242,7 @@ static WEFT_INLINE int weft_nbc_convert(weft_nbc_side* side, int block, int is_i
     return error == MPI_SUCCESS && (size_t)at == bytes ? NBC_OK : NBC_DATATYPE_NOT_SUPPORTED;
 }
 
-/* Fills in what is for Weft. Types with gaps get memory of their own, to pack into or to unpack from. */
+/* Fills in what is for Weft. Types with gaps get extra memory to pack into or unpack from. */
 static WEFT_INLINE int weft_nbc_lay_out(struct weft_nbc_call* call, weft_nbc_side* side) {
     int size = 0, block;
     size_t all = 0;
@@ -285,7 +285,7 @@ static WEFT_INLINE int weft_nbc_lay_out_send(struct weft_nbc_call* call, weft_nb
     return code;
 }
 
-/* Lays out what is received, and notes what is to be unpacked: programs may free type and arrays after the start. In
+/* Lays out what is received, and notes what must be unpacked: programs may free type and arrays after the start. In
    place, blocks [first, last) are already there. */
 static WEFT_INLINE int weft_nbc_lay_out_recv(struct weft_nbc_call* call, weft_nbc_side* side,
                                              int first, int last) {
@@ -350,7 +350,7 @@ static WEFT_INLINE int weft_nbc_ended(NBC_Handle* handle, weft_status status) {
     return code;
 }
 
-/* The program's other messages may be what a rank waits for before it comes to the collective. (Not MPI_Iprobe:
+/* A rank may wait for other messages of the program before it comes to the collective. (Not MPI_Iprobe:
    MPICH 5.0.2 moves nothing then, if the communicator is MPI_COMM_SELF.) */
 static WEFT_INLINE void weft_nbc_let_mpi_work(void) {
     int is_done;
@@ -484,8 +484,8 @@ static WEFT_INLINE weft_status weft_nbc_start_move(int kind, const weft_nbc_side
     }
 }
 
-/* All collectives that only move data. A side with -1 blocks has one for each rank. As in LibNBC, equal buffers are in
-   place, too. */
+/* All collectives that only move data. A side with -1 blocks has one for each rank. As in LibNBC, equal buffers also
+   mean in place. */
 static WEFT_INLINE int weft_nbc_move(int kind, weft_nbc_side send, weft_nbc_side recv, int root,
                                      MPI_Comm comm, NBC_Handle* handle) {
     const int is_v = send.is_v || recv.is_v;

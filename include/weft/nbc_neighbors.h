@@ -31,7 +31,7 @@ static WEFT_INLINE int NBC_Comm_neighbors_count(MPI_Comm comm, int* indegree, in
     return NBC_OK;
 }
 
-/* Which: in a grid for each dimension the one below, then the one above, or MPI_PROC_NULL. */
+/* The neighbors: in a grid, for each dimension the one below, then the one above, or MPI_PROC_NULL. */
 static WEFT_INLINE int NBC_Comm_neighbors(MPI_Comm comm, int maxindegree, int sources[],
                                           int sourceweights[], int maxoutdegree, int destinations[],
                                           int destweights[]) {
@@ -41,7 +41,7 @@ static WEFT_INLINE int NBC_Comm_neighbors(MPI_Comm comm, int maxindegree, int so
     if (indegree > maxindegree || outdegree > maxoutdegree) return NBC_INVALID_PARAM;
     MPI_Topo_test(comm, &topology);
     if (topology == MPI_DIST_GRAPH) {
-        /* not the program's numbers: MPICH 5.0.2 reads as many */
+        /* not the program's numbers: MPICH 5.0.2 reads that many */
         MPI_Dist_graph_neighbors(comm, indegree, sources, sourceweights, outdegree, destinations,
                                  destweights);
         return NBC_OK;
@@ -123,12 +123,12 @@ static WEFT_INLINE int NBC_Ineighbor_alltoallv(const void* sbuf, const int* scou
                                weft_nbc_blocks_v(rbuf, rcounts, rdispls, rtype, -1), comm, handle);
 }
 
-/* LibNBC's first names of the two. */
+/* LibNBC's older names of these two. */
 #define NBC_Ineighbor_xchg NBC_Ineighbor_alltoall
 #define NBC_Ineighbor_xchgv NBC_Ineighbor_alltoallv
 
-/* Sends along a dimension of a grid, `disp` places up, and receives from as far below. Equal buffers: the block is
-   replaced. Only contiguous types. */
+/* Sends along a dimension of a grid, `disp` places up, and receives from the same distance below. Equal buffers: the
+   block is replaced. Only contiguous types. */
 static WEFT_INLINE int NBC_Icart_shift_xchg(const void* sbuf, int scount, MPI_Datatype stype,
                                             void* rbuf, int rcount, MPI_Datatype rtype,
                                             int direction, int disp, MPI_Comm comm,

@@ -13,8 +13,8 @@ extern "C" {
 
 enum { WEFT_NBC_SEND, WEFT_NBC_RECV, WEFT_NBC_OP, WEFT_NBC_COPY, WEFT_NBC_ROUND };
 
-/* An operation: of a message bufs[0] is its memory, of a copy bufs[0] is the target, of an op the result. An offset
-   into the handle's tmpbuf if is_tmp. */
+/* An operation. bufs[0] is a message's memory, a copy's target or an op's result. If is_tmp, a buffer is an offset into
+   the handle's tmpbuf. */
 typedef struct weft_nbc_step {
     int what;
     int peer;

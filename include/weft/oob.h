@@ -74,14 +74,14 @@ typedef struct weft_oob {
  */
 WEFT_API weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm);
 
-/** The ranks of a communicator that is made without messages. What is zero is not there. */
+/** The ranks of a communicator that is made without messages. Zero means absent. */
 typedef struct weft_members {
     size_t struct_bytes; /* sizeof(weft_members) in the program */
     uint64_t number;     /* the same on all members; see weft_comm_from_members */
     int ranks;
     const int* world_ranks; /* [ranks]: rank r is world_ranks[r] of weft_comm_world */
 
-    /* A topology, at most one of both. ndims > 0: a grid, as for weft_comm_cart. */
+    /* The topology: a grid, a graph, or none. ndims > 0: a grid, as for weft_comm_cart. */
     int ndims;
     const int* dims;    /* [ndims] */
     const int* periods; /* [ndims] */
@@ -94,9 +94,9 @@ typedef struct weft_members {
 } weft_members;
 
 /**
- * Make a communicator of ranks that know each other, without a message: for libraries whose ranks make
- * communicators alike already. It has the settings of weft_comm_world, but uses all links, and has no
- * connections of its own for task lists.
+ * Make a communicator of ranks that know each other, without a message: for libraries whose ranks already agree on
+ * communicators. It has the settings of weft_comm_world, but uses all links, and has no dedicated connections for task
+ * lists.
  *
  * Members find each other's messages by `number`, of which Weft uses a hash of 39 bits: of n living
  * communicators that share ranks, two get the same one with a probability of about n^2 / 2^40.
@@ -105,10 +105,10 @@ typedef struct weft_members {
  * them has since then been inside a weft_expect_comms or a constructor that began before.
  *
  * Agree     `number`, `ranks`, `world_ranks` and the grid are the same on every member. No other communicator of
- *           the job that is not freed has the number. A graph is not compared with those of other members: a
- *           rank must be named as a destination as often as it names the other as a source.
- * Calling   any thread. Does not block, and does not wait for the other members; a member whose messages may
- *           come before this call is expected by weft_expect_comms.
+ *           the job that is not freed has the number. A graph is not compared with those of other members: rank a must
+ *           name b as a destination as often as b names a as a source.
+ * Calling   any thread. Does not block, and does not wait for the other members. If their messages may come before this
+ *           call, announce it by weft_expect_comms.
  * Returns   WEFT_OK: *comm is the communicator; weft_comm_free frees it.
  *           WEFT_REFUSED_STATE before weft_init. WEFT_REFUSED_MEMORY.
  *           WEFT_REFUSED_ARGUMENT: a null or unknown kind of `members`, a null `comm`; ranks that are not in the
@@ -123,8 +123,8 @@ WEFT_API weft_status weft_comm_from_members(const weft_members* members, weft_co
 
 /**
  * Say that other ranks may use a communicator before this rank has made it (weft_comm_from_members): from now
- * on Weft keeps messages of communicators that this rank does not have. Without that it drops them, as
- * those of communicators that were freed. Calls are counted.
+ * on Weft keeps messages of communicators that this rank does not have. Otherwise it drops them, like those of freed
+ * communicators. Calls are counted.
  *
  * To be sure that no message comes too early, call weft_expect_comms(1), then synchronize with the other
  * members, for example by the collective after which ranks may make the communicator; and

@@ -23,8 +23,8 @@ extern "C" {
  * persistent request like any collective's. Every rank of the communicator makes its own schedule,
  * possibly an empty one.
  *
- * Messages between two ranks match in the order in which the two schedules add them. Operations
- * that nothing orders may run at the same time; weft_schedule_check finds those that conflict.
+ * Messages between two ranks match in the order in which the two schedules add them. Unordered
+ * operations may run at the same time; weft_schedule_check finds those that conflict.
  */
 typedef struct weft_schedule_handle* weft_schedule;
 
@@ -94,8 +94,8 @@ WEFT_API weft_status weft_schedule_scratch(weft_schedule schedule, int64_t bytes
 /**
  * Send a region to `peer`, another rank of the schedule's communicator.
  *
- * Agree     the k-th send to a rank and that rank's k-th receive from this one have equally many bytes.
- *           Otherwise the request fails with WEFT_BROKEN_MESSAGE, or never completes.
+ * Agree     the k-th send to a rank and that rank's k-th receive from this one have the same number of bytes. Otherwise
+ *           the request fails with WEFT_BROKEN_MESSAGE, or never completes.
  * Calling   any thread, one at a time per schedule. Local.
  * Returns   WEFT_OK: added; *node names it, unless `node` is null. WEFT_REFUSED_*: nothing added,
  *           *node untouched.
@@ -108,8 +108,8 @@ WEFT_API weft_status weft_schedule_recv(weft_schedule schedule, weft_region into
                                         weft_node* node);
 
 /**
- * Copy: into = from. The regions have equally many bytes and do not overlap.
- * Calling and Returns as weft_schedule_send.
+ * Copy: into = from. The regions have the same number of bytes and do not overlap. Calling and
+ * Returns as weft_schedule_send.
  */
 WEFT_API weft_status weft_schedule_copy(weft_schedule schedule, weft_region from, weft_region into,
                                         weft_node* node);
@@ -168,8 +168,8 @@ WEFT_API weft_status weft_schedule_seal(weft_schedule schedule);
 
 /**
  * Prove, from the schedules of all ranks and without moving data, that every send meets a receive
- * of equal size, that all operations complete even if no message is buffered, and that operations
- * which nothing orders never touch the same bytes while one of them writes.
+ * of equal size, that all operations complete even if no message is buffered, and that unordered
+ * operations never touch the same bytes while one of them writes.
  *
  * The check does not know the intended result. It cannot detect a contribution that is missing or
  * counted twice, operands in the wrong order for an operation that does not commute, a buffer that is
@@ -196,7 +196,7 @@ WEFT_API weft_status weft_schedule_check(weft_schedule schedule);
  *           multiples of its alignment; WEFT_OP_NULL if there are none.
  * Lent      both buffers, from each start until its completion.
  * Agree     every rank calls it, in the same order among all calls that make persistent requests on
- *           the communicator, and starts each request equally often.
+ *           the communicator, and starts each request the same number of times.
  * Calling   any thread, one at a time per communicator. Local.
  * Cost      allocates; starts of the request do not.
  * Returns   WEFT_OK. WEFT_REFUSED_*, WEFT_BROKEN_*: nothing made, *request untouched.

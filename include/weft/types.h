@@ -59,13 +59,13 @@ typedef struct weft_op_handle* weft_op;
 #define WEFT_MAXLOC ((weft_op)12) /* pair types only; of equal values the lower index wins */
 
 /**
- * A user-defined reduction: inout[i] = in[i] (op) inout[i] for `count` elements of `type`. They are
- * only aligned as in the program's buffers.
+ * A user-defined reduction: inout[i] = in[i] (op) inout[i] for `count` elements of `type`, aligned
+ * only as well as the program's buffers.
  *
- * It may run in the progress thread, or in a wait or a test, with other calls of Weft beside it, and in
- * several threads at the same time if several operations use it. It must not call Weft: starts, waits,
- * constructors and frees are refused with WEFT_REFUSED_STATE. If it throws an exception, the communicator
- * breaks with WEFT_BROKEN_FUNCTION, on all ranks. `context` is the one given to weft_op_create.
+ * It may run in the progress thread, or in a wait or a test, concurrently with other calls of Weft, and in several
+ * threads at the same time if several operations use it. It must not call Weft: starts, waits, constructors and frees
+ * are refused with WEFT_REFUSED_STATE. If it throws an exception, the communicator breaks with WEFT_BROKEN_FUNCTION, on
+ * all ranks. `context` is the one given to weft_op_create.
  */
 typedef void (*weft_op_function)(const void* in, void* inout, size_t count, weft_type type,
                                  void* context);
@@ -84,7 +84,7 @@ WEFT_API weft_status weft_op_create(weft_op_function function, int commutative, 
 
 /**
  * As weft_op_create, but the function runs only in the program's own threads: inside their tests, waits, blocking
- * calls and weft_progress, never in one of Weft's. Operations that depend on it stand still between those calls.
+ * calls and weft_progress, never in one of Weft's. Operations that depend on it do not advance between those calls.
  *
  * Calling   as weft_op_create.
  * Returns   as weft_op_create.
@@ -101,7 +101,7 @@ WEFT_API weft_status weft_op_create_confined(weft_op_function function, int comm
 WEFT_API weft_status weft_op_free(weft_op* op);
 
 /**
- * Bytes of one element; 0 for an unknown type, also of WEFT_OPAQUE with too many bytes, or none.
+ * Bytes of one element; 0 for an unknown type, including WEFT_OPAQUE with zero or too many bytes.
  */
 WEFT_API size_t weft_type_size(weft_type type);
 

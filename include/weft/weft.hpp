@@ -217,10 +217,10 @@ inline Clock::time_point after(std::chrono::nanoseconds timeout) {
 // that are not started, are complete.
 //
 // Before it is destroyed or assigned to, it waits for its operation, because the buffers are lent.
-// That is soon, because every other rank also starts the operation or leaves the job. Call wait()
-// to learn the outcome: otherwise a failure calls std::terminate, which shows the sentence, or is
-// dropped if an exception is already in flight. If WEFT_TIMEOUT passes first, the program is
-// terminated in any case: the operation would go on in buffers that are gone.
+// That does not take long, because every other rank also starts the operation or leaves the job.
+// Call wait() to learn the outcome: otherwise a failure calls std::terminate, which shows the
+// sentence, or is dropped if an exception is already in flight. If WEFT_TIMEOUT passes first, the
+// program is terminated in any case: the operation would go on in buffers that are gone.
 class [[nodiscard]] Request {
   public:
     Request() noexcept = default;
@@ -435,7 +435,7 @@ class Arrays {
     Arrays(Arrays&&) = default;
     Arrays& operator=(Arrays&&) = default;
 
-    // `name` is the buffer's. Blocks of `neighbors` that are not there take no room.
+    // `name` is the buffer's. Blocks of missing `neighbors` take no room.
     template <class B>
     void describe(const char* name, B& buffer, std::size_t blocks,
                   std::span<const std::size_t> sizes, std::span<const std::ptrdiff_t> places,
@@ -480,7 +480,7 @@ class Arrays {
     std::vector<std::ptrdiff_t> scaled_displacements_;
 };
 
-// Of `type`; in place: not looked at.
+// Of `type`; in place: ignored.
 template <class T, class B>
 std::size_t count_of(B& block) {
     if constexpr (is_in_place<B>)
@@ -545,7 +545,7 @@ struct Degrees {
     std::size_t destinations = 0;
 };
 
-// From whom a rank gets blocks, and to whom it sends some; empty: every rank.
+// The ranks that a rank gets blocks from and sends blocks to; empty: every rank.
 struct Neighbors {
     std::span<const int> sources;
     std::span<const int> destinations;
@@ -630,7 +630,7 @@ Buffers all_to_all(S& send, R& recv, std::size_t blocks, const char* function) {
 
 }  // namespace detail
 
-// A buffer of blocks whose types differ; displacements in bytes, or none: one block behind the other.
+// A buffer of blocks whose types differ; displacements in bytes, or none: contiguous blocks.
 template <class Pointee>  // void or const void
 struct TypedBlocks {
     Pointee* data = nullptr;
@@ -920,9 +920,8 @@ class Communicator {
                     handle_);
     }
 
-    // --- Reduce-scatter with blocks that differ: `send` has them all, one behind the other, and `recv`
-    // this rank's, of counts[rank()] elements; in place, `recv` has them all, and the result goes to its
-    // beginning
+    // --- Reduce-scatter with blocks that differ: `send` has all of them, contiguously, and `recv` this rank's, of
+    // counts[rank()] elements; in place, `recv` has all of them, and the result goes to its beginning
 
     template <ReducedBuffer R, BufferLike<R> S>
     Request ireduce_scatter(S&& send, R&& recv, std::span<const std::size_t> counts,
@@ -982,8 +981,8 @@ class Communicator {
         return make(weft_exscan_init, b.send, b.recv, b.count, b.type, op.handle(), handle_);
     }
 
-    // --- Blocks that differ: block r has counts[r] elements and begins at displacements[r]; without
-    // displacements, one block lies behind the other
+    // --- Blocks that differ: block r has counts[r] elements and begins at displacements[r]; without displacements,
+    // blocks are contiguous
 
     // Allgatherv: blocks of `recv`
 
@@ -1104,8 +1103,8 @@ class Communicator {
                     b.recv_blocks.displacements(), b.type, handle_);
     }
 
-    // Among neighbors: of communicators made by cart or graph. `recv` has a block of each source. Where a
-    // neighbor is not there, a block of one size keeps its place; of blocks that differ it takes no room.
+    // Among neighbors: of communicators made by cart or graph. `recv` has a block of each source. A missing neighbor's
+    // block keeps its place if all blocks have one size; if sizes differ it takes no room.
 
     template <OutBuffer R, BufferOf<R> S>
     Request ineighbor_allgather(S&& send, R&& recv) const {
@@ -1196,8 +1195,7 @@ class Communicator {
                     b.recv_blocks.displacements(), b.type, handle_);
     }
 
-    // Alltoallw, also among neighbors: blocks with types of their own; in alltoallw send.data may be
-    // WEFT_IN_PLACE
+    // Alltoallw, also among neighbors: each block has its own type; in alltoallw send.data may be WEFT_IN_PLACE
 
     Request ialltoallw(const TypedBlocks<const void>& send, const TypedBlocks<void>& recv) const {
         detail::check_typed(true, send, recv, everyone(), "ialltoallw");
