@@ -1,5 +1,5 @@
 // The library to preload. It exports MPI_X and PMPI_X of every wrapped function, each as one indirect jump, and
-// depends on the C library alone: it is loaded into every process of a job script, also those without an MPI.
+// depends on the C library alone: it is loaded into every process of a job script, even those without an MPI.
 //
 // The first call of a function looks for the MPI that the process has loaded, and opens the part that was compiled
 // for its binary interface (src/mpi_dropin/part), which is beside this library. Where there is no such part, or it
@@ -100,7 +100,7 @@ struct found {
     char path[4096];
 };
 
-// What a loaded library calls itself; null: nothing.
+// The SONAME of a loaded library; null: it has none.
 static const char* soname_of(const struct dl_phdr_info* info) {
     const ElfW(Dyn)* entry = NULL;
     const char* strings = NULL;
@@ -115,7 +115,7 @@ static const char* soname_of(const struct dl_phdr_info* info) {
         if (entry->d_tag == DT_STRTAB) strings = (const char*)entry->d_un.d_ptr;
         if (entry->d_tag == DT_SONAME) name = entry->d_un.d_val, has_name = 1;
     }
-    // The C library has made the address absolute, but in the kernel's own object.
+    // The C library has made the address absolute, except in the kernel's own object.
     if (!has_name || !strings || (ElfW(Addr))strings < info->dlpi_addr) return NULL;
     return strings + name;
 }
@@ -135,7 +135,7 @@ static int look_at(struct dl_phdr_info* info, size_t size, void* data) {
     return 0;
 }
 
-// This library's file, if its name was relative: before the program changes its folder.
+// The absolute path of this library, if its name was relative: found before the program changes its directory.
 static char* own_path;
 
 __attribute__((constructor)) static void find_own_path(void) {

@@ -1,4 +1,4 @@
-// The arguments of a collective in one form for all: what is sent, what is received, how it is combined.
+// The arguments of any collective in one form: what is sent, what is received, how it is combined.
 #pragma once
 
 #include <climits>
@@ -16,7 +16,7 @@ enum class MpiCollective {
     number
 };
 
-// An array of the program's, of int or of a wider type.
+// An array of the program, of int or of a wider type.
 class Numbers {
   public:
     Numbers() = default;
@@ -35,7 +35,7 @@ class Numbers {
     bool is_wide_ = false;
 };
 
-// A buffer of the program's.
+// A buffer of the program.
 struct ProgramBuffer {
     enum class Shape : std::uint8_t {
         none,

@@ -49,7 +49,7 @@ std::vector<int> translated(MPI_Group from, int ranks, MPI_Group to) {
     return theirs;
 }
 
-// What Weft needs to know of a communicator's topology. The arrays live with it.
+// What Weft needs to know about a communicator's topology. This object owns the arrays.
 struct MpiTopology {
     std::vector<int> dims, periods, coords, sources, destinations;
     bool has_graph = false;
@@ -83,7 +83,7 @@ MpiTopology topology_of(MPI_Comm comm, int rank) {
         topology.destinations.resize(static_cast<std::size_t>(out));
         std::vector<int> in_weights(topology.sources.size()),
             out_weights(topology.destinations.size());
-        // Not MPI_UNWEIGHTED: a variable of an MPI whose library may not be in the global scope.
+        // Not MPI_UNWEIGHTED: it may be a variable in an MPI library that is not in the global scope.
         mpi.Dist_graph_neighbors(comm, in, topology.sources.data(), in_weights.data(), out,
                                  topology.destinations.data(), out_weights.data());
         topology.has_graph = true;
@@ -158,7 +158,7 @@ void let_go(TakenComm& comm) {
         const Exclusive exclusive;
         if (--comm.users > 0) return;
     }
-    // World's and self's last as long as Weft.
+    // Weft's world and self last as long as Weft.
     if (comm.comm && comm.comm != weft_comm_world() && comm.comm != weft_comm_self()) {
         weft_comm_free(&comm.comm);
     }
@@ -174,7 +174,7 @@ bool take_first_communicators(weft_comm world) {
     std::unique_ptr<TakenComm> all_ranks = described(MPI_COMM_WORLD, world_number);
     all_ranks->comm = world;
     hang_on(std::move(all_ranks));
-    // Of one rank each: their numbers must only differ from those of other communicators here.
+    // Communicators of one rank each: their numbers must differ only from others in this process.
     std::unique_ptr<TakenComm> alone =
         described(MPI_COMM_SELF, mixed(world_number, ~static_cast<std::uint64_t>(world_rank)));
     alone->comm = weft_comm_self();
@@ -240,14 +240,15 @@ void CommConstruction::take(MPI_Comm made) {
     mpi.Comm_group(made, &group);
     mpi.Comm_size(made, &ranks);
     const std::vector<int> world_ranks = translated(group, ranks, world_group);
-    // A process of another job, as the ranks of both see: they may be without Weft, so not a message before this.
+    // A process of another job is among them, as all members see. It may not have Weft, so send nothing before this
+    // check.
     if (std::find(world_ranks.begin(), world_ranks.end(), MPI_UNDEFINED) != world_ranks.end()) {
         mpi.Group_free(&group);
         return;
     }
     std::uint64_t number = 0;
     if (is_unordered_) {
-        // The MPI's own broadcast: everybody is inside the constructor.
+        // The MPI's own broadcast: all ranks are inside the constructor.
         {
             const Exclusive exclusive;
             number = mixed(mixed(~world_number, static_cast<std::uint64_t>(world_rank)),

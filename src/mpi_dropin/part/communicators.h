@@ -1,6 +1,6 @@
-// The MPI's communicators whose collectives Weft takes. Each has a communicator of Weft's, made without messages:
-// its number follows from the parent's number, how many constructors were called on the parent before, and its
-// lowest rank there. All of that its ranks know alike.
+// The MPI's communicators whose collectives Weft takes. Each has a Weft communicator, made without messages: its number
+// follows from the parent's number, how many constructors were called on the parent before, and its lowest rank there.
+// All its ranks know these.
 //
 // Thread safety: any thread.
 #pragma once
@@ -37,13 +37,13 @@ void let_go(TakenComm& comm);
 
 // Takes the communicators of the start. `world` is Weft's. False: the MPI refused an attribute.
 bool take_first_communicators(weft_comm world);
-// What was taken; before the MPI ends.
+// Frees what was taken; call it before the MPI ends.
 void leave_communicators();
 
-// An error of a call on `comm`, through its error handler.
+// Reports an error of a call on `comm` through its error handler.
 int raise_error(const TakenComm& comm, int code);
 
-// Surrounds the call of a constructor of the MPI's. Meanwhile other ranks may already use what it makes.
+// Surrounds the call of an MPI constructor. Meanwhile other ranks may already use the new communicator.
 class CommConstruction {
   public:
     // A communicator made from `parent`, by a constructor that all its ranks call in the same order.
@@ -58,7 +58,7 @@ class CommConstruction {
 
     // The constructor has returned.
     void take(MPI_Comm made);
-    // ... with an error: perhaps on this rank alone, which has then not talked to the others.
+    // ... with an error: perhaps on this rank alone, without any contact with the others.
     void fail();
 
   private:

@@ -56,8 +56,8 @@ bool is_committed(MPI_Datatype type) {
     return mpi.Pack(&nothing, 0, type, &nothing, 0, &position, packing) == MPI_SUCCESS;
 }
 
-// Whether packing one element copies its bytes in their order: it is packed several times with bytes that say
-// where they are, each time another digit of their position. Nothing: it cannot be packed.
+// Whether packing one element copies its bytes in memory order. The element is packed several times; each time its
+// bytes hold another digit of their position. Nothing: it cannot be packed.
 std::optional<bool> keeps_order(const TypeFacts& facts) {
     constexpr MPI_Count bytes_max = MPI_Count{1} << 20;
     if (facts.size > bytes_max) return false;
@@ -73,8 +73,8 @@ std::optional<bool> keeps_order(const TypeFacts& facts) {
     return true;
 }
 
-// How a type was made, and of which type if it is a duplicate or a contiguous one. A type that was made by a function
-// with large counts may be asked only by one.
+// How a type was made, and from which type if it is a duplicate or a contiguous one. A type that was made by a
+// large-count function may be queried only by one.
 int combiner_of(MPI_Datatype type, MPI_Datatype* inner) {
     int combiner = MPI_UNDEFINED;
     const auto has_one = [&] {
@@ -100,7 +100,7 @@ int combiner_of(MPI_Datatype type, MPI_Datatype* inner) {
     return combiner;
 }
 
-// Whether a type is one predefined element after the other, so that its order need not be tried.
+// Whether a type consists of contiguous predefined elements, so that its order need not be tested.
 bool is_contiguous(MPI_Datatype type) {
     MPI_Datatype inner = MPI_DATATYPE_NULL;
     if (combiner_of(type, &inner) == MPI_COMBINER_NAMED) return true;
@@ -218,7 +218,7 @@ static void learn_those_of_weft() {
         {MPI_DOUBLE_INT, ElementKind::pair, WEFT_FLOAT64_INT32},
         {MPI_LONG_INT, ElementKind::pair, WEFT_INT64_INT32},
         {MPI_2INT, ElementKind::pair, WEFT_INT32_INT32},
-        // Of Fortran, where the MPI was built with it.
+        // Fortran's, where the MPI was built with it.
         {MPI_INTEGER, ElementKind::signed_integer},
         {MPI_INTEGER1, ElementKind::signed_integer},
         {MPI_INTEGER2, ElementKind::signed_integer},
@@ -284,7 +284,7 @@ void forget_types() {
     }
 }
 
-// `type` from a place where it is not null: MPICH refuses to pack from, and to unpack to, MPI_BOTTOM.
+// `type` at a base address that is not null: MPICH refuses to pack from, and to unpack to, MPI_BOTTOM.
 class Moved {
   public:
     Moved(void* at, MPI_Count count, const TypeFacts& type)

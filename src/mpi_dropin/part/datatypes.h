@@ -1,4 +1,4 @@
-// What is known of the MPI's datatypes.
+// What is known about the MPI's datatypes.
 //
 // Thread safety: any thread.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace weft::dropin {
 
-// What a predefined type without a type of Weft's is, for the operations that MPI defines on it.
+// The kind of a predefined type that Weft does not have, for the operations that MPI defines on it.
 enum class Combined : std::uint8_t { no, complex, real, logical, pair };
 
 struct TypeFacts {
@@ -21,16 +21,15 @@ struct TypeFacts {
     MPI_Count size = 0;
     MPI_Count extent = 0;
     MPI_Count true_lb = 0;
-    MPI_Count span = 0;  // from the first byte to the last
-    bool is_plain =
-        false;  // elements are `size` bytes from true_lb on, in order, one behind the other
+    MPI_Count span = 0;     // from the first byte to the last
+    bool is_plain = false;  // elements are `size` bytes from true_lb on, in order and contiguous
     std::optional<weft_type> element{};  // Weft's type of the same elements; predefined types only
     Combined combined = Combined::no;
     int users = 0;          // operations that need the handle later
     bool is_freed = false;  // by the program, while it had users
 };
 
-// Null: no type, not committed, or the MPI cannot pack it. The call is then left to the MPI.
+// Null: not a type, not committed, or the MPI cannot pack it. The call is then left to the MPI.
 TypeFacts* facts_of(MPI_Datatype type);
 
 // An operation needs the handle until release().

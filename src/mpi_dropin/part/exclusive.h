@@ -1,4 +1,4 @@
-// What several threads of the program may use at the same time is held exclusively, if there can be several: with
+// Exclusive access to what several threads of the program may use at the same time; locks only with
 // MPI_THREAD_MULTIPLE. Never held while the MPI or Weft is called: both may call back.
 #pragma once
 

@@ -1,4 +1,4 @@
-// From a handle of the MPI to what is known of it. Open addressing, at most half full.
+// Maps a handle of the MPI to what is known about it. Open addressing, at most half full.
 //
 // Thread safety: none.
 #pragma once
@@ -25,7 +25,7 @@ class HandleMap {
         }
     }
 
-    // REQUIRES: the handle is not there.
+    // REQUIRES: the handle is not in the map.
     void add(Handle handle, Value* value) {
         if (2 * (size_ + 1) > places_.size()) grow();
         put(handle, value);
@@ -38,7 +38,8 @@ class HandleMap {
         while (places_[i].value && !(places_[i].handle == handle)) i = next(i);
         if (!places_[i].value) return;
         --size_;
-        // Closes the gap: moves back what was put behind its home because this place was taken.
+        // Closes the gap: moves back entries that were put behind their home because this place was
+        // taken.
         for (std::size_t j = next(i); places_[j].value; j = next(j)) {
             const std::size_t wanted = home(places_[j].handle);
             const std::size_t mask = places_.size() - 1;

@@ -51,7 +51,7 @@ std::int64_t patience_ns() {
     return static_cast<std::int64_t>((seconds > 0 && seconds <= most ? seconds : usual) * 1e9);
 }
 
-// A rank without the library never takes part: the others must not wait for ever.
+// A rank without the library never takes part: the others must not wait forever.
 int allgather_in_time(const void* mine, void* all, int bytes, int rank) {
     constexpr int turns_awake = 1000;
     constexpr timespec pause{0, 100'000};
@@ -102,7 +102,7 @@ int allgather(void* context, const void* mine, void* all, int bytes) {
     return MPI_SUCCESS;
 }
 
-// Lets every rank talk to every other, and says how that went.
+// Lets every rank talk to every other, and reports the result.
 void try_all_pairs(weft_comm world, int rank, int ranks) {
     const auto size = static_cast<std::size_t>(ranks);
     std::vector<std::int32_t> sent(size, rank), received(size, -1);
@@ -118,7 +118,7 @@ void try_all_pairs(weft_comm world, int rank, int ranks) {
     if (pairs) weft_comm_free(&pairs);
 }
 
-// Why no rank can use Weft, as all of them see alike; empty: they can.
+// Why no rank can use Weft, the same on all ranks; empty: they can.
 std::string difference_of(const CardExchange& exchange) {
     for (std::size_t i = 0; i < exchange.all.size(); ++i) {
         if (exchange.all[i].agreed == exchange.all[0].agreed) continue;
@@ -128,7 +128,7 @@ std::string difference_of(const CardExchange& exchange) {
     return "";
 }
 
-// Why Weft would stand still while the program is inside a call of the MPI; empty: it would not.
+// Why Weft would not advance while the program is inside a call of the MPI; empty: it would.
 std::string reason_to_stand_still() {
     const std::string sentence =
         "the engine manual would stand still while a program is inside a call of the MPI";
@@ -204,7 +204,7 @@ void join(DropInSettings& settings, int rank, int ranks, bool will_leave) {
         return;
     }
     open_hook_where_needed();
-    // If any rank wants it.
+    // All ranks do it if any rank wants it.
     if (!exchange.all_have([](const MpiCard& card) { return card.tries_all_pairs == 0; }))
         try_all_pairs(world, rank, ranks);
 }

@@ -1,4 +1,4 @@
-// How MPI_Init joins Weft's job. What one rank lacks, or has set differently, all ranks learn: either Weft takes the
+// How MPI_Init joins Weft's job. All ranks learn what one rank lacks or has set differently: either Weft takes the
 // calls of all of them, or the MPI is left alone.
 #pragma once
 
@@ -6,9 +6,8 @@
 
 namespace weft::dropin {
 
-// Opens what a rank needs to take calls; or, on all ranks, leaves them to the MPI, and a sentence says why. Writes to
-// `settings` what all ranks have agreed on. `will_leave`: whether leave() is going to be called. Collective over
-// MPI_COMM_WORLD.
+// Opens what a rank needs to take calls; or, on all ranks, leaves calls to the MPI and prints why. Writes to `settings`
+// what all ranks have agreed on. `will_leave`: whether leave() will be called. Collective over MPI_COMM_WORLD.
 void join(DropInSettings& settings, int rank, int ranks, bool will_leave);
 
 // When MPI_Finalize begins: completes all operations, and leaves the MPI's hooks.

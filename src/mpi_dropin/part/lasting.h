@@ -1,5 +1,5 @@
-// Variables that are never destroyed: a program may call MPI in a function of atexit(), or in the destructor of a
-// variable of its own, after those of the libraries that it loaded later.
+// Variables that are never destroyed: a program may call MPI in an atexit() handler or a static destructor, which run
+// after the destructors of libraries that it loaded later.
 #pragma once
 
 namespace weft::dropin {

@@ -28,7 +28,8 @@ int receive(void*, void* data, int bytes, void* request) {
                      static_cast<MPI_Request*>(request));
 }
 
-// Without a poll by the MPI, which walks through its list of hooks: one of them is being called.
+// Tests without letting the MPI poll: a poll walks through its list of hooks, one of which is
+// running now.
 int test_those_that_are_over(int count, MPI_Request* requests, int* ended, int* indices) {
     *ended = 0;
     for (int i = 0; i < count; ++i) {

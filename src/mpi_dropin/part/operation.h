@@ -30,7 +30,8 @@ struct Operation {
     CombiningByMpi* combining = nullptr;
     bool stores = false;   // recv's copy goes to the program at the end
     bool fetches = false;  // ... and comes from there at the start
-    // Not a collective but the MPI's own Comm_idup: what it makes is taken when it has completed.
+    // Not a collective but the MPI's own Comm_idup: the communicator is taken when the request has
+    // completed.
     bool is_constructor = false;
 
     PackedBuffer send, recv;
@@ -41,7 +42,7 @@ struct Operation {
     std::int64_t waiting_ns = 0;  // its share of the time inside waits
 
     std::optional<CommConstruction> construction{};  // until it is taken
-    MPI_Comm made = MPI_COMM_NULL;                   // if the MPI says it at once,
+    MPI_Comm made = MPI_COMM_NULL;                   // if the MPI returns it at once,
     MPI_Comm* made_at = nullptr;                     // otherwise it is read here
 };
 

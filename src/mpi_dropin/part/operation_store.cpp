@@ -17,7 +17,7 @@ auto& all = lasting<HandleMap<MPI_Request, Operation>>();
 std::atomic<std::size_t> living{0};
 auto& owned = lasting<std::vector<std::unique_ptr<Operation>>>();
 auto& unused = lasting<std::vector<Operation*>>();
-auto& ready = lasting<std::vector<Operation*>>();  // unused as well, with a generalized request
+auto& ready = lasting<std::vector<Operation*>>();  // also unused, but with a generalized request
 
 void count_living(std::ptrdiff_t change) {
     living.store(living.load(std::memory_order_relaxed) + static_cast<std::size_t>(change),

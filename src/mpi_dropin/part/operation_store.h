@@ -1,4 +1,4 @@
-// The operations that live, and by which of the MPI's requests the program knows them.
+// The living operations, and the MPI requests by which the program knows them.
 //
 // Thread safety: any thread.
 #pragma once
@@ -11,15 +11,16 @@ namespace weft::dropin {
 
 // Whether any operation lives: if not, completion functions go straight to the MPI.
 bool has_operations();
-// Null: a request of the MPI's alone.
+// Null: a request that only the MPI knows.
 Operation* operation_of(MPI_Request request);
 
-// A new one, in its first state; with a generalized request, if it is to be one and one is left.
+// A new one, in its first state; with a generalized request, if it needs one and one is left.
 Operation& take_unused(bool is_generalized);
-// It is over: back to its first state, but for the memory of its arrays and a generalized request.
+// It is over: resets it to its first state, except for the memory of its arrays and a generalized
+// request.
 void give_back(Operation& operation);
 
-// operation_of() finds it from now on; no longer.
+// operation_of() finds it from now on; or no longer.
 void enter(Operation& operation);
 void leave(Operation& operation);
 

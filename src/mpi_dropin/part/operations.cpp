@@ -54,7 +54,7 @@ void end(Operation& operation, weft_status status) {
     }
 }
 
-// Of a call that is not taken.
+// Counts a call that is not taken.
 bool leave_to_mpi(Operation* operation, int function, Left why) {
     if (operation) give_back(*operation);
     if (settings.prints_statistics) statistics.count_left(function, why);
@@ -83,7 +83,7 @@ OperationOutcome outcome_of(const Operation& operation) {
     return {operation.outcome, operation.comm};
 }
 
-// A blocking call: no request of the MPI's.
+// A blocking call: it has no MPI request.
 int finish_blocking(Operation& operation) {
     Operation* const one = &operation;
     await_all({&one, 1});
@@ -109,7 +109,7 @@ int open_operations(const DropInSettings& agreed) {
 void close_operations() {
     await_all(pending_operations(nullptr));
     close_unused();
-    // The MPI must not find what the program has left behind: it would free the requests of a ticket's communicator.
+    // The MPI must not find requests that the program has left behind: it would free those of a ticket's communicator.
     for (Operation* operation : left_operations()) {
         MPI_Request request = operation->handle;
         if (operation->is_active) {
@@ -276,7 +276,7 @@ bool settle(Operation& operation) {
 void await_all(std::span<Operation* const> operations) {
     constexpr std::int64_t first_ns = 50'000, last_ns = 400'000;
     constexpr std::size_t at_once = 64;
-    // What is over already needs no clock.
+    // An operation that is already over needs no clock.
     if (operations.size() == 1 && operations[0]->is_active && is_complete(*operations[0])) return;
     const std::int64_t begin_ns = now_ns();
     std::int64_t group_begin_ns = begin_ns;
@@ -337,7 +337,7 @@ void fill(MPI_Status* status) {
 OperationOutcome finish(Operation& operation) {
     const OperationOutcome outcome = outcome_of(operation);
     give_back(operation);
-    // A program that calls nothing else still lets the MPI go on.
+    // The MPI must progress even if the program calls nothing else.
     constexpr unsigned seldom = 32;
     const unsigned number = finished_alone.load(std::memory_order_relaxed) + 1;
     finished_alone.store(number, std::memory_order_relaxed);

@@ -1,7 +1,7 @@
-// The calls that Weft has taken. The program holds a request of the MPI's for each: a generalized request, or for
-// a persistent operation a receive of nothing from itself. It completes by the MPI's own completion functions,
-// after settle() has told the MPI that Weft's operation is over. Where a wrapper completes an operation without the MPI
-// (finish()), the MPI is not told, and its generalized request serves the next operation.
+// The calls that Weft has taken. The program holds an MPI request for each: a generalized request, or for a persistent
+// operation an empty receive from itself. It completes by the MPI's own completion functions, after settle() has told
+// the MPI that Weft's operation is over. Where a wrapper completes an operation without the MPI (finish()), the MPI is
+// not told, and its generalized request serves the next operation.
 //
 // Thread safety: any thread, one per operation, as for requests in MPI.
 #pragma once
@@ -25,10 +25,10 @@ void count_operations(const DropInSettings& mine);
 int open_operations(const DropInSettings& agreed);
 void close_operations();
 
-// Takes a call, or says why not: then nothing has happened, and the MPI gets it. *error: what the call returns.
+// Takes a call, or says why not: then nothing has happened, and the MPI gets the call. *error: what the call returns.
 bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_Comm comm,
           MPI_Request* request, int* error);
-// Watches a request of the MPI's that makes a communicator.
+// Watches an MPI request that makes a communicator.
 void watch(MPI_Request request, CommConstruction&& construction, MPI_Comm* made);
 
 // Whether Weft's operation is over.
@@ -48,33 +48,33 @@ void await_all(std::span<Operation* const> operations);
 void await_on(const TakenComm& comm);
 // Waits until one is over, for a limited time.
 void await_any(std::span<Operation* const> operations, std::int64_t deadline_ns);
-// How an operation ended, of which the MPI knows only that it did.
+// How an operation ended; the MPI knows only that it did.
 struct OperationOutcome {
     int code = MPI_SUCCESS;
     TakenComm* comm = nullptr;  // kept, if the code is an error
 };
-// Completes an operation that is over, without the MPI: the program's handle is to become null.
-// REQUIRES: can_finish().
+// Completes an operation that is over, without the MPI. The caller sets the program's handle to null. REQUIRES:
+// can_finish().
 OperationOutcome finish(Operation& operation);
-// The status of an operation: not cancelled, of nothing.
+// Fills an operation's status: not cancelled, no data.
 void fill(MPI_Status* status);
 // Before the MPI's completion function frees the handle of an operation that is over: forgets the operation, or
 // makes a persistent one inactive.
 OperationOutcome retire(Operation& operation);
-// While a completion function of the MPI's may free the handle of an operation, which may at once be that of another:
-// operation_of() does not find it.
+// operation_of() does not find it while a completion function of the MPI may free its handle, which another operation
+// may get at once.
 void hide(Operation& operation);
 void show(Operation& operation);
-// Calls the error handler, if it is an error. Returns the code.
+// Calls the error handler if the outcome is an error. Returns the code.
 int raise(const OperationOutcome& outcome);
 // Frees an inactive persistent operation.
 void forget(Operation& operation);
-// A request of a constructor is complete, though the program has not yet completed it.
+// A constructor's request is complete, but the program has not yet completed it.
 void take_made(Operation& operation);
 // ... and the program has.
 void finish_construction(Operation& operation);
 
-// Lets the MPI make progress with what it has.
+// Lets the MPI make progress.
 void drive();
 
 }  // namespace weft::dropin

@@ -63,8 +63,8 @@ bool PackedBuffer::describe_varying(const ProgramBuffer& blocks, std::size_t ran
     }
     if (bytes_ > 0 && blocks.at == MPI_IN_PLACE) return false;
     if (is_plain) {
-        // Weft gets bytes: where an element begins is part of the displacement. It refuses null as an address,
-        // which MPI_BOTTOM is.
+        // Weft gets bytes: where an element begins is part of the displacement. It refuses a null address, such as
+        // MPI_BOTTOM.
         at_ = static_cast<std::byte*>(blocks.at);
         if (!at_ && !pieces_.empty())
             at_ = moved(pieces_.front().at, pieces_.front().type->true_lb);

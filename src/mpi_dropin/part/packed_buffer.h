@@ -1,4 +1,4 @@
-// A buffer of the program's as Weft sees it: bytes without gaps. Where the program's has gaps, or another order, a
+// A buffer of the program as Weft sees it: bytes without gaps. If the program's buffer has gaps, or another order, a
 // copy takes its place.
 #pragma once
 
@@ -15,7 +15,7 @@ class PackedBuffer {
   public:
     // Describes `blocks` of `ranks` ranks or neighbors. False: they are not valid arguments.
     bool describe(const ProgramBuffer& blocks, std::size_t ranks);
-    // Does nothing to what describes nothing but an address and a size.
+    // Forgets the buffer. Cheap if there is only an address and a size.
     void clear() {
         if (is_listed_) clear_lists();
         at_ = nullptr;
@@ -33,7 +33,7 @@ class PackedBuffer {
     int fetch() const;
     int store() const;
 
-    // Types that are used later must not be freed before.
+    // Keeps types that are used later from being freed before that.
     void keep_types();
     void release_types() {
         if (keeps_types_) release_kept_types();
@@ -50,10 +50,10 @@ class PackedBuffer {
     void clear_lists();
     void release_kept_types();
 
-    // What most calls need comes first, in one cache line: with many operations memory is the cost.
+    // Members that most calls need come first, in one cache line: with many operations, memory accesses dominate.
     std::byte* at_ = nullptr;
     std::size_t bytes_ = 0;
-    bool is_listed_ = false;  // by what follows
+    bool is_listed_ = false;  // by the members below
     bool keeps_types_ = false;
     std::vector<std::size_t> counts_;
     std::vector<std::ptrdiff_t> displs_;

@@ -1,4 +1,4 @@
-// What libweft_mpi.so calls of a part, once each.
+// The functions of a part that libweft_mpi.so calls.
 #include <cstring>
 #include <initializer_list>
 

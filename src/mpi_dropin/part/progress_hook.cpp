@@ -35,13 +35,13 @@ int (*add)(Callback) = nullptr;
 int (*remove)(Callback) = nullptr;
 
 bool find() {
-    // In a library of its own, which the MPI's depends on.
+    // It is in another library, on which the MPI's depends.
     add = reinterpret_cast<int (*)(Callback)>(address_underneath("opal_progress_register"));
     remove = reinterpret_cast<int (*)(Callback)>(address_underneath("opal_progress_unregister"));
     return add != nullptr && remove != nullptr;
 }
 
-// Returns how much has moved: nothing of the MPI's.
+// Returns how many of the MPI's own events progressed: none.
 int poll() {
     if (needs.load(std::memory_order_relaxed) > 0) call_weft();
     return 0;
@@ -61,7 +61,7 @@ bool find() {
     return start != nullptr;
 }
 
-// Done: it is started again when it is needed again. MPI_Finalize polls until it is done.
+// Done: the hook is started again when it is needed again. MPI_Finalize polls until it is done.
 int poll(void*) {
     constexpr int pending = 0, done = 1;  // MPIX_ASYNC_NOPROGRESS, MPIX_ASYNC_DONE
     if (is_closed_here) return pending;

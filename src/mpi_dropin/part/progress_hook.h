@@ -1,5 +1,5 @@
-// Weft inside the MPI's own blocking calls: an MPI with a progress hook calls weft_progress() wherever it polls for
-// itself. MPICH has MPIX_Async_start, Open MPI opal_progress_register. Intel MPI and MPICH's libmpi_abi.so have none.
+// Weft's progress inside the MPI's own blocking calls: an MPI with a progress hook calls weft_progress() wherever it
+// polls. MPICH has MPIX_Async_start, Open MPI opal_progress_register. Intel MPI and MPICH's libmpi_abi.so have none.
 //
 // Thread safety: any thread.
 #pragma once
@@ -14,7 +14,7 @@ bool has_hook();
 void open_hook(int thread_level);
 void close_hook();
 
-// One more operation needs it, or one less. Without a hook that is open they do nothing.
+// One more operation needs it, or one less. Without an open hook they do nothing.
 void need_hook();
 void need_hook_less();
 

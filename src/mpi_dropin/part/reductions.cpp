@@ -32,7 +32,7 @@ void keep_first(CombiningByMpi& combining, int error) {
     if (error != MPI_SUCCESS) combining.error.compare_exchange_strong(none, error);
 }
 
-// inout = in (op) inout, of so many elements as an int counts.
+// inout = in (op) inout; `count` fits into an int.
 void combine_some(CombiningByMpi& combining, const void* in, void* inout, std::size_t count) {
     const TypeFacts& type = *combining.type;
     const auto elements = static_cast<int>(count);
@@ -42,7 +42,7 @@ void combine_some(CombiningByMpi& combining, const void* in, void* inout, std::s
                                     type.handle, combining.op));
         return;
     }
-    // The operation wants the gaps.
+    // The operation expects elements with their gaps.
     const auto stride = static_cast<std::size_t>(type.extent < 0 ? -type.extent : type.extent);
     const std::size_t bytes = stride * (count + 1) + static_cast<std::size_t>(type.span);
     const auto left = std::make_unique<std::byte[]>(2 * bytes);

@@ -9,18 +9,18 @@
 
 namespace weft::dropin {
 
-// Weft's operation of the same meaning; null: it has none, or `op` is the program's.
+// Weft's equivalent operation; null: it has none, or `op` is the program's.
 weft_op predefined_op(MPI_Op op);
 
 // An operation that lets the MPI combine elements of `type`; Weft's elements are their bytes without gaps. With
-// MPI_THREAD_MULTIPLE in any thread, otherwise only inside the program's calls. It needs both handles until forget().
-// Null: no memory.
+// MPI_THREAD_MULTIPLE in any thread, otherwise only inside the program's calls. It needs the handles of both until
+// forget(). Null: no memory.
 struct CombiningByMpi;
 CombiningByMpi* combining(MPI_Op op, TypeFacts& type);
 weft_op op_of(const CombiningByMpi& combining);
 // The first error of the MPI while it combined.
 int error_of(const CombiningByMpi& combining);
-// Whether MPI defines an operation on a type; the program's own on any.
+// Whether MPI defines an operation on a type; user-defined operations are defined on any.
 bool is_defined(MPI_Op op, const TypeFacts& type);
 void forget(CombiningByMpi* combining);
 

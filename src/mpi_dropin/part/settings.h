@@ -1,4 +1,4 @@
-// What the environment says, and on which all ranks must agree: otherwise some would take a call and others not.
+// Settings from the environment. All ranks must agree on them: otherwise some would take a call and others not.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct DropInSettings {
     std::uint64_t agreed = 0;  // a hash of what must be the same on all ranks
 };
 
-// Reads WEFT_DISABLE, WEFT_BLOCKING, WEFT_MIN_BYTES and WEFT_STATS. What cannot be read is said, and counts as
-// not set.
+// Reads WEFT_DISABLE, WEFT_BLOCKING, WEFT_MIN_BYTES and WEFT_STATS. A malformed setting is reported, and counts as not
+// set.
 DropInSettings read_settings();
 
 }  // namespace weft::dropin

@@ -74,7 +74,7 @@ void Statistics::print(int rank, int ranks) const {
                           100.0 * static_cast<double>(row.lasted_ns - row.waited_ns) /
                               static_cast<double>(row.lasted_ns));
         }
-        // One piece: other ranks write too.
+        // One write per line: other ranks write too.
         char line[512];
         int length =
             std::snprintf(line, sizeof line,

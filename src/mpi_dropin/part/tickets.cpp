@@ -12,7 +12,7 @@
 namespace weft::dropin {
 namespace {
 
-constexpr int tags = 32768;  // every MPI has as many
+constexpr int tags = 32768;  // every MPI has that many
 
 auto& comms = lasting<std::vector<MPI_Comm>>();  // of this process alone
 auto& unused = lasting<std::vector<int>>();
@@ -24,7 +24,7 @@ MPI_Comm comm_of(int ticket) {
     return comms[static_cast<std::size_t>(ticket / tags)];
 }
 
-// Makes one more communicator of a process. Not a duplicate: that would call the copy functions of the program's
+// Makes another communicator of this process. Not by duplication: that would call the copy functions of the program's
 // attributes.
 int make_comm(MPI_Comm of) {
     MPI_Comm made = MPI_COMM_NULL;
@@ -35,7 +35,8 @@ int make_comm(MPI_Comm of) {
     return error;
 }
 
-// Whether there is a communicator for a ticket; false: the caller is to make it, alone, as MPI demands.
+// Whether there is a communicator for a ticket; false: the caller must make it, and no other thread meanwhile, as MPI
+// demands.
 bool has_comm(std::size_t place) {
     for (;; sched_yield()) {
         const Exclusive exclusive;

@@ -1,5 +1,5 @@
-// Messages by which a process completes its persistent requests of the MPI: a receive of nothing from itself, that no
-// other living request can get the message of. Its ticket says the communicator and the tag.
+// Messages by which a process completes its persistent MPI requests: each is an empty receive from this process, whose
+// message no other living request can receive. The ticket determines the communicator and the tag.
 //
 // Thread safety: any thread.
 #pragma once
@@ -10,7 +10,7 @@ namespace weft::dropin {
 
 // While the MPI is initialized: splits MPI_COMM_SELF. An error of the MPI.
 int open_tickets();
-// An error of the MPI; then there is no ticket.
+// Returns an error of the MPI; then there is no ticket.
 int take_ticket(int* ticket);
 void give_back_ticket(int ticket);
 void close_tickets();

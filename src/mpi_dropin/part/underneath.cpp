@@ -13,7 +13,7 @@ namespace {
 
 void* library = nullptr;
 
-// The name that a profiler does not take over.
+// Looks up the PMPI_ name, which a profiler does not intercept.
 template <typename Function>
 bool find(void* handle, Function& function, const char* name) {
     void* address = dlsym(handle, name);

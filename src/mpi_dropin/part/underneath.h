@@ -1,4 +1,4 @@
-// The MPI that the program runs on: its functions, found by dlsym, so that a call never comes back here.
+// The MPI that the program runs on: its functions, found by dlsym, so that a call never reaches our own wrappers.
 #pragma once
 
 #ifndef MPICH_SKIP_MPICXX
@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-// Also Open MPI 5, whose header says that it is of MPI-3.
+// Also Open MPI 5, whose header claims MPI-3.
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define WEFT_MPI_HAS_SESSIONS 1
 #else
@@ -24,12 +24,12 @@ namespace weft::dropin {
 #define WEFT_BARE(...) __VA_ARGS__
 
 struct Underneath {
-    // By the types of the header, which the oldest of the MPIs has.
+    // With the types of the header: even the oldest MPI has these functions.
 #define NATIVE(name) decltype(&::MPI_##name) name = nullptr;
 #include "mpi_dropin/part/natives.def"
 #undef NATIVE
 
-    // By types of our own: not every MPI has all of them.
+    // With our own types: not every MPI declares all of these.
 #define CONSTRUCTOR(name, parameters, arguments) int(*name) parameters = nullptr;
 #define UNORDERED_CONSTRUCTOR(name, parameters, arguments) int(*name) parameters = nullptr;
 #define FUNCTION(name)

@@ -54,7 +54,7 @@ bool prepare_blocks(Operation& operation, const Arguments& arguments, WeftCall& 
     call.count = uses_send && arguments.send.form != ProgramBuffer::Shape::none
                      ? operation.send.bytes()
                      : operation.recv.bytes();
-    // Both sides of a rank name the same bytes; where they do not, the MPI says what is wrong.
+    // A rank must send and receive blocks of the same size; if not, the MPI reports the error.
     if (uses_send && uses_recv && !has_local_sizes(operation.collective) && !is_bcast &&
         operation.send.bytes() != operation.recv.bytes()) {
         return false;

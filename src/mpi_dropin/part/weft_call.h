@@ -1,4 +1,4 @@
-// A collective as Weft gets it: blocks as bytes, reductions as elements.
+// A collective as Weft gets it: blocks in bytes, reductions in elements.
 #pragma once
 
 #include <weft/weft.h>
@@ -29,7 +29,7 @@ bool has_local_sizes(MpiCollective collective);
 // gets the call.
 bool prepare(Operation& operation, const Arguments& arguments, bool calls_back, WeftCall& call);
 
-// Starts it, or makes it if it is persistent.
+// Starts it, or, if persistent, creates it.
 weft_status begin(Operation& operation, const WeftCall& call);
 
 }  // namespace weft::dropin

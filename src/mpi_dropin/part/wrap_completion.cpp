@@ -1,5 +1,5 @@
-// Completion functions. Those of Weft's operations that are over are settled first: then the MPI's own function sees
-// them as complete, and does what it does with any request.
+// Completion functions. They first settle Weft's operations that are over: then the MPI's own function sees these as
+// complete, and treats them like any request.
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -13,7 +13,7 @@
 namespace weft::dropin {
 namespace {
 
-// A list without memory of its own as long as it is short.
+// A list that allocates nothing while it is short.
 template <typename Value>
 class ShortList {
   public:
@@ -36,11 +36,11 @@ class ShortList {
     std::size_t size_ = 0;
 };
 
-// Those of a list of requests that are not the MPI's alone.
+// The entries of a request list that belong to operations of Weft.
 class Watched {
   public:
     Watched(int count, const MPI_Request* requests) : operations_(count), indices_(count) {
-        if (!requests) return;  // of a wrong list the MPI says what is wrong
+        if (!requests) return;  // the MPI reports a bad list
         for (int i = 0; i < count; ++i) {
             if (requests[i] == MPI_REQUEST_NULL) continue;
             Operation* const operation = operation_of(requests[i]);
@@ -82,7 +82,7 @@ class Watched {
         for (Operation* operation : operations_) all &= settle(*operation);
         return all;
     }
-    // The MPI may complete those that are over, or some of them.
+    // Hides those that are over: the MPI may complete some or all of them.
     void hide_all() {
         for (Operation* operation : operations_) hide(*operation);
         for (const auto& [index, operation] : constructions_) hide(*operation);
@@ -90,8 +90,8 @@ class Watched {
 
     std::span<const int> indices() const { return {indices_.begin(), indices_.size()}; }
 
-    // Completes without the MPI what can be, once all are over: its requests become null. Those of the rest that
-    // are not the MPI's alone stay here, and the MPI is told.
+    // Once all are over: completes without the MPI those that it can, and sets their requests to null. The MPI is told
+    // of the others, which stay here.
     void finish_all(MPI_Request* requests, bool wants_statuses) {
         std::size_t left = 0;
         for (std::size_t i = 0; i < operations_.size(); ++i) {
@@ -116,7 +116,7 @@ class Watched {
     void fill_statuses(MPI_Status* statuses) const {
         for (const int index : finished_) fill(statuses + index);
     }
-    // The list without Weft's operations: null requests take their places.
+    // The list with null requests in place of Weft's operations.
     std::vector<MPI_Request> others(int count, const MPI_Request* requests) const {
         std::vector<MPI_Request> list(requests, requests + count);
         for (const int index : indices_) list[static_cast<std::size_t>(index)] = MPI_REQUEST_NULL;
@@ -167,7 +167,7 @@ class Watched {
             return true;
         });
     }
-    // The program may have heard that some are complete, without completing them.
+    // The program may have learned that some are complete, without completing them.
     void take_made_ones(const MPI_Request* requests) const {
         for (const auto& [index, operation] : constructions_) {
             int flag = 0;
@@ -214,7 +214,7 @@ int with_failure(int error, const OperationOutcome& outcome, MPI_Status* status)
     return raise(outcome);
 }
 
-// Null: a request of the MPI's alone, or no address at all, of which the MPI says what is wrong.
+// Null: a request that only the MPI knows, or a null address, which the MPI reports.
 Operation* operation_at(const MPI_Request* request) {
     return request ? operation_of(*request) : nullptr;
 }
@@ -311,8 +311,8 @@ int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
         *flag = 1;
         return finish_list(watched, count, requests, statuses);
     }
-    // Only the MPI's Testall completes all of the others or none. (MPICH 5.0.2's MPI_Request_get_status takes the status
-    // of a persistent request away.)
+    // Only the MPI's Testall completes all of the others or none. (MPICH 5.0.2's MPI_Request_get_status discards the
+    // status of a persistent request.)
     const bool has_statuses = statuses != MPI_STATUSES_IGNORE;
     std::vector<int> places;
     std::vector<MPI_Request> others;
@@ -348,8 +348,8 @@ int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
     return with_failures(error, watched.failed(), count, statuses);
 }
 
-// Waits for what comes first: one of Weft's operations, or, by `test`, any of the MPI's. Returns when test() does
-// not return 0.
+// Waits until one of Weft's operations is over or, by `test`, any of the MPI's requests is complete. Returns when
+// test() does not return 0.
 template <typename Test>
 int wait_for_any(Watched& watched, Test test) {
     constexpr std::int64_t first_ns = 2'000, last_ns = 200'000;
@@ -529,7 +529,7 @@ int Startall(int count, MPI_Request* requests) {
 int Request_free(MPI_Request* request) {
     Operation* const operation = operation_at(request);
     if (!operation || operation->is_constructor) return mpi.Request_free(request);
-    // MPI does not allow it for active collective operations.
+    // MPI does not allow this for active collective operations.
     if (operation->is_active) return raise_error(*operation->comm, MPI_ERR_REQUEST);
     forget(*operation);
     return mpi.Request_free(request);

@@ -1,4 +1,5 @@
-// The constructors of communicators: the MPI makes them, then Weft one of the same ranks.
+// The constructors of communicators: the MPI makes a communicator, then Weft makes one of the same
+// ranks.
 #include <utility>
 
 #include "mpi_dropin/part/operations.h"
@@ -37,7 +38,7 @@ int construct(CommConstruction& construction, Call call, Use use) {
 #undef UNORDERED_CONSTRUCTOR
 #undef FUNCTION
 
-// What `call` makes is taken when its request has completed.
+// Takes the communicator that `call` makes when its request has completed.
 template <typename Call>
 int construct_later(MPI_Comm comm, MPI_Comm* made, MPI_Request* request, Call call) {
     CommConstruction construction(comm);

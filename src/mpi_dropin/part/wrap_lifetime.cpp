@@ -1,4 +1,4 @@
-// Init and Finalize, sessions, and the ends of what operations use.
+// Init and Finalize, sessions, and the functions that free what operations use.
 #include <atomic>
 
 #include "mpi_dropin/part/exclusive.h"
@@ -15,8 +15,8 @@ DropInSettings settings;                   // as the ranks have agreed
 std::atomic<bool> has_initialized{false};  // by Init: MPI_Finalize prints
 int world_rank = 0, world_ranks = 1;
 
-// MPI_Finalize begins with the attributes of MPI_COMM_SELF, the oldest one last: functions that the program has
-// registered in this way still find everything.
+// MPI_Finalize begins with the attributes of MPI_COMM_SELF, the oldest one last: the program's own delete functions
+// still find everything.
 int close_by_attribute(MPI_Comm, int keyval, void*, void*) {
     leave();
     if (settings.prints_all_ranks) {
