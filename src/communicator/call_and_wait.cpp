@@ -12,8 +12,8 @@ Status call_and_wait(Communicator& communicator, const char* what, const Call& c
     }
     Status outcome = communicator.finish(**started);
     if (outcome.code == WEFT_BROKEN_TIMEOUT) return outcome;
-    // Even if this rank's part went well: its failure notice says that it will never have what the
-    // call makes (see Executor::take_notice).
+    // Fails even if this rank's part went well: its failure notice says that this rank will never
+    // have the group that the call makes (see FailureNotices::take).
     return failed.code == WEFT_OK ? ok : communicator.broken_status(what, failed);
 }
 

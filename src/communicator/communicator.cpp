@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// The same on all ranks: it holds if all are on one node and reach each other by shared memory.
+// The same on all ranks: true if all are on one node and reach each other by shared memory.
 bool all_combine(const Executor& executor, const Group& group) {
     return std::ranges::all_of(group.members, [&](Rank member) {
         Transport* route = executor.route(member);
@@ -16,7 +16,7 @@ bool all_combine(const Executor& executor, const Group& group) {
     });
 }
 
-// The job's torus, if the group is all ranks of the job, in their order. One rank always is a torus.
+// The job's torus, if the group is all ranks of the job, in their order. A single rank is always a torus.
 const Torus* torus_of(const Host& host, const Group& group) {
     static const Torus alone({1, 1});
     if (group.members.size() == 1) return &alone;
@@ -84,7 +84,7 @@ Request& Communicator::take(Prepared& prepared) {
 }
 
 Result<Request*> Communicator::start(const Call& call, bool waits) {
-    // (Asked before the first of the library's calls: others may wait for the next already.)
+    // (The library's calls are checked before the first of them: others may already wait for the next.)
     if (!call.of_library) WEFT_RETURN_IF_NOT_OK(check_starter());
     Checked checked;
     Result<Prepared*> prepared = make_ready(call, checked);
@@ -192,7 +192,7 @@ Status Communicator::finish(Request& request) {
         awaited = request.awaited();
         late = late_rank(request);
     } catch (const std::bad_alloc&) {
-        // The sentence says less.
+        // The sentence is then shorter.
     }
     host_.executor.break_group(group_, {WEFT_BROKEN_TIMEOUT, late, 0, 0});
     // A function of the program may still run for it.

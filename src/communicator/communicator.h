@@ -25,7 +25,7 @@ struct Host {
     const Topology& topology;   // of the job
     const Torus* torus;         // of the job; null: none was declared
     bool checks_calls = false;  // collectives first compare the calls of all ranks
-    // Ends a communicator that nobody keeps any more.
+    // Ends a communicator that nobody keeps anymore.
     std::function<void(Communicator&)> end;
 };
 
@@ -62,7 +62,8 @@ class Communicator {
     Result<Request*> start(const Call& call, bool waits = false);
 
     // Makes an inactive persistent request of a collective. It takes the communicator's next
-    // stream: every rank makes its persistent requests in the same order, and starts them in any.
+    // stream: every rank makes its persistent requests in the same order, and may start them in any
+    // order.
     Result<Request*> make_persistent(const Call& call);
     // The same for a prepared schedule.
     Result<Request*> make_persistent(Prepared& prepared, const Binding& binding);
@@ -77,17 +78,17 @@ class Communicator {
     // inactive; the handles of others are invalid.
     Status settle(Request& request);
 
-    // Waits for a started request of which the program has no handle, and settles it. If
+    // Waits for a started request for which the program has no handle, and settles it. If
     // WEFT_TIMEOUT passes first, the communicator breaks: nobody can wait for the request again,
-    // and its buffers are the caller's.
+    // and its buffers belong to the caller again.
     Status finish(Request& request);
 
-    // This rank cannot go on with something that the others wait for: breaks the communicator. The
-    // status and sentence of `what`.
+    // This rank cannot go on with something that the others wait for: breaks the communicator.
+    // Returns the status, with a sentence about `what`.
     Status run_out_of_memory(const std::string& what);
 
-    // Requests that are not settled, persistent requests that are not freed, and other users keep a
-    // freed communicator: the last to let go of it ends it.
+    // Unsettled requests, unfreed persistent requests and other users keep a freed communicator
+    // alive: the last to let go of it ends it.
     void keep() { ++keepers_; }
     void let_go();
 
@@ -121,7 +122,7 @@ class Communicator {
     std::string name_;
     CommunicatorSettings settings_;
     Stream calls_;                       // stream 0: the nonblocking calls in order
-    std::uint32_t persistent_made_ = 0;  // each has one of the streams behind stream 0
+    std::uint32_t persistent_made_ = 0;  // each has one of the streams after stream 0
     ScheduleCache schedules_;
     ByteCounts byte_counts_;  // of the call that starts
     std::uint32_t place_in_table_ = 0;

@@ -1,4 +1,4 @@
-// What a request handle names: a run, and the schedule that it is returned to after use.
+// What a request handle names: a run, and the schedule to which it returns after use.
 //
 // Requests are made for a schedule and reused; `Prepared` keeps them with their schedule. A request
 // is active from its start until its outcome has been reported. A nonblocking request is then given
@@ -73,7 +73,7 @@ struct Prepared {
 
     // An idle request; makes one if all are in use.
     Request& take();
-    // Of the schedule, what it was made for, and all its requests.
+    // Memory of the schedule, of what it was made for, and of all its requests.
     std::int64_t memory_bytes() const;
     // Makes a request idle; its handles become invalid.
     void give_back(Request& request);
@@ -89,7 +89,7 @@ struct Prepared {
     Request* free = nullptr;
     std::uint32_t taken = 0;  // requests, and the program's handle of its own schedule
     std::uint64_t last_used = 0;
-    // No longer in the cache, or never was; lives until nothing of it is taken.
+    // No longer in the cache, or never was; lives until `taken` is 0.
     bool dropped = false;
 };
 

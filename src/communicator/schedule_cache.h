@@ -1,4 +1,4 @@
-// The schedules of a communicator, by call signature. Bounded: sets of a few ways; in a full set
+// The schedules of a communicator, by call signature. Set associative and bounded: in a full set
 // the least recently used entry makes room, an idle one if there is one.
 //
 // Thread safety: none; the progress engine's lock covers it.
@@ -19,8 +19,8 @@ class ScheduleCache {
     // Null: not cached.
     Prepared* find(const SignatureView& call);
 
-    // Adds a schedule that find() did not know. An entry in use that makes room for it lives on
-    // until its last request is given back.
+    // Adds a schedule that find() did not find. An evicted entry that is in use lives until its
+    // last request is given back.
     Prepared& insert(const SignatureView& call, BufferUses buffers, Schedule schedule);
 
     // Keeps a schedule that the program built, uncached, until let_go() has been called and its
@@ -36,7 +36,7 @@ class ScheduleCache {
     static constexpr std::size_t ways = 4;
     using Set = std::array<std::unique_ptr<Prepared>, ways>;
 
-    // For all entries, including scratch: beyond it idle ones are dropped.
+    // The limit for all entries, including scratch: beyond it idle ones are dropped.
     static constexpr std::int64_t memory_bytes_max = 64 << 20;
 
     Set& set_of(const SignatureView& call);

@@ -12,7 +12,7 @@ namespace weft {
 struct CommunicatorSettings {
     Selector selector;          // forced algorithms
     bool reproducible = false;  // reductions combine by one association (algorithm::Agreed)
-    std::uint32_t links = 0;    // of a node's, that messages travel on; 0: all
+    std::uint32_t links = 0;    // of a node's, that messages use; 0: all
     bool offloads = true;       // a kernel engine may take operations; ranks may differ in this
 
     // These settings with changes such as "allreduce=ring bcast=chain:segment=64K links=1". Refuses

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// Predefined operations have their number; two more numbers stand for user-defined ones.
+// Predefined operations use their own number; two more numbers stand for user-defined ones.
 constexpr std::uint8_t user_op = 255;
 constexpr std::uint8_t user_op_in_rank_order = 254;
 
@@ -88,7 +88,7 @@ bool agree(const CallRecord& left, const CallRecord& right) {
 }
 
 std::string in_words(const CallRecord& record) {
-    // Constructors that differ only by name find that out themselves (process/construct.cpp).
+    // Constructors detect by themselves that only their names differ (process/construct.cpp).
     if (record.of_library) {
         return "comm_dup, another constructor or schedule_check, which exchange " +
                std::to_string(bytes_of(record)) + " bytes";

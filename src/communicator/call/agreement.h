@@ -1,8 +1,8 @@
-// WEFT_CHECK=1: the ranks of a collective exchange what they have called, and no data moves until
-// the calls agree. The exchange is part of the collective's schedule, on its stream, so that it is
-// cached, started and ordered with it.
+// WEFT_CHECK=1: the ranks of a collective exchange descriptions of their calls, and no data moves
+// until the calls agree. The exchange is part of the collective's schedule, on its stream, so that
+// it is cached, started and ordered with it.
 //
-// Ranks that call different collectives find out, because the exchange is the same for all. A
+// The exchange is the same for all collectives, so ranks notice when they call different ones. A
 // nonblocking call never meets a persistent one: they have different streams.
 //
 // Thread safety: none; the progress engine's lock covers it.
@@ -35,7 +35,7 @@ struct CallRecord {
 struct Disagreement {
     CallRecord call;
     CallRecord expected;
-    Rank expected_of = -1;  // the rank of the job that made the expected call
+    Rank expected_of = -1;  // the rank (of the job) that made the expected call
 
     void write_to(Failure& failure) const;
     static Disagreement of(const Failure& failure);

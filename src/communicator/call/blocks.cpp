@@ -21,7 +21,7 @@ bool lists_both(const Family& family, bool is_root) {
     return are_for_each(family.send_blocks(is_root)) && are_for_each(family.recv_blocks(is_root));
 }
 
-// The blocks that are not empty, as they lie in the buffer.
+// The nonempty blocks, in the order in which they lie in the buffer.
 std::vector<std::size_t> in_order(const PosedList& list) {
     std::vector<std::size_t> order(list.sizes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -42,7 +42,7 @@ struct Listed {
     const BlockArrays& arrays;
     ListNames names;
     std::size_t blocks;
-    std::span<const Rank> neighbors;  // of these blocks; none: they are of ranks
+    std::span<const Rank> neighbors;  // of these blocks; empty: the blocks belong to ranks
     std::int64_t bytes_max;           // of all blocks
     std::vector<std::int64_t>& room;
 
@@ -56,7 +56,7 @@ Status check_type(const Listed& listed, std::size_t i) {
                    listed.names.types, i, static_cast<int>(listed.arrays.types[i]));
 }
 
-// Checks the counts, and types if they differ: then what is returned counts bytes.
+// Checks the counts, and the types if each block has its own: the result then counts bytes.
 Result<std::span<const std::int64_t>> check_counts(const Listed& listed, weft_type type) {
     const std::int64_t* counts = listed.arrays.counts;
     if (!counts && listed.blocks > 0)
@@ -111,7 +111,7 @@ Result<BlockSpans> check_list(const Listed& listed, weft_type type) {
     return blocks;
 }
 
-// What a rank sends to itself has one size.
+// A rank's send to itself and the matching receive must have the same size.
 Status check_own_block(const Family& family, const Call& call, const CallingRank& place,
                        const SignatureView& signature) {
     const bool is_root = place.rank == call.root;
@@ -174,7 +174,7 @@ Result<BlockSpans> check_side(BufferSide side, const Call& call, const CallingRa
     const bool is_root = place.rank == call.root;
     const bool sends = side == BufferSide::send;
     const bool has_both = lists_both(family, is_root);
-    // MPI's reduce_scatter names the counts after what a rank gets.
+    // In MPI's reduce_scatter the counts are named after the receive side.
     const bool is_named_send = sends && family.sizes != Sizes::agreed;
     const ListNames names = {is_named_send ? "send_counts" : "recv_counts",
                              !has_both       ? "displs"
@@ -222,7 +222,7 @@ Status check_blocks(const Call& call, const CallingRank& place, ByteCounts& room
     return check_own_block(family, call, place, signature);
 }
 
-// The least displacement of a block that is not empty.
+// The smallest displacement of a nonempty block.
 std::int64_t least_displacement(const BlockSpans& blocks) {
     std::optional<std::int64_t> least;
     for (std::size_t i = 0; i < blocks.displacements.size(); ++i) {
@@ -266,7 +266,7 @@ std::vector<UsedRange> used_ranges(const PosedList& list) {
     std::vector<UsedRange> ranges;
     for (const std::size_t i : in_order(list)) {
         const UsedRange block{list.offsets[i], list.offsets[i] + list.sizes[i]};
-        // Blocks that are sent may overlap.
+        // Sent blocks may overlap.
         if (!ranges.empty() && block.begin <= ranges.back().end)
             ranges.back().end = std::max(ranges.back().end, block.end);
         else

@@ -1,4 +1,4 @@
-// Calls whose blocks differ: their arrays, checked and in bytes; and which bytes of buffers calls use.
+// Calls whose blocks differ: their arrays, checked and in bytes; and which bytes of the buffers they use.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace weft {
 // every child in a tree, rounded up.
 constexpr std::int64_t call_bytes_max = std::numeric_limits<std::int64_t>::max() / 64;
 
-// Room for counts that are not the caller's own: those of blocks whose types differ, and where neighbors are
-// missing. Kept between calls, so that a call seldom allocates.
+// Room for counts that cannot be the caller's own arrays: if block types differ, or neighbors are missing. Kept between
+// calls, so that calls rarely allocate.
 struct ByteCounts {
     std::vector<std::int64_t> send;
     std::vector<std::int64_t> recv;
@@ -26,10 +26,10 @@ struct ByteCounts {
 Status check_blocks(const Call& call, const CallingRank& place, ByteCounts& room,
                     SignatureView& signature);
 
-// The least displacement of a block that is not empty.
+// The smallest displacement of a nonempty block.
 std::int64_t least_displacement(const BlockSpans& blocks);
 
-// In bytes, and where the least displacement is offset 0.
+// In bytes, with the smallest displacement as offset 0.
 struct PosedList {
     std::vector<std::int64_t> sizes;
     std::vector<std::int64_t> offsets;

@@ -17,7 +17,7 @@ class Torus;
 // Blocks that differ: by rank or neighbor, in elements.
 struct BlockArrays {
     const std::int64_t* counts = nullptr;
-    const std::int64_t* displacements = nullptr;  // null: one behind the other
+    const std::int64_t* displacements = nullptr;  // null: contiguous
     // If the collective has them; displacements are bytes then.
     const weft_type* types = nullptr;
 };
@@ -30,8 +30,8 @@ struct Call {
     weft_type type = WEFT_BYTE;
     weft_op op = WEFT_OP_NULL;
     int root = 0;
-    // Of a buffer that has a block for every rank or neighbor, if blocks differ. `count` is then that of this
-    // rank's block in the other one.
+    // The blocks of a buffer that has one for every rank or neighbor, if they differ. `count` is then the count of this
+    // rank's block in the other buffer.
     BlockArrays send_blocks = {};
     BlockArrays recv_blocks = {};
     bool of_library = false;  // the library's own call: forced algorithms do not apply

@@ -25,7 +25,7 @@ Status refuse_buffer(const char* name, const void* buffer, std::int64_t bytes) {
                    buffer ? "WEFT_IN_PLACE" : "null", static_cast<long long>(bytes));
 }
 
-// How many blocks as large as one of this rank's a buffer may have, of any rank; among neighbors only its own.
+// How many blocks of this rank's block size any rank's buffer may have; among neighbors, only this rank's buffers.
 std::size_t blocks_max(const Family& family, const CallingRank& place) {
     if (family.sizes == Sizes::alike && family.has_block_of_every_rank())
         return static_cast<std::size_t>(place.ranks);
@@ -34,13 +34,13 @@ std::size_t blocks_max(const Family& family, const CallingRank& place) {
         {std::size_t{1}, place.neighbors->sources.size(), place.neighbors->destinations.size()});
 }
 
-// count * size of type, if `blocks` times as much can still be addressed.
+// count * size of type, if `blocks` times that can still be addressed.
 Result<std::int64_t> block_bytes(const Call& call, std::size_t blocks, const char* name) {
     const std::size_t element = type_bytes(call.type);
     const auto bytes_max = static_cast<std::size_t>(call_bytes_max);
     std::size_t bytes;
     std::size_t all;
-    // (No division unless it is refused: divisions are slow.)
+    // (Divides only if it refuses: divisions are slow.)
     if (__builtin_mul_overflow(call.count, element, &bytes) ||
         __builtin_mul_overflow(bytes, blocks, &all) || all > bytes_max) {
         return failure(WEFT_REFUSED_ARGUMENT, "%s = %zu; expected at most %zu for %zu blocks of %s",

@@ -1,5 +1,5 @@
-// For calls of any collective: checks them, says what their schedules depend on, and builds these.
-// What differs between collectives is in the catalogue (algorithm/catalogue.h).
+// Checks calls of any collective, determines what their schedules depend on, and builds the schedules. What differs
+// between collectives is in the catalogue (algorithm/catalogue.h).
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,12 @@ struct BufferUses {
 // "bcast", for messages.
 const char* collective_name(Collective collective);
 
-// Refuses a null buffer if bytes of it are needed, and two of which the same bytes are used.
+// Refuses a null buffer if bytes of it are needed, and two buffers if they use the same bytes.
 Status check_buffers(const void* send_buf, const BufferUse& send, const void* recv_buf,
                      const BufferUse& recv, const char* recv_name);
 
 // Refuses a bad call with a sentence. Does not check its buffers. `checked`, which must be new, then refers to
-// `byte_counts` and to the call's arrays. (It is filled in place: copied, it would make a start slower.)
+// `byte_counts` and to the call's arrays. (It is filled in place, because a copy would slow down starts.)
 Status check(const Call& call, const CallingRank& place, ByteCounts& byte_counts, Checked& checked);
 // Refuses blocks that overlap.
 Result<BufferUses> uses_of_buffers(const SignatureView& signature, const CallingRank& place);

@@ -21,7 +21,7 @@ struct FixedSignature {
     bool combines = false;      // see algorithm::Agreed
     bool reproducible = false;  // the same
     std::int32_t root = 0;
-    // See algorithm::Agreed; if each rank knows only its own, see algorithm::OwnBlocks.
+    // See algorithm::Agreed; if each rank knows only its own blocks, see algorithm::OwnBlocks.
     std::int64_t bytes = 0;
     std::int64_t element_bytes = 1;
     std::int64_t unit_bytes = 1;  // bytes of an element in the arrays; types that differ: 1
@@ -41,7 +41,8 @@ struct SignatureView {
     BlockSpans send = {};
     BlockSpans recv = {};
 
-    // Of a block; if blocks differ, of all that the call's arrays describe (if it has two: those received).
+    // The bytes of a block; if blocks differ, of all blocks in the call's arrays (if it has two arrays: of those
+    // received).
     std::int64_t bytes() const {
         const std::span<const std::int64_t> counts =
             recv.counts.empty() ? send.counts : recv.counts;
@@ -69,7 +70,7 @@ class Signature {
   private:
     FixedSignature fixed_;
     std::array<std::size_t, 4> lengths_ = {};
-    std::vector<std::int64_t> arrays_;  // one behind the other
+    std::vector<std::int64_t> arrays_;  // concatenated
 };
 
 std::uint64_t hash_of(const SignatureView& call);

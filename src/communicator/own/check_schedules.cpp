@@ -12,8 +12,8 @@ namespace weft {
 
 namespace {
 
-// All ranks' schedules. The others wait for this rank's: if it runs out of memory, the communicator
-// breaks.
+// All ranks' schedules. The others wait for this rank's: if this rank runs out of memory, the
+// communicator breaks.
 Result<std::vector<Schedule>> swap_schedules(Communicator& communicator,
                                              std::vector<std::byte> mine,
                                              const std::vector<std::size_t>& sizes) try {

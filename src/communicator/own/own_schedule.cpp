@@ -159,7 +159,7 @@ Result<Region> OwnSchedule::scratch(std::int64_t bytes) {
 
 Status OwnSchedule::seal() {
     WEFT_RETURN_IF_NOT_OK(check_open());
-    // A copy: a builder that has refused cannot be used any more.
+    // A copy: a builder that has refused cannot be used anymore.
     Result<Schedule> sealed = ScheduleBuilder(builder_).seal();
     if (!sealed.is_ok()) return sealed.status();
     ScheduleBuilder empty(communicator_.rank(), communicator_.ranks());

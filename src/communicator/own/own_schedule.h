@@ -1,7 +1,7 @@
 // A schedule that the program builds itself. Operations can be added until it is sealed; then it
 // makes persistent requests. Every function refuses mistakes with a sentence.
 //
-// Process::make_schedule keeps the communicator for it. Its requests keep what they need of it, so
+// Process::make_schedule keeps the communicator alive for it. Its requests keep what they need, so
 // it can be freed before them.
 //
 // Thread safety: none; the engine must be held.
@@ -42,7 +42,7 @@ class OwnSchedule {
     const Schedule& schedule() const { return prepared_->schedule; }
     Result<Request*> make_request(const void* send_buf, void* recv_buf, weft_type type, weft_op op);
 
-    // Releases all that is kept for it. It must not be used afterwards.
+    // Releases everything that is kept for it. It must not be used afterwards.
     void free();
 
   private:
