@@ -20,7 +20,7 @@ struct Binding {
     std::byte* recv = nullptr;
     Reduction reduction;
     const UserCall* calls = nullptr;  // by the number in their operation
-    // What a call of the library's own may set: the run must not go on, and its group breaks.
+    // The library's own call may set this: the run must not go on, and its group breaks.
     const Failure* verdict = nullptr;
 };
 

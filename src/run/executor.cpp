@@ -14,7 +14,7 @@ namespace {
 // Smaller messages are stored first: they are still in cache when they are combined.
 constexpr std::int64_t combined_on_arrival_min = 4096;
 
-// How much a call reduces and copies: some 100 us where memory is slow.
+// How much one call reduces and copies: some 100 us where memory is slow.
 constexpr std::size_t budget_bytes = 256 * 1024;
 
 bool is_large(const Op& op) { return op.bytes >= combined_on_arrival_min; }
@@ -106,8 +106,7 @@ bool Executor::progress(Callable callable) {
     while (stalled_.first) ready_.append(stalled_.pop());
     poll_all(moved);
     if (failures_.has_suspects()) [[unlikely]] {
-        // A rank that gave these messages up sent a failure notice first; notices are taken one by
-        // one.
+        // A rank that gave up these messages sent a failure notice first; notices are taken one by one.
         std::uint64_t taken_before;
         do {
             taken_before = failures_.taken();
@@ -213,14 +212,14 @@ bool Executor::drain(Run& run, Callable callable) {
         switch (try_execute(run, instance, callable)) {
             case Executed::yes:
                 executed = true;
-                busy = 0;  // it may have made others possible, behind those
+                busy = 0;  // it may have made room for the busy ones
                 break;
             case Executed::busy:
                 push_ready(run, instance);
                 ++busy;
                 break;
             case Executed::cut:
-                // It goes on where it stopped, after the other runs.
+                // It continues where it stopped, after the other runs.
                 if (run.ready_begin_-- == 0)
                     run.ready_begin_ = static_cast<std::uint32_t>(run.ready_.size()) - 1;
                 run.ready_[run.ready_begin_] = instance;
@@ -261,7 +260,7 @@ std::size_t Executor::allow(std::size_t bytes, std::size_t element_bytes) {
     return bytes;
 }
 
-// After a piece of the run's first ready operation. False: some of it is left.
+// Call it after a piece of the run's first ready operation. False: some of the operation is left.
 bool Executor::is_whole(Run& run, std::size_t piece, std::size_t bytes) {
     run.done_bytes_ += piece;
     if (run.done_bytes_ < bytes) return false;
@@ -269,14 +268,14 @@ bool Executor::is_whole(Run& run, std::size_t piece, std::size_t bytes) {
     return true;
 }
 
-// A function of the program is ready where it may not be called.
+// A function of the program is ready, but may not be called here.
 Executor::Executed Executor::leave_call(bool is_confined) {
     (is_confined ? has_left_confined_ : has_left_calls_) = true;
     return Executed::busy;
 }
 
-// Calls what the program supplied. False: the run's group has broken meanwhile, and only now the run
-// ends; or the function threw an exception, and the group breaks.
+// Calls a function of the program. False: the run's group broke meanwhile, and the run ends only now; or the function
+// threw an exception, and the group breaks.
 template <class Function>
 bool Executor::call_program(Run& run, Function function) {
     bool has_thrown = false;

@@ -3,11 +3,10 @@
 // It counts predecessors down, hands ready sends and receives to the transports, performs
 // reductions and copies, and finishes runs. It has no thread, no clock and no lock of its own,
 // allocates nothing while running, and does not recurse with a schedule's depth: what becomes ready
-// goes through the run's ready queue. A transport's post that throws for want of memory breaks the run's
-// group.
+// goes through the run's ready queue. If a transport's post throws because memory ran out, the run's group breaks.
 //
-// A call does a bounded amount of work: large reductions and copies are done in pieces, and what is
-// left stays in the queue. Functions of the program run without the exclusion.
+// A call does a bounded amount of work: large reductions and copies are done in pieces, and the rest stays in the
+// queue. Functions of the program run without the exclusion.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
@@ -35,7 +34,7 @@ class Exclusion {
     ~Exclusion() = default;
 };
 
-// Which functions of the program may run. Confined ones (weft_op_create_confined) may not in Weft's own threads.
+// Which functions of the program may run. Confined ones (weft_op_create_confined) must not run in Weft's own threads.
 enum class Callable : std::uint8_t { none, unconfined, all };
 
 class Executor {
@@ -54,7 +53,7 @@ class Executor {
     void start(Run& run, Stream& stream, const Binding& binding, Way way = Way::here);
 
     Offloading& offloading() { return offloading_; }
-    // Begins the runs that it kept.
+    // Begins the offered runs that were kept.
     void settle_offered(Way way);
     const std::vector<CompletionSource*>& sources() const { return sources_; }
 
@@ -63,7 +62,7 @@ class Executor {
     bool progress(Callable callable = Callable::all);
     // Whether operations are left that only need another progress(): pieces, or functions.
     bool has_ready() const { return ready_.first != nullptr || has_left_calls_; }
-    // Whether a confined function became ready where it may not run: only a thread of the program's has work.
+    // Whether a confined function became ready where it may not run: only a thread of the program can do this work.
     bool has_confined() const { return has_left_confined_; }
 
     // From now on failures reach the group. May throw; then nothing has happened.
@@ -71,19 +70,19 @@ class Executor {
     // Ends every run of the group with this failure, sends a notice to the other members, and
     // forgets its messages. Only the first failure of a group counts.
     void break_group(Group& group, const Failure& failure);
-    // For a group whose messages may have come, but that this rank has no memory to make: tells its
-    // members. `telling` was reserved before others could have the group.
+    // For a group whose messages may have come, but for which this rank has no memory: tells its members. `telling` was
+    // reserved before others could have the group.
     void break_unmade(std::unique_ptr<FailureNotices::Telling> telling, std::uint64_t context,
                       std::span<const Rank> members);
-    // For a group that this rank cannot make, because it has another one of the same context: tells those of its
-    // members that do not have the other one.
+    // For a group that this rank cannot make, because it has another one with the same context: tells those members
+    // that do not have the other one.
     void tell_of_taken(std::unique_ptr<FailureNotices::Telling> telling, std::uint64_t context,
                        std::span<const Rank> members) {
         failures_.tell(std::move(telling), context, members, failures_.has_taken_context());
     }
     // Why a group breaks when this rank has run out of memory.
     Failure out_of_memory() const { return failures_.out_of_memory(); }
-    // For a group without runs, before it ends: what still comes for it is dropped.
+    // For a group without runs, before it ends: messages that still come for it are dropped.
     void remove_group(Group& group);
 
     // Between these two, messages and failure notices may come for groups that this rank does not
@@ -96,8 +95,7 @@ class Executor {
     Run* first_active() const { return first_active_; }
     static Run* next_active(const Run& run) { return run.next_active_; }
     std::uint32_t active() const { return active_; }
-    // Call it before leaving the executor alone for a while: wakes sleeping peers for what was
-    // posted.
+    // Wakes sleeping peers for what was posted. Call it before leaving the executor alone for a while.
     void wake_peers() {
         for (CompletionSource* source : sources_) source->wake_peers();
     }
@@ -107,13 +105,13 @@ class Executor {
     std::uint64_t started() const { return started_; }
     // Whether there is something to do for which no wake-up comes.
     bool has_work() const;
-    // The ranks of the job it is for, as far as the transports know; sorted.
+    // The ranks (of the job) that this work is for, as far as the transports know; sorted.
     std::vector<Rank> owed_ranks() const;
-    // Whether anything is left to advance: runs, or what ended runs owe to others.
+    // Whether anything is left to advance: runs, or messages that ended runs still owe to others.
     bool is_pending() const { return active_ > 0 || has_work(); }
-    // Whether what comes should wake somebody: other ranks may wait for what this one sends then,
-    // or it takes time. A few small messages that complete an operation here can be left to the
-    // thread that waits for it: waking up would cost the computation more than they do.
+    // Whether arriving messages should wake a thread: other ranks may wait for what this rank sends next, or handling
+    // them takes time. A few small messages that complete an operation here can be left to the thread that waits for
+    // it: a wake-up would cost the computation more than they do.
     bool needs_attention() const {
         return urgent_runs_ > 0 || active_ > unattended_runs_max || has_work() ||
                (offloading_.offload() != nullptr && offloading_.offload()->needs_attention());
@@ -148,7 +146,7 @@ class Executor {
     enum class Executed : std::uint8_t {
         yes,
         busy,   // not started: the transport is busy, or no function may be called now
-        cut,    // a piece of it is done, or none: no more work is allowed now
+        cut,    // a piece of it is done, or nothing: no more work is allowed now
         ended,  // its run has failed meanwhile
     };
 
@@ -182,13 +180,13 @@ class Executor {
     FailureNotices failures_;
     std::uint32_t expected_groups_ = 1;
 
-    std::array<Completion, 32> done_;  // taken from a transport at a time
+    std::array<Completion, 32> done_;  // taken from a source at a time
 
     Queue ready_;    // with ready operations
     Queue stalled_;  // a transport was busy, or no function could be called: at the next progress
     Exclusion* exclusion_ = nullptr;
     std::size_t budget_ = 0;          // bytes that may still be reduced or copied in this call
-    bool has_left_calls_ = false;     // functions that became ready where none may be called
+    bool has_left_calls_ = false;     // functions became ready where none may be called
     bool has_left_confined_ = false;  // ... and confined ones
     Run* ending_ = nullptr;           // its group breaks:
     Failure ending_failure_;          // the verdict was bad, memory ran out, or a function threw

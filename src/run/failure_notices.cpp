@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-// In the token of a notice: that it was sent, not received.
+// In the token of a notice: it was sent, not received.
 constexpr std::uint32_t is_sent = 1u << 31;
 
 }  // namespace
@@ -156,7 +156,7 @@ void FailureNotices::expect(Rank peer) {
         posted =
             routes_[at]->post_recv({peer, {}}, place, {this, static_cast<std::uint32_t>(peer)});
     } catch (const std::bad_alloc&) {
-        // As if the transport were busy.
+        // Treated as if the transport were busy.
     }
     is_expected_[at] = posted != Posted::busy;
     owes_ |= posted == Posted::busy;
@@ -174,8 +174,8 @@ void FailureNotices::take(Rank from) {
             break_group(group, notice.failure);
         }
     }
-    // Two groups may have one context if no rank has both (process/members.h): a notice of the other one is not for
-    // this rank's.
+    // Two groups may have one context if no rank has both (process/members.h): a notice of the other group does not
+    // concern this rank's.
     const Group* const group = find(notice.context);
     if (!group || std::ranges::find(group->members, from) != group->members.end())
         break_context(notice.context, notice.failure);

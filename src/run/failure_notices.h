@@ -1,11 +1,11 @@
 // Which groups break, and why. A failure breaks the whole group: every member gets a failure notice.
 //
 // Notices have a stream of their own (context 0), on which each rank keeps a receive posted for
-// every other rank. A rank that gives up breaks the messages of others, so a broken message counts
-// only after the notices that may explain it: all ranks name the same cause.
+// every other rank. A rank that gives up breaks the messages of others. So a broken message counts only after the
+// notices that may explain it, and all ranks name the same cause.
 //
-// Memory may be what ran out: what telling takes is reserved when a group is added. A notice that a
-// transport cannot take now is kept, and tried again by progress().
+// The cause may be a lack of memory, so the memory for telling others is reserved when a group is added. A notice that
+// a transport cannot take now is kept, and progress() tries it again.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
@@ -49,14 +49,14 @@ class FailureNotices {
     // Notices of groups that this rank does not have are kept while some are expected.
     void keep_early(bool keep);
 
-    // A notice, and what sending it to so many ranks takes.
+    // A notice, with the memory that sending it takes.
     struct Telling {
         FailureNotice notice;
-        std::vector<Rank> to;  // not sent to them yet
+        std::vector<Rank> to;  // ranks it has not been sent to yet
         Telling* next = nullptr;
     };
     static std::unique_ptr<Telling> reserve_telling(std::size_t members);
-    // Of a group that this rank does not have, and never will.
+    // Sends a notice of a group that this rank does not have, and never will.
     void tell(std::unique_ptr<Telling> telling, std::uint64_t context,
               std::span<const Rank> members, const Failure& failure);
 
@@ -71,7 +71,7 @@ class FailureNotices {
     void run_out_everywhere();
     Failure out_of_memory() const { return {.code = WEFT_BROKEN_MEMORY, .rank = rank_}; }
 
-    // Of a group whose context another one of this rank has.
+    // The failure of a group whose context another group of this rank has.
     Failure has_taken_context() const {
         return {.code = WEFT_BROKEN_MEMORY, .rank = rank_, .is_context_taken = true};
     }
@@ -82,14 +82,14 @@ class FailureNotices {
     bool has_suspects() const { return !suspects_.empty(); }
     void break_suspected();
 
-    // Tries again what a transport could not take.
+    // Retries what a transport could not take.
     void progress() {
         if (owes_) [[unlikely]]
             try_again();
     }
-    // There is such a thing.
+    // Whether there is anything to retry.
     bool owes() const { return owes_; }
-    // A post of this object's has completed: its token names the object.
+    // A post of this object has completed: its token names the object.
     void handle(const Completion& completion);
     // Counts the notices that came.
     std::uint64_t taken() const { return taken_; }

@@ -1,5 +1,5 @@
-// Runs task lists (schedule/tasks/tasks.h) beside the executor, which gives it the lists of a run and
-// awaits their reports.
+// Runs task lists (schedule/tasks/tasks.h) beside the executor, which hands over the lists of a run and awaits their
+// reports.
 //
 // The thread that submits lists to the kernel owns them: their steps run in its context, and if it
 // ends before they do, they are cancelled.
@@ -54,8 +54,8 @@ class Offload : public CompletionSource {
     // Lets the list pass its next `go`.
     virtual void enable(Lists& lists, std::uint32_t list) = 0;
 
-    // For a transport's completion with a token of this object. The list's place is granted; or it
-    // is broken, granted or not: returns the context of the run, which cannot go on.
+    // For a transport's completion with a token of this object. granted(): the list's place is granted. broken(): the
+    // list is broken, granted or not; returns the context of the run, which cannot go on.
     virtual void granted(std::uint32_t list) = 0;
     virtual std::uint64_t broken(std::uint32_t list) = 0;
 
@@ -70,7 +70,7 @@ class Offload : public CompletionSource {
     // Submits them. REQUIRES: may_own().
     virtual void submit() = 0;
 
-    // What comes should wake somebody: lists need further batches.
+    // Whether arriving data should wake a thread: lists need further batches.
     virtual bool needs_attention() const = 0;
 };
 

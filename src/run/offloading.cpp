@@ -37,7 +37,7 @@ bool Offloading::may_begin_lists(Run& run) {
         count(Fallback::without_connection);
         return false;
     }
-    // Lists take their places on their connections at once. An earlier run of the executor's may
+    // Lists take their places on their connections at once. An earlier run of the executor may
     // still have messages to post there.
     const bool is_clear = std::ranges::all_of(run.lists_->tasks.lists, [&](const TaskList& list) {
         return run.stream_->last_on_lane(list.peer, list.sends).run == nullptr;

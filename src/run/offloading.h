@@ -1,5 +1,5 @@
-// Which runs are carried out as task lists: keeps runs until that is decided, begins their lists, and
-// counts why others had none.
+// Decides which runs are carried out as task lists: keeps runs until then, begins their lists, and counts why other
+// runs had none.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
@@ -25,7 +25,7 @@ class Offloading {
     // How a run that has lists is carried out.
     enum class Way : std::uint8_t {
         here,     // by the executor
-        lists,    // as task lists, if nothing that was started before is in their way
+        lists,    // as task lists, unless earlier runs are in the way
         offered,  // decided later
     };
 
@@ -59,7 +59,7 @@ class Offloading {
         without_descriptors,  // none was left for eventfds
         behind_others,        // earlier runs still used the connections
         waited_for,           // by the program, before it began
-        several_interfaces,   // of a rank; this and the next two with engine auto only
+        several_interfaces,   // of a rank; this and the next two only with engine auto
         shares_core,          // with another rank
         does_not_pay,
         too_long,  // a pipeline's lists, which write out every repeat

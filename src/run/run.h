@@ -26,8 +26,8 @@ class Run {
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
-    // From now on the run can also run as task lists, compiled from its schedule. Fails when
-    // `offload` has no room for them.
+    // Lets the run also execute as task lists, compiled from its schedule. Fails when `offload` has
+    // no room for them.
     Status prepare_lists(const Tasks& tasks, Offload& offload);
     bool has_lists() const { return lists_ != nullptr; }
 
@@ -45,7 +45,7 @@ class Run {
     friend class Executor;
     friend class Offloading;
 
-    // The run as task lists: the lists, and a run of what is left for the executor.
+    // The run as task lists: the lists, and a run of the rest for the executor.
     struct AsLists {
         const Tasks& tasks;
         std::unique_ptr<Offload::Lists> lists;

@@ -25,16 +25,16 @@ struct LaneHold {
 
 // Why a run failed.
 struct Failure {
-    weft_status code = WEFT_OK;  // or as a completion's (transport/transport.h)
+    weft_status code = WEFT_OK;  // or one of a completion's codes (transport/transport.h)
     Rank rank = -1;              // of the job
     // Of a broken message: what `rank` has sent, and what was expected.
     std::int64_t sent_bytes = 0;
     std::int64_t expected_bytes = 0;
-    // What else the communicator has to say; the other ranks are told it as it is.
+    // An additional remark of the communicator; the other ranks get it unchanged.
     bool has_remark = false;
     std::array<std::byte, 56> remark{};
-    // Of WEFT_BROKEN_MEMORY: there is no descriptor for a connection with `rank`; or another communicator of `rank`
-    // has this one's context; otherwise `rank` ran out of memory.
+    // With WEFT_BROKEN_MEMORY: there is no descriptor for a connection with `rank`, or another communicator of `rank`
+    // has this one's context. Otherwise `rank` ran out of memory.
     bool is_unconnected = false;
     bool is_context_taken = false;
 };
@@ -49,7 +49,7 @@ struct Group {
     std::uint32_t number = 0;  // this is its number-th child
     std::uint32_t made = 0;    // how many groups were made from this one
 
-    std::uint32_t dedicated = 0;  // so many of its streams have dedicated connections
+    std::uint32_t dedicated = 0;  // how many of its streams have dedicated connections
 };
 
 class Stream {
