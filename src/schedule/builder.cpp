@@ -12,7 +12,7 @@ std::int64_t aligned(std::int64_t bytes) {
     return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
 }
 
-// Also if both are empty and at the same place: messages of zero bytes have an order, too.
+// True also if both are empty and at the same place: messages of zero bytes have an order, too.
 bool overlap(Region a, Region b) {
     if (a.buffer != b.buffer) return false;
     return a.offset == b.offset || (a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes);
@@ -153,7 +153,7 @@ void ScheduleBuilder::repeat_begin(Repetition blocks, After after) {
     repeat.stride = blocks.block_bytes * blocks.per_iteration;
     repeat.iterations = (blocks.total_bytes + repeat.stride - 1) / repeat.stride;
     repeat.short_bytes = repeat.iterations * repeat.stride - blocks.total_bytes;
-    // The last iteration shortens all its blocks alike, so it may only have one.
+    // The last iteration shortens all its blocks alike, so it may have only one.
     WEFT_ASSERT(blocks.per_iteration == 1 || repeat.short_bytes == 0);
     repeat.scratch_begin = schedule_.scratch_bytes_;
     block_bytes_ = blocks.block_bytes;
@@ -192,8 +192,8 @@ void ScheduleBuilder::derive_lanes() {
     s.issue_.assign(s.ops_.size(), Edge{Schedule::no_issue, 0});
     s.lane_of_.assign(s.ops_.size(), -1);
 
-    // By peer and direction, then in the order of the schedule. Numbers are sorted faster than what
-    // has to be looked up.
+    // By peer and direction, then in schedule order. Packed keys sort faster than operations that
+    // must be looked up.
     std::vector<std::uint64_t> keys;
     keys.reserve(s.ops_.size());
     for (OpId id = 0; id < s.ops_.size(); ++id) {

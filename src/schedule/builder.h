@@ -36,7 +36,8 @@ class ScheduleBuilder {
     OpId add(Op op, std::span<const OpId> after = {});
 
     // Builds among some of the ranks: while the result lives, peer i means members[i], and all
-    // operations but receives wait for `after`, or if it is no_op, for that of an outer Within.
+    // operations except receives wait for `after`, or, if it is no_op, for the `after` of an outer
+    // Within.
     class [[nodiscard]] Within {
       public:
         Within(ScheduleBuilder& builder, std::vector<Rank> members, OpId after)

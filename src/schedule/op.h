@@ -50,7 +50,7 @@ struct Op {
     Region into() const { return {into_buffer, into_offset, bytes}; }
     bool is_message() const { return kind == OpKind::send || kind == OpKind::recv; }
     bool reduces() const { return kind == OpKind::reduce || kind == OpKind::reduce_right; }
-    // Which of the two regions it uses.
+    // Which of the two regions the operation uses.
     bool reads() const { return kind == OpKind::send || kind == OpKind::copy || reduces(); }
     bool writes() const {
         return kind == OpKind::recv || kind == OpKind::copy || kind == OpKind::call || reduces();

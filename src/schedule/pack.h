@@ -1,4 +1,4 @@
-// A schedule as bytes, which ranks can exchange. Only schedules without repeats.
+// A schedule serialized to bytes that ranks can exchange. Only schedules without repeats.
 #pragma once
 
 #include <cstddef>

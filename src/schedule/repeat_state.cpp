@@ -14,7 +14,7 @@ RepeatState::RepeatState(const Schedule& schedule, const Repeat& repeat,
     missing.resize(missing.size() + rows_.size() * repeat.ops);
 }
 
-// Sets an iteration's counters: its predecessors, and one more until it begins.
+// Sets an iteration's counters: its predecessors, plus one until it begins.
 void RepeatState::prepare(std::int64_t iteration, std::span<std::uint32_t> missing) {
     if (iteration >= repeat_->iterations) return;
     rows_[row_of(iteration)] = {iteration, repeat_->ops};

@@ -1,4 +1,4 @@
-// How far a started schedule is in one of its repeats, for the executor and for the checker.
+// The progress of a started schedule in one of its repeats, for the executor and for the checker.
 //
 // Both count predecessors down, in one array for all operations. Those of a repeat have a row of
 // counters per iteration. Two windows of rows are enough: an edge may already count down an
@@ -82,7 +82,7 @@ class RepeatState {
 
     void prepare(std::int64_t iteration, std::span<std::uint32_t> missing);
 
-    // Begins iterations in order while the one a window earlier has completed.
+    // Begins iterations in order, as long as the one a window earlier has completed.
     template <typename Release>
     void begin_iterations(std::span<std::uint32_t> missing, Release release) {
         while (begun_ < repeat_->iterations) {

@@ -95,7 +95,7 @@ class Schedule {
     // Bytes of the caller's buffer that the operations need.
     std::int64_t reach(Buffer buffer) const;
 
-    // The memory it holds; this bounds the cache.
+    // The memory it holds; the cache's bound counts this.
     std::int64_t memory_bytes() const;
 
   private:

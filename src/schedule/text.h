@@ -12,8 +12,8 @@ namespace weft {
 //   0  copy    send[0..64) -> recv[128..192)
 //   1  send    send[0..64) -> rank 1            after 0
 //
-// The operations named behind "after" have to complete first. The messages of a lane are issued in
-// the order of their lines.
+// The operations named after "after" must complete first. The messages of a lane are issued in the
+// order of their lines.
 std::string to_text(const Schedule& schedule);
 
 // One operation, one region: "recv    recv[0..64) <- rank 1", "recv[0..64)".

@@ -1,5 +1,5 @@
 // Which operations can be left until somebody waits for the schedule: a few, on little data, that
-// no send comes after.
+// no send follows.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace weft {
 
 // Larger messages take time to receive: they are worth a wake-up.
 inline constexpr std::int64_t unattended_bytes_max = 4 * 1024;
-// Together no more than this: the messages would fill the buffers between the ranks.
+// The limit for all of them together: more would fill the buffers between the ranks.
 inline constexpr std::int64_t unattended_bytes_of_all_max = 16 * 1024;
 inline constexpr std::uint32_t unattended_ops_max = 32;
 
-// By operation: whether it cannot be left, because a send or a task list comes after it or because
-// it takes time. In a schedule with repeats none can.
+// By operation: whether it cannot be left, because a send or a task list follows it or because it
+// takes time. In a schedule with repeats, no operation can be left.
 std::vector<bool> find_urgent(const Schedule& schedule);
 
 }  // namespace weft

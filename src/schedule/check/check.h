@@ -3,8 +3,8 @@
 //
 //   matching   on every lane the k-th send meets the k-th receive, of equal size, and none is left
 //   deadlock   all operations complete even if nothing is buffered: a message waits for both ends
-//   hazard     operations of a rank that no dependency orders never touch the same bytes while one
-//              of them writes; the order of issue does not count: it orders no completions
+//   hazard     unordered operations of a rank never touch the same bytes while one of them writes;
+//              issue order does not count: it orders no completions
 //   result     every promised byte is the right byte of the right rank, or the right combination
 //
 // Regions must lie within their buffers, and the caller's send buffer is never written.

@@ -1,8 +1,8 @@
 // Whether operations of one rank that may run at the same time conflict.
 //
 // The operations are visited in an order that respects their dependencies. Each byte has its last
-// writer and the readers since; a new access must be ordered after them. That suffices: those were
-// themselves ordered after all earlier accesses that conflict with theirs.
+// writer and the readers since; a new access must be ordered after them. That suffices: these were
+// themselves ordered after all earlier accesses that conflict with them.
 //
 // A repeat is visited twice:
 //   - from outside, as one step between its two joins that touches what all iterations touch

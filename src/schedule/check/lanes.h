@@ -53,7 +53,7 @@ class LaneCursor {
     }
 
   private:
-    // Finds the messages from at_ on that share a repeat; outside repeats, one message.
+    // Finds the messages from at_ on that are in one repeat; outside repeats, one message.
     void enter() {
         iteration_ = 0;
         begin_ = end_ = at_;

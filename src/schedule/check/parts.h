@@ -33,7 +33,7 @@ std::string name_of(const Schedule& schedule, OpId op, std::int64_t iteration);
 
 inline bool reads(const Op& op) { return op.reads(); }
 inline bool writes(const Op& op) { return op.writes(); }
-// Whether the operand it reads may be overwritten as well.
+// Whether the operation may also overwrite the operand that it reads.
 inline bool spoils(const Op& op) { return op.kind == OpKind::reduce_right; }
 
 // The schedules belong together, no edge enters or leaves a repeat, regions lie in their buffers.

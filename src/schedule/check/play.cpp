@@ -1,8 +1,8 @@
 // Executes the schedules of all ranks in one legal order, with symbols for data.
 //
 // A message moves when both its ends are posted, and completes both. No step can prevent another,
-// so either every order ends or none does. The completion of a send says nothing about whether the
-// receiver has entered a barrier: a transport may buffer the message.
+// so either every order finishes or none does. The completion of a send says nothing about whether
+// the receiver has entered a barrier: a transport may buffer the message.
 #include "schedule/check/lanes.h"
 #include "schedule/check/parts.h"
 #include "schedule/check/player.h"
@@ -172,7 +172,7 @@ class Play {
         return undefined;
     }
 
-    // The operation that the first waiting message of a lane needs at its other end.
+    // The operation at the other end that the first waiting message of a lane needs.
     std::string awaited(const Waiting& lane) {
         const Schedule& other = player(lane.peer).schedule();
         const LaneOps ops(other);
@@ -220,7 +220,7 @@ class Play {
     std::vector<Player> players_;
     std::vector<std::vector<Waiting>> lanes_;  // by rank, as Schedule::lanes()
     std::vector<ReadyInstance> ready_;
-    std::vector<Stretch> value_;  // what is read and written; here to save allocations
+    std::vector<Stretch> value_;  // what is read and written; a member to save allocations
     std::vector<Stretch> other_;
     std::vector<Stretch> result_;
     std::int64_t operations_ = 0;

@@ -44,7 +44,8 @@ class Knowledge {
 
 class Player {
   public:
-    // Appends what becomes ready to `ready`. `learns`: keeps Knowledge, which costs memory.
+    // Appends instances that become ready to `ready`. `learns`: keeps Knowledge, which costs
+    // memory.
     Player(const Schedule& schedule, bool learns, std::vector<ReadyInstance>& ready);
 
     const Schedule& schedule() const { return *schedule_; }

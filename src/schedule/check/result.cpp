@@ -111,7 +111,7 @@ class Result {
     Terms& terms_;
     Findings& findings_;
     std::map<Sources, Term> expressions_;  // if they are promised
-    // By origin: the expressions by which ranks got the combination of these sources.
+    // By origin: the expressions in which ranks got the combination of these sources.
     std::map<Sources, Memory> combined_;
     std::vector<Stretch> value_;
     std::vector<Stretch> seen_;

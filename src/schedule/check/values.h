@@ -33,7 +33,7 @@ class Terms {
 
     // "rank 2's", "the combination of ranks 0, 1, 1 (in this order)".
     std::string text(Term term) const;
-    // "((0 1) 2)"; of too many ranks only which they are.
+    // "((0 1) 2)"; if there are too many ranks, only their numbers.
     std::string association(Term term) const;
 
   private:
@@ -51,7 +51,8 @@ class Terms {
     bool commutative_;
     std::vector<Node> nodes_;
     std::unordered_map<std::uint64_t, Term> known_;  // by left and right
-    // By term that is not in order: the ranks it combines, if each only once; otherwise {0, -1}.
+    // For terms that are not in order: the ranks that each combines, if each rank only once;
+    // otherwise {0, -1}.
     std::unordered_map<Term, Sources> unordered_;
 };
 

@@ -165,7 +165,7 @@ class Compiler {
                       before);
     }
 
-    // Appends a message to a list, behind the tasks that wait for its predecessors.
+    // Appends a message to a list, after the tasks that wait for its predecessors.
     TaskId append(std::uint32_t list, const Task& message, const Before& before) {
         const TaskId at{list, tasks_.lists[list].messages++};
         for (TaskId place : before.places) wait(place, at);
@@ -260,7 +260,7 @@ class Compiler {
     std::map<std::pair<std::uint32_t, std::uint32_t>, Semaphore> semaphores_;  // by its two lists
     std::vector<RestOp> rest_;
     std::map<TaskId, OpId> awaits_;
-    std::vector<OpId> enable_of_list_;                     // by list: its last one
+    std::vector<OpId> enable_of_list_;                     // by list: the last enable
     std::set<std::pair<std::uint32_t, OpId>> waited_for_;  // by lists: operations of the rest
 };
 

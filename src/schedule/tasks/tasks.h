@@ -5,8 +5,8 @@
 // other. If a list waits for another, the pair has a semaphore: the first list's `enable` gives it
 // a token, the second list's `wait` takes one. Both lists are in order, so tokens need no names,
 // and a wait that an earlier one of the pair implies is left out. A `report` tells the rest of the
-// schedule (a reduction, a message on a lane without a list) that the list has come so far; at a
-// `go` the list waits for the rest.
+// schedule (a reduction, a message on a lane without a list) that the list has reached this point;
+// at a `go` the list waits for the rest.
 //
 // A message's waits stand right before it, its enables and reports right after it. The end of a
 // list is its last report, and has no task.
@@ -71,9 +71,9 @@ enum class Protocol : std::uint8_t {
     rendezvous,  // ... and its CTS has come (table II)
 };
 
-// By lane: whether it can be offloaded and gains by it. Not worth it: a few small receives that no
-// send waits for (the thread that waits for the operation can receive them), and a few small sends
-// that wait for no receive (the thread that starts it can send them).
+// By lane: whether it can be offloaded and gains by it. Not worth it are a few small receives that
+// no send waits for (the thread that waits for the operation can receive them), and a few small
+// sends that wait for no receive (the thread that starts the operation can send them).
 std::vector<bool> worth_offloading(const Schedule& schedule, const std::vector<bool>& can);
 
 // Compiles the lanes with `offloaded` to lists, in the order of schedule.lanes(); with rendezvous,
