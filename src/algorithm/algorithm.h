@@ -38,22 +38,22 @@ struct Algorithm {
     Tunes tunes = Tunes::nothing;
     bool follows_topology = false;  // schedules depend on which ranks share a node
     Rank (*leaders)(const Agreed&) =
-        nullptr;  // if it follows Tuning::inner: how many exchange by it
+        nullptr;  // if it follows Tuning::inner: how many leaders exchange
     // The makespan if a message takes one unit, with Tuning::ports. Null, or no_claim of a call: it
     // depends on the topology.
     std::int64_t (*rounds)(const Agreed&);
-    // By the rank that sends the most. Null: a rank sends each of its blocks once, to where it belongs.
+    // Of the rank that sends the most. Null: a rank sends each of its blocks once, to its destination.
     std::int64_t (*sent_messages_max)(const Agreed&);
     std::int64_t (*sent_bytes_max)(const Agreed&);
-    // By all ranks together, to ranks on other nodes. Null: no claim.
+    // The sum over all ranks, to ranks on other nodes. Null: no claim.
     std::int64_t (*bytes_between_nodes)(const Agreed&) = nullptr;
     Status (*build)(const Problem&, ScheduleBuilder&);
 
     bool follows_inner() const { return tunes == Tunes::inner || tunes == Tunes::leaders; }
 
-    // What a call lacks ("an operation that commutes; this call's does not"); empty: nothing.
+    // The need that a call does not meet ("an operation that commutes; this call's does not"); empty: none.
     std::string unmet_need(const Agreed& agreed) const;
-    // All that it needs, of whichever call ("an operation that commutes"); empty: nothing.
+    // All needs, regardless of the call ("an operation that commutes"); empty: none.
     std::string needs_in_words() const;
 };
 

@@ -55,8 +55,8 @@ CirculantRounds::Arrival CirculantRounds::arrival(std::size_t k) const {
 std::int64_t CirculantRounds::sent_bytes(std::int64_t bytes, std::int64_t last_bytes) const {
     std::int64_t sum = 0;
     for (std::size_t k = 0; k < in_phase(); ++k) {
-        // Blocks that do not exist would go in the first two phases, the last block in the last
-        // phase.
+        // Messages for blocks that do not exist would fall into the first two phases, those for the
+        // last block into the last phase.
         std::int64_t phase = 0;
         while (phase < phases_ && !sent(phase, k)) ++phase;
         sum += (phases_ - phase) * bytes;

@@ -1,5 +1,5 @@
-// The rounds of a broadcast of many blocks over a circulant graph, and of a reduction, which takes
-// them backwards. As few as possible: blocks - 1 + ceil(log2 ranks).
+// The rounds of a broadcast of many blocks over a circulant graph, and of a reduction, which runs
+// them backwards. Their number is the minimum, blocks - 1 + ceil(log2 ranks).
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class CirculantRounds {
         bool is_phase_before = false;
     };
     Arrival arrival(std::size_t k) const;
-    // The round in which the first block of all comes: the one that may go in the next phase, too.
+    // The round in which the first block of all comes: that block may go in the next phase, too.
     std::size_t first_round() const { return first_round_; }
 
     // Bytes of all blocks that a rank sends, each of `bytes`, but the last of `last_bytes`.

@@ -51,7 +51,7 @@ Problem Family::problem(const Agreed& agreed, Rank rank, bool is_call_in_place,
         layout_of(Buffer::send, sent, number_of(sent, agreed.ranks, destinations), bytes, own.send);
     problem.recv = layout_of(Buffer::recv, received, number_of(received, agreed.ranks, sources),
                              bytes, own.recv);
-    // Nobody gets the only block.
+    // True for neighbors that exist: if there is none, nobody gets the only block.
     const auto is_there = [](Rank to) { return to != no_rank; };
     if (is_among_neighbors() && sent == Blocks::one && std::ranges::none_of(destinations, is_there))
         problem.send.count = 0;

@@ -35,7 +35,7 @@ constexpr BlocksOn at_root(Blocks blocks) { return {blocks, Blocks::none}; }
 enum class InPlace : std::uint8_t { never, send, send_at_root, recv_at_root, root_has_one_buffer };
 
 // Whether the blocks of a call differ in size. agreed: all ranks know all sizes. local: a rank knows those
-// in its own buffers. alike_on_rank: those of a rank are alike, but perhaps not another's.
+// in its own buffers. alike_on_rank: a rank's blocks have one size, which may differ from another rank's.
 enum class Sizes : std::uint8_t { alike, agreed, local, alike_on_rank };
 
 // What one rank's call says about its blocks.
@@ -76,7 +76,7 @@ struct Family {
     bool lists_blocks() const { return sizes == Sizes::agreed || sizes == Sizes::local; }
     // Whether all ranks know how large blocks are.
     bool agrees_on_sizes() const { return sizes == Sizes::alike || sizes == Sizes::agreed; }
-    // Whether a call in place is so on this rank.
+    // Whether an in-place call is in place on this rank.
     bool is_in_place_on(bool is_root) const {
         return in_place == InPlace::send || (has_in_place() && is_root);
     }
@@ -93,7 +93,7 @@ struct Family {
     // Null: unknown.
     const Algorithm* find(std::string_view algorithm) const;
     std::string known_names() const;
-    // The algorithms that leaders of nodes can exchange by (Tuning::inner).
+    // The algorithms by which leaders of nodes can exchange (Tuning::inner).
     std::vector<const Algorithm*> flat_algorithms() const;
 };
 

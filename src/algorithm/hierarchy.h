@@ -1,4 +1,4 @@
-// What algorithms in two levels share: steps within the nodes, and between their leaders.
+// Shared by two-level algorithms: steps within the nodes, and between their leaders.
 //
 // Leaders of smaller nodes are ready earlier. If all leaders exchange something (allgather, allreduce,
 // alltoall, barrier), this comes first in the schedule: its operations then have the same numbers on all
@@ -34,7 +34,7 @@ void bcast_in_node(const Hierarchy& in, Rank rank, Region data, OpId before,
 OpId reduce_in_node(const Hierarchy& in, Rank rank, Region from, Region into,
                     ScheduleBuilder& schedule);
 
-// By which leaders exchange; `usual`: if the tuning names nothing.
+// The algorithm by which leaders exchange; `usual` if the tuning names none.
 inline const Algorithm& inner_of(const Agreed& a, const Algorithm& usual) {
     return a.tuning.inner ? *a.tuning.inner : usual;
 }
@@ -49,7 +49,7 @@ void for_each_message(const Algorithm& step, const Problem& leader, F f) {
     }
 }
 
-// Of all blocks that do not belong to ranks of the root's node.
+// The bytes of all blocks that do not belong to ranks of the root's node.
 std::int64_t bytes_beyond_the_root(const Agreed& a);
 
 // Calls f(place, first, ranks) for the consecutive ranks of a node, from the place of the first on.

@@ -7,13 +7,13 @@
 
 namespace weft::algorithm {
 
-// What this rank sends to its neighbor of that number.
+// The block that this rank sends to its neighbor of that number.
 inline Region outgoing(const Problem& in, std::size_t neighbor) {
     const auto block = static_cast<Rank>(neighbor);
     return in.send.block(block < in.send.count ? block : 0);
 }
 
-// Every rank gets a block from each neighbor: the same one that others get, or one of its own.
+// Every rank gets a block from each neighbor: the same block as others get, or its own.
 void promise_same_block(Promises& promises);
 void promise_own_block(Promises& promises);
 

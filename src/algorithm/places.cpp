@@ -8,7 +8,7 @@
 
 namespace weft::algorithm {
 
-// Blocks of one size are a vector whose elements they are.
+// Blocks of one size are treated as elements of a vector.
 Places::Places(const Layout& blocks, Rank rank) : rank_(rank), count_(blocks.count) {
     if (blocks.list.sizes.empty()) {
         vector_ = blocks.all();
@@ -100,8 +100,8 @@ void unpack(const Places& all, Rank first, Rank last, Region packed, ScheduleBui
         schedule.copy(packed.part(piece.at, piece.region.bytes), piece.region, after);
 }
 
-// Messages are sent from the places that are filled before the last round. If these do not lie
-// together, they are gathered in scratch.
+// Messages are sent from the places that are filled before the last round. If these are not
+// contiguous, they are gathered in scratch.
 void gather_places(const Places& all, std::span<const Rank> reach, const OwnBlock& own, OpId unread,
                    ScheduleBuilder& schedule) {
     const std::size_t rounds = reach.size() - 1;

@@ -23,10 +23,10 @@ class Places {
     Region place(Rank i) const;
     // Of places [first, last).
     std::int64_t bytes(Rank first, Rank last) const;
-    // One region, if they lie one behind the other.
+    // One region, if they are contiguous.
     std::optional<Region> together(Rank first, Rank last) const;
 
-    // Their pieces that lie together, and where each is among the bytes of all.
+    // Their contiguous pieces, and where each is among the bytes of all.
     struct Piece {
         Region region;
         std::int64_t at = 0;
@@ -47,14 +47,14 @@ class Places {
     std::vector<std::int64_t> begin_;
 };
 
-// Places [first, last) in one piece: as they lie, or a copy, which is there after `ready`.
+// Places [first, last) in one piece: where they are, or a copy that is complete after `ready`.
 struct Packed {
     Region region;
     OpId ready = no_op;
 };
 Packed pack(const Places& places, Rank first, Rank last, ScheduleBuilder& schedule);
 
-// Copies places [first, last) from one piece to where they belong.
+// Copies places [first, last) from one piece to their destinations.
 void unpack(const Places& places, Rank first, Rank last, Region packed,
             ScheduleBuilder::After after, ScheduleBuilder& schedule);
 
@@ -66,19 +66,19 @@ OpId reduce_places(const Places& from, Rank first, Rank last, Region sum, OpId r
 struct OwnBlock {
     Region block;
     OpId ready = no_op;
-    OpId placed = no_op;  // it lies in its place, too
+    OpId placed = no_op;  // then it is in its place, too
 };
 
 // Allgather in rounds. After j of them a rank has its first reach[j] places; in round j it gets the
-// next ones, up to reach[j] from a rank. What lands in the buffer waits for `unread`.
-// REQUIRES: reach goes from 1 to the number of ranks.
+// next ones, up to reach[j] from a rank. Receives into the buffer wait for `unread`. REQUIRES:
+// reach goes from 1 to the number of ranks.
 void gather_places(const Places& all, std::span<const Rank> reach, const OwnBlock& own, OpId unread,
                    ScheduleBuilder& schedule);
 
 // An allgather or allgatherv.
 void gather_places(const Problem& in, std::span<const Rank> reach, ScheduleBuilder& schedule);
 
-// What each rank sends in it, if a rank has one port.
+// How much each rank sends in it, with one port.
 std::vector<std::int64_t> gather_bytes(std::span<const std::int64_t> sizes,
                                        std::span<const Rank> reach);
 

@@ -4,8 +4,8 @@
 
 namespace weft::algorithm {
 
-// In step k a rank sends what it has, the combination of up to 2^k operands that end with its own, to
-// the rank 2^k above it, and puts what it gets from the one 2^k below it before that.
+// In step k a rank sends what it has, the combination of up to 2^k operands that end with its own, to the rank 2^k
+// above it, and prepends what it gets from the rank 2^k below it.
 OpId prefix_by_doubling(const Problem& in, Rank first, Region sum, OpId ready,
                         ScheduleBuilder& schedule) {
     const Rank position = in.rank - first;
@@ -29,9 +29,9 @@ OpId prefix_by_doubling(const Problem& in, Rank first, Region sum, OpId ready,
 
 namespace {
 
-// What one rank knows in a hypercube. After the step of bit k the ranks that are equal in all higher
-// bits are a block; each has the combination of those up to itself (the result), and of all of them
-// (the block's), if any rank lies behind the block and will need it.
+// What one rank knows in a hypercube. After the step of bit k the ranks that are equal in all higher bits form a block.
+// Each has the combination of the block's operands up to its own (the result), and of all of them (the block's), if any
+// rank after the block will need it.
 class Hypercube {
   public:
     Hypercube(const Problem& in, Own own, ScheduleBuilder& schedule)

@@ -1,4 +1,4 @@
-// Sums over the ranks up to one, shared by scan and exscan.
+// Prefix sums over ranks, shared by scan and exscan.
 #pragma once
 
 #include "algorithm/algorithm.h"
@@ -12,8 +12,8 @@ namespace weft::algorithm {
 OpId prefix_by_doubling(const Problem& in, Rank first, Region sum, OpId ready,
                         ScheduleBuilder& schedule);
 
-// The combination of the operands of all ranks up to this one, without its own or with it, by the
-// association of reproducible reductions (Promise::reproducible).
+// The combination of the operands of all ranks up to this one, without or with its own, in the association of
+// reproducible reductions (Promise::reproducible).
 enum class Own : bool { excluded, included };
 void prefix_by_hypercube(const Problem& in, Own own, ScheduleBuilder& schedule);
 

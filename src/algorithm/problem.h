@@ -23,10 +23,9 @@ struct Tuning {
     std::uint32_t window = 8;                 // pipelines: segments in flight
     std::uint32_t ports = 1;                  // messages that a rank sends and receives at a time
     Rank radix() const { return static_cast<Rank>(ports) + 1; }
-    bool throttle = false;  // trees: a rank sends one message after the other
-    const Algorithm* inner =
-        nullptr;                // by which leaders exchange; null: the hierarchy's own choice
-    std::uint32_t leaders = 0;  // of each node; 0: one for every few ranks
+    bool throttle = false;             // trees: a rank sends one message after the other
+    const Algorithm* inner = nullptr;  // how leaders exchange; null: the hierarchy's own choice
+    std::uint32_t leaders = 0;         // of each node; 0: one for every few ranks
 };
 
 // What all ranks know about a call. Selection, needs and claims see nothing else.
@@ -34,11 +33,11 @@ struct Agreed {
     Collective collective = Collective::barrier;
     Rank ranks = 1;
     Rank root = 0;
-    // Of a block: what one rank contributes or gets. If blocks differ, the mean; if each rank knows only
-    // its own, -1.
+    // Bytes of a block: what one rank contributes or gets. If blocks differ, the mean; if each rank knows only its own,
+    // -1.
     std::int64_t bytes = 0;
     std::span<const std::int64_t> sizes = {};  // by rank, if blocks differ and all ranks know them
-    std::int64_t element_bytes = 1;            // data is only cut between elements
+    std::int64_t element_bytes = 1;            // data is cut only between elements
     bool commutative = true;                   // operands may be combined in any order
     bool reproducible = false;  // by one association (Promise::reproducible); never if commutative
     bool combines = false;      // operands can be combined on arrival (transport.h: Combining)
@@ -51,12 +50,11 @@ struct Agreed {
         return sizes.empty() ? bytes : sizes[static_cast<std::size_t>(rank)];
     }
     std::int64_t total_bytes() const;
-    // All blocks but one, the least of them; of a single rank none.
+    // All blocks but the smallest; 0 for a single rank.
     std::int64_t bytes_of_others_max() const;
 };
 
-// The blocks of a buffer that has one for every rank or neighbor, if they differ. Whoever makes one keeps
-// the arrays.
+// The blocks of a buffer that has one for every rank or neighbor, if they differ. Its maker keeps the arrays alive.
 struct BlockList {
     std::span<const std::int64_t> sizes = {};
     std::span<const std::int64_t> offsets = {};
@@ -67,7 +65,7 @@ struct Layout {
     Buffer buffer = Buffer::send;
     Rank count = 0;
     std::int64_t offset = 0;  // of the first
-    std::int64_t bytes = 0;   // of each; one lies behind the other
+    std::int64_t bytes = 0;   // of each; contiguous
     BlockList list = {};      // if they differ; relative to `offset`
 
     Region block(Rank i = 0) const {
@@ -75,7 +73,7 @@ struct Layout {
         const auto n = static_cast<std::size_t>(i);
         return {buffer, offset + list.offsets[n], list.sizes[n]};
     }
-    // Consecutive blocks as one region. REQUIRES: one lies behind the other.
+    // Consecutive blocks as one region. REQUIRES: they are contiguous.
     Region blocks(Rank first, Rank number) const {
         if (list.sizes.empty() || number == 0)
             return {buffer, offset + first * bytes, number * bytes};

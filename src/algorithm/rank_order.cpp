@@ -16,7 +16,7 @@ struct OrderedPart {
 };
 
 // The parts are those of a binary tree over the ranks: a part of 2^k ranks begins at a multiple of
-// 2^k, and the last one may be shorter. Two neighbours are combined as soon as both are there.
+// 2^k, and the last one may be shorter. Two neighbors are combined as soon as both are there.
 class OrderedSum {
   public:
     OrderedSum(Rank ranks, Region sum, ScheduleBuilder& schedule)
@@ -43,7 +43,7 @@ class OrderedSum {
         result_ = part.ready;
     }
 
-    // Adds what `rank` sends. A buffer is used again, but not the one that was read last, so that a
+    // Adds what `rank` sends. Buffers are reused, except the one that was read last, so that a
     // receive need not wait for the latest reduction.
     void receive(Rank rank) {
         OrderedPart buffer;
@@ -61,7 +61,7 @@ class OrderedSum {
   private:
     static constexpr Rank nobody = -1;
 
-    // What contains this rank's operand is always in `sum_`.
+    // The part with this rank's operand is always in `sum_`.
     OrderedPart combined(const OrderedPart& left, const OrderedPart& right) {
         const bool is_into_right = left.where != sum_;
         const OrderedPart& from = is_into_right ? left : right;
@@ -87,7 +87,7 @@ class OrderedSum {
 
 OpId combine_in_rank_order(const Problem& in, Region own, Region sum, ScheduleBuilder& schedule) {
     OrderedSum all(in.ranks(), sum, schedule);
-    // A right neighbour's operand can land where the sum is to be; then nothing needs to be copied.
+    // A right neighbor's operand can land where the sum will be; then nothing needs to be copied.
     const bool meets_right = own != sum && in.rank % 2 == 0 && in.rank + 1 < in.ranks();
     if (own == sum || meets_right) {
         all.add(in.rank, {own, schedule.start()});

@@ -7,14 +7,13 @@
 
 namespace weft::algorithm {
 
-// What is built for `problem` within `order` serves the call:
+// A schedule built for `problem` within `order` serves the call:
 //
 //   const Renumbered along(in, order);
 //   const auto in_order = schedule.within(along.order);
 //   return alltoall_bruck.build(along.problem, schedule);
 //
-// REQUIRES: blocks of one size, and nothing that depends on where they lie but Layout::block and
-// Places.
+// REQUIRES: blocks of one size, whose locations are found only through Layout::block and Places.
 class Renumbered {
   public:
     Renumbered(const Problem& in, std::vector<Rank> ranks);

@@ -8,15 +8,15 @@
 namespace weft::algorithm {
 namespace {
 
-// One rank's operand of this part, and what it becomes: first the combination of the longest block of
-// 2^k ranks that ends with the rank, which others read, then the combination of ranks 0 to this one.
+// One rank's operand of this part, and what replaces it: first the combination of the longest block of 2^k ranks that
+// ends with the rank, which others read, then the combination of ranks 0 to this one.
 struct TransposedSlot {
     Region where;
     OpId ready = no_op;
-    std::vector<OpId> read = {};  // by ranks that have combined the block with their own
+    std::vector<OpId> read = {};  // of the block, by ranks that combined it with theirs
 };
 
-// Bit by bit, what a rank's block holds is put behind the block before it.
+// Bit by bit, prepends the preceding block's combination to a rank's own.
 void combine_all(std::vector<TransposedSlot>& slots, ScheduleBuilder& schedule) {
     const std::size_t ranks = slots.size();
     for (std::size_t bit = 1; bit < ranks; bit *= 2) {
@@ -42,7 +42,7 @@ void prefix_transposed(const Problem& in, Own own, ScheduleBuilder& schedule) {
     const Region operand = in.send.block();
     const Region into = in.recv.block();
 
-    // Without its own, the last rank's operand is nobody's.
+    // In an exclusive scan nobody needs the last rank's operand.
     std::vector<OpId> sent(static_cast<std::size_t>(in.ranks()), no_op);  // by rank
     OpId last_sent = no_op;
     for (Rank step = 1; step < in.ranks() && (is_included || in.rank < last); ++step) {
@@ -51,7 +51,7 @@ void prefix_transposed(const Problem& in, Own own, ScheduleBuilder& schedule) {
             schedule.send(part(operand, to), to, {last_sent});
     }
 
-    // This rank's own result is computed where it is to be.
+    // This rank's own result is computed at its destination.
     const Rank mine = is_included ? in.rank : in.rank - 1;
     const Rank computed = is_included ? in.ranks() : last;
     std::vector<TransposedSlot> slots(static_cast<std::size_t>(computed));

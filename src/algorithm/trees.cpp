@@ -50,7 +50,7 @@ OpId reduce_along(const Tree& tree, std::uint32_t ports, Region from, Region int
     }
 
     // The nearest child is ready first. Its operand becomes the sum; later operands land in a few
-    // buffers in turn: one for each port, and one that is being combined.
+    // buffers used in rotation: one for each port, and one that is being combined.
     auto child = tree.children.rbegin();
     Region sum = is_top ? into : schedule.scratch(from.bytes);
     // First in the schedule on all ranks, however many children they have: hierarchy.h says why.

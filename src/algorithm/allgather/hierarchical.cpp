@@ -1,7 +1,7 @@
 // Allgather in three steps: a node's leader gathers its ranks' blocks, the leaders exchange them,
 // by Bruck's algorithm or another flat one (`inner`), and each leader broadcasts all blocks in its
-// node. Any number of ranks and nodes; between nodes each block moves once to every node. By the
-// ring, which is for large blocks, what arrives is broadcast at once if each node's ranks are
+// node. Any number of ranks and nodes; between nodes each block moves once to every node. With the
+// ring, which is for large blocks, arriving blocks are broadcast at once if each node's ranks are
 // consecutive.
 #include "algorithm/allgather/leaders.h"
 

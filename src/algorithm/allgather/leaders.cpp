@@ -75,7 +75,7 @@ void Grouped::gather(Rank group, OpId gathered, ScheduleBuilder& schedule) const
 
 void Grouped::put_in_order(ScheduleBuilder& schedule) const {
     if (is_result_) return;
-    // Before there are copies to look through.
+    // Found before the copies are added, so that written() need not look through them.
     std::vector<OpId> arrived;
     for (Rank group = 0; group < std::ssize(groups_); ++group)
         arrived.push_back(schedule.written(blocks(group, 1)));
@@ -92,8 +92,8 @@ void Grouped::put_in_order(ScheduleBuilder& schedule) const {
 
 namespace {
 
-// Whether the ring's blocks are broadcast one by one, as they arrive: for large blocks, as the ring
-// is. They have to lie together.
+// Whether the ring's blocks are broadcast one by one, as they arrive: this is for large blocks, as
+// is the ring. They must be contiguous.
 bool broadcasts_each(const Agreed& a, const Topology& groups) {
     if (a.tuning.inner != &allgather_ring) return false;
     for (Rank group = 0; group < groups.nodes(); ++group)
@@ -101,7 +101,7 @@ bool broadcasts_each(const Agreed& a, const Topology& groups) {
     return true;
 }
 
-// All blocks, in a rank's group. What is broadcast waits for ready(region).
+// Broadcasts all blocks in a rank's group. The broadcast of a region waits for ready(region).
 template <class F>
 void broadcast(const Problem& in, const Hierarchy& groups, F ready, ScheduleBuilder& schedule) {
     const bool each = broadcasts_each(in.agreed, groups.nodes);

@@ -1,5 +1,5 @@
-// Allgather in steps within groups of ranks, and between their leaders: what the algorithms share
-// that differ in the groups.
+// Allgather in steps within groups of ranks, and between their leaders: shared by algorithms that
+// differ only in the groups.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,16 @@ namespace weft::algorithm {
 // that is its order, otherwise in scratch.
 class Grouped {
   public:
-    // Groups lie one behind the other, as they are listed here.
+    // Groups are contiguous, in the order listed here.
     Grouped(const Problem& in, std::vector<std::span<const Rank>> groups,
             ScheduleBuilder& schedule);
 
     // Of consecutive groups.
     Region blocks(Rank first, Rank groups) const;
 
-    // An allgather among leaders, by Bruck's algorithm if the tuning names no other: the one
-    // numbered `i` has the groups from first + i * each on, `each` of them, once `after` has
-    // completed. The caller is number `own`.
+    // An allgather among leaders, by Bruck's algorithm if the tuning names no other: leader number
+    // `i` has `each` groups from first + i * each on, once `after` has completed. The caller is
+    // number `own`.
     struct LeaderExchange {
         std::span<const Rank> leaders;
         Rank own;
@@ -35,7 +35,7 @@ class Grouped {
     // The leader gets its group's blocks, before `gathered`.
     void gather(Rank group, OpId gathered, ScheduleBuilder& schedule) const;
 
-    // Copies all blocks to where they belong, each group's when it is there.
+    // Copies all blocks to their destinations, each group's when it has arrived.
     void put_in_order(ScheduleBuilder& schedule) const;
 
   private:
@@ -46,14 +46,14 @@ class Grouped {
     Region room_;
 };
 
-// A rank that is no leader gives its block to the leader and gets all.
+// A rank that is not a leader sends its block to the leader and gets all blocks.
 void allgather_by_leader(const Problem& in, const Hierarchy& groups, ScheduleBuilder& schedule);
 
 // A leader gathers, all leaders exchange what they have, and each broadcasts in its group; if
-// leaders form a ring, each group's blocks when they arrive.
+// leaders form a ring, each broadcasts a group's blocks when they arrive.
 Status allgather_by_leaders(const Problem& in, const Hierarchy& groups, ScheduleBuilder& schedule);
 
-// What that costs if the ranks lie on these nodes, with Tuning::inner.
+// The cost of that if the ranks are on these nodes, with Tuning::inner.
 struct LeadersCost {
     std::int64_t rounds = 0;  // may be no_claim
     std::int64_t messages_max = 0;

@@ -1,8 +1,8 @@
-// Allgather in four steps. Each node's ranks are divided into as many groups: about four ranks each
-// on the smallest node. A group's leader gathers; the leaders of all nodes' first groups exchange
-// what they have, and so do those of the second groups, and so on; then the leaders of a node
-// exchange that, and each broadcasts all blocks in its group. Any number of ranks and nodes.
-// Between nodes each block moves once to every node, and a node's leaders share the work.
+// Allgather in four steps. Every node's ranks are divided into the same number of groups, of about
+// four ranks on the smallest node. A group's leader gathers; the leaders of all nodes' first groups
+// exchange what they have, and so do those of the second groups, and so on; then the leaders of a
+// node exchange the results, and each broadcasts all blocks in its group. Any number of ranks and
+// nodes. Between nodes each block moves once to every node, and a node's leaders share the work.
 #include <algorithm>
 
 #include "algorithm/allgather/leaders.h"

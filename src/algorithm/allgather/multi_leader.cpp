@@ -1,7 +1,7 @@
-// Allgather in three steps, with several leaders a node: each gathers the blocks of its part of the
-// node's ranks, all leaders exchange them, by Bruck's algorithm or another flat one (`inner`), and
-// each broadcasts all blocks to its ranks. There is a leader for every four ranks, or as many a
-// node as `leaders` says. Any number of ranks and nodes.
+// Allgather in three steps, with several leaders per node: each gathers the blocks of its part of
+// the node's ranks, all leaders exchange them, by Bruck's algorithm or another flat one (`inner`),
+// and each broadcasts all blocks to its ranks. There is a leader for every four ranks, or as many
+// per node as `leaders` says. Any number of ranks and nodes.
 #include <algorithm>
 
 #include "algorithm/allgather/leaders.h"

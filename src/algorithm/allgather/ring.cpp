@@ -1,6 +1,6 @@
 // Allgather around a ring: every rank sends its block to the next rank, then passes on the block it
-// received last, until each block has been everywhere. Only neighbours exchange messages, and every
-// block arrives where it belongs: for large blocks. Any number of ranks.
+// received last, until each block has been everywhere. Only neighbors exchange messages, and every
+// block arrives at its final place: for large blocks. Any number of ranks.
 #include "shape/ring.h"
 #include "algorithm/algorithm.h"
 

@@ -5,7 +5,7 @@
 // In round j a rank exchanges with the k ranks that differ from it only in digit j, in base k + 1.
 // It then holds the blocks of the ranks that differ from it only in lower digits. These are
 // consecutive, so every message lands where it belongs. (The paper prints p + (k+1)^j modulo N for
-// the partner, by which blocks would be missing. Its table I shows the exchange.)
+// the partner, but then blocks would be missing. Its table I shows the exchange.)
 #include "algorithm/algorithm.h"
 #include "shape/power.h"
 

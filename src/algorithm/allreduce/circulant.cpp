@@ -23,7 +23,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-// A rank's block is spared in the reduce-scatter.
+// A rank does not send its own block in the reduce-scatter.
 std::int64_t sent_bytes(const Agreed& a) {
     if (a.ranks == 1) return 0;
     std::vector<std::int64_t> sizes;

@@ -70,8 +70,9 @@ AllreduceCost cost(const Agreed& a) {
     return cost;
 }
 
-// By recursive doubling leaders fold into a power of two (shape/fold.h): the first ones form pairs.
-// By others it is hard to say which leader is the last one, unless all begin together.
+// With recursive doubling, leaders fold into a power of two (shape/fold.h): the first ones form
+// pairs. With other algorithms it is hard to tell which leader finishes last, unless all begin
+// together.
 std::int64_t rounds(const Agreed& a) {
     const Topology nodes = Hierarchy(a).nodes;
     const Algorithm& inner = inner_of(a, allreduce_recursive_doubling);
@@ -84,7 +85,7 @@ std::int64_t rounds(const Agreed& a) {
         return 2 * steps_within(0) + inner.rounds(among_leaders);
     }
     const Fold fold(nodes.nodes());
-    std::int64_t ready = 0;  // all leaders that stand, to exchange
+    std::int64_t ready = 0;  // when all standing leaders are ready to exchange
     for (Rank node = 0; node < nodes.nodes(); ++node)
         ready = std::max(ready, steps_within(node) + (fold.is_paired(node) ? 1 : 0));
     std::int64_t rounds = 0;

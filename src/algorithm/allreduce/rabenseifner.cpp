@@ -1,9 +1,9 @@
-// Allreduce by halving the vector and doubling it again: partners exchange halves and combine them, until
-// every rank has the result of its part; then they exchange the parts in the opposite order. Any number
-// of ranks, also for operations that do not commute.
+// Allreduce by recursive halving and doubling: partners exchange halves of the vector and combine them, until every
+// rank has the result of its part; then they exchange the parts in the opposite order. Any number of ranks, also for
+// operations that do not commute.
 //
-// Ranks beyond a power of two first fold into their neighbours (shape/fold.h). The nearest ranks are
-// partners first, so that operands stay in rank order.
+// Ranks beyond a power of two first fold into their neighbors (shape/fold.h). The nearest ranks are partners first, so
+// that operands stay in rank order.
 #include <vector>
 
 #include "algorithm/algorithm.h"
@@ -53,7 +53,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         const Region own = part.of(vector, element);
         const Region mine = part.of(into, element);
         if (is_apart && (is_higher || in.agreed.commutative)) {
-            // What arrives lands where the result is to be. Only this rank computes it.
+            // The operand arrives where the result will be. Only this rank computes it.
             const OpId arrived = schedule.recv(mine, peer);
             result = schedule.reduce(own, mine, {arrived, result});
             return;
@@ -102,7 +102,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
 
 std::int64_t exchanges(const Agreed& a) { return 2 * std::int64_t{floor_log2(a.ranks)}; }
 
-// By the first of the ranks that stand: it keeps the larger half each time.
+// Of the first standing rank: it keeps the larger half each time.
 std::int64_t sent_bytes(const Agreed& a) {
     if (a.ranks == 1) return 0;
     Part part = whole(a);

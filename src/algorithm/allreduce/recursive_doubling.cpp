@@ -1,8 +1,8 @@
 // Allreduce by recursive doubling, with the whole vector in every message: in round k partners at
-// distance 2^k exchange what they have combined, and both combine it again. Few rounds, but much
-// data: for small vectors. Any number of ranks, also for operations that do not commute.
+// distance 2^k exchange their partial results, and both combine the two. Few rounds, but much data:
+// for small vectors. Any number of ranks, also for operations that do not commute.
 //
-// Ranks beyond a power of two first fold into their neighbours (shape/fold.h). Partners combine the
+// Ranks beyond a power of two first fold into their neighbors (shape/fold.h). Partners combine the
 // lower ranks' operand with the higher ranks', in this order: operands stay in rank order, and all
 // ranks get the same bits.
 #include <utility>
@@ -34,7 +34,8 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     if (!in.in_place) result = schedule.copy(from, into);
     if (in.ranks() == 1) return ok;
 
-    // Operands land in two buffers in turn, so that a receive waits for the last reduction but one.
+    // Operands land in two alternating buffers, so that a receive waits only for the reduction
+    // before the last.
     Region operand = schedule.scratch(in.agreed.bytes);
     const bool paired = fold.is_paired(in.rank);
     const int reductions = floor_log2(fold.standing) + (paired ? 1 : 0);

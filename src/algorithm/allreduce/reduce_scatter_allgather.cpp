@@ -1,7 +1,7 @@
-// Allreduce in two times p - 1 steps: the vector is cut into one block per rank. In step i of the first
-// half rank r sends block r + i to rank r + i, which combines what it gets in rank order; in step i of
-// the second half it sends its result to rank r + i. Any number of ranks, also for operations that do
-// not commute; blocks hold whole elements and may be empty.
+// Allreduce in 2 (p - 1) steps: the vector is cut into one block per rank. In step i of the first half rank r sends
+// block r + i to rank r + i, which combines what it gets in rank order; in step i of the second half it sends its
+// result to rank r + i. Any number of ranks, also for operations that do not commute; blocks hold whole elements and
+// may be empty.
 #include "algorithm/algorithm.h"
 #include "algorithm/rank_order.h"
 #include "algorithm/segments.h"

@@ -23,7 +23,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     auto block_of_step = [&](Rank step) { return around(in.rank, -step, in.ranks()); };
 
     // In each step a block arrives, is combined with this rank's operand, and is sent on. Out of
-    // place it lands in `into`, in place in two buffers in turn.
+    // place it lands in `into`, in place in two alternating buffers.
     const std::int64_t largest = part(all, 0).bytes;
     Region operand = in.in_place ? schedule.scratch(largest) : Region{};
     Region other_operand = in.in_place && in.ranks() > 2 ? schedule.scratch(largest) : operand;
@@ -58,7 +58,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-// A rank sends each block twice, except two neighbouring ones; the last two are the smallest.
+// A rank sends each block twice, except two neighboring ones; the last two are the smallest.
 std::int64_t sent_bytes(const Agreed& a) {
     if (a.ranks == 1) return 0;
     const Region all = {.bytes = a.bytes};

@@ -1,5 +1,6 @@
-// Alltoall in ceil(log2 ranks) rounds: a block for the rank i ahead travels by the powers of two
-// that add up to i. Any number of ranks. For small blocks, because each is sent several times.
+// Alltoall in ceil(log2 ranks) rounds: a block for the rank i ahead travels in steps of the powers
+// of two that add up to i. Any number of ranks. For small blocks, because each is sent several
+// times.
 //
 // On rank r, place i holds the block for rank r + i (modulo ranks). In round k the places with bit
 // k set are sent 2^k ranks ahead, and the blocks that arrive take their places. At the end place i

@@ -20,8 +20,8 @@ struct NodeRow {
     OpId ready = no_op;  // the contribution is there; later, its room is free
 };
 
-// What two nodes exchange: for each rank of the sender, the blocks for the receiver's ranks. A
-// node's exchange with itself is only copied.
+// The message between two nodes: for each rank of the sender, the blocks for the receiver's ranks.
+// A node's own blocks are only copied.
 struct NodeExchange {
     Region out;
     OpId sent = no_op;

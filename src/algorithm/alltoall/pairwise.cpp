@@ -1,6 +1,6 @@
 // Alltoall by exchange: in each step ranks form pairs, and both of a pair send each other a block.
 // A rank has one partner at a time, so messages do not compete for a receiver. Any number of ranks;
-// of an odd number one rests in each step.
+// if it is odd, one rank is idle in each step.
 #include "algorithm/algorithm.h"
 #include "algorithm/alltoall/outgoing.h"
 #include "shape/pairing.h"

@@ -1,9 +1,9 @@
-// Alltoall around a ring through a torus, by recursive doubling: in step j every rank sends the one
-// 2^j ahead, in one message, all blocks whose remaining distance has bit j set. The ring is a path
-// on which each rank is one link behind the one before. In most tori the same in rank order,
+// Alltoall around a ring through a torus, by recursive doubling: in step j every rank sends all
+// blocks whose remaining distance has bit j set, in one message, to the rank 2^j ahead. The ring is
+// a path with one link from each rank to the next. On most tori the same algorithm in rank order,
 // `bruck`, puts fewer messages on a link (`weft schedule --links` shows both).
 //
-// Among the ranks in this order it is Bruck's algorithm.
+// With the ranks in this order it is Bruck's algorithm.
 #include "shape/torus.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/renumbered.h"

@@ -1,5 +1,6 @@
-// Alltoall by exchange among pairs: alltoall's algorithm, for blocks that differ. In each step both
-// of a pair send each other a block; of an odd number of ranks one rests. Any number of ranks.
+// Alltoall by exchange among pairs: alltoall's algorithm, for blocks that differ. In each step the
+// two ranks of a pair send each other a block; if the number of ranks is odd, one is idle. Any
+// number of ranks.
 #include "algorithm/algorithm.h"
 #include "shape/pairing.h"
 

@@ -1,7 +1,7 @@
 // Barrier by dissemination with k ports: in round j every rank sends an empty message to the ranks
-// that are 1 to k times (k + 1)^j ahead, once those of the round before have come. After
-// ceil(log_(k+1) ranks) rounds every rank has heard, directly or not, of every other. Any number of
-// ranks.
+// that are 1 to k times (k + 1)^j ahead, once the messages of the round before have come. After
+// ceil(log_(k+1) ranks) rounds every rank has heard, directly or indirectly, from every other. Any
+// number of ranks.
 #include "algorithm/algorithm.h"
 #include "shape/power.h"
 #include "shape/ring.h"

@@ -1,6 +1,6 @@
 // Broadcast along LibNBC's binomial tree, in which a rank sends to the nearest child first: in
-// round k the ranks below 2^k, counted from the root, send to those 2^k ahead. As many rounds as
-// with the tree of `binomial`. Any number of ranks, any root.
+// round k the ranks below 2^k, counted from the root, send to those 2^k ahead. It takes as many
+// rounds as `binomial`. Any number of ranks, any root.
 #include "algorithm/algorithm.h"
 #include "algorithm/trees.h"
 #include "shape/power.h"

@@ -1,7 +1,7 @@
 // Broadcast along a chain in segments, each passed on as soon as it arrives. Every rank but the
-// last sends the data once, and receives one segment while it sends another: a large message takes
-// hardly longer to all ranks than to one. Any number of ranks, any root. Zero bytes need no
-// messages.
+// last sends the data once, and receives one segment while it sends another: a large message
+// reaches all ranks in hardly more time than one rank. Any number of ranks, any root. Zero bytes
+// need no messages.
 #include "algorithm/algorithm.h"
 #include "algorithm/segments.h"
 #include "shape/tree.h"
@@ -24,7 +24,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-// With one segment in flight, a rank receives the next only when it has passed on the last.
+// With one segment in flight, a rank receives the next only when it has passed on the previous one.
 std::int64_t rounds(const Agreed& a) {
     std::int64_t segments = segment_count(a);
     if (segments == 0 || a.ranks == 1) return 0;

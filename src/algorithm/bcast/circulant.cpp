@@ -1,9 +1,9 @@
 // Broadcast over a circulant graph in blocks: in every round a rank receives a block and sends
-// another, in the least number of rounds. Any number of ranks, any root. Zero bytes need no
+// another. It takes the fewest rounds possible. Any number of ranks, any root. Zero bytes need no
 // messages.
 //
 // Every rank has the same number of operations in every round, so that schedule order means the
-// same on all: messages of earlier rounds come first. A join stands in for a missing message.
+// same on all ranks: messages of earlier rounds come first. A join stands in for a missing message.
 #include <algorithm>
 #include <vector>
 
@@ -49,8 +49,8 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         first_came = came[rounds.first_round()];
     };
 
-    // All phases but the first one or two and the last are alike: a repeated block. The window is
-    // one of phases.
+    // All phases but the first one or two and the last are alike: a repeated block. The window
+    // counts phases.
     const std::int64_t last = rounds.phases() - 1;
     const std::int64_t alike = std::min(rounds.first_alike(), last);
     for (std::int64_t j = 0; j < alike; ++j) phase(j);

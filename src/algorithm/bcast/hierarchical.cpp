@@ -1,5 +1,5 @@
-// Broadcast in two steps: along a binomial tree between nodes, then along one within each node. So
-// the data enters each node once. A node's leader is the root, or its lowest rank. Any number of
+// Broadcast in two steps: along a binomial tree between nodes, then along one within each node. The
+// data enters each node only once. A node's leader is the root, or its lowest rank. Any number of
 // ranks and nodes, any root.
 #include <algorithm>
 #include <vector>

@@ -1,6 +1,6 @@
 // Broadcast along a tree in which a rank sends to k children at a time, with k ports: in each round
-// every rank that has the data sends it to k others, so their number grows by the factor k + 1.
-// With one port it is a binomial tree. Any number of ranks, any root.
+// every rank that has the data sends it to k others, so the number of ranks with the data grows by
+// the factor k + 1. With one port it is a binomial tree. Any number of ranks, any root.
 #include "algorithm/algorithm.h"
 #include "algorithm/trees.h"
 #include "shape/power.h"

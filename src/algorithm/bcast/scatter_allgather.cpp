@@ -59,7 +59,7 @@ std::int64_t filled(const Agreed& a) {
 
 std::int64_t scatter_rounds(const Agreed& a) { return ceil_log2(static_cast<Rank>(filled(a))); }
 
-// By the root: all blocks but its own in the scatter, and all but the next rank's in the ring.
+// Of the root: all blocks but its own in the scatter, and all but the next rank's in the ring.
 std::int64_t sent_bytes(const Agreed& a) {
     if (filled(a) <= 1) return a.bytes * filled(a);
     const Region vector = {.bytes = a.bytes};

@@ -1,5 +1,5 @@
-// Exclusive scan along a line: every rank gets what the ranks below it have combined, and passes it on
-// with its own operand. Any number of ranks, also for operations that do not commute.
+// Exclusive scan along a line: every rank gets the combination of the operands of the ranks below it, and passes it on
+// combined with its own operand. Any number of ranks, also for operations that do not commute.
 #include "algorithm/algorithm.h"
 
 namespace weft::algorithm {

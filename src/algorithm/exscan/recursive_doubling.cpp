@@ -1,6 +1,5 @@
-// Exclusive scan by recursive doubling: every rank passes its operand on to the next one; then all but
-// the first make a scan of what they have got. Any number of ranks, also for operations that do not
-// commute.
+// Exclusive scan by recursive doubling: every rank passes its operand on to the next one; then all but the first scan
+// the operands that they received. Any number of ranks, also for operations that do not commute.
 #include "algorithm/algorithm.h"
 #include "algorithm/prefix.h"
 #include "shape/power.h"

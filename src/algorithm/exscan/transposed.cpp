@@ -10,7 +10,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-// From four ranks on one round more than scan's: the last rank sends no operand, the first gets no result.
+// From four ranks on, one round more than scan's: the last rank sends no operand, and the first gets no result.
 std::int64_t rounds(const Agreed& a) { return transposed_messages(a) + (a.ranks > 3 ? 1 : 0); }
 
 }  // namespace

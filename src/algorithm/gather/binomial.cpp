@@ -1,6 +1,6 @@
 // Gather along a binomial tree: every rank collects the blocks of its subtree and passes them on in
-// one message. The root gets log2 of the number of ranks messages, but blocks are sent several
-// times: for small blocks. Any number of ranks, any root.
+// one message. The root gets only ceil(log2 ranks) messages, but blocks are sent several times: for
+// small blocks. Any number of ranks, any root.
 #include "algorithm/algorithm.h"
 #include "algorithm/trees.h"
 #include "shape/power.h"

@@ -8,7 +8,7 @@
 namespace weft::algorithm {
 namespace {
 
-// Receives a node's blocks from its leader in one message, even if they do not lie side by side.
+// Receives a node's blocks from its leader in one message, even if they are not contiguous.
 void receive_node(const Problem& in, std::span<const Rank> members, ScheduleBuilder& schedule) {
     const auto ranks = static_cast<Rank>(members.size());
     const Rank leader = members.front();
@@ -60,7 +60,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-// By the order in which messages can arrive at the root, one at a time.
+// Follows the order in which messages can arrive at the root, one at a time.
 std::int64_t rounds(const Agreed& a) {
     const Topology nodes = Hierarchy(a).nodes;
     const Rank top = nodes.node_of(a.root);

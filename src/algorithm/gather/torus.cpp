@@ -1,10 +1,10 @@
-// Gather on a torus of links that go one way: a binomial tree over the ranks in the order of a path
-// on which each is one link behind the one before, and which ends at the root. No two messages of a
-// step are on the same link. On a torus where they would be, such as one with rows of 10 ranks, the
-// blocks of each row are gathered first, then those of the columns.
+// Gather on a torus whose links go one way: along a binomial tree over the ranks in the order of a
+// path that ends at the root, with one link from each rank to the next. No two messages of a step
+// share a link. On a torus where they would, such as one with rows of 10 ranks, the blocks of each
+// row are gathered first, then those of the columns.
 //
-// A rank receives from one child after the other, so that steps do not mix: small messages that are
-// sent before they are received may.
+// A rank receives from one child after the other, so that steps do not mix. Small messages may mix,
+// if they are sent before they are received.
 #include <algorithm>
 
 #include "algorithm/algorithm.h"
@@ -33,7 +33,7 @@ std::int64_t rounds(const Agreed& a) {
 
 std::int64_t sent_bytes(const Agreed& a) {
     if (a.torus->gathers_along_path()) return a.bytes * knomial_subtree_max(a.ranks, 2);
-    // In the first dimension that has several places, they stand for whole planes, or rows.
+    // In the first dimension with several places, each place stands for a whole plane or row.
     const auto is_several = [](Rank size) { return size > 1; };
     const Rank size = *std::ranges::find_if(a.torus->sizes(), is_several);
     return a.bytes * knomial_subtree_max(size, 2) * (a.ranks / size);

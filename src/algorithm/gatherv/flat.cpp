@@ -1,5 +1,5 @@
 // Gather straight to the root: gather's algorithm, for blocks that differ. All ranks send at once,
-// and only the root has to know more sizes than its own. Any number of ranks, any root.
+// and only the root must know other sizes than its own. Any number of ranks, any root.
 #include "algorithm/algorithm.h"
 
 namespace weft::algorithm {

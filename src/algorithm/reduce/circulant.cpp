@@ -1,6 +1,7 @@
 // Reduction over a circulant graph in blocks: the broadcast's rounds backwards. In every round a
-// rank sends a block that it will not get any more operands for, and combines another with what
-// arrives. Any number of ranks, any root; the operation commutes. Zero bytes need no messages.
+// rank sends a block for which no more operands will come, and combines an arriving operand into
+// another block. Any number of ranks, any root; the operation commutes. Zero bytes need no
+// messages.
 //
 // Blocks are numbered from the end of the vector, so that a repeated block moves forward in it.
 // Every rank has the same number of operations in every round, as in the broadcast.
@@ -24,7 +25,7 @@ class Reducer {
 
     void build() {
         // All phases but the last, which comes first, and the first two are alike: a repeated
-        // block. The window is one of phases.
+        // block. The window counts phases.
         const std::int64_t last = rounds_.phases() - 1;
         const std::int64_t alike = std::min<std::int64_t>(2, last);
         phase(last);
@@ -49,7 +50,7 @@ class Reducer {
         OpId last = no_op;
     };
 
-    // Whether the block that arrives in round k goes in the next phase. There is one such block.
+    // Whether the block that arrives in round k is sent in the next phase. There is one such block.
     // Its operands wait in `carried_`, without this rank's own.
     bool is_carried(std::size_t k) const {
         return !in_.is_root() && rounds_.to(k) != in_.root() && rounds_.arrival(k).is_phase_before;
@@ -116,7 +117,7 @@ class Reducer {
         carried_there_ = add_operand(room, carried_there_, peer);
     }
 
-    // The first operand lands where the sum is to be, unless this rank's own is there.
+    // The first operand lands where the sum will be, unless this rank's own is there.
     void combine(std::int64_t block, Rank peer) {
         const Region own = part(in_.send.block(), block);
         const auto [at, is_first] = sums_.try_emplace(block);
@@ -133,7 +134,7 @@ class Reducer {
         sum.last = add_operand(sum.region, sum.last, peer);
     }
 
-    // Others land in two buffers in turn.
+    // Others land in two alternating buffers.
     OpId add_operand(Region sum, OpId last, Rank peer) {
         if (operand_.bytes == 0) operand_ = schedule_.scratch(bytes_);
         const Region room = operand_.part(0, sum.bytes);
@@ -153,7 +154,7 @@ class Reducer {
 
     bool has_carried_ = false;
     Region carried_ = {};
-    bool is_carrying_ = false;                 // in this phase something has been carried
+    bool is_carrying_ = false;                 // something was carried in this phase
     OpId carried_there_ = no_op;               // all that this phase, or the one before, carries
     OpId carried_read_ = no_op;                // what the phase before has carried
     std::map<std::int64_t, PartialSum> sums_;  // of this phase, by block

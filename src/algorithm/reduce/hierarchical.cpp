@@ -1,7 +1,7 @@
 // Reduction in two steps: along a binomial tree in each node to its leader, then along one between
 // the leaders. The root leads its node. Any number of ranks and nodes, any root. The operation has
-// to commute, because a node's ranks need not be consecutive, and because a leader takes first what
-// is ready first.
+// to commute, because a node's ranks need not be consecutive, and because a leader combines
+// operands in the order in which they get ready.
 #include <algorithm>
 #include <functional>
 #include <vector>
@@ -14,8 +14,8 @@
 namespace weft::algorithm {
 namespace {
 
-// When the operand of each node's ranks, and of those below it in the tree, is ready at its leader,
-// which receives one at a time.
+// When the combined operand of each node's ranks, and of the nodes below it in the tree, is ready
+// at its leader, which receives one message at a time.
 std::vector<std::int64_t> ready_rounds(const Topology& nodes, Rank top) {
     std::vector<std::int64_t> ready(static_cast<std::size_t>(nodes.nodes()));
     for (Rank distance = nodes.nodes() - 1; distance >= 0; --distance) {

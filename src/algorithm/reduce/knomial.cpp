@@ -1,5 +1,5 @@
-// Reduction along a tree in which a rank combines what k children send at a time, with k ports. Any
-// number of ranks, any root, also for operations that do not commute.
+// Reduction along a tree in which a rank receives from k children at a time, with k ports, and
+// combines their operands. Any number of ranks, any root, also for operations that do not commute.
 #include "algorithm/algorithm.h"
 #include "algorithm/trees.h"
 #include "shape/power.h"

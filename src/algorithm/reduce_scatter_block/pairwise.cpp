@@ -10,12 +10,12 @@
 namespace weft::algorithm {
 namespace {
 
-// This rank's operand is combined second, with what arrives first: that can be one pass.
+// This rank's operand is combined with the first one that arrives, as the second operand: that can be one pass.
 OpId combine_in_any_order(const Problem& in, Region own, Region sum, ScheduleBuilder& schedule) {
     if (in.ranks() == 1) return schedule.copy(own, sum);
     const OpId first = schedule.recv(sum, around(in.rank, -1, in.ranks()));
     OpId result = schedule.reduce(own, sum, {first});
-    // Operands land in two buffers in turn.
+    // Operands land in two alternating buffers.
     Region operand = in.ranks() > 2 ? schedule.scratch(sum.bytes) : Region{};
     Region other_operand = in.ranks() > 3 ? schedule.scratch(sum.bytes) : operand;
     OpId free = no_op;
@@ -32,8 +32,7 @@ OpId combine_in_any_order(const Problem& in, Region own, Region sum, ScheduleBui
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     if (in.ranks() == 1 && in.in_place) return ok;
     OpId sent = no_op;
-    // In place the result overwrites the first block, or several that differ; they may still have to
-    // be sent.
+    // In place the result overwrites the first block, or several if sizes differ; these may not have been sent yet.
     const bool differ = !in.agreed.sizes.empty();
     OpId first_blocks_read = no_op;
     for (Rank step = 1; step < in.ranks(); ++step) {

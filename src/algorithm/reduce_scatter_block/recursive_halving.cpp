@@ -1,6 +1,6 @@
-// Reduce-scatter by recursive halving: partners exchange the half of the blocks that the other one's side
-// is to get, and combine what arrives with their own half. The number of ranks is a power of two; the
-// operation commutes.
+// Reduce-scatter by recursive halving: partners send each other the half of the blocks that belongs to the other's
+// side, and combine what arrives with the half that they keep. The number of ranks is a power of two; the operation
+// commutes.
 #include "algorithm/places.h"
 #include "shape/power.h"
 

@@ -1,6 +1,6 @@
 // Scan in a hypercube: in step k a rank exchanges the combination of its block of 2^k ranks with the rank
-// that differs in bit k; the upper one puts what it gets before its own. Only what is needed is sent. Any
-// number of ranks, also for operations that do not commute.
+// that differs in bit k; the upper one prepends what it gets to its own. Only what is needed is sent. Any number of
+// ranks, also for operations that do not commute.
 #include "algorithm/algorithm.h"
 #include "algorithm/prefix.h"
 #include "shape/power.h"

@@ -1,5 +1,5 @@
-// Scan along a line: every rank adds its operand to what the rank below it has combined, and passes
-// that on. Any number of ranks, also for operations that do not commute.
+// Scan along a line: every rank combines the result of the rank below it with its own operand, and
+// passes that on. Any number of ranks, also for operations that do not commute.
 #include "algorithm/algorithm.h"
 
 namespace weft::algorithm {

@@ -1,6 +1,6 @@
-// Scan by recursive doubling: in step k every rank sends the combination of up to 2^k operands, its
-// own the last of them, to the rank 2^k above it, which combines it with its own. Any number of
-// ranks, also for operations that do not commute.
+// Scan by recursive doubling: in step k every rank sends the combination of up to 2^k operands, the
+// last of which is its own, to the rank 2^k above it, which prepends it to what it has. Any number
+// of ranks, also for operations that do not commute.
 #include "algorithm/algorithm.h"
 #include "algorithm/prefix.h"
 #include "shape/power.h"

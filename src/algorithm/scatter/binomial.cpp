@@ -1,6 +1,6 @@
 // Scatter along a binomial tree: every rank gets the blocks of its subtree in one message and sends
-// its children theirs. The root sends log2 of the number of ranks messages, but blocks are sent
-// several times: for small blocks. Any number of ranks, any root.
+// its children theirs. The root sends only ceil(log2 ranks) messages, but blocks are sent several
+// times: for small blocks. Any number of ranks, any root.
 #include "algorithm/algorithm.h"
 #include "algorithm/trees.h"
 #include "shape/power.h"

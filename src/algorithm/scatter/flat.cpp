@@ -1,5 +1,5 @@
 // Scatter straight from the root: it sends every rank its block, all at once. Every block is sent
-// once, but all messages are the root's. Any number of ranks, any root.
+// once, but the root sends all messages. Any number of ranks, any root.
 #include "algorithm/algorithm.h"
 #include "shape/ring.h"
 

@@ -9,7 +9,7 @@
 namespace weft::algorithm {
 namespace {
 
-// Sends a node's blocks to its leader in one message, even if they do not lie side by side.
+// Sends a node's blocks to its leader in one message, even if they are not contiguous.
 void send_node(const Problem& in, std::span<const Rank> members, ScheduleBuilder& schedule) {
     const auto ranks = static_cast<Rank>(members.size());
     const Rank leader = members.front();
