@@ -18,7 +18,7 @@ using algorithm::Agreed;
 using algorithm::Algorithm;
 using algorithm::Family;
 
-// The shipped lines, which every selector without a table of its own shares.
+// The shipped lines, shared by all selectors without their own table.
 const std::shared_ptr<const AlgorithmTable>& shipped() {
     static const std::shared_ptr<const AlgorithmTable> table = [] {
         auto made = std::make_shared<AlgorithmTable>();
@@ -34,7 +34,7 @@ std::optional<std::string> content_of(const char* path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) return std::nullopt;
     std::string content(std::istreambuf_iterator<char>(file), {});
-    if (file.bad() || errno != 0) return std::nullopt;  // a folder
+    if (file.bad() || errno != 0) return std::nullopt;  // a directory
     return content;
 }
 

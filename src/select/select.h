@@ -1,5 +1,5 @@
-// Which algorithm a call uses. This follows from what all ranks know: settings, otherwise a table by the
-// number of ranks, nodes and bytes, the engine, and whether operands are combined on arrival.
+// Which algorithm a call uses. This depends only on what all ranks know: settings, otherwise a table by the number of
+// ranks, nodes and bytes, the engine, and whether operands are combined on arrival.
 //
 // Thread safety: immutable, share freely.
 #pragma once
@@ -23,19 +23,18 @@ class Selector {
 
     // Reads WEFT_ALGORITHM_<COLLECTIVE>, such as WEFT_ALGORITHM_BCAST=chain:segment=64K,window=8 or
     // WEFT_ALGORITHM_ALLGATHER=bruck:ports=3. Refuses unknown names and forms with a sentence that
-    // lists the known ones, and tuning that the algorithm does not follow. WEFT_TUNING: a file with a table,
-    // whose lines come before the shipped ones.
+    // lists the known ones, and tuning that the algorithm does not follow. WEFT_TUNING: a file with a table, whose
+    // lines take precedence over the shipped ones.
     static Result<Selector> from_environment();
 
-    // From now on the calls of this collective use what `text` says, as above. `name`: of the
-    // setting, for sentences.
+    // From now on the calls of this collective use what `text` says, as above. `name` is the setting's, for sentences.
     Status force(Collective collective, const std::string& text, const std::string& name);
     Status force(Collective collective, const std::string& text) {
         return force(collective, text, setting_of(algorithm::family_of(collective)));
     }
 
-    // Lines for an engine apply to this one, with which all ranks have joined the job; none: they
-    // differ. Not the one in use, which each rank may change for itself.
+    // The engine that selects the table's lines for an engine: the one with which all ranks joined the job; none: they
+    // differ. It is not the engine in use, which each rank may change for itself.
     void set_engine(std::optional<EngineKind> engine) { engine_ = engine; }
 
     // Refuses a call that does not meet the forced algorithm's needs.
@@ -43,7 +42,7 @@ class Selector {
 
     // All forced algorithms, to compare with other ranks'.
     std::string text() const;
-    // The same of the file that WEFT_TUNING names: a hash of what was read; empty: none is named.
+    // The same for the file that WEFT_TUNING names: a hash of its content; empty: none is named.
     const std::string& tuning() const { return tuning_; }
 
   private:

@@ -10,7 +10,7 @@ constexpr std::int64_t window_max = 1 << 16;
 constexpr std::int64_t ports_max = 64;
 constexpr std::int64_t leaders_max = 1 << 16;
 
-// Returns the part of `text` before `separator` and leaves the part behind it.
+// Returns the part of `text` before `separator` and leaves the part after it.
 std::string_view take_until(std::string_view& text, char separator) {
     std::size_t end = text.find(separator);
     std::string_view head = text.substr(0, end);

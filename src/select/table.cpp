@@ -13,7 +13,7 @@ using algorithm::Family;
 
 constexpr std::string_view spaces = " \t\r";
 
-// Takes the next word off `text`; empty: there is none.
+// Removes the next word from `text`; empty: there is none.
 std::string_view take_word(std::string_view& text) {
     text.remove_prefix(std::min(text.find_first_not_of(spaces), text.size()));
     const std::string_view word = text.substr(0, text.find_first_of(spaces));
