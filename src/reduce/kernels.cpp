@@ -50,9 +50,9 @@ struct Prod {
     }
 };
 
-// Two picks of the least, with the operands in either order, differ only for zeros of both signs
-// and for NaNs. Their bitwise or is then the negative zero, or a NaN (its exponent stays all ones),
-// in either order: three vector instructions.
+// Taking the minimum twice, with the operands in either order, gives different results only for
+// zeros of both signs and for NaNs. The bitwise or of the two results is then the negative zero, or
+// a NaN (its exponent stays all ones), in either order: three vector instructions.
 template <class T>
 T least_of(T a, T b) {
     T once = a < b ? a : b;
@@ -124,7 +124,7 @@ struct BitXor {
     }
 };
 
-// An element in a buffer: at any address, and of any type in the program.
+// An element in a buffer: at any address, whatever its type is in the program.
 template <class T>
 struct [[gnu::packed, gnu::may_alias]] Stored {
     T element;

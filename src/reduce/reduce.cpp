@@ -60,7 +60,7 @@ constexpr const char* op_names[predefined_op_count] = {
 
 bool is_named(weft_type type) { return type >= 0 && type < type_count; }
 
-// Of WEFT_OPAQUE; 0: it is another type, or none.
+// The bytes of a WEFT_OPAQUE type; 0: it is another type, or none.
 std::size_t opaque_bytes(weft_type type) {
     const std::int64_t bytes = std::int64_t{type} - WEFT_OPAQUE(0);
     return bytes > 0 && bytes <= WEFT_OPAQUE_MAX ? static_cast<std::size_t>(bytes) : 0;
@@ -82,7 +82,7 @@ std::size_t type_alignment(weft_type type) {
         case WEFT_INT64_INT32: return alignof(Int64Int32);
         default: break;
     }
-    // A struct of so many bytes needs no larger one.
+    // No struct of this many bytes needs a larger alignment.
     const std::size_t bytes = type_bytes(type);
     return std::min(bytes & (~bytes + 1), alignof(std::max_align_t));
 }
@@ -113,8 +113,8 @@ void Reduction::apply_right(void* from, void* into, std::size_t bytes) const {
         kernel(into, from, into, bytes / element_bytes);
     } else {
         UserCode here;
-        // Even if it is said to commute: swapped operands might round differently, and the ranks'
-        // results must be equal to the last bit.
+        // Even if it is declared commutative: swapped operands might round differently, and the
+        // ranks' results must be bitwise identical.
         user(into, from, bytes / element_bytes, type, user_context);
         std::memcpy(into, from, bytes);
     }
