@@ -1,4 +1,4 @@
-// An intrusive list: objects linked by their member `next`.
+// An intrusive list: objects linked through their member `next`.
 #pragma once
 
 namespace weft {

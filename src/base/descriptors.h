@@ -7,10 +7,11 @@ namespace weft {
 
 // The soft limit RLIMIT_NOFILE.
 std::size_t descriptors_max();
-// How many of them are free. Of a large limit, looks only at the first few thousand.
+// How many of them are free. If the limit is large, looks only at the first few thousand.
 std::size_t descriptors_left();
 
-// Shares when descriptors are few: of task lists, a part of the limit; of the engine, a number.
+// Shares when descriptors are scarce: task lists get this fraction of the limit, the engine this
+// number.
 inline constexpr std::size_t part_for_task_lists = 4;
 inline constexpr std::size_t descriptors_of_engine = 3;
 

@@ -1,4 +1,4 @@
-// The system's words for an error.
+// The system's text for an error.
 #pragma once
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// Where descriptors are missing it says so.
+// Says so if descriptors have run out.
 inline std::string error_text(int error) {
     const bool is_shortage = error == EMFILE || error == ENFILE;
     return std::string(strerror(error)) +

@@ -16,7 +16,7 @@ class Fifo {
     std::size_t size() const { return size_; }
     T& front() { return slots_[first_]; }
 
-    // From now on there is room for so many values: up to that, push() does not throw.
+    // Makes room for this many values: up to that, push() does not throw.
     void reserve(std::size_t size) {
         if (size > slots_.size()) grow(std::bit_ceil(size));
     }
@@ -41,7 +41,7 @@ class Fifo {
 
     void clear() { size_ = 0; }
 
-    // Keeps the order of what stays.
+    // Keeps the order of the remaining values.
     template <class Predicate>
     void remove_if(Predicate unwanted) {
         for (std::size_t n = size_; n > 0; --n) {

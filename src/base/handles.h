@@ -43,7 +43,7 @@ class HandleTable {
         return std::uintptr_t{places_[place].generation} << 32 | (place + 1);
     }
 
-    // Null: the handle is not valid, or not any more.
+    // Null: the handle is not valid, or no longer valid.
     T* find(std::uintptr_t handle) const {
         auto place = static_cast<std::uint32_t>(handle) - 1;
         if (place >= places_.size() || places_[place].generation != handle >> 32) return nullptr;

@@ -1,4 +1,5 @@
-// FNV-1a: a hash for keys, and for what ranks compare. Collisions can be made on purpose.
+// FNV-1a: a hash for keys, and for values that ranks compare. It does not resist deliberate
+// collisions.
 #pragma once
 
 #include <cstdint>

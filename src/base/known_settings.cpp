@@ -25,7 +25,7 @@ constexpr std::string_view beginning = "WEFT_";
 constexpr std::array<std::string_view, 5> of_tools = {"WEFT_BENCH_", "WEFT_CLUSTER_", "WEFT_TEST_",
                                                       "WEFT_SEEDS", "WEFT_CASE"};
 
-// How many letters must be changed, added or left out to make one of the other (Levenshtein).
+// How many letters must be changed, added or left out to turn one into the other (Levenshtein).
 std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});

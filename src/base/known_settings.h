@@ -1,4 +1,4 @@
-// The names of all settings in the environment, so that a misspelt one is noticed.
+// The names of all settings in the environment, so that a misspelled one is noticed.
 #pragma once
 
 #include <span>
@@ -8,11 +8,11 @@
 
 namespace weft {
 
-// Without the WEFT_ALGORITHM_<COLLECTIVE>.
+// All but WEFT_ALGORITHM_<COLLECTIVE>.
 std::span<const std::string_view> known_settings();
 
-// Of the others that begin with WEFT_, a sentence about each that names the known one nearest to it.
-// `further` are known too. What tools and tests of Weft read is passed over.
+// For each unknown variable that begins with WEFT_, a sentence that names the nearest known one. `further` are known
+// too. Variables that Weft's tools and tests read are skipped.
 std::vector<std::string> warnings_of_unknown_settings(std::span<const char* const> environment,
                                                       std::span<const std::string> further);
 

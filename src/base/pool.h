@@ -97,7 +97,7 @@ class BlockPool {
     std::size_t held_bytes() const { return held_bytes_; }
 
   private:
-    // In a free block; and in front of every block, where it links them all.
+    // In every free block, and before every block, where it links all of them.
     struct Hook {
         Hook* next;
     };

@@ -1,4 +1,4 @@
-// Random bytes from the kernel, for secrets. For everything that a seed must reproduce: Prng.
+// Random bytes from the kernel, for secrets. Use Prng for everything that a seed must reproduce.
 #pragma once
 
 #include "base/bytes.h"

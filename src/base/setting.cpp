@@ -9,7 +9,7 @@ namespace {
 
 using Long = long long;
 
-// Nothing, unless all of the text is a number.
+// Nothing unless the whole text is a number.
 template <class Number>
 std::optional<Number> parse(std::string_view text) {
     Number value{};

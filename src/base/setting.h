@@ -20,7 +20,7 @@ struct SettingRange {
 
 std::optional<std::int64_t> parse_whole_number(std::string_view text);
 Setting whole_number_setting(const char* name, SettingRange range);
-// As parse_bytes() takes them.
+// In the form that parse_bytes() takes.
 Setting bytes_setting(const char* name, SettingRange range);
 // "2", "0.5": more than 0 s and at most 1,000,000 s, in nanoseconds.
 Setting seconds_setting(const char* name);

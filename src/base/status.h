@@ -27,7 +27,7 @@ Status failure(weft_status code, const char* format, ...) __attribute__((format(
 Status failure_of_rank(weft_status code, Rank rank, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// A sentence is at most so long, with its end.
+// The longest sentence, including its terminating null.
 inline constexpr std::size_t detail_bytes = 512;
 
 // The calling thread's last sentence; never null.

@@ -1,4 +1,4 @@
-// A bit for each descriptor; one with a higher number stays open in children.
+// One bit per descriptor; descriptors above the limit stay open in children.
 #include "base/unshared_fd.h"
 
 #include <atomic>
