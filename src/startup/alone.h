@@ -1,4 +1,4 @@
-// A process that nobody started as a rank is a job of its own.
+// A process that no launcher started as a rank: a job of one rank.
 #pragma once
 
 #include "base/random.h"

@@ -26,7 +26,7 @@ std::string text_of(Bytes bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// What is in the first file.
+// The content of the first file.
 struct Job {
     Mark stamp{};
     std::int64_t ranks = 0;
@@ -34,7 +34,7 @@ struct Job {
 };
 static_assert(sizeof(Job) == sizeof(Mark) + sizeof(std::int64_t) + sizeof(JobKey));
 
-// Each entry after its size.
+// Each entry preceded by its size.
 std::string list_of(const std::vector<std::string>& entries) {
     std::string text;
     for (const std::string& entry : entries) {

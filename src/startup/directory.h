@@ -1,16 +1,16 @@
 // Startup under any launcher: the ranks exchange their cards through a shared directory.
 //
 //   rank 0      makes "job": a stamp of this exchange, the number of ranks, and the key
-//   all others  wait for it and make "rank-N": the stamp, a mark of their own, their card
+//   all others  wait for it and make "rank-N": the stamp, their mark, their card
 //   rank 0      waits for all of these and makes "cards": the stamp, then of each rank its mark and
 //               card
 //   all others  wait for it and remove their file
 //   rank 0      waits until all are gone and removes "cards", "job" and the directory, if it is empty
 //   all others  wait for that
 //
-// Files of an earlier job are ignored: rank 0 accepts only cards with the stamp that it has just
-// made, the others only cards that include their own with the mark that they have just made. After
-// a failure all files stay, so that every rank sees who is missing.
+// Files of an earlier job are ignored: rank 0 accepts only cards with the stamp that it has just made, and the others
+// accept only lists of cards that include theirs with the mark that they have just made. After a failure all files
+// stay, so that every rank sees which ranks are missing.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class Directory final : public Startup {
 
     Rank rank() const override { return rank_; }
     Rank ranks() const override { return ranks_; }
-    // Nobody sees a rank end before it has left its card: only the deadline ends the wait.
+    // Nobody notices if a rank ends before it has left its card: only the deadline ends the wait.
     Result<std::vector<std::string>> exchange(const std::string& card) override;
 
   private:
@@ -43,13 +43,12 @@ class Directory final : public Startup {
     Status follow(std::vector<std::string>& entries);
 
     Result<bool> read_job();
-    // What follows the stamp of this exchange in the file; nothing: there is no such file yet.
+    // The content of the file after the stamp of this exchange; nothing: there is no such file yet.
     Found read_stamped(const std::string& name);
     Status publish(const std::string& name, std::string_view content);
     Status used_before(const std::string& name) const;
 
-    // Looks with a growing backoff until it is there. After the deadline `late` says who is
-    // missing.
+    // Polls with a growing backoff until it is there. After the deadline `late` says who is missing.
     Status wait_until(const std::function<Result<bool>()>& is_there,
                       const std::function<Rank()>& late);
     // The first rank, other than 0 and this one, that has a file, or that has none; 0: there is

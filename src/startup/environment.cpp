@@ -2,7 +2,7 @@
 // launcher for MPI; any other process is alone. Not thread safe; used once, while the process
 // joins.
 //
-// WEFT_* comes first: it was set for Weft, perhaps below a launcher for MPI, whose variables are
+// WEFT_* comes first: it was set for Weft, perhaps under an MPI launcher, whose variables are
 // inherited.
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -61,7 +61,7 @@ bool is_unix_stream(int fd) {
            ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 && type == SOCK_STREAM;
 }
 
-// The programs that this one starts must not inherit it: they would be the same rank.
+// Programs that this one starts must not inherit the socket: they would be the same rank.
 bool take_socket(int fd) { return is_unix_stream(fd) && ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0; }
 
 Result<std::unique_ptr<Startup>> launched(const JobRank& place, const char* text) {
@@ -113,7 +113,7 @@ Result<std::unique_ptr<Startup>> by_pmi(std::int64_t timeout_ns) {
         static_cast<Rank>(**rank), static_cast<Rank>(**ranks), static_cast<int>(**fd), timeout_ns));
 }
 
-// Without --mpi, srun's tasks cannot find each other: seldom what was meant.
+// Without --mpi, srun's tasks cannot find each other, which is rarely intended.
 void warn_of_lone_tasks() {
     const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
     const char* task = std::getenv("SLURM_PROCID");
@@ -130,7 +130,7 @@ void warn_of_lone_tasks() {
 bool speaks_pmix() { return is_set("PMIX_NAMESPACE") && is_set("PMIX_RANK"); }
 bool speaks_pmi() { return is_set("PMI_FD") || is_set("PMI_PORT"); }
 
-// What a launcher of MPI programs has set, if one has.
+// Startup from the variables of an MPI launcher, if there is one.
 Result<std::unique_ptr<Startup>> launched_as_mpi() {
     Setting timeout = seconds_setting("WEFT_STARTUP_TIMEOUT");
     if (!timeout.is_ok()) return timeout.status();

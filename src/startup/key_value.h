@@ -1,9 +1,9 @@
 // Startup over a launcher's key-value space: PMI, PMIx.
 //
-// Every rank puts its card there, rank 0 also the job's key; when all have, each rank gets all
-// cards. The job's key is as secret as that space. Launchers keep it in memory and send it to the
-// processes they started over sockets, and between nodes over their own connections, which most do
-// not encrypt. Whoever can read those can join the job.
+// Every rank puts its card there, and rank 0 also the job's key; once all have done so, each rank
+// gets all cards. The job's key is as secret as that space. Launchers keep it in memory, and send
+// it over sockets to the processes that they started, and between nodes over their own connections,
+// which most do not encrypt. Anyone who can read those can join the job.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ class KeyValueStartup : public Startup {
     Result<std::vector<std::string>> exchange(const std::string& card) final;
 
   protected:
-    // value_bytes_max: of a value, which is hexadecimal digits.
+    // value_bytes_max: the limit for a value, which is hexadecimal digits.
     KeyValueStartup(Rank rank, Rank ranks, std::int64_t timeout_ns, std::size_t value_bytes_max)
         : rank_(rank),
           ranks_(ranks),
@@ -31,7 +31,7 @@ class KeyValueStartup : public Startup {
     virtual Status put(const std::string& key, const std::string& value) = 0;
     // A barrier; afterwards every rank sees what any rank has put before.
     virtual Status fence() = 0;
-    // What rank `owner` has put.
+    // The value that rank `owner` has put.
     virtual Result<std::string> get(Rank owner, const std::string& key) = 0;
 
     const StartupDeadline& deadline() const { return deadline_; }

@@ -97,7 +97,7 @@ Result<std::vector<std::string>> Launched::exchange(const std::string& card) {
     return cards;
 }
 
-// Starts another exchange, which fails when a rank has ended.
+// Starts another exchange, which fails if a rank has ended.
 Status Launched::cause_of(const Status& seen) {
     const bool is_about_an_end = seen.code == WEFT_BROKEN_RANK || seen.code == WEFT_REFUSED_STATE;
     if (seen.rank < 0 || !is_about_an_end) return seen;

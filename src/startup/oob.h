@@ -1,6 +1,6 @@
 // Startup over an out-of-band exchange that the program provides, such as its MPI's.
 //
-// The job's key goes the same way, from rank 0: it is as secret as the messages of that library.
+// The job's key travels the same way, from rank 0: it is as secret as the messages of that library.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ class OobStartup final : public Startup {
 
     Rank rank() const override { return oob_.rank; }
     Rank ranks() const override { return oob_.ranks; }
-    // The ranks that agree to be no members yet.
+    // For ranks that are not members yet. Refuses like agree_on_membership(), if others are.
     Result<std::vector<std::string>> exchange(const std::string& card) override;
 
-    // What every call of weft_comm_from_oob exchanges first. Refuses on all processes of the group if they
-    // differ in membership, or if one has left its job. Collective; blocks.
+    // The first exchange of every call of weft_comm_from_oob. Refuses on all processes of the group if they differ in
+    // membership, or if one has left its job. Collective; blocks.
     static Status agree_on_membership(const weft_oob& oob, Membership mine);
 
     // Gathers `mine` of every rank into `all`, by rank.

@@ -33,8 +33,8 @@ std::optional<std::string_view> word(std::string_view line, std::string_view key
 }
 
 // A process that has sent cmd=init must send cmd=finalize, or counts as crashed (Intel). It may do
-// so only once, as the last command. An MPI in this process sends both too, the latter as late as
-// in a function of atexit() (MPICH). So this is sent after those; the socket may then be closed.
+// so only once, as the last command. An MPI in this process sends both too, the latter perhaps only
+// in an atexit() handler (MPICH). So ours is sent after that; the socket may then be closed.
 int leave_fd = -1;    // our own: the MPI closes PMI_FD
 pid_t leave_pid = 0;  // a forked child does not send it for its parent
 

@@ -1,6 +1,6 @@
 // Startup under MPICH's launcher Hydra, or another that speaks version 1 of the PMI wire protocol:
-// lines of words "key=value" over the socket PMI_FD, each answered by one. Intel MPI's mpiexec
-// speaks it, and Slurm's `--mpi=pmi2`.
+// lines of words "key=value" over the socket PMI_FD, each answered by one line. Intel MPI's mpiexec
+// and Slurm's `--mpi=pmi2` speak it, too.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class Pmi final : public KeyValueStartup {
         : KeyValueStartup(rank, ranks, timeout_ns, value_bytes), fd_(fd) {}
 
   private:
-    // All launchers seen take 1023 bytes in a value and 1024 in a line.
+    // All launchers seen so far take 1023 bytes in a value and 1024 in a line.
     static constexpr std::size_t value_bytes = 768;
 
     Status put(const std::string& key, const std::string& value) override;

@@ -123,7 +123,7 @@ class PmixSpace final : public KeyValueStartup {
         };
         WEFT_RETURN_IF_NOT_OK(
             check("PMIx_Fence_nb", functions_.Fence_nb(&all, 1, &collects, 1, tell, told.get())));
-        told.release();  // to the call back
+        told.release();  // to the callback
 
         std::unique_lock<std::mutex> lock(fence->mutex);
         const std::chrono::steady_clock::time_point until{

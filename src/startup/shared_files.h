@@ -31,7 +31,7 @@ class SharedFiles {
     Result<bool> publish(const std::string& name, std::string_view content);
 
     Status remove(const std::string& name);
-    // Unless it contains something else.
+    // Removes the directory unless it contains other files.
     void remove_directory();
 
   private:

@@ -38,8 +38,8 @@ class Startup {
     JobKey key_{};
 };
 
-// As the environment says: `weft run`, any other launcher with a directory, a launcher that speaks
-// PMIx or PMI, or a job of one rank.
+// The startup that the environment asks for: `weft run`, any other launcher with a directory, a
+// launcher that speaks PMIx or PMI, or a job of one rank.
 Result<std::unique_ptr<Startup>> startup_from_environment();
 
 // Whether the environment says that a launcher has started this process as a rank.
