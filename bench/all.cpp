@@ -24,7 +24,8 @@ int bench_cluster(const OverlapOptions& options) {
     return bench_overlap(options);
 }
 
-// Reports a job that fails and goes on with the others: asynchronous progress aborts now and then.
+// Reports a job that fails and continues with the others: jobs with asynchronous progress abort now
+// and then.
 int bench_against(const AgainstOptions& options, const std::string& json) {
     if (!json.empty()) std::remove(json.c_str());
     std::vector<Testbed> testbeds = {Testbed{}};
@@ -88,7 +89,7 @@ int bench_all(const AllOptions& options) {
     cluster.summary = overlap.summary;
     if (!overlap.json.empty()) {
         cluster.json = overlap.json + ".cluster";
-        std::remove(cluster.json.c_str());  // without a cluster an old one would stay
+        std::remove(cluster.json.c_str());  // if there is no cluster, an old file would remain
     }
 
     if (options.verbose) count(bench_micro({options.micro_repetitions, overlap.bars}));

@@ -24,7 +24,7 @@ struct AgainstOptions {
 
 // The short tables; with `verbose` everything.
 struct AllOptions {
-    AgainstOptions against = {};  // if MPIs are named, used instead of the others
+    AgainstOptions against = {};  // if MPIs are named, used instead of the options below
     bool verbose = false;
     int micro_repetitions = 400;
     OverlapOptions overlap = {.collectives = {"ibcast", "iallgather", "iallreduce"},
@@ -47,8 +47,8 @@ struct AllOptions {
                           .repetitions = 10};
 };
 
-// Leaves out, with a sentence, what needs a cluster or more cores than this machine has. Returns
-// the first exit status that is not 0.
+// Leaves out, with a sentence, measurements that need a cluster or more cores than this machine
+// has. Returns the first exit status that is not 0.
 int bench_all(const AllOptions& options);
 
 }  // namespace weft::bench

@@ -6,7 +6,7 @@
     bench/alternate.py --new-env WEFT_SHM_LARGE=ordinary build/release build/release -- overlap
 
 Compares every number of the tables that `weft bench` prints: each build's median over the rounds, and the
-ratio new / old. A machine drifts, so a difference only counts between runs that took turns.
+ratio new / old. A machine drifts, so a difference counts only between alternating runs.
 """
 
 import argparse
@@ -24,7 +24,7 @@ def cells_of(line):
 
 
 def numbers_in(text):
-    """By the words before a row's first number, and the column: ('barrier, start + wait', 'thread', 1)."""
+    """All numbers, by the words before a row's first number and the column: ('barrier, start + wait', 'thread', 1)."""
     found = {}
     for line in text.splitlines():
         cells = cells_of(line)

@@ -1,5 +1,5 @@
 // A repetition times the operation with a wait right after its start, and with a sleep in between.
-// What the sleep leaves undone the wait has to do.
+// The wait has to do what the sleep left undone.
 #include "bench/background.h"
 
 #include <algorithm>

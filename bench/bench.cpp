@@ -344,7 +344,7 @@ void add_all(CLI::App& bench) {
             set_unless_given(*command, "--budget", overlap.budget_s, wanted.budget_s);
             options->cluster.sizes = options->verbose_cluster_sizes;
         }
-        // What is asked for by name is so on the emulated cluster too.
+        // Options given by name also apply to the emulated cluster.
         OverlapOptions& cluster = options->cluster;
         if (command->count("--collective") > 0) cluster.collectives = overlap.collectives;
         if (command->count("--engine") > 0) cluster.engines = overlap.engines;

@@ -16,7 +16,7 @@
 namespace weft::bench {
 namespace {
 
-// The library's settings in force, without what the launcher sets for each rank.
+// The library's settings in force, except those that the launcher sets for each rank.
 JsonLine settings() {
     constexpr std::string_view launcher[] = {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD",
                                              "WEFT_STARTUP_DIR"};

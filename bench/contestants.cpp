@@ -28,7 +28,7 @@ std::string refusal(const Job& job, const Engine& engine) {
     return "";
 }
 
-// The most threads of io_uring seen in this process.
+// The largest number of io_uring threads seen in this process.
 int workers_seen = 0;
 
 void look_for_workers() {

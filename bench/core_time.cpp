@@ -10,13 +10,13 @@ namespace {
 
 constexpr std::int64_t patience_ns = 10'000'000'000;
 
-// Sleeps while the spinner works alone. Returns how much it does in a nanosecond.
+// Sleeps while the spinner works alone. Returns its work per nanosecond.
 double speed_alone(const Spinner& spinner, std::int64_t duration_ns) {
     const std::uint64_t before = spinner.done();
     const std::int64_t begin = now_ns();
     std::int64_t end = begin;
     std::uint64_t done = 0;
-    // It may have to wait for its turn.
+    // The spinner may have to wait for its turn.
     while (done == 0 && end - begin < patience_ns) {
         sleep_until(end + duration_ns);
         end = now_ns();

@@ -1,4 +1,4 @@
-// How much of a core an action takes: what a process of policy SCHED_IDLE cannot use there
+// How much of a core an action takes: the time that a process of policy SCHED_IDLE cannot use there
 // meanwhile. That includes interrupts and the network stack, which getrusage charges to nobody.
 #pragma once
 
@@ -16,8 +16,8 @@ struct CoreTime {
 };
 
 // Collective over a job whose ranks have a core each; `spinner` runs on this rank's. Counts while
-// `action` lasts, and at least for `window_us`: what is then still in sockets or in flight costs
-// this core as well. Calls `prepare` right before, uncounted.
+// `action` lasts, and at least for `window_us`: bytes that are still in sockets or in flight
+// afterwards cost this core as well. Calls `prepare` right before, uncounted.
 CoreTime measure_core_time(const Job& job, Spinner& spinner, double window_us,
                            const std::function<void()>& prepare,
                            const std::function<void()>& action);

@@ -1,5 +1,5 @@
-// The CPU time that a broadcast takes from the cores of both ranks while the program sleeps; in
-// turn with it, what blocking reads and writes of the same bytes take.
+// The CPU time that a broadcast takes from the cores of both ranks while the program sleeps,
+// alternating with blocking reads and writes of the same bytes.
 #include "bench/cpu.h"
 
 #include <algorithm>
@@ -94,7 +94,7 @@ class Meter {
         }
     }
 
-    // Of both ranks' cores together.
+    // The sum over both ranks' cores.
     template <class Action>
     double lost_us(Action action) {
         ibcast_.fill(case_, ++seed_);

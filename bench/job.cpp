@@ -1,4 +1,4 @@
-// What a rank tells the others, and failing with a sentence.
+// Exchanges between ranks, and failing with a sentence.
 #include "bench/job.h"
 
 #include <sys/resource.h>

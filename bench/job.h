@@ -40,7 +40,7 @@ std::vector<T> gather(const Job& job, const std::vector<T>& mine) {
 // Collective.
 std::string transports_in_use(const Job& job);
 
-// The greatest `mine` of any rank. Collective.
+// The largest `mine` of any rank. Collective.
 double slowest(const Job& job, double mine);
 
 }  // namespace weft::bench

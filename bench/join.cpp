@@ -8,7 +8,7 @@ namespace weft::bench {
 
 Job join_job(int ranks) {
     Job job;
-    // A contestant's communicator then has dedicated connections only if its own engine wants them.
+    // Then a contestant's communicator has dedicated connections only if its own engine wants them.
     setenv("WEFT_ENGINE", "manual", /*overwrite=*/0);
     // If an MPI is measured, it has already brought the ranks together.
     if (Rival::of_this_job() == nullptr) must(weft_init(), "weft_init");

@@ -5,7 +5,7 @@
 
 namespace weft::bench {
 
-// Fails unless the job has this many ranks: another launcher may start another number than the
+// Fails unless the job has this many ranks: another launcher may start a different number than the
 // options say.
 Job join_job(int ranks);
 void leave_job();

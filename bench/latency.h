@@ -1,4 +1,4 @@
-// `weft bench latency`: what the library adds to a small message over sockets.
+// `weft bench latency`: how much time the library adds to a small message over sockets.
 #pragma once
 
 #include <string>

@@ -52,7 +52,7 @@ std::vector<std::string> run_on(const Testbed& testbed, int ranks) {
 volatile std::sig_atomic_t running_job = 0;
 volatile std::sig_atomic_t ended_by = 0;  // the signal
 
-// Tells the job; this program ends after it, and removes what it has made.
+// Passes the signal on to the job; this program ends after the job, and removes what it has made.
 void end_job(int number, siginfo_t* info, void*) {
     ended_by = number;
     // A signal from the terminal has already reached it.
@@ -76,7 +76,8 @@ int finish(const char* program, std::vector<std::string> words,
     action.sa_sigaction = end_job;
     action.sa_flags = SA_SIGINFO;
     for (std::size_t i = 0; i < std::size(ends); ++i) sigaction(ends[i], &action, &old_actions[i]);
-    // The process stays, and its number with it, until no handler can name it.
+    // The process is kept as a zombie, so that its number stays valid, until no handler can name
+    // it.
     siginfo_t info{};
     while (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) < 0 &&
            errno == EINTR) {

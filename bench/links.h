@@ -6,8 +6,8 @@
 
 namespace weft::bench {
 
-// Prints the bytes that each node has sent over each of its links in this job, and how much less the
-// least used one carried than the most used one. Nothing where nodes have one link. Collective.
+// Prints the bytes that each node has sent over each of its links in this job, and how much less the least used link
+// carried than the most used one. Prints nothing if nodes have one link. Collective.
 void print_links(const Job& job, const Testbed& testbed);
 
 }  // namespace weft::bench

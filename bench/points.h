@@ -1,4 +1,4 @@
-// What a measurement is repeated for: collectives, each with sizes.
+// The points of a measurement: collectives, each with sizes.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Point {
     std::string name() const;
 };
 
-// Every collective with every size, in this order. Refuses what is not known, with a sentence.
+// Every collective with every size, in this order. Refuses unknown names, with a sentence.
 Result<std::vector<Point>> find_points(const std::vector<std::string>& collectives,
                                        const std::string& sizes);
 

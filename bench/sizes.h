@@ -9,7 +9,7 @@
 
 namespace weft::bench {
 
-// Refuses what is not a list or range of sizes (K, M and G are powers of 1024), with a sentence.
+// Refuses anything but a list or range of sizes (K, M and G are powers of 1024), with a sentence.
 Result<std::vector<std::int64_t>> parse_sizes(const std::string& text);
 
 // "16K" for 16384; the plain number if no unit divides it.

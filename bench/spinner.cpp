@@ -60,7 +60,7 @@ Spinner::Spinner() {
     if (process_ > 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(0);
-    // With inherited descriptors others could not see its parent's end.
+    // If it kept inherited descriptors, others would not notice its parent's end.
     close_range(0, ~0U, 0);
     const sched_param lowest{};
     if (sched_setscheduler(0, SCHED_IDLE, &lowest) != 0) _exit(1);

@@ -1,5 +1,5 @@
-// A process that does the bench's work with the CPU time that others leave on its core
-// (SCHED_IDLE), and counts it.
+// A process that does the bench's work in the CPU time that others leave on its core (SCHED_IDLE),
+// and counts that work.
 #pragma once
 
 #include <sys/types.h>

@@ -10,8 +10,8 @@
 
 namespace weft::bench {
 
-// The value below which a share `q` (0 ... 1) of the samples lies, linear between neighbours; 0
-// without samples.
+// The value below which a share `q` (0 ... 1) of the samples lies, interpolated linearly; 0 without
+// samples.
 inline double quantile(std::vector<double> samples, double q) {
     if (samples.empty()) return 0;
     std::sort(samples.begin(), samples.end());
@@ -30,7 +30,7 @@ inline double mean(const std::vector<double>& samples) {
 
 inline double median(std::vector<double> samples) { return quantile(std::move(samples), 0.5); }
 
-// The greatest order statistic (from 1; 0: none) below which the true median lies with at most this
+// The largest order statistic (from 1; 0: none) below which the true median lies with at most this
 // probability, for any distribution (the sign test).
 inline std::size_t order_below_median(std::size_t samples, double risk) {
     const double size = static_cast<double>(samples);
@@ -46,7 +46,7 @@ inline std::size_t order_below_median(std::size_t samples, double risk) {
 }
 
 // The one-sided lower 95 % confidence bound of the median: of 30 samples the 11th smallest; of
-// fewer than 5 minus infinity.
+// fewer than 5, minus infinity.
 inline double median_lower_bound(std::vector<double> samples) {
     const std::size_t order = order_below_median(samples.size(), 0.05);
     if (order == 0) return -std::numeric_limits<double>::infinity();
@@ -59,8 +59,8 @@ struct Interval {
     double high = std::numeric_limits<double>::infinity();
 };
 
-// The two-sided 95 % confidence interval of the median: of 30 samples from the 10th smallest to the
-// 10th greatest, of 10 from the 2nd to the 9th; of fewer than 6 unbounded.
+// The two-sided 95 % confidence interval of the median: of 30 samples, from the 10th smallest to
+// the 10th largest; of 10, from the 2nd to the 9th; of fewer than 6, unbounded.
 inline Interval median_interval(std::vector<double> samples) {
     const std::size_t order = order_below_median(samples.size(), 0.025);
     if (order == 0) return {};

@@ -1,4 +1,4 @@
-// A folder that its destructor removes.
+// A temporary folder, removed by the destructor.
 #pragma once
 
 #include <cstdlib>

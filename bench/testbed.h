@@ -22,7 +22,7 @@ struct Testbed {
 // As options of `weft bench`.
 std::vector<std::string> arguments(const Testbed& testbed);
 
-// Those of the emulated cluster, of `weft bench` and `weft run` alike.
+// The options of the emulated cluster, which `weft bench` and `weft run` share.
 std::vector<std::string> cluster_arguments(const Testbed& testbed);
 
 // "2 ranks on 2 emulated nodes, links of 1gbit"

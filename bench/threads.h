@@ -8,7 +8,7 @@
 
 namespace weft::bench {
 
-// Those whose names begin so: "weft-progress" is the library's, "iou-wrk" are io_uring's.
+// Those whose names begin like this: "weft-progress" is the library's, "iou-wrk" are io_uring's.
 std::vector<pid_t> threads_named(std::string_view beginning);
 
 }  // namespace weft::bench

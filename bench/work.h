@@ -1,4 +1,4 @@
-// The computation that stands for a program's: a fixed amount of arithmetic, calibrated alone.
+// The computation that stands in for a program's: a fixed amount of arithmetic, calibrated alone.
 //
 // It never looks at a clock to decide when to end: such a loop would count CPU time taken by others
 // as its own work, and every engine would seem to overlap perfectly.

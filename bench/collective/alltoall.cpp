@@ -1,5 +1,5 @@
-// Measures alltoall, alltoallv and alltoallw, with blocks of one size, of bytes. A size is the block from one
-// rank to another.
+// Measures alltoall, alltoallv and alltoallw of bytes, with blocks of one size. A size is the block from one rank to
+// another.
 #include <vector>
 
 #include "bench/collective/collective.h"

@@ -25,7 +25,7 @@ Case make_case(const Job& job, const Collective& collective, std::int64_t bytes)
 }
 
 void fill_pattern(std::span<std::uint8_t> bytes, int rank, std::uint64_t seed) {
-    // A prime period: neither pages nor blocks of a power of two are alike.
+    // A prime period, so that neither pages nor power-of-two blocks are alike.
     constexpr std::size_t period = 251;
     const auto first = static_cast<std::size_t>(rank) * 31 + static_cast<std::size_t>(seed) * 7;
     const std::size_t head = std::min(period, bytes.size());

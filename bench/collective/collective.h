@@ -45,7 +45,7 @@ struct Case {
     PageBuffer expected;  // what recv must hold at the end
 };
 
-// What it moves between two ranks, of which rank 0 is the root.
+// What it moves between two ranks; rank 0 is the root.
 struct Plain {
     bool from_root = false;
     bool to_root = false;
@@ -71,7 +71,7 @@ inline std::size_t all_blocks(std::size_t bytes, int ranks) {
     return bytes * static_cast<std::size_t>(ranks);
 }
 
-// So many for every rank; valid until the next call.
+// `count` for every rank; valid until the next call.
 const std::size_t* equal_counts(const Job& job, std::size_t count);
 
 std::span<const Collective* const> collectives();
@@ -82,7 +82,7 @@ Result<const Collective*> find_collective(const std::string& name);
 // Makes the buffers, still to be filled.
 Case make_case(const Job& job, const Collective& collective, std::int64_t bytes);
 
-// Bytes that differ between ranks, seeds and neighbouring positions.
+// Bytes that differ between ranks, seeds and neighboring positions.
 void fill_pattern(std::span<std::uint8_t> bytes, int rank, std::uint64_t seed);
 
 // Bytes that occur in no pattern.

@@ -1,4 +1,4 @@
-// Measures gather, and gatherv with blocks of one size, of bytes to rank 0. A size is one rank's block.
+// Measures gather of bytes to rank 0, and gatherv with blocks of one size. A size is one rank's block.
 #include "bench/collective/collective.h"
 
 namespace weft::bench {

@@ -1,5 +1,5 @@
 // Measures allreduce, reduce to rank 0, reduce_scatter_block, reduce_scatter with blocks of one size, scan
-// and exscan: sums of float64, whole numbers so small that the sum is exact.
+// and exscan: sums of float64, of integers small enough for an exact sum.
 #include <algorithm>
 
 #include "bench/collective/collective.h"

@@ -1,4 +1,4 @@
-// Measures scatter, and scatterv with blocks of one size, of bytes from rank 0. A size is one rank's block.
+// Measures scatter of bytes from rank 0, and scatterv with blocks of one size. A size is one rank's block.
 #include "bench/collective/collective.h"
 
 namespace weft::bench {

@@ -24,7 +24,7 @@
 namespace weft::bench {
 namespace {
 
-// How the job of `weft run` is told where to write: the circumstances as JSON, then "ibcast 65536 LOST_US" a line.
+// Tells the job of `weft run` where to write: the circumstances as JSON, then lines such as "ibcast 65536 LOST_US".
 constexpr const char* file_setting = "WEFT_BENCH_DROPIN_FILE";
 constexpr int burst_bytes = 256 << 10;  // twice what an emulated link lets through
 
@@ -328,7 +328,7 @@ int bench_dropin(const DropinOptions& options) {
                 if (!json) return;
                 line.add("mpi", program.mpi).add("mpi_version", cells.version);
                 if (options.against.async) line.add("without", "async");
-                // The circumstances are an object already.
+                // The circumstances are already an object.
                 std::string text = line.text();
                 text.pop_back();
                 std::fprintf(json, "%s, \"circumstances\": %s}\n", text.c_str(),

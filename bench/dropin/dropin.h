@@ -16,15 +16,15 @@ struct DropinOptions {
     std::string sizes = "64K:16M";   // of overlap
     std::string latency_sizes = "";  // "": 8:4M, between nodes 8
     Testbed testbed = {};
-    int rounds = 6;       // a job with and a job without the library; of latency one with it
+    int rounds = 6;       // a job with and a job without the library; for latency only one with it
     int repetitions = 3;  // of overlap in each job
     int turns = 5;        // of latency in each job
     std::string json = "";
     Against against = {};
 };
 
-// Starts the jobs, and prints. In a rank that `weft run` has started it measures what a plain exchange takes. Returns
-// the exit status.
+// Starts the jobs, and prints. In a rank that `weft run` has started it measures the CPU time of a plain exchange.
+// Returns the exit status.
 int bench_dropin(const DropinOptions& options);
 
 }  // namespace weft::bench

@@ -5,17 +5,17 @@
      program calls FILE CORES BURST - - TURNS
 
    COLLECTIVES: ibcast,iallreduce; SIZES: bytes of a block, 65536,1048576. Rank r stays on the r-th of CORES ("-": not
-   bound). A link may let through BURST bytes at once after a pause: they are sent before larger operations. Rank 0
+   bound). A link may let BURST bytes through at once after a pause: that many are sent before larger operations. Rank 0
    appends its rows to FILE; times are the slowest rank's, in microseconds:
 
      version TEXT
      overlap ibcast 65536 ITERATIONS WORK BLOCKING TOTAL    a repetition
      latency ibcast 8 OUTSTANDING TIME NATIVE               a turn: medians of its operations
      init TIME                                              MPI_Init, with `calls`
-     calls MPI_Wait TIME NATIVE                             a turn: of a call that has nothing to do, in nanoseconds
+     calls MPI_Wait TIME NATIVE                             a turn: a call that has nothing to do, in nanoseconds
 
-   The work of a cell is in the file WORK, "ibcast 65536 ITERATIONS" a line; if there is no such file, rank 0 writes it:
-   as long as the operation takes. `latency` calls MPI_X and, by the address that the loaded MPI has for it, PMPI_X. */
+   The work of a cell is in the file WORK, in lines such as "ibcast 65536 ITERATIONS"; if there is no such file, rank 0
+   writes it, with work as long as the operation. `latency` calls MPI_X and, by its address in the MPI, PMPI_X. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -108,7 +108,7 @@ static const struct functions linked = {MPI_Ibcast,  MPI_Igather,    MPI_Iallgat
 static struct functions native;
 
 static void find_native(void) {
-    /* A function that no tool replaces is in the MPI's library. */
+    /* A function that no tool replaces: it is in the MPI's library. */
     void* const known = dlsym(RTLD_DEFAULT, "MPI_Get_library_version");
     void* library;
     Dl_info where;
@@ -153,7 +153,7 @@ static void start_allreduce(const struct functions* f, int bytes, MPI_Request* r
     f->Iallreduce(sent, received, DOUBLES, WORLD, request);
 }
 
-/* Operations that are under way together have buffers of their own. */
+/* Outstanding operations have separate buffers. */
 static void use_buffers(int number, int bytes) {
     const size_t at = (size_t)number * (size_t)ranks * (size_t)bytes;
     sent = send_memory + at;
@@ -184,7 +184,7 @@ static const struct collective* find_collective(const char* name) {
     return NULL;
 }
 
-/* Small whole numbers, of which a sum is exact; other ones for each operation. */
+/* Small integers, whose sum is exact; different ones for each operation. */
 static int seed;
 static double element(int of_rank, int block, int i) {
     return ((of_rank + 1) * 1000 + block * 100 + ((i + seed) & 63));
@@ -236,7 +236,7 @@ static void take_slowest(double* times, int count) {
     MPI_Allreduce(MPI_IN_PLACE, times, count, MPI_DOUBLE, MPI_MAX, WORLD);
 }
 
-/* All ranks are ready, and a link has had no pause. */
+/* Afterwards all ranks are ready, and a link has had no pause. */
 static void prepare(int bytes) {
     MPI_Barrier(WORLD); /* what was measured last has arrived before anything else is sent */
     if (burst > 0 && bytes > small_bytes && (rank ^ 1) < ranks) {
@@ -266,7 +266,7 @@ static void warm_up(const struct collective* collective, int bytes) {
     blocking_us(collective, bytes);
 }
 
-/* From the file, or as many as last as long as the operation. */
+/* From the file, or as many as take as long as the operation. */
 static long long iterations_of(const struct collective* collective, int bytes, FILE* known,
                                FILE* written, double each_us) {
     enum { pilots = 5 };
@@ -318,8 +318,8 @@ static void measure_overlap(const struct collective* collective, int bytes, int 
     }
 }
 
-/* The median of operations of which `outstanding` are started at a time. Both libraries' barriers come before each,
-   and take turns in being the last: what ran last has an advantage. */
+/* The median over operations, `outstanding` of which are started at a time. Both libraries' barriers precede each, in
+   alternating order: the library that ran last has an advantage. */
 static double turn_us(const struct functions* f, const struct collective* collective, int bytes,
                       int outstanding, int turn) {
     static double times[repetitions_max];
@@ -429,7 +429,7 @@ static void measure_calls(int turns) {
 
 /* --- The program ------------------------------------------------------------------------------------------------- */
 
-/* Before MPI_Init, whose threads inherit it. */
+/* Call it before MPI_Init, whose threads inherit the binding. */
 static void bind_to_one_of(const char* cores) {
     static const char* const names[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"};
     int list[CPU_SETSIZE], count = 0;

@@ -1,4 +1,4 @@
-// Reads rows, and what follows from them.
+// Reads rows, and computes results from them.
 #include "bench/dropin/samples.h"
 
 #include <algorithm>
@@ -147,7 +147,7 @@ JsonLine InitTimes::json() const {
 
 bool add_rows(const std::string& path, bool is_with, const LostTimes& lost, DropinCells& cells) {
     std::ifstream file(path);
-    std::string last;  // cell, whose rows follow one another
+    std::string last;  // the last cell; its rows are consecutive
     bool any = false;
     for (std::string line; std::getline(file, line);) {
         std::istringstream words(line);

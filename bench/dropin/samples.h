@@ -1,4 +1,4 @@
-// What bench/dropin/program.c has written, as cells.
+// The output of bench/dropin/program.c, as cells.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct LatencyCell {
     JsonLine json() const;
 };
 
-// A function that has nothing to do, in nanoseconds a call, by turn.
+// A function that has nothing to do, in nanoseconds per call, by turn.
 struct CallCell {
     std::string function;
     std::vector<double> with, native;
@@ -73,7 +73,7 @@ struct DropinCells {
 // CPU time of plain exchanges by "ibcast 65536".
 using LostTimes = std::map<std::string, double>;
 
-// Adds the rows of a file: a job's. False: there are none.
+// Adds the rows of a job's file. False: there are none.
 bool add_rows(const std::string& path, bool is_with, const LostTimes& lost, DropinCells& cells);
 
 }  // namespace weft::bench

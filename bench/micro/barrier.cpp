@@ -30,8 +30,8 @@ void round_trip(Line& line, int rank) {
     }
 }
 
-// The mean of a batch: one alone is too short for the clock. Each round trip or barrier begins when
-// the one before has ended on both sides.
+// The mean of a batch: a single one is too short for the clock. Each round trip or barrier begins
+// when the one before has ended on both sides.
 template <class Step>
 double batch_ns(const Job& job, const Step& step) {
     must(weft_barrier(job.comm), "weft_barrier");

@@ -23,8 +23,7 @@ constexpr std::size_t operations_max = 10 * 2 * 10;
 // Both ends, and the middle, where the trees and hypercubes change.
 constexpr Rank probed[] = {0, 1, ranks / 2 - 1, ranks - 1};
 
-// Whether a call lists or moves a block for every rank, and its schedules are to be built all the
-// same.
+// Whether a call lists or moves a block for every rank; its schedules are built anyway.
 bool has_all_blocks(const Family& family, const Algorithm& algorithm) {
     if (family.is_among_neighbors()) return false;
     return family.lists_blocks() ||

@@ -18,7 +18,7 @@ struct Combination {
 };
 
 double gigabytes_per_second(const Reduction& reduction, int repetitions) {
-    constexpr int batch = 10;  // one alone is too short for the clock
+    constexpr int batch = 10;  // a single one is too short for the clock
     PageBuffer from(bytes);
     PageBuffer into(bytes);
     std::memset(from.data(), 1, bytes);

@@ -1,4 +1,4 @@
-// Bytes copied from one process to another through a shared ring, to compare the broadcast with.
+// Copies bytes from one process to another through a shared ring: the baseline for the broadcast.
 //
 // One writer and one reader, each in its own process. No locks, no sleeping, no checks.
 #pragma once

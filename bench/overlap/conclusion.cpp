@@ -19,7 +19,8 @@ double median_gain(std::span<const Cell> cells, const Engine& engine) {
     return median(gains);
 }
 
-// What the sentence is about: a broadcast of 1 MiB if there is one, otherwise what moves most.
+// The cell that the sentence is about: a broadcast of 1 MiB if there is one, otherwise the one that
+// moves most.
 const Cell& headline(std::span<const Cell> cells) {
     const auto rank = [](const Cell& cell) {
         return std::pair(cell.collective->name == std::string("ibcast") && cell.bytes == 1 << 20,

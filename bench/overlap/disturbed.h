@@ -6,8 +6,8 @@ namespace weft::bench {
 inline constexpr int attempts_max = 3;
 
 // Whether an overlap is beyond -100 ... 100 %: the work or the operation took longer than usual.
-// Short operations do not count: noise and a thread's wake-up are as long as they are. Nor does a
-// thread that spins: it may take any time.
+// Short operations do not count: noise and a thread's wake-up take as long as they do. Nor does a
+// spinning thread, which may take any time.
 inline bool is_disturbed(double overlap_percent, double blocking_us, bool spins) {
     constexpr double short_us = 20;
     constexpr double rounding = 0.5;

@@ -14,7 +14,8 @@ namespace {
 constexpr int repetitions_min = 5;
 constexpr double work_min_us = 1;
 
-// How long the operation takes with this engine, and how much work that is; equal on all ranks.
+// How long the operation takes with this engine, and the work that takes as long; equal on all
+// ranks.
 struct Calibration {
     double blocking_us;
     std::int64_t iterations;
@@ -64,7 +65,7 @@ void merge_ranks(const Job& job, Cell& cell) {
     }
 }
 
-// Returns rank 0's opinion on every rank.
+// Returns rank 0's `opinion` on every rank.
 bool agree(const Job& job, bool opinion) {
     unsigned char value = opinion ? 1 : 0;
     must(weft_bcast(&value, 1, WEFT_BYTE, 0, job.comm), "weft_bcast");
@@ -146,7 +147,7 @@ std::vector<Cell> measure(const Job& job, const Collective& collective, std::int
     for (const Contestant& contestant : contestants) {
         const Calibration calibration = calibrate(job, meter, contestant, effort.ns_per_iteration);
         blocking_us = std::max(blocking_us, calibration.blocking_us);
-        // All that is compared with an MPI does the same work.
+        // Everything that is compared with an MPI does the same work.
         const bool is_given =
             (effort.is_same_work || contestants[0].rival != nullptr) && !cells.empty();
         cells.push_back({&collective,
@@ -167,7 +168,7 @@ std::vector<Cell> measure(const Job& job, const Collective& collective, std::int
             Times times;
             times.plain = plain.plain;
             times.lost = plain.lost;
-            // A thread that spins would also slow the work alone, and so hide what it takes.
+            // A spinning thread would also slow down the work alone, and so hide its own cost.
             switch_engine(job, WEFT_ENGINE_MANUAL);
             times.work =
                 effort.ns_per_iteration > 0

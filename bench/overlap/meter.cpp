@@ -88,7 +88,7 @@ void Meter::prepare() {
 }
 
 // The library that ran last has an advantage, and ranks leave one library's barrier closer together
-// than the other's. So with an MPI both barriers are called, and take turns in being the last.
+// than the other's. So with an MPI both barriers are called, in alternating order.
 void Meter::barrier() {
     if (rival_in_job_ != nullptr && !is_rival_last_) rival_in_job_->barrier();
     must(weft_barrier(case_.job.comm), "weft_barrier");

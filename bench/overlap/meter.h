@@ -12,7 +12,7 @@ struct Times {
     double call = 0;      // the blocking call; Weft's is start and wait
     double blocking = 0;  // started, and waited for at once
     double work = 0;      // alone
-    double start = 0;     // start, tests, wait and total: the rank's whose total was longest
+    double start = 0;     // start, tests, wait and total are from the rank with the longest total
     double tests = 0;
     double wait = 0;
     double total = 0;

@@ -43,7 +43,7 @@ Result<Plan> make_plan(const OverlapOptions& options) {
     return plan;
 }
 
-// For measuring the attainable overlap, if it is wanted.
+// Measures the attainable overlap, if requested.
 class Attainable {
   public:
     explicit Attainable(bool wanted) {
@@ -59,7 +59,7 @@ class Attainable {
     std::optional<PlainExchange> exchange_;
 };
 
-// An MPI comes first, and is alone if its own thread takes part of every core.
+// An MPI comes first, and is the only contestant if its own thread takes part of every core.
 std::vector<Contestant> all_contestants(const Job& job, const Plan& plan) {
     const Rival* const rival = Rival::of_this_job();
     if (rival == nullptr) return contestants(job, plan.engines);
@@ -125,7 +125,7 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
         };
         const auto measured = undisturbed([&] {
             if (options.budget_s > 0) {
-                // Equal shares for all points that are left: others may use what one saves.
+                // Equal shares for all remaining points: others may use what one saves.
                 const double left = options.budget_s - static_cast<double>(now_ns() - begin) * 1e-9;
                 effort.budget_s =
                     std::max(left / static_cast<double>(plan.points.size() - i), 0.01);

@@ -14,7 +14,7 @@ void PlainExchange::prepare(const Collective& collective, std::int64_t bytes) {
     sends_ = is_root ? collective.plain.from_root : collective.plain.to_root;
     receives_ = is_root ? collective.plain.to_root : collective.plain.from_root;
     reduces_ = receives_ && collective.plain.reduces;
-    // Without data there is still a message.
+    // Even without data there is a message.
     bytes_ = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
     send_.assign((bytes_ + sizeof(double) - 1) / sizeof(double), 1);
     recv_.assign(send_.size(), 2);

@@ -1,9 +1,9 @@
-// How much a computation would lose on the same core to a plain exchange over sockets of what a
-// collective moves. This measures the attainable overlap.
+// How much a computation would lose to a plain exchange over sockets, on the same core, of the
+// bytes that a collective moves. This measures the attainable overlap.
 //
-// During the exchange (it sleeps whenever it cannot go on), and for at least `window_us`, a process
-// of policy SCHED_IDLE on the same core counts the work that it gets done. The difference from its
-// work alone in that time is lost: to the exchange, but also to interrupts and the network stack,
+// During the exchange (which sleeps whenever it cannot go on), and for at least `window_us`, a
+// process of policy SCHED_IDLE on the same core counts the work that it gets done. The shortfall
+// from its work when alone is lost: to the exchange, but also to interrupts and the network stack,
 // which getrusage charges to nobody.
 #pragma once
 

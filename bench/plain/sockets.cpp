@@ -20,7 +20,7 @@
 namespace weft::bench {
 namespace {
 
-// What a rank tells the other. A connection must know the token.
+// What a rank sends the other. A connection must know the token.
 struct Card {
     std::array<char, 256> host{};
     sockaddr_in address{};

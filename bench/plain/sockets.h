@@ -1,5 +1,4 @@
-// A TCP connection between the two ranks of a job, as one writes it without the library: to compare
-// with.
+// A TCP connection between the two ranks of a job, written without the library: a baseline.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@ namespace weft::bench {
 // Whether threads get a short slice here (Linux 6.12).
 bool has_short_slice();
 
-// Call it when that thread has been started. False: the thread has no short slice.
+// Call it after that thread has started. False: the thread has no short slice.
 bool give_progress_thread_a_long_slice();
 
 }  // namespace weft::bench

@@ -20,11 +20,11 @@ namespace {
 constexpr int root = 0;
 constexpr int middle = 1;
 
-// How long after the barrier rank 0 starts. By then the others are ready, and a middle rank that is
-// to be inside the operating system is there.
+// How long after the barrier rank 0 starts. By then the others are ready, and a middle rank that
+// should be inside the operating system is there.
 constexpr std::int64_t lead_ns = 500'000;
 constexpr std::int64_t lead_populate_ns = 3'000'000;
-// The computation outlasts usual relays by far, but need not outlast all.
+// The computation outlasts usual relays by far, but not necessarily all.
 constexpr double window_min_us = 4'000;
 constexpr double window_max_us = 12'000;
 constexpr double window_factor = 4;
@@ -75,7 +75,7 @@ class Runner {
 
     void set_iterations(std::int64_t iterations) { iterations_ = iterations; }
 
-    // Relays with one engine, at least one; counts those that are left out.
+    // Relays with one engine, at least one; counts those that it leaves out.
     std::vector<Relay> relays(const RelayContestant& contestant, int count, int& left_out) {
         switch_engine(job_, WEFT_ENGINE_MANUAL);
         case_.job = contestant.in.job;

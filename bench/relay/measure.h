@@ -1,10 +1,10 @@
 // Measures relays: a broadcast from rank 0 along the chain 0, 1, 2, whose middle rank does not
 // enter the library between its start and the end of its computation.
 //
-// Ranks 1 and 2 start; after a time that is long enough, which is checked, rank 0 starts too. A
-// relay lasts from there to the return of rank 2's wait, on the clock that all ranks of a machine
-// share. Ranks 0 and 2 only start and wait, with the engine manual: only the middle rank's engine
-// differs. Engines take turns within a repetition.
+// Ranks 1 and 2 start; rank 0 starts after a time that is long enough, which is checked. A relay
+// lasts from then to the return of rank 2's wait, on the clock that all ranks of a machine share.
+// Ranks 0 and 2 only start and wait, with the engine manual: only the middle rank's engine differs.
+// Engines take turns within a repetition.
 #pragma once
 
 #include <cstdint>

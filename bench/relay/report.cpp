@@ -53,7 +53,7 @@ const char* verdict(const RelayCell& cell, const RelayCell* thread, const RelayO
     return cell.bytes == small_bytes ? text(against.mean <= 1.05) : "";
 }
 
-// What the sentence is about: 1 MiB if it was measured, otherwise the largest size.
+// The size that the sentence is about: 1 MiB if it was measured, otherwise the largest.
 std::int64_t headline(std::span<const RelayCell> cells) {
     std::int64_t most = 0;
     for (const RelayCell& cell : cells) {

@@ -24,7 +24,7 @@ struct Mpi {
         const char* settings;
         const char* options;  // of mpiexec
     };
-    Place loopback;  // ranks on this machine that are to use TCP
+    Place loopback;  // ranks on this machine that must use TCP
     Place cluster;
     // Asynchronous progress in shared memory, and over TCP; null: it has none.
     Place async_shm;
@@ -61,7 +61,7 @@ constexpr std::array mpis = {
                     "I_MPI_HYDRA_IFACE=$WEFT_CLUSTER_INTERFACE I_MPI_FABRICS=ofi FI_PROVIDER=tcp "
                     "FI_TCP_IFACE=eth0",
                     "-hosts $WEFT_CLUSTER_NODES -ppn 1"},
-        // If it did not yield, its thread would take most of a shared core.
+        // Without yielding, its thread would take most of a shared core.
         .async_shm = {"I_MPI_ASYNC_PROGRESS=1 I_MPI_THREAD_YIELD=3", ""},
         .async_tcp = {"I_MPI_ASYNC_PROGRESS=1 I_MPI_THREAD_YIELD=3", ""}},
 };
@@ -91,7 +91,7 @@ std::string replaced(std::string text, const std::string& part, const std::strin
     return text;
 }
 
-// Shell commands by which a shell finds this MPI.
+// Shell commands that let a shell find this MPI.
 std::string around(const Mpi& mpi, const std::string& folder) {
     const std::string word = shell_word(folder);
     return "export PATH=" + word + "/bin:$PATH " + replaced(mpi.settings, "%s", word) + "; ";
@@ -104,7 +104,7 @@ struct Found {
     std::string part;
 };
 
-// Why it cannot be measured; "": `found` is complete. Its mpicc compiles `source`, of bench, with these options.
+// Why it cannot be measured; "": `found` is complete. Its mpicc compiles bench/`source` with these options.
 std::string find(Found& found, const std::string& temporary, const std::string& file,
                  const std::string& options) {
     const std::string setting = folder_setting(*found.mpi);

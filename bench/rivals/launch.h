@@ -12,7 +12,7 @@ namespace weft::bench {
 
 // The options `--against` and `--async`.
 struct Against {
-    std::vector<std::string> mpis = {};  // none: Weft alone is measured
+    std::vector<std::string> mpis = {};  // empty: only Weft is measured
     bool async = false;                  // with their own asynchronous progress
 
     bool is_wanted() const { return !mpis.empty(); }
@@ -29,13 +29,13 @@ Status check(const Against& against, const Testbed& testbed);
 // first job that failed; 1 if there was no MPI.
 int launch_against(const Against& against, const Launch& job);
 
-// A program of the bench's, compiled by an MPI's mpicc.
+// A program of the bench, compiled by an MPI's mpicc.
 struct MpiProgram {
     const char* mpi;
     std::string path;
     bool has_async;  // asynchronous progress on this testbed
-    // Runs a command as every rank: the program's path and arguments, with settings ("A=1") in front; with the MPI's
-    // asynchronous progress or without. Returns its exit status.
+    // Runs a command as every rank: the program's path and arguments, preceded by settings ("A=1"); with or without the
+    // MPI's asynchronous progress. Returns its exit status.
     std::function<int(const std::vector<std::string>& words, bool async)> run;
 };
 
@@ -44,7 +44,7 @@ struct MpiProgram {
 int run_program_of_each(const Against& against, const Testbed& testbed, const std::string& source,
                         const std::function<int(const MpiProgram& program)>& measure);
 
-// Rank r's core is the r-th of these, again from the first where there are more ranks; empty: ranks are not bound here.
+// Rank r's core is the r-th of these, starting over at the end; empty: ranks are not bound here.
 std::vector<int> cores_of_ranks(const Testbed& testbed);
 
 // In a rank, before its MPI is loaded: binds it to a core if the testbed says so. (On an emulated

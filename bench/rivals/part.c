@@ -1,4 +1,4 @@
-/* An MPI's own operations, for the bench; compiled by that MPI's mpicc when it is measured. */
+/* An MPI's own operations, for the bench; compiled by that MPI's mpicc before a measurement. */
 #include "part.h"
 
 #include <mpi.h>
@@ -59,7 +59,7 @@ static void call_alltoall(const weft_rival_data* data) {
     MPI_Alltoall(data->send, BYTES, data->recv, BYTES, WORLD);
 }
 
-/* The v-forms, with blocks of one size; allgatherv as the bench has it, with the last block first. */
+/* The v-forms, with blocks of one size; allgatherv, as in the bench, with the last block first. */
 enum { ranks_max = 1024 };
 static int counts[ranks_max], places[ranks_max];
 static void count(int each, int reversed) {
@@ -235,7 +235,8 @@ static void open_mpi(int threads, char* version, size_t length) {
 
 static void close_mpi(void) { MPI_Finalize(); }
 
-/* What weft/mpi.h calls. The program that loads this library has Weft, and passes the function. */
+/* The function that weft/mpi.h calls. The program that loads this library has Weft, and passes it.
+   */
 static weft_rival_from_oob program;
 
 weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm) { return program(oob, comm); }

@@ -1,5 +1,6 @@
 /* The functions of an MPI that the bench uses: part.c, compiled by that MPI's compiler into a
-   library that the program `weft` loads in each rank. So one program can compare any MPI with Weft.
+   library that the program `weft` loads in each rank. So the same program can compare any MPI with
+   Weft.
    An MPI that fails aborts the job itself. */
 #ifndef WEFT_BENCH_RIVALS_PART_H
 #define WEFT_BENCH_RIVALS_PART_H

@@ -12,8 +12,8 @@
 
 namespace weft::bench {
 
-// A row of Weft, and the row of the MPI that took turns with it.
-// Ratios are Weft's times divided by the MPI's.
+// A row of Weft, and the row of the MPI that alternated with it. Ratios are Weft's times divided by
+// the MPI's.
 struct Comparison {
     Comparison(const Cell& weft, const Cell& mpi);
 

@@ -23,7 +23,7 @@ const weft_rival_part* load(const std::string& library) {
     return static_cast<const weft_rival_part*>(symbol);
 }
 
-// Its name and version: the text up to the first comma or line end, with single blanks.
+// The MPI's name and version: the text up to the first comma or line end, with single blanks.
 std::string shortened(std::string_view text) {
     std::string out;
     for (const char c : text.substr(0, text.find_first_of(",\r\n"))) {
@@ -68,7 +68,7 @@ Rival::Call::Call(const Rival& rival, const Collective& collective, Case& c)
     : functions_(rival.part_->find(collective.name)),
       data_{c.send.data(), c.recv.data(), c.bytes, c.recv.size() / sizeof(double)} {
     if (functions_ == nullptr) fail("%s has no %s here", rival.name(), collective.name);
-    // An MPI counts in int.
+    // MPI counts are int.
     if (c.bytes > INT_MAX) {
         fail("%s of %zu bytes; expected at most %d beside an MPI", collective.name, c.bytes,
              INT_MAX);

@@ -18,11 +18,11 @@ class Rival {
 
     // "mpich"; with its own asynchronous progress "mpich:async".
     const char* name() const { return name_.c_str(); }
-    // What it calls itself, and its version.
+    // The MPI's own name and version.
     const std::string& version() const { return version_; }
     // A thread of the MPI takes CPU time, even while nothing is pending.
     bool is_async() const { return is_async_; }
-    // Of the work, measured before there was such a thread.
+    // The speed of the work, measured before there was such a thread.
     double ns_per_iteration() const { return ns_per_iteration_; }
 
     // Whether the bench can measure it with this MPI.
@@ -55,7 +55,7 @@ class Rival {
     const weft_rival_part* part_;
 };
 
-// How launch_against() tells the ranks the MPI's name, and the part compiled for it.
+// By these, launch_against() passes the ranks the MPI's name, and the part compiled for it.
 inline constexpr const char* rival_name_setting = "WEFT_BENCH_RIVAL";
 inline constexpr const char* rival_part_setting = "WEFT_BENCH_RIVAL_PART";
 

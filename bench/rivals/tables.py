@@ -51,7 +51,7 @@ def geometric_mean(values):
 
 
 def ratio_table(rows, mpis, what, least):
-    """Weft by each MPI, with the interval; a row for each collective and size."""
+    """Weft / each MPI, with the interval; a row for each collective and size."""
     found = {(row["collective"], row["bytes"], row["mpi"]): row["ratios"][what]
              for row in rows if row.get("ratios") and row["bytes"] >= least}
     if not found:
@@ -72,7 +72,7 @@ def ratio_table(rows, mpis, what, least):
 
 
 def means_table(rows):
-    """Start + wait, Weft by each MPI: the geometric mean over the sizes, with the worst; a row for each collective."""
+    """Start + wait, Weft / each MPI: the geometric mean over the sizes, with the worst; a row for each collective."""
     places = list(dict.fromkeys(place(row) for row in rows))
     mpis = list(dict.fromkeys(row["mpi"] for row in rows))
     columns = [(where, mpi) for where in places for mpi in mpis]
@@ -105,7 +105,7 @@ def hidden(rows):
 
 
 def overlap_table(rows, mpis):
-    """What each hides; Weft in the job of the MPI, which decides how much work there is."""
+    """How much each hides; Weft is measured in the MPI's job, and the MPI determines the amount of work."""
     engines = list(dict.fromkeys(row["engine"] for row in rows if row["engine"] != row["mpi"]))
     lines = []
     for point in points(rows):

@@ -8,9 +8,9 @@
 namespace weft::bench {
 namespace {
 
-// Repetitions between two looks at the intervals.
+// How many repetitions between two checks of the intervals.
 constexpr int turn = 10;
-// Of the median: no more is measured once its interval is narrower.
+// As a fraction of the median: measuring stops once its interval is narrower.
 constexpr double narrow = 0.05;
 
 std::vector<std::string> parameters_of(const algorithm::Algorithm& known) {
@@ -36,7 +36,7 @@ struct Contender {
     }
 };
 
-// False: the algorithm is not for such a call.
+// False: the algorithm does not support such a call.
 bool run_once(const Collective& collective, Case& c, double& us) {
     weft_request request = WEFT_REQUEST_NULL;
     must(weft_barrier(c.job.comm), "weft_barrier");
@@ -71,7 +71,7 @@ void take_turn(const Job& job, const Collective& collective, Case& c,
     }
 }
 
-// Whether somebody needs more repetitions.
+// Whether any contender needs more repetitions.
 bool narrow_down(std::vector<Contender>& contenders) {
     const Contender& best =
         *std::ranges::min_element(contenders, {}, [](const auto& c) { return median(c.us); });
@@ -112,7 +112,7 @@ Timings measure_candidates(const Collective& collective, std::int64_t bytes,
     std::vector<Contender> contenders;
     std::uint64_t seed = 0;
     for (const Candidate& candidate : candidates) {
-        // The first time builds schedules and touches pages; its result is looked at.
+        // The first run builds schedules and touches pages; its result is checked.
         c.job = candidate.job;
         collective.fill(c, ++seed);
         double us = 0;

@@ -16,13 +16,13 @@ struct Candidate {
     Job job;
 };
 
-// All algorithms of the collective, with several parameters where they have some. Collective.
+// All algorithms of the collective, each with several values of its parameters, if any. Collective.
 std::vector<Candidate> make_candidates(const Job& job, const algorithm::Family& family);
 void free_candidates(std::vector<Candidate>& candidates);
 
-// Start and wait, the slowest rank, medians; the same on every rank. The candidates take turns; one whose
-// interval lies above the fastest's is left out from then on, and all end when the rest have narrow ones.
-// Candidates that cannot carry out the call are missing. Collective.
+// Start and wait, the slowest rank, medians; the same on every rank. The candidates take turns; one whose interval lies
+// above the fastest's is left out from then on, and all end when the rest have narrow intervals. Candidates that cannot
+// carry out the call are omitted. Collective.
 Timings measure_candidates(const Collective& collective, std::int64_t bytes,
                            const std::vector<Candidate>& candidates, int repetitions);
 

@@ -15,10 +15,11 @@
 namespace weft::bench {
 namespace {
 
-// As good as the fastest is what takes at most this much longer: noise does not decide.
+// An algorithm within this factor of the fastest counts as equally good, so that noise does not
+// decide.
 constexpr double tolerance = 1.03;
 
-// Of those as good as the fastest the first that was measured, in the order of the catalogue.
+// Of those as good as the fastest, the first measured, in catalogue order.
 const Timing& best(const Timings& timings) {
     const double least = std::ranges::min_element(timings, {}, &Timing::us)->us;
     return *std::ranges::find_if(timings,
@@ -35,7 +36,7 @@ std::vector<std::string> choose_by_size(const std::vector<const Timings*>& timin
     std::vector<std::string> chosen;
     for (const Timings* all : timings) {
         const Timing& first = best(*all);
-        // What was best for the size before it is kept if it is as good: one line fewer.
+        // The choice for the previous size is kept if it is as good: one line fewer.
         const Timing* kept = chosen.empty() ? nullptr : find(*all, chosen.back());
         chosen.push_back(kept && kept->us <= tolerance * first.us ? kept->algorithm
                                                                   : first.algorithm);
@@ -43,7 +44,7 @@ std::vector<std::string> choose_by_size(const std::vector<const Timings*>& timin
     return chosen;
 }
 
-// The least geometric mean; an algorithm that some size lacks is not chosen.
+// The algorithm with the smallest geometric mean; one that is missing for some size is not chosen.
 std::string choose_for_all(const std::vector<const Timings*>& timings) {
     Timings means;
     for (const Timing& candidate : *timings.front()) {
@@ -99,7 +100,7 @@ Result<Record> Record::open(const std::string& path, const std::string& circumst
     std::ifstream file(path);
     std::string line;
     if (std::getline(file, line) && line == circumstances) {
-        // Each line ends with a full stop: what was written halfway is measured again.
+        // Each line ends with a full stop: a partly written line is measured again.
         while (std::getline(file, line) && line.ends_with(" .")) {
             std::istringstream words(line);
             std::pair<std::string, std::int64_t> point;
@@ -140,7 +141,7 @@ std::string table_lines(const Record& record, const std::string& collective,
         if (i + 1 < sizes.size() && chosen[i + 1] == chosen[i]) continue;
         text += begin + " bytes=" + std::to_string(from) + "-";
         if (i + 1 < sizes.size()) {
-            // Half way between the sizes, on the scale of logarithms.
+            // Halfway between the sizes, on a logarithmic scale.
             const auto middle = static_cast<std::int64_t>(
                 std::sqrt(static_cast<double>(sizes[i]) * static_cast<double>(sizes[i + 1])));
             text += std::to_string(middle);

@@ -1,4 +1,4 @@
-// What was measured so far. Kept in a file beside the table, so that a run that was ended can be resumed.
+// The measurements so far. Kept in a file beside the table, so that an interrupted run can be resumed.
 //
 // Thread safety: none.
 #pragma once
@@ -23,7 +23,7 @@ using Timings = std::vector<Timing>;
 
 class Record {
   public:
-    // `circumstances`, one line, must be those of the file, otherwise the file is begun anew.
+    // If `circumstances`, one line, differ from those of the file, the file is begun anew.
     static Result<Record> open(const std::string& path, const std::string& circumstances);
 
     bool has(const std::string& collective, std::int64_t bytes) const {
@@ -40,7 +40,7 @@ class Record {
     std::map<std::pair<std::string, std::int64_t>, Timings> known_;
 };
 
-// Writes a file that has its new content or, whatever happens, its old one.
+// Replaces a file atomically: whatever happens, it has its new content or its old one.
 Status replace_file(const std::string& path, const std::string& content);
 
 // Where a table's line applies.

@@ -50,7 +50,7 @@ Result<Plan> make_plan(const TuneOptions& options) {
     }
     if (wanted.empty()) wanted.assign(collectives().begin(), collectives().end());
     for (const Collective* collective : wanted) {
-        // Names of calls begin with i. What is no collective has no algorithms.
+        // Names of calls begin with i. Calls that are not collectives have no algorithms.
         if (const algorithm::Family* family = algorithm::find_family(collective->name + 1))
             plan.subjects.push_back({collective, family});
     }
@@ -69,7 +69,7 @@ int count_nodes(const Job& job) {
     return nodes;
 }
 
-// What rank 0 says to all.
+// Broadcasts rank 0's answer.
 bool agree(const Job& job, bool yes) {
     std::int32_t word = yes;
     must(weft_bcast(&word, 1, WEFT_INT32, 0, job.comm), "weft_bcast");
@@ -100,7 +100,7 @@ int run_rank(const TuneOptions& options, const Plan& plan) {
     const std::string where = description(options.testbed) + ", " + std::to_string(place.nodes) +
                               " node" + (place.nodes == 1 ? "" : "s") + ", over " +
                               transports_in_use(job) + ", Weft " WEFT_VERSION;
-    // (Not this command: another may have other sizes, and go on with the rest.)
+    // (Without this command's options: another command may use other sizes, and resume the rest.)
     const std::string measured_in = circumstances(job, options.testbed, {"tune"}).text();
     const std::string kept = options.output + ".part";
     // Rank 0 writes.

@@ -34,7 +34,7 @@ struct Moments {
     std::int64_t end_ns = 0;
 };
 
-// A rank that sleeps leaves its core to others; short times need a loop.
+// A sleeping rank leaves its core to others; short times need a loop.
 void pause(std::int64_t ns) {
     constexpr std::int64_t long_ns = 1'000'000;
     const std::int64_t end = now_ns() + ns;
@@ -84,7 +84,7 @@ class Runner {
     std::uint64_t seed_ = 0;
 };
 
-// Ranks may share a core, and then some measure too much: the fastest is right.
+// Ranks may share a core, and then some measure too long a time: the fastest is right.
 double agreed_ns_per_iteration(const Job& job) {
     switch_engine(job, WEFT_ENGINE_MANUAL);
     const std::vector<double> all = gather(job, std::vector<double>{calibrate_ns_per_iteration()});
@@ -102,7 +102,7 @@ double agreed_blocking_us(const Job& job, Runner& runner, const Contestant& cont
     return slowest(job, median(samples));
 }
 
-// How long a rank that computes does so at a time.
+// How long a computing rank computes at a time.
 double choose_work_us(const Job& job, const Situation& situation, Runner& runner, int every_us,
                       const Contestant& first) {
     constexpr double work_min_us = 1;

@@ -3,7 +3,7 @@
 // In every repetition and for every engine, each after a barrier:
 //   the operation, waited for at once, twice: starts the engine's thread; then timed (`blocking`)
 //   the situation itself (`times`)
-// Every result is verified. The engines take turns within a repetition, and in being the first.
+// Every result is verified. The engines take turns within a repetition, and the first one rotates.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct WaitsEffort {
 };
 
 // Sends large messages between all ranks: the first ones over shared memory are slower, because
-// their writer tries how to copy them. Collective.
+// their writer tries ways of copying. Collective.
 void warm_up(const Job& job);
 
 // Replaces each contestant's communicator by one that the situation needs. Collective.

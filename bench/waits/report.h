@@ -19,7 +19,7 @@ void print_legend(std::FILE* file, const Situation& situation, const WaitsOption
 void print_table(std::FILE* file, const Situation& situation, std::span<const WaitsCell> cells,
                  std::size_t engines);
 
-// Where engines are compared by ratios, a line for each but the first; otherwise "".
+// If engines are compared by ratios, a line for each but the first; otherwise "".
 std::string conclusion(const Situation& situation, std::span<const WaitsCell> cells,
                        std::size_t engines);
 

@@ -18,7 +18,7 @@ struct Situation {
     std::vector<std::string> collectives;
     bool has_fixed_collective;
     std::string sizes;
-    std::vector<int> every_us;  // computed between two calls of weft_test; {0}: no such calls
+    std::vector<int> every_us;  // computation between two calls of weft_test; {0}: no such calls
     const char* title;          // of its table
     const char* legend;         // what is measured
 

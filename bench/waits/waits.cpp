@@ -29,7 +29,7 @@ struct Plan {
     std::vector<Engine> engines;
 };
 
-// Ranks of a chain may share cores, but for the last, which waits for them.
+// Ranks of a chain may share cores, except for the last, which waits for the others.
 std::string cores_for_chain(int ranks) {
     const std::vector<int> cores = own_cores();
     if (cores.size() < 2) return "";
