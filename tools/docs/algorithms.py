@@ -22,9 +22,9 @@ DRAWINGS = "docs/algorithms"
 RANKS = (4, 7, 8, 16)     # measured
 DRAWN_RANKS = (8, 4, 16)  # drawn: the first of these that an algorithm can serve
 BYTES = 1000
-TORI = {4: "2x2", 7: "1x7", 8: "2x4", 16: "4x4"}  # for those that need one
+TORI = {4: "2x2", 7: "1x7", 8: "2x4", 16: "4x4"}  # for algorithms that need one
 
-# What an algorithm may follow: how it is measured and drawn then, in words, and an example of a setting.
+# The tuning that an algorithm may follow: how it is then measured and drawn, its description, and an example setting.
 FOLLOWED = {
     "segment": (["--segment", "250"], "segments of 250 bytes", "segment=64K"),
     "window": ([], None, "window=8"),
@@ -34,7 +34,7 @@ FOLLOWED = {
     "leaders": ([], None, "leaders=2"),
     "nodes": (["--nodes", "2"], "the ranks on 2 nodes", None),
 }
-MORE_PORTS = (16, 3)  # ranks and ports of one more measurement, if it follows ports
+MORE_PORTS = (16, 3)  # ranks and ports of an additional measurement, if it follows ports
 
 INTRODUCTION = """\
 # Algorithms
@@ -83,7 +83,7 @@ def opening_comment(path):
 
 
 def files_of_constants():
-    """Where each algorithm is defined, not only declared: collectives share some."""
+    """The file that defines each algorithm: collectives share some."""
     files = {}
     for folder, _, names in sorted(os.walk(SOURCES)):
         for name in sorted(names):
@@ -96,7 +96,7 @@ def files_of_constants():
 
 
 def markdown(text):
-    """Text of a comment, in which only backticks have a meaning."""
+    """The text of a comment, in which only backticks are special."""
     parts = text.split("`")
     for i in range(0, len(parts), 2):
         parts[i] = re.sub(r"([*<>\[\]])", r"\\\1", parts[i])
@@ -121,7 +121,7 @@ class Program:
 
     @functools.lru_cache(maxsize=None)
     def schedule(self, *arguments):
-        """What `weft schedule` prints; None if the algorithm cannot serve such a call."""
+        """The output of `weft schedule`; None if the algorithm cannot serve such a call."""
         done = subprocess.run([self.path, "schedule", *map(str, arguments)], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
         if done.returncode == 0:
@@ -197,7 +197,7 @@ class Algorithm:
         self.rows.append(row)
 
     def followed(self, column):
-        """A column of FOLLOWED, of what this algorithm follows."""
+        """A column of FOLLOWED, for the tuning that this algorithm follows."""
         return list(filter(None, (FOLLOWED[name][column] for name in self.follows)))
 
     def setting(self):
@@ -235,7 +235,7 @@ def table(heading, rows, align="---:"):
 # --- The page ------------------------------------------------------------------------------------
 
 def algorithms_of(collective, known):
-    """The algorithms of a collective, with their files: its list has the order of the program's."""
+    """The algorithms of a collective, with their files, in the order of the program's list."""
     path = os.path.join(SOURCES, collective, "collective.cpp")
     constants = re.findall(r"^\s*line\((\w+)\)", read(path), re.MULTILINE)
     if len(constants) != len(known):
@@ -250,7 +250,7 @@ def algorithms_of(collective, known):
 
 
 def definition(collective):
-    """What a collective does: the comment of its file without the name in front."""
+    """What a collective does: the comment of its file without the leading name."""
     text = opening_comment(os.path.join(SOURCES, collective, "collective.cpp")).split(": ", 1)[-1]
     return paragraph(text[0].upper() + text[1:])
 
@@ -279,7 +279,7 @@ def generate(program):
 
 
 def committed():
-    """Path -> content of the files that are there."""
+    """Path -> content of the existing files."""
     folder = os.path.join(ROOT, DRAWINGS)
     drawings = os.listdir(folder) if os.path.isdir(folder) else []
     paths = [PAGE] + ["%s/%s" % (DRAWINGS, name) for name in drawings if name.endswith(".svg")]

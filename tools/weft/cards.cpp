@@ -17,7 +17,7 @@ void append(std::string& out, T value) {
     out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// The size at the front of a message; 0 while it has not arrived.
+// The size at the beginning of a message; 0 until it has arrived.
 WireSize announced(const std::string& in) {
     WireSize bytes = 0;
     if (in.size() >= sizeof bytes) std::memcpy(&bytes, in.data(), sizeof bytes);
@@ -76,7 +76,8 @@ void CardServer::receive(Peer& peer) {
         if (announced(peer.in) > wire_card_bytes_max) return leave(peer);
         peer.asked = is_complete(peer.in);
     }
-    // A rank that has asked sends nothing until it is answered: readable now means it has ended.
+    // A rank that has asked sends nothing until it is answered: if its socket is readable now, the
+    // rank has ended.
     if (peer.asked) {
         ssize_t got = ::recv(peer.fd, buffer, 1, MSG_DONTWAIT | MSG_PEEK);
         if (got == 0) leave(peer);

@@ -1,7 +1,6 @@
 // The launcher's side of the card exchange: collects one card per rank, then sends all ranks all
-// cards and the job's key. Not thread safe. A rank that ends makes every unfinished and later
-// exchange fail. All of them name the first rank that ended: the others may have ended because of
-// that one.
+// cards and the job's key. Not thread safe. When a rank ends, every unfinished and later exchange
+// fails. Each failure names the first rank that ended: others may have ended because of it.
 #pragma once
 
 #include <poll.h>

@@ -143,7 +143,7 @@ bool Cluster::enter(int node) const {
     return enter_network(networks_[static_cast<std::size_t>(node)], node_name(node), has_sysfs_);
 }
 
-// A script that is called like ssh: a launcher passes options in front of an address.
+// A script that is called like ssh: a launcher passes options before an address.
 std::string Cluster::agent_script(const std::vector<std::vector<int>>& cores) const {
     const std::string launcher = "/proc/" + number(::getpid());
     std::string script =

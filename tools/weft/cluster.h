@@ -30,14 +30,14 @@ class Cluster {
     Cluster(const Cluster&) = delete;
     Cluster& operator=(const Cluster&) = delete;
 
-    // Tells a rank of Weft by WEFT_INTERFACES, unless that is set, to use all links of its node.
+    // Sets WEFT_INTERFACES, unless it is set, so that a rank of Weft uses all links of its node.
     void offer_links() const;
 
     // Moves the calling process, a child of the builder, into a node. False and errno on failure.
     bool enter(int node) const;
 
-    // Tells a launcher by environment variables where the nodes are and how to start processes
-    // there, which are bound to `cores[node]`; none: not bound. Call it once.
+    // Sets environment variables that tell a launcher where the nodes are and how to start
+    // processes there. These are bound to `cores[node]`; none: not bound. Call it once.
     Status offer(const std::vector<std::vector<int>>& cores);
 
   private:

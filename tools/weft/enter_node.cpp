@@ -26,7 +26,7 @@ struct Entrance {
 
 // Exits as ssh does when it cannot connect.
 [[noreturn]] void enter(const Entrance& to) {
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // ends with the launcher's process that asked for it
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // ends with the launcher's process that started it
     const int network = ::open(to.network.c_str(), O_RDONLY | O_CLOEXEC);
     if (network < 0 || !enter_network(network, to.host_name, to.has_sysfs) ||
         (!to.cores.empty() && !bind_to(to.cores))) {

@@ -18,7 +18,7 @@ namespace weft {
 namespace {
 
 constexpr int rounds_max =
-    500;  // of 10 ms: a process that SIGKILL has not ended by then is stuck in the kernel
+    500;  // of 10 ms: a process that survives SIGKILL for longer is stuck in the kernel
 
 using Identity = std::pair<dev_t, ino_t>;
 
@@ -40,7 +40,7 @@ std::vector<pid_t> inhabitants(const std::vector<Identity>& networks) {
     return found;
 }
 
-// Closes all other descriptors: neither the launcher's output nor what it inherited stays open.
+// Closes all other descriptors: the launcher's output and inherited descriptors must not stay open.
 void keep_only(std::vector<int> fds) {
     const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, fd);
@@ -65,7 +65,8 @@ void keep_only(std::vector<int> fds) {
         struct stat file {};
         if (::fstat(network, &file) == 0) identities.push_back(identity(file));
     }
-    // The networks stay open, so that no other network gets their identities meanwhile.
+    // The networks' descriptors stay open, so that no other network gets their identities
+    // meanwhile.
     networks.push_back(launcher_alive);
     keep_only(std::move(networks));
 

@@ -1,5 +1,5 @@
-// A process that outlives this one just long enough to end whatever still runs in the given network
-// namespaces, however this one ends. Not thread safe.
+// A process that outlives this one, however it ends, just long enough to kill what still runs in
+// the given network namespaces. Not thread safe.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ class Guard {
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
-    // From now on nothing in these network namespaces outlives this process.
+    // Guarantees that nothing in these network namespaces outlives this process.
     Status start(const std::vector<int>& networks);
 
     // Ends everything in them now, except this process, and waits for it.

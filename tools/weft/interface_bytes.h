@@ -1,4 +1,4 @@
-// What the network interfaces of this process's node have moved.
+// The traffic of the network interfaces of this process's node.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,10 @@ struct InterfaceBytes {
     std::uint64_t sent = 0;
 };
 
-// Since the interface was made, with headers; 0 if this network namespace has none of this name.
+// Bytes since the interface was made, including headers; 0 if this network namespace has none of
+// this name.
 inline InterfaceBytes interface_bytes(const std::string& name) {
-    // (Unlike /sys/class/net it is that of the namespace wherever /sys comes from.)
+    // (Unlike /sys/class/net it belongs to this namespace, wherever /sys was mounted.)
     std::ifstream table("/proc/self/net/dev");
     for (std::string line; std::getline(table, line);) {
         const std::size_t colon = line.find(':');

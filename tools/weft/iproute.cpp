@@ -45,7 +45,7 @@ std::string text_of(int fd) {
     ::dup2(err, STDERR_FILENO);
     for (int fd : lent) ::fcntl(fd, F_SETFD, 0);
     if (network < 0 || ::setns(network, CLONE_NEWNET) == 0) {
-        // Folders that a user's PATH may lack.
+        // Directories that a user's PATH may lack.
         const char* path = ::getenv("PATH");
         ::setenv("PATH", ((path != nullptr ? path : "") + std::string(":/usr/sbin:/sbin")).c_str(),
                  1);

@@ -8,8 +8,9 @@
 
 namespace weft {
 
-// `program` ("ip" or "tc") runs all commands, in the network unless that is -1. A failure has the
-// command that failed and the program's own words. The program inherits the descriptors `lent`.
+// `program` ("ip" or "tc") runs all commands, in the network unless that is -1. A failure quotes
+// the command that failed and the program's own message. The program inherits the descriptors
+// `lent`.
 Status iproute(const char* program, const std::vector<std::string>& commands, int network = -1,
                const std::vector<int>& lent = {});
 

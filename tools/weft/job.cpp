@@ -90,7 +90,7 @@ Job::~Job() {
 }
 
 int Job::run() {
-    // Processes that a rank leaves behind become our children, so that kill_orphans finds them.
+    // Processes that a rank leaves behind become our children, so that kill_orphans() finds them.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigset_t mask;
     sigemptyset(&mask);
@@ -165,7 +165,7 @@ void Job::step() {
             if (entries[1 + ranks + i].revents != 0) outputs_[i].pump();
         }
         // Before the sockets, which do not tell which rank ended first. A signal may have come
-        // since poll() looked.
+        // since poll() returned.
         on_signal();
         for (std::size_t rank = 0; rank < ranks; ++rank) {
             if (short events = entries[1 + rank].revents; events != 0) {
@@ -180,12 +180,13 @@ void Job::on_signal() {
     signalfd_siginfo info;
     while (::read(signal_fd_, &info, sizeof info) == sizeof info) {
         int signal = static_cast<int>(info.ssi_signo);
-        // If several have ended, the signal names the first.
+        // If several have ended, the signal names the first one.
         if (signal == SIGCHLD) {
             reap(static_cast<pid_t>(info.ssi_pid));
             continue;
         }
-        // A signal from the terminal has already reached the ranks: they are in its foreground too.
+        // A signal from the terminal has already reached the ranks: they are in its foreground
+        // group too.
         if (info.ssi_code != SI_KERNEL) signal_all(signal);
         if (signal == SIGTSTP) ::kill(::getpid(), SIGSTOP);
     }
@@ -259,8 +260,8 @@ std::string Job::who(std::size_t rank) const {
     return options_.exec_per_node ? options_.command[0] : "rank " + std::to_string(rank);
 }
 
-// After a failure no process of the job stays: a rank may have been a script whose program goes on.
-// (A cluster's guard does this for its nodes.)
+// After a failure no process of the job may remain: a rank may have been a script whose program
+// goes on. (A cluster's guard does this for its nodes.)
 void Job::kill_orphans() {
     std::string list = "/proc/self/task/" + std::to_string(::getpid()) + "/children";
     for (int round = 0; round < 100; ++round) {

@@ -19,7 +19,8 @@ class LinePrefixer {
     // Why lines were lost: errno of the last one; 0: none was lost.
     int write_error() const { return write_error_; }
 
-    // Passes on what is there now; at the end of the output, also a last line without newline.
+    // Passes on what is available now; at the end of the output, also a last line without a
+    // newline.
     void pump();
     void finish();
 

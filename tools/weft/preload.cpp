@@ -1,4 +1,4 @@
-// `weft preload`: runs an MPI program with the drop-in library, or says how to.
+// `weft preload`: runs an MPI program with the drop-in library, or prints the settings for that.
 #include <unistd.h>
 
 #include <cerrno>

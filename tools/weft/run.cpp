@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-// "1gbit". Refuses what tc would read as zero or as bytes.
+// "1gbit". Refuses text that tc would read as zero or as bytes.
 std::string rate_problem(const std::string& rate) {
     const std::string number = rate.substr(0, rate.find_first_not_of("0123456789."));
     const std::string unit = rate.substr(number.size());
@@ -35,7 +35,7 @@ std::string cores_problem(const std::vector<int>& cores) {
     return "no core " + std::to_string(*wrong) + " here; this process has " + cores_text(own);
 }
 
-// Replaces the first "--", so that this command gets it like any word.
+// Replaces the first "--", so that this command gets it like any other word.
 char end_of_options[] = "\x1e--";
 
 // The words after the options; a "--" that ended them is not part of the program.

@@ -10,7 +10,7 @@ namespace weft {
 
 struct RunOptions {
     int ranks = 1;
-    std::vector<int> cores;  // rank r is bound to the (r % size)-th; none: not bound
+    std::vector<int> cores;  // rank r is bound to core number (r % size) of these; none: not bound
     ClusterOptions cluster;
     bool exec_per_node = false;  // the command itself starts the processes on the nodes
     bool prefix = false;

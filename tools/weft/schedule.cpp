@@ -35,9 +35,9 @@ using algorithm::Sizes;
 struct Options {
     std::string collective;
     std::string algorithm;
-    std::string inner;  // in hierarchical ones; empty: their own choice
+    std::string inner;  // of hierarchical algorithms; empty: their own choice
     algorithm::Agreed agreed;
-    Rank nodes = 1;    // the ranks lie on them in blocks
+    Rank nodes = 1;    // with the ranks on them in blocks
     std::string grid;  // for collectives among neighbors: "4x4"; default: all ranks in a row
     bool has_borders = false;
     std::string torus_sizes;  // "4x4"; empty: none
@@ -53,7 +53,7 @@ struct Options {
 
 constexpr Rank scheduled_ranks_max = 4096;
 
-// With this many on all ranks no sum over a collective's messages overflows.
+// If all ranks have at most this many, no sum over a collective's messages overflows.
 constexpr std::int64_t bytes_max = std::int64_t{1} << 36;
 
 // Replaces a size such as 4K by its number of bytes.
@@ -99,7 +99,7 @@ std::vector<Dimension> grid_of(const Options& options) {
     return grid;
 }
 
-// The torus has all ranks; it says how many, if --ranks does not.
+// The torus has all ranks; it determines their number, if --ranks does not.
 void declare_torus(Options& options, bool has_ranks) {
     const std::string& text = options.torus_sizes;
     const std::optional<std::vector<Rank>> sizes = parse_sizes(text);
@@ -117,7 +117,7 @@ void declare_torus(Options& options, bool has_ranks) {
     options.agreed.torus = &*options.torus;
 }
 
-// The call on all ranks. Blocks that may differ all have --bytes here, one behind the other.
+// The call on all ranks. Blocks that may differ all have --bytes here, and are contiguous.
 struct Posed {
     Posed(const Family& family, const Options& options) {
         algorithm::Agreed agreed = options.agreed;
@@ -269,7 +269,7 @@ void print_title(const Family& family, const Algorithm& algorithm, const Options
                 static_cast<long long>(options.agreed.bytes), algorithm.source);
 }
 
-// What it needs of a call, and which options change its schedules.
+// The algorithm's needs, and the options that change its schedules.
 void print_traits(const Algorithm& algorithm) {
     std::vector<std::string> followed;
     if (algorithm.tunes == algorithm::Tunes::segments) followed = {"segment", "window"};
@@ -308,7 +308,7 @@ void print_text(const Family& family, const Algorithm& algorithm, const Options&
     print_summary(algorithm, posed.problems().front().agreed, *measures);
 }
 
-// The sum over all ranks, and the greatest of one rank.
+// The sum over all ranks, and the largest of one rank.
 struct Count {
     std::int64_t all = 0;
     std::int64_t most = 0;

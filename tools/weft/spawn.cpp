@@ -90,7 +90,7 @@ void Spawner::become_rank(int rank, int startup_fd) {
     set_number("WEFT_STARTUP_FD", startup_fd);
     if (cluster_ != nullptr) {
         cluster_->offer_links();
-    } else {  // all ranks are on this machine: none has to be reachable from outside
+    } else {  // all ranks are on this machine: none must be reachable from outside
         ::setenv("WEFT_INTERFACES", "lo", 0);
     }
     ::fcntl(startup_fd, F_SETFD, 0);
