@@ -16,9 +16,9 @@ class EveryRank {
     // Bytes that one rank sends to another. Among neighbors, `block` is its number at the source.
     using Amount = std::function<std::int64_t(Rank from, Rank to, std::size_t block)>;
 
-    // Blocks whose sizes all ranks know are agreed.sizes, at `offsets`; the caller keeps both. Others
-    // have what `amount` says: one behind the other, or with gaps and the last one first. `neighbors`: by
-    // rank, if the collective is among neighbors; the caller keeps them too.
+    // Blocks whose sizes all ranks know are agreed.sizes, at `offsets`; the caller keeps both. Other blocks have the
+    // sizes that `amount` returns: contiguous, or with gaps and the last one first. `neighbors`: by rank, if the
+    // collective is among neighbors; the caller keeps them too.
     EveryRank(const algorithm::Family& family, const algorithm::Agreed& agreed, bool in_place,
               std::span<const std::int64_t> offsets = {}, const Amount& amount = {},
               std::int64_t gap = 0, std::span<const Neighborhood> neighbors = {});

@@ -30,7 +30,7 @@ class Clockwork {
         }
     }
 
-    // Returns when all happens, or why it does not.
+    // Returns the times of all events, or why there are none.
     Result<Timetable> run(int ports) {
         for (Rank r = 0; r < ranks(); ++r) {
             for (std::uint32_t s = 0; s < steps(r).size(); ++s) {
@@ -100,7 +100,7 @@ class Clockwork {
         release(r, steps(r)[s].after_completion);
     }
 
-    // Completes all that takes no time, and posts messages.
+    // Completes everything that takes no time, and posts messages.
     void drain() {
         while (!ready_.empty()) {
             auto [r, s] = ready_.front();

@@ -13,9 +13,9 @@
 namespace weft {
 
 struct Measures {
-    // Time until all is done when a message takes one unit and everything else none. Per unit a
-    // rank sends and receives at most `ports` messages each, of those ready the first in schedule
-    // order. A message moves when both its ends are posted; none is buffered.
+    // Time until everything is done if a message takes one unit and everything else none. Per unit
+    // a rank sends at most `ports` messages and receives at most `ports`: the first ready ones in
+    // schedule order. A message moves when both its ends are posted; none is buffered.
     std::int64_t rounds = 0;
     std::int64_t depth = 0;         // the same with unlimited ports: the longest chain of messages
     std::int64_t messages_max = 0;  // sent by the rank that sends the most messages
@@ -28,16 +28,16 @@ struct Measures {
 // their two ends, with a sentence.
 Result<Measures> measure(std::span<const Schedule> schedules, int ports = 1);
 
-// When all happens, in units of time.
+// The times of all events, in units.
 struct Timetable {
     std::int64_t rounds = 0;
     // By sender and receiver: the unit, from 0, in which each message moves.
     std::map<std::pair<Rank, Rank>, std::vector<std::int64_t>> messages;
-    // By rank: after how many units it combines operands. A unit stands here once.
+    // By rank: after how many units it combines operands. Each unit is listed once.
     std::vector<std::set<std::int64_t>> reductions;
 };
 
-// By the same rules, with the same refusals.
+// Computed by the same rules, with the same refusals.
 Result<Timetable> timetable(std::span<const Schedule> schedules, int ports = 1);
 
 }  // namespace weft

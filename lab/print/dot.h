@@ -1,4 +1,4 @@
-// Schedules as pictures, in the language of Graphviz.
+// Schedules as graphs, in Graphviz's language.
 #pragma once
 
 #include <span>

@@ -28,7 +28,7 @@ void add_rank(std::string& out, const Schedule& schedule) {
                (op.kind == OpKind::send ? "b to " : "b from ") + std::to_string(op.peer) + " tag " +
                std::to_string(tag) + '\n';
     }
-    // Tags keep a lane in order, so the order of issue needs no dependencies.
+    // Tags keep a lane in order, so issue order needs no dependencies.
     for (std::size_t s = 0; s < steps.size(); ++s) {
         for (std::uint32_t after : steps[s].after_completion) {
             out += label(after) + " requires " + label(s) + '\n';

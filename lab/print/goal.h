@@ -9,8 +9,8 @@
 namespace weft {
 
 // `schedules[r]` is rank r's. Repeats are written out. A message's tag is its number on its lane,
-// so that it meets the right receive in any order of arrival. Local operations cost nothing: sizes
-// and dependencies come from the schedule, times from the simulator.
+// so that it meets the right receive whatever the order of arrival. Local operations cost nothing:
+// sizes and dependencies come from the schedule, times from the simulator.
 std::string to_goal(std::span<const Schedule> schedules);
 
 }  // namespace weft

@@ -8,9 +8,9 @@
 
 namespace weft {
 
-// Messages take the last dimension first (Torus::for_each_link). Of each unit of the timetable the
-// most on a link, and all of them: a line per row of ranks, by the ranks that the links leave; x is
-// the last dimension.
+// Messages take the last dimension first (Torus::for_each_link). For each unit of the timetable:
+// the number of messages, the most on a link, and a line per row of ranks with the loads of the
+// links that leave them; x is the last dimension.
 //
 //   step 0: 8 messages, at most 1 on a link
 //      0..3  x 1 . 1 .  y . . . .

@@ -8,10 +8,10 @@
 namespace weft {
 namespace {
 
-// Everything in pixels, of which a page shows at least 480 next to each other.
+// Everything is in pixels; a page is at least 480 wide.
 constexpr std::int64_t margin = 12;
-constexpr std::int64_t left = 60;          // of the first column; before it stand the ranks
-constexpr std::int64_t top = 46;           // of the lines; above them stands the title
+constexpr std::int64_t left = 60;          // of the first column; the ranks' numbers are left of it
+constexpr std::int64_t top = 46;           // of the lines; the title is above them
 constexpr std::int64_t row = 24;           // from one rank's line to the next
 constexpr std::int64_t gap = 5;            // between an arrow's ends and its column's
 constexpr std::int64_t least_width = 320;  // so that the title fits
@@ -21,7 +21,7 @@ class Drawing {
     Drawing(Rank ranks, std::int64_t rounds)
         : ranks_(ranks),
           rounds_(rounds),
-          // As wide as is good for arrows to the next rank, unless there are many.
+          // Wide enough for arrows to the next rank, unless there are many columns.
           column_(std::clamp<std::int64_t>(
               (480 - left - margin) / std::max<std::int64_t>(rounds, 1), 26, 56)) {}
 
@@ -34,7 +34,7 @@ class Drawing {
                           "\" height=\"" + height + "\" viewBox=\"0 0 " + width + " " + height +
                           "\" font-family=\"sans-serif\" font-size=\"11\" fill=\"#555\">\n";
         out += "<title>" + title + "</title>\n";
-        // A background of its own: the page behind it may be dark.
+        // An opaque background: the page may be dark.
         out += "<rect width=\"" + width + "\" height=\"" + height + "\" rx=\"4\" fill=\"#fff\"/>\n";
         out += shades_;
         out += text(margin, 20, title, " font-size=\"13\" font-weight=\"bold\" fill=\"#222\"");
@@ -93,7 +93,7 @@ class Drawing {
         }
     }
 
-    // What the marks mean that are there.
+    // Explains the marks that occur.
     std::string legend() const {
         std::string out;
         std::int64_t at = margin;

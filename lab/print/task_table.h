@@ -16,10 +16,10 @@ namespace weft {
 //           send to 1                send to 0
 //           wait (1 recv CQ) from 1  wait (1 recv CQ) from 0
 //
-// A wait stands in the step of its message. What ranks compute in between is not shown.
-// (Inozemtsev, Afsahi: Designing an Offloaded Nonblocking MPI_Allgather Collective Using
-// CORE-Direct, IEEE CLUSTER 2012, tables I and II. There an eager message is one task per buffer,
-// and the CTS that a rank sends itself is left out.)
+// A wait is listed in the step of its message. Computation in between is not shown. (Inozemtsev,
+// Afsahi: Designing an Offloaded Nonblocking MPI_Allgather Collective Using CORE-Direct, IEEE
+// CLUSTER 2012, tables I and II. There an eager message is one task per buffer, and the CTS that a
+// rank sends itself is left out.)
 std::string task_table(std::span<const Tasks> ranks, const Timetable& times);
 
 }  // namespace weft

@@ -33,7 +33,7 @@ SimNetwork::Wire& SimNetwork::find_wire(Rank from, Rank to, StreamId stream) {
 
 // Frees idle wires, so that a program that makes and frees streams forever does not fill the
 // network. Late events of a freed wire are cut off: its place has another `use`. (A free wire has
-// no lane's name.)
+// no lane name.)
 void SimNetwork::forget_idle_wires() {
     for (Wire& wire : wires_) {
         bool idle = wire.sends.posts.empty() && wire.recvs.posts.empty() && wire.messages.empty();
@@ -64,7 +64,7 @@ std::int64_t SimNetwork::delay() {
     return 1 + static_cast<std::int64_t>(random_.below(range));
 }
 
-// `a` and `b` tell the history what the event is about.
+// `a` and `b` describe the event in the history.
 void SimNetwork::schedule(std::int64_t time, Kind kind, std::int64_t a, std::int64_t b,
                           std::function<void()> happen) {
     events_.emplace(time, [=, this, happen = std::move(happen)] {
@@ -280,7 +280,7 @@ void SimNetwork::abandon(Rank rank, std::uint64_t context) {
     retire(rank, context);
 }
 
-// No message is lost for want of memory.
+// No message is lost for lack of memory.
 void SimNetwork::admit(Rank rank, std::uint64_t context) {
     (void)node(rank).contexts.admit(context);
 }

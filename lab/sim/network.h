@@ -6,8 +6,8 @@
 // by itself: only posts and advance() change anything, and no real clock is read.
 //
 // Thread safety: none. Invariants: the messages of a wire arrive and are delivered in posting
-// order, and its completions are reported in posting order at either end. What is cut off (a killed
-// rank, an abandoned context) never comes back, so a late event finds nothing and does nothing.
+// order, and its completions are reported in posting order at either end. A killed rank or an
+// abandoned context never comes back, so a late event finds nothing and does nothing.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ enum class Buffering : std::uint8_t { random, always, never };
 
 struct SimOptions {
     Buffering buffering = Buffering::random;
-    std::uint32_t delay_max = 64;   // of seven delays in eight; the last is up to 16 times longer
+    std::uint32_t delay_max = 64;   // of seven delays in eight; the eighth is up to 16 times longer
     std::uint32_t busy_one_in = 0;  // one post in this many is answered busy; 0: none
     bool done_at_once = true;       // posts may be answered done
 };
@@ -169,7 +169,7 @@ class SimNetwork {
     std::deque<Wire> wires_;  // they stay where they are: events refer to them
     std::map<Name, Wire*> used_;
     std::vector<Wire*> free_;
-    std::size_t used_max_ = 16;  // at so many, idle wires are forgotten
+    std::size_t used_max_ = 16;  // at this number, idle wires are forgotten
     std::multimap<std::int64_t, std::function<void()>> events_;  // by time, then as scheduled
 };
 

@@ -3,8 +3,9 @@
 // The user's posts name another rank of the job, have a token, and do not use an abandoned context;
 // lent buffers do not change. In the inner transport each pending post completes once, with its own
 // token, in posting order within its lane and never after its context was abandoned; nothing is
-// written outside a receive's buffer, nor into it after the end; a lost peer is reported once. To
-// detect stray writes, receives land in guarded buffers of this wrapper and are copied from there.
+// written outside a receive's buffer, nor into it after its completion; a lost peer is reported
+// once. To detect stray writes, receives land in guarded buffers of this wrapper and are copied
+// from there.
 //
 // Thread safety: none. The inner transport outlives it.
 #pragma once
@@ -33,7 +34,7 @@ class CheckingTransport final : public ForwardingTransport {
     CheckingTransport(Transport& inner, Endpoint place,
                       OnViolation on_violation = OnViolation::abort);
 
-    // The sentences, if violations are collected.
+    // The violations as sentences, if they are collected.
     const std::vector<std::string>& violations() const { return violations_; }
     // Posts that have not completed.
     std::size_t pending() const { return pending_.size(); }

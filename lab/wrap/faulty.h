@@ -1,5 +1,5 @@
-// A transport that is as unpleasant as the contract allows: by a seed it answers busy and holds
-// completions back, and at a chosen post it loses a peer or a message, or has no memory.
+// A transport that is as unpleasant as the contract allows: depending on a seed it answers busy and
+// holds completions back, and at a chosen post it loses a peer or a message, or runs out of memory.
 //
 // After the loss no buffer of a post with that peer is touched: the inner transport only reads and
 // writes copies in this wrapper for that peer.
@@ -19,8 +19,8 @@ namespace weft {
 
 struct FaultyOptions {
     std::uint32_t busy_one_in = 0;   // one post in this many is answered busy; 0: none
-    std::uint32_t hold_one_in = 0;   // before one report in this many a poll stops; 0: never;
-                                     // 1 would hold everything forever
+    std::uint32_t hold_one_in = 0;   // a poll stops before one report in this many; 0: never; 1
+                                     // would hold everything forever
     std::uint64_t lose_at_post = 0;  // the post at which the peer is lost; 0: never
     Rank lost_peer = -1;
     weft_status lost_code = WEFT_BROKEN_RANK;  // or WEFT_BROKEN_TRANSPORT: a cut link

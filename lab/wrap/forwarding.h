@@ -44,7 +44,7 @@ class ForwardingTransport : public Transport, private Combining {
     void keep_early(bool keep) override { inner_.keep_early(keep); }
 
   protected:
-    // Every receive. `combination`: null if it does not combine.
+    // All receives come here. `combination`: null if the receive does not combine.
     virtual Posted receive(const Lane& lane, MutBytes data, const Combination* combination,
                            Token token) {
         if (combination == nullptr) return inner_.post_recv(lane, data, token);
