@@ -235,8 +235,7 @@ static void open_mpi(int threads, char* version, size_t length) {
 
 static void close_mpi(void) { MPI_Finalize(); }
 
-/* The function that weft/mpi.h calls. The program that loads this library has Weft, and passes it.
-   */
+/* The function that weft/mpi.h calls. The program that loads this library has Weft and passes it. */
 static weft_rival_from_oob program;
 
 weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm) { return program(oob, comm); }
