@@ -70,8 +70,8 @@ inline const std::vector<Rank>& rank_counts() {
     return counts;
 }
 
-// The setting that forces an algorithm, with segments so small that pipelines have several, and with
-// a number of ports that follows from the seed; none: the algorithm is not for such calls.
+// The setting that forces an algorithm, with segments small enough that pipelines have several, and with a number of
+// ports that follows from the seed; none: the algorithm does not support such calls.
 inline std::optional<std::string> setting(const algorithm::Family& family,
                                           const algorithm::Algorithm& known, algorithm::Agreed size,
                                           std::uint64_t seed) {
@@ -97,7 +97,7 @@ inline std::optional<std::string> setting(const algorithm::Family& family,
 
 // Runs `body(Case)` for every algorithm of the collective, number of ranks and seed; root, count,
 // and in place follow from the seed. Stops at the first failure and prints the line that repeats
-// it. `kind`: of the operation, if there is one.
+// it. `kind`: the operation's, if there is one.
 template <class Body>
 void for_all_cases(Collective collective, Body body, const algorithm::Agreed& kind = {}) {
     const algorithm::Family& family = algorithm::family_of(collective);
@@ -148,7 +148,7 @@ inline CommunicatorSettings forced(Collective collective, const Case& c) {
     return settings;
 }
 
-// Simulation options that follow from the seed: busy answers and immediate completions as well.
+// Simulation options that follow from the seed, including busy answers and immediate completions.
 inline SimOptions sim_options(std::uint64_t seed) {
     SimOptions options;
     options.buffering = static_cast<Buffering>(seed % 3);
@@ -157,7 +157,7 @@ inline SimOptions sim_options(std::uint64_t seed) {
     return options;
 }
 
-// Element i of what rank contributes; different for every rank, index and seed.
+// Element i of the rank's contribution; different for every rank, index and seed.
 inline std::int32_t input(Rank rank, std::size_t i, std::uint64_t seed) {
     return static_cast<std::int32_t>(
         Prng(seed * 7919 + static_cast<std::uint64_t>(rank) * 1000003 + i).next() >> 33);

@@ -37,7 +37,7 @@ std::uint64_t mix(std::uint64_t left, std::uint64_t right) {
 
 std::uint64_t add(std::uint64_t left, std::uint64_t right) { return left + right; }
 
-// As a user's operation; wrong schedules may combine at odd addresses.
+// In the form of a user-defined operation; wrong schedules may combine at odd addresses.
 template <auto combine>
 void combine_all(const void* in, void* inout, std::size_t count, weft_type, void*) {
     const auto* left = static_cast<const std::byte*>(in);
@@ -112,7 +112,7 @@ std::uint64_t Execution::read(const Holding& held, std::int64_t at) {
 
 std::uint64_t Execution::expected(const Holding& held, std::int64_t at) {
     const std::int64_t index = (held.origin + at) / 8;
-    // Of reproducible reductions, the right part begins at the largest power of two below the number.
+    // In reproducible reductions, the right part begins at the largest power of two below the number.
     std::function<std::uint64_t(Rank, Rank)> all_of = [&](Rank first, Rank last) {
         if (first == last) return arithmetic_.operand(first, index);
         Rank middle = first + 1;

@@ -30,17 +30,17 @@ extern const Arithmetic sum_of_reals;
 extern const Arithmetic composition;  // of affine functions: does not commute
 extern const Arithmetic mixing;       // neither commutes nor associates
 
-// The one that shows every order of combination which the promise forbids.
+// The one that exposes every order of combination that the promise forbids.
 const Arithmetic& strictest(const Promise& promise);
 
 class Execution {
   public:
     Execution(const Promise& promise, const Arithmetic& arithmetic);
 
-    // In an order that the seed decides. Returns what went wrong, or nothing. Call it once.
+    // Executes the schedules in an order that depends on the seed. Returns what went wrong, or nothing. Call it once.
     std::string run(std::span<const Schedule> schedules, std::uint64_t seed);
     std::string run(std::span<const Tasks> tasks, std::uint64_t seed);
-    // Executed by something else, which gets the buffers by rank.
+    // The same, executed by `carry_out`, which gets the buffers by rank.
     std::string run(const std::function<Interpretation(std::span<const Buffers>)>& carry_out);
 
   private:

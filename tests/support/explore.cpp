@@ -11,7 +11,7 @@
 namespace weft::test {
 namespace {
 
-constexpr std::size_t depth_max = 2000;  // deeper: somebody goes on for ever
+constexpr std::size_t depth_max = 2000;  // deeper: some process goes on forever
 
 struct Access {
     enum class Kind : std::uint8_t { load, store, compare_exchange, exchange, choose, sleep };
@@ -22,7 +22,7 @@ struct Access {
     bool is_buffered = false;
 };
 
-struct Pause {};  // thrown: the process has come to its next access
+struct Pause {};  // thrown: the process has reached its next access
 struct Broken {
     const char* what;
 };
@@ -34,7 +34,7 @@ struct Replay {
     Access access;
     bool must_end = false;
     bool is_at_once = false;
-    std::size_t place = 0;  // so many results are part of the digest
+    std::size_t place = 0;  // this many results are part of the digest
     std::uint64_t digest = 0;
 };
 thread_local Replay replay;
@@ -93,7 +93,7 @@ Hash hash_of(const State& state) {
     return hash;
 }
 
-// Who has accessed a word so far; in all explorations of a scenario.
+// Which processes have accessed a word so far, in all explorations of a scenario.
 struct Usage {
     std::uint32_t accessed_by = 0;  // a bit for each process
     bool is_changed = false;
@@ -110,7 +110,7 @@ class Explorer {
     Explorer(const Exploration::Scenario& scenario, std::vector<Usage>& usage)
         : scenario_(scenario), usage_(usage) {}
 
-    // False: accesses that have an order were taken for some that have none.
+    // False: ordered accesses were mistaken for unordered ones.
     bool run() {
         State first;
         first.memory.resize(scenario_.words);
@@ -152,7 +152,7 @@ class Explorer {
         return access.kind != Access::Kind::sleep || state.memory[access.word] != 0;
     }
 
-    // Can be performed first without leaving anything out.
+    // Whether its next access can be performed first without missing any order.
     bool comes_first(const Process& process) const {
         if (!process.next) return false;
         if (process.is_at_once) return true;
@@ -183,7 +183,7 @@ class Explorer {
                 note(p, access);
                 auto& buffer = state.processes[p].buffer;
                 if (access.is_buffered || !buffer.empty()) {
-                    // At once: no store stays in the buffer.
+                    // Performed at once: no store stays in the buffer.
                     for (const auto& [word, value] : buffer) state.memory[word] = value;
                     buffer.clear();
                 }

@@ -1,11 +1,10 @@
 // Explores all orders in which processes can access shared memory, one access at a time.
 //
-// A process is a function that shares nothing with the others but words of the simulated memory,
-// and is otherwise deterministic. So its state is the list of what its accesses returned: it is run
-// anew with that list up to its next access, and states that were reached before are not explored
-// again. It may say now and then what of that list still matters. Accesses to words that no other
-// process accesses, or that nobody changes, have no order: which ones those are is found out by
-// trying.
+// A process is a function that shares only words of the simulated memory with the others, and is
+// otherwise deterministic. So its state is the list of the results of its accesses: it is rerun
+// with that list up to its next access, and states that were reached before are not explored again.
+// It may say now and then which part of that list still matters. Accesses to words that no other
+// process accesses, or that nobody changes, have no order: which ones these are is found by trying.
 //
 // Memory is sequentially consistent, or as on x86: a store that is not sequentially consistent goes
 // into a buffer of its process, first in first out, and reaches memory at any later time.
@@ -33,7 +32,7 @@ class Exploration {
         std::size_t states = 0;
         std::size_t ends = 0;     // in which no process can go on
         std::size_t deepest = 0;  // accesses until an end, at most
-        std::string failure;      // the first that was found; "": none
+        std::string failure;      // the first one found; "": none
         std::string trace;        // by process: what its accesses returned until then
     };
 
@@ -43,7 +42,7 @@ class Exploration {
     // In a process -------------------------------------------------------------------------------
     static std::uint64_t load(std::size_t word);
     static void store(std::size_t word, std::uint64_t value, std::memory_order order);
-    // What was there before; nothing is stored if it is not `expected`.
+    // Returns the previous value; stores nothing if that is not `expected`.
     static std::uint64_t compare_exchange(std::size_t word, std::uint64_t expected,
                                           std::uint64_t value);
     static std::uint64_t exchange(std::size_t word, std::uint64_t value);
@@ -51,20 +50,20 @@ class Exploration {
     static std::size_t choose(std::size_t n);
     // Blocks until the word is not 0; resets it.
     static void sleep(std::size_t word);
-    // What the process does from here on depends on this alone, and on what accesses return. It
-    // stands for a value of the process's state, its place in its code included.
+    // From here on the process depends only on this, and on what accesses return. The digest stands
+    // for the process's state, including its position in the code.
     static void is_at(std::uint64_t digest);
-    // Between these two calls nobody else runs.
+    // Between these two calls no other process runs.
     static void begin_at_once();
     static void end_at_once();
     // Ends the exploration unless it holds.
     static void check(bool holds, const char* what);
-    // From here on the process must not be stuck for ever; or it may.
+    // From here on the process must not be stuck forever; or it may.
     static void must_end();
     static void may_end();
 };
 
-// In the place of std::atomic: a word of the simulated memory.
+// Replaces std::atomic: a word of the simulated memory.
 template <class T>
 class SimulatedAtomic {
   public:

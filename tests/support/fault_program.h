@@ -1,4 +1,4 @@
-// What the programs of tests/fault share: ranks of a job in which something goes wrong.
+// Shared by the programs of tests/fault: ranks of a job in which something goes wrong.
 #pragma once
 
 #include <weft/status.h>

@@ -58,7 +58,7 @@ void Fiber::resume() {
 
 void Fiber::pause() {
 #if defined(__SANITIZE_ADDRESS__)
-    // One that has ended gives its fake stack back.
+    // A fiber that has ended gives its fake stack back.
     __sanitizer_start_switch_fiber(ended_ ? nullptr : &fake_stack_, outside_bottom_,
                                    outside_bytes_);
 #elif defined(__SANITIZE_THREAD__)

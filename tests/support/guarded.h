@@ -1,4 +1,4 @@
-// A buffer between guards, which show writes outside it.
+// A buffer between guards, which detect writes outside it.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 
 namespace weft::test {
 
-// While armed, fails one allocation of this process, by whatever thread, and is disarmed by it; or all.
+// While armed, fails one allocation of this process, in any thread, and is then disarmed; or fails all.
 class Injector {
   public:
     // The n-th allocation from now.
@@ -18,7 +18,7 @@ class Injector {
         countdown_ = n;
         arm(Mode::at);
     }
-    // The next one that comes from a call stack that none has come from before.
+    // The next one from a new call stack.
     static void arm_at_new_stack() { arm(Mode::new_stack); }
     // All, until it is disarmed.
     static void arm_at_all() { arm(Mode::all); }
@@ -79,7 +79,7 @@ class Injector {
     inline static std::array<std::atomic<std::uint64_t>, 1 << 16> seen_{};
 };
 
-// What a test does beside what it tests.
+// Protects a test's own allocations.
 class Unharmed {
   public:
     Unharmed() { Injector::pause(); }

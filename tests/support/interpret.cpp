@@ -18,7 +18,7 @@ struct List {
     const TaskList* tasks;
     std::size_t at = 0;  // the next task
     bool is_stuck = false;
-    std::uint32_t gos = 0;      // tokens of the rest
+    std::uint32_t gos = 0;      // tokens from the rest
     std::uint32_t cleared = 0;  // messages so far
     std::uint32_t reports = 0;
     std::vector<std::uint32_t> awaiting = {};  // steps of the rest
@@ -182,7 +182,7 @@ class Stage {
                            static_cast<std::size_t>(region.bytes));
     }
 
-    // Whether the step stays inside the buffers and writes none that is lent for reading.
+    // Whether the step stays inside the buffers and writes to none that is lent for reading.
     bool check(Rank r, std::uint32_t step) {
         const Op& op = player(r).steps[step].what;
         bool reads = op.kind != OpKind::join && op.kind != OpKind::recv;
@@ -298,7 +298,7 @@ class Stage {
         return {};
     }
 
-    // A list's next task, if it can go.
+    // Runs a list's next task, if it can go.
     void go_on(Rank r, std::uint32_t index) {
         List& list = player(r).lists[index];
         if (list.is_at_end()) {

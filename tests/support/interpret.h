@@ -1,14 +1,13 @@
 // Executes the schedules of all ranks, or their task lists and the rest, on real buffers, in one thread
 // and in a random legal order.
 //
-// It is as unkind as the rules allow: no message is buffered; a message moves at any time between
-// the posting and the completion of both its ends; the region of a posted receive holds garbage
-// until it completes, and so does the operand that reduce_right may overwrite. With an odd seed,
-// one rank starts only when the others cannot go on without it.
+// It is as unkind as the rules allow: no message is buffered; a message moves at any time between the posting and the
+// completion of both its ends; the region of a posted receive holds garbage until the receive completes, and so does
+// the operand that reduce_right may overwrite. With an odd seed, one rank starts only when the others cannot go on
+// without it.
 //
 // One task list is far behind the others. No token may be left over, the rest of a schedule may not
-// finish before the lists, and no message may be sent before its CTS, from which on its region holds
-// garbage.
+// finish before the lists, and no message may be sent before its CTS. From the CTS on, the region holds garbage.
 #pragma once
 
 #include <cstdint>

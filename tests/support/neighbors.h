@@ -18,15 +18,15 @@ struct Neighbors {
     bool is_grid() const { return !dims.empty(); }
     // Which block of its source is block `block` of this rank.
     int origin(int rank, int block) const;
-    // As the library has it.
+    // In the library's form.
     std::vector<Neighborhood> for_library() const;
 };
 
-// Blocks of one rank for another have several sizes: by their number at the source.
+// Blocks from one rank to another have several sizes, by their number at the source.
 constexpr int edge_factor(int block) { return (block + 1) % 3; }
 
-// ring: periodic. grid: three dimensions, of which the first has borders and the last size 1. graph: by
-// chance, with several edges between two ranks and from a rank to itself. alone: no edges.
+// ring: periodic. grid: three dimensions, of which the first has borders and the last size 1. graph: random, with
+// several edges between two ranks and from a rank to itself. alone: no edges.
 inline constexpr const char* neighbor_kinds[] = {"ring", "grid", "graph", "alone"};
 Neighbors neighbors(const char* kind, int ranks);
 

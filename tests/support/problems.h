@@ -24,11 +24,11 @@ namespace weft::test {
 
 using Subject = std::pair<const algorithm::Family*, const algorithm::Algorithm*>;
 
-// A call that an algorithm is tried on.
+// A call on which an algorithm is tried.
 struct Trial : algorithm::Agreed {
     bool in_place = false;
     std::span<const std::int64_t> offsets = {};  // of blocks that differ
-    std::string lies = "";                       // on nodes, in a topology or on a torus
+    std::string lies = "";  // the placement: on nodes, in a topology or on a torus
 
     // If blocks can differ: zero, one and two times `block` bytes in turn, the last rank's first, with
     // gaps.
@@ -61,16 +61,16 @@ struct Trial : algorithm::Agreed {
     }
     static constexpr std::int64_t gap = 8;
     std::int64_t local_block = 0;
-    bool is_alike = false;  // on all ranks, though they need not know
-    // What one rank sends to another, if only these two know.
+    bool is_alike = false;  // on all ranks, even if they do not know it
+    // How much one rank sends to another, if only these two know.
     std::int64_t amount(Rank from, Rank to) const {
         if (is_alike) return local_block;
-        // In place both ways are as long.
+        // In place both directions have equal sizes.
         return local_block * ((in_place ? from + to : ranks - from + 2 * std::int64_t{to}) % 3);
     }
 
-    // The ways in which ranks lie on nodes: all on one, in turn, in blocks of three, and by chance
-    // on four nodes or on many.
+    // How ranks are placed on nodes: all on one, round robin, in blocks of three, and at random on four nodes or on
+    // many.
     static constexpr const char* placements[] = {"one", "in turn", "blocks", "any", "many"};
     // Some nodes have many ranks, and many have one.
     Rank random_node(Prng& random) const {
@@ -92,7 +92,7 @@ struct Trial : algorithm::Agreed {
         topology = &known.try_emplace({ranks, way}, marks).first->second;
     }
 
-    // The neighbors of all ranks, and what the library makes of them.
+    // The neighbors of all ranks, and the library's form of them.
     struct Surroundings {
         Neighbors neighbors;
         std::vector<Neighborhood> for_library;
@@ -114,7 +114,7 @@ struct Trial : algorithm::Agreed {
         lies = test::to_text(of);
     }
 
-    // In how many ways so many ranks of such a call can lie, and one of them.
+    // In how many ways the ranks of such a call can be placed, and one of these ways.
     std::size_t ways(const Subject& subject) const {
         if (subject.first->is_among_neighbors()) return std::size(neighbor_kinds);
         if (subject.second->needs.torus) return tori(ranks).size();
@@ -199,15 +199,16 @@ inline std::vector<Rank> large_ranks(const Subject& subject) {
 struct Grid {
     std::vector<Rank> ranks;
     bool any_root = true;         // false: the last rank only
-    Rank all_roots_ranks = 1024;  // of more ranks the first, the middle and the last
-    bool all_kinds = true;        // false: one of in place or not, commutative or not, that suits
+    Rank all_roots_ranks = 1024;  // with more ranks only the first, the middle and the last
+    bool all_kinds =
+        true;  // false: only one suitable combination of in place or not, commutative or not
     std::vector<std::int64_t> bytes;
     std::vector<algorithm::Tuning> pipelines = {{}};  // for algorithms with segments
     std::uint32_t ports_max = 4;                      // for algorithms with ports
 };
 
-// The tunings of the grid that the algorithm follows. Outside of a run of all tests leaders
-// exchange by one of several algorithms in turn, and by the usual one.
+// The tunings of the grid that the algorithm follows. Unless all tests run, leaders exchange by one of several
+// algorithms in turn, and by the usual one.
 inline std::vector<algorithm::Tuning> tunings(const Subject& subject, const Grid& grid,
                                               Rank ranks) {
     const algorithm::Algorithm& known = *subject.second;
@@ -233,7 +234,7 @@ inline std::vector<algorithm::Tuning> tunings(const Subject& subject, const Grid
 }
 
 // Calls body(trial) for every call of the grid that suits the algorithm, in place and not, for
-// operations that commute and do not, and reproducible. Elements have 8 bytes. Ends with the first fatal failure.
+// operations that commute and do not, and reproducible. Elements have 8 bytes. Ends at the first fatal failure.
 template <class Body>
 void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
     const algorithm::Family& family = *subject.first;

@@ -1,5 +1,5 @@
-// Runs a shell command with its output captured, bounded in time so that a hang is a failure; and what
-// its tests look at: files, folders, other processes.
+// Runs a shell command with its output captured, bounded in time so that a hang is a failure; and helpers for its
+// tests: files, directories, other processes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,10 +18,10 @@ inline constexpr int sanitizer_slowdown = 5;
 #else
 inline constexpr int sanitizer_slowdown = 1;
 #endif
-// Nothing here takes a tenth of it.
+// Normally nothing takes a tenth of this.
 inline constexpr std::int64_t hang_ns = sanitizer_slowdown * 60'000'000'000;
 
-// A child running `sh -c command` in a process group of its own; killed with it when forgotten.
+// A child running `sh -c command` in a process group of its own; the group is killed when the object is destroyed.
 class ChildProcess {
   public:
     explicit ChildProcess(const std::string& command);
@@ -34,7 +34,7 @@ class ChildProcess {
     // Reads both outputs to their end; then status, out and err are set.
     void finish();
 
-    int status = -1;  // as a shell says it
+    int status = -1;  // as a shell reports it
     std::string out;
     std::string err;
 
@@ -68,7 +68,7 @@ bool becomes_true(Condition condition) {
     return false;
 }
 
-// An empty folder for the test, gone afterwards.
+// An empty directory for the test, removed afterwards.
 class Folder {
   public:
     Folder();
@@ -86,7 +86,7 @@ class Folder {
 
 std::string content(const std::string& path);
 
-// Also true while the process is a zombie that nobody has asked about.
+// Also true while the process is an unreaped zombie.
 inline bool is_alive(pid_t pid) { return kill(pid, 0) == 0; }
 
 pid_t pid_in(const std::string& path);

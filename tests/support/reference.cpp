@@ -24,7 +24,7 @@ struct Definition {
     int others_give;
     int root_gets;
     int others_get;
-    // Of what block b of rank r's result is made.
+    // The source of block b of rank r's result.
     Source (*source)(const Arguments& a, int r, int b);
 };
 
@@ -145,7 +145,7 @@ int Arguments::received(int rank) const {
     return gets(rank) == all ? ranks : gets(rank);
 }
 
-// Who gets or sends a block.
+// The rank that gets or sends a block.
 int Arguments::peer(int blocks, int rank, int block, bool sends) const {
     if (blocks == all) return block;
     if (blocks != each) return root;
@@ -162,7 +162,7 @@ std::size_t Arguments::amount(int rank, int peer, bool sends) const {
     return amounts[static_cast<std::size_t>(rank * ranks + peer)];
 }
 
-// Of the only block, or of one for every rank.
+// The place of the only block, or of one for every rank.
 Place Arguments::one_of(int blocks, int rank, int block, bool sends) const {
     const auto b = static_cast<std::size_t>(block);
     if (!amounts.empty()) {
@@ -191,7 +191,8 @@ Place Arguments::one_of(int blocks, int rank, int block, bool sends) const {
 Place Arguments::contribution(int rank, int block) const {
     Place place = one_of(gives(rank), rank, block, true);
     if (!is_in_place_on(rank) || spares_recv()) return place;
-    // It lies where a result will, if there is one for every rank; a rank's only block, where its own.
+    // If there is a result block for every rank, it is where that result will be; a rank's only block is where its own
+    // result will be.
     if (gets(rank) == all) place = one_of(all, rank, gives(rank) == all ? block : rank, false);
     place.is_in_recv = true;
     return place;

@@ -1,4 +1,4 @@
-// What collectives do, by their definitions in the MPI standard alone. Tests take expected results and
+// The effect of collectives, derived only from their definitions in the MPI standard. Tests take expected results and
 // buffer sizes from here.
 #pragma once
 
@@ -38,18 +38,18 @@ struct Arguments {
     // f(lo, hi) = f(lo, m) op f(m, hi), with m = lo + the largest power of two below hi - lo; otherwise
     // from the right
     bool reproducible = false;
-    // Collectives with a v. If all ranks know all sizes: of the buffer that has a block for every rank.
+    // For collectives with a v. If all ranks know all sizes: those of the buffer that has a block for every rank.
     std::vector<std::size_t> counts{};
-    std::vector<std::ptrdiff_t> displacements{};  // none: one behind the other
-    // Otherwise: what rank `from` sends to rank `to`, at from * ranks + to. Blocks lie one behind the
-    // other; if they have gaps, of one element, the last one lies first.
+    std::vector<std::ptrdiff_t> displacements{};  // empty: contiguous
+    // Otherwise: how much rank `from` sends to rank `to`, at from * ranks + to. Blocks are contiguous; with gaps, of
+    // one element, the last block comes first.
     std::vector<std::size_t>
         amounts{};  // among neighbors also times 1, 2 or 0, by edge (edge_factor)
     bool has_gaps = false;
     Neighbors neighbors{};  // of collectives among neighbors
 
     bool is_in_place_on(int rank) const;
-    // Which buffer is WEFT_IN_PLACE then.
+    // Whether it is the receive buffer that is WEFT_IN_PLACE.
     bool spares_recv() const;
     // Of the caller's buffers.
     std::size_t send_elements(int rank) const { return elements(rank, false); }
@@ -60,7 +60,7 @@ struct Arguments {
     int received(int rank) const;
     Place contribution(int rank, int block) const;
     Place result(int rank, int block) const;
-    // Whether somebody sends it: there may be no neighbor.
+    // Whether somebody sends the block: there may be no neighbor.
     bool arrives(int rank, int block) const;
     Source source(int rank, int block) const;
 

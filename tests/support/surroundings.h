@@ -20,9 +20,9 @@ struct Surroundings {
     const char* name;
     const char* settings;         // environment
     bool has_nodes;               // two, emulated: shm within a node, tcp between them
-    int usual_ranks;              // tried outside of a run of all tests; 0: all
+    int usual_ranks;              // how many are tried unless all tests run; 0: all
     bool suits_kernel;            // task lists are tried here too
-    bool has_one_engine = false;  // ... by `thread` alone, outside of a run of all tests
+    bool has_one_engine = false;  // ... only with `thread`, unless all tests run
 
     // Runs `program`, a path in the build with its arguments.
     struct Job {
@@ -33,15 +33,14 @@ struct Surroundings {
     };
     std::string command(const Job& job) const;
 
-    // Which of these numbers of ranks are tried. Not on shm: one, except in a run of all tests.
+    // Which of these numbers of ranks are tried. Except on shm only one, unless all tests run.
     std::vector<int> some_of(std::initializer_list<int> ranks) const;
 
-    // Why this machine cannot provide them; empty: it can.
+    // Why this machine cannot provide these surroundings; empty: it can.
     std::string absence() const;
 };
 
-// Shared memory alone; tcp over loopback, the same with dedicated connections, and
-// with IPv6; shm and tcp.
+// Only shared memory; tcp over loopback, the same with dedicated connections, and with IPv6; shm and tcp.
 const std::vector<Surroundings>& surroundings();
 
 const Surroundings& surroundings(const std::string& name);
@@ -52,20 +51,20 @@ inline void PrintTo(const Surroundings& where, std::ostream* out) { *out << wher
 using Driven = std::tuple<Surroundings, const char*>;
 std::vector<Driven> driven_by(std::initializer_list<const char*> engines);
 
-// The environment by which a job has this engine. A kernel engine is offered everything.
+// The environment that gives a job this engine. A kernel engine is offered everything.
 std::string settings_of(const std::string& engine);
 
 // Why this machine cannot have it; empty: it can.
 std::string absence_of(const std::string& engine);
 
-// A run of all tests includes slow ones.
+// Whether all tests run, including slow ones.
 bool runs_all();
 
 // The command ends with status 0.
 void expect_success(const std::string& command);
 
-// Why there can be no emulated nodes; empty: there can. Asks the kernel and iproute2, not weft.
-// `unshare`: that program with its options, except --net.
+// Why there can be no emulated nodes; empty: they are possible. Asks the kernel and iproute2, not weft. `unshare`: that
+// program with its options, except --net.
 std::string absence_of_nodes(const std::string& unshare);
 
 // A suite of tests that hold in all surroundings and with every engine:
@@ -87,8 +86,8 @@ class Everywhere : public testing::TestWithParam<Driven> {
         if (!runs_all() && where().has_one_engine && engine() != "thread")
             GTEST_SKIP() << "with this engine only in a run of all tests";
     }
-    // Which of these numbers of ranks are tried: where().some_of(). Unless all tests run, engines other than manual
-    // try only the least and the most of them.
+    // Which of these numbers of ranks are tried: where().some_of(). Unless all tests run, engines other than manual try
+    // only the smallest and the largest of them.
     static std::vector<int> some_of(std::initializer_list<int> ranks) {
         std::vector<int> some = where().some_of(ranks);
         if (!runs_all() && engine() != "manual" && some.size() > 2)

@@ -99,7 +99,7 @@ class ThreadJob {
     // Runs `body` on every rank, each in its own thread, and joins them.
     void run(const std::function<void(ThreadRank&)>& body);
 
-    // To the others it looks as if the rank's process had ended; it does nothing any more.
+    // To the others it looks as if the rank's process had ended; the rank does nothing anymore.
     void kill(Rank rank);
 
   private:
@@ -118,7 +118,7 @@ std::vector<EngineKind> engines_for_threads();
 // A suite of tests that hold over every transport between threads and with some engines.
 class EveryThreadJob : public testing::TestWithParam<std::tuple<Over, EngineKind>> {
   public:
-    // (One that offloads: where there can be dedicated connections.)
+    // (Engines that offload only where there can be dedicated connections.)
     static auto with_engines(const std::vector<EngineKind>& engines) {
         std::vector<ParamType> all;
         for (Over over : ways_between_threads()) {
@@ -140,7 +140,7 @@ class EveryThreadJob : public testing::TestWithParam<std::tuple<Over, EngineKind
         const std::string absence = absence_of(traits(std::get<1>(GetParam())).name);
         if (!absence.empty()) GTEST_SKIP() << absence;
     }
-    // One that offloads is offered everything.
+    // An engine that offloads is offered everything.
     static ThreadJob::Options job_options(bool may_spin = true) {
         const auto [over, engine] = GetParam();
         return {.engine = engine,

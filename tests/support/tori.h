@@ -16,8 +16,8 @@ inline std::string to_text(const Sizes& sizes) {
     return text;
 }
 
-// All of so many ranks: in two dimensions, and in three if none of them is 1. Of many ranks, those
-// without short dimensions.
+// All tori with this many ranks: in two dimensions, and in three if none of these is 1. With many
+// ranks, only those without short dimensions.
 inline std::vector<Sizes> tori(Rank ranks) {
     const bool are_many = ranks > 40;
     std::vector<Sizes> all;
@@ -34,7 +34,7 @@ inline std::vector<Sizes> tori(Rank ranks) {
     return all;
 }
 
-// The one of so many ranks in two dimensions that is the nearest to a square.
+// The two-dimensional one with this many ranks that is closest to a square.
 inline Sizes squarest_torus(Rank ranks) {
     Rank rows = 1;
     for (Rank i = 1; i <= ranks / i; ++i) {

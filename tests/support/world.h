@@ -35,7 +35,8 @@ class World {
     bool step();
 
     // Lets time pass until every one of these requests is done, and settles them. Returns their
-    // codes; a request that can never be done fails the test with the list of who waits for whom.
+    // codes; a request that can never be done fails the test with a list of which rank waits for
+    // which.
     std::vector<weft_status> finish(const std::vector<std::pair<Rank, Request*>>& requests);
 
     // Starts a call on every rank in a random order, with time passing in between, and finishes

@@ -1,5 +1,4 @@
-// Types, the operations tried on them, and the expected results: a second, plain implementation, element
-// by element.
+// Types, the operations tried on them, and the expected results: a second, simple implementation, element by element.
 #pragma once
 
 #include <weft/weft.h>
@@ -21,7 +20,7 @@ struct Arithmetic {
     weft_type type;
     weft_op op;  // predefined, or null
     User user;
-    // An element from 64 random bits; into = from (op) into; whether two are the same.
+    // An element from 64 random bits; into = from (op) into; whether two are equal.
     void (*make)(std::uint64_t bits, void* element);
     void (*combine)(const void* from, void* into);
     bool (*equal)(const void* left, const void* right);
@@ -264,10 +263,10 @@ inline const std::vector<Arithmetic>& arithmetics() {
     return all;
 }
 
-// Those at the end take more care than the predefined exact ones, and are tried as often as all.
+// The last ones need more care than the predefined exact ones, and are tried as often as all others together.
 inline constexpr std::size_t special_arithmetics = 4;
 
-// What weft_op_create is given; its context is the Arithmetic.
+// The function given to weft_op_create; its context is the Arithmetic.
 inline void apply_user_op(const void* in, void* inout, size_t count, weft_type type,
                           void* context) {
     const auto& arithmetic = *static_cast<const Arithmetic*>(context);

@@ -1,4 +1,4 @@
-// One rank's calls, as those of the public headers: what a random program is run on.
+// One rank's calls, like those of the public headers: a random program runs on these.
 #pragma once
 
 #include <weft/weft.h>
@@ -49,7 +49,7 @@ class Calls {
 
     virtual weft_status set_engine(weft_engine engine) = 0;
 
-    // A deadline `ahead_ns` from now; where time is simulated, one that has passed.
+    // A deadline `ahead_ns` from now; if time is simulated, one that has passed.
     virtual int64_t deadline(int64_t ahead_ns) = 0;
     // The program does something else, from very short (1) to some 10 microseconds (20000).
     virtual void compute(int amount) = 0;

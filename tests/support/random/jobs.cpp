@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t shrink_ns = 20'000'000'000;
 constexpr int patience_s = 25;  // without a step of any rank
 
-// What the threads of a case run over; nothing: it is not one of threads.
+// The transport between a case's threads; nothing: its ranks are not threads.
 std::optional<Over> over(const Case& c) {
     for (Over way : ways_between_threads()) {
         const std::string suffix = way == Over::shm ? "" : std::string("_") + name_of(way);
@@ -74,7 +74,7 @@ Outcome run_threads(const Case& c, Plant plant, Over way) {
     }
     Outcome outcome{"", operations_of(program), 0};
     for (const auto& run : runs) {
-        // That others break is no news.
+        // Other ranks then break, too: this is not reported.
         if (outcome.failure.empty() || run->wrong().find("BROKEN") == std::string::npos) {
             if (!run->wrong().empty()) outcome.failure = run->wrong();
         }
@@ -111,7 +111,7 @@ Outcome run_once(const Case& c, Plant plant, int patience) {
     return run_processes(c, plant, patience);
 }
 
-// Names the steps that are left once those that lack something are dropped.
+// Sets `keep` to the steps that remain after dropping those that lack something.
 void keep_what_counts(Case& c) {
     const Program program = generate(c);
     c.keeps_all = false;

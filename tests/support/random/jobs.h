@@ -9,7 +9,7 @@
 
 namespace weft::test::random {
 
-// A deliberate mistake, to see that it is found.
+// A deliberate mistake, to check that it is found.
 enum class Plant : std::uint8_t {
     none,
     corrupted,  // sim: long messages of communicators other than world arrive with a wrong byte
@@ -32,7 +32,7 @@ Outcome run_case(const Case& c, Plant plant = Plant::none);
 // The smallest case found that fails like `c`, within a bounded time.
 Case shrink(Case c, Plant plant = Plant::none);
 
-// What a failure prints: the line that repeats it, what went wrong and the program's steps.
+// The text printed for a failure: the line that repeats it, what went wrong and the program's steps.
 std::string report(const Case& c, const Outcome& outcome);
 
 }  // namespace weft::test::random

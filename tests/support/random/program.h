@@ -1,5 +1,5 @@
-// Random programs as data. Everything follows from a case, so every rank, and whoever repeats a
-// failure, has the same program.
+// Random programs as data. Everything follows from a case, so every rank has the same program, and a failure can be
+// repeated.
 //
 // A program is a list of steps for all ranks. It stays valid if steps are removed: steps that need them
 // are dropped as well (normalised()), and what is still pending is completed at the end. A rank never
@@ -110,7 +110,7 @@ inline constexpr const char* complete_names[] = {
     "wait",    "test",    "wait_until", "waitall",  "waitall_until",
     "testall", "waitany", "testany",    "waitsome", "testsome"};
 
-// Whether blocks differ: as all ranks know; or as only who sends and who gets one know.
+// Whether blocks differ: in a way known to all ranks, or only to the sender and the receiver of each.
 enum class Differ : std::uint8_t { no, by_rank, by_pair };
 
 struct CollectiveEntry {
@@ -120,7 +120,7 @@ struct CollectiveEntry {
     bool has_in_place;
     Differ differ = Differ::no;
     bool is_among_neighbors = false;
-    bool has_types = false;  // blocks have types of their own
+    bool has_types = false;  // each block has its own type
 };
 // By Collective.
 inline constexpr CollectiveEntry collective_table[collectives] = {
@@ -157,10 +157,10 @@ struct Step {
     Action action = Action::compute;
     int comm = world_id;        // parent, freed, or of the operation
     int made = -1;              // the new communicator, operation or persistent request
-    std::vector<int> requests;  // start_persistent, free_request: persistent operations
+    std::vector<int> requests;  // for start_persistent, free_request: persistent operations
     // start, init
     Collective collective = Collective::barrier;
-    std::size_t arithmetic = 0;  // of moved data only the type counts
+    std::size_t arithmetic = 0;  // for collectives that only move data, only the type counts
     std::size_t count = 0;
     int root = 0;  // modulo the size of the communicator
     bool in_place = false;
@@ -451,7 +451,7 @@ class Generator {
 
 }  // namespace generator
 
-// Without the steps that need what removed steps made.
+// Drops the steps that need what removed steps made.
 inline Program normalised(const Program& steps) {
     std::vector<int> comms = {world_id, self_id};
     std::vector<int> requests;

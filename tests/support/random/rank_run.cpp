@@ -82,7 +82,7 @@ class RankRun::Walk {
         std::vector<std::int64_t> places;
         std::vector<weft_type> types;
 
-        // What a program may do as soon as the call has returned.
+        // Overwrites the arrays, as a program may do as soon as the call has returned.
         void overwrite() {
             std::ranges::fill(counts, -1);
             std::ranges::fill(places, std::int64_t{1} << 40);
@@ -139,7 +139,7 @@ class RankRun::Walk {
     static const CollectiveEntry& entry(const Operation& o) {
         return collective_table[static_cast<std::size_t>(o.step->collective)];
     }
-    // What a member contributes, in this block.
+    // The random contribution of a member in this block.
     Prng contribution(const Operation& o, int from, int block) const {
         Prng mix(case_.seed ^ static_cast<std::uint64_t>(o.step->made) << 40 ^
                  static_cast<std::uint64_t>(o.round) << 20);
@@ -160,7 +160,7 @@ class RankRun::Walk {
         }
     }
 
-    // The call as its definition has it, counted in the elements of the step.
+    // The call in the form of its definition, counted in the step's elements.
     static Arguments arguments_of(const Operation& o) {
         const Step& step = *o.step;
         Arguments a = {.collective = entry(o).name,
@@ -173,7 +173,7 @@ class RankRun::Walk {
             for (int r = 0; r < a.ranks; ++r) a.counts.push_back(step.count_of(r));
         }
         if (entry(o).differ == Differ::by_pair) {
-            // Both ways alike, for calls in place.
+            // Symmetric, for calls in place.
             for (int r = 0; r < a.ranks * a.ranks; ++r)
                 a.amounts.push_back(step.count_of(r / a.ranks + r % a.ranks));
             a.has_gaps = step.made % 2 == 1;
@@ -182,7 +182,7 @@ class RankRun::Walk {
         return a;
     }
 
-    // A block of this rank's.
+    // A block of this rank.
     static unsigned char* at(Operation& o, const Place& place) {
         Guarded& buffer = place.is_in_recv ? o.recv : o.send;
         return buffer.as<unsigned char>() + place.begin * element_bytes(o);
@@ -429,7 +429,7 @@ class RankRun::Walk {
     bool start(const Step& step, bool persistent) {
         const auto comm = comms_.find(step.comm);
         if (comm == comms_.end()) return true;
-        // Not more than a program would have outstanding; the ranks complete different ones.
+        // At most as many outstanding as a program would have; the ranks complete different ones.
         while (outstanding_.size() >= outstanding_max) {
             if (!complete_all({outstanding_.front()})) return false;
         }
@@ -670,7 +670,7 @@ class RankRun::Walk {
         return forget(list, done) && expect_untouched(list);
     }
 
-    // Takes entries out of the list.
+    // Removes entries from the list.
     static bool forget(List& list, const std::vector<size_t>& entries) {
         for (std::size_t n = entries.size(); n-- > 0;) {
             const auto at = static_cast<std::ptrdiff_t>(entries[n]);
@@ -781,7 +781,7 @@ class RankRun::Walk {
                expect_ok(calls_.wait(&request), what);
     }
 
-    // Rounding sums have the same bits on all ranks: the largest hash of each is the smallest.
+    // Rounding sums have the same bits on all ranks: the largest and the smallest hash are equal.
     bool compare_digests() {
         int operations = 0;
         bool rounds = false;
@@ -794,7 +794,7 @@ class RankRun::Walk {
         std::vector<std::uint64_t> least(static_cast<std::size_t>(operations), ~std::uint64_t{0});
         std::vector<std::uint64_t> most(least.size(), 0);
         for (const auto& [id, hash] : digests_) least[id] = most[id] = hash;
-        // Groups of one split have results of their own: only those of all ranks are compared.
+        // Groups of one split have different results: only operations of all ranks are compared.
         for (const Step& step : program_) {
             if (step.made < 0 || step.action == Action::dup || step.action == Action::split ||
                 step.action == Action::topology)

@@ -1,5 +1,5 @@
-// One rank's run of a random program: fills every buffer, and compares it with the expected result, which
-// follows from the seed alone, one operation after another.
+// One rank's run of a random program, one operation after another: fills every buffer, and compares it with the
+// expected result, which follows from the seed alone.
 //
 // Thread safety: none, except where() and steps_done().
 #pragma once
@@ -21,9 +21,9 @@ using BarrierName = std::pair<int, int>;
 struct RunOptions {
     bool algorithms_forced = false;  // calls that lack what they need are refused
     bool may_poll = true;            // the engine that spins may be chosen
-    bool may_own = false;            // kernel:own may: the rank runs in the thread that joined
-    bool plant = false;              // a wrong operation on the last rank: a test of the tests
-    // Where ranks share memory: how often members have entered each barrier.
+    bool may_own = false;  // kernel:own may be chosen: the rank runs in the thread that joined
+    bool plant = false;    // a wrong operation on the last rank: a test of the tests
+    // If ranks share memory: how often members have entered each barrier.
     std::map<BarrierName, std::atomic<int>>* entered = nullptr;
 };
 
@@ -46,7 +46,7 @@ class RankRun {
     // A bad status has ended the run: others may wait for this rank forever.
     bool is_stopped() const;
 
-    // For messages: the step this rank is in, now, and an operation it looked at last.
+    // For messages: this rank's current step, and the operation that it looked at last.
     std::string where() const;
     // Grows while the rank makes progress.
     int steps_done() const;

@@ -9,7 +9,7 @@ Settings Settings::of(const Case& c) {
     Settings settings;
     Prng random(c.seed * 31 + 7);
     for (const algorithm::Family& family : algorithm::catalogue()) {
-        // Seeds in a row force one after the other, and then none.
+        // Consecutive seeds force one algorithm after the other, and then none.
         const std::size_t n = family.algorithms.size();
         const std::size_t at = c.seed % (n + 1);
         if (at == n) continue;
@@ -23,7 +23,8 @@ Settings Settings::of(const Case& c) {
                     ",window=" + std::to_string(1 + random.below(4));
         }
         if (known.tunes == algorithm::Tunes::ports) {
-            // With 1 port more often: what needs a power of ports + 1 ranks has it then.
+            // More often with 1 port: then algorithms that need a power of ports + 1 ranks can be
+            // used.
             size.tuning.ports =
                 static_cast<std::uint32_t>(random.one_in(2) ? 1 : 2 + random.below(2));
             text += ":ports=" + std::to_string(size.tuning.ports);
@@ -34,13 +35,13 @@ Settings Settings::of(const Case& c) {
             size.tuning.inner = flat[random.below(flat.size())];
             text += std::string(":inner=") + size.tuning.inner->name;
         }
-        // Smaller communicators and other operations may lack what this one has.
+        // Smaller communicators and other operations may not meet needs that this call meets.
         if (known.unmet_need(size).empty()) settings.forced.emplace_back(family.collective, text);
     }
     if (random.one_in(2)) settings.engine = EngineKind::manual;
     if (random.one_in(3)) settings.ring_bytes = 16 * 1024;
     settings.large = static_cast<shm::LargeMethod>(random.below(4));
-    // Now and then no message is sent at once, or every one that can be.
+    // Sometimes no message is eager, or every one that can be.
     if (random.one_in(3)) settings.eager_threshold = random.one_in(2) ? 0 : 1 << 30;
     settings.checks_calls = random.one_in(4);
     if (random.one_in(3)) settings.connections = static_cast<std::uint32_t>(2 + random.below(2));

@@ -18,7 +18,7 @@ namespace weft::test::random {
 namespace {
 
 constexpr std::uint64_t first_made_context = 3;  // of communicators that the program makes
-constexpr const char* notices = "(context 0,";   // always awaited: that a communicator broke
+constexpr const char* notices = "(context 0,";   // always awaited: a communicator broke
 constexpr std::size_t planted_bytes_min = 100;
 
 struct Held {
@@ -26,7 +26,7 @@ struct Held {
     SimTransport sim;
 };
 
-// A rank's end of the network. Where the rank waits, a poll that brings nothing gives the turn to
+// A rank's end of the network. While the rank waits, a poll that brings nothing passes the turn to
 // others.
 class End : private Held, public ForwardingTransport {
   public:
@@ -41,9 +41,9 @@ class End : private Held, public ForwardingTransport {
     void begin_call(bool blocks) { blocks_ = blocks; }
     void end_call() { blocks_ = second_look_ = false; }
 
-    // From now on every peer looks dead, so that whoever waits for one gives up.
+    // From now on every peer looks dead, so that a rank that waits for one gives up.
     void cut() { cut_ = true; }
-    // Whether the rank has done anything since the last question.
+    // Whether the rank has done anything since the last call.
     bool take_moved() { return std::exchange(moved_, false); }
 
     Posted post_send(const Lane& lane, Bytes data, Token token) override {
@@ -74,8 +74,8 @@ class End : private Held, public ForwardingTransport {
     }
 
     bool arm(Sleeper sleeper) override { return sleeper == Sleeper::none; }  // never sleeps
-    // The engine looks a second time when by the clock it has not for long. What it sees must not
-    // depend on that.
+    // The engine looks a second time if, by the clock, it has not for a while. What it sees must
+    // not depend on that.
     void acknowledge(Sleeper) override { second_look_ = !blocks_; }
 
   private:
@@ -212,7 +212,7 @@ class SimJob {
         return moved;
     }
 
-    // Once something went wrong the ranks are told to give up.
+    // Once something has gone wrong, makes the ranks give up.
     void look_for_failure(bool hangs) {
         for (const Member& m : members_) {
             if (failure_.empty()) failure_ = m.run->wrong();
