@@ -1,6 +1,6 @@
-/* Included by calls.c twice, for int and for MPI_Count: CALL_IT, COUNT, DISPL and L, the names' end. */
+/* Included by calls.c twice, for int and for MPI_Count: it uses CALL_IT, COUNT, DISPL and L, the names' suffix. */
 
-/* The names' end is a macro: one more step expands it. */
+/* The names' suffix is a macro: one more step expands it. */
 #define NAME_I(small, end) MPI_I##small##end
 #define NAME_INIT(capital, end) MPI_##capital##_init##end
 #define NAME_BLOCKING(capital, end) MPI_##capital##end

@@ -1,4 +1,4 @@
-/* Buffers of a call in which every byte is known beforehand, those between the elements too. */
+/* Buffers of a call in which every byte is known beforehand, including those between the elements. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +100,7 @@ static int units_per(int layout) {
     return per[layout];
 }
 
-/* `total`: of a transposed layout, how many of them stand in a row. */
+/* `total`: in a transposed layout, how many of them are in a row. */
 static Layout make_layout(Case* of, int kind, const Base* base, long total) {
     Layout made = {MPI_DATATYPE_NULL, 0, {0, 0, 0, 0}, 0};
     const long e = base->extent;
@@ -267,7 +267,7 @@ static void widen(const Side* side, int block, long unit_bytes, long* low, long*
     }
 }
 
-/* Types that hold the addresses themselves: one element a block. */
+/* Types that contain absolute addresses: one element per block. */
 static void make_absolute(Case* of, Side* side) {
     MPI_Aint address;
     MPI_Datatype bare, type;
@@ -309,7 +309,7 @@ static void open_side(Case* of, Side* side, const Blocks* blocks, int is_send) {
         side->units[i] =
             is_absent ? units_of(spec, 0, 0) : units_of(spec, blocks->source[i], blocks->index[i]);
     }
-    /* Which layout: the call's; or this rank's own; or, of w, the pair's. */
+    /* Which layout: the call's, this rank's own, or, for w, the pair's. */
     own = mixed(mixed(spec->key, 77), (Word)spec->group->rank * 2 + (Word)is_send);
     for (i = 0; i < side->blocks; ++i) {
         int kind = alike;
@@ -335,7 +335,7 @@ static void open_side(Case* of, Side* side, const Blocks* blocks, int is_send) {
         memcpy(side->offset[i], layout.offset, sizeof layout.offset);
         side->counts[i] = side->units[i] / layout.per;
     }
-    /* Where: one behind the other, of v from the last to the first with gaps, of w with room for all. */
+    /* Where: contiguous; for v from the last to the first with gaps; for w with room for all. */
     for (i = 0; i < side->blocks; ++i) {
         const int block = v ? side->blocks - 1 - i : i;
         side->displs[block] = place;
@@ -467,7 +467,7 @@ static void check_numbers(const Case* of) {
     ++checks;
 }
 
-/* Outside of the elements nothing has changed. */
+/* Nothing has changed outside the elements. */
 static void check_around(const Case* of) {
     const Side* side = &of->recv;
     const long before = side->origin - side->memory, all = side->units[0] * side->extent[0];
@@ -534,7 +534,7 @@ void fill_case(Case* of) {
     if (of->recv.buffer == MPI_IN_PLACE) return;
     write_blocks(of, &of->recv, of->recv.wanted, &received, -1);
     if (of->send.buffer != MPI_IN_PLACE) return;
-    /* The rank's own part is there already; of an exchange in place, what it sends: all blocks. */
+    /* The rank's own part is already there; in an exchange in place, so is everything that it sends: all blocks. */
     if (goes_to_each(spec->function)) {
         for (i = 0; i < received.blocks; ++i) {
             received.index[i] = received.source[i];

@@ -1,5 +1,5 @@
-/* Every function in every form: sizes, roots, layouts, in place, absolute addresses; and reductions of all
-   types by all operations that suit them. */
+/* Every function in every form: sizes, roots, layouts, in place, absolute addresses; and reductions of all types with
+   all operations defined for them. */
 #include <string.h>
 
 #include "corpus.h"

@@ -103,7 +103,7 @@ static void empty_statuses(void) {
     ++checks;
 }
 
-/* What a request says before it is waited for stays true. */
+/* A request that was reported complete stays complete until it is waited for. */
 static void status_without_completion(void) {
     int flag = 0, again = 0;
     MPI_Request request;
@@ -182,7 +182,7 @@ typedef MPI_Fint Number_of_request;
 #define FROM_NUMBER MPI_Request_f2c
 #endif
 
-/* A request's handle for Fortran is as good as itself. */
+/* A request converted to a Fortran handle and back works as well. */
 static void converted_handles(void) {
     MPI_Request request;
     Number_of_request number;

@@ -1,5 +1,5 @@
-/* Collectives of MPI as a program calls them, each with its result known in advance. Plain MPI: nothing here
-   knows of Weft. A program for itself, one folder:
+/* Collectives of MPI as a program calls them, each with its result known in advance. Plain MPI: nothing here knows
+   about Weft. A standalone program in one folder:
 
      mpicc -pthread -O1 *.c -o corpus && mpiexec -n 3 ./corpus SECTION [KEY=VALUE ...] [SECTION ...]
      LD_PRELOAD=.../libweft_mpi.so mpiexec -n 3 ./corpus SECTION ...
@@ -63,7 +63,7 @@ struct Options {
 extern struct Options options;
 /* Whether skip= or pick= leave out what has this description. */
 int is_skipped(const char* description);
-/* Whether a skip= is this name. */
+/* Whether a skip= has exactly this name. */
 int is_listed(const char* name);
 
 /* --- Seeded numbers ----------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ typedef struct {
     const char* name;
     int rank, ranks;
     int is_cart;
-    /* Neighbors of all its ranks; none: no topology. */
+    /* Neighbors of all its ranks; empty: no topology. */
     int ins[MAX_RANKS], outs[MAX_RANKS];
     int in[MAX_RANKS][MAX_BLOCKS], out[MAX_RANKS][MAX_BLOCKS];
     int has_topology;
@@ -91,7 +91,7 @@ void group_from(Group* group, MPI_Comm comm, const char* name);
 /* The topologies on which neighbor collectives are tried. */
 #define TOPOLOGIES 6
 void make_topology(Group* group, int which, MPI_Comm parent);
-/* Which of its source's blocks for neighbors reaches this rank's block `at`. */
+/* Which of the source's blocks arrives as this rank's block `at`. */
 int slot_at_source(const Group* group, int at);
 
 /* --- Functions ---------------------------------------------------------------------------------- */
@@ -146,7 +146,7 @@ typedef struct {
     long extent;
     long part[2]; /* where an affine map's two numbers are */
 } Number;
-/* The types; NULL behind the last. The first ones are usual, the last ones derived, for AFFINE. */
+/* The types; NULL after the last. The first ones are predefined, the last ones derived, for AFFINE. */
 const Number* number_at(int index);
 int numbers(void);
 typedef enum {
@@ -171,7 +171,7 @@ extern const char* const operation_names[OPERATIONS];
 int suits(const Number* number, Operation operation);
 /* The caller frees one of the program's own (from USER_SUM on). */
 MPI_Op make_operation(const Number* number, Operation operation, int large);
-/* As many of these as elements: the contribution of a rank, for one key. */
+/* The value of an element. contribution(): of a rank's, for one key. */
 typedef struct {
     long long a, b;
 } Value;
@@ -231,7 +231,7 @@ int call_case(Case* of);
 void forget_arguments(Case* of);
 void check_case(Case* of);
 void close_case(Case* of);
-/* Tells doing() of it. */
+/* Passes its description to doing(). */
 void tell_case(const Case* of);
 int is_left_out(const Spec* spec);
 /* Opens, fills, calls, waits, checks and closes. */
@@ -254,7 +254,7 @@ enum {
 extern const char* const way_names[WAYS];
 /* Completes all requests. Inactive persistent ones may be among them. */
 void complete(MPI_Request* requests, int count, int way);
-/* Returns one that has completed; its request is null or inactive then. -1: none is active. */
+/* Returns the index of one that has completed; its request is then null or inactive. -1: none is active. */
 int complete_one(MPI_Request* requests, int count, int way);
 
 /* --- Sections ----------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-// MPI programs that know nothing of Weft, with each MPI alone and with Weft's library before it. The same
-// results are right in both cases: the programs know them.
+// MPI programs that know nothing about Weft, with each MPI alone and with Weft's library preloaded. Both must give the
+// same results, which the programs know.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -127,7 +127,7 @@ std::string corpus(const Mpi& mpi, const std::string& compiler = "mpicc") {
     }
     if (is_new) return path;
     fs::create_directories(path.parent_path());
-    // Tests run side by side: each compiles its own, and the last one stays.
+    // Tests run in parallel: each compiles its own copy, and the last one stays.
     const std::string own = path.string() + "." + std::to_string(getpid());
     const Finished done =
         run(mpi.around(compiler +
@@ -148,11 +148,11 @@ class DropIn : public testing::TestWithParam<std::tuple<Mpi, bool>> {
         if (absence.empty() && is_preloaded()) absence = preload_of(mpi().name).absence;
         if (!is_preloaded() && sanitizer_slowdown > 1)
             absence = "without Weft, nothing has a sanitizer";
-        // Debian's older ones fail in much of it by themselves.
+        // Debian's older MPIs fail in much of it by themselves.
         const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
         if (!is_preloaded() && mpi().is_debians && !test.starts_with("KnownFailures"))
             absence = "without Weft, on newer ones";
-        // That the corpus is right by itself, one MPI shows every day.
+        // One MPI alone is enough to show every day that the corpus is right.
         if (!is_preloaded() && !runs_all() && mpi().name != std::string("mpich"))
             absence = "without Weft, for a run of all tests";
         if (!absence.empty()) GTEST_SKIP() << absence;
@@ -165,12 +165,12 @@ class DropIn : public testing::TestWithParam<std::tuple<Mpi, bool>> {
         std::string command = program;
         for (const std::string& word : words) command += " '" + word + "'";
         const std::string preload = is_preloaded() ? preload_of(mpi().name).settings + " " : "";
-        // Open MPI polls, and with no more ranks than cores it would not yield to other tests.
+        // Open MPI polls, and would not yield to other tests unless it has more ranks than cores.
         return run(
             mpi().job(ranks, command, "OMPI_MCA_mpi_yield_when_idle=1 " + preload + settings));
     }
 
-    // Runs sections, without what the MPI is known to get wrong.
+    // Runs sections, except what the MPI is known to get wrong.
     static Finished expect_ok(int ranks, const Words& sections, const std::string& settings = "",
                               const std::string& program = corpus(mpi())) {
         std::string given = settings;
@@ -273,7 +273,7 @@ TEST_P(DropIn, BlockingCollectivesAreTakenOnDemand) {
     }
 }
 
-// Reductions of the program's own are taken where a rank that is inside the MPI can combine.
+// User-defined reductions are taken where a rank that is inside the MPI can combine.
 TEST_P(DropIn, UsersReductionsAdvanceInsideTheMpisCalls) {
     for (const char* level :
          {"threads=single", "threads=funneled", "threads=serialized", "threads=multiple"}) {
@@ -293,7 +293,7 @@ TEST_P(DropIn, UsersReductionsAdvanceInsideTheMpisCalls) {
     }
 }
 
-// Nothing but the program's own calls, and those that the MPI lets Weft in.
+// Weft runs only in the program's own calls, and where the MPI lets Weft in.
 TEST_P(DropIn, EverythingOverTheMpiAndWithTheEngineManual) {
     if (!is_preloaded()) GTEST_SKIP() << "is about Weft";
     if (!has_hook(mpi())) GTEST_SKIP() << "it has no progress hook";
@@ -321,8 +321,8 @@ TEST_P(DropIn, EverythingIsTakenWithThreads) {
     }
 }
 
-// The standard asks programs to keep arrays and operations; the library does not need them. Which MPI_Request is
-// the MPI's own is left out: it may need them.
+// The standard requires programs to keep arrays and operations; the library does not need them. Calls that stay with
+// the MPI are left out: the MPI may need them.
 TEST_P(DropIn, ArgumentsAreForgottenAtOnce) {
     if (!is_preloaded()) GTEST_SKIP() << "an MPI alone may need them";
     Words words = {"threads=multiple", "forget=1", "nonblocking", "persistent",
@@ -382,7 +382,7 @@ TEST_P(DropIn, NumbersAboveAnInt) {
     for (int ranks : usual({1, 2, 3}, 2)) expect_ok(ranks, {"large_extents", "large_counts"});
 }
 
-// Not of the MPIs alone: MPICH 5.0.2 and Intel MPI fail in the last one.
+// Not with the MPIs alone: MPICH 5.0.2 and Intel MPI fail in the last one.
 #define ABOVE_2_GIB(Name, section)                                                              \
     TEST_P(DropIn, Above2GiB##Name) {                                                           \
         if (!is_preloaded() || !runs_all()) GTEST_SKIP() << "with Weft, in a run of all tests"; \
@@ -460,11 +460,11 @@ TEST_P(DropIn, TheStandardsBinaryInterface) {
     expect({"large=1", "nonblocking"});
     expect({"mixed_requests", "empty_statuses", "duplicates", "parts", "topologies",
             "intercommunicators", "random", "count=1000"});
-    // MPI_Request_toint of Intel MPI 2021.18 ends in a segmentation fault, also without Weft.
+    // MPI_Request_toint of Intel MPI 2021.18 ends in a segmentation fault, even without Weft.
     if (mpi().name != std::string("impi")) expect({"converted_handles"});
 }
 
-// What is listed as an MPI's own failure is one: a list that is too long would hide Weft's.
+// Everything listed as an MPI's own failure is one: a list that is too long would hide Weft's failures.
 TEST_P(DropIn, KnownFailuresAreTheMpis) {
     if (!runs_all()) GTEST_SKIP() << "for a run of all tests";
     if (is_preloaded()) GTEST_SKIP() << "is about the MPI alone";

@@ -1,4 +1,4 @@
-/* What erroneous calls give: with MPI_ERRORS_RETURN an error's class, and nothing else happens. */
+/* Erroneous calls: with MPI_ERRORS_RETURN they give an error class, and nothing else happens. */
 #include <stdlib.h>
 #include <string.h>
 

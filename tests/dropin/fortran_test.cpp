@@ -1,5 +1,5 @@
 // Fortran programs with Debian's MPIs (packages gfortran, mpich and libmpich-dev, openmpi-bin and libopenmpi-dev), or
-// the MPI whose mpifort is in the PATH: alone and with Weft's library before them.
+// the MPI whose mpifort is in the PATH: alone and with Weft's library preloaded.
 #include <gtest/gtest.h>
 
 #include "dropin/preload.h"
@@ -16,7 +16,7 @@ struct Program {
 };
 inline void PrintTo(const Program& program, std::ostream* out) { *out << program.name; }
 
-// The second: how the names of the MPI's programs end.
+// The second: the suffix of the MPI's program names.
 class Fortran : public testing::TestWithParam<std::tuple<Program, const char*, bool>> {};
 
 bool is_there(const std::string& ending) {
@@ -46,7 +46,7 @@ TEST_P(Fortran, ProgramsGiveTheSame) {
     const Preload preload = preload_of("system");
     if (is_preloaded && !preload.absence.empty()) GTEST_SKIP() << preload.absence;
     const Folder folder;
-    // Calls by mpif.h and the module mpi pass buffers of all types, which gfortran takes for a mistake.
+    // Calls by mpif.h and the module mpi pass buffers of all types, which gfortran would report as a mistake.
     const Finished built =
         run("mpifort" + ending +
             " -fallow-argument-mismatch -w " WEFT_SOURCE_DIR "/tests/dropin/fortran/" + name +

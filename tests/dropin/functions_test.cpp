@@ -81,7 +81,7 @@ Names declared_by(const std::string& folder) {
     return names;
 }
 
-// By MPI, what it declares. Also MPIs that are only tried in a run of all tests.
+// The functions that each MPI declares, including MPIs that are tried only when all tests run.
 std::map<std::string, Names> declared() {
     std::map<std::string, Names> all;
     for (const Mpi& mpi : mpis()) {
@@ -167,7 +167,7 @@ TEST_F(Stub, DependsOnTheCLibraryAlone) {
     EXPECT_GT(needed, 0);
 }
 
-// Python loads its MPI for one module alone: a symbol of the MPI's would not be found.
+// Python loads its MPI for one module alone: a symbol of the MPI would not be found.
 TEST(Part, NeedsNoSymbolOfAnMpiThatItDoesNotName) {
     bool is_there = false;
     for (const char* part : {"mpich", "abi"}) {

@@ -61,7 +61,7 @@ void group_from(Group* group, MPI_Comm comm, const char* name) {
 int slot_at_source(const Group* group, int at) {
     const int source = group->in[group->rank][at];
     int i, before = 0;
-    /* In a grid what goes one way in a dimension comes from the other way. */
+    /* In a grid, what is sent one way along a dimension arrives from the other side. */
     if (group->is_cart) return at ^ 1;
     for (i = 0; i < at; ++i) before += group->in[group->rank][i] == source;
     for (i = 0; i < group->outs[source]; ++i) {

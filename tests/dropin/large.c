@@ -9,7 +9,7 @@
 
 #include "corpus.h"
 
-/* Memory that is only there where it is touched. */
+/* Memory that is committed only where it is touched. */
 static char* sparse(size_t bytes) {
     char* at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -98,7 +98,7 @@ static void large_counts(void) {
 #endif
 }
 
-/* --- Two GiB and more: for ranks that have so much memory ------------------------------------------ */
+/* --- Two GiB and more: for ranks that have that much memory ------------------------------------------ */
 
 #define HUGE_WORDS (((size_t)1 << 28) + 1) /* of 8 bytes: 2 GiB and one word */
 

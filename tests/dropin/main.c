@@ -1,4 +1,4 @@
-/* Runs the sections that its arguments name, and says what failed. */
+/* Runs the sections named by its arguments, and reports failures. */
 #define _POSIX_C_SOURCE 200809L
 #include <fnmatch.h>
 #include <signal.h>
@@ -72,7 +72,7 @@ int is_listed(const char* name) {
     return 0;
 }
 
-/* A hang says where. */
+/* Reports where it hangs. */
 static void too_late(int number) {
     char text[640];
     const int length = snprintf(text, sizeof text, "failed: rank %d of %d hangs: %s (seed=%lu)\n",
@@ -110,7 +110,7 @@ static int usage(const char* wrong) {
     return wrong ? 2 : 0;
 }
 
-/* -1: the option is another one. */
+/* -1: it is another option. */
 static int level_of(const char* option) {
     if (!strcmp(option, "threads=single")) return MPI_THREAD_SINGLE;
     if (!strcmp(option, "threads=funneled")) return MPI_THREAD_FUNNELED;

@@ -1,5 +1,4 @@
-/* Types and operations of reductions, and what they must give: small whole numbers, which every type
-   holds exactly. */
+/* Types and operations of reductions, and their expected results: small integers, which every type holds exactly. */
 #include <complex.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,8 +52,8 @@ static void add(const char* name, MPI_Datatype type, int kind, long extent) {
     ++entries;
 }
 
-/* A pair of 32-bit numbers that stands for a map x -> a x + b, in three layouts. Their types are freed
-   when MPI is finalized: by nobody, as programs do. */
+/* A pair of 32-bit numbers that stands for a map x -> a x + b, in three layouts. Nobody frees their types before MPI is
+   finalized, as in many programs. */
 static void add_affine(void) {
     static const long places[3][3] = {{0, 4, 8}, {0, 8, 16}, {-4, 4, 12}};
     static const char* const names[] = {"affine contiguous", "affine with gaps",

@@ -1,4 +1,4 @@
-// Weft's library before the programs of an MPI: the one place that knows how.
+// Preloads Weft's library into MPI programs: the one place that knows how.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,8 @@ struct Preload {
     std::string absence;
 };
 
-// A library with AddressSanitizer needs its runtime before it, in a program without. The MPI's leaks do not matter.
+// A library with AddressSanitizer needs the sanitizer's runtime preloaded, if the program does not have it. The MPI's
+// leaks do not matter.
 inline std::string preload_settings(const std::string& library) {
 #if defined(__SANITIZE_ADDRESS__)
     const auto runtime = [](const std::string& name) {

@@ -1,5 +1,5 @@
-// What the library to preload does to processes: to programs that do not need it, that fail, that fork, and what the
-// program `weft preload` says.
+// The effect of the preloaded library on processes: on programs that do not need it, that fail, that fork; and the
+// output of `weft preload`.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -49,14 +49,14 @@ class Preloaded : public OnEveryMpi {
     }
     // Whether the MPI calls Weft from inside its own blocking calls.
     static bool has_hook() { return has_progress_hook(mpi().name); }
-    // Rank 1 runs a command of the shell's before.
+    // Rank 1 first runs a shell command.
     static Finished with_rank_1(const std::string& command, const std::string& what,
                                 const std::string& settings = "") {
         const std::string unlike = "sh -c 'case ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} in 1) " +
                                    command + ";; esac; exec " + program() + " " + what + "'";
         return run(mpi().job(2, unlike, preload_of(mpi().name).settings + " " + settings));
     }
-    // The MPI did everything, rightly, and one sentence says why.
+    // The MPI did everything, correctly, and one sentence says why.
     static void expect_left_alone(const Finished& done, const std::string& sentence) {
         EXPECT_EQ(done.status, 0) << done.out << done.err;
         EXPECT_TRUE(contains(done.out, "right\n"));
@@ -82,7 +82,7 @@ TEST_P(Preloaded, ProgramsOfMessagesAloneGetNoThreadsDescriptorsOrSwitches) {
     EXPECT_EQ(all_of(done.out, "threads"), all_of(native.out, "threads")) << done.out << native.out;
     EXPECT_EQ(all_of(done.out, "more threads"), std::set<std::string>{"0"}) << done.out;
     EXPECT_EQ(all_of(done.out, "more descriptors"), std::set<std::string>{"0"}) << done.out;
-    // A thread of the MPI's own may wake up for itself.
+    // A thread of the MPI may wake up by itself.
     const std::set<std::string> switches = all_of(done.out, "switches");
     EXPECT_FALSE(switches.empty()) << done.out;
     for (const std::string& number : switches) EXPECT_LE(std::stol(number), 2) << native.out;
@@ -96,7 +96,7 @@ TEST_P(Preloaded, TenThousandMayBeOutstanding) {
 }
 
 TEST_P(Preloaded, ADeadRankEndsTheJobAsItWouldWithout) {
-    // The launcher may hear first of the kill, or of a rank that Weft has told of it and whose error handler aborts.
+    // The launcher may learn first of the kill, or of the abort of a rank that Weft has told about it.
     const Finished native = alone("killed"), done = with_weft("killed");
     EXPECT_NE(native.status, 0);
     EXPECT_NE(done.status, 0) << done.out << done.err;
@@ -118,7 +118,7 @@ TEST_P(Preloaded, ChildrenWithoutExecEndByThemselves) {
     EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +6 +0 ").empty()) << done.err;
 }
 
-// Only rank 1 has it, whatever it is.
+// Only rank 1 differs, in various ways.
 TEST_P(Preloaded, RanksThatDifferLeaveAllToTheMpi) {
     const std::string said = "weft: the MPI is left alone: rank [01]: ";
     const std::string unlike = said + "WEFT_DISABLE, [^\n]* of rank 1 differ from rank 0's\n";
@@ -169,7 +169,7 @@ TEST_P(Preloaded, TheLibrarysNameMayBeRelativeToAFolderThatIsLeft) {
     EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +1 +0 ").empty()) << done.err;
 }
 
-// Where every rank must take part, one is enough that wants it.
+// Every rank must take part, but it is enough that one of them asks for it.
 TEST_P(Preloaded, OneRankMayWantTheCheckAlone) {
     if (!runs_all()) GTEST_SKIP() << "for a run of all tests";
     const Finished done = with_rank_1("export WEFT_PRELOAD_CHECK=1 WEFT_STATS=0", "reduce");
@@ -178,7 +178,7 @@ TEST_P(Preloaded, OneRankMayWantTheCheckAlone) {
     EXPECT_EQ(statistics_in(done.err).size(), 1u) << done.err;
 }
 
-// A copy of the library that says to be of another version.
+// A copy of the library that claims another version.
 TEST_P(Preloaded, RanksOfDifferentVersionsLeaveAllToTheMpi) {
     if (!runs_all()) GTEST_SKIP() << "for a run of all tests";
     const Folder folder;
@@ -219,7 +219,7 @@ TEST_P(Preloaded, ARankWithoutTheLibraryEndsTheJob) {
     }
 }
 
-// Intel's MPI does not let others into its calls.
+// Intel MPI does not let others into its calls.
 TEST_P(Preloaded, AnEngineThatWouldStandStillLeavesAllToTheMpi) {
     const std::string sentence = "weft: the MPI is left alone: rank 0: the engine manual would ";
     if (!has_hook()) {
@@ -252,7 +252,7 @@ TEST_P(Preloaded, ARankInsideTheMpiTakesPartInTheOthersBarrier) {
     }
 }
 
-// ... and where the MPI is used by one thread, they run in that.
+// ... and if only one thread uses the MPI, they run in that thread.
 TEST_P(Preloaded, OperationsOfTheProgramRunInsideTheMpisCalls) {
     if (!has_hook()) GTEST_SKIP() << "it has no progress hook";
     for (const char* setting : {"", "WEFT_TRANSPORT=mpi", "WEFT_ENGINE=manual",
@@ -268,7 +268,7 @@ TEST_P(Preloaded, OperationsOfTheProgramRunInsideTheMpisCalls) {
     }
 }
 
-// Ranks name the same bytes by different counts and types, and leave the same calls.
+// Ranks describe the same bytes by different counts and types, and leave the same calls.
 TEST_P(Preloaded, SmallOperationsAreLeftToTheMpi) {
     const bool is_openmpi = mpi().name == std::string("openmpi");
     for (int ranks : {2, 3}) {
@@ -308,13 +308,13 @@ TEST_P(Preloaded, NoThreadOfTheLibraryRunsWhileTheProgramComputes) {
     const auto lines = matches_in(done.out, "rank \\d: switches (\\d+) own switches (\\d+)");
     ASSERT_EQ(lines.size(), 2u) << done.out;
     for (const Match& line : lines) {
-        // A thread of the MPI's own may wake up for itself.
+        // A thread of the MPI may wake up by itself.
         EXPECT_LE(std::stol(line[1]), 2) << done.out;
         EXPECT_EQ(std::stol(line[2]), 0) << done.out;
     }
 }
 
-// Counted in time of a core, of which an MPI alone takes all.
+// Measured in CPU time; an MPI alone takes the whole core.
 TEST_P(Preloaded, AWaitingRankLeavesItsCoreToOthers) {
     const Finished done = with_weft("waits");
     ASSERT_EQ(done.status, 0) << done.err;

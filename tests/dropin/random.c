@@ -1,5 +1,5 @@
-/* Many outstanding operations of all kinds: nonblocking collectives on several communicators, messages between
-   ranks; completed in every way, with pauses. The seed decides everything. */
+/* Many outstanding operations of all kinds: nonblocking collectives on several communicators and messages between
+   ranks, completed in every way, with pauses. The seed decides everything. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static void settle(Window* window, int at) {
     window->requests[at] = MPI_REQUEST_NULL;
 }
 
-/* Completes what this rank pleases, at least the one at `needed`. */
+/* Completes a random selection, at least the one at `needed`. */
 static void complete_needed(Window* window, int needed, Word* own) {
     MPI_Status statuses[WINDOW];
     int indices[WINDOW], outcount, i, flag, index;
@@ -101,7 +101,7 @@ static void random_operations(void) {
         Spec spec = drawn_spec(&shared, &groups[g], NONBLOCKING);
         const int is_message = drawn(&shared, 12) == 0;
         Case* of = &window->cases[at];
-        /* The halves have different sizes: what follows from a size is drawn the same way on all. */
+        /* The halves have different sizes: values that depend on the size are derived the same way on all ranks. */
         if (g == 2) spec.root = (int)(spec.key % (Word)groups[g].ranks);
         complete_needed(window, at, &own);
         if (is_message) { /* a native message beside them */

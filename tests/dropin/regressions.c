@@ -1,4 +1,4 @@
-/* Programs that have hung, or gone wrong, with a library between them and their MPI. */
+/* Programs that once hung, or went wrong, with a library between them and their MPI. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static void freed_before_wait(void) {
     }
 }
 
-/* A duplicate is used right after the call that completed it, whichever that is. */
+/* A duplicate is used right after the call that completed it, whichever call that is. */
 static void idup_used_at_once(void) {
     int way, out;
     for (way = 0; way < WAYS; ++way) {
@@ -106,7 +106,7 @@ static void idup_beside_collectives(void) {
     }
 }
 
-/* MPICH's ROMIO calls collectives inside of a wait. */
+/* MPICH's ROMIO calls collectives inside a wait. */
 static void file_beside_collectives(void) {
     char path[64] = "";
     MPI_File file;
@@ -146,7 +146,7 @@ static Spec reduction(const Group* group, Function function, long size, Word key
     return spec;
 }
 
-/* The driver forces each algorithm upon the library in turn. */
+/* The test driver forces each algorithm in turn. */
 static void allreduce_in_place(void) {
     static const long sizes[] = {0, 1, 7, 1000, 70000};
     Group world;
@@ -185,7 +185,7 @@ static void bcast_of_unlike_types(void) {
     }
 }
 
-/* A rank that is already in a receive takes part in the reduction all the same. */
+/* A rank that is already in a receive still takes part in the reduction. */
 static void user_operation_then_recv(void) {
     Group world;
     int round, token = 0;
@@ -247,7 +247,7 @@ static void calls_in_turn(int way, int round) {
     if (way > 0) CHECK(in == round);
 }
 
-/* One rank after another goes on from the reduction to a call that blocks, which others reach only after theirs. */
+/* One rank after another proceeds from the reduction to a blocking call, which others reach only after theirs. */
 static void user_operation_then_blocking(void) {
     static const char* const names[] = {"Barrier",  "Allreduce", "Sendrecv",
                                         "Comm_dup", "Probe",     "Ssend"};
@@ -322,7 +322,7 @@ static void persistent_in_any_order(void) {
 #endif
 }
 
-/* Blocks of nothing need no type. Ranks differ in whether they have such blocks. */
+/* Empty blocks need no type. Only some ranks have such blocks. */
 static void alltoallw_without_types(void) {
     int counts[MAX_RANKS] = {0}, displs[MAX_RANKS] = {0}, in = 42, out = -1, i;
     MPI_Datatype types[MAX_RANKS];

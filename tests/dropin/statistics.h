@@ -1,4 +1,4 @@
-// What WEFT_STATS=all says, as tests read it.
+// The output of WEFT_STATS=all, as tests read it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ struct Taken {
     std::map<std::string, long> left;  // by the reason
 };
 
-// What WEFT_STATS=all made rank 0 print: of each rank, by function.
+// Parses what rank 0 prints with WEFT_STATS=all: for each rank, by function.
 inline std::vector<std::map<std::string, Taken>> statistics_in(const std::string& text) {
     std::vector<std::map<std::string, Taken>> ranks;
     for (const Match& line :

@@ -1,5 +1,5 @@
-// The library to preload by itself: its jumps, with an MPI and a part that only say what they were given. For
-// the processor of this machine, and where a compiler and an emulator are there, for another one.
+// The preloaded library by itself: its jumps, with an MPI and a part that only print their arguments. For this
+// machine's processor and, if a compiler and an emulator are available, for another one.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -23,7 +23,7 @@ static Spec small_reduction(const Group* group, Word key) {
     return spec;
 }
 
-/* --- Each thread with a communicator and operations of its own ------------------------------------- */
+/* --- Each thread with its own communicator and operations ------------------------------------- */
 
 typedef struct {
     int number;
@@ -125,7 +125,7 @@ static void threads(void) {
     for (i = 0; i < THREADS; ++i) CALL(MPI_Comm_free(&members[i].group.comm));
 }
 
-/* --- One thread inside of a message, another one inside of a collective ---------------------------- */
+/* --- One thread inside a message, another one inside a collective ---------------------------- */
 
 static void* receive(void* argument) {
     MPI_Comm comm = *(MPI_Comm*)argument;
@@ -139,7 +139,7 @@ static void* receive(void* argument) {
     return NULL;
 }
 
-/* The message comes when the collective has ended on its sender. */
+/* The message comes once the collective has ended on the sender. */
 static void recv_beside_wait(void) {
     MPI_Comm messages;
     Group world;
@@ -174,7 +174,7 @@ static Group turns_group;
 static Case turns_case;
 static int turns_open;
 
-/* What the thread before has started, this one completes. */
+/* This thread completes what the previous thread has started. */
 static void* take_turns(void* argument) {
     const int me = *(const int*)argument;
     pthread_mutex_lock(&lock);

@@ -1,4 +1,4 @@
-"""Runs mpi4py's test suite without and with Weft before it: the same must become of every test.
+"""Runs mpi4py's test suite without and with Weft: every test must have the same outcome.
 
 compare.py MPI RANKS BUILD
 
@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 MPIS = os.environ.get("WEFT_TEST_MPI", os.path.join(SOURCE, ".cache", "mpi"))
 
-# As tests/mpi/mpis.h; and ranks that wait leave the cores, of which there may be fewer, to others.
+# As tests/mpi/mpis.h; in addition waiting ranks yield their cores, because there may be fewer cores than ranks.
 SETTINGS = {
     "mpich": {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1", "MPIR_CVAR_POLLS_BEFORE_YIELD": "100"},
     "openmpi": {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -31,7 +31,7 @@ SETTINGS = {
     "impi": {"I_MPI_ROOT": "%s", "LD_LIBRARY_PATH": "%s/lib", "FI_PROVIDER_PATH": "%s/lib", "I_MPI_PIN": "0"},
 }
 RANKS_MAX = 5  # as in cmake/tests.cmake
-STALL_SECONDS = 150  # without the beginning or the end of a test on any rank: it hangs
+STALL_SECONDS = 150  # if no test begins or ends on any rank for this long, it hangs
 STALL_SECONDS_OF_KNOWN = 30
 
 # Open MPI's Fortran bindings store into the requests of these as if they were their own.
@@ -47,7 +47,7 @@ class Job:
         self.folder = folder
         self.status = None  # None: it was stopped
         self.outcomes = {}  # test -> its outcome on each rank; None: it did not end there
-        self.reasons = {}  # test -> of the first rank where it failed
+        self.reasons = {}  # test -> the reason on the first rank where it failed
 
     def run(self, preload, arguments, stall_seconds):
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -82,7 +82,7 @@ class Job:
 
     @staticmethod
     def end(process):
-        # The launcher ends its ranks; if it does not, they lose it.
+        # The launcher ends its ranks; if it does not, it is killed.
         for number in (signal.SIGTERM, signal.SIGKILL):
             try:
                 os.killpg(process.pid, number)
@@ -145,7 +145,7 @@ def statistics(text):
 
 
 def not_taken(mpi, rows):
-    """What is wrong with the statistics: mpi4py's suite calls all collectives."""
+    """Errors in the statistics: mpi4py's suite calls all collectives."""
     with open(os.path.join(SOURCE, "src", "mpi_dropin", "collectives.def")) as file:
         names = re.findall(r"^COLLECTIVE\((\w+), (\w+),", file.read(), re.MULTILINE)
     wrong = []
@@ -182,7 +182,7 @@ def main():
     folder = os.path.join(build, "tests", "dropin", "mpi4py", "%s_%d" % (mpi, ranks))
     problems = []
     known = known_failures(mpi, ranks)
-    # What stops the whole suite is run alone, without Weft, and left out of the suite.
+    # Tests that stop the whole suite are run alone, without Weft, and left out of the suite.
     stopping = sorted(test for test, how in known.items() if how == "stops")
     for test in stopping:
         one = Job(mpi, ranks, os.path.join(folder, "stops"))

@@ -1,4 +1,4 @@
-"""A rank of mpi4py's test suite. Writes what becomes of each test into a file of its own, at once.
+"""A rank of mpi4py's test suite. Writes the outcome of each test at once to this rank's file.
 
 rank.py FOLDER TESTS [arguments of mpi4py's test/main.py]
 """
@@ -70,4 +70,4 @@ if __name__ == "__main__":
     try:
         main.main(module=None, testRunner=Runner)
     except SystemExit:
-        pass  # failures are in the file: another status means that the job did not end well
+        pass  # failures are in the file: a nonzero status means that the job did not end well

@@ -1,4 +1,4 @@
-/* An MPI of three functions, which say what they were given; and the part of Weft that would be beside the library. */
+/* An MPI of three functions, which print their arguments; and the part of Weft that would be beside the library. */
 #include <stdio.h>
 #include <string.h>
 

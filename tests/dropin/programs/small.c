@@ -1,4 +1,4 @@
-/* Small MPI programs, chosen by the first argument. Plain MPI: nothing here knows of Weft. */
+/* Small MPI programs, chosen by the first argument. Plain MPI: nothing here knows about Weft. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <mpi.h>
@@ -57,7 +57,7 @@ static void exchange_messages(void) {
     }
 }
 
-/* How often this thread has given its core away by itself. */
+/* How often this thread has given up its core voluntarily. */
 static long own_switches(void) {
     struct rusage usage;
     getrusage(RUSAGE_THREAD, &usage);
@@ -107,7 +107,7 @@ static void waits(void) {
 
 #define MOST 8 /* ranks */
 
-/* The same `ints` as another number of elements of another type on each rank. */
+/* The same `ints` described with another count and another type on each rank. */
 typedef struct {
     MPI_Datatype type;
     int count;
@@ -233,7 +233,7 @@ static void bounds(void) {
     if (rank == 0) printf("right\n");
 }
 
-/* Only messages: what the process has meanwhile. */
+/* Only messages: reports the process's resources meanwhile. */
 static void messages(void) {
     long switches;
     int threads, descriptors;
@@ -248,7 +248,7 @@ static void messages(void) {
     printf("rank %d: switches %ld\n", rank, switches_of_others() - switches);
 }
 
-/* A collective operation that is right. */
+/* A correct collective operation. */
 static void reduce(void) {
     int in = rank + 1, out = 0;
     MPI_Request request;
@@ -276,7 +276,7 @@ static void barrier(void) {
 
 static const void* first_stack; /* of the thread that has called main */
 
-/* As is a sum, but in another thread it would be wrong. */
+/* A sum that would be wrong in another thread. */
 static void add_here(void* in, void* inout, int* count, MPI_Datatype* type) {
     const char here = 0;
     const long distance = (const char*)first_stack - &here;
@@ -288,7 +288,7 @@ static void add_here(void* in, void* inout, int* count, MPI_Datatype* type) {
     }
 }
 
-/* Reductions by an operation that runs in this thread alone. */
+/* Reductions with an operation that runs only in this thread. */
 static void own_operation(void) {
     int round, i, in[700], out[700], token = 0;
     MPI_Op op;
@@ -310,7 +310,7 @@ static void own_operation(void) {
     if (rank == 0) printf("right\n");
 }
 
-/* Open MPI 5 has them, though its header says that it is of MPI-3. */
+/* Open MPI 5 has them, although its header claims MPI-3. */
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 /* A program that never calls MPI_Init. */
 static void sessions(void) {
@@ -389,7 +389,7 @@ static void aborts(void) {
 static MPI_Request late, started_late;
 static int one = 1, late_sum, started_sum;
 
-/* MPI_Finalize calls it first: everything is still there. */
+/* MPI_Finalize calls it first: everything still works. */
 static int at_end(MPI_Comm comm, int keyval, void* value, void* extra) {
     (void)comm, (void)keyval, (void)value, (void)extra;
     MPI_Wait(&late, MPI_STATUS_IGNORE);
@@ -452,7 +452,7 @@ int main(int argc, char** argv) {
     int level;
     first_stack = &here;
     alarm(40);
-    /* Before the MPI, and what it loads, register functions of their own: called after those. */
+    /* Registered before the MPI and its libraries register theirs: called after those. */
     if (!strcmp(what, "finalizes_at_exit")) atexit(finalize_at_exit);
     if (!strcmp(what, "moves") && chdir("/") != 0) return 1;
     if (!strcmp(what, "sessions")) {
