@@ -368,8 +368,9 @@ void add_tune(CLI::App& app) {
     command->add_option("--sizes", options->sizes, "Bytes, as 8:4M or 64K,1M")
         ->capture_default_str();
     command
-        ->add_option("--repetitions", options->repetitions,
-                     "At most so many of each algorithm and size; fewer if its interval is narrow")
+        ->add_option(
+            "--repetitions", options->repetitions,
+            "At most this many for each algorithm and size; fewer if its interval is narrow")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     command->add_option("-o,--output", options->output, "The table")->capture_default_str();

@@ -61,7 +61,7 @@ int run_rank(const MicroOptions& options) {
     }
     if (job.rank == 0) {
         if (!cores) {
-            std::printf("Left out: what needs a core for each of the %d ranks.\n\n", ranks);
+            std::printf("Left out: rows that need a core for each of the %d ranks.\n\n", ranks);
         }
         table.print(stdout);
     }

@@ -136,8 +136,8 @@ void print_legend(std::FILE* file, const OverlapOptions& options) {
         options.attainable
             ? "plain: the same bytes over the bench's own sockets, sleeping when they have to "
               "wait; "
-              "lost: CPU time\nthat a process of policy SCHED_IDLE on the same core lacks "
-              "meanwhile; attainable = 1 - lost / blocking.\ndifference = overlap - attainable, in "
+              "lost: CPU time\nthat this takes from a process of policy SCHED_IDLE on the same "
+              "core; attainable = 1 - lost / blocking.\ndifference = overlap - attainable, in "
               "points, by repetition (median); bound: one-sided lower 95 %\nbound of this median, "
               "from order statistics.\n"
             : "CPU: time of all threads of all ranks in one overlapped run, including the work "

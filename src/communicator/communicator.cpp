@@ -294,9 +294,8 @@ Status Communicator::broken_status(const std::string& what, const Failure& faile
             return failure_of_rank(
                 WEFT_BROKEN_RANK, failed.rank,
                 "%s on %s: rank %d of the job ended the thread that had started its operations, "
-                "and "
-                "io_uring ended them too; with engine kernel:own this thread must outlive them, "
-                "kernel and auto have one of their own",
+                "and io_uring ended them too; with engine kernel:own this thread must outlive "
+                "them, kernel and auto use their own thread",
                 what.c_str(), name_.c_str(), failed.rank);
         default:
             return failure_of_rank(

@@ -153,7 +153,7 @@ static void open_part(const struct interface* interface) {
     int (*start)(void* mpi);
     if (!file && dladdr((void*)open_part, &here)) file = here.dli_fname;
     if (!file || !(end = strrchr(file, '/'))) {
-        fprintf(stderr, "weft: libweft_mpi.so does not know where it is; the MPI is left alone\n");
+        fprintf(stderr, "weft: libweft_mpi.so cannot find its own path; the MPI is left alone\n");
         return;
     }
     snprintf(path, sizeof path, "%.*s/weft_mpi_%s.so", (int)(end - file), file, interface->part);
@@ -172,10 +172,10 @@ static void open_all(void) {
     static struct found found;
     dl_iterate_phdr(look_at, &found);
     if (!found.interface) {
-        fprintf(stderr,
-                "weft: a program calls MPI functions, but has loaded no MPI that Weft has a part "
-                "for; they are "
-                "left alone\n");
+        fprintf(
+            stderr,
+            "weft: a program calls MPI functions, but has loaded no MPI for which Weft has a part; "
+            "they are left alone\n");
         return;
     }
     the_mpi = dlopen(found.path, RTLD_NOLOAD | RTLD_NOW);

@@ -56,7 +56,7 @@ bool Offloading::may_begin_lists(Run& run) {
 std::string Offloading::summary() const {
     static constexpr std::array<const char*, fallbacks> reasons = {
         "on streams without dedicated connections",
-        "for want of descriptors",
+        "for lack of descriptors",
         "behind operations that are not",
         "waited for before they began",
         "over several interfaces",

@@ -93,8 +93,7 @@ Rank Directory::first(bool has_file) {
 
 Status Directory::used_before(const std::string& name) const {
     return failure(WEFT_REFUSED_STATE,
-                   "%s/%s is of another job; every job needs a WEFT_STARTUP_DIR of its own, that "
-                   "nothing is left in",
+                   "%s/%s belongs to another job; every job needs its own, empty WEFT_STARTUP_DIR",
                    files_.path().c_str(), name.c_str());
 }
 
@@ -102,10 +101,11 @@ Status Directory::publish(const std::string& name, std::string_view content) {
     Result<bool> is_first = files_.publish(name, content);
     if (!is_first.is_ok()) return is_first.status();
     if (*is_first) return ok;
-    return failure(WEFT_REFUSED_STATE,
-                   "rank %d has joined in WEFT_STARTUP_DIR = '%s' already: the directory is of "
-                   "another job, or another process has this number",
-                   rank_, files_.path().c_str());
+    return failure(
+        WEFT_REFUSED_STATE,
+        "rank %d has already joined in WEFT_STARTUP_DIR = '%s': the directory belongs to "
+        "another job, or another process has this number",
+        rank_, files_.path().c_str());
 }
 
 Result<bool> Directory::read_job() {
@@ -122,10 +122,11 @@ Result<bool> Directory::read_job() {
     ::explicit_bzero(&seen.key, sizeof seen.key);
     stamp_ = text_of(seen.stamp);
     if (seen.ranks == ranks_) return true;
-    return failure_of_rank(WEFT_REFUSED_SETTING, 0,
-                           "rank 0 has not WEFT_RANKS = %d, or another byte order; expected the "
-                           "same on every rank",
-                           ranks_);
+    return failure_of_rank(
+        WEFT_REFUSED_SETTING, 0,
+        "rank 0 has another WEFT_RANKS than %d, or another byte order; expected the "
+        "same on every rank",
+        ranks_);
 }
 
 Directory::Found Directory::read_stamped(const std::string& name) {

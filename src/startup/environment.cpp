@@ -72,7 +72,7 @@ Result<std::unique_ptr<Startup>> launched(const JobRank& place, const char* text
     if (!take_socket(fd)) {
         return failure(WEFT_REFUSED_SETTING,
                        "WEFT_STARTUP_FD = '%s' is not the launcher's socket; only the program that "
-                       "weft run starts can join the job, and not those that it starts itself",
+                       "weft run starts can join the job, not programs that it starts in turn",
                        text);
     }
     return std::unique_ptr<Startup>(
@@ -93,8 +93,8 @@ Result<std::unique_ptr<Startup>> by_pmi(std::int64_t timeout_ns) {
     for (const char* name : {"PMI_SIZE", "PMI_RANK", "PMI_FD"}) {
         if (is_set(name)) continue;
         return failure(WEFT_REFUSED_UNSUPPORTED,
-                       "%s is not set; of the launchers that speak PMI those are understood that "
-                       "set PMI_RANK, PMI_SIZE and PMI_FD (Hydra: without -pmi-port)",
+                       "%s is not set; a launcher that speaks PMI must set PMI_RANK, PMI_SIZE and "
+                       "PMI_FD (Hydra: without -pmi-port)",
                        name);
     }
     Setting ranks = whole_number_setting("PMI_SIZE", {1, wire_ranks_max});
@@ -106,7 +106,7 @@ Result<std::unique_ptr<Startup>> by_pmi(std::int64_t timeout_ns) {
     if (!take_socket(static_cast<int>(**fd))) {
         return failure(WEFT_REFUSED_SETTING,
                        "PMI_FD = '%s' is not the launcher's socket; only the program that mpiexec "
-                       "starts can join the job, and not those that it starts itself",
+                       "starts can join the job, not programs that it starts in turn",
                        std::getenv("PMI_FD"));
     }
     return std::unique_ptr<Startup>(std::make_unique<Pmi>(

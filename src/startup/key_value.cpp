@@ -89,10 +89,10 @@ Result<std::string> KeyValueStartup::get_all(Rank owner, const std::string& name
         bytes = from_hexadecimal(std::string_view(all).substr(length_digits));
     }
     if (bytes) return *bytes;
-    return failure_of_rank(WEFT_REFUSED_STATE, owner,
-                           "what the launcher keeps of rank %d under '%s' is not what Weft puts "
-                           "there",
-                           owner, name.c_str());
+    return failure_of_rank(
+        WEFT_REFUSED_STATE, owner,
+        "the launcher's value of rank %d for '%s' is not one that Weft has put there", owner,
+        name.c_str());
 }
 
 Result<std::vector<std::string>> KeyValueStartup::exchange(const std::string& card) {

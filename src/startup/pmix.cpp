@@ -44,10 +44,11 @@ Result<pmix::Functions> open_library() {
         looked += (looked.empty() ? "" : ", ") + path;
     }
     if (library == nullptr) {
-        return failure(WEFT_REFUSED_UNSUPPORTED,
-                       "the launcher speaks PMIx (PMIX_RANK is set), and its library is not found: "
-                       "%s; LD_LIBRARY_PATH can lead to it",
-                       looked.c_str());
+        return failure(
+            WEFT_REFUSED_UNSUPPORTED,
+            "the launcher speaks PMIx (PMIX_RANK is set), but its library was not found: "
+            "%s; LD_LIBRARY_PATH can name its folder",
+            looked.c_str());
     }
     pmix::Functions functions{};
     std::string missing;
@@ -185,8 +186,8 @@ Result<std::unique_ptr<Startup>> Pmix::connect(std::int64_t timeout_ns) {
     const std::uint32_t ranks = is_number ? size->data.uint32 : 0;
     if (code == pmix::success) std::free(size);
     if (ranks == 0 || ranks > wire_ranks_max || self.rank >= ranks) {
-        return failure(WEFT_REFUSED_STATE, "PMIx tells of %u ranks of which this is %u (%s)", ranks,
-                       self.rank, functions->Error_string(code));
+        return failure(WEFT_REFUSED_STATE, "PMIx reports %u ranks, of which this is rank %u (%s)",
+                       ranks, self.rank, functions->Error_string(code));
     }
     return std::unique_ptr<Startup>(
         std::make_unique<PmixSpace>(*functions, self, ranks, timeout_ns));

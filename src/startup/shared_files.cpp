@@ -44,11 +44,11 @@ Status SharedFiles::failed(const char* verb, const std::string& name) const {
 Status SharedFiles::check_owner(int fd, const std::string& path) const {
     struct stat about;
     if (::fstat(fd, &about) != 0) {
-        return failure(WEFT_REFUSED_STATE, "cannot look at %s: %s", path.c_str(),
+        return failure(WEFT_REFUSED_STATE, "cannot inspect %s: %s", path.c_str(),
                        std::strerror(errno));
     }
     if (about.st_uid != ::geteuid()) {
-        return failure(WEFT_REFUSED_SETTING, "%s belongs to user %u; expected the own user %u",
+        return failure(WEFT_REFUSED_SETTING, "%s belongs to user %u; expected this user, %u",
                        path.c_str(), about.st_uid, ::geteuid());
     }
     if ((about.st_mode & (S_IWGRP | S_IWOTH)) != 0) {

@@ -132,7 +132,7 @@ TEST_P(Preloaded, RanksThatDifferLeaveAllToTheMpi) {
         {"WEFT_TRANSPORT=tcp WEFT_INTERFACES=weft-none", said + "[^\n]*rank 1[^\n]*\n"}};
     if (!has_hook())
         all.insert(all.begin(),
-                   {"WEFT_ENGINE=manual", said + "the engine manual would stand still [^\n]*\n"});
+                   {"WEFT_ENGINE=manual", said + "the engine manual would not advance [^\n]*\n"});
     for (std::size_t i = 0; i < (runs_all() ? all.size() : 3); ++i) {
         SCOPED_TRACE(all[i].first);
         expect_left_alone(with_rank_1("export " + all[i].first, "reduce"), all[i].second);
@@ -212,9 +212,10 @@ TEST_P(Preloaded, ARankWithoutTheLibraryEndsTheJob) {
         const Finished done = with_rank_1("unset LD_PRELOAD", what, "WEFT_STARTUP_TIMEOUT=1");
         EXPECT_NE(done.status, 0) << done.out << done.err;
         EXPECT_NE(done.status, 124) << "it had to be stopped";
-        const bool is_told = contains(done.err,
-                                      "weft: rank 0 has waited in MPI_Init for 1 s: other ranks do "
-                                      "not come");
+        const bool is_told =
+            contains(done.err,
+                     "weft: rank 0 has waited in MPI_Init for 1 s: other ranks have "
+                     "not come");
         EXPECT_TRUE(is_told || what != "messages") << done.err;
     }
 }

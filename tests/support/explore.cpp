@@ -195,7 +195,7 @@ class Explorer {
         }
         if (was_wrong_ || !found.failure.empty() || !seen_.insert(hash_of(state)).second) return;
         ++found.states;
-        if (depth > depth_max) return fail(state, "it goes on for ever");
+        if (depth > depth_max) return fail(state, "it goes on forever");
         bool is_end = true;
         for (std::size_t p = 0; p < state.processes.size(); ++p) {
             const Process& process = state.processes[p];
@@ -225,7 +225,7 @@ class Explorer {
         for (std::size_t p = 0; p < state.processes.size(); ++p) {
             const Process& process = state.processes[p];
             if (process.next && process.must_end)
-                fail(state, "process " + std::to_string(p) + " sleeps for ever");
+                fail(state, "process " + std::to_string(p) + " sleeps forever");
         }
     }
 

@@ -88,8 +88,9 @@ class StartupDirectory : public ::testing::Test {
     }
 
     std::string used(int rank) const {
-        return "rank " + std::to_string(rank) + " has joined in WEFT_STARTUP_DIR = '" + path_ +
-               "' already: the directory is of another job, or another process has this number\n";
+        return "rank " + std::to_string(rank) + " has already joined in WEFT_STARTUP_DIR = '" +
+               path_ +
+               "': the directory belongs to another job, or another process has this number\n";
     }
 
     Folder folder_;
@@ -174,15 +175,15 @@ TEST_F(StartupDirectory, DoesNotBelieveTheCardsOfAnEarlierJob) {
     ASSERT_NE(content(path_ + "/cards"), "");
     expect_refused(*start({.rank = 2, .ranks = 3}),
                    path_ +
-                       "/cards is of another job; every job needs a WEFT_STARTUP_DIR of its "
-                       "own, that nothing is left in\n");
+                       "/cards belongs to another job; every job needs its own, empty "
+                       "WEFT_STARTUP_DIR\n");
 }
 
 TEST_F(StartupDirectory, DoesNotBelieveACardOfAnEarlierJob) {
     lose_rank_1();
     std::filesystem::remove(path_ + "/job");
     std::filesystem::remove(path_ + "/cards");
-    expect_refused(*start({.rank = 0, .ranks = 3}), path_ + "/rank-1 is of another job");
+    expect_refused(*start({.rank = 0, .ranks = 3}), path_ + "/rank-1 belongs to another job");
 }
 
 TEST_F(StartupDirectory, RefusesASecondRankOfTheSameNumber) {
@@ -197,7 +198,7 @@ TEST_F(StartupDirectory, RefusesASecondRankOfTheSameNumber) {
 
 TEST_F(StartupDirectory, RefusesAnotherNumberOfRanks) {
     Started zero = start({.rank = 0, .ranks = 2, .timeout_s = "5"});
-    expect_refused(*start({.rank = 1, .ranks = 3}), "rank 0 has not WEFT_RANKS = 3");
+    expect_refused(*start({.rank = 1, .ranks = 3}), "rank 0 has another WEFT_RANKS than 3");
     expect_refused(*zero, missing(1, "5"));
 }
 
@@ -221,11 +222,11 @@ TEST_F(StartupDirectory, RefusesAFileThatOthersMayWrite) {
 }
 
 TEST_F(StartupDirectory, RefusesWhatBelongsToAnotherUser) {
-    std::string sentence = "/usr belongs to user 0; expected the own user ";
+    std::string sentence = "/usr belongs to user 0; expected this user, ";
     if (geteuid() == 0) {
         ASSERT_EQ(mkdir(path_.c_str(), 0700), 0);
         ASSERT_EQ(chown(path_.c_str(), 65534, 65534), 0);
-        sentence = path_ + " belongs to user 65534; expected the own user 0";
+        sentence = path_ + " belongs to user 65534; expected this user, 0";
     } else {
         path_ = "/usr";
     }

@@ -130,7 +130,7 @@ TEST_F(StartupPmi, RefusesValuesThatAreNotWefts) {
         auto answers = good();
         answers["get"] = std::string("cmd=get_result rc=0 ") + value + "\n";
         const std::string said = exchange(answers);
-        EXPECT_TRUE(said.find("is not what Weft puts there") != std::string::npos ||
+        EXPECT_TRUE(said.find("is not one that Weft has put there") != std::string::npos ||
                     said.find("rank 0 gave a key of 17 bytes") != std::string::npos)
             << value << ": " << said;
         TearDown();

@@ -560,7 +560,7 @@ std::string failure_of(const Job& job, Memory memory = Memory::sequential) {
 TEST(Mistakes, are_found) {
     const std::string mid_transfer = "process 1: not demanded in mid-transfer";
     const std::string invented = "process 1: demanded, but nobody waits for it";
-    const std::string lost = "process 0 sleeps for ever";
+    const std::string lost = "process 0 sleeps forever";
     EXPECT_EQ(failure_of<NoMistake>(transfer), "");
     EXPECT_EQ(failure_of<IgnoresPositions>(barrier_and_start), invented);
     EXPECT_EQ(failure_of<NeverMarks>(transfer), mid_transfer);

@@ -40,21 +40,21 @@ INTRODUCTION = """\
 # Algorithms
 
 This page is written by `./dev docs` from the comments and the schedules of the algorithms: change those, not this
-page. `weft schedule COLLECTIVE -a ALGORITHM` prints the same of any number of ranks, and the schedules themselves;
+page. `weft schedule COLLECTIVE -a ALGORITHM` prints the same for any number of ranks, and the schedules themselves;
 with `--check` it proves them correct.
 
-**Choosing one.** By itself Weft takes what its table says (`src/select/shipped.table`, or your own that `weft tune`
-has measured), and the first algorithm of a list where the table says nothing. The variable
-`WEFT_ALGORITHM_<COLLECTIVE>` names another one, on all ranks the same; it is used for every call that has what the
-algorithm needs. A program can give a communicator its own choice (`weft_comm_dup_with`).
+**Choosing one.** By default Weft takes the algorithm that its table names (`src/select/shipped.table`, or your own
+table, measured by `weft tune`), and the first one of a list where the table names none. The variable
+`WEFT_ALGORITHM_<COLLECTIVE>`, the same on all ranks, names another one for all calls; a call that does not meet the
+algorithm's needs is refused. A program can give a communicator its own choice (`weft_comm_dup_with`).
 
 **Reading the tables.** A block, which is what one rank contributes or gets, has %d bytes; for alltoall, what one rank
 sends another. The root is rank 0. A *round* is a unit of time in which a rank can send one message and receive one,
-or as many as it has ports; everything else takes no time. So rounds count what small messages cost, and the bytes
-that one rank sends tell what large ones cost.
+or as many as it has ports; everything else takes no time. So rounds show the cost of small messages, and the
+bytes that one rank sends show the cost of large ones.
 
 **Reading the drawings.** Time goes from left to right. An arrow is a message, in the round in which it moves; a
-dashed one is empty. A dot stands where a rank has combined operands. Ranks of every second node are shaded.
+dashed one is empty. A dot marks where a rank has combined operands. Ranks of every second node are shaded.
 """ % BYTES
 
 

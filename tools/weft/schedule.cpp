@@ -439,7 +439,7 @@ void add_schedule(CLI::App& app) {
     CLI::Option* const ranks = command->add_option("-n,--ranks", agreed.ranks, "How many ranks")
                                    ->check(CLI::Range(1, scheduled_ranks_max))
                                    ->capture_default_str();
-    command->add_option("--nodes", options->nodes, "The ranks lie on so many nodes, in blocks")
+    command->add_option("--nodes", options->nodes, "The ranks are on this many nodes, in blocks")
         ->check(CLI::Range(1, scheduled_ranks_max))
         ->capture_default_str();
     command->add_option("--grid", options->grid,

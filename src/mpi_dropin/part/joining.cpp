@@ -64,11 +64,12 @@ int allgather_in_time(const void* mine, void* all, int bytes, int rank) {
         error = mpi.Test(&request, &is_complete, MPI_STATUS_IGNORE);
         if (is_complete) break;
         if (now_ns() - begin_ns > patience) {
-            std::fprintf(stderr,
-                         "weft: rank %d has waited in MPI_Init for %g s: other ranks do not come, "
-                         "probably because they were started without libweft_mpi.so; "
-                         "WEFT_STARTUP_TIMEOUT sets how long to wait\n",
-                         rank, static_cast<double>(patience) * 1e-9);
+            std::fprintf(
+                stderr,
+                "weft: rank %d has waited in MPI_Init for %g s: other ranks have not come, "
+                "probably because they were started without libweft_mpi.so; "
+                "WEFT_STARTUP_TIMEOUT sets how long to wait\n",
+                rank, static_cast<double>(patience) * 1e-9);
             mpi.Abort(MPI_COMM_WORLD, 1);
         }
         if (turn < turns_awake)
@@ -131,7 +132,7 @@ std::string difference_of(const CardExchange& exchange) {
 // Why Weft would not advance while the program is inside a call of the MPI; empty: it would.
 std::string reason_to_stand_still() {
     const std::string sentence =
-        "the engine manual would stand still while a program is inside a call of the MPI";
+        "the engine manual would not advance while a program is inside a call of the MPI";
     if (weft_get_engine() != WEFT_ENGINE_MANUAL) return "";
     if (!has_hook()) return sentence + ", which has no progress hook";
     // The hook may be called while another thread, which holds Weft's lock, is inside the MPI.

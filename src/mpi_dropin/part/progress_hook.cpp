@@ -111,8 +111,8 @@ void need_hook() {
     static std::atomic<bool> has_said{false};
     if (!has_said.exchange(true)) {
         std::fputs(
-            "weft: the MPI refuses its progress hook: until the program waits for them, reductions "
-            "by functions of its own stand still\n",
+            "weft: the MPI refuses its progress hook: reductions with user-defined operations "
+            "advance only while the program waits for them\n",
             stderr);
     }
 }

@@ -72,7 +72,7 @@ void disable(DropInSettings& settings, std::string_view list) {
         if (!is_known) {
             std::fprintf(
                 stderr,
-                "weft: WEFT_DISABLE names %.*s, which is no function that Weft takes: ignored\n",
+                "weft: WEFT_DISABLE names %.*s, which is not a function that Weft takes: ignored\n",
                 static_cast<int>(word.size()), word.data());
         }
     }

@@ -88,7 +88,7 @@ class Result {
         if (differs) {
             findings_.add(Flaw::result, to_text(held.where) + " of rank " +
                                             std::to_string(held.rank) +
-                                            " is combined by another expression than on an "
+                                            " is combined by a different expression than on an "
                                             "earlier rank: rounding may differ");
         }
         combined.write(held.origin, value_);
