@@ -1,4 +1,4 @@
-// What is needed to repeat a measurement, for its rows of JSON.
+// Everything needed to repeat a measurement, for its rows of JSON.
 #pragma once
 
 #include <string>

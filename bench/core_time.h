@@ -1,5 +1,5 @@
 // How much of a core an action takes: the time that a process of policy SCHED_IDLE cannot use there
-// meanwhile. That includes interrupts and the network stack, which getrusage charges to nobody.
+// meanwhile. This includes interrupts and the network stack, which getrusage charges to nobody.
 #pragma once
 
 #include <functional>

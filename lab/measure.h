@@ -1,4 +1,4 @@
-// What a collective costs, computed from the schedules of all ranks.
+// The cost of a collective, computed from the schedules of all ranks.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the collectives of the bench share: patterns and verification.
+// Shared by the collectives of the bench: patterns and verification.
 #include "bench/collective/collective.h"
 
 #include <algorithm>

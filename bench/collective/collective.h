@@ -45,7 +45,7 @@ struct Case {
     PageBuffer expected;  // what recv must hold at the end
 };
 
-// What it moves between two ranks; rank 0 is the root.
+// The bytes that it moves between two ranks; rank 0 is the root.
 struct Plain {
     bool from_root = false;
     bool to_root = false;
@@ -64,7 +64,7 @@ struct Collective {
     Plain plain;
 };
 
-// What a buffer holds: nothing, one rank's block, or a block per rank.
+// The content of a buffer: nothing, one rank's block, or a block per rank.
 inline std::size_t nothing(std::size_t, int) { return 0; }
 inline std::size_t one_block(std::size_t bytes, int) { return bytes; }
 inline std::size_t all_blocks(std::size_t bytes, int ranks) {

@@ -160,7 +160,7 @@ static void use_buffers(int number, int bytes) {
     received = receive_memory + at;
 }
 
-/* Whose blocks a rank receives. */
+/* The blocks that a rank receives. */
 enum blocks { of_root, sum, of_all, of_each };
 
 struct collective {
@@ -231,7 +231,7 @@ static void verify(const struct collective* collective, int bytes) {
 
 /* --- Measuring --------------------------------------------------------------------------------------------------- */
 
-/* Of each, on the slowest rank. */
+/* Replaces each time by that of the slowest rank. */
 static void take_slowest(double* times, int count) {
     MPI_Allreduce(MPI_IN_PLACE, times, count, MPI_DOUBLE, MPI_MAX, WORLD);
 }

@@ -9,7 +9,7 @@
 
 namespace weft::bench {
 
-// What is compared with MPIs by default.
+// The collectives that are compared with MPIs by default.
 inline const std::vector<std::string> collectives_beside_mpis = {
     "ibarrier", "ibcast", "igather", "iallgather", "ialltoall", "iallreduce", "isend"};
 

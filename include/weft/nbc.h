@@ -183,7 +183,7 @@ typedef struct weft_nbc_side {
     int is_packed; /* `data` is not the program's */
 } weft_nbc_side;
 
-/* What a call under way needs until it is done. */
+/* The state of a call until it is done. */
 struct weft_nbc_call {
     weft_request request;
     int is_schedule;       /* the request is persistent: freed when done */
@@ -632,7 +632,7 @@ static WEFT_INLINE int weft_nbc_is_among(MPI_Datatype type, const MPI_Datatype* 
     return 0;
 }
 
-/* What kind of predefined type it is; 0 if Weft has none like it. */
+/* The kind of a predefined type; 0 if Weft has none like it. */
 static WEFT_INLINE int weft_nbc_kind(MPI_Datatype type) {
     const MPI_Datatype signeds[] = {
         MPI_INT,      MPI_LONG,    MPI_LONG_LONG_INT, MPI_SHORT, MPI_SIGNED_CHAR, MPI_INT8_T,

@@ -156,7 +156,7 @@ WEFT_API weft_status weft_schedule_after(weft_schedule schedule, weft_node node,
                                          weft_node predecessor);
 
 /**
- * End building. The schedule does not change any more.
+ * End building. The schedule can no longer change.
  *
  * Calling   any thread, one at a time per schedule. Local.
  * Returns   WEFT_OK. WEFT_REFUSED_ARGUMENT: operations wait for each other in a cycle; the schedule

@@ -653,7 +653,7 @@ void check_typed(const TypedBlocks<Pointee>& blocks, std::size_t number, const c
         expect_elements("displacements", blocks.displacements.size(), number, function);
 }
 
-// A refused WEFT_IN_PLACE among neighbors has arrays all the same.
+// Among neighbors WEFT_IN_PLACE is refused: its call still has arrays.
 inline void check_typed(bool may_be_in_place, const TypedBlocks<const void>& send,
                         const TypedBlocks<void>& recv, Degrees blocks, const char* function) {
     if (!may_be_in_place || send.data != WEFT_IN_PLACE)
@@ -735,8 +735,8 @@ class Communicator {
         return made;
     }
 
-    // Where blocks come from and go to; WEFT_RANK_NONE beyond the border of a grid. Of communicators made by cart
-    // or graph.
+    // Where blocks come from and go to; WEFT_RANK_NONE beyond the border of a grid. For communicators made by cart or
+    // graph.
     std::vector<int> sources() const { return neighbors(true); }
     std::vector<int> destinations() const { return neighbors(false); }
 
@@ -1103,7 +1103,7 @@ class Communicator {
                     b.recv_blocks.displacements(), b.type, handle_);
     }
 
-    // Among neighbors: of communicators made by cart or graph. `recv` has a block of each source. A missing neighbor's
+    // Among neighbors: for communicators made by cart or graph. `recv` has a block of each source. A missing neighbor's
     // block keeps its place if all blocks have one size; if sizes differ it takes no room.
 
     template <OutBuffer R, BufferOf<R> S>

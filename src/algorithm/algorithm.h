@@ -42,10 +42,10 @@ struct Algorithm {
     // The makespan if a message takes one unit, with Tuning::ports. Null, or no_claim of a call: it
     // depends on the topology.
     std::int64_t (*rounds)(const Agreed&);
-    // Of the rank that sends the most. Null: a rank sends each of its blocks once, to its destination.
+    // The most that any rank sends. Null: a rank sends each of its blocks once, to its destination.
     std::int64_t (*sent_messages_max)(const Agreed&);
     std::int64_t (*sent_bytes_max)(const Agreed&);
-    // The sum over all ranks, to ranks on other nodes. Null: no claim.
+    // The sum over all ranks of the bytes sent to other nodes. Null: no claim.
     std::int64_t (*bytes_between_nodes)(const Agreed&) = nullptr;
     Status (*build)(const Problem&, ScheduleBuilder&);
 

@@ -1,5 +1,5 @@
-// What the collectives among neighbors have in common: on each edge of a topology, a block goes from one rank
-// to another. A rank sends all its neighbors the same block, or each one its own.
+// Shared by the collectives among neighbors: on each edge of a topology, a block goes from one rank to another. A rank
+// sends all its neighbors the same block, or each one its own.
 #pragma once
 
 #include "algorithm/problem.h"

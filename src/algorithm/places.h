@@ -21,9 +21,9 @@ class Places {
     Rank rank() const { return rank_; }
     Rank count() const { return count_; }
     Region place(Rank i) const;
-    // Of places [first, last).
+    // The bytes of places [first, last).
     std::int64_t bytes(Rank first, Rank last) const;
-    // One region, if they are contiguous.
+    // Places [first, last) as one region, if they are contiguous.
     std::optional<Region> together(Rank first, Rank last) const;
 
     // Their contiguous pieces, and where each is among the bytes of all.
@@ -35,7 +35,7 @@ class Places {
 
   private:
     bool lie_anywhere() const { return !begin_.empty(); }
-    // Of a vector's blocks [first, last).
+    // Blocks [first, last) of a vector.
     Region cut(std::int64_t first, std::int64_t last) const;
 
     Rank rank_;
@@ -66,7 +66,7 @@ OpId reduce_places(const Places& from, Rank first, Rank last, Region sum, OpId r
 struct OwnBlock {
     Region block;
     OpId ready = no_op;
-    OpId placed = no_op;  // then it is in its place, too
+    OpId placed = no_op;  // when it is in its place, too
 };
 
 // Allgather in rounds. After j of them a rank has its first reach[j] places; in round j it gets the

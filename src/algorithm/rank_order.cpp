@@ -78,7 +78,7 @@ class OrderedSum {
     Region sum_;
     ScheduleBuilder& schedule_;
     std::vector<OrderedPart> parts_;  // by first rank, while they wait
-    std::vector<Rank> waits_for_;     // by first rank: the first of the neighbour
+    std::vector<Rank> waits_for_;     // by first rank: the first rank of the neighbor
     std::deque<OrderedPart> read_;    // scratch that may be used again when it is `ready`
     OpId result_ = no_op;
 };

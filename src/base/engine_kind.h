@@ -21,7 +21,7 @@ enum class EngineKind : std::uint8_t {
     automatic = WEFT_ENGINE_AUTO,
 };
 
-// What makes progress besides the program's own calls.
+// The abilities of an engine: how it makes progress besides the program's own calls.
 struct EngineTraits {
     EngineKind kind;
     const char* name;                 // for WEFT_ENGINE

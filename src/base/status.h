@@ -1,4 +1,5 @@
-// What internal functions return: a code, the rank it is about, and (per thread) a sentence.
+// The return value of internal functions: a code, the rank it is about, and (per thread) a
+// sentence.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@ namespace weft {
 
 class Communicator;
 
-// What all communicators of a process use.
+// Shared by all communicators of a process.
 struct Host {
     Executor& executor;
     Engine& engine;

@@ -1,4 +1,4 @@
-// What a start binds a schedule to.
+// The buffers, reduction and functions to which a start binds a schedule.
 #pragma once
 
 #include <cstddef>

@@ -24,7 +24,7 @@
 
 namespace weft {
 
-// What makes the executor's calls exclusive: the progress engine's lock.
+// Makes the executor's calls exclusive: the progress engine's lock.
 class Exclusion {
   public:
     // Calls function(context) without it.
@@ -142,7 +142,7 @@ class Executor {
         void remove(Run& run);
     };
 
-    // What became of an operation.
+    // The outcome of an attempt to execute an operation.
     enum class Executed : std::uint8_t {
         yes,
         busy,   // not started: the transport is busy, or no function may be called now

@@ -1,8 +1,8 @@
 // Which groups break, and why. A failure breaks the whole group: every member gets a failure notice.
 //
-// Notices have a stream of their own (context 0), on which each rank keeps a receive posted for
-// every other rank. A rank that gives up breaks the messages of others. So a broken message counts only after the
-// notices that may explain it, and all ranks name the same cause.
+// Notices have their own stream (context 0), on which each rank keeps a receive posted for every other rank. A rank
+// that gives up breaks the messages of others. So a broken message counts only after the notices that may explain it,
+// and all ranks name the same cause.
 //
 // The cause may be a lack of memory, so the memory for telling others is reserved when a group is added. A notice that
 // a transport cannot take now is kept, and progress() tries it again.
@@ -23,7 +23,7 @@
 
 namespace weft {
 
-// What the members of a group that broke send each other.
+// The message that members of a broken group send each other.
 struct FailureNotice {
     std::uint64_t context = 0;
     std::uint32_t made = 0;  // by the sender: groups made from this one

@@ -27,7 +27,7 @@ struct LaneHold {
 struct Failure {
     weft_status code = WEFT_OK;  // or one of a completion's codes (transport/transport.h)
     Rank rank = -1;              // of the job
-    // Of a broken message: what `rank` has sent, and what was expected.
+    // For a broken message: the bytes that `rank` sent, and those expected.
     std::int64_t sent_bytes = 0;
     std::int64_t expected_bytes = 0;
     // An additional remark of the communicator; the other ranks get it unchanged.
@@ -43,7 +43,7 @@ struct Failure {
 struct Group {
     std::uint64_t context = 0;
     std::vector<Rank> members;
-    Failure broken;  // code other than WEFT_OK: nothing can be started any more
+    Failure broken;  // code other than WEFT_OK: nothing can be started anymore
 
     std::uint64_t parent = 0;  // context of the group that this was made from
     std::uint32_t number = 0;  // this is its number-th child

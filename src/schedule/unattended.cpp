@@ -17,7 +17,7 @@ bool is_in_order(const Schedule& schedule) {
     return true;
 }
 
-// What has been left so far.
+// The load of the operations left so far.
 struct Load {
     std::int64_t bytes = 0;
     std::uint32_t ops = 0;

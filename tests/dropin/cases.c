@@ -478,7 +478,7 @@ static void check_around(const Case* of) {
         tell_case(of);
         fail(__FILE__, __LINE__, "wrote outside of the buffer");
     }
-    /* Between the parts of an element, too. */
+    /* Nor between the parts of an element. */
     if (of->spec.operation == USER_AFFINE && of->spec.function != EXSCAN &&
         of->spec.function != REDUCE_SCATTER && of->spec.function != REDUCE_SCATTER_BLOCK &&
         memcmp(side->memory, side->wanted, (size_t)side->bytes)) {

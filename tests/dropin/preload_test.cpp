@@ -67,7 +67,7 @@ class Preloaded : public OnEveryMpi {
 
 INSTANTIATE_TEST_SUITE_P(On, Preloaded, testing::ValuesIn(mpis_and_debians()), name_of_mpi);
 
-// Of the ranks' lines "rank 0: threads 2 ...".
+// All values of a number in the ranks' lines "rank 0: threads 2 ...".
 std::set<std::string> all_of(const std::string& text, const std::string& number) {
     std::set<std::string> values;
     for (const Match& match : matches_in(text, ": (?:[a-z ]+ \\d+ )*" + number + " (\\d+)"))

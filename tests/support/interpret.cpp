@@ -51,8 +51,8 @@ struct Lane {
     std::int64_t allowed = 0;   // clears, less the messages of lists with rendezvous
 };
 
-// What may happen next: a rank starts, a ready step runs, a list goes on, or a lane's first message
-// moves.
+// The next possible event: a rank starts, a ready step runs, a list goes on, or a lane's first
+// message moves.
 struct Event {
     enum class Kind { start, step, list, message } kind;
     Rank rank;           // message: the sender

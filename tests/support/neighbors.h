@@ -11,12 +11,12 @@ struct Neighbors {
     // By rank and block; -1: none.
     std::vector<std::vector<int>> sources{};
     std::vector<std::vector<int>> destinations{};
-    // Of a grid; otherwise it is a graph.
+    // For a grid; empty for a graph.
     std::vector<int> dims{};
     std::vector<int> periods{};
 
     bool is_grid() const { return !dims.empty(); }
-    // Which block of its source is block `block` of this rank.
+    // The number, at its source, of this rank's block `block`.
     int origin(int rank, int block) const;
     // In the library's form.
     std::vector<Neighborhood> for_library() const;

@@ -179,10 +179,9 @@ inline Result<std::vector<Schedule>> build_all(const Subject& subject, const Tri
     return algorithm::build_all(*subject.second, every_rank(*subject.first, trial).problems());
 }
 
-// Large numbers of ranks: all of them in a run of all tests. Otherwise 64 and one more, which
-// differs between algorithms and with WEFT_TEST_TURN, which ./dev test takes from the commit; the
-// largest take their turn less often, and never where every rank has a block for every other: there
-// the checker takes up to a minute.
+// Large numbers of ranks: all of them if all tests run. Otherwise 64 and one more, which differs between algorithms and
+// with WEFT_TEST_TURN, which ./dev test takes from the commit. The largest are chosen less often, and never if every
+// rank has a block for every other: then the checker takes up to a minute.
 inline std::vector<Rank> large_ranks(const Subject& subject) {
     if (runs_all()) return {64, 100, 127, 128, 255, 256, 257};
     static constexpr Rank in_turn[] = {100, 127, 128, 255, 100, 127, 128, 256};

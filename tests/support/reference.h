@@ -51,7 +51,7 @@ struct Arguments {
     bool is_in_place_on(int rank) const;
     // Whether it is the receive buffer that is WEFT_IN_PLACE.
     bool spares_recv() const;
-    // Of the caller's buffers.
+    // The sizes of the caller's buffers.
     std::size_t send_elements(int rank) const { return elements(rank, false); }
     std::size_t recv_elements(int rank) const { return elements(rank, true); }
 

@@ -18,7 +18,7 @@ class Grouped {
     Grouped(const Problem& in, std::vector<std::span<const Rank>> groups,
             ScheduleBuilder& schedule);
 
-    // Of consecutive groups.
+    // The blocks of consecutive groups.
     Region blocks(Rank first, Rank groups) const;
 
     // An allgather among leaders, by Bruck's algorithm if the tuning names no other: leader number

@@ -102,7 +102,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
 
 std::int64_t exchanges(const Agreed& a) { return 2 * std::int64_t{floor_log2(a.ranks)}; }
 
-// Of the first standing rank: it keeps the larger half each time.
+// The first standing rank sends the most: it keeps the larger half each time.
 std::int64_t sent_bytes(const Agreed& a) {
     if (a.ranks == 1) return 0;
     Part part = whole(a);

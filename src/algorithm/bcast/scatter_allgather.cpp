@@ -59,7 +59,8 @@ std::int64_t filled(const Agreed& a) {
 
 std::int64_t scatter_rounds(const Agreed& a) { return ceil_log2(static_cast<Rank>(filled(a))); }
 
-// Of the root: all blocks but its own in the scatter, and all but the next rank's in the ring.
+// The root sends the most: all blocks but its own in the scatter, and all but the next rank's in
+// the ring.
 std::int64_t sent_bytes(const Agreed& a) {
     if (filled(a) <= 1) return a.bytes * filled(a);
     const Region vector = {.bytes = a.bytes};

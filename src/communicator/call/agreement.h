@@ -19,7 +19,7 @@
 
 namespace weft {
 
-// What ranks exchange about a collective call.
+// The description of a collective call that ranks exchange.
 struct CallRecord {
     std::int64_t count = 0;
     std::int32_t root = 0;

@@ -47,7 +47,7 @@ struct UsedRange {
     std::int64_t end = 0;
 };
 
-// What a call uses of a buffer.
+// The part of a buffer that a call uses.
 struct BufferUse {
     std::int64_t bytes = 0;              // up to the end of the last block
     std::vector<UsedRange> ranges = {};  // if blocks differ: in order, apart; none: all bytes

@@ -18,7 +18,7 @@ struct Checked {
     Binding binding;
 };
 
-// What a call uses of the caller's buffers.
+// The parts of the caller's buffers that a call uses.
 struct BufferUses {
     BufferUse send;
     BufferUse recv;

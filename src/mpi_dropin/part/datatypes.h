@@ -36,7 +36,7 @@ TypeFacts* facts_of(MPI_Datatype type);
 void keep(TypeFacts& facts);
 void release(TypeFacts& facts);
 
-// The program frees a type: at once, or when no operation needs it any more.
+// The program frees a type: at once, or when no operation needs it anymore.
 int free_type(MPI_Datatype* type);
 
 // An address some bytes away. Not pointer arithmetic: MPI_BOTTOM is null, and displacements may be addresses.
@@ -45,11 +45,11 @@ inline std::byte* moved(const void* at, MPI_Count bytes) {
                                         static_cast<std::uintptr_t>(bytes));
 }
 
-// Between Init and Finalize. An error of the MPI.
+// Call these in Init and Finalize. The first returns an error of the MPI.
 int learn_predefined_types();
 void forget_types();
 
-// Copies `count` elements between the program's memory and a buffer without gaps. An error of the MPI.
+// Copy `count` elements between the program's memory and a buffer without gaps. Return an error of the MPI.
 int pack(const void* from, MPI_Count count, const TypeFacts& type, std::byte* into);
 int unpack(const std::byte* from, void* into, MPI_Count count, const TypeFacts& type);
 

@@ -7,7 +7,7 @@
 
 namespace weft::dropin {
 
-// Between the ranks of MPI_COMM_WORLD.
+// The channel between the ranks of MPI_COMM_WORLD.
 weft_mpi_channel mpi_channel(bool any_thread);
 
 // Whether Weft has opened it.

@@ -24,10 +24,10 @@ void give_back(Operation& operation);
 void enter(Operation& operation);
 void leave(Operation& operation);
 
-// Those that have begun and are not known to be over. Null: on any communicator.
+// Operations that have begun and are not known to be over. Null: on any communicator.
 std::vector<Operation*> pending_operations(const TakenComm* comm);
 
-// Those that a program has not completed or freed.
+// Operations that the program has not completed or freed.
 std::vector<Operation*> left_operations();
 // Completes the generalized requests of operations that are not in use.
 void close_unused();

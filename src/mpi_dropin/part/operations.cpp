@@ -211,7 +211,7 @@ void watch(MPI_Request request, CommConstruction&& construction, MPI_Comm* made)
     operation.handle = request;
     operation.is_constructor = true;
     operation.construction.emplace(std::move(construction));
-    // Open MPI's Fortran bindings give the address of a variable of their own, which is gone later.
+    // Open MPI's Fortran bindings pass the address of a local variable, which is gone later.
     operation.made = *made;
     operation.made_at = made;
     enter(operation);

@@ -21,7 +21,7 @@ namespace weft::dropin {
 // In a program of sessions: only counts the calls, which are left to the MPI.
 void count_operations(const DropInSettings& mine);
 
-// Between Init and Finalize.
+// Call these in Init and Finalize.
 int open_operations(const DropInSettings& agreed);
 void close_operations();
 

@@ -22,7 +22,7 @@ class PackedBuffer {
         bytes_ = 0;
     }
 
-    // What Weft gets.
+    // The buffer that Weft gets.
     std::byte* at() const { return at_; }
     std::size_t bytes() const { return bytes_; }  // of a block, or all together if blocks vary
     const std::size_t* counts() const { return counts_.data(); }     // of bytes

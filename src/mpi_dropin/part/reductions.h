@@ -24,7 +24,7 @@ int error_of(const CombiningByMpi& combining);
 bool is_defined(MPI_Op op, const TypeFacts& type);
 void forget(CombiningByMpi* combining);
 
-// The program frees an operation: at once, or when nothing needs it any more.
+// The program frees an operation: at once, or when nothing needs it anymore.
 int free_op(MPI_Op* op);
 
 }  // namespace weft::dropin

@@ -85,7 +85,7 @@ struct Underneath {
 
 extern Underneath mpi;
 
-// Looks all of them up in the library `handle`, as dlopen returns it. False: it lacks one that is needed.
+// Looks up all of them in the library `handle`, as dlopen returns it. False: a required one is missing.
 bool find_underneath(void* handle);
 // Null: neither the library has the symbol, nor one that it depends on.
 void* address_underneath(const char* symbol);

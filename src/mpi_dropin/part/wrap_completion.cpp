@@ -159,7 +159,7 @@ class Watched {
         }
         return {};
     }
-    // Those of the MPI's requests that it has completed.
+    // Finishes constructions whose requests the MPI has completed.
     void finish_constructions(const MPI_Request* requests) {
         std::erase_if(constructions_, [&](const auto& construction) {
             if (requests[construction.first] != MPI_REQUEST_NULL) return false;
@@ -190,7 +190,7 @@ class Watched {
     bool has_others_ = false;
 };
 
-// What a completion function returns for several requests, some of which failed on Weft.
+// The return value of a completion function for several requests, some of which failed in Weft.
 int with_failures(int error, const std::vector<std::pair<int, OperationOutcome>>& failed, int count,
                   MPI_Status* statuses, const std::vector<int>& place_of = {}) {
     if (failed.empty()) return error;

@@ -23,7 +23,7 @@
 namespace weft::checking {
 namespace {
 
-// Where a step comes from.
+// The operation and iteration of a step.
 struct Origin {
     OpId op = no_op;  // no_op: the beginning or the end of an iteration
     std::int64_t iteration = 0;
@@ -125,7 +125,7 @@ class Hazards {
         if (writes(op)) f(Access{op.into_buffer, op.into_offset, op.into_offset + op.bytes, true});
     }
 
-    // What an access of the first iteration touches in all iterations, without the gaps.
+    // The bytes that an access of the first iteration touches in all iterations, without the gaps.
     template <class F>
     static void for_all_iterations(Access access, const Repeat& repeat, F f) {
         const bool is_user = access.buffer != Buffer::scratch;

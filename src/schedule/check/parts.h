@@ -46,7 +46,7 @@ void check_lanes(std::span<const Schedule> schedules, Findings& findings);
 // No two unordered operations conflict.
 void check_hazards(const Schedule& schedule, Findings& findings);
 
-// What one rank's buffers hold.
+// The contents of one rank's buffers.
 struct Buffers {
     Memory send;
     Memory recv;

@@ -119,7 +119,7 @@ void Memory::write(std::int64_t begin, std::span<const Stretch> value) {
     const std::size_t first = piece_at(begin);
     const std::size_t last = piece_at(end - 1);
 
-    // The touched pieces and their neighbours, after the write.
+    // The touched pieces and their neighbors, after the write.
     spare_.clear();
     auto put = [&](const Piece& piece) {
         if (!spare_.empty() && spare_.back().term == piece.term &&

@@ -1,4 +1,4 @@
-// What the checker says about the schedules of a call.
+// The checker's verdict on the schedules of a call.
 #pragma once
 
 #include <cstdint>

@@ -27,8 +27,8 @@ struct TaskId {
     auto operator<=>(const TaskId&) const = default;
 };
 
-// What a step waits for, with joins replaced by their predecessors: the furthest message of every
-// list, and operations of the rest.
+// The things that a step waits for, with joins replaced by their predecessors: the furthest message
+// of every list, and operations of the rest.
 struct Before {
     std::vector<TaskId> places;
     std::vector<OpId> rest;

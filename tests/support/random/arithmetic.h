@@ -131,7 +131,7 @@ T bit_xor(T a, T b) {
     return static_cast<T>(a ^ b);
 }
 
-// As the pair types of weft/types.h. Few values, so that many are equal.
+// Like the pair types of weft/types.h. Few values, so that many are equal.
 template <class T>
 struct Pair {
     T value;
