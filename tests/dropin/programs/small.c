@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define IS_MPI_4 (MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5))
+
 static int rank, ranks;
 
 static int entries(const char* folder) {
@@ -311,7 +313,7 @@ static void own_operation(void) {
 }
 
 /* Open MPI 5 has them, although its header claims MPI-3. */
-#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#if IS_MPI_4
 /* A program that never calls MPI_Init. */
 static void sessions(void) {
     int i, in, out = 0;
@@ -389,6 +391,16 @@ static void aborts(void) {
 static MPI_Request late, started_late;
 static int one = 1, late_sum, started_sum;
 
+/* An older MPI has none. */
+static void make_persistent(int* sum, MPI_Request* request) {
+#if IS_MPI_4
+    MPI_Allreduce_init(&one, sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, request);
+#else
+    *sum = ranks;
+    MPI_Recv_init(NULL, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, request);
+#endif
+}
+
 /* MPI_Finalize calls it first: everything still works. */
 static int at_end(MPI_Comm comm, int keyval, void* value, void* extra) {
     (void)comm, (void)keyval, (void)value, (void)extra;
@@ -406,8 +418,7 @@ static void finalizes_by_attribute(void) {
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_end, &keyval, NULL);
     MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
     MPI_Iallreduce(&one, &late_sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &late);
-    MPI_Allreduce_init(&one, &started_sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
-                       &started_late);
+    make_persistent(&started_sum, &started_late);
 }
 
 /* Requests that the program has forgotten. */
@@ -417,8 +428,7 @@ static void finalizes_with_requests(void) {
     int i;
     for (i = 0; i < 3; ++i)
         MPI_Iallreduce(&one, &sums[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[i]);
-    MPI_Allreduce_init(&one, &sums[3], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
-                       &requests[3]);
+    make_persistent(&sums[3], &requests[3]);
     MPI_Start(&requests[3]);
     MPI_Wait(&requests[3], MPI_STATUS_IGNORE);
     reduce();
