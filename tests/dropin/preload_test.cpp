@@ -271,7 +271,6 @@ TEST_P(Preloaded, OperationsOfTheProgramRunInsideTheMpisCalls) {
 
 // Ranks describe the same bytes by different counts and types, and leave the same calls.
 TEST_P(Preloaded, SmallOperationsAreLeftToTheMpi) {
-    const bool is_openmpi = mpi().name == std::string("openmpi");
     for (int ranks : {2, 3}) {
         if (!runs_all() && ranks == (is_openmpi ? 3 : 2)) continue;
         const Finished done = run(mpi().job(
@@ -295,7 +294,7 @@ TEST_P(Preloaded, SmallOperationsAreLeftToTheMpi) {
                  {"gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw", "reduce_scatter",
                   "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall",
                   "neighbor_alltoallv", "neighbor_alltoallw"}) {
-                if (is_openmpi && name.ends_with("w")) continue;
+                if (mpi().is_openmpi() && name.ends_with("w")) continue;
                 EXPECT_EQ(rows["MPI_I" + name].taken, 1) << name;
                 EXPECT_TRUE(rows["MPI_I" + name].left.empty()) << name;
             }
@@ -325,6 +324,7 @@ TEST_P(Preloaded, AWaitingRankLeavesItsCoreToOthers) {
 }
 
 TEST_P(Preloaded, CallsOfSessionsAreCounted) {
+    if (mpi().is_debians && mpi().is_openmpi()) GTEST_SKIP() << "its MPI 3.1 has no sessions";
     const Finished done = with_weft("sessions");
     EXPECT_EQ(done.status, 0) << done.err;
     EXPECT_EQ(done.out, "right\n");

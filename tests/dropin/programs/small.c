@@ -12,7 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define IS_MPI_4 (MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5))
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define IS_MPI_4 1
+#else
+#define IS_MPI_4 0
+#endif
 
 static int rank, ranks;
 
