@@ -9,7 +9,6 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace weft::simulate {
@@ -75,19 +74,12 @@ class EventQueue {
                                                        static_cast<std::uint64_t>(last_)));
     }
 
-    void put(SimEvent event) {
-        std::vector<SimEvent>& bucket = buckets_[bucket_of(event.time_ps)];
-        if (bucket.capacity() == 0 && !spare_.empty()) {
-            bucket.swap(spare_.back());
-            spare_.pop_back();
-        }
-        bucket.push_back(event);
-    }
+    void put(SimEvent event) { buckets_[bucket_of(event.time_ps)].push_back(event); }
 
-    // Memory is kept, but not for each bucket what it once needed.
-    void empty(std::vector<SimEvent>& events) {
+    // Keeps memory for the next use, unless it is much.
+    static void empty(std::vector<SimEvent>& events) {
         events.clear();
-        if (events.capacity() > 0) spare_.push_back(std::exchange(events, {}));
+        if (events.capacity() > 4 * sorted_max) std::vector<SimEvent>().swap(events);
     }
 
     void open_lowest_bucket() {
@@ -114,7 +106,6 @@ class EventQueue {
     }
 
     std::array<std::vector<SimEvent>, 64> buckets_;
-    std::vector<std::vector<SimEvent>> spare_;  // empty, with memory
     std::int64_t last_ = 0;
     std::int64_t limit_ = 0;     // what is earlier goes among the late ones
     std::vector<SimEvent> run_;  // in order; popped up to next_

@@ -7,6 +7,7 @@
 
 #include "schedule/repeat_state.h"
 #include "simulate/event_queue.h"
+#include "simulate/huge_pages.h"
 #include "simulate/structure.h"
 
 namespace weft::simulate {
@@ -24,6 +25,9 @@ enum class EventKind : std::uint32_t {
 };
 
 constexpr unsigned argument_bits = 29;
+constexpr std::uint32_t argument_mask = (1u << argument_bits) - 1;
+
+constexpr std::size_t fetched_ahead = 8;  // events
 
 std::uint32_t what(EventKind kind, std::uint32_t argument) {
     WEFT_ASSERT(argument >> argument_bits == 0);
@@ -72,7 +76,8 @@ struct LargeMessage {
 
 class LogGpMachine::Inside {
   public:
-    explicit Inside(const LogGpParameters& parameters) : p_(parameters) {}
+    Inside(const LogGpParameters& parameters, const Disturbance& disturbance)
+        : p_(parameters), disturbance_(disturbance), has_noise_(disturbance.has_noise()) {}
 
     std::size_t structures() const { return table_.size(); }
 
@@ -112,10 +117,13 @@ class LogGpMachine::Inside {
     Result<LogGpOutcome> run(std::vector<BusySpan>* spans) {
         spans_ = spans;
         WEFT_RETURN_IF_NOT_OK(connect());
+        if (disturbance_.exists())
+            disturbed_ps_ = disturbance_.starts_ps(static_cast<Rank>(ranks_.size()));
         for (std::uint32_t r = 0; r < ranks_.size(); ++r)
-            queue_.push({0, r, what(EventKind::begin, 0)});
+            push(disturbed_ps_.empty() ? 0 : disturbed_ps_[r], r, EventKind::begin, 0);
         while (!queue_.is_empty()) {
             const SimEvent event = queue_.pop();
+            fetch_ahead();
             now_ps_ = event.time_ps;
             happen(event);
         }
@@ -128,6 +136,7 @@ class LogGpMachine::Inside {
             outcome.end_ps.push_back(rank.end_ps);
             outcome.cpu_ps.push_back(rank.cpu_ps);
         }
+        outcome.disturbed_ps = std::move(disturbed_ps_);
         return outcome;
     }
 
@@ -214,9 +223,39 @@ class LogGpMachine::Inside {
         return it == found.end() ? no_lane : it->second;
     }
 
+    // What the next events need is brought into the cache: otherwise most of the time is spent waiting for
+    // memory, unless all ranks do the same at the same time.
+    void fetch_ahead() {
+        if (const SimEvent* const event = queue_.ahead(2 * fetched_ahead))
+            __builtin_prefetch(&ranks_[event->rank]);
+        const SimEvent* const event = queue_.ahead(fetched_ahead);
+        if (!event) return;
+        SimulatedRank& rank = ranks_[event->rank];
+        const std::uint32_t argument = event->what & argument_mask;
+        switch (static_cast<EventKind>(event->what >> argument_bits)) {
+            case EventKind::first_byte:
+            case EventKind::last_byte: __builtin_prefetch(&from(rank, argument)); break;
+            case EventKind::complete:
+                if (rank.repeats == 0) fetch_after(rank, argument, /*depth=*/2);
+                break;
+            default: break;
+        }
+    }
+
+    void fetch_after(SimulatedRank& rank, OpId op, int depth) const {
+        const Structure& structure = *rank.structure;
+        for (const Edge edge : structure.schedule().after_completion(op)) {
+            const std::uint32_t counter = structure.counter_of(edge.to);
+            if (counter != Structure::no_counter) __builtin_prefetch(rank.words + counter);
+            const OpKind kind = structure.schedule().ops()[edge.to].kind;
+            if (kind == OpKind::send) __builtin_prefetch(&to(rank, structure.lane_of(edge.to)));
+            if (depth > 0 && kind != OpKind::send) fetch_after(rank, edge.to, depth - 1);
+        }
+    }
+
     void happen(const SimEvent& event) {
         SimulatedRank& rank = ranks_[event.rank];
-        const std::uint32_t argument = event.what & ((1u << argument_bits) - 1);
+        const std::uint32_t argument = event.what & argument_mask;
         switch (static_cast<EventKind>(event.what >> argument_bits)) {
             case EventKind::begin:
                 for (const OpId root : rank.structure->schedule().roots()) ready_.push_back(root);
@@ -369,6 +408,11 @@ class LogGpMachine::Inside {
         const std::int64_t begin = std::max(rank.cpu_free_ps, now_ps_);
         rank.cpu_ps = std::min(rank.cpu_ps + cost_ps, time_max_ps);
         rank.cpu_free_ps = later(begin, cost_ps);
+        if (has_noise_) [[unlikely]] {
+            const std::int64_t end = disturbance_.end_ps(static_cast<Rank>(r), begin, cost_ps);
+            disturbed_ps_[r] += end - rank.cpu_free_ps;
+            rank.cpu_free_ps = later(end, 0);
+        }
         record(r, Unit::cpu, work, begin, rank.cpu_free_ps);
         return rank.cpu_free_ps;
     }
@@ -492,9 +536,13 @@ class LogGpMachine::Inside {
     }
 
     const LogGpParameters p_;
+    const Disturbance disturbance_;
+    const bool has_noise_;
+    std::vector<std::int64_t> disturbed_ps_;  // by rank, if there is a disturbance
     StructureTable table_;
-    std::pmr::monotonic_buffer_resource memory_;  // of ranks' words
-    std::vector<SimulatedRank> ranks_;
+    HugePages huge_pages_;
+    std::pmr::monotonic_buffer_resource memory_{&huge_pages_};  // of ranks' words
+    std::pmr::vector<SimulatedRank> ranks_{&huge_pages_};
     std::deque<std::vector<RepeatState>> repeats_;
     EventQueue queue_;
     std::int64_t now_ps_ = 0;
@@ -506,8 +554,8 @@ class LogGpMachine::Inside {
     std::vector<BusySpan>* spans_ = nullptr;
 };
 
-LogGpMachine::LogGpMachine(const LogGpParameters& parameters)
-    : inside_(std::make_unique<Inside>(parameters)) {}
+LogGpMachine::LogGpMachine(const LogGpParameters& parameters, const Disturbance& disturbance)
+    : inside_(std::make_unique<Inside>(parameters, disturbance)) {}
 LogGpMachine::~LogGpMachine() = default;
 void LogGpMachine::add(const Schedule& schedule) { inside_->add(schedule); }
 Result<LogGpOutcome> LogGpMachine::run(std::vector<BusySpan>* spans) { return inside_->run(spans); }

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "schedule/schedule.h"
+#include "simulate/disturbance.h"
 
 namespace weft::simulate {
 
@@ -39,6 +40,8 @@ struct LogGpOutcome {
     std::uint64_t events = 0;          // operations other than joins, and messages
     std::vector<std::int64_t> end_ps;  // by rank: when its last operation is over
     std::vector<std::int64_t> cpu_ps;  // by rank: how long its CPU was busy
+    std::vector<std::int64_t>
+        disturbed_ps;  // by rank: its late start, and noise while it worked; or empty
 };
 
 // Times end here.
@@ -58,7 +61,7 @@ struct BusySpan {
 // Thread safety: none.
 class LogGpMachine {
   public:
-    explicit LogGpMachine(const LogGpParameters& parameters);
+    explicit LogGpMachine(const LogGpParameters& parameters, const Disturbance& disturbance = {});
     ~LogGpMachine();
     LogGpMachine(const LogGpMachine&) = delete;
     LogGpMachine& operator=(const LogGpMachine&) = delete;

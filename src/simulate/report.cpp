@@ -1,6 +1,7 @@
 #include "simulate/report.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
 
 namespace weft::simulate {
@@ -22,6 +23,13 @@ std::string decimal(std::uint64_t value, std::uint64_t units) {
     std::string fraction = std::to_string(units + value % units);
     fraction[0] = '.';
     return text + fraction.substr(0, fraction.find_last_not_of('0') + 1);
+}
+
+// Of a share, with one decimal.
+std::string percent(double share) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f", 100 * share);
+    return text;
 }
 
 // The first of the largest.
@@ -48,6 +56,15 @@ std::string list(const Times& times, std::uint64_t units) {
 
 }  // namespace
 
+std::optional<double> absorbed(const Report& report) {
+    if (report.disturbed.empty() || !report.undisturbed_end) return std::nullopt;
+    const auto injected = static_cast<double>(std::ranges::max(report.disturbed));
+    if (injected == 0) return std::nullopt;
+    const double slower = static_cast<double>(std::ranges::max(report.end)) -
+                          static_cast<double>(*report.undisturbed_end);
+    return 1 - slower / injected;
+}
+
 std::string to_text(const Report& report) {
     const auto ns = [&](std::uint64_t time) { return decimal(time, report.units_per_ns) + " ns"; };
     std::string text = report.title.empty() ? "" : report.title + "\n";
@@ -67,15 +84,30 @@ std::string to_text(const Report& report) {
     const std::size_t busiest = most(report.cpu);
     const std::uint64_t sum =
         std::accumulate(report.cpu.begin(), report.cpu.end(), std::uint64_t{0});
-    return text + padded("CPU busy") + "at most " + ns(report.cpu[busiest]) + ", rank " +
-           std::to_string(busiest) + "; on average " + ns(sum / report.cpu.size()) + "\n";
+    text += padded("CPU busy") + "at most " + ns(report.cpu[busiest]) + ", rank " +
+            std::to_string(busiest) + "; on average " + ns(sum / report.cpu.size()) + "\n";
+    if (!report.disturbed.empty()) {
+        const std::size_t worst = most(report.disturbed);
+        text += padded("disturbed") + "at most " + ns(report.disturbed[worst]) + ", rank " +
+                std::to_string(worst) + "\n";
+    }
+    if (report.undisturbed_end)
+        text += padded("undisturbed end") + ns(*report.undisturbed_end) + "\n";
+    if (const auto share = absorbed(report))
+        text += padded("absorbed") + percent(*share) + " % of the most disturbed rank's\n";
+    return text;
 }
 
 std::string to_csv(const Report& report) {
-    std::string text = report.cpu.empty() ? "rank,end_ns\n" : "rank,end_ns,cpu_ns\n";
+    std::string text = "rank,end_ns";
+    if (!report.cpu.empty()) text += ",cpu_ns";
+    if (!report.disturbed.empty()) text += ",disturbed_ns";
+    text += "\n";
     for (std::size_t r = 0; r < report.end.size(); ++r) {
         text += std::to_string(r) + "," + decimal(report.end[r], report.units_per_ns);
         if (!report.cpu.empty()) text += "," + decimal(report.cpu[r], report.units_per_ns);
+        if (!report.disturbed.empty())
+            text += "," + decimal(report.disturbed[r], report.units_per_ns);
         text += "\n";
     }
     return text;
@@ -93,6 +125,11 @@ std::string to_json(const Report& report) {
             ",\n \"end_ns\": " + decimal(report.end[most(report.end)], units) +
             ",\n \"rank_end_ns\": " + list(report.end, units);
     if (!report.cpu.empty()) text += ",\n \"rank_cpu_ns\": " + list(report.cpu, units);
+    if (!report.disturbed.empty())
+        text += ",\n \"rank_disturbed_ns\": " + list(report.disturbed, units);
+    if (report.undisturbed_end)
+        text += ",\n \"undisturbed_end_ns\": " + decimal(*report.undisturbed_end, units);
+    if (const auto share = absorbed(report)) text += ",\n \"absorbed_percent\": " + percent(*share);
     return text + "}\n";
 }
 

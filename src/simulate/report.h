@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,7 +20,14 @@ struct Report {
     std::uint64_t units_per_ns = 1;  // of all times here
     std::vector<std::uint64_t> end;  // by rank
     std::vector<std::uint64_t> cpu;  // by rank: how long its CPU was busy; empty: unknown
+    std::vector<std::uint64_t>
+        disturbed;  // by rank: its late start and noise; empty: no disturbance
+    std::optional<std::uint64_t> undisturbed_end;
 };
+
+// The share of the most disturbed rank's disturbance that has not made the end later. Nothing if nobody was
+// disturbed, or it is unknown how long it takes undisturbed.
+std::optional<double> absorbed(const Report& report);
 
 // A summary; every rank's times if there are few.
 std::string to_text(const Report& report);

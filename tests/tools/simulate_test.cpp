@@ -131,6 +131,36 @@ TEST(SimulateCollective, WritesATrace) {
     EXPECT_EQ(run("echo '" + done.out + "' | python3 -m json.tool > /dev/null").status, 0);
 }
 
+// Everybody waits for the late root, of whose lateness nothing is absorbed; a late leaf does no harm.
+TEST(SimulateCollective, Disturbed) {
+    const std::string call = "bcast -a binomial -n 4 --bytes 1 --absorbed --skew late:2000:";
+    const Finished root = simulate(call + "0");
+    EXPECT_TRUE(contains(root.out,
+                         "\ndisturbed        at most 2000 ns, rank 0\n"
+                         "undisturbed end  11000 ns\n"
+                         "absorbed         0.0 % of the most disturbed rank's\n"))
+        << root.out << root.err;
+    const Finished leaf = simulate(call + "3 --format json");
+    EXPECT_TRUE(
+        contains(leaf.out,
+                 "\"rank_disturbed_ns\": [0, 0, 0, 2000],\n \"undisturbed_end_ns\": 11000,\n "
+                 "\"absorbed_percent\": 100.0}\n"))
+        << leaf.out << leaf.err;
+    const std::string noisy =
+        "barrier -n 100 --skew normal:1000 --noise 10000:500:20.5 --format csv --seed ";
+    const Finished first = simulate(noisy + "5");
+    EXPECT_TRUE(first.out.starts_with("rank,end_ns,cpu_ns,disturbed_ns\n0,"))
+        << first.out << first.err;
+    EXPECT_EQ(simulate(noisy + "5").out, first.out);
+    EXPECT_NE(simulate(noisy + "6").out, first.out);
+}
+
+TEST(SimulateCollective, SaysItsSpeed) {
+    const Finished done = simulate("barrier -n 64 --speed --format csv");
+    EXPECT_TRUE(done.out.starts_with("rank,end_ns")) << done.out;
+    EXPECT_TRUE(contains(done.err, " million events a second\n")) << done.err;
+}
+
 TEST(SimulateCollective, AllOfThem) {
     for (const algorithm::Family& family : algorithm::catalogue()) {
         if (family.is_among_neighbors()) continue;
@@ -161,6 +191,12 @@ TEST(SimulateCollective, RefusesWithASentence) {
           std::pair{"allgather -a ring --throttle", "--throttle with ring; it has no throttle"},
           std::pair{"neighbor_alltoall", "neighbor_alltoall is among neighbors"},
           std::pair{"gatherv -n 5000", "5000 ranks with gatherv; expected at most 4096"},
+          std::pair{"bcast --skew late:100:4", "skew = late:100:4; expected normal:NS, "},
+          std::pair{"bcast --skew normal:1:2", "skew = normal:1:2; expected normal:NS, "},
+          std::pair{"bcast --skew some:1", "skew = some:1; expected normal:NS, "},
+          std::pair{"bcast --noise 100:60:40", "noise = 100:60:40; expected PERIOD:NOISE"},
+          std::pair{"bcast --noise 100", "noise = 100; expected PERIOD:NOISE"},
+          std::pair{"bcast --noise 9:1 --compat lgs", "--skew and --noise with --compat lgs"},
           std::pair{"bcast --compat lgs -L 0.5", "--compat lgs with a part of a ns"},
           std::pair{"bcast --compat lgs --format trace", "--format trace with --compat lgs"}}) {
         const Finished done = simulate(call);

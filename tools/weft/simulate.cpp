@@ -1,4 +1,5 @@
 // `weft simulate`: how long a collective, or a program in GOAL, takes in a model of the network.
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "algorithm/catalogue.h"
+#include "base/clock.h"
 #include "base/setting.h"
 #include "lab/every_rank.h"
 #include "lab/print/goal.h"
@@ -32,6 +34,11 @@ struct Options {
     std::string goal;    // a file; "-": the standard input
     std::string compat;  // whose rules; empty: our own
     LogGpParameters parameters;
+    std::string skew;   // as given
+    std::string noise;  // as given
+    Disturbance disturbance;
+    bool compares = false;  // also simulates undisturbed
+    bool says_speed = false;
     std::string format = "text";
 };
 
@@ -48,24 +55,85 @@ constexpr std::int64_t byte_time_max_ps = 1000 * ps_per_ns;
     throw CLI::RuntimeError(2);
 }
 
+// Of "2500" or "0.18"; nothing if it is something else.
+std::optional<std::int64_t> ps_of(const std::string& text) {
+    const std::size_t point = std::min(text.find('.'), text.size());
+    std::string fraction = text.substr(std::min(point + 1, text.size()));
+    const std::string digits = text.substr(0, point) + fraction;
+    if (point == 0 || point > 10 || fraction.size() > 3) return std::nullopt;
+    if (point < text.size() && fraction.empty()) return std::nullopt;
+    if (digits.find_first_not_of("0123456789") != digits.npos) return std::nullopt;
+    fraction.resize(3, '0');
+    return std::stoll(text.substr(0, point) + fraction);
+}
+
 // Replaces ns by ps: 2.5 by 2500.
 CLI::Validator nanoseconds(std::int64_t most_ps) {
     return CLI::Validator(
         [most_ps](std::string& text) -> std::string {
-            const std::string given = text;
-            const std::size_t point = std::min(text.find('.'), text.size());
-            std::string fraction = text.substr(std::min(point + 1, text.size()));
-            const std::string digits = text.substr(0, point) + fraction;
-            const bool is_number = point > 0 && point <= 10 && fraction.size() <= 3 &&
-                                   (point == text.size() || !fraction.empty()) &&
-                                   digits.find_first_not_of("0123456789") == digits.npos;
-            fraction.resize(3, '0');
-            if (is_number) text = std::to_string(std::stoll(text.substr(0, point) + fraction));
-            if (is_number && std::stoll(text) <= most_ps) return "";
-            return "'" + given + "'; expected ns, such as 2500 or 0.18, at most " +
-                   std::to_string(most_ps / ps_per_ns);
+            const std::optional<std::int64_t> time_ps = ps_of(text);
+            if (!time_ps || *time_ps > most_ps) {
+                return "'" + text + "'; expected ns, such as 2500 or 0.18, at most " +
+                       std::to_string(most_ps / ps_per_ns);
+            }
+            text = std::to_string(*time_ps);
+            return "";
         },
         "NS");
+}
+
+std::vector<std::string> parts_of(const std::string& text) {
+    std::vector<std::string> parts{""};
+    for (const char c : text) {
+        if (c == ':')
+            parts.emplace_back();
+        else
+            parts.back() += c;
+    }
+    return parts;
+}
+
+// At most a second, as all times.
+std::optional<std::int64_t> time_of(const std::vector<std::string>& parts, std::size_t i) {
+    const std::optional<std::int64_t> time_ps = i < parts.size() ? ps_of(parts[i]) : std::nullopt;
+    return time_ps && *time_ps <= message_time_max_ps ? time_ps : std::nullopt;
+}
+
+// "normal:1000", "late:1000:3"
+void read_skew(const std::string& text, Rank ranks, Disturbance& disturbance) {
+    using Skew = Disturbance::Skew;
+    const std::vector<std::string> parts = parts_of(text);
+    const std::optional<std::int64_t> time_ps = time_of(parts, 1);
+    disturbance.skew = parts[0] == "normal"        ? Skew::normal
+                       : parts[0] == "exponential" ? Skew::exponential
+                       : parts[0] == "late"        ? Skew::late
+                                                   : Skew::none;
+    const bool is_late = disturbance.skew == Skew::late;
+    const std::optional<std::int64_t> rank =
+        is_late && parts.size() == 3 ? parse_whole_number(parts[2]) : 0;
+    if (disturbance.skew == Skew::none || !time_ps || parts.size() != (is_late ? 3u : 2u) ||
+        !rank || *rank < 0 || *rank >= ranks) {
+        refuse("skew = " + text + "; expected normal:NS, exponential:NS or late:NS:RANK");
+    }
+    disturbance.skew_ps = *time_ps;
+    disturbance.late_rank = static_cast<Rank>(*rank);
+}
+
+// "1000000:5000:200"
+void read_noise(const std::string& text, Disturbance& disturbance) {
+    const std::vector<std::string> parts = parts_of(text);
+    const std::optional<std::int64_t> period_ps = time_of(parts, 0);
+    const std::optional<std::int64_t> noise_ps = time_of(parts, 1);
+    const std::optional<std::int64_t> jitter_ps = parts.size() > 2 ? time_of(parts, 2) : 0;
+    if (parts.size() > 3 || !period_ps || !noise_ps || !jitter_ps ||
+        *noise_ps + *jitter_ps >= *period_ps) {
+        refuse("noise = " + text +
+               "; expected PERIOD:NOISE or PERIOD:NOISE:JITTER, in ns, with a " +
+               "period longer than the others together");
+    }
+    disturbance.period_ps = *period_ps;
+    disturbance.noise_ps = *noise_ps;
+    disturbance.jitter_ps = *jitter_ps;
 }
 
 // Replaces a size such as 4K by its number of bytes.
@@ -116,6 +184,8 @@ std::uint64_t whole_ns(std::int64_t time_ps) {
 
 void simulate_program(const GoalProgram& program, const Options& options, Report report) {
     const LogGpParameters& given = options.parameters;
+    if (options.disturbance.exists())
+        refuse("--skew and --noise with --compat lgs; it has neither");
     if (options.format == "trace") refuse("--format trace with --compat lgs; it has no trace");
     if (given.byte_reduction_ps > 0 || given.byte_copy_ps > 0)
         refuse("--reduction and --copy with --compat lgs; its operations are in the program");
@@ -193,6 +263,7 @@ Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p, std::str
     report.events = outcome.events;
     report.end.assign(outcome.end_ps.begin(), outcome.end_ps.end());
     report.cpu.assign(outcome.cpu_ps.begin(), outcome.cpu_ps.end());
+    report.disturbed.assign(outcome.disturbed_ps.begin(), outcome.disturbed_ps.end());
     return report;
 }
 
@@ -233,16 +304,34 @@ void simulate_collective(const Options& options) {
         report.title = title;
         return simulate_program(*program, options, std::move(report));
     }
-    LogGpMachine machine(options.parameters);
-    for_schedules(family, *known, options,
-                  [&](const Schedule& schedule) { machine.add(schedule); });
     std::vector<BusySpan> spans;
-    const Result<LogGpOutcome> outcome = machine.run(options.format == "trace" ? &spans : nullptr);
-    if (!outcome.is_ok()) refuse(last_detail());
-    if (options.format == "trace")
+    const auto run = [&](const Disturbance& disturbance, std::vector<BusySpan>* to) {
+        LogGpMachine machine(options.parameters, disturbance);
+        for_schedules(family, *known, options,
+                      [&](const Schedule& schedule) { machine.add(schedule); });
+        const std::int64_t begin_ns = now_ns();
+        Result<LogGpOutcome> outcome = machine.run(to);
+        if (!outcome.is_ok()) refuse(last_detail());
+        const std::int64_t taken_ns = std::max<std::int64_t>(now_ns() - begin_ns, 1);
+        if (options.says_speed) {
+            std::fprintf(
+                stderr, "%.2f million events a second\n",
+                static_cast<double>(outcome->events) * 1e3 / static_cast<double>(taken_ns));
+        }
+        return std::move(*outcome);
+    };
+    const bool traces = options.format == "trace";
+    const LogGpOutcome outcome = run(options.disturbance, traces ? &spans : nullptr);
+    if (traces) {
         std::fputs(to_trace(spans).c_str(), stdout);
-    else
-        print(report_of(*outcome, options.parameters, title), options.format);
+        return;
+    }
+    Report report = report_of(outcome, options.parameters, title);
+    if (options.compares) {
+        report.undisturbed_end =
+            static_cast<std::uint64_t>(std::ranges::max(run({}, nullptr).end_ps));
+    }
+    print(report, options.format);
 }
 
 void add_parameters(CLI::App& command, LogGpParameters& p) {
@@ -316,12 +405,25 @@ void add_simulate(CLI::App& app) {
     command->add_option("--compat", options->compat, "By the rules of: lgs (LogGOPSim)")
         ->check(CLI::IsMember({"lgs"}));
     simulate::add_parameters(*command, options->parameters);
+    command->add_option("--skew", options->skew,
+                        "Late starts: normal:NS, exponential:NS or late:NS:RANK");
+    command->add_option("--noise", options->noise,
+                        "The CPU is taken away: PERIOD:NOISE[:JITTER], in ns");
+    command->add_option("--seed", options->disturbance.seed, "Of late starts and noise")
+        ->capture_default_str();
+    command->add_flag("--absorbed", options->compares,
+                      "Simulate undisturbed as well, and say how much did no harm");
+    command->add_flag("--speed", options->says_speed,
+                      "Say on the standard error how many events a second were simulated");
     command
         ->add_option("--format", options->format,
                      "text, csv, json, or trace (for Perfetto, Chrome)")
         ->check(CLI::IsMember({"text", "csv", "json", "trace"}))
         ->capture_default_str();
     command->callback([options] {
+        if (!options->skew.empty())
+            simulate::read_skew(options->skew, options->agreed.ranks, options->disturbance);
+        if (!options->noise.empty()) simulate::read_noise(options->noise, options->disturbance);
         if (!options->goal.empty()) return simulate::simulate_goal(*options);
         if (options->collective.empty()) simulate::refuse("expected a collective, or --goal");
         simulate::simulate_collective(*options);
