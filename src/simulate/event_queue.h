@@ -38,12 +38,13 @@ class EventQueue {
     }
 
     // REQUIRES: is_empty() was just called, and was false.
+    std::int64_t next_time_ps() const {
+        return run_is_first() ? run_[next_].time_ps : late_.front().event.time_ps;
+    }
+
+    // REQUIRES: is_empty() was just called, and was false.
     SimEvent pop() {
-        // What is late was pushed after all of the run.
-        const bool run_is_first =
-            late_.empty() ||
-            (next_ < run_.size() && run_[next_].time_ps <= late_.front().event.time_ps);
-        if (run_is_first) return run_[next_++];
+        if (run_is_first()) return run_[next_++];
         std::ranges::pop_heap(late_, Later{});
         const SimEvent event = late_.back().event;
         late_.pop_back();
@@ -68,6 +69,12 @@ class EventQueue {
                                                       : a.number > b.number;
         }
     };
+
+    // What is late was pushed after all of the run.
+    bool run_is_first() const {
+        return late_.empty() ||
+               (next_ < run_.size() && run_[next_].time_ps <= late_.front().event.time_ps);
+    }
 
     std::size_t bucket_of(std::int64_t time_ps) const {
         return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(time_ps) ^

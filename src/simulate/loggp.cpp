@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <deque>
 #include <memory_resource>
+#include <optional>
 #include <unordered_map>
 
 #include "schedule/repeat_state.h"
 #include "simulate/event_queue.h"
 #include "simulate/huge_pages.h"
+#include "simulate/shared_links.h"
 #include "simulate/structure.h"
 
 namespace weft::simulate {
@@ -22,6 +24,10 @@ enum class EventKind : std::uint32_t {
     first_byte,  // lane: of a message, at the receiver
     last_byte,   // lane
     large,       // number of the message: its next stage
+    // On a torus:
+    enter,  // number of the crossing: it may begin
+    left,   // the rank's last message has left its interface
+    flows,  // some may have ended, if nothing has started since this was said
 };
 
 constexpr unsigned argument_bits = 29;
@@ -72,12 +78,51 @@ struct LargeMessage {
     std::int64_t bytes = 0;
 };
 
+constexpr Instance no_instance = 0xffffffffu;
+
+// A message on its way through a torus, or waiting for that.
+struct Crossing {
+    std::uint32_t sender = 0;
+    std::uint32_t receiver = 0;
+    std::uint32_t arrival = 0;    // what happens to the receiver then
+    Instance send = no_instance;  // is over when the last byte has left
+    Work work = Work::send;
+    std::int64_t bytes = 0;
+    std::int64_t begin_ps = 0;
+};
+
+// Records that are numbered while they are kept.
+template <class Record>
+class NumberedRecords {
+  public:
+    std::uint32_t keep(const Record& record) {
+        if (unused_.empty()) {
+            records_.push_back(record);
+            return static_cast<std::uint32_t>(records_.size()) - 1;
+        }
+        const std::uint32_t number = unused_.back();
+        unused_.pop_back();
+        records_[number] = record;
+        return number;
+    }
+    void drop(std::uint32_t number) { unused_.push_back(number); }
+    Record& operator[](std::uint32_t number) { return records_[number]; }
+
+  private:
+    std::vector<Record> records_;
+    std::vector<std::uint32_t> unused_;
+};
+
 }  // namespace
 
 class LogGpMachine::Inside {
   public:
-    Inside(const LogGpParameters& parameters, const Disturbance& disturbance)
-        : p_(parameters), disturbance_(disturbance), has_noise_(disturbance.has_noise()) {}
+    Inside(const LogGpParameters& parameters, const Disturbance& disturbance,
+           const TorusParameters* torus)
+        : p_(parameters),
+          disturbance_(disturbance),
+          has_noise_(disturbance.has_noise()),
+          torus_(torus) {}
 
     std::size_t structures() const { return table_.size(); }
 
@@ -121,14 +166,22 @@ class LogGpMachine::Inside {
             disturbed_ps_ = disturbance_.starts_ps(static_cast<Rank>(ranks_.size()));
         for (std::uint32_t r = 0; r < ranks_.size(); ++r)
             push(disturbed_ps_.empty() ? 0 : disturbed_ps_[r], r, EventKind::begin, 0);
-        while (!queue_.is_empty()) {
+        if (torus_) WEFT_RETURN_IF_NOT_OK(lay_links());
+        while (now_ps_ < time_max_ps) {
+            const bool is_empty = queue_.is_empty();
+            // All that starts at one time changes the rates at once.
+            if (flows_changed_ && (is_empty || queue_.next_time_ps() > now_ps_)) {
+                expect_end_of_flows();
+                continue;
+            }
+            if (is_empty) break;
             const SimEvent event = queue_.pop();
             fetch_ahead();
             now_ps_ = event.time_ps;
             happen(event);
         }
-        if (latest_ps_ >= time_max_ps)
-            return failure(WEFT_REFUSED_ARGUMENT, "the simulated time is above 50 days");
+        latest_ps_ = std::max(latest_ps_, now_ps_);
+        if (latest_ps_ >= time_max_ps) return above_time_max();
         WEFT_RETURN_IF_NOT_OK(check_end());
         LogGpOutcome outcome;
         outcome.events = events_;
@@ -264,6 +317,9 @@ class LogGpMachine::Inside {
             case EventKind::first_byte: first_byte(event.rank, argument); break;
             case EventKind::last_byte: last_byte(event.rank, argument); break;
             case EventKind::large: go_on(argument); break;
+            case EventKind::enter: enter(argument); break;
+            case EventKind::left: enter_next(event.rank); break;
+            case EventKind::flows: end_flows(argument); break;
         }
         for (std::size_t i = 0; i < ready_.size(); ++i) start(event.rank, ready_[i]);
         ready_.clear();
@@ -312,8 +368,7 @@ class LogGpMachine::Inside {
         if (is_large) bytes = 0;  // it asks first
         const Work work = is_large ? Work::question : Work::send;
         const std::int64_t end = compute(r, work, message_overhead(bytes));
-        const std::int64_t entered = occupy(r, Unit::sending, work, end, bytes);
-        push(entered + p_.latency_ps, lane.peer, EventKind::first_byte, lane.lane);
+        deliver(r, work, end, bytes, lane.peer, what(EventKind::first_byte, lane.lane));
         if (!is_large) complete_at(r, instance, end);
     }
 
@@ -323,7 +378,7 @@ class LogGpMachine::Inside {
         std::int64_t bytes =
             rank.structure->bytes(rank.structure->recvs().message(lane, arrivals.coming++));
         const bool is_large = bytes > p_.eager_bytes_max;
-        if (is_large) bytes = 0;
+        if (is_large || torus_) bytes = 0;  // on a torus all bytes come together
         const std::int64_t first =
             occupy(r, Unit::receiving, is_large ? Work::question : Work::recv, now_ps_, bytes);
         const std::int64_t last = first + after_first(bytes) * p_.byte_gap_ps;
@@ -354,9 +409,8 @@ class LogGpMachine::Inside {
         message.send = instance(sender, sender.structure->sends().message(sent.lane, index));
         message.recv = instance(rank, at);
         message.bytes = bytes;
-        const std::int64_t answered =
-            occupy(r, Unit::sending, Work::answer, compute(r, Work::answer, p_.overhead_ps), 0);
-        push(answered + p_.latency_ps, sent.peer, EventKind::large, keep(message));
+        deliver(r, Work::answer, compute(r, Work::answer, p_.overhead_ps), 0, sent.peer,
+                what(EventKind::large, large_.keep(message)));
     }
 
     // The next stage of a large message whose receive is posted.
@@ -374,32 +428,116 @@ class LogGpMachine::Inside {
             message.stage = Stage::data_comes;
             const std::int64_t bytes = message.bytes;
             const std::int64_t end = compute(sender, Work::send, message_overhead(bytes));
-            const std::int64_t entered = occupy(sender, Unit::sending, Work::send, end, bytes);
-            push(entered + p_.latency_ps, receiver, EventKind::large, number);
-            return complete_at(sender, message.send, entered + after_first(bytes) * p_.byte_gap_ps);
+            return deliver(sender, Work::send, end, bytes, receiver, what(EventKind::large, number),
+                           message.send);
         }
         if (message.stage == Stage::data_comes) {
             message.stage = Stage::data_came;
+            const std::int64_t bytes = torus_ ? 0 : message.bytes;
             const std::int64_t last =
-                occupy(receiver, Unit::receiving, Work::recv, now_ps_, message.bytes) +
-                after_first(message.bytes) * p_.byte_gap_ps;
+                occupy(receiver, Unit::receiving, Work::recv, now_ps_, bytes) +
+                after_first(bytes) * p_.byte_gap_ps;
             if (last > now_ps_) return push(last, receiver, EventKind::large, number);
         }
         const Instance recv = message.recv;
         const std::int64_t overhead = message_overhead(message.bytes);
-        unused_large_.push_back(number);
+        large_.drop(number);
         complete_at(receiver, recv, compute(receiver, Work::recv, overhead));
     }
 
-    std::uint32_t keep(const LargeMessage& message) {
-        if (unused_large_.empty()) {
-            large_.push_back(message);
-            return static_cast<std::uint32_t>(large_.size()) - 1;
+    // Hands a message to the interface at `from_ps`; `send`, if any, is over when its last byte has left.
+    void deliver(std::uint32_t sender, Work work, std::int64_t from_ps, std::int64_t bytes,
+                 std::uint32_t receiver, std::uint32_t arrival, Instance send = no_instance) {
+        if (torus_) {
+            const Crossing crossing{sender, receiver, arrival, send, work, bytes};
+            return push(from_ps, sender, EventKind::enter, crossings_.keep(crossing));
         }
-        const std::uint32_t number = unused_large_.back();
-        unused_large_.pop_back();
-        large_[number] = message;
-        return number;
+        const std::int64_t entered = occupy(sender, Unit::sending, work, from_ps, bytes);
+        queue_.push({entered + p_.latency_ps, receiver, arrival});
+        if (send != no_instance)
+            complete_at(sender, send, entered + after_first(bytes) * p_.byte_gap_ps);
+    }
+
+    Status lay_links() {
+        const std::size_t ranks = ranks_.size();
+        WEFT_ASSERT(static_cast<std::size_t>(torus_->torus.ranks()) == ranks);
+        // The links of a rank's dimensions, then the ways out of and into its interface.
+        const std::size_t dimensions = torus_->torus.sizes().size();
+        std::vector<std::int64_t> byte_ps(ranks * dimensions, torus_->link_byte_ps);
+        byte_ps.resize(ranks * (dimensions + 2), p_.byte_gap_ps);
+        std::int64_t bytes_max = 0;
+        for (const SimulatedRank& rank : ranks_)
+            bytes_max = std::max(bytes_max, rank.structure->bytes_max());
+        const double longest_ps = static_cast<double>(bytes_max) * static_cast<double>(ranks) *
+                                  static_cast<double>(std::ranges::max(byte_ps));
+        if (longest_ps > static_cast<double>(time_max_ps) / 4) return above_time_max();
+        links_.emplace(byte_ps);
+        waiting_.resize(ranks);
+        is_sending_.resize(ranks);
+        return ok;
+    }
+
+    // The message has got through the sender's CPU.
+    void enter(std::uint32_t number) {
+        const std::uint32_t sender = crossings_[number].sender;
+        if (is_sending_[sender])
+            waiting_[sender].push_back(number);
+        else
+            begin_flow(number);
+    }
+
+    void enter_next(std::uint32_t sender) {
+        is_sending_[sender] = false;
+        if (waiting_[sender].empty()) return;
+        const std::uint32_t next = waiting_[sender].front();
+        waiting_[sender].pop_front();
+        begin_flow(next);
+    }
+
+    void begin_flow(std::uint32_t number) {
+        Crossing& crossing = crossings_[number];
+        const auto ranks = static_cast<std::uint32_t>(ranks_.size());
+        const auto dimensions = static_cast<std::uint32_t>(torus_->torus.sizes().size());
+        std::vector<std::uint32_t> way;
+        torus_->torus.for_each_link(
+            static_cast<Rank>(crossing.sender), static_cast<Rank>(crossing.receiver),
+            [&](Rank rank, std::size_t d) {
+                way.push_back(static_cast<std::uint32_t>(rank) * dimensions +
+                              static_cast<std::uint32_t>(d));
+            });
+        way.push_back(ranks * dimensions + crossing.sender);
+        way.push_back(ranks * (dimensions + 1) + crossing.receiver);
+        crossing.begin_ps = now_ps_;
+        is_sending_[crossing.sender] = true;
+        links_->start(now_ps_, std::move(way), after_first(crossing.bytes), number);
+        flows_changed_ = true;
+    }
+
+    void expect_end_of_flows() {
+        flows_changed_ = false;
+        flows_version_ = (flows_version_ + 1) & argument_mask;
+        if (const auto end_ps = links_->next_end_ps())
+            push(*end_ps, 0, EventKind::flows, flows_version_);
+    }
+
+    void end_flows(std::uint32_t version) {
+        if (version != flows_version_) return;
+        for (const std::uint32_t number : links_->ended(now_ps_)) {
+            const Crossing& crossing = crossings_[number];
+            std::int64_t hops = 0;
+            torus_->torus.for_each_link(static_cast<Rank>(crossing.sender),
+                                        static_cast<Rank>(crossing.receiver),
+                                        [&](Rank, std::size_t) { ++hops; });
+            const std::int64_t free_ps = later(now_ps_, p_.gap_ps);
+            record(crossing.sender, Unit::sending, crossing.work, crossing.begin_ps, free_ps);
+            push(free_ps, crossing.sender, EventKind::left, 0);
+            queue_.push({now_ps_ + p_.latency_ps + hops * torus_->hop_ps, crossing.receiver,
+                         crossing.arrival});
+            if (crossing.send != no_instance)
+                push(now_ps_, crossing.sender, EventKind::complete, crossing.send);
+            crossings_.drop(number);
+        }
+        flows_changed_ = true;
     }
 
     // Adds work to the CPU; when it ends.
@@ -515,6 +653,10 @@ class LogGpMachine::Inside {
         return at.op;
     }
 
+    static Status above_time_max() {
+        return failure(WEFT_REFUSED_ARGUMENT, "the simulated time is above 50 days");
+    }
+
     Status check_end() {
         for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
             if (ranks_[r].left > 0)
@@ -549,13 +691,21 @@ class LogGpMachine::Inside {
     std::int64_t latest_ps_ = 0;
     std::uint64_t events_ = 0;
     std::vector<Instance> ready_;
-    std::vector<LargeMessage> large_;
-    std::vector<std::uint32_t> unused_large_;
+    NumberedRecords<LargeMessage> large_;
+
+    const TorusParameters* const torus_;
+    std::optional<SharedLinks> links_;
+    NumberedRecords<Crossing> crossings_;
+    std::vector<std::deque<std::uint32_t>> waiting_;  // by rank: crossings
+    std::vector<bool> is_sending_;                    // by rank
+    bool flows_changed_ = false;
+    std::uint32_t flows_version_ = 0;
     std::vector<BusySpan>* spans_ = nullptr;
 };
 
-LogGpMachine::LogGpMachine(const LogGpParameters& parameters, const Disturbance& disturbance)
-    : inside_(std::make_unique<Inside>(parameters, disturbance)) {}
+LogGpMachine::LogGpMachine(const LogGpParameters& parameters, const Disturbance& disturbance,
+                           const TorusParameters* torus)
+    : inside_(std::make_unique<Inside>(parameters, disturbance, torus)) {}
 LogGpMachine::~LogGpMachine() = default;
 void LogGpMachine::add(const Schedule& schedule) { inside_->add(schedule); }
 Result<LogGpOutcome> LogGpMachine::run(std::vector<BusySpan>* spans) { return inside_->run(spans); }

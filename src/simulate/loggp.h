@@ -11,6 +11,10 @@
 // the receiver answers with another when the receive is posted; the data follows, and the send is over
 // when the last byte has left. s - 1 stands for 0 if a message is empty. Joins take no time.
 //
+// On a torus whose links go one way, a message is a flow over the links of its way, from the sender's
+// interface to the receiver's. Flows that meet share links and interfaces by max-min fairness; a rank sends
+// one message at a time. The first byte takes L and a time for each link.
+//
 // The model: Albert Alexandrov, Mihai Ionescu, Klaus Schauser, Chris Scheiman: LogGP, 1995,
 // doi:10.1145/215399.215427; O and S: Hoefler, Schneider, Lumsdaine: LogGOPSim, 2010,
 // doi:10.1145/1851476.1851564
@@ -21,6 +25,7 @@
 #include <vector>
 
 #include "schedule/schedule.h"
+#include "shape/torus.h"
 #include "simulate/disturbance.h"
 
 namespace weft::simulate {
@@ -47,6 +52,13 @@ struct LogGpOutcome {
 // Times end here.
 inline constexpr std::int64_t time_max_ps = std::int64_t{1} << 62;
 
+// One rank at each node.
+struct TorusParameters {
+    Torus torus;
+    std::int64_t link_byte_ps = 6'000;  // of a link; an interface takes G
+    std::int64_t hop_ps = 0;            // for each link on the way
+};
+
 // What one part of a rank does for a while.
 struct BusySpan {
     enum class Unit : std::uint8_t { cpu, sending, receiving };
@@ -61,7 +73,9 @@ struct BusySpan {
 // Thread safety: none.
 class LogGpMachine {
   public:
-    explicit LogGpMachine(const LogGpParameters& parameters, const Disturbance& disturbance = {});
+    // `torus`: of as many ranks as are added; the caller keeps it. Null: no links are shared.
+    explicit LogGpMachine(const LogGpParameters& parameters, const Disturbance& disturbance = {},
+                          const TorusParameters* torus = nullptr);
     ~LogGpMachine();
     LogGpMachine(const LogGpMachine&) = delete;
     LogGpMachine& operator=(const LogGpMachine&) = delete;

@@ -155,6 +155,21 @@ TEST(SimulateCollective, Disturbed) {
     EXPECT_NE(simulate(noisy + "6").out, first.out);
 }
 
+// Two messages on a link in each of four rounds.
+TEST(SimulateCollective, OnATorus) {
+    const std::string call = "allreduce -a recursive_doubling --in-place --bytes 1001 --torus 4x4 ";
+    const Finished done = simulate(call);
+    EXPECT_TRUE(
+        contains(done.out,
+                 "allreduce recursive_doubling, 16 ranks, 1001 bytes, torus 4x4\n"
+                 "L 2500, o 1500, g 1000, G 6, O 0, reduction 0, copy 0, link 6, hop 0, S 65535\n"))
+        << done.out << done.err;
+    EXPECT_TRUE(contains(done.out, "\nend              70000 ns, rank 0\n")) << done.out;
+    EXPECT_TRUE(
+        contains(simulate(call + "--link-gap 3").out, "\nend              46000 ns, rank 0\n"));
+    EXPECT_EQ(simulate("alltoall -a torus --torus 3x4 --hop 70").status, 0);
+}
+
 TEST(SimulateCollective, SaysItsSpeed) {
     const Finished done = simulate("barrier -n 64 --speed --format csv");
     EXPECT_TRUE(done.out.starts_with("rank,end_ns")) << done.out;
@@ -191,6 +206,11 @@ TEST(SimulateCollective, RefusesWithASentence) {
           std::pair{"allgather -a ring --throttle", "--throttle with ring; it has no throttle"},
           std::pair{"neighbor_alltoall", "neighbor_alltoall is among neighbors"},
           std::pair{"gatherv -n 5000", "5000 ranks with gatherv; expected at most 4096"},
+          std::pair{"bcast --torus 2x4 -n 9", "torus = 2x4 has 8 ranks; expected 9 (--ranks)"},
+          std::pair{"bcast --torus 8", "torus = 8; expected two or three sizes, such as 4x4"},
+          std::pair{"bcast --torus 65x64", "of at most 4096 ranks"},
+          std::pair{"bcast --hop 5", "--link-gap and --hop without --torus"},
+          std::pair{"bcast --torus 2x2 --compat lgs", "--torus with --compat lgs"},
           std::pair{"bcast --skew late:100:4", "skew = late:100:4; expected normal:NS, "},
           std::pair{"bcast --skew normal:1:2", "skew = normal:1:2; expected normal:NS, "},
           std::pair{"bcast --skew some:1", "skew = some:1; expected normal:NS, "},

@@ -1,6 +1,7 @@
 // `weft simulate`: how long a collective, or a program in GOAL, takes in a model of the network.
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -8,7 +9,6 @@
 #include <vector>
 
 #include "algorithm/catalogue.h"
-#include "base/clock.h"
 #include "base/setting.h"
 #include "lab/every_rank.h"
 #include "lab/print/goal.h"
@@ -34,6 +34,10 @@ struct Options {
     std::string goal;    // a file; "-": the standard input
     std::string compat;  // whose rules; empty: our own
     LogGpParameters parameters;
+    std::string torus_sizes;         // "4x4"; empty: none
+    std::int64_t link_byte_ps = -1;  // as the interfaces
+    std::int64_t hop_ps = 0;
+    std::optional<TorusParameters> torus;
     std::string skew;   // as given
     std::string noise;  // as given
     Disturbance disturbance;
@@ -44,6 +48,7 @@ struct Options {
 
 constexpr Rank simulated_ranks_max = 1 << 20;
 constexpr Rank listed_ranks_max = 4096;  // where every rank has a list of all others' blocks
+constexpr Rank torus_ranks_max = 4096;
 constexpr std::int64_t simulated_bytes_max = std::int64_t{1} << 36;
 
 constexpr std::int64_t ps_per_ns = 1000;
@@ -97,6 +102,27 @@ std::vector<std::string> parts_of(const std::string& text) {
 std::optional<std::int64_t> time_of(const std::vector<std::string>& parts, std::size_t i) {
     const std::optional<std::int64_t> time_ps = i < parts.size() ? ps_of(parts[i]) : std::nullopt;
     return time_ps && *time_ps <= message_time_max_ps ? time_ps : std::nullopt;
+}
+
+// The torus has all ranks; it says how many, if --ranks does not.
+void declare_torus(Options& options, bool has_ranks) {
+    const std::string& text = options.torus_sizes;
+    const std::optional<std::vector<Rank>> sizes = parse_sizes(text);
+    Rank product = 1;
+    for (const Rank size : sizes.value_or(std::vector<Rank>{})) product *= size;
+    if (!sizes || sizes->size() < 2 || sizes->size() > 3 || product > torus_ranks_max) {
+        refuse("torus = " + text + "; expected two or three sizes, such as 4x4, of at most " +
+               std::to_string(torus_ranks_max) + " ranks");
+    }
+    if (has_ranks && product != options.agreed.ranks) {
+        refuse("torus = " + text + " has " + std::to_string(product) + " ranks; expected " +
+               std::to_string(options.agreed.ranks) + " (--ranks)");
+    }
+    const std::int64_t link_byte_ps =
+        options.link_byte_ps < 0 ? options.parameters.byte_gap_ps : options.link_byte_ps;
+    options.torus.emplace(TorusParameters{Torus(*sizes), link_byte_ps, options.hop_ps});
+    options.agreed.ranks = product;
+    options.agreed.torus = &options.torus->torus;
 }
 
 // "normal:1000", "late:1000:3"
@@ -184,6 +210,7 @@ std::uint64_t whole_ns(std::int64_t time_ps) {
 
 void simulate_program(const GoalProgram& program, const Options& options, Report report) {
     const LogGpParameters& given = options.parameters;
+    if (options.torus) refuse("--torus with --compat lgs; it has no torus");
     if (options.disturbance.exists())
         refuse("--skew and --noise with --compat lgs; it has neither");
     if (options.format == "trace") refuse("--format trace with --compat lgs; it has no trace");
@@ -249,7 +276,8 @@ void for_schedules(const Family& family, const Algorithm& algorithm, const Optio
     for (const algorithm::Problem& problem : every_rank.problems()) build_and_use(problem);
 }
 
-Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p, std::string title) {
+Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p,
+                 const std::optional<TorusParameters>& torus, std::string title) {
     const auto unsigned_of = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
     Report report;
     report.title = std::move(title);
@@ -259,6 +287,10 @@ Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p, std::str
         {"g", unsigned_of(p.gap_ps)},           {"G", unsigned_of(p.byte_gap_ps)},
         {"O", unsigned_of(p.byte_overhead_ps)}, {"reduction", unsigned_of(p.byte_reduction_ps)},
         {"copy", unsigned_of(p.byte_copy_ps)}};
+    if (torus) {
+        report.parameters.emplace_back("link", unsigned_of(torus->link_byte_ps));
+        report.parameters.emplace_back("hop", unsigned_of(torus->hop_ps));
+    }
     report.eager_bytes_max = unsigned_of(p.eager_bytes_max);
     report.events = outcome.events;
     report.end.assign(outcome.end_ps.begin(), outcome.end_ps.end());
@@ -289,7 +321,8 @@ void simulate_collective(const Options& options) {
     if (!lacks.empty()) refuse(name + " needs " + lacks);
     const std::string title = options.collective + " " + name + ", " +
                               std::to_string(agreed.ranks) + " ranks, " +
-                              std::to_string(agreed.bytes) + " bytes";
+                              std::to_string(agreed.bytes) + " bytes" +
+                              (options.torus ? ", torus " + options.torus_sizes : "");
     if (!options.compat.empty()) {
         if (agreed.ranks > listed_ranks_max) {
             refuse(std::to_string(agreed.ranks) + " ranks with --compat; expected at most " +
@@ -306,17 +339,18 @@ void simulate_collective(const Options& options) {
     }
     std::vector<BusySpan> spans;
     const auto run = [&](const Disturbance& disturbance, std::vector<BusySpan>* to) {
-        LogGpMachine machine(options.parameters, disturbance);
+        LogGpMachine machine(options.parameters, disturbance,
+                             options.torus ? &*options.torus : nullptr);
         for_schedules(family, *known, options,
                       [&](const Schedule& schedule) { machine.add(schedule); });
-        const std::int64_t begin_ns = now_ns();
+        const std::clock_t begin = std::clock();
         Result<LogGpOutcome> outcome = machine.run(to);
         if (!outcome.is_ok()) refuse(last_detail());
-        const std::int64_t taken_ns = std::max<std::int64_t>(now_ns() - begin_ns, 1);
+        const double seconds =
+            static_cast<double>(std::max<std::clock_t>(std::clock() - begin, 1)) / CLOCKS_PER_SEC;
         if (options.says_speed) {
-            std::fprintf(
-                stderr, "%.2f million events a second\n",
-                static_cast<double>(outcome->events) * 1e3 / static_cast<double>(taken_ns));
+            std::fprintf(stderr, "%.2f million events a second\n",
+                         static_cast<double>(outcome->events) / seconds / 1e6);
         }
         return std::move(*outcome);
     };
@@ -326,7 +360,7 @@ void simulate_collective(const Options& options) {
         std::fputs(to_trace(spans).c_str(), stdout);
         return;
     }
-    Report report = report_of(outcome, options.parameters, title);
+    Report report = report_of(outcome, options.parameters, options.torus, title);
     if (options.compares) {
         report.undisturbed_end =
             static_cast<std::uint64_t>(std::ranges::max(run({}, nullptr).end_ps));
@@ -382,9 +416,9 @@ void add_simulate(CLI::App& app) {
         ->check(CLI::IsMember(names));
     command->add_option("-a,--algorithm", options->algorithm,
                         "Which algorithm; default: the first one listed");
-    command->add_option("-n,--ranks", agreed.ranks, "How many ranks")
-        ->check(CLI::Range(1, simulate::simulated_ranks_max))
-        ->capture_default_str();
+    CLI::Option* const ranks = command->add_option("-n,--ranks", agreed.ranks, "How many ranks")
+                                   ->check(CLI::Range(1, simulate::simulated_ranks_max))
+                                   ->capture_default_str();
     command->add_option("--root", agreed.root, "The root")->check(CLI::NonNegativeNumber);
     command->add_option("--bytes", agreed.bytes, "Size of one rank's contribution (64, 4K, 1M)")
         ->transform(simulate::size(0))
@@ -405,6 +439,13 @@ void add_simulate(CLI::App& app) {
     command->add_option("--compat", options->compat, "By the rules of: lgs (LogGOPSim)")
         ->check(CLI::IsMember({"lgs"}));
     simulate::add_parameters(*command, options->parameters);
+    command->add_option("--torus", options->torus_sizes,
+                        "Sizes of a torus of all ranks (4x4) whose links go one way");
+    command->add_option("--link-gap", options->link_byte_ps, "A link's time of a byte; default: -G")
+        ->transform(simulate::nanoseconds(simulate::byte_time_max_ps));
+    command->add_option("--hop", options->hop_ps, "Latency of each link on the way, in ns")
+        ->transform(simulate::nanoseconds(simulate::message_time_max_ps))
+        ->default_str("0");
     command->add_option("--skew", options->skew,
                         "Late starts: normal:NS, exponential:NS or late:NS:RANK");
     command->add_option("--noise", options->noise,
@@ -420,7 +461,10 @@ void add_simulate(CLI::App& app) {
                      "text, csv, json, or trace (for Perfetto, Chrome)")
         ->check(CLI::IsMember({"text", "csv", "json", "trace"}))
         ->capture_default_str();
-    command->callback([options] {
+    command->callback([options, ranks] {
+        if (!options->torus_sizes.empty()) simulate::declare_torus(*options, ranks->count() > 0);
+        if (!options->torus && (options->link_byte_ps >= 0 || options->hop_ps > 0))
+            simulate::refuse("--link-gap and --hop without --torus");
         if (!options->skew.empty())
             simulate::read_skew(options->skew, options->agreed.ranks, options->disturbance);
         if (!options->noise.empty()) simulate::read_noise(options->noise, options->disturbance);
