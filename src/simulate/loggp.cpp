@@ -78,6 +78,13 @@ struct LargeMessage {
     std::int64_t bytes = 0;
 };
 
+// What a rank has beside the CPU that advances the collective.
+struct BesideRank {
+    std::int64_t start_ps = 0;
+    std::int64_t card_free_ps = 0;
+    std::int64_t left_ps = 0;  // to compute
+};
+
 constexpr Instance no_instance = 0xffffffffu;
 
 // A message on its way through a torus, or waiting for that.
@@ -126,6 +133,8 @@ class LogGpMachine::Inside {
 
     std::size_t structures() const { return table_.size(); }
 
+    void set_progress(const Progress& progress) { progress_ = progress; }
+
     void add(const Schedule& schedule) {
         const Interned interned = table_.intern(schedule);
         const Structure& structure = *interned.structure;
@@ -167,6 +176,7 @@ class LogGpMachine::Inside {
         for (std::uint32_t r = 0; r < ranks_.size(); ++r)
             push(disturbed_ps_.empty() ? 0 : disturbed_ps_[r], r, EventKind::begin, 0);
         if (torus_) WEFT_RETURN_IF_NOT_OK(lay_links());
+        if (!progress_.is_plain()) beside_.assign(ranks_.size(), {0, 0, progress_.compute_ps});
         while (now_ps_ < time_max_ps) {
             const bool is_empty = queue_.is_empty();
             // All that starts at one time changes the rates at once.
@@ -185,8 +195,9 @@ class LogGpMachine::Inside {
         WEFT_RETURN_IF_NOT_OK(check_end());
         LogGpOutcome outcome;
         outcome.events = events_;
-        for (const SimulatedRank& rank : ranks_) {
-            outcome.end_ps.push_back(rank.end_ps);
+        for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+            const SimulatedRank& rank = ranks_[r];
+            outcome.end_ps.push_back(std::max(rank.end_ps, end_of_computing(r)));
             outcome.cpu_ps.push_back(rank.cpu_ps);
         }
         outcome.disturbed_ps = std::move(disturbed_ps_);
@@ -311,6 +322,10 @@ class LogGpMachine::Inside {
         const std::uint32_t argument = event.what & argument_mask;
         switch (static_cast<EventKind>(event.what >> argument_bits)) {
             case EventKind::begin:
+                if (!beside_.empty()) {
+                    rank.cpu_free_ps = now_ps_;
+                    beside_[event.rank].start_ps = now_ps_;
+                }
                 for (const OpId root : rank.structure->schedule().roots()) ready_.push_back(root);
                 break;
             case EventKind::complete: complete(rank, argument); break;
@@ -540,10 +555,22 @@ class LogGpMachine::Inside {
         flows_changed_ = true;
     }
 
-    // Adds work to the CPU; when it ends.
+    // Of what a rank computes beside the collective.
+    std::int64_t end_of_computing(std::uint32_t r) const {
+        if (beside_.empty()) return 0;
+        if (progress_.by == Progress::By::thread) return beside_[r].start_ps + progress_.compute_ps;
+        return ranks_[r].cpu_free_ps + beside_[r].left_ps;
+    }
+
+    // Adds work to the CPU, or to the card; when it ends.
     std::int64_t compute(std::uint32_t r, Work work, std::int64_t cost_ps) {
         SimulatedRank& rank = ranks_[r];
-        const std::int64_t begin = std::max(rank.cpu_free_ps, now_ps_);
+        if (!beside_.empty()) [[unlikely]] {
+            const bool is_message = work != Work::reduction && work != Work::copy;
+            if (is_message && progress_.by == Progress::By::offload) return trigger(r, work);
+        }
+        const std::int64_t begin =
+            beside_.empty() ? std::max(rank.cpu_free_ps, now_ps_) : begin_beside(r);
         rank.cpu_ps = std::min(rank.cpu_ps + cost_ps, time_max_ps);
         rank.cpu_free_ps = later(begin, cost_ps);
         if (has_noise_) [[unlikely]] {
@@ -553,6 +580,35 @@ class LogGpMachine::Inside {
         }
         record(r, Unit::cpu, work, begin, rank.cpu_free_ps);
         return rank.cpu_free_ps;
+    }
+
+    // The card handles a message.
+    std::int64_t trigger(std::uint32_t r, Work work) {
+        std::int64_t& free_ps = beside_[r].card_free_ps;
+        const std::int64_t begin = std::max(free_ps, now_ps_);
+        free_ps = later(begin, progress_.trigger_ps);
+        record(r, Unit::card, work, begin, free_ps);
+        return free_ps;
+    }
+
+    // When the CPU that advances the collective begins with what it is asked for now.
+    std::int64_t begin_beside(std::uint32_t r) {
+        SimulatedRank& rank = ranks_[r];
+        // It has not gone back to computing, or to sleep.
+        const std::int64_t idle_ps = rank.cpu_free_ps;
+        if (idle_ps >= now_ps_) return idle_ps;
+        if (progress_.by == Progress::By::thread) return later(now_ps_, progress_.wake_ps);
+        std::int64_t& left_ps = beside_[r].left_ps;
+        if (left_ps == 0) return now_ps_;
+        const std::int64_t poll_ps = progress_.poll_ps == 0 ? left_ps : progress_.poll_ps;
+        const std::int64_t step_ps = poll_ps + progress_.look_ps;
+        const std::int64_t looks = (now_ps_ - idle_ps + step_ps - 1) / step_ps;
+        const std::int64_t computed_ps = std::min(looks * poll_ps, left_ps);
+        // The last part may be shorter.
+        const std::int64_t parts = (computed_ps + poll_ps - 1) / poll_ps;
+        left_ps -= computed_ps;
+        rank.cpu_ps += parts * progress_.look_ps;
+        return std::max(idle_ps + computed_ps + parts * progress_.look_ps, now_ps_);
     }
 
     // Adds a message to a side of the network interface; when its first byte goes through.
@@ -680,6 +736,8 @@ class LogGpMachine::Inside {
     const LogGpParameters p_;
     const Disturbance disturbance_;
     const bool has_noise_;
+    Progress progress_;
+    std::vector<BesideRank> beside_;          // by rank, unless progress_ is plain
     std::vector<std::int64_t> disturbed_ps_;  // by rank, if there is a disturbance
     StructureTable table_;
     HugePages huge_pages_;
@@ -707,6 +765,7 @@ LogGpMachine::LogGpMachine(const LogGpParameters& parameters, const Disturbance&
                            const TorusParameters* torus)
     : inside_(std::make_unique<Inside>(parameters, disturbance, torus)) {}
 LogGpMachine::~LogGpMachine() = default;
+void LogGpMachine::set_progress(const Progress& progress) { inside_->set_progress(progress); }
 void LogGpMachine::add(const Schedule& schedule) { inside_->add(schedule); }
 Result<LogGpOutcome> LogGpMachine::run(std::vector<BusySpan>* spans) { return inside_->run(spans); }
 std::size_t LogGpMachine::structures() const { return inside_->structures(); }

@@ -15,6 +15,8 @@
 // interface to the receiver's. Flows that meet share links and interfaces by max-min fairness; a rank sends
 // one message at a time. The first byte takes L and a time for each link.
 //
+// Ranks may compute beside the collective (progress.h); then a rank ends when both are over.
+//
 // The model: Albert Alexandrov, Mihai Ionescu, Klaus Schauser, Chris Scheiman: LogGP, 1995,
 // doi:10.1145/215399.215427; O and S: Hoefler, Schneider, Lumsdaine: LogGOPSim, 2010,
 // doi:10.1145/1851476.1851564
@@ -27,6 +29,7 @@
 #include "schedule/schedule.h"
 #include "shape/torus.h"
 #include "simulate/disturbance.h"
+#include "simulate/progress.h"
 
 namespace weft::simulate {
 
@@ -61,7 +64,7 @@ struct TorusParameters {
 
 // What one part of a rank does for a while.
 struct BusySpan {
-    enum class Unit : std::uint8_t { cpu, sending, receiving };
+    enum class Unit : std::uint8_t { cpu, sending, receiving, card };
     enum class Work : std::uint8_t { send, recv, reduction, copy, question, answer };
     std::uint32_t rank;
     Unit unit;
@@ -79,6 +82,9 @@ class LogGpMachine {
     ~LogGpMachine();
     LogGpMachine(const LogGpMachine&) = delete;
     LogGpMachine& operator=(const LogGpMachine&) = delete;
+
+    // Who advances the collective; if nobody says, a CPU that does nothing else.
+    void set_progress(const Progress& progress);
 
     // The next rank's schedule, which need not live longer.
     void add(const Schedule& schedule);

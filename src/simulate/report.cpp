@@ -134,7 +134,7 @@ std::string to_json(const Report& report) {
 }
 
 std::string to_trace(std::span<const BusySpan> spans) {
-    constexpr const char* units[] = {"CPU", "sending", "receiving"};
+    constexpr const char* units[] = {"CPU", "sending", "receiving", "card"};
     constexpr const char* works[] = {"send", "receive", "reduction", "copy", "question", "answer"};
     constexpr std::uint64_t ps_per_us = 1'000'000;
     std::string text = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n";

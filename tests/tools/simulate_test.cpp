@@ -170,6 +170,22 @@ TEST(SimulateCollective, OnATorus) {
     EXPECT_EQ(simulate("alltoall -a torus --torus 3x4 --hop 70").status, 0);
 }
 
+TEST(SimulateCollective, BesideAComputation) {
+    const std::string call = "barrier -a dissemination -n 16 --compute 100000 ";
+    EXPECT_TRUE(contains(simulate(call).out, "\nend              119500 ns, rank 0\n"));
+    const Finished host = simulate(call + "--progress host:10000");
+    EXPECT_TRUE(contains(host.out,
+                         "barrier dissemination, 16 ranks, 64 bytes, host:10000\n"
+                         "L 2500, o 1500, g 1000, G 6, O 0, reduction 0, copy 0, compute 100000, "
+                         "S 65535\n"))
+        << host.out << host.err;
+    EXPECT_TRUE(contains(host.out, "\nend              112000 ns, rank 0\n"));
+    for (const char* engine : {"thread:500", "offload:100"}) {
+        EXPECT_TRUE(contains(simulate(call + "--progress " + engine).out,
+                             "\nend              100000 ns, rank 0\n"));
+    }
+}
+
 TEST(SimulateCollective, SaysItsSpeed) {
     const Finished done = simulate("barrier -n 64 --speed --format csv");
     EXPECT_TRUE(done.out.starts_with("rank,end_ns")) << done.out;
@@ -211,6 +227,11 @@ TEST(SimulateCollective, RefusesWithASentence) {
           std::pair{"bcast --torus 65x64", "of at most 4096 ranks"},
           std::pair{"bcast --hop 5", "--link-gap and --hop without --torus"},
           std::pair{"bcast --torus 2x2 --compat lgs", "--torus with --compat lgs"},
+          std::pair{"bcast --progress card:5", "progress = card:5; expected host:POLL"},
+          std::pair{"bcast --progress host", "progress = host; expected host:POLL"},
+          std::pair{"bcast --progress thread:1:2", "progress = thread:1:2; expected host:POLL"},
+          std::pair{"bcast --compute 5 --noise 9:1", "--noise with --compute or --progress"},
+          std::pair{"bcast --compute 5 --compat lgs", "--compute and --progress with --compat lgs"},
           std::pair{"bcast --skew late:100:4", "skew = late:100:4; expected normal:NS, "},
           std::pair{"bcast --skew normal:1:2", "skew = normal:1:2; expected normal:NS, "},
           std::pair{"bcast --skew some:1", "skew = some:1; expected normal:NS, "},

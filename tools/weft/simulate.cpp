@@ -38,8 +38,10 @@ struct Options {
     std::int64_t link_byte_ps = -1;  // as the interfaces
     std::int64_t hop_ps = 0;
     std::optional<TorusParameters> torus;
-    std::string skew;   // as given
-    std::string noise;  // as given
+    Progress progress;
+    std::string progress_by;  // as given
+    std::string skew;         // as given
+    std::string noise;        // as given
     Disturbance disturbance;
     bool compares = false;  // also simulates undisturbed
     bool says_speed = false;
@@ -145,6 +147,27 @@ void read_skew(const std::string& text, Rank ranks, Disturbance& disturbance) {
     disturbance.late_rank = static_cast<Rank>(*rank);
 }
 
+// "host:1000:50", "thread:2000", "offload:100"
+void read_progress(const std::string& text, Progress& progress) {
+    const std::vector<std::string> parts = parts_of(text);
+    const std::optional<std::int64_t> first_ps = time_of(parts, 1);
+    const bool is_host = parts[0] == "host";
+    const std::optional<std::int64_t> look_ps =
+        is_host && parts.size() == 3 ? time_of(parts, 2) : 0;
+    if ((!is_host && parts[0] != "thread" && parts[0] != "offload") || !first_ps || !look_ps ||
+        parts.size() > (is_host ? 3 : 2)) {
+        refuse("progress = " + text +
+               "; expected host:POLL, host:POLL:LOOK, thread:WAKE or offload:TRIGGER, in ns");
+    }
+    progress.by = is_host                ? Progress::By::host
+                  : parts[0] == "thread" ? Progress::By::thread
+                                         : Progress::By::offload;
+    (is_host                ? progress.poll_ps
+     : parts[0] == "thread" ? progress.wake_ps
+                            : progress.trigger_ps) = *first_ps;
+    progress.look_ps = *look_ps;
+}
+
 // "1000000:5000:200"
 void read_noise(const std::string& text, Disturbance& disturbance) {
     const std::vector<std::string> parts = parts_of(text);
@@ -210,6 +233,7 @@ std::uint64_t whole_ns(std::int64_t time_ps) {
 
 void simulate_program(const GoalProgram& program, const Options& options, Report report) {
     const LogGpParameters& given = options.parameters;
+    if (!options.progress.is_plain()) refuse("--compute and --progress with --compat lgs");
     if (options.torus) refuse("--torus with --compat lgs; it has no torus");
     if (options.disturbance.exists())
         refuse("--skew and --noise with --compat lgs; it has neither");
@@ -277,7 +301,8 @@ void for_schedules(const Family& family, const Algorithm& algorithm, const Optio
 }
 
 Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p,
-                 const std::optional<TorusParameters>& torus, std::string title) {
+                 const std::optional<TorusParameters>& torus, std::int64_t compute_ps,
+                 std::string title) {
     const auto unsigned_of = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
     Report report;
     report.title = std::move(title);
@@ -291,6 +316,7 @@ Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p,
         report.parameters.emplace_back("link", unsigned_of(torus->link_byte_ps));
         report.parameters.emplace_back("hop", unsigned_of(torus->hop_ps));
     }
+    if (compute_ps > 0) report.parameters.emplace_back("compute", unsigned_of(compute_ps));
     report.eager_bytes_max = unsigned_of(p.eager_bytes_max);
     report.events = outcome.events;
     report.end.assign(outcome.end_ps.begin(), outcome.end_ps.end());
@@ -322,7 +348,8 @@ void simulate_collective(const Options& options) {
     const std::string title = options.collective + " " + name + ", " +
                               std::to_string(agreed.ranks) + " ranks, " +
                               std::to_string(agreed.bytes) + " bytes" +
-                              (options.torus ? ", torus " + options.torus_sizes : "");
+                              (options.torus ? ", torus " + options.torus_sizes : "") +
+                              (options.progress_by.empty() ? "" : ", " + options.progress_by);
     if (!options.compat.empty()) {
         if (agreed.ranks > listed_ranks_max) {
             refuse(std::to_string(agreed.ranks) + " ranks with --compat; expected at most " +
@@ -341,6 +368,7 @@ void simulate_collective(const Options& options) {
     const auto run = [&](const Disturbance& disturbance, std::vector<BusySpan>* to) {
         LogGpMachine machine(options.parameters, disturbance,
                              options.torus ? &*options.torus : nullptr);
+        machine.set_progress(options.progress);
         for_schedules(family, *known, options,
                       [&](const Schedule& schedule) { machine.add(schedule); });
         const std::clock_t begin = std::clock();
@@ -360,7 +388,8 @@ void simulate_collective(const Options& options) {
         std::fputs(to_trace(spans).c_str(), stdout);
         return;
     }
-    Report report = report_of(outcome, options.parameters, options.torus, title);
+    Report report =
+        report_of(outcome, options.parameters, options.torus, options.progress.compute_ps, title);
     if (options.compares) {
         report.undisturbed_end =
             static_cast<std::uint64_t>(std::ranges::max(run({}, nullptr).end_ps));
@@ -446,6 +475,14 @@ void add_simulate(CLI::App& app) {
     command->add_option("--hop", options->hop_ps, "Latency of each link on the way, in ns")
         ->transform(simulate::nanoseconds(simulate::message_time_max_ps))
         ->default_str("0");
+    command
+        ->add_option("--compute", options->progress.compute_ps,
+                     "What each rank computes beside the collective, in ns")
+        ->transform(simulate::nanoseconds(simulate::message_time_max_ps))
+        ->default_str("0");
+    command->add_option(
+        "--progress", options->progress_by,
+        "Who advances it meanwhile: host:POLL[:LOOK], thread:WAKE, offload:TRIGGER");
     command->add_option("--skew", options->skew,
                         "Late starts: normal:NS, exponential:NS or late:NS:RANK");
     command->add_option("--noise", options->noise,
@@ -467,6 +504,10 @@ void add_simulate(CLI::App& app) {
             simulate::refuse("--link-gap and --hop without --torus");
         if (!options->skew.empty())
             simulate::read_skew(options->skew, options->agreed.ranks, options->disturbance);
+        if (!options->progress_by.empty())
+            simulate::read_progress(options->progress_by, options->progress);
+        if (!options->noise.empty() && !options->progress.is_plain())
+            simulate::refuse("--noise with --compute or --progress; expected one of them");
         if (!options->noise.empty()) simulate::read_noise(options->noise, options->disturbance);
         if (!options->goal.empty()) return simulate::simulate_goal(*options);
         if (options->collective.empty()) simulate::refuse("expected a collective, or --goal");

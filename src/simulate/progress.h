@@ -1,0 +1,25 @@
+// Who advances a collective while its rank computes beside it.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::simulate {
+
+struct Progress {
+    enum class By : std::uint8_t {
+        host,  // the CPU that computes: it looks every `poll_ps` of computing, which costs `look_ps`; while
+        // it finds work it goes on, and once all is computed it does nothing else
+        thread,  // a CPU of its own, which sleeps while there is nothing to do and takes `wake_ps` to wake
+        offload,  // a card, which takes `trigger_ps` for a message; reductions and copies are the host's
+    };
+    By by = By::host;
+    std::int64_t compute_ps = 0;  // of each rank, from its start
+    std::int64_t poll_ps = 0;     // 0: it looks when all is computed
+    std::int64_t look_ps = 0;
+    std::int64_t wake_ps = 0;
+    std::int64_t trigger_ps = 0;
+
+    bool is_plain() const { return by == By::host && compute_ps == 0; }
+};
+
+}  // namespace weft::simulate
