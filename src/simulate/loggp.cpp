@@ -2,15 +2,11 @@
 
 #include <algorithm>
 #include <deque>
-#include <memory_resource>
 #include <optional>
-#include <unordered_map>
 
-#include "schedule/repeat_state.h"
 #include "simulate/event_queue.h"
-#include "simulate/huge_pages.h"
 #include "simulate/shared_links.h"
-#include "simulate/structure.h"
+#include "simulate/simulated_ranks.h"
 
 namespace weft::simulate {
 namespace {
@@ -39,33 +35,6 @@ std::uint32_t what(EventKind kind, std::uint32_t argument) {
     WEFT_ASSERT(argument >> argument_bits == 0);
     return static_cast<std::uint32_t>(kind) << argument_bits | argument;
 }
-
-struct alignas(64) SimulatedRank {
-    const Structure* structure = nullptr;
-    // Counters of missing predecessors, then lanes to peers, then lanes from peers.
-    std::uint32_t* words = nullptr;
-    std::int64_t cpu_free_ps = 0;
-    std::int64_t send_free_ps = 0;
-    std::int64_t recv_free_ps = 0;
-    std::int64_t cpu_ps = 0;
-    std::int64_t end_ps = 0;
-    std::uint32_t left = 0;     // operations not over, in all iterations
-    std::uint32_t repeats = 0;  // index among repeats_ + 1; 0: none
-};
-static_assert(sizeof(SimulatedRank) == 64);
-
-struct SimulatedLane {
-    std::uint32_t peer;
-    std::uint32_t lane;  // its number there
-};
-
-// Messages of a lane come in order, and so are receives posted.
-struct ArrivalLane {
-    std::uint32_t posted = 0;  // receives
-    std::uint32_t come = 0;    // messages
-    std::uint32_t coming =
-        0;  // messages of which the first byte has come; before all is connected: the peer
-};
 
 // A message of more than S bytes whose receive is posted.
 struct LargeMessage {
@@ -129,48 +98,17 @@ class LogGpMachine::Inside {
         : p_(parameters),
           disturbance_(disturbance),
           has_noise_(disturbance.has_noise()),
+          ranks_(parameters.eager_bytes_max),
           torus_(torus) {}
 
-    std::size_t structures() const { return table_.size(); }
+    std::size_t structures() const { return ranks_.structures(); }
 
     void set_progress(const Progress& progress) { progress_ = progress; }
-
-    void add(const Schedule& schedule) {
-        const Interned interned = table_.intern(schedule);
-        const Structure& structure = *interned.structure;
-        SimulatedRank& rank = ranks_.emplace_back();
-        rank.structure = &structure;
-        WEFT_ASSERT(structure.instances() <= 0xffffffffu);
-        rank.left = static_cast<std::uint32_t>(structure.instances());
-
-        std::uint32_t counters = structure.counters();
-        const Schedule& shared = structure.schedule();
-        if (!shared.repeats().empty()) {
-            std::vector<std::uint32_t> missing(counters);
-            std::vector<RepeatState>& states = repeats_.emplace_back();
-            for (const Repeat& repeat : shared.repeats())
-                states.emplace_back(shared, repeat, missing);
-            counters = static_cast<std::uint32_t>(missing.size());
-            rank.repeats = static_cast<std::uint32_t>(repeats_.size());
-        }
-        const std::size_t words = counters + interned.to.size() * words_of<SimulatedLane> +
-                                  interned.from.size() * arrival_words(structure);
-        rank.words =
-            static_cast<std::uint32_t*>(memory_.allocate(words * sizeof(std::uint32_t), 8));
-        std::fill_n(rank.words, words, 0);
-        for (OpId op = 0; op < shared.ops().size(); ++op) {
-            if (structure.counter_of(op) != Structure::no_counter)
-                rank.words[structure.counter_of(op)] = shared.in_degree()[op];
-        }
-        for (std::size_t i = 0; i < interned.to.size(); ++i)
-            to(rank, i).peer = static_cast<std::uint32_t>(interned.to[i]);
-        for (std::size_t i = 0; i < interned.from.size(); ++i)
-            from(rank, i).coming = static_cast<std::uint32_t>(interned.from[i]);
-    }
+    void add(const Schedule& schedule) { ranks_.add(schedule); }
 
     Result<LogGpOutcome> run(std::vector<BusySpan>* spans) {
         spans_ = spans;
-        WEFT_RETURN_IF_NOT_OK(connect());
+        WEFT_RETURN_IF_NOT_OK(ranks_.connect());
         if (disturbance_.exists())
             disturbed_ps_ = disturbance_.starts_ps(static_cast<Rank>(ranks_.size()));
         for (std::uint32_t r = 0; r < ranks_.size(); ++r)
@@ -192,7 +130,7 @@ class LogGpMachine::Inside {
         }
         latest_ps_ = std::max(latest_ps_, now_ps_);
         if (latest_ps_ >= time_max_ps) return above_time_max();
-        WEFT_RETURN_IF_NOT_OK(check_end());
+        WEFT_RETURN_IF_NOT_OK(ranks_.check_end());
         LogGpOutcome outcome;
         outcome.events = events_;
         for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
@@ -205,88 +143,6 @@ class LogGpMachine::Inside {
     }
 
   private:
-    template <class Record>
-    static constexpr std::size_t words_of = sizeof(Record) / sizeof(std::uint32_t);
-
-    // A lane from a peer that may have large messages also says where they come from.
-    bool has_large(const Structure& structure) const {
-        return structure.bytes_max() > p_.eager_bytes_max;
-    }
-    std::size_t arrival_words(const Structure& structure) const {
-        return words_of<ArrivalLane> + (has_large(structure) ? words_of<SimulatedLane> : 0);
-    }
-
-    SimulatedLane& to(SimulatedRank& rank, std::size_t lane) const {
-        std::uint32_t* const lanes = rank.words + counters_of(rank);
-        return *reinterpret_cast<SimulatedLane*>(lanes + lane * words_of<SimulatedLane>);
-    }
-    ArrivalLane& from(SimulatedRank& rank, std::size_t lane) const {
-        std::uint32_t* const lanes = rank.words + counters_of(rank) +
-                                     rank.structure->sends().lanes() * words_of<SimulatedLane>;
-        return *reinterpret_cast<ArrivalLane*>(lanes + lane * arrival_words(*rank.structure));
-    }
-    // REQUIRES: has_large().
-    static SimulatedLane& source(ArrivalLane& lane) {
-        return *reinterpret_cast<SimulatedLane*>(&lane + 1);
-    }
-
-    std::uint32_t counters_of(const SimulatedRank& rank) const {
-        if (rank.repeats == 0) return rank.structure->counters();
-        const RepeatState& last = repeats_[rank.repeats - 1].back();
-        const auto rows = static_cast<std::uint32_t>(std::min<std::int64_t>(
-            last.repeat().iterations, 2 * std::int64_t{last.repeat().window}));
-        return last.first_instance() + rows * last.repeat().ops;
-    }
-
-    // Finds, for every lane, its number at the receiver.
-    Status connect() {
-        std::unordered_map<std::uint64_t, std::uint32_t>
-            found;  // by rank and peer, for ranks with many
-        for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
-            for (std::uint32_t i = 0; i < ranks_[r].structure->sends().lanes(); ++i) {
-                SimulatedLane& lane = to(ranks_[r], i);
-                if (lane.peer >= ranks_.size())
-                    return failure(WEFT_REFUSED_ARGUMENT,
-                                   "rank %u sends to rank %u, which has no schedule", r, lane.peer);
-                SimulatedRank& peer = ranks_[lane.peer];
-                lane.lane = find_lane(peer, lane.peer, r, i, found);
-                if (lane.lane == no_lane)
-                    return failure(WEFT_REFUSED_ARGUMENT,
-                                   "rank %u sends to rank %u, which receives nothing from it", r,
-                                   lane.peer);
-                if (has_large(*peer.structure)) source(from(peer, lane.lane)) = {r, i};
-            }
-        }
-        for (SimulatedRank& rank : ranks_) {
-            for (std::size_t i = 0; i < rank.structure->recvs().lanes(); ++i)
-                from(rank, i).coming = 0;
-        }
-        return ok;
-    }
-
-    static constexpr std::uint32_t no_lane = 0xffffffffu;
-    static constexpr std::uint32_t few_lanes = 64;
-
-    // The number of `rank`'s lane from `sender`; probably `guess`.
-    std::uint32_t find_lane(SimulatedRank& rank, std::uint32_t number, std::uint32_t sender,
-                            std::uint32_t guess,
-                            std::unordered_map<std::uint64_t, std::uint32_t>& found) const {
-        const auto lanes = static_cast<std::uint32_t>(rank.structure->recvs().lanes());
-        if (guess < lanes && from(rank, guess).coming == sender) return guess;
-        if (lanes <= few_lanes) {
-            for (std::uint32_t i = 0; i < lanes; ++i) {
-                if (from(rank, i).coming == sender) return i;
-            }
-            return no_lane;
-        }
-        const auto key = [&](std::uint32_t peer) { return std::uint64_t{number} << 32 | peer; };
-        if (!found.contains(key(from(rank, 0).coming))) {
-            for (std::uint32_t i = 0; i < lanes; ++i) found.emplace(key(from(rank, i).coming), i);
-        }
-        const auto it = found.find(key(sender));
-        return it == found.end() ? no_lane : it->second;
-    }
-
     // What the next events need is brought into the cache: otherwise most of the time is spent waiting for
     // memory, unless all ranks do the same at the same time.
     void fetch_ahead() {
@@ -298,7 +154,7 @@ class LogGpMachine::Inside {
         const std::uint32_t argument = event->what & argument_mask;
         switch (static_cast<EventKind>(event->what >> argument_bits)) {
             case EventKind::first_byte:
-            case EventKind::last_byte: __builtin_prefetch(&from(rank, argument)); break;
+            case EventKind::last_byte: __builtin_prefetch(&ranks_.from(rank, argument)); break;
             case EventKind::complete:
                 if (rank.repeats == 0) fetch_after(rank, argument, /*depth=*/2);
                 break;
@@ -312,7 +168,8 @@ class LogGpMachine::Inside {
             const std::uint32_t counter = structure.counter_of(edge.to);
             if (counter != Structure::no_counter) __builtin_prefetch(rank.words + counter);
             const OpKind kind = structure.schedule().ops()[edge.to].kind;
-            if (kind == OpKind::send) __builtin_prefetch(&to(rank, structure.lane_of(edge.to)));
+            if (kind == OpKind::send)
+                __builtin_prefetch(&ranks_.to(rank, structure.lane_of(edge.to)));
             if (depth > 0 && kind != OpKind::send) fetch_after(rank, edge.to, depth - 1);
         }
     }
@@ -342,7 +199,7 @@ class LogGpMachine::Inside {
 
     void start(std::uint32_t r, Instance instance) {
         SimulatedRank& rank = ranks_[r];
-        const OpInstance at = position(rank, instance);
+        const OpInstance at = ranks_.position(rank, instance);
         const Op& op = rank.structure->schedule().ops()[at.op];
         const std::int64_t bytes = rank.structure->bytes(at);
         if (op.kind == OpKind::join) return complete(rank, instance);
@@ -352,7 +209,7 @@ class LogGpMachine::Inside {
             case OpKind::send: send(r, instance, at, bytes); break;
             case OpKind::recv: {
                 const std::uint32_t lane = rank.structure->lane_of(at.op);
-                ArrivalLane& arrivals = from(rank, lane);
+                ArrivalLane& arrivals = ranks_.from(rank, lane);
                 const std::uint32_t index = arrivals.posted++;
                 if (index < arrivals.come) match(r, lane, index);
                 break;
@@ -370,7 +227,7 @@ class LogGpMachine::Inside {
     void issue(SimulatedRank& rank, Instance instance, OpInstance at) {
         const Edge next = rank.structure->schedule().after_issue(at.op);
         if (next.to == Schedule::no_issue) return;
-        if (RepeatState* const state = state_of(rank, instance))
+        if (RepeatState* const state = ranks_.state_of(rank, instance))
             state->follow(next, at.iteration, [&](Instance after) { release(rank, after); });
         else
             release(rank, next.to);
@@ -378,7 +235,7 @@ class LogGpMachine::Inside {
 
     void send(std::uint32_t r, Instance instance, OpInstance at, std::int64_t bytes) {
         SimulatedRank& rank = ranks_[r];
-        const SimulatedLane lane = to(rank, rank.structure->lane_of(at.op));
+        const SimulatedLane lane = ranks_.to(rank, rank.structure->lane_of(at.op));
         const bool is_large = bytes > p_.eager_bytes_max;
         if (is_large) bytes = 0;  // it asks first
         const Work work = is_large ? Work::question : Work::send;
@@ -389,7 +246,7 @@ class LogGpMachine::Inside {
 
     void first_byte(std::uint32_t r, std::uint32_t lane) {
         SimulatedRank& rank = ranks_[r];
-        ArrivalLane& arrivals = from(rank, lane);
+        ArrivalLane& arrivals = ranks_.from(rank, lane);
         std::int64_t bytes =
             rank.structure->bytes(rank.structure->recvs().message(lane, arrivals.coming++));
         const bool is_large = bytes > p_.eager_bytes_max;
@@ -403,7 +260,7 @@ class LogGpMachine::Inside {
 
     void last_byte(std::uint32_t r, std::uint32_t lane) {
         ++events_;
-        ArrivalLane& arrivals = from(ranks_[r], lane);
+        ArrivalLane& arrivals = ranks_.from(ranks_[r], lane);
         const std::uint32_t index = arrivals.come++;
         if (index < arrivals.posted) match(r, lane, index);
     }
@@ -414,15 +271,15 @@ class LogGpMachine::Inside {
         const OpInstance at = rank.structure->recvs().message(lane, index);
         const std::int64_t bytes = rank.structure->bytes(at);
         if (bytes <= p_.eager_bytes_max)
-            return complete_at(r, instance(rank, at),
+            return complete_at(r, ranks_.instance(rank, at),
                                compute(r, Work::recv, message_overhead(bytes)));
-        const SimulatedLane sent = source(from(rank, lane));
+        const SimulatedLane sent = ranks_.source(ranks_.from(rank, lane));
         SimulatedRank& sender = ranks_[sent.peer];
         LargeMessage message;
         message.sender = sent.peer;
         message.receiver = r;
-        message.send = instance(sender, sender.structure->sends().message(sent.lane, index));
-        message.recv = instance(rank, at);
+        message.send = ranks_.instance(sender, sender.structure->sends().message(sent.lane, index));
+        message.recv = ranks_.instance(rank, at);
         message.bytes = bytes;
         deliver(r, Work::answer, compute(r, Work::answer, p_.overhead_ps), 0, sent.peer,
                 what(EventKind::large, large_.keep(message)));
@@ -480,10 +337,8 @@ class LogGpMachine::Inside {
         const std::size_t dimensions = torus_->torus.sizes().size();
         std::vector<std::int64_t> byte_ps(ranks * dimensions, torus_->link_byte_ps);
         byte_ps.resize(ranks * (dimensions + 2), p_.byte_gap_ps);
-        std::int64_t bytes_max = 0;
-        for (const SimulatedRank& rank : ranks_)
-            bytes_max = std::max(bytes_max, rank.structure->bytes_max());
-        const double longest_ps = static_cast<double>(bytes_max) * static_cast<double>(ranks) *
+        const double longest_ps = static_cast<double>(ranks_.bytes_max()) *
+                                  static_cast<double>(ranks) *
                                   static_cast<double>(std::ranges::max(byte_ps));
         if (longest_ps > static_cast<double>(time_max_ps) / 4) return above_time_max();
         links_.emplace(byte_ps);
@@ -607,8 +462,10 @@ class LogGpMachine::Inside {
         // The last part may be shorter.
         const std::int64_t parts = (computed_ps + poll_ps - 1) / poll_ps;
         left_ps -= computed_ps;
-        rank.cpu_ps += parts * progress_.look_ps;
-        return std::max(idle_ps + computed_ps + parts * progress_.look_ps, now_ps_);
+        std::int64_t looking_ps = 0;
+        if (__builtin_mul_overflow(parts, progress_.look_ps, &looking_ps)) looking_ps = time_max_ps;
+        rank.cpu_ps = std::min(rank.cpu_ps + looking_ps, time_max_ps);
+        return std::max(later(idle_ps + computed_ps, looking_ps), now_ps_);
     }
 
     // Adds a message to a side of the network interface; when its first byte goes through.
@@ -661,19 +518,19 @@ class LogGpMachine::Inside {
         rank.end_ps = std::max(rank.end_ps, now_ps_);
         const Schedule& schedule = rank.structure->schedule();
         auto release_one = [&](Instance after) { release(rank, after); };
-        RepeatState* const state = state_of(rank, instance);
+        RepeatState* const state = ranks_.state_of(rank, instance);
         if (!state) {
             for (const Edge edge : schedule.after_completion(instance)) release(rank, edge.to);
             if (rank.repeats == 0) return;
-            for (RepeatState& next : repeats_[rank.repeats - 1]) {
-                if (next.repeat().entry == instance) next.begin(missing(rank), release_one);
+            for (RepeatState& next : ranks_.repeats(rank)) {
+                if (next.repeat().entry == instance) next.begin(ranks_.missing(rank), release_one);
             }
             return;
         }
         const RepeatState::Position at = state->position(instance);
         for (const Edge edge : schedule.after_completion(at.op))
             state->follow(edge, at.iteration, release_one);
-        state->complete(at.iteration, missing(rank), release_one);
+        state->complete(at.iteration, ranks_.missing(rank), release_one);
     }
 
     // One of its predecessors is over, or posted.
@@ -687,50 +544,8 @@ class LogGpMachine::Inside {
         ready_.push_back(instance);
     }
 
-    std::span<std::uint32_t> missing(SimulatedRank& rank) const {
-        return {rank.words, counters_of(rank)};
-    }
-
-    // Null: it is outside repeats.
-    RepeatState* state_of(SimulatedRank& rank, Instance instance) {
-        return rank.repeats == 0 ? nullptr : repeat_at(repeats_[rank.repeats - 1], instance);
-    }
-    OpInstance position(SimulatedRank& rank, Instance instance) {
-        const RepeatState* const state = state_of(rank, instance);
-        if (!state) return {instance, 0};
-        const RepeatState::Position at = state->position(instance);
-        return {at.op, at.iteration};
-    }
-    Instance instance(SimulatedRank& rank, OpInstance at) {
-        if (rank.repeats == 0) return at.op;
-        for (const RepeatState& state : repeats_[rank.repeats - 1]) {
-            if (state.repeat().holds(at.op)) return state.instance(at.op, at.iteration);
-        }
-        return at.op;
-    }
-
     static Status above_time_max() {
         return failure(WEFT_REFUSED_ARGUMENT, "the simulated time is above 50 days");
-    }
-
-    Status check_end() {
-        for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
-            if (ranks_[r].left > 0)
-                return failure(WEFT_REFUSED_ARGUMENT,
-                               "deadlock: rank %u waits for ever, with %u operations left", r,
-                               ranks_[r].left);
-        }
-        for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
-            for (std::uint32_t i = 0; i < ranks_[r].structure->sends().lanes(); ++i) {
-                const SimulatedLane& lane = to(ranks_[r], i);
-                const ArrivalLane& arrivals = from(ranks_[lane.peer], lane.lane);
-                if (arrivals.come > arrivals.posted)
-                    return failure(WEFT_REFUSED_ARGUMENT,
-                                   "rank %u has no receive for a message from rank %u", lane.peer,
-                                   r);
-            }
-        }
-        return ok;
     }
 
     const LogGpParameters p_;
@@ -739,11 +554,7 @@ class LogGpMachine::Inside {
     Progress progress_;
     std::vector<BesideRank> beside_;          // by rank, unless progress_ is plain
     std::vector<std::int64_t> disturbed_ps_;  // by rank, if there is a disturbance
-    StructureTable table_;
-    HugePages huge_pages_;
-    std::pmr::monotonic_buffer_resource memory_{&huge_pages_};  // of ranks' words
-    std::pmr::vector<SimulatedRank> ranks_{&huge_pages_};
-    std::deque<std::vector<RepeatState>> repeats_;
+    SimulatedRanks ranks_;
     EventQueue queue_;
     std::int64_t now_ps_ = 0;
     std::int64_t latest_ps_ = 0;
