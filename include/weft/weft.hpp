@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <exception>
 #include <numeric>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <stdexcept>
@@ -328,6 +329,70 @@ inline std::size_t wait_some(std::span<Request> requests, std::span<std::size_t>
                         nullptr));
     return completed;
 }
+
+// --- Completion queues ---------------------------------------------------------------------------
+
+// What a queue hands out: the cookie of a marked request that has completed, and its status.
+struct Completed {
+    std::uint64_t cookie;
+    weft_status status;
+};
+
+// Requests that have completed, for a program that waits in its own way (docs/waiting.md). The requests
+// are completed by a test or wait, which returns at once.
+class CompletionQueue {
+  public:
+    CompletionQueue() { check(weft_completion_queue_create(&handle_)); }
+    CompletionQueue(CompletionQueue&& other) noexcept
+        : handle_(std::exchange(other.handle_, WEFT_COMPLETION_QUEUE_NULL)) {}
+    CompletionQueue& operator=(CompletionQueue&& other) noexcept {
+        CompletionQueue taken(std::move(other));
+        std::swap(handle_, taken.handle_);
+        return *this;
+    }
+    // Takes the marks away; the requests go on.
+    ~CompletionQueue() {
+        if (handle_ != WEFT_COMPLETION_QUEUE_NULL && weft_is_initialized())
+            detail::check_at_end(weft_completion_queue_free(&handle_));
+    }
+
+    weft_completion_queue handle() const noexcept { return handle_; }
+
+    // Readable while there are completions. Throws WEFT_REFUSED_UNSUPPORTED with the engine `manual`.
+    int descriptor() const {
+        int descriptor = -1;
+        check(weft_completion_fd(handle_, &descriptor));
+        return descriptor;
+    }
+
+    // Marks an active request, once.
+    void notify(const Request& request, std::uint64_t cookie) const {
+        check(weft_request_notify(request.handle(), handle_, cookie));
+    }
+
+    // Nothing: the queue is empty, and the descriptor not readable any more.
+    std::optional<Completed> next() const {
+        Completed completed{};
+        if (!detail::done(weft_completion_next(handle_, &completed.cookie, &completed.status)))
+            return std::nullopt;
+        return completed;
+    }
+
+    // Nothing: timed out; weft_last_detail() names late ranks.
+    std::optional<Completed> wait_until(std::chrono::steady_clock::time_point deadline) const {
+        Completed completed{};
+        if (!detail::done(weft_completion_wait_until(handle_, &completed.cookie, &completed.status,
+                                                     detail::deadline_ns(deadline))))
+            return std::nullopt;
+        return completed;
+    }
+    std::optional<Completed> wait_for(std::chrono::nanoseconds timeout) const {
+        return wait_until(detail::after(timeout));
+    }
+
+  private:
+    weft_completion_queue handle_ = WEFT_COMPLETION_QUEUE_NULL;
+};
 
 // --- Buffers -------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "engine/completion_queue.h"
 #include "shape/torus.h"
 
 namespace weft {
@@ -170,8 +171,15 @@ void Communicator::free(Request& request) {
     let_go();
 }
 
+weft_status Communicator::outcome(const Request& request) {
+    const weft_status code = request.failure().code;
+    return code == WEFT_REFUSED_STATE ? WEFT_BROKEN_RANK : code;  // as broken_status() says it
+}
+
 Status Communicator::settle(Request& request) {
     WEFT_ASSERT(request.active && request.is_done());
+    if (request.mark.listener != nullptr) [[unlikely]]
+        CompletionQueue::unmark(request);
     const Failure& failed = request.failure();
     const Status outcome = failed.code == WEFT_OK ? ok : broken_status(request, failed);
     request.active = false;

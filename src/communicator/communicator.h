@@ -74,6 +74,9 @@ class Communicator {
     // REQUIRES: an inactive persistent request. Afterwards its handles are invalid.
     void free(Request& request);
 
+    // The code of the outcome of an active request whose run is done.
+    static weft_status outcome(const Request& request);
+
     // Returns the outcome of an active request whose run is done. A persistent request is then
     // inactive; the handles of others are invalid.
     Status settle(Request& request);

@@ -51,8 +51,8 @@ constexpr std::int64_t handover_max_ns = 100'000;
 // Where spinning would take a core from another rank, a wait yields this often instead.
 constexpr int yields_before_sleep = 4;
 
-// A message of the wrong size does not end its list: a sleeping wait looks at received headers at
-// this interval.
+// A message of the wrong size does not end its list: a sleeping wait, or the progress thread while the
+// program waits outside, looks at received headers at this interval.
 constexpr std::int64_t look_at_lists_every_ns = 100'000'000;
 
 // The backoff between polls of a transport that can only be polled. It grows by an eighth, so that
@@ -169,10 +169,11 @@ void Engine::call_without(void (*function)(void*), void* context) {
     if (armed_ != Sleeper::none) arm(Sleeper::none);
 }
 
-bool Engine::progress() {
+bool Engine::progress(bool tests) {
     // The program drives now; nobody should be woken for what it will find itself.
     if (armed_ == Sleeper::thread && !leader_) arm(Sleeper::none);
-    if (on_demand_ && !leader_) note_test();
+    if (!tests) is_tester_ = false;
+    if (on_demand_ && tests && !leader_) note_test();
     const bool moved = executor_.progress();
     if (leader_) return moved;
     const bool is_vain = has_tested_ && executor_.finished() == finished_before_test_;
@@ -240,10 +241,46 @@ void Engine::demand_by_testing(std::int64_t now) {
 void Engine::note_no_test() {
     const bool has_tested = std::exchange(has_tested_, false);
     if (has_tested && executor_.finished() == finished_before_test_) return;
-    if (std::exchange(waits_by_testing_, false) && !leader_) demand(Demand::none);
+    if (std::exchange(waits_by_testing_, false) && !leader_ && !demands_outside_)
+        demand(Demand::none);
+}
+
+void Engine::add_listener(OutsideListener& listener) {
+    listeners_.push_back(&listener);
+    serves_outside_ = true;
+}
+
+void Engine::remove_listener(OutsideListener& listener) { std::erase(listeners_, &listener); }
+
+void Engine::tell_listeners() {
+    for (OutsideListener* listener : listeners_) listener->tell(executor_.has_confined());
+}
+
+void Engine::await_outside(std::int32_t change) {
+    executor_.await_outside(change);
+    if (change <= 0) return;
+    if (offload_policy_.is_busy() && !thread_looks_at_lists_) parking_->unpark(Sleeper::thread);
+    if (!on_demand_) return;
+    // Nobody will be there to demand later, as a wait does after it has spun.
+    demands_outside_ = true;
+    demand(Demand::wakes);
+    is_rung_ = true;  // the thread may be armed for demands only: leave() arms it again
+}
+
+// Nothing is awaited outside any more.
+void Engine::end_demand_outside() {
+    if (demands_outside_ && !executor_.is_awaited_outside()) {
+        demands_outside_ = false;
+        if (!leader_ && !waits_by_testing_) demand(Demand::none);
+    }
+    serves_outside_ = demands_outside_ || !listeners_.empty();
 }
 
 void Engine::notify_waiters() {
+    if (serves_outside_) [[unlikely]] {
+        tell_listeners();
+        end_demand_outside();
+    }
     // Only the program's threads may do what is left.
     if (leader_sleeps_ && executor_.has_confined()) [[unlikely]]
         parking_->unpark(Sleeper::waiter);
@@ -394,6 +431,7 @@ std::int64_t Engine::end_of_sleep(const Patience& patience) {
 
 // Gives up the lock until the leader notifies this thread.
 void Engine::follow(std::int64_t deadline_ns) {
+    notify_waiters();
     executor_.wake_peers();
     // This thread may have started something that the leader must do, and no wake-up comes for it; or
     // of which the leader has not demanded what it lacks.
@@ -436,7 +474,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
         }
         moved |= poll_extra(patience);
         if (submit_or_call_owner()) parking_->unpark(Sleeper::thread);
-        if (followers_ > 0) notify_waiters();
+        if (followers_ > 0 || serves_outside_) notify_waiters();
         if (done(context)) break;
         if (is_past(patience.deadline_ns)) {
             status = WEFT_TIMED_OUT;
@@ -503,7 +541,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
         yields = 0;
     }
     if (!slept && spin_ns_ < spin_max_ns / 4) spin_ns_ *= 2;
-    if (demands_) demand(Demand::none);
+    if (demands_ && !demands_outside_) demand(Demand::none);
     // (A blocking call does not show how the program waits for nonblocking ones.)
     if (patience.interruptible) is_tester_ = false;
     leader_ = false;
@@ -530,13 +568,15 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     if (backs_off) left_ns = std::min(left_ns, next_backoff_ns());
     if (sleeper == Sleeper::thread) thread_backs_off_ = backs_off;
     // (Also for lists that begin while this thread sleeps.)
-    if (sleeper == Sleeper::waiter && offload_policy_.is_busy())
-        left_ns = std::min(left_ns, look_at_lists_every_ns);
+    const bool looks_at_lists =
+        (sleeper == Sleeper::waiter || executor_.is_awaited_outside()) && offload_policy_.is_busy();
+    if (looks_at_lists) left_ns = std::min(left_ns, look_at_lists_every_ns);
+    if (sleeper == Sleeper::thread) thread_looks_at_lists_ = looks_at_lists;
     const Sleeper parked = sleeper == Sleeper::none ? Sleeper::thread : sleeper;
     unlock();
     const Parking::Woken woken = parking_->park(parked, {descriptors, n}, left_ns);
     lock();
-    if (sleeper == Sleeper::thread) thread_backs_off_ = false;
+    if (sleeper == Sleeper::thread) thread_backs_off_ = thread_looks_at_lists_ = false;
     if (woken.by_unpark) parking_->acknowledge(parked);
     if (!woken.by_descriptor && !woken.by_unpark) return;  // the caller looks
     // A peer that rings the doorbell resets `armed` in shared memory, so it must be armed again.

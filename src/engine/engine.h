@@ -9,6 +9,7 @@
 //     make no system call for us, and the progress thread stays asleep.
 //   - At most one program's thread, the leader, sleeps on the transports. Others that wait follow:
 //     they sleep until their run is done or there is no leader.
+//   - Whoever gives up the lock has told the listeners of every run that has ended.
 //
 // Thread safety: all public functions may be called from any thread.
 #pragma once
@@ -85,8 +86,9 @@ class Engine : private Exclusion {
     // the caller waits for it at once.
     void start(Run& run, Stream& stream, const Binding& binding, OffloadPlan* plan, bool waits);
 
-    // Drive once, inside a Hold.
-    bool progress();
+    // Drive once, inside a Hold. `tests`: the program looks whether something has completed, and may
+    // do so again instead of sleeping.
+    bool progress(bool tests = true);
 
     // How many runs have ended. Does not drive.
     std::uint64_t finished();
@@ -117,6 +119,28 @@ class Engine : private Exclusion {
         return wait([](void* d) { return (*static_cast<Done*>(d))(); }, &done, patience);
     }
 
+    // Tells the program, while it is outside of the library, what has happened inside.
+    class OutsideListener {
+      public:
+        // Called with the lock held, after runs have ended and before the lock is given up; also when
+        // nothing has happened. `needs_program`: only a thread of the program's can go on.
+        virtual void tell(bool needs_program) = 0;
+
+      protected:
+        ~OutsideListener() = default;
+    };
+    // Inside a Hold. May throw; then nothing has happened.
+    void add_listener(OutsideListener& listener);
+    void remove_listener(OutsideListener& listener);
+
+    // Inside a Hold: the program waits outside of the library for so many more runs, or fewer. What
+    // comes for them wakes the progress thread, and what they lack is demanded.
+    void await_outside(std::int32_t change);
+    // Inside a Hold: waits must look again, though no run has ended.
+    void wake_waiters() { notified_finished_ = executor_.finished() - 1; }
+    // Whether a thread can make progress while the program is outside of the library.
+    bool has_own_thread() const { return traits(kind()).has_thread() && !thread_refused_; }
+
     // Makes a wait return WEFT_INTERRUPTED: the current one, or else the next that would block.
     // Async-signal-safe.
     void interrupt();
@@ -125,7 +149,11 @@ class Engine : private Exclusion {
     using DonePointer = bool (*)(void*);
 
     void lock();
-    void unlock() { lock_.unlock(); }
+    void unlock() {
+        if (serves_outside_) [[unlikely]]
+            tell_listeners();
+        lock_.unlock();
+    }
     void call_without(void (*function)(void*), void* context) override;
     void leave();
     void linger();
@@ -155,6 +183,8 @@ class Engine : private Exclusion {
     void thread_main();
     void thread_poll_main();
     void notify_waiters();
+    void tell_listeners();
+    void end_demand_outside();
 
     Executor& executor_;
     std::vector<CompletionSource*> sources_;
@@ -173,10 +203,12 @@ class Engine : private Exclusion {
     // grows while nothing moves: waiting takes a bounded share of a core, and a message is seen
     // late by a bounded share of the wait.
     const bool backs_off_;
-    std::int64_t backoff_ns_ = 0;    // the last one; 0: something has moved since
-    bool thread_backs_off_ = false;  // it wakes up by itself
+    std::int64_t backoff_ns_ = 0;         // the last one; 0: something has moved since
+    bool thread_backs_off_ = false;       // it wakes up by itself
+    bool thread_looks_at_lists_ = false;  // ... and for this
     Sleeper armed_ = Sleeper::none;
-    bool demands_ = false;  // a wait, or a program that tests, has demanded what it lacks
+    bool demands_ = false;          // a wait, or a program that tests, has demanded what it lacks
+    bool demands_outside_ = false;  // ... or does so for runs that are awaited outside
     bool is_rung_ = false;  // `armed_` was woken, or need not sleep: arm again before sleeping
     bool leader_ = false;   // a program's thread drives inside wait()
     bool leader_sleeps_ = false;  // ... and sleeps on the transports
@@ -184,6 +216,8 @@ class Engine : private Exclusion {
     int threads_in_calls_ = 0;    // the engine's threads that run functions of the program
     int followers_ = 0;           // program's threads that wait for the leader
     std::uint64_t notified_finished_ = 0;
+    std::vector<OutsideListener*> listeners_;
+    bool serves_outside_ = false;      // there are listeners, or demands for them
     bool awaits_end_of_work_ = false;  // has_work() was true when a wait fell asleep
     std::int64_t spin_ns_;
     std::int64_t looked_ns_ = 0;    // when progress() last looked for peers that died

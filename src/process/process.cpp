@@ -68,6 +68,12 @@ Process::Process(Parts parts)
     if (!parts.job_dedicated) executor_.group_decided();
 }
 
+Process::~Process() {
+    if (made_queues_.empty()) return;
+    Engine::Hold hold(engine_);
+    made_queues_.clear();
+}
+
 std::uint64_t Process::take_first_context() {
     const std::uint32_t links = world_.settings().links;
     return rank_ == 0 ? take_context(links) : LinkLimit::context_of(links, first_made_context);
@@ -145,6 +151,22 @@ void Process::free(OwnSchedule& schedule) {
     schedules_.remove(schedule.place_in_table_);
     schedule.free();
     std::erase_if(own_schedules_, [&](const auto& own) { return own.get() == &schedule; });
+}
+
+std::uintptr_t Process::make_queue() {
+    if (made_queues_.size() == made_queues_.capacity())
+        made_queues_.reserve(2 * made_queues_.size() + 1);
+    auto made = std::make_unique<CompletionQueue>(engine_);
+    made->place_in_table_ = queues_.add(made.get());
+    const std::uintptr_t handle = queues_.handle(made->place_in_table_);
+    made_queues_.push_back(std::move(made));
+    return handle;
+}
+
+void Process::free(CompletionQueue& queue) {
+    queues_.remove(queue.place_in_table_);
+    std::erase_if(made_queues_, [&](const auto& made) { return made.get() == &queue; });
+    engine_.wake_waiters();
 }
 
 void Process::end(Communicator& communicator) {

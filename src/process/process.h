@@ -11,6 +11,7 @@
 #include "base/handles.h"
 #include "communicator/communicator.h"
 #include "communicator/own/own_schedule.h"
+#include "engine/completion_queue.h"
 #include "engine/engine.h"
 #include "process/dedicated.h"
 #include "run/executor.h"
@@ -40,6 +41,7 @@ class Process {
     };
 
     explicit Process(Parts parts);
+    ~Process();
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
@@ -58,6 +60,7 @@ class Process {
     HandleTable<Request>& requests() { return requests_; }
     HandleTable<Communicator>& communicators() { return communicators_; }
     HandleTable<OwnSchedule>& schedules() { return schedules_; }
+    HandleTable<CompletionQueue>& queues() { return queues_; }
     Communicator& world() { return world_; }
     Communicator& self() { return self_; }
     std::uintptr_t handle_of(const Communicator& communicator) const {
@@ -85,6 +88,10 @@ class Process {
     // Adds an open schedule for the program to build; returns its handle.
     std::uintptr_t make_schedule(Communicator& communicator);
     void free(OwnSchedule& schedule);
+    // Adds a queue; returns its handle.
+    std::uintptr_t make_queue();
+    // Its marks are taken away.
+    void free(CompletionQueue& queue);
     // Refuses the progress thread if only the program's own threads may call a transport.
     Status check_engine(EngineKind kind) const;
     // Fails if operations are pending, with a sentence that lists them.
@@ -113,6 +120,8 @@ class Process {
     HandleTable<OwnSchedule> schedules_;
     std::vector<std::unique_ptr<OwnSchedule>> own_schedules_;
     std::uint32_t schedules_made_ = 0;
+    HandleTable<CompletionQueue> queues_;
+    std::vector<std::unique_ptr<CompletionQueue>> made_queues_;
     std::uint64_t contexts_taken_ = 0;
     std::uint64_t limited_contexts_taken_ = 0;  // of communicators that do not use all links
     std::uint32_t comms_expected_ = 0;          // by the program

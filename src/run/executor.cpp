@@ -531,6 +531,8 @@ void Executor::finish(Run& run) {
     (run.next_active_ ? run.next_active_->previous_active_ : last_active_) = run.previous_active_;
     --active_;
     ++finished_;
+    if (run.mark.listener != nullptr) [[unlikely]]
+        run.mark.listener->run_ended(run);
 }
 
 void Executor::handle(const Completion& completion) {

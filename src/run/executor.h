@@ -116,6 +116,12 @@ class Executor {
         return urgent_runs_ > 0 || active_ > unattended_runs_max || has_work() ||
                (offloading_.offload() != nullptr && offloading_.offload()->needs_attention());
     }
+    // The program waits for so many more runs, or fewer, in a sleep of its own: they need attention.
+    void await_outside(std::int32_t change) {
+        awaited_runs_ += static_cast<std::uint32_t>(change);
+        urgent_runs_ += static_cast<std::uint32_t>(change);
+    }
+    bool is_awaited_outside() const { return awaited_runs_ > 0; }
     // Counts the pieces of large messages that all transports have moved.
     std::uint64_t pieces_moved() const { return pieces_moved_; }
     // Counts the runs that ended.
@@ -193,7 +199,9 @@ class Executor {
     Run* first_active_ = nullptr;
     Run* last_active_ = nullptr;
     std::uint32_t active_ = 0;
-    std::uint32_t urgent_runs_ = 0;  // of them, with urgent operations that have not completed
+    // Of them, with urgent operations that have not completed, and again those awaited outside.
+    std::uint32_t urgent_runs_ = 0;
+    std::uint32_t awaited_runs_ = 0;  // in a sleep of the program's own
     std::uint64_t started_ = 0;
     std::uint64_t finished_ = 0;
     std::uint64_t pieces_moved_ = 0;

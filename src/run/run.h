@@ -19,8 +19,29 @@
 
 namespace weft {
 
+class Run;
+
+// Hears of the ends of the runs that carry its mark.
+class EndListener {
+  public:
+    // The executor has ended the run, and goes on afterwards: do not call it.
+    virtual void run_ended(Run& run) = 0;
+
+  protected:
+    ~EndListener() = default;
+};
+
 class Run {
   public:
+    // Who is told when the run ends, once. The listener's; kept here so that a mark takes no memory.
+    struct Mark {
+        EndListener* listener = nullptr;  // null: nobody
+        std::uint64_t cookie = 0;
+        Run* next = nullptr;
+        Run* previous = nullptr;
+    };
+    Mark mark;
+
     explicit Run(const Schedule& schedule);
     virtual ~Run();
     Run(const Run&) = delete;
