@@ -557,5 +557,25 @@ TEST_P(WaitingRanks, DemandWhatARequestLacks) { expect("demanded"); }
 TEST_P(WaitingRanks, AreWokenForFunctionsThatTheyAloneMayCall) { expect("confined"); }
 TEST_P(WaitingRanks, KeepTheContractOfQueues) { expect("edges"); }
 
+// --- coroutines_program.cpp ---------------------------------------------------------------------------
+
+class CoroutineRanks : public Everywhere {
+  protected:
+    static void expect(const std::string& part) {
+        expect_success(command({2, "tests/conformance/coroutines_program " + part}));
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Jobs, CoroutineRanks, Everywhere::all(), Everywhere::name_of);
+
+TEST_P(CoroutineRanks, AwaitRequests) { expect("requests"); }
+TEST_P(CoroutineRanks, MayUseTheQueueItself) { expect("queue"); }
+TEST_P(CoroutineRanks, AwaitTasksSideBySide) { expect("tasks"); }
+TEST_P(CoroutineRanks, GiveUpAtADeadline) { expect("deadlines"); }
+TEST_P(CoroutineRanks, GetExceptions) { expect("exceptions"); }
+TEST_P(CoroutineRanks, AllocateNothingPerAwait) { expect("allocations"); }
+TEST_P(CoroutineRanks, AreResumedByTheProgramsExecutor) { expect("executor"); }
+TEST_P(CoroutineRanks, RunInSeveralThreads) { expect("threads"); }
+TEST_P(CoroutineRanks, MayBeDestroyedWhileTheyWait) { expect("destroyed"); }
+
 }  // namespace
 }  // namespace weft::test
