@@ -1,0 +1,123 @@
+#include "transport/ucx/connect.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace weft {
+namespace ucx {
+namespace {
+
+constexpr std::string_view beginning = "weft-ucx-1";
+constexpr std::string_view digits = "0123456789abcdef";
+
+// "1.13" of "1.13.1"
+std::string release_of(const std::string& version) {
+    return version.substr(0, version.find_last_of('.'));
+}
+
+}  // namespace
+
+// "weft-ucx-1/1.13/0/04a7..."
+std::string Card::text() const {
+    std::string text =
+        std::string(beginning) + "/" + version + "/" + (has_fabric ? "1" : "0") + "/";
+    for (const char byte : address) {
+        const auto value = static_cast<unsigned char>(byte);
+        text += digits[value / 16];
+        text += digits[value % 16];
+    }
+    return text;
+}
+
+std::optional<Card> Card::parse(const std::string& text) {
+    std::vector<std::string> words;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find('/', begin), text.size());
+        words.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    if (words.size() != 4 || words[0] != beginning) return std::nullopt;
+    Card card{.version = words[1], .has_fabric = words[2] == "1", .address = {}};
+    const std::string& hex = words[3];
+    if (hex.empty() || hex.size() % 2 != 0) return std::nullopt;
+    for (std::size_t i = 0; i < hex.size(); i += 2) {
+        const std::size_t high = digits.find(hex[i]);
+        const std::size_t low = digits.find(hex[i + 1]);
+        if (high == digits.npos || low == digits.npos) return std::nullopt;
+        card.address += static_cast<char>(high * 16 + low);
+    }
+    return card;
+}
+
+bool may_have_fabric() {
+    for (const char* folder : {"/sys/class/infiniband", "/sys/class/cxi"}) {
+        DIR* const open = opendir(folder);
+        int entries = 0;
+        while (open != nullptr && readdir(open) != nullptr) ++entries;
+        if (open != nullptr) closedir(open);
+        if (entries > 2) return true;  // "." and ".."
+    }
+    return false;
+}
+
+}  // namespace ucx
+
+using ucx::Card;
+using ucx::Device;
+
+Result<std::unique_ptr<UcxNode>> UcxNode::prepare(const ucx::Settings& settings, bool only_fabric) {
+    std::unique_ptr<UcxNode> node(new UcxNode);
+    node->settings_ = settings;
+    ucx::Worker::Options options;
+    options.only_fabric = only_fabric;
+    options.peer_timeout_ns = settings.peer_timeout_ns;
+    if (const char* interfaces = std::getenv("WEFT_INTERFACES"))
+        options.tcp_interfaces = interfaces;
+    Result<std::unique_ptr<ucx::Worker>> worker = ucx::Worker::open(options);
+    if (!worker.is_ok()) return worker.status();
+    node->worker_ = std::move(*worker);
+    const std::vector<Device>& devices = node->worker_->devices();
+    if (!only_fabric || std::ranges::any_of(devices, &Device::is_fabric)) return node;
+    return failure(WEFT_REFUSED_UNSUPPORTED,
+                   "UCX finds no device besides TCP and shared memory: %s",
+                   ucx::names_of(devices).c_str());
+}
+
+std::string UcxNode::card() const {
+    return Card{.version = ucx::release_of(worker_->library().version()),
+                .has_fabric = std::ranges::any_of(worker_->devices(), &Device::is_fabric),
+                .address = worker_->address()}
+        .text();
+}
+
+Result<std::unique_ptr<UcxTransport>> UcxNode::connect(Rank rank,
+                                                       std::span<const std::string> cards,
+                                                       const JobKey& key,
+                                                       const std::vector<bool>& needed) {
+    const std::string version = ucx::release_of(worker_->library().version());
+    UcxTransport::Parts parts;
+    parts.rank = rank;
+    parts.key = key;
+    parts.settings = settings_;
+    parts.addresses.resize(cards.size());
+    for (std::size_t r = 0; r < cards.size(); ++r) {
+        if (!needed[r]) continue;
+        const std::optional<Card> card = Card::parse(cards[r]);
+        if (!card)
+            return failure_of_rank(WEFT_REFUSED_SETTING, static_cast<Rank>(r),
+                                   "rank %zu has the card '%s'; expected one of UCX", r,
+                                   cards[r].c_str());
+        if (card->version != version)
+            return failure_of_rank(WEFT_REFUSED_SETTING, static_cast<Rank>(r),
+                                   "rank %zu has UCX %s, rank %d has %s; expected the same", r,
+                                   card->version.c_str(), rank, version.c_str());
+        parts.addresses[r] = card->address;
+    }
+    parts.worker = std::move(worker_);
+    return UcxTransport::create(std::move(parts));
+}
+
+}  // namespace weft

@@ -1,0 +1,56 @@
+// This rank's UCX worker, and the transport to the ranks that have one, too.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/job_key.h"
+#include "base/status.h"
+#include "transport/ucx/ucx.h"
+
+namespace weft {
+namespace ucx {
+
+// What a rank tells the others; a word without spaces.
+struct Card {
+    std::string version;      // "1.13": of UCX
+    bool has_fabric = false;  // it has a device that only UCX reaches
+    std::string address;      // bytes
+
+    static std::optional<Card> parse(const std::string& text);
+    std::string text() const;
+};
+
+// Whether this machine may have such a device. Looks without UCX, which takes milliseconds to open.
+bool may_have_fabric();
+
+}  // namespace ucx
+
+class UcxNode {
+  public:
+    // Opens UCX. `only_fabric`: for ranks of other nodes, which tcp would reach otherwise; refused if
+    // there is no such device.
+    static Result<std::unique_ptr<UcxNode>> prepare(const ucx::Settings& settings,
+                                                    bool only_fabric);
+
+    // What the other ranks must pass to connect().
+    std::string card() const;
+
+    // cards[r] is rank r's card; empty: it has none. `needed`, by rank: which ranks are reached by this
+    // transport. Refuses a rank that has another UCX, by name. Returns at once: endpoints are made when
+    // they are needed.
+    Result<std::unique_ptr<UcxTransport>> connect(Rank rank, std::span<const std::string> cards,
+                                                  const JobKey& key,
+                                                  const std::vector<bool>& needed);
+
+  private:
+    UcxNode() = default;
+
+    ucx::Settings settings_;
+    std::unique_ptr<ucx::Worker> worker_;
+};
+
+}  // namespace weft

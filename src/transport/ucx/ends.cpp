@@ -1,0 +1,183 @@
+// Ends: of endpoints, of peers, and of the transport.
+#include <algorithm>
+
+#include "base/clock.h"
+#include "transport/ucx/ucx.h"
+
+namespace weft {
+
+using ucx::FrameKind;
+using ucx::Post;
+
+namespace {
+
+weft_status loss_of(ucs_status_t status) {
+    // (UCX does not tell a process that ended from a host that does not answer.)
+    return status == UCS_ERR_NO_MEMORY ? WEFT_BROKEN_MEMORY : WEFT_BROKEN_RANK;
+}
+
+}  // namespace
+
+// Somebody wants to send to the peer or to receive from it. False: it is lost.
+bool UcxTransport::need(Peer& peer) {
+    if (peer.lost) return false;
+    if (peer.endpoint != nullptr) return true;
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                        UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.address = reinterpret_cast<const ucp_address_t*>(peer.address.data());
+    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    params.err_handler.cb = on_error;
+    params.err_handler.arg = &peer;
+    const ucs_status_t status = library().ucp_ep_create(worker_->get(), &params, &peer.endpoint);
+    if (status == UCS_OK) return true;
+    peer.endpoint = nullptr;
+    lose(peer, status == UCS_ERR_NO_MEMORY ? WEFT_BROKEN_MEMORY : WEFT_BROKEN_TRANSPORT);
+    return false;
+}
+
+// UCX has given the endpoint up. It completes what is left when the endpoint is closed.
+void UcxTransport::on_error(void* given, ucp_ep_h /*endpoint*/, ucs_status_t status) {
+    Peer& peer = *static_cast<Peer*>(given);
+    UcxTransport& self = *peer.owner;
+    peer.is_to_be_closed = true;
+    self.has_endpoints_to_close_ = true;
+    self.lose(peer, loss_of(status));
+}
+
+// Posts whose buffers UCX has end when it gives them back.
+void UcxTransport::lose(Peer& peer, weft_status how) {
+    if (peer.lost) return;
+    peer.lost = true;
+    peer.loss = peer.has_left ? WEFT_BROKEN_RANK : how;
+    peer.is_to_be_closed = true;
+    has_endpoints_to_close_ = true;
+    const bool owed = peer.owes();
+    peer.waiting.clear();
+    peer.awaiting_cts.clear();
+    peer.granted.clear();
+    peer.announced.clear();
+    note_owing(peer, owed);
+    const auto end_idle = [&](ucx::LaneQueue& lane) {
+        lane.waiting = nullptr;
+        for (Post* post = lane.posts.first; post != nullptr; post = post->next) {
+            if (post->is_moving || post->is_over) continue;
+            post->is_over = true;
+            post->outcome = {.code = peer.loss};
+        }
+        const auto report = reporter(peer);
+        while (!lane.posts.empty() && lane.posts.first->is_over) {
+            Post* const first = lane.posts.take_first();
+            report(first, first->outcome);
+        }
+    };
+    peer.sends.for_each(end_idle);
+    peer.receives.for_each(end_idle);
+    if (!peer.has_left) reports_.add({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
+}
+
+// The peer sends nothing more, and has taken what it wanted.
+void UcxTransport::take_bye(Peer& peer) {
+    if (has_slot(peer, 0, /*is_spare=*/true)) send_frame(peer, {.kind = FrameKind::thanks}, {});
+    peer.has_left = true;
+    lose(peer, WEFT_BROKEN_RANK);
+}
+
+// Outside of UCX's calls.
+void UcxTransport::close_endpoints() {
+    if (has_endpoints_to_close_) {
+        has_endpoints_to_close_ = false;
+        for (Peer& peer : peers_) {
+            // (A peer that has left still gets our thanks.)
+            if (peer.is_to_be_closed) close(peer, !peer.has_left || peer.moving > 0);
+        }
+    }
+    std::erase_if(closing_, [this](void* request) {
+        if (library().ucp_request_check_status(request) == UCS_INPROGRESS) return false;
+        library().ucp_request_free(request);
+        return true;
+    });
+}
+
+void UcxTransport::close(Peer& peer, bool by_force) {
+    peer.is_to_be_closed = false;
+    if (peer.endpoint == nullptr) return;
+    ucp_request_param_t param{};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = by_force ? std::uint32_t{UCP_EP_CLOSE_FLAG_FORCE} : 0;
+    const ucs_status_ptr_t request =
+        library().ucp_ep_close_nbx(std::exchange(peer.endpoint, nullptr), &param);
+    // There is room for one of each peer.
+    if (UCS_PTR_IS_PTR(request)) closing_.push_back(request);
+}
+
+// Until UCX has given back the buffers of all posts that were forgotten.
+void UcxTransport::settle_forgotten() {
+    const auto has_forgotten = [](const Peer& peer) { return peer.forgotten > 0; };
+    const auto is_settled = [&] { return std::ranges::none_of(peers_, has_forgotten); };
+    if (is_settled() || wait_until(is_settled, now_ns() + settings_.peer_timeout_ns)) return;
+    for (Peer& peer : peers_) {
+        if (has_forgotten(peer)) lose(peer, WEFT_BROKEN_TRANSPORT);
+    }
+    (void)wait_until(is_settled, INT64_MAX);
+}
+
+// The poster has ended: one that has posts.
+std::optional<std::uint64_t> UcxTransport::context_left() {
+    std::optional<std::uint64_t> found;
+    const auto note = [&](const ucx::LaneQueue& lane) {
+        if (!lane.posts.empty()) found = context_of(lane.stream);
+    };
+    for (Peer& peer : peers_) {
+        peer.sends.for_each(note);
+        peer.receives.for_each(note);
+    }
+    return found;
+}
+
+void UcxTransport::release_descriptor(void* descriptor) {
+    library().ucp_am_data_release(worker_->get(), descriptor);
+}
+
+void UcxTransport::drop_early(Peer& peer) {
+    while (!peer.early.empty()) {
+        ucx::Early* const early = peer.early.take_first();
+        if (early->descriptor != nullptr) release_descriptor(early->descriptor);
+        early_.release(early);
+    }
+}
+
+// Nobody will receive what UCX has kept for us.
+void UcxTransport::drop_descriptors() {
+    for (Peer& peer : peers_) {
+        drop_early(peer);
+        peer.receives.for_each([&](ucx::LaneQueue& lane) {
+            for (ucx::Unexpected* one = lane.unexpected.first; one != nullptr; one = one->next) {
+                if (one->descriptor != nullptr) release_descriptor(one->descriptor);
+                one->descriptor = nullptr;
+            }
+        });
+    }
+}
+
+// Everything that was sent has been taken, or its receiver has been given time for it.
+void UcxTransport::say_goodbye() {
+    const auto is_met = [](const Peer& peer) { return peer.endpoint != nullptr && !peer.lost; };
+    for (Peer& peer : peers_) {
+        if (is_met(peer) && has_slot(peer, 0, /*is_spare=*/true))
+            send_frame(peer, {.kind = FrameKind::bye}, {});
+    }
+    const std::int64_t deadline_ns =
+        now_ns() + std::min(settings_.peer_timeout_ns, settings_.goodbye_ns);
+    wait_until(
+        [&] {
+            return in_flight_ == 0 && std::ranges::none_of(peers_, [&](const Peer& peer) {
+                       return is_met(peer) && !peer.has_thanked;
+                   });
+        },
+        deadline_ns);
+    for (Peer& peer : peers_) close(peer, /*by_force=*/false);
+    wait_until([this] { return closing_.empty(); }, deadline_ns);
+}
+
+}  // namespace weft

@@ -1,0 +1,28 @@
+// What can be set about the ucx transport, from the environment. UCX reads its own settings, UCX_*.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "base/status.h"
+
+namespace weft::ucx {
+
+struct Settings {
+    // WEFT_RENDEZVOUS, in bytes; at most eager_bytes_max
+    std::size_t eager_threshold = 16 * 1024;
+    // WEFT_PEER_TIMEOUT: UCX looks four times as often whether a peer is there, and this transport waits so
+    // long for a transfer that nobody wants any more.
+    std::int64_t peer_timeout_ns = 10'000'000'000;
+    // At its end a rank waits so long until its peers have taken what was sent to them. They may compute.
+    std::int64_t goodbye_ns = 1'000'000'000;
+    // For tests whose ranks share a thread: called while the transport waits for a peer.
+    std::function<void()> while_waiting{};
+
+    static constexpr std::size_t eager_bytes_max = 64 * 1024;
+
+    static Result<Settings> from_environment();
+};
+
+}  // namespace weft::ucx

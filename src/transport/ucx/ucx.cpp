@@ -1,0 +1,233 @@
+// The transport as a whole: making it, polling, sleeping, its contexts.
+#include "transport/ucx/ucx.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/hash.h"
+
+namespace weft {
+
+using ucx::Post;
+
+namespace {
+
+constexpr std::size_t queued_min = 8;  // there is always room to queue so much for a peer
+constexpr int tries_to_arm = 16;
+constexpr int rounds_of_poll = 4;
+
+// Says which job a frame belongs to, and does not give the key away.
+std::uint64_t mark_of(const JobKey& key) {
+    Hash hash;
+    for (const std::byte byte : key) hash.add(std::to_integer<std::uint64_t>(byte));
+    return hash.value();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<UcxTransport>> UcxTransport::create(Parts parts) {
+    std::unique_ptr<UcxTransport> transport(new UcxTransport(std::move(parts)));
+    if (Status status = transport->open(); !status.is_ok()) {
+        transport->hang_up();
+        return status;
+    }
+    return transport;
+}
+
+UcxTransport::UcxTransport(Parts parts)
+    : rank_(parts.rank),
+      job_(mark_of(parts.key)),
+      settings_(std::move(parts.settings)),
+      worker_(std::move(parts.worker)),
+      large_bytes_(sizeof(ucx::Frame) + std::max(settings_.eager_threshold, small_bytes)),
+      peers_(parts.addresses.size()) {
+    for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+        Peer& peer = peers_[rank];
+        peer.owner = this;
+        peer.rank = static_cast<Rank>(rank);
+        peer.address = std::move(parts.addresses[rank]);
+        peer.credit = Credit(Credit::max_among(peers_.size()));
+        peer.waiting.reserve(queued_min);
+    }
+    closing_.reserve(peers_.size());
+}
+
+Status UcxTransport::open() {
+    for (Fd* epoll : {&waiter_sleep_, &thread_sleep_}) {
+        *epoll = Fd(epoll_create1(EPOLL_CLOEXEC));
+        epoll_event event{};
+        event.events = epoll == &waiter_sleep_ ? std::uint32_t{EPOLLIN} : 0;
+        if (!*epoll || epoll_ctl(epoll->get(), EPOLL_CTL_ADD, worker_->descriptor(), &event) != 0)
+            return failure(WEFT_REFUSED_MEMORY, "no descriptor for an epoll: %s", strerror(errno));
+    }
+    for (std::size_t i = 0; i < spares_of_peer * peers_.size() + 1; ++i) {
+        if (!reserve_slot(/*is_large=*/false, /*is_spare=*/false)) throw std::bad_alloc();
+    }
+    ucp_am_handler_param_t param{};
+    param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                       UCP_AM_HANDLER_PARAM_FIELD_ARG;
+    param.id = ucx::message_id;
+    param.cb = on_message;
+    param.arg = this;
+    const ucs_status_t status = library().ucp_worker_set_am_recv_handler(worker_->get(), &param);
+    if (status == UCS_OK) return ok;
+    return failure(WEFT_REFUSED_UNSUPPORTED, "UCX takes no handler of active messages: %s",
+                   library().ucs_status_string(status));
+}
+
+UcxTransport::~UcxTransport() {
+    if (hung_up_) return;
+    while (const std::optional<std::uint64_t> context = context_left()) abandon(*context);
+    drop_descriptors();
+    say_goodbye();
+    end_worker();
+}
+
+// Now, because its last callbacks need the rest of this.
+void UcxTransport::end_worker() {
+    // (UCX insists on getting back the requests of endpoints that it is still closing.)
+    for (void* request : closing_) library().ucp_request_free(request);
+    closing_.clear();
+    worker_.reset();
+}
+
+void UcxTransport::hang_up() {
+    hung_up_ = true;
+    drop_descriptors();
+    for (Peer& peer : peers_) close(peer, /*by_force=*/true);
+    end_worker();
+}
+
+void UcxTransport::serve() {
+    if (!hung_up_) (void)progress();
+}
+
+// True: something has moved.
+bool UcxTransport::progress() {
+    const bool moved = library().ucp_worker_progress(worker_->get()) > 0;
+    if (has_endpoints_to_close_ || !closing_.empty()) close_endpoints();
+    return moved;
+}
+
+// Lets UCX work until `done`. False: the deadline has passed before.
+bool UcxTransport::wait_until(const std::function<bool()>& done, std::int64_t deadline_ns) {
+    for (long pause_ns = 1'000; !done(); pause_ns = std::min(2 * pause_ns, 1'000'000l)) {
+        if (progress()) pause_ns = 1'000;
+        if (done()) break;
+        if (now_ns() > deadline_ns) return false;
+        if (settings_.while_waiting) {
+            settings_.while_waiting();
+            continue;
+        }
+        const timespec pause{0, pause_ns};
+        nanosleep(&pause, nullptr);
+    }
+    return true;
+}
+
+// Throws if there is no memory for it.
+Post* UcxTransport::take_post(Peer& peer, std::uint64_t stream, const std::byte* data,
+                              std::uint64_t bytes, Token token) {
+    Post* post = posts_.take(stream);
+    *post = {.stream = stream,
+             .data = const_cast<std::byte*>(data),
+             .bytes = bytes,
+             .token = token,
+             .peer = &peer};
+    return post;
+}
+
+// A post to a peer that is lost. (Those before it on its lane may still move.)
+Posted UcxTransport::refuse(Peer& peer, ucx::LaneQueue& lane, Token token) {
+    Post* post = take_post(peer, lane.stream, nullptr, 0, token);
+    lane.posts.append(post);
+    finish(peer, lane, *post, {.code = peer.loss});
+    return Posted::pending;
+}
+
+Usage UcxTransport::usage() const {
+    Usage usage;
+    usage.descriptors = 2;  // and UCX's own, which it does not tell
+    usage.bytes = slots_.size() * large_bytes_ + posts_.held_bytes() + unexpected_.held_bytes() +
+                  early_.held_bytes();
+    for (const Peer& peer : peers_) {
+        usage.connections += peer.endpoint != nullptr ? 1 : 0;
+        usage.bytes += sizeof peer + peer.sends.held_bytes() + peer.receives.held_bytes();
+    }
+    usage.turned_away.emplace_back("of another job", strangers_);
+    return usage;
+}
+
+std::size_t UcxTransport::poll(std::span<Completion> done) {
+    reports_.begin(done);
+    if (!reports_.has_kept()) {
+        for (int i = 0; i < rounds_of_poll && progress() && !reports_.is_full(); ++i) continue;
+        for (int i = 0; is_rung_ && i < tries_to_arm; ++i) {
+            is_rung_ = library().ucp_worker_arm(worker_->get()) != UCS_OK;
+            if (is_rung_) (void)progress();
+        }
+    }
+    return reports_.end();
+}
+
+int UcxTransport::wait_fd(Sleeper sleeper) const {
+    return sleeper == Sleeper::thread ? thread_sleep_.get() : waiter_sleep_.get();
+}
+
+// UCX's descriptor is readable whoever sleeps; the progress thread must not be woken while the program drives.
+bool UcxTransport::arm(Sleeper sleeper) {
+    const bool thread = sleeper == Sleeper::thread;
+    if (thread != thread_armed_) {
+        thread_armed_ = thread;
+        epoll_event event{};
+        event.events = thread ? std::uint32_t{EPOLLIN} : 0;
+        epoll_ctl(thread_sleep_.get(), EPOLL_CTL_MOD, worker_->descriptor(), &event);
+    }
+    if (sleeper == Sleeper::none) return true;
+    // (UCX refuses while it has something to do, which need not be messages.)
+    const std::uint64_t before = frames_taken_;
+    for (int i = 0; i < tries_to_arm && frames_taken_ == before && !reports_.has_kept(); ++i) {
+        if (library().ucp_worker_arm(worker_->get()) == UCS_OK) {
+            is_rung_ = false;
+            return true;
+        }
+        (void)progress();
+    }
+    return false;
+}
+
+void UcxTransport::list_owed(std::vector<Rank>& peers) const {
+    for (const Peer& peer : peers_) {
+        if (peer.owes() || peer.slots > 0 || peer.moving > 0) peers.push_back(peer.rank);
+    }
+}
+
+void UcxTransport::abandon(std::uint64_t context) {
+    contexts_.remove(context);
+    reports_.forget(context);
+    for (Peer& peer : peers_) {
+        abandon_sends(peer, context);
+        abandon_receives(peer, context);
+    }
+    settle_forgotten();
+    reports_.forget(context);  // (A lost message may have come meanwhile.)
+    posts_.refill();
+}
+
+void UcxTransport::retire(std::uint64_t context) {
+    contexts_.remove(context);
+    for (Peer& peer : peers_) drop_unwanted_messages(peer);
+}
+
+void UcxTransport::keep_early(bool keep) {
+    contexts_.keep_early(keep);
+    if (keep) return;
+    for (Peer& peer : peers_) drop_unwanted_messages(peer);
+}
+
+}  // namespace weft
