@@ -75,6 +75,18 @@ TEST_P(Random, OnProcessesOverIpv6) {
 TEST_P(Random, OnProcessesOverBoth) { run_programs("mixed", GetParam(), operations(250, 20'000)); }
 #endif
 
+#if WEFT_HAS_UCX
+TEST_P(Random, OnThreadsOverUcx) {
+    if (const std::string absence = ucx_absence("tcp"); !absence.empty()) GTEST_SKIP() << absence;
+    run_programs("threads_ucx", GetParam(), operations(100, 20'000));
+}
+TEST_P(Random, OnProcessesOverUcx) { run_programs("ucx_tcp", GetParam(), operations(100, 5'000)); }
+TEST_P(Random, OnProcessesOverUcxInSharedMemory) {
+    if (!runs_all()) GTEST_SKIP() << "only in a run of all tests";
+    run_programs("ucx_posix", GetParam(), operations(0, 5'000));
+}
+#endif
+
 // ./dev test random --case "sim p=3 seed=0x2a ..."
 TEST(RandomCase, IsRepeated) {
     const char* text = std::getenv("WEFT_CASE");

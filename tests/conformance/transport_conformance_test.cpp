@@ -25,6 +25,10 @@ bool is_equal(Traffic::Post& received, const std::vector<std::byte>& expected) {
 
 class TransportConformance : public testing::TestWithParam<WorldFactory> {
   protected:
+    void SetUp() override {
+        if (const std::string absence = GetParam().absence(); !absence.empty())
+            GTEST_SKIP() << absence;
+    }
     // Runs `body(seed)` for this many seeds; stops at the first that fails, and names it.
     template <class Body>
     void for_seeds(std::uint64_t seeds, const Body& body) {

@@ -131,7 +131,13 @@ class Exchange {
     bool lost_ = false;
 };
 
-class OutOfMemory : public testing::TestWithParam<WorldFactory> {};
+class OutOfMemory : public testing::TestWithParam<WorldFactory> {
+  protected:
+    void SetUp() override {
+        if (const std::string absence = GetParam().absence(); !absence.empty())
+            GTEST_SKIP() << absence;
+    }
+};
 
 // Without the simulated network and the wrappers, which are part of the test.
 std::vector<WorldFactory> worlds() {

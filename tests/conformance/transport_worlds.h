@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include "conformance/mpi_world.h"
@@ -12,8 +13,12 @@
 #if WEFT_HAS_TCP
 #include "conformance/tcp_world.h"
 #endif
+#if WEFT_HAS_UCX
+#include "conformance/ucx_world.h"
+#endif
 #include "lab/sim/sim.h"
 #include "lab/wrap/faulty.h"
+#include "support/surroundings.h"
 
 namespace weft::test {
 
@@ -35,7 +40,11 @@ struct TransportWorld {
 struct WorldFactory {
     const char* name;
     std::unique_ptr<TransportWorld> (*make)(Rank ranks, std::uint64_t seed);
-    bool is_slow = false;  // a world takes milliseconds to be made and ended
+    bool is_slow = false;       // a world takes milliseconds to be made and ended
+    const char* ucx = nullptr;  // UCX's transports; null: it is not used
+
+    // Why this machine has no such world; empty: it has.
+    std::string absence() const { return ucx != nullptr ? ucx_absence(ucx) : ""; }
 };
 
 inline void PrintTo(const WorldFactory& factory, std::ostream* out) { *out << factory.name; }
@@ -208,22 +217,64 @@ inline std::unique_ptr<TransportWorld> make_tcp_dedicated_world(Rank ranks, std:
 }
 #endif
 
+#if WEFT_HAS_UCX
+class UcxWorld final : public TransportWorld {
+  public:
+    UcxWorld(Rank ranks, const char* tls, const ucx::Settings& settings, bool can_kill)
+        : ranks_(ranks, tls, settings), can_kill_(can_kill) {}
+
+    Transport& at(Rank rank) override { return ranks_.at(rank); }
+    bool step() override { return true; }
+    bool can_kill() const override { return can_kill_; }
+    void kill(Rank rank) override { ranks_.kill(rank); }
+
+  private:
+    UcxRanks ranks_;
+    bool can_kill_;
+};
+
+inline std::unique_ptr<TransportWorld> make_ucx_tcp_world(Rank ranks, std::uint64_t) {
+    return std::make_unique<UcxWorld>(ranks, "tcp", ucx::Settings{.peer_timeout_ns = 500'000'000},
+                                      /*can_kill=*/true);
+}
+// Nearly everything waits for its receive. (Shared memory takes a rank for dead when its process is.)
+inline std::unique_ptr<TransportWorld> make_ucx_posix_rts_world(Rank ranks, std::uint64_t) {
+    return std::make_unique<UcxWorld>(ranks, "posix", ucx::Settings{.eager_threshold = 16},
+                                      /*can_kill=*/false);
+}
+inline std::unique_ptr<TransportWorld> make_ucx_all_world(Rank ranks, std::uint64_t) {
+    return std::make_unique<UcxWorld>(ranks, "all", ucx::Settings{}, /*can_kill=*/false);
+}
+#endif
+
 inline std::vector<WorldFactory> transport_worlds() {
-    return {
+    std::vector<WorldFactory> worlds = {
         {"sim", make_sim_world<Buffering::random, 0>},
-            {"sim_buffered", make_sim_world<Buffering::always, 0>},
-            {"sim_unbuffered", make_sim_world<Buffering::never, 0>},
-            {"sim_busy", make_sim_world<Buffering::random, 3>}, {"sim_faulty", make_faulty_world},
-            {"shm_ring", make_shm_world<shm::LargeMethod::ring>},
-            {"shm_on_demand", make_shm_world<shm::LargeMethod::ring, true>},
-            {"shm_vm_readv", make_shm_world<shm::LargeMethod::vm_readv>}, {"mpi", make_mpi_world},
-            {"mpi_rts", make_mpi_rts_world},
+        {"sim_buffered", make_sim_world<Buffering::always, 0>},
+        {"sim_unbuffered", make_sim_world<Buffering::never, 0>},
+        {"sim_busy", make_sim_world<Buffering::random, 3>},
+        {"sim_faulty", make_faulty_world},
+        {"shm_ring", make_shm_world<shm::LargeMethod::ring>},
+        {"shm_on_demand", make_shm_world<shm::LargeMethod::ring, true>},
+        {"shm_vm_readv", make_shm_world<shm::LargeMethod::vm_readv>},
+        {"mpi", make_mpi_world},
+        {"mpi_rts", make_mpi_rts_world},
 #if WEFT_HAS_TCP
-            {"tcp", make_tcp_world, true}, {"tcp_ipv6", make_tcp_ipv6_world, true},
-            {"tcp_lanes", make_tcp_lanes_world, true}, {"tcp_links", make_tcp_links_world, true},
-            {"tcp_dedicated", make_tcp_dedicated_world, true},
+        {"tcp", make_tcp_world, true},
+        {"tcp_ipv6", make_tcp_ipv6_world, true},
+        {"tcp_lanes", make_tcp_lanes_world, true},
+        {"tcp_links", make_tcp_links_world, true},
+        {"tcp_dedicated", make_tcp_dedicated_world, true},
+#endif
+#if WEFT_HAS_UCX
+        {"ucx_tcp", make_ucx_tcp_world, true, "tcp"},
+        {"ucx_posix_rts", make_ucx_posix_rts_world, true, "posix"},
 #endif
     };
+#if WEFT_HAS_UCX
+    if (runs_all()) worlds.push_back({"ucx_all", make_ucx_all_world, true, "all"});
+#endif
+    return worlds;
 }
 
 }  // namespace weft::test

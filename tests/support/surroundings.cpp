@@ -9,6 +9,9 @@
 #include "engine/engine.h"
 #include "process/join/kernel_engine.h"
 #include "support/process.h"
+#if WEFT_HAS_UCX
+#include "transport/ucx/worker.h"
+#endif
 
 namespace weft::test {
 namespace {
@@ -19,16 +22,35 @@ const std::string sbin = "PATH=$PATH:/usr/sbin:/sbin ";
 }  // namespace
 
 const std::vector<Surroundings>& surroundings() {
-    static const std::vector<Surroundings> table = {
-        {"shm", "WEFT_TRANSPORT=shm", false, 0, false},
+    static const std::vector<Surroundings> table =
+    { {"shm", "WEFT_TRANSPORT=shm", false, 0, false},
 #if WEFT_HAS_TCP
-        {"tcp", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo", false, 3, true},
-        {"tcp_dedicated", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_DEDICATE=1", false, 3, false,
-         true},
-        {"tcp_ipv6", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=::1", false, 2, false, true},
-        {"mixed", "WEFT_TRANSPORT=auto", true, 4, true},
+      {"tcp", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo", false, 3, true},
+      {"tcp_dedicated", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_DEDICATE=1", false, 3, false,
+       true},
+      {"tcp_ipv6", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=::1", false, 2, false, true},
+      {"mixed", "WEFT_TRANSPORT=auto", true, 4, true},
+#endif
+#if WEFT_HAS_UCX
+      {"ucx_tcp",
+       "WEFT_TRANSPORT=ucx UCX_TLS=tcp UCX_NET_DEVICES=lo UCX_LOG_LEVEL=error WEFT_PEER_TIMEOUT=1",
+       false, 3, false, true, "tcp"},
 #endif
     };
+#if WEFT_HAS_UCX
+    static const std::vector<Surroundings> more = {
+        {"ucx_posix", "WEFT_TRANSPORT=ucx UCX_TLS=posix UCX_LOG_LEVEL=error WEFT_PEER_TIMEOUT=1",
+         false, 3, false, true, "posix"},
+        {"ucx_all", "WEFT_TRANSPORT=ucx UCX_LOG_LEVEL=error WEFT_PEER_TIMEOUT=1", false, 3, false,
+         true, "all"},
+    };
+    static const std::vector<Surroundings> all = [] {
+        std::vector<Surroundings> both = table;
+        both.insert(both.end(), more.begin(), more.end());
+        return both;
+    }();
+    if (runs_all()) return all;
+#endif
     return table;
 }
 
@@ -56,10 +78,22 @@ std::string Surroundings::absence() const {
     if (std::string(name) == "tcp_ipv6" && !std::filesystem::exists("/proc/sys/net/ipv6")) {
         return "no IPv6 on this machine";
     }
+    if (ucx != nullptr) return ucx_absence(ucx);
     if (!has_nodes) return "";
     static const std::string nodes =
         absence_of_nodes(geteuid() == 0 ? "unshare " : "unshare --user --map-root-user ");
     return nodes;
+}
+
+std::string ucx_absence([[maybe_unused]] const char* tls) {
+#if WEFT_HAS_UCX
+    setenv("UCX_TLS", tls, 1);
+    const bool works = ucx::Worker::open({}).is_ok();
+    unsetenv("UCX_TLS");
+    return works ? "" : last_detail();
+#else
+    return WEFT_UCX_ABSENCE;
+#endif
 }
 
 std::vector<Driven> driven_by(std::initializer_list<const char*> engines) {
@@ -102,11 +136,11 @@ std::string absence_of_nodes(const std::string& unshare) {
 }
 
 std::vector<Over> ways_between_threads() {
-#if WEFT_HAS_TCP
-    return {Over::shm, Over::tcp, Over::mixed, Over::mpi};
-#else
-    return {Over::shm, Over::mpi};
-#endif
+    std::vector<Over> ways = {Over::shm};
+    if (WEFT_HAS_TCP) ways.insert(ways.end(), {Over::tcp, Over::mixed});
+    ways.push_back(Over::mpi);
+    if (runs_all() && ucx_absence("tcp").empty()) ways.push_back(Over::ucx);
+    return ways;
 }
 
 const char* name_of(Over over) {
@@ -115,6 +149,7 @@ const char* name_of(Over over) {
         case Over::tcp: return "tcp";
         case Over::mixed: return "mixed";
         case Over::mpi: return "mpi";
+        case Over::ucx: return "ucx";
     }
     return "";
 }

@@ -23,6 +23,7 @@ struct Surroundings {
     int usual_ranks;              // how many are tried unless all tests run; 0: all
     bool suits_kernel;            // task lists are tried here too
     bool has_one_engine = false;  // ... only with `thread`, unless all tests run
+    const char* ucx = nullptr;    // UCX's transports; null: it is not used
 
     // Runs `program`, a path in the build with its arguments.
     struct Job {
@@ -40,7 +41,8 @@ struct Surroundings {
     std::string absence() const;
 };
 
-// Only shared memory; tcp over loopback, the same with dedicated connections, and with IPv6; shm and tcp.
+// Only shared memory; tcp over loopback, the same with dedicated connections, and with IPv6; shm and tcp; ucx over
+// loopback and, in a run of all tests, over shared memory and whatever else it finds.
 const std::vector<Surroundings>& surroundings();
 
 const Surroundings& surroundings(const std::string& name);
@@ -50,6 +52,9 @@ inline void PrintTo(const Surroundings& where, std::ostream* out) { *out << wher
 // Each of the engines in all surroundings; the kernel engines where there are task lists.
 using Driven = std::tuple<Surroundings, const char*>;
 std::vector<Driven> driven_by(std::initializer_list<const char*> engines);
+
+// Why UCX cannot be used on this machine with these transports of its own ("tcp"); empty: it can.
+std::string ucx_absence(const char* tls);
 
 // The environment that gives a job this engine. A kernel engine is offered everything.
 std::string settings_of(const std::string& engine);
@@ -106,8 +111,9 @@ class Everywhere : public testing::TestWithParam<Driven> {
 // --- Threads -------------------------------------------------------------------------------------
 
 // mixed: shm between even ranks and between odd ones, else tcp
-enum class Over : std::uint8_t { shm, tcp, mixed, mpi };
+enum class Over : std::uint8_t { shm, tcp, mixed, mpi, ucx };
 
+// (ucx only in a run of all tests.)
 std::vector<Over> ways_between_threads();
 
 const char* name_of(Over over);

@@ -124,6 +124,10 @@ ThreadJob::ThreadJob(Rank ranks, Options options) {
     std::optional<TcpRanks> tcp;
     if (options.over == Over::tcp || options.over == Over::mixed) tcp.emplace(ranks, options.tcp);
 #endif
+#if WEFT_HAS_UCX
+    std::optional<UcxRanks> ucx;
+    if (options.over == Over::ucx) ucx.emplace(ranks, "tcp", options.ucx, /*alone=*/true);
+#endif
     for (Rank rank = 0; rank < ranks; ++rank) {
         Process::Parts parts;
         parts.rank = rank;
@@ -145,6 +149,13 @@ ThreadJob::ThreadJob(Rank ranks, Options options) {
                 const bool is_near = shm_ && peer % 2 == rank % 2;
                 if (!is_near) parts.routes[static_cast<std::size_t>(peer)] = tcp_.back();
             }
+        }
+#endif
+#if WEFT_HAS_UCX
+        if (ucx) {
+            ucx_.push_back(&ucx->at(rank));
+            parts.transports.push_back(ucx->take(rank));
+            std::ranges::fill(parts.routes, ucx_.back());
         }
 #endif
         for (Rank peer = 0; options.over == Over::mixed && peer < ranks; ++peer) {
@@ -171,6 +182,12 @@ ThreadJob::ThreadJob(Rank ranks, Options options) {
 
 void ThreadJob::kill(Rank rank) {
     if (shm_) shm_->kill(rank);
+#if WEFT_HAS_UCX
+    if (!ucx_.empty()) {
+        Engine::Hold hold(at(rank).process().engine());
+        ucx_[static_cast<std::size_t>(rank)]->hang_up();
+    }
+#endif
 #if WEFT_HAS_TCP
     if (tcp_.empty()) return;
     Engine::Hold hold(at(rank).process().engine());

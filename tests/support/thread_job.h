@@ -22,6 +22,9 @@
 #if WEFT_HAS_TCP
 #include "conformance/tcp_world.h"
 #endif
+#if WEFT_HAS_UCX
+#include "conformance/ucx_world.h"
+#endif
 #include "support/surroundings.h"
 #include "weft/request.h"
 
@@ -86,6 +89,10 @@ class ThreadJob {
         tcp::Settings tcp{.interfaces = "127.0.0.1"};
 #endif
         mpi::Settings mpi{};
+#if WEFT_HAS_UCX
+        // (The ranks end one after the other.)
+        ucx::Settings ucx{.goodbye_ns = 50'000'000};
+#endif
     };
 
     ThreadJob(Rank ranks, Options options);
@@ -107,6 +114,9 @@ class ThreadJob {
     std::optional<FakeMpi> mpi_;  // destroyed after its users
 #if WEFT_HAS_TCP
     std::vector<TcpTransport*> tcp_;  // by rank; empty: none
+#endif
+#if WEFT_HAS_UCX
+    std::vector<UcxTransport*> ucx_;  // by rank; empty: none
 #endif
     std::vector<std::unique_ptr<Process>> processes_;
     std::vector<ThreadRank> ranks_;

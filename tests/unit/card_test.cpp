@@ -20,6 +20,7 @@ RankCard card_of(const char* version, const char* bcast) {
 TEST(Card, TravelsAsText) {
     RankCard card = card_of("1.2", "chain:segment=64K");
     card.shm = "where it is";
+    card.ucx = "and over UCX";
     card.node = "this,one";
     card.cores = {0, 3};
     card.progress = {ProgressCores::Kind::spare, {0, 1, 3}};
@@ -28,6 +29,7 @@ TEST(Card, TravelsAsText) {
     RankCard read = RankCard::parse(card.text());
     EXPECT_EQ(read.version, card.version);
     EXPECT_EQ(read.shm, card.shm);
+    EXPECT_EQ(read.ucx, card.ucx);
     EXPECT_EQ(read.node, card.node);
     EXPECT_EQ(read.cores, card.cores);
     EXPECT_EQ(read.progress.kind, card.progress.kind);
@@ -65,6 +67,21 @@ TEST(Card, TellsWhetherARankHasSeveralInterfaces) {
     EXPECT_FALSE(has_several_interfaces(cards));
     cards[2].tcp = "weft-tcp-1/10.0.0.3:4000,[fd00::3]:4001";
     EXPECT_TRUE(has_several_interfaces(cards));
+}
+#endif
+
+#if WEFT_HAS_UCX
+TEST(Card, HasAnyBytesAsTheAddressOfUcx) {
+    ucx::Card card{.version = "1.13", .has_fabric = true, .address = {}};
+    for (int byte = 0; byte < 256; ++byte) card.address += static_cast<char>(byte);
+    const std::optional<ucx::Card> read = ucx::Card::parse(card.text());
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->version, card.version);
+    EXPECT_EQ(read->has_fabric, card.has_fabric);
+    EXPECT_EQ(read->address, card.address);
+    for (const char* wrong : {"", "weft-ucx-1", "weft-ucx-1/1.13/0/", "weft-ucx-1/1.13/0/0g",
+                              "weft-ucx-1/1.13/0/123", "weft-ucx-2/1.13/0/12", "12"})
+        EXPECT_FALSE(ucx::Card::parse(wrong)) << wrong;
 }
 #endif
 

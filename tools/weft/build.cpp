@@ -24,11 +24,17 @@ Build this_build() {
 }
 
 std::span<const char* const> transports() {
+    static constexpr const char* names[] = {
+        "auto",
+        "shm",
 #if WEFT_HAS_TCP
-    static constexpr const char* names[] = {"auto", "shm", "tcp", "mpi"};
-#else
-    static constexpr const char* names[] = {"auto", "shm", "mpi"};
+        "tcp",
 #endif
+#if WEFT_HAS_UCX
+        "ucx",
+#endif
+        "mpi",
+    };
     return names;
 }
 
@@ -37,6 +43,14 @@ const char* tcp_absence() {
     return nullptr;
 #else
     return WEFT_TCP_ABSENCE;
+#endif
+}
+
+const char* ucx_absence() {
+#if WEFT_HAS_UCX
+    return nullptr;
+#else
+    return WEFT_UCX_ABSENCE;
 #endif
 }
 

@@ -20,5 +20,7 @@ Build this_build();
 std::span<const char* const> transports();
 // Why tcp is not among them; null if it is.
 const char* tcp_absence();
+// The same of ucx.
+const char* ucx_absence();
 
 }  // namespace weft

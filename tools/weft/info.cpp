@@ -18,6 +18,9 @@
 #if WEFT_HAS_TCP
 #include "transport/tcp/tcp.h"
 #endif
+#if WEFT_HAS_UCX
+#include "transport/ucx/worker.h"
+#endif
 #include "weft/build.h"
 #include "weft/commands.h"
 #include "weft/machine.h"
@@ -49,6 +52,19 @@ std::string names(const List& list, Name name) {
     return text;
 }
 
+// Which UCX there is, and what it would use.
+std::string ucx_text() {
+#if WEFT_HAS_UCX
+    const Result<const ucx::Library*> library = ucx::library();
+    if (!library.is_ok()) return std::string("cannot be used: ") + last_detail();
+    const Result<std::vector<ucx::Device>> devices = ucx::list_devices();
+    if (!devices.is_ok()) return std::string("cannot be used: ") + last_detail();
+    return (*library)->version() + ": " + ucx::names_of(*devices);
+#else
+    return std::string("not in this build: ") + ucx_absence();
+#endif
+}
+
 void print_info() {
     const Build build = this_build();
     print("version", build.version);
@@ -60,6 +76,7 @@ void print_info() {
     if (const char* absence = tcp_absence()) {
         print("tcp", std::string("not in this build: ") + absence);
     }
+    print("ucx", ucx_text());
     const std::string& no_io_uring = kernel_engine_absence();
     print("io_uring",
           no_io_uring.empty()

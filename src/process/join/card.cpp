@@ -48,10 +48,11 @@ RankCard RankCard::mine() {
 
 // One item per line: a key, a space, a value.
 std::string RankCard::text() const {
-    std::string text =
-        "version " + version + "\njob " + job + "\nmachine " + machine + "\nnode " + node +
-        "\nshm " + shm + "\ntcp " + tcp + "\ndedicated " + std::to_string(dedicated.streams_left) +
-        " " + std::to_string(dedicated.is_wanted) + "\nengine " + traits(engine).name + "\ncores";
+    std::string text = "version " + version + "\njob " + job + "\nmachine " + machine + "\nnode " +
+                       node + "\nshm " + shm + "\ntcp " + tcp + "\nucx " + ucx + "\ndedicated " +
+                       std::to_string(dedicated.streams_left) + " " +
+                       std::to_string(dedicated.is_wanted) + "\nengine " + traits(engine).name +
+                       "\ncores";
     for (int core : cores) text += " " + std::to_string(core);
     text += "\nprogress " + progress.text() + "\n";
     if (refusal != WEFT_OK)
@@ -73,6 +74,7 @@ RankCard RankCard::parse(const std::string& text) {
         if (key == "node") card.node = value;
         if (key == "shm") card.shm = value;
         if (key == "tcp") card.tcp = value;
+        if (key == "ucx") card.ucx = value;
         if (key == "dedicated") {
             std::istringstream(value) >> card.dedicated.streams_left >> card.dedicated.is_wanted;
         }

@@ -19,6 +19,7 @@ struct RankCard {
     std::string node;     // equal on ranks that could share memory
     std::string shm;      // the shared-memory transport's address; empty: none
     std::string tcp;      // the tcp transport's address; empty: none
+    std::string ucx;      // the ucx transport's address; empty: none
     // Without what the engine wants, which depends on all cards.
     DedicatedShare dedicated;
     EngineKind engine = EngineKind::manual;

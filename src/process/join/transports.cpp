@@ -22,20 +22,26 @@ bool has_several_interfaces([[maybe_unused]] const std::vector<RankCard>& cards)
 #endif
 }
 
-Result<Transports> Transports::prepare(const weft_oob* oob) {
-    Transports transports;
+Result<Transports::Wanted> Transports::wanted_from_environment() {
     const char* text = std::getenv("WEFT_TRANSPORT");
     const std::string_view name = text != nullptr ? text : "";
-    if (name == "shm")
-        transports.wanted_ = Wanted::shm;
-    else if (name == "tcp")
-        transports.wanted_ = Wanted::tcp;
-    else if (name == "mpi")
-        transports.wanted_ = Wanted::mpi;
-    else if (!name.empty() && name != "auto")
-        return failure(WEFT_REFUSED_SETTING, "WEFT_TRANSPORT = '%s'; expected %s", text,
-                       WEFT_HAS_TCP ? "auto, shm, tcp or mpi" : "auto, shm or mpi");
+    if (name.empty() || name == "auto") return Wanted::any;
+    if (name == "shm") return Wanted::shm;
+    if (name == "tcp") return Wanted::tcp;
+    if (name == "ucx") return Wanted::ucx;
+    if (name == "mpi") return Wanted::mpi;
+    std::string known = "auto, shm";
+    if (WEFT_HAS_TCP) known += ", tcp";
+    if (WEFT_HAS_UCX) known += ", ucx";
+    return failure(WEFT_REFUSED_SETTING, "WEFT_TRANSPORT = '%s'; expected %s or mpi", text,
+                   known.c_str());
+}
 
+Result<Transports> Transports::prepare(const weft_oob* oob) {
+    Transports transports;
+    const Result<Wanted> wanted = wanted_from_environment();
+    if (!wanted.is_ok()) return wanted.status();
+    transports.wanted_ = *wanted;
     if (transports.wanted_ == Wanted::mpi) {
         if (oob == nullptr || oob->mpi.open == nullptr)
             return failure(WEFT_REFUSED_UNSUPPORTED,
@@ -45,6 +51,13 @@ Result<Transports> Transports::prepare(const weft_oob* oob) {
         if (!settings.is_ok()) return settings.status();
         transports.mpi_settings_ = *settings;
         transports.oob_ = oob;
+        return transports;
+    }
+    if (transports.wanted_ == Wanted::ucx || transports.wanted_ == Wanted::any) {
+        WEFT_RETURN_IF_NOT_OK(transports.prepare_ucx());
+    }
+    if (transports.wanted_ == Wanted::ucx) {
+        transports.no_tcp_ = "WEFT_TRANSPORT is ucx";
         return transports;
     }
     if (transports.wanted_ != Wanted::tcp) {
@@ -77,8 +90,28 @@ Result<Transports> Transports::prepare(const weft_oob* oob) {
     return transports;
 }
 
+// Without it, other nodes are reached by tcp, unless the program insists.
+Status Transports::prepare_ucx() {
+    [[maybe_unused]] const bool insists = wanted_ == Wanted::ucx;
+#if WEFT_HAS_UCX
+    Result<ucx::Settings> settings = ucx::Settings::from_environment();
+    if (!settings.is_ok()) return settings.status();
+    if (!insists && !ucx::may_have_fabric()) return ok;
+    Result<std::unique_ptr<UcxNode>> ucx = UcxNode::prepare(*settings, /*only_fabric=*/!insists);
+    if (ucx.is_ok()) ucx_ = std::move(*ucx);
+    return insists ? ucx.status() : ok;
+#else
+    if (!insists) return ok;
+    return failure(WEFT_REFUSED_UNSUPPORTED,
+                   "WEFT_TRANSPORT = 'ucx', but ucx is not in this build: %s", WEFT_UCX_ABSENCE);
+#endif
+}
+
 void Transports::write_on(RankCard& card, [[maybe_unused]] Rank ranks) const {
     if (shm_) card.shm = shm_->card();
+#if WEFT_HAS_UCX
+    if (ucx_) card.ucx = ucx_->card();
+#endif
 #if WEFT_HAS_TCP
     if (!tcp_) return;
     card.tcp = tcp_->card();
@@ -90,6 +123,7 @@ Status Transports::connect(const std::vector<RankCard>& cards, const JobKey& key
                            Process::Parts& parts) {
     if (oob_) return connect_mpi(parts);
     if (shm_) WEFT_RETURN_IF_NOT_OK(connect_shm(cards, parts));
+    WEFT_RETURN_IF_NOT_OK(connect_ucx(cards, key, parts));
     return connect_tcp(cards, key, parts);
 }
 
@@ -115,6 +149,33 @@ Status Transports::connect_shm(const std::vector<RankCard>& cards, Process::Part
         is_used = true;
     }
     if (is_used) parts.transports.push_back(std::move(*shm));
+    return ok;
+}
+
+// By auto, ranks of other nodes that have the same UCX and such a device, too: both ends see that alike.
+Status Transports::connect_ucx([[maybe_unused]] const std::vector<RankCard>& cards,
+                               [[maybe_unused]] const JobKey& key,
+                               [[maybe_unused]] Process::Parts& parts) {
+#if WEFT_HAS_UCX
+    if (!ucx_) return ok;
+    const std::optional<ucx::Card> own = ucx::Card::parse(ucx_->card());
+    std::vector<std::string> texts;
+    std::vector<bool> needed(cards.size());
+    for (std::size_t r = 0; r < cards.size(); ++r) {
+        texts.push_back(cards[r].ucx);
+        if (static_cast<Rank>(r) == parts.rank || parts.routes[r] != nullptr) continue;
+        const std::optional<ucx::Card> card = ucx::Card::parse(cards[r].ucx);
+        needed[r] =
+            wanted_ == Wanted::ucx || (card && card->has_fabric && card->version == own->version);
+    }
+    if (std::ranges::find(needed, true) == needed.end()) return ok;
+    Result<std::unique_ptr<UcxTransport>> ucx = ucx_->connect(parts.rank, texts, key, needed);
+    if (!ucx.is_ok()) return ucx.status();
+    for (std::size_t r = 0; r < cards.size(); ++r) {
+        if (needed[r]) parts.routes[r] = ucx->get();
+    }
+    parts.transports.push_back(std::move(*ucx));
+#endif
     return ok;
 }
 

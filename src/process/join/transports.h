@@ -1,7 +1,7 @@
 // The transports of a process: prepared before the ranks exchange cards, connected afterwards.
 //
-// WEFT_TRANSPORT: auto (the default: shm within a node, tcp between nodes), shm, tcp, or mpi (the
-// program's MPI for all ranks).
+// WEFT_TRANSPORT: auto (the default: shm within a node; between nodes ucx where both have a device that
+// only UCX reaches, else tcp), shm, tcp, ucx, or mpi (the program's MPI for all ranks).
 //
 // Thread safety: none; used once, while the process joins its job.
 #pragma once
@@ -17,6 +17,9 @@
 #include "transport/shm/connect.h"
 #if WEFT_HAS_TCP
 #include "transport/tcp/connect.h"
+#endif
+#if WEFT_HAS_UCX
+#include "transport/ucx/connect.h"
 #endif
 #include "weft/oob.h"
 
@@ -38,10 +41,14 @@ class Transports {
     Status connect(const std::vector<RankCard>& cards, const JobKey& key, Process::Parts& parts);
 
   private:
-    enum class Wanted : std::uint8_t { any, shm, tcp, mpi };
+    enum class Wanted : std::uint8_t { any, shm, tcp, ucx, mpi };
 
+    static Result<Wanted> wanted_from_environment();
+    Status prepare_ucx();
     Status connect_shm(const std::vector<RankCard>& cards, Process::Parts& parts);
     Status connect_mpi(Process::Parts& parts);
+    Status connect_ucx(const std::vector<RankCard>& cards, const JobKey& key,
+                       Process::Parts& parts);
     Status connect_tcp(const std::vector<RankCard>& cards, const JobKey& key,
                        Process::Parts& parts);
 
@@ -51,6 +58,9 @@ class Transports {
     std::unique_ptr<ShmNode> shm_;
 #if WEFT_HAS_TCP
     std::unique_ptr<TcpNode> tcp_;
+#endif
+#if WEFT_HAS_UCX
+    std::unique_ptr<UcxNode> ucx_;
 #endif
     std::string no_tcp_;                                  // why there is no tcp: the sentence,
     weft_status no_tcp_code_ = WEFT_REFUSED_UNSUPPORTED;  // and its status

@@ -22,7 +22,7 @@ constexpr int patience_s = 25;  // without a step of any rank
 
 // The transport between a case's threads; nothing: its ranks are not threads.
 std::optional<Over> over(const Case& c) {
-    for (Over way : ways_between_threads()) {
+    for (Over way : {Over::shm, Over::tcp, Over::mixed, Over::mpi, Over::ucx}) {
         const std::string suffix = way == Over::shm ? "" : std::string("_") + name_of(way);
         if (c.transport == "threads" + suffix) return way;
     }
@@ -45,6 +45,9 @@ Outcome run_threads(const Case& c, Plant plant, Over way) {
 #if WEFT_HAS_TCP
     job_options.tcp = settings.of_tcp();
     job_options.queue_depth = settings.queue_depth.value_or(job_options.queue_depth);
+#endif
+#if WEFT_HAS_UCX
+    job_options.ucx = settings.of_ucx(job_options.ucx);
 #endif
     ThreadJob job(c.ranks, std::move(job_options));
     std::map<BarrierName, std::atomic<int>> entered = barriers_of(program, c.ranks);

@@ -95,6 +95,14 @@ tcp::Settings Settings::of_tcp() const {
 }
 #endif
 
+#if WEFT_HAS_UCX
+ucx::Settings Settings::of_ucx(ucx::Settings result) const {
+    if (eager_threshold)
+        result.eager_threshold = std::min(*eager_threshold, ucx::Settings::eager_bytes_max);
+    return result;
+}
+#endif
+
 std::string Settings::environment() const {
     std::string text = std::string("WEFT_ENGINE=") + traits(engine).name;
     for (const auto& [collective, name] : forced) {

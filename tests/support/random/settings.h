@@ -15,6 +15,9 @@
 #if WEFT_HAS_TCP
 #include "transport/tcp/settings.h"
 #endif
+#if WEFT_HAS_UCX
+#include "transport/ucx/settings.h"
+#endif
 
 namespace weft::test::random {
 
@@ -39,6 +42,10 @@ struct Settings {
     mpi::Settings of_mpi() const;
 #if WEFT_HAS_TCP
     tcp::Settings of_tcp() const;
+#endif
+#if WEFT_HAS_UCX
+    // Of what a job has, with what the seed chooses.
+    ucx::Settings of_ucx(ucx::Settings result) const;
 #endif
     // For processes: "WEFT_ENGINE=manual WEFT_ALGORITHM_BCAST=chain:segment=512,window=2"
     std::string environment() const;
