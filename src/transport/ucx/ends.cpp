@@ -20,7 +20,7 @@ weft_status loss_of(ucs_status_t status) {
 
 // Somebody wants to send to the peer or to receive from it. False: it is lost.
 bool UcxTransport::need(Peer& peer) {
-    if (peer.lost) return false;
+    if (peer.lost || worker_->get() == nullptr) return false;
     if (peer.endpoint != nullptr) return true;
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
@@ -40,6 +40,7 @@ bool UcxTransport::need(Peer& peer) {
 void UcxTransport::on_error(void* given, ucp_ep_h /*endpoint*/, ucs_status_t status) {
     Peer& peer = *static_cast<Peer*>(given);
     UcxTransport& self = *peer.owner;
+    peer.is_gone = true;
     peer.is_to_be_closed = true;
     self.has_endpoints_to_close_ = true;
     self.lose(peer, loss_of(status));
@@ -89,7 +90,7 @@ void UcxTransport::close_endpoints() {
         has_endpoints_to_close_ = false;
         for (Peer& peer : peers_) {
             // (A peer that has left still gets our thanks.)
-            if (peer.is_to_be_closed) close(peer, !peer.has_left || peer.moving > 0);
+            if (peer.is_to_be_closed) close(peer, !peer.has_left || peer.transfers != nullptr);
         }
     }
     std::erase_if(closing_, [this](void* request) {
@@ -105,10 +106,49 @@ void UcxTransport::close(Peer& peer, bool by_force) {
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = by_force ? std::uint32_t{UCP_EP_CLOSE_FLAG_FORCE} : 0;
+    has_left_over_ |= peer.transfers != nullptr;
     const ucs_status_ptr_t request =
         library().ucp_ep_close_nbx(std::exchange(peer.endpoint, nullptr), &param);
     // There is room for one of each peer.
     if (UCS_PTR_IS_PTR(request)) closing_.push_back(request);
+}
+
+// The transfers' buffers are the users' again, although UCX has not given them back.
+void UcxTransport::give_up_transfers(Peer& peer) {
+    while (peer.transfers != nullptr) {
+        ucx::Transfer* const transfer = peer.transfers;
+        peer.transfers = transfer->next;
+        if (peer.transfers != nullptr) peer.transfers->previous = nullptr;
+        // (It stays with UCX.)
+        Post& post = *std::exchange(transfer->post, nullptr);
+        post.transfer = nullptr;
+        end_moving(post, UCS_ERR_CONNECTION_RESET, transfer->sends);
+    }
+}
+
+// Nothing can come any more from peers that are gone, once UCX has taken what was there: in shared memory it
+// keeps receives from a dead peer forever.
+void UcxTransport::give_up_left_over() {
+    has_left_over_ = false;
+    for (Peer& peer : peers_) {
+        if (peer.endpoint != nullptr || peer.transfers == nullptr) continue;
+        if (peer.is_gone)
+            give_up_transfers(peer);
+        else
+            has_left_over_ = true;
+    }
+}
+
+// The last resort: without its worker UCX touches nothing.
+void UcxTransport::give_up_worker() {
+    for (Peer& peer : peers_) {
+        if (peer.rank == rank_ || peer.address.empty()) continue;
+        lose(peer, WEFT_BROKEN_TRANSPORT);
+        close(peer, /*by_force=*/true);
+    }
+    drop_descriptors();
+    end_worker();
+    for (Peer& peer : peers_) give_up_transfers(peer);
 }
 
 // Until UCX has given back the buffers of all posts that were forgotten.
@@ -119,7 +159,7 @@ void UcxTransport::settle_forgotten() {
     for (Peer& peer : peers_) {
         if (has_forgotten(peer)) lose(peer, WEFT_BROKEN_TRANSPORT);
     }
-    (void)wait_until(is_settled, INT64_MAX);
+    if (!wait_until(is_settled, now_ns() + settings_.peer_timeout_ns)) give_up_worker();
 }
 
 // The poster has ended: one that has posts.
@@ -136,7 +176,7 @@ std::optional<std::uint64_t> UcxTransport::context_left() {
 }
 
 void UcxTransport::release_descriptor(void* descriptor) {
-    library().ucp_am_data_release(worker_->get(), descriptor);
+    if (worker_->get() != nullptr) library().ucp_am_data_release(worker_->get(), descriptor);
 }
 
 void UcxTransport::drop_early(Peer& peer) {

@@ -58,6 +58,7 @@ Posted UcxTransport::receive_unexpected(Peer& peer, ucx::LaneQueue& lane, MutByt
                         .bytes = message->bytes,
                         .is_rendezvous = !is_here};
         receive_into(peer, lane, *post, arrival);
+        if (!is_here && !arrival.is_kept) release_descriptor(descriptor);
     }
     release(peer, message);
     return Posted::pending;
@@ -170,6 +171,8 @@ void UcxTransport::take_frame(Peer& peer, const Frame& frame, Arrival& arrival) 
     const bool has_message = frame.kind == FrameKind::eager || frame.kind == FrameKind::data ||
                              frame.kind == FrameKind::direct;
     if (has_message && arrival.bytes != frame.bytes) return lose(peer, WEFT_BROKEN_TRANSPORT);
+    if (frame.kind == FrameKind::eager && arrival.is_rendezvous)
+        return lose(peer, WEFT_BROKEN_TRANSPORT);
     switch (frame.kind) {
         case FrameKind::eager: return take_eager(peer, frame, arrival);
         case FrameKind::rts: return take_rts(peer, frame);
@@ -291,25 +294,28 @@ void UcxTransport::receive_into(Peer& peer, ucx::LaneQueue& lane, Post& post, Ar
         if (post.bytes > 0) std::memcpy(post.data, arrival.data, post.bytes);
         return finish(peer, lane, post);
     }
-    post.is_moving = true;
-    ++peer.moving;
+    if (post.transfer == nullptr) {  // it is too small for a rendezvous
+        lose(peer, WEFT_BROKEN_TRANSPORT);
+        return;
+    }
+    ucx::Transfer& transfer = begin_transfer(peer, post, /*sends=*/false);
     arrival.is_kept = true;
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param.cb.recv_am = on_received;
-    param.user_data = &post;
+    param.user_data = &transfer;
     const ucs_status_ptr_t request =
         library().ucp_am_recv_data_nbx(worker_->get(), arrival.data, post.data, post.bytes, &param);
     if (UCS_PTR_IS_PTR(request)) return;
-    end_moving(post, request == nullptr ? UCS_OK : UCS_PTR_STATUS(request), /*sends=*/false);
+    end_transfer(&transfer, request == nullptr ? UCS_OK : UCS_PTR_STATUS(request));
 }
 
 void UcxTransport::on_received(void* request, ucs_status_t status, std::size_t /*bytes*/,
                                void* given) {
-    Post& post = *static_cast<Post*>(given);
-    UcxTransport& self = *post.peer->owner;
+    ucx::Transfer* const transfer = static_cast<ucx::Transfer*>(given);
+    UcxTransport& self = *transfer->peer->owner;
     self.library().ucp_request_free(request);
-    self.end_moving(post, status, /*sends=*/false);
+    self.end_transfer(transfer, status);
 }
 
 void UcxTransport::pay_credit(Peer& peer, std::uint64_t credit) {

@@ -14,6 +14,7 @@
 namespace weft::ucx {
 
 struct Peer;
+struct Transfer;
 
 // A send or receive that has not been reported yet.
 struct Post {
@@ -24,11 +25,22 @@ struct Post {
     std::uint64_t ticket = 0;  // the sender's number of a message that had an RTS
     Token token{};
     Peer* peer = nullptr;
-    bool is_moving = false;     // UCX reads or writes `data`
-    bool is_forgotten = false;  // its context was abandoned while it moved: not to be reported
+    Transfer* transfer = nullptr;  // of a large message: reserved, or with UCX
+    bool is_moving = false;        // UCX reads or writes `data`
+    bool is_forgotten = false;     // its context was abandoned while it moved: not to be reported
     bool is_over = false;
     Outcome outcome{};  // when it is over
-    Frame header{};     // of a send that moves: UCX has it, too
+};
+
+// A transfer by UCX between users' buffers. It may outlive its post: UCX 1.13 does not give back all of them
+// when their peer is dead.
+struct Transfer {
+    Transfer* next = nullptr;
+    Transfer* previous = nullptr;
+    Post* post = nullptr;  // null: it has been given up
+    Peer* peer = nullptr;
+    bool sends = false;
+    Frame header{};  // UCX has it, too
 };
 
 // A message that came before its receive was posted.

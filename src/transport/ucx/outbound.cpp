@@ -48,8 +48,7 @@ Posted UcxTransport::post_send(const Lane& to, Bytes data, Token token) {
     const std::size_t sends = peer.waiting.size() + peer.awaiting_cts.size() + peer.granted.size();
     peer.waiting.reserve(peer.waiting.size() + 1);
     peer.granted.reserve(sends + 1);
-    Post* kept = posts_.take(stream);
-    *kept = post;
+    Post* kept = take_post(peer, stream, data.data(), data.size(), token);
     lane.posts.append(kept);
     const bool owed = peer.owes();
     peer.waiting.push(kept);
@@ -200,46 +199,68 @@ bool UcxTransport::move(Peer& peer, Post& post, FrameKind kind) {
         return true;
     }
     if (!need(peer)) return false;
-    post.header = frame;
-    post.header.from = rank_;
-    post.header.sequence = peer.next_sent++;
-    post.header.job = job_;
-    post.is_moving = true;
-    ++peer.moving;
+    ucx::Transfer& transfer = begin_transfer(peer, post, /*sends=*/true);
+    transfer.header = frame;
+    transfer.header.from = rank_;
+    transfer.header.sequence = peer.next_sent++;
+    transfer.header.job = job_;
 
     ucp_request_param_t param{};
     param.op_attr_mask =
         UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = UCP_AM_SEND_FLAG_RNDV;
     param.cb.send = on_message_sent;
-    param.user_data = &post;
+    param.user_data = &transfer;
     const ucs_status_ptr_t request =
-        library().ucp_am_send_nbx(peer.endpoint, ucx::message_id, &post.header, sizeof post.header,
-                                  post.data, post.bytes, &param);
+        library().ucp_am_send_nbx(peer.endpoint, ucx::message_id, &transfer.header,
+                                  sizeof transfer.header, post.data, post.bytes, &param);
     if (UCS_PTR_IS_PTR(request)) return true;
     const bool has_failed = request != nullptr;
-    end_moving(post, has_failed ? UCS_PTR_STATUS(request) : UCS_OK, /*sends=*/true);
+    end_transfer(&transfer, has_failed ? UCS_PTR_STATUS(request) : UCS_OK);
     return !has_failed;
 }
 
 void UcxTransport::on_message_sent(void* request, ucs_status_t status, void* given) {
-    Post& post = *static_cast<Post*>(given);
-    UcxTransport& self = *post.peer->owner;
+    ucx::Transfer* const transfer = static_cast<ucx::Transfer*>(given);
+    UcxTransport& self = *transfer->peer->owner;
     self.library().ucp_request_free(request);
-    self.end_moving(post, status, /*sends=*/true);
+    self.end_transfer(transfer, status);
 }
 
-// UCX is done with the user's buffer.
+// From now on UCX has the post's buffer.
+ucx::Transfer& UcxTransport::begin_transfer(Peer& peer, Post& post, bool sends) {
+    WEFT_ASSERT(post.transfer != nullptr);
+    ucx::Transfer& transfer = *post.transfer;
+    transfer = {.next = peer.transfers, .post = &post, .peer = &peer, .sends = sends};
+    if (peer.transfers != nullptr) peer.transfers->previous = &transfer;
+    peer.transfers = &transfer;
+    post.is_moving = true;
+    return transfer;
+}
+
+// UCX is done with it.
+void UcxTransport::end_transfer(ucx::Transfer* transfer, ucs_status_t status) {
+    Peer& peer = *transfer->peer;
+    Post* const post = transfer->post;
+    if (post != nullptr) {
+        (transfer->previous != nullptr ? transfer->previous->next : peer.transfers) =
+            transfer->next;
+        if (transfer->next != nullptr) transfer->next->previous = transfer->previous;
+    }
+    const bool sends = transfer->sends;
+    if (post == nullptr) transfers_.give_back(transfer);
+    if (post != nullptr) end_moving(*post, status, sends);
+}
+
+// The user's buffer is the user's again.
 void UcxTransport::end_moving(Post& post, ucs_status_t status, bool sends) {
     Peer& peer = *post.peer;
     ++pieces_moved_;
     if (status != UCS_OK && !peer.lost) lose(peer, WEFT_BROKEN_RANK);
     post.is_moving = false;
-    --peer.moving;
     if (post.is_forgotten) {
         --peer.forgotten;
-        posts_.give_back(&post);
-        return;
+        return free_post(&post);
     }
     ucx::LaneQueue& lane = sends ? peer.sends.find(post.stream) : peer.receives.find(post.stream);
     finish(peer, lane, post, status == UCS_OK ? Outcome{} : Outcome{.code = peer.loss});
@@ -303,7 +324,7 @@ void UcxTransport::take_drop(Peer& peer, const Frame& frame) {
 template <class Lane>
 void UcxTransport::forget_posts(Lane& lane) {
     lane.forget([this](Post* post) {
-        if (!post->is_moving) return posts_.give_back(post);
+        if (!post->is_moving) return free_post(post);
         post->is_forgotten = true;
         ++post->peer->forgotten;
     });

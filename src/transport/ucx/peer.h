@@ -30,7 +30,7 @@ struct Peer {
     std::vector<Post*> awaiting_cts;  // sends whose RTS has been sent
     Fifo<Post*> granted;              // sends whose bytes may move
     std::vector<Post*> announced;     // receives that have met their RTS, and wait for the bytes
-    std::uint32_t moving = 0;         // posts whose buffers UCX has,
+    Transfer* transfers = nullptr;    // of posts whose buffers UCX has,
     std::uint32_t forgotten = 0;      // and of these, abandoned ones
     std::uint64_t tickets = 0;        // given to sends so far
     std::uint32_t next_sent = 0;      // sequence of the next frame to it,
@@ -44,6 +44,7 @@ struct Peer {
     bool has_left = false;     // in good order
     bool has_thanked = false;  // for our bye
     weft_status loss = WEFT_BROKEN_TRANSPORT;
+    bool is_gone = false;          // UCX says that nothing can come from it any more
     bool is_to_be_closed = false;  // the endpoint: it has failed, or is not needed any more
 
     bool owes() const { return !waiting.empty() || !granted.empty(); }

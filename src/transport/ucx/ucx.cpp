@@ -20,6 +20,8 @@ namespace {
 constexpr std::size_t queued_min = 8;  // there is always room to queue so much for a peer
 constexpr int tries_to_arm = 16;
 constexpr int rounds_of_poll = 4;
+// After so many, nothing that a dead peer has sent is left.
+constexpr int idle_rounds_enough = 3;
 
 // Says which job a frame belongs to, and does not give the key away.
 std::uint64_t mark_of(const JobKey& key) {
@@ -93,7 +95,7 @@ void UcxTransport::end_worker() {
     // (UCX insists on getting back the requests of endpoints that it is still closing.)
     for (void* request : closing_) library().ucp_request_free(request);
     closing_.clear();
-    worker_.reset();
+    worker_->end();
 }
 
 void UcxTransport::hang_up() {
@@ -103,14 +105,17 @@ void UcxTransport::hang_up() {
     end_worker();
 }
 
-void UcxTransport::serve() {
-    if (!hung_up_) (void)progress();
-}
+void UcxTransport::serve() { (void)progress(); }
 
 // True: something has moved.
 bool UcxTransport::progress() {
+    if (worker_->get() == nullptr) return false;
     const bool moved = library().ucp_worker_progress(worker_->get()) > 0;
     if (has_endpoints_to_close_ || !closing_.empty()) close_endpoints();
+    if (has_left_over_) [[unlikely]] {
+        idle_rounds_ = moved || !closing_.empty() ? 0 : idle_rounds_ + 1;
+        if (idle_rounds_ >= idle_rounds_enough) give_up_left_over();
+    }
     return moved;
 }
 
@@ -139,7 +144,19 @@ Post* UcxTransport::take_post(Peer& peer, std::uint64_t stream, const std::byte*
              .bytes = bytes,
              .token = token,
              .peer = &peer};
+    if (sizeof(ucx::Frame) + bytes > large_bytes_) {
+        post->transfer = transfers_.try_take();
+        if (post->transfer == nullptr) {
+            posts_.give_back(post);
+            throw std::bad_alloc();
+        }
+    }
     return post;
+}
+
+void UcxTransport::free_post(Post* post) {
+    if (post->transfer != nullptr) transfers_.give_back(post->transfer);
+    posts_.give_back(post);
 }
 
 // A post to a peer that is lost. (Those before it on its lane may still move.)
@@ -165,7 +182,7 @@ Usage UcxTransport::usage() const {
 
 std::size_t UcxTransport::poll(std::span<Completion> done) {
     reports_.begin(done);
-    if (!reports_.has_kept()) {
+    if (!reports_.has_kept() && worker_->get() != nullptr) {
         for (int i = 0; i < rounds_of_poll && progress() && !reports_.is_full(); ++i) continue;
         for (int i = 0; is_rung_ && i < tries_to_arm; ++i) {
             is_rung_ = library().ucp_worker_arm(worker_->get()) != UCS_OK;
@@ -186,9 +203,12 @@ bool UcxTransport::arm(Sleeper sleeper) {
         thread_armed_ = thread;
         epoll_event event{};
         event.events = thread ? std::uint32_t{EPOLLIN} : 0;
-        epoll_ctl(thread_sleep_.get(), EPOLL_CTL_MOD, worker_->descriptor(), &event);
+        (void)epoll_ctl(thread_sleep_.get(), EPOLL_CTL_MOD, worker_->descriptor(), &event);
     }
     if (sleeper == Sleeper::none) return true;
+    // Nobody wakes a sleeper for these.
+    if (has_left_over_ || has_endpoints_to_close_) return false;
+    if (worker_->get() == nullptr) return !reports_.has_kept();
     // (UCX refuses while it has something to do, which need not be messages.)
     const std::uint64_t before = frames_taken_;
     for (int i = 0; i < tries_to_arm && frames_taken_ == before && !reports_.has_kept(); ++i) {
@@ -203,7 +223,7 @@ bool UcxTransport::arm(Sleeper sleeper) {
 
 void UcxTransport::list_owed(std::vector<Rank>& peers) const {
     for (const Peer& peer : peers_) {
-        if (peer.owes() || peer.slots > 0 || peer.moving > 0) peers.push_back(peer.rank);
+        if (peer.owes() || peer.slots > 0 || peer.transfers != nullptr) peers.push_back(peer.rank);
     }
 }
 

@@ -115,7 +115,7 @@ class UcxTransport final : public Transport {
         return [this, &peer](Post* post, const Outcome& how) {
             reports_.add({post->token, how.code, peer.rank, how.sent_bytes, how.expected_bytes},
                          post->stream);
-            posts_.give_back(post);
+            free_post(post);
         };
     }
     void finish(Peer& peer, ucx::LaneQueue& lane, Post& post, const Outcome& how = {}) {
@@ -123,6 +123,7 @@ class UcxTransport final : public Transport {
     }
     Post* take_post(Peer& peer, std::uint64_t stream, const std::byte* data, std::uint64_t bytes,
                     Token token);
+    void free_post(Post* post);
     Posted refuse(Peer& peer, ucx::LaneQueue& lane, Token token);
 
     // ends.cpp
@@ -132,6 +133,9 @@ class UcxTransport final : public Transport {
     void take_bye(Peer& peer);
     void close_endpoints();
     void close(Peer& peer, bool by_force);
+    void give_up_transfers(Peer& peer);
+    void give_up_left_over();
+    void give_up_worker();
     void settle_forgotten();
     std::optional<std::uint64_t> context_left();
     void say_goodbye();
@@ -153,6 +157,8 @@ class UcxTransport final : public Transport {
     bool say(Peer& peer, Post& post);
     bool move(Peer& peer, Post& post, ucx::FrameKind kind);
     bool has_room_to_move(const Peer& peer, const Post& post);
+    ucx::Transfer& begin_transfer(Peer& peer, Post& post, bool sends);
+    void end_transfer(ucx::Transfer* transfer, ucs_status_t status);
     void end_moving(Post& post, ucs_status_t status, bool sends);
     void go_on(Peer& peer);
     void note_owing(Peer& peer, bool owed_before);
@@ -204,6 +210,7 @@ class UcxTransport final : public Transport {
     PostStore<Post> posts_{reports_, contexts_, peers_.size()};
     UnexpectedStore<ucx::Unexpected> unexpected_;
     UnexpectedStore<ucx::Early> early_;
+    Pool<ucx::Transfer> transfers_;
 
     std::vector<std::unique_ptr<Slot>> slots_;  // all of them
     FreeSlots free_small_;
@@ -214,6 +221,8 @@ class UcxTransport final : public Transport {
     std::uint64_t frames_taken_ = 0;
     std::uint64_t strangers_ = 0;  // frames of other jobs
     bool has_endpoints_to_close_ = false;
+    bool has_left_over_ = false;  // transfers with peers whose endpoints are closed
+    int idle_rounds_ = 0;         // of UCX, in a row
     std::vector<void*> closing_;  // requests of endpoints that are being closed
 
     Fd waiter_sleep_;  // epoll: UCX's descriptor

@@ -197,9 +197,11 @@ Result<std::unique_ptr<Worker>> Worker::open(const Options& options) {
     return made;
 }
 
-Worker::~Worker() {
-    if (worker_ != nullptr) library_->ucp_worker_destroy(worker_);
-    if (context_ != nullptr) library_->ucp_cleanup(context_);
+Worker::~Worker() { end(); }
+
+void Worker::end() {
+    if (worker_ != nullptr) library_->ucp_worker_destroy(std::exchange(worker_, nullptr));
+    if (context_ != nullptr) library_->ucp_cleanup(std::exchange(context_, nullptr));
 }
 
 }  // namespace weft::ucx

@@ -42,7 +42,8 @@ class Worker {
     Worker& operator=(const Worker&) = delete;
 
     const Library& library() const { return *library_; }
-    ucp_worker_h get() const { return worker_; }
+    ucp_worker_h get() const { return worker_; }  // null: it has been ended
+    void end();
     const std::string& address() const { return address_; }  // bytes
     const std::vector<Device>& devices() const { return devices_; }
     int descriptor() const { return descriptor_; }  // readable after an event, if armed
