@@ -272,7 +272,7 @@ TEST_P(Preloaded, OperationsOfTheProgramRunInsideTheMpisCalls) {
 // Ranks describe the same bytes by different counts and types, and leave the same calls.
 TEST_P(Preloaded, SmallOperationsAreLeftToTheMpi) {
     for (int ranks : {2, 3}) {
-        if (!runs_all() && ranks == (is_openmpi ? 3 : 2)) continue;
+        if (!runs_all() && ranks == (mpi().is_openmpi() ? 3 : 2)) continue;
         const Finished done = run(mpi().job(
             ranks, program() + " bounds", preload_of(mpi().name).settings + " WEFT_MIN_BYTES=64"));
         EXPECT_EQ(done.status, 0) << done.out << done.err;
