@@ -90,6 +90,13 @@ class Everywhere : public testing::TestWithParam<Driven> {
         }
         if (!runs_all() && where().has_one_engine && engine() != "thread")
             GTEST_SKIP() << "with this engine only in a run of all tests";
+        if (!runs_all() && where().ucx != nullptr && !is_everyday())
+            GTEST_SKIP() << "over UCX only in a run of all tests";
+    }
+    // Of these tests over UCX: few are enough to show that it works at all.
+    static bool is_everyday() {
+        const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+        return test.starts_with("CarryAllCollectives/") || test.starts_with("KeepTheContractOf");
     }
     // Which of these numbers of ranks are tried: where().some_of(). Unless all tests run, engines other than manual try
     // only the smallest and the largest of them.
