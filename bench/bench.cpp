@@ -42,7 +42,7 @@ void add_testbed_options(CLI::App& command, Testbed& testbed) {
     command
         .add_option("--transport", testbed.transport,
                     "auto, or the name of one, as for WEFT_TRANSPORT")
-        ->check(CLI::IsMember({"auto", "shm", "tcp"}))
+        ->check(CLI::IsMember({"auto", "shm", "tcp", "ucx"}))
         ->capture_default_str();
     command
         .add_option("--nodes", testbed.nodes,
