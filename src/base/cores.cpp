@@ -54,6 +54,11 @@ std::vector<int> reachable_cores() {
 }
 
 bool bind_to(const std::vector<int>& cores) {
+    for (const int core : cores) {
+        if (core >= 0 && core < static_cast<int>(cores_max)) continue;
+        errno = EINVAL;
+        return false;
+    }
     const int last = cores.empty() ? 0 : *std::ranges::max_element(cores);
     Mask mask(static_cast<std::size_t>(last) / CPU_SETSIZE + 1);
     for (const int core : cores)

@@ -46,7 +46,7 @@ TEST(Cores, OfAThreadCanBeChanged) {
     for (const int core : mine) EXPECT_TRUE(std::ranges::count(reachable_cores(), core)) << core;
     EXPECT_EQ(own_cores(), (Cores{mine.back()})) << "reachable_cores() has changed it";
     EXPECT_TRUE(bind_to(mine));
-    EXPECT_FALSE(bind_to({base}));
+    for (const int wrong : {base, -1, 2'000'000'000}) EXPECT_FALSE(bind_to({wrong})) << wrong;
     EXPECT_TRUE(std::ranges::count(siblings_of(mine[0]), mine[0]));
     EXPECT_EQ(siblings_of(base), (Cores{base})) << "nothing is known about it";
 }
