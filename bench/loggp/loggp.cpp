@@ -1,6 +1,7 @@
 // Trains of messages between two ranks, and the parameters that follow (fit.h).
 #include "bench/loggp/loggp.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -28,7 +29,9 @@ Result<Plan> make_plan(const LogGpOptions& options) {
     Result<Engine> engine = find_engine(options.engine);
     if (!engine.is_ok()) return engine.status();
     Plan plan{*engine, {}};
-    const bool is_shm = options.testbed.transport != "tcp" && options.testbed.nodes == 0;
+    const bool is_shm =
+        (options.testbed.transport == "shm" || options.testbed.transport == "auto") &&
+        options.testbed.nodes == 0;
     const std::pair<const char*, std::string> chosen[] = {
         {"small", options.small.empty() ? "1,8,64,256,1K" : options.small},
         {"eager", !options.eager.empty() ? options.eager
@@ -38,6 +41,9 @@ Result<Plan> make_plan(const LogGpOptions& options) {
     for (const auto& [name, text] : chosen) {
         Result<std::vector<std::int64_t>> sizes = parse_sizes(text);
         if (!sizes.is_ok()) return sizes.status();
+        std::ranges::sort(*sizes);
+        const auto repeated = std::ranges::unique(*sizes);
+        sizes->erase(repeated.begin(), repeated.end());
         if (sizes->size() < 2)
             return failure(WEFT_REFUSED_ARGUMENT, "%s sizes = %s; expected two or more", name,
                            text.c_str());

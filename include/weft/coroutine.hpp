@@ -25,12 +25,16 @@ inline namespace cpp {
 
 template <class T = void>
 class Task;
+class Loop;
 
 // Continues coroutines in the program's way: an executor of its own, such as a thread pool.
 class Resumer {
   public:
     // Calls ready.resume() once, at once or later, in any thread. Does not throw.
     virtual void resume(std::coroutine_handle<> ready) = 0;
+    // An await has set a deadline before all others: the thread that sleeps until loop.deadline() must look again. Called
+    // in the thread that awaits. Does not throw.
+    virtual void deadline_is_earlier(Loop& loop) { (void)loop; }
 
   protected:
     ~Resumer() = default;
@@ -49,7 +53,8 @@ class Await {
     static constexpr std::int64_t no_deadline = std::numeric_limits<std::int64_t>::max();
 
     std::uint64_t cookie() const { return reinterpret_cast<std::uintptr_t>(this); }
-    // Marks the requests, and returns how many are active. Throws with some of them marked.
+    // Marks the requests, and returns how many are active. One that cannot be marked does not count: the test that
+    // follows says what is wrong with it.
     virtual std::size_t mark(weft_completion_queue queue) = 0;
     virtual void unmark() = 0;
 
@@ -92,7 +97,8 @@ class Loop {
     }
 
     // Resumes coroutines whose requests have completed, or whose deadline has passed, a bounded number of
-    // them; the descriptor stays readable if there are more. Does not block. Returns how many.
+    // them; the descriptor stays readable if there are more, so watch it level-triggered. Does not block.
+    // Returns how many.
     std::size_t poll() {
         std::size_t resumed = expire();
         for (int taken = 0; taken < polled_max; ++taken) {
@@ -104,7 +110,8 @@ class Loop {
     }
 
     // Blocks until a request has completed or a deadline has passed, spinning and sleeping as
-    // Request::wait does, and resumes who awaited that. Serves every engine.
+    // Request::wait does, and resumes what awaited that. Serves every engine. With an executor it does not see
+    // deadlines that are set meanwhile.
     void wait() {
         if (expire() > 0) return;
         const std::int64_t deadline_ns = earliest_deadline();
@@ -126,8 +133,8 @@ class Loop {
     }
 
     // Runs the task to its end, and whatever else awaits on this loop meanwhile. For a loop without an
-    // executor. Throws what the task throws, and WEFT_INTERRUPTED after weft_interrupt(); the task is
-    // then destroyed.
+    // executor. Throws what the task throws, WEFT_INTERRUPTED after weft_interrupt(), and, if no await has a
+    // deadline, WEFT_TIMED_OUT after WEFT_TIMEOUT; the task is then destroyed.
     template <class T>
     T run(Task<T> task) {
         if (resumer_)
@@ -141,20 +148,21 @@ class Loop {
 
     // For awaiters ------------------------------------------------------------------------------
 
-    // False: all requests have completed. Throws if one cannot be marked. Afterwards the coroutine may
-    // already run in another thread.
+    // False: all requests have completed. Afterwards the coroutine may already run in another thread.
     bool suspend(detail::Await& await, std::coroutine_handle<> coroutine) {
-        const std::lock_guard lock(mutex_);
-        await.coroutine = coroutine;
-        try {
+        bool is_earliest = false;
+        {
+            const std::lock_guard lock(mutex_);
+            await.coroutine = coroutine;
             await.left = await.mark(queue_.handle());
-        } catch (...) {
-            await.unmark();
-            throw;
+            if (await.left == 0) return false;
+            await.is_suspended = true;
+            if (await.deadline_ns != detail::Await::no_deadline) {
+                insert(await);
+                is_earliest = first_ == &await;
+            }
         }
-        if (await.left == 0) return false;
-        await.is_suspended = true;
-        if (await.deadline_ns != detail::Await::no_deadline) insert(await);
+        if (is_earliest && resumer_) resumer_->deadline_is_earlier(*this);
         return true;
     }
 
@@ -325,7 +333,11 @@ class [[nodiscard]] RequestsAwait final : Await {
         return loop_->suspend(*this, suspended);
     }
     auto await_resume() {
-        if (!is_complete_ && !has_timed_out) check(requests_.test());
+        // What completed before its loop saw that the deadline had passed has completed.
+        if (has_timed_out && done(requests_.test()))
+            has_timed_out = false;
+        else if (!is_complete_ && !has_timed_out)
+            check(requests_.test());
         if constexpr (may_time_out) return !has_timed_out;
     }
 
@@ -334,10 +346,7 @@ class [[nodiscard]] RequestsAwait final : Await {
         std::size_t active = 0;
         requests_.each([&](weft_request request) {
             if (request == WEFT_REQUEST_NULL) return;
-            const weft_status status = weft_request_notify(request, queue, cookie());
-            if (status == WEFT_REFUSED_STATE) return;  // persistent, and not active
-            check(status);
-            ++active;
+            active += weft_request_notify(request, queue, cookie()) == WEFT_OK;
         });
         return active;
     }
@@ -392,7 +401,15 @@ struct PromiseBase {
     Loop* loop = nullptr;
     std::coroutine_handle<> continuation;
     Group* group = nullptr;
+    bool has_begun = false;
 
+    // Once.
+    void begin() {
+        if (std::exchange(has_begun, true))
+            throw Error(WEFT_REFUSED_STATE,
+                        "the task has begun before; expected one that nobody has started or "
+                        "awaited (weft::Task)");
+    }
     Loop* weft_loop() const noexcept { return loop; }
 
     struct AtEnd {
@@ -474,6 +491,7 @@ class [[nodiscard]] Task {
     T get() { return coroutine_.promise().take(); }
 
     void begin(Loop& loop) {
+        coroutine_.promise().begin();
         coroutine_.promise().loop = &loop;
         coroutine_.resume();
     }
@@ -492,7 +510,8 @@ class [[nodiscard]] Task {
         bool await_ready() const { return coroutine.done(); }
         template <class Promise>
         std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> parent) {
-            coroutine.promise().loop = &detail::loop_of(parent.promise(), coroutine.promise().loop);
+            coroutine.promise().begin();
+            coroutine.promise().loop = &detail::loop_of(parent.promise(), nullptr);
             coroutine.promise().continuation = parent;
             return coroutine;
         }
@@ -527,10 +546,14 @@ class [[nodiscard]] TasksAwait {
         group_.continuation = parent;
         group_.left = 1;  // this call
         tasks_.each([&](auto& task) { group_.left += !task.is_done(); });
+        tasks_.each([](auto& task) {
+            if (!task.is_done()) task.promise().begin();
+        });
         tasks_.each([&](auto& task) {
             if (task.is_done()) return;
             task.promise().group = &group_;
-            task.begin(loop);
+            task.promise().loop = &loop;
+            task.coroutine().resume();
         });
         return !group_.is_last();
     }

@@ -28,7 +28,7 @@ CompletionQueue::~CompletionQueue() {
 }
 
 Result<int> CompletionQueue::descriptor() {
-    if (!engine_.has_own_thread()) {
+    if (!engine_.obtain_thread()) {
         return failure(
             WEFT_REFUSED_UNSUPPORTED,
             "engine %s advances operations only inside Weft's calls, and nothing would make "

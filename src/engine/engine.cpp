@@ -199,7 +199,9 @@ std::uint64_t Engine::finished() {
 bool Engine::arm(Sleeper sleeper) {
     armed_ = sleeper;
     bool quiet = true;
-    const bool on_demand = on_demand_ && !is_tester_ && sleeper == Sleeper::thread;
+    // (Who waits outside demands for himself, and passes on what others lack, whether he has tested or not.)
+    const bool on_demand =
+        on_demand_ && (!is_tester_ || demands_outside_) && sleeper == Sleeper::thread;
     for (CompletionSource* source : sources_)
         quiet &= on_demand ? source->arm_on_demand() : source->arm(sleeper);
     is_rung_ = !quiet;

@@ -138,8 +138,10 @@ class Engine : private Exclusion {
     void await_outside(std::int32_t change);
     // Inside a Hold: waits must look again, though no run has ended.
     void wake_waiters() { notified_finished_ = executor_.finished() - 1; }
-    // Whether a thread can make progress while the program is outside of the library.
-    bool has_own_thread() const { return traits(kind()).has_thread() && !thread_refused_; }
+    // Inside a Hold: whether a thread makes progress while the program is outside of the library. Starts it.
+    bool obtain_thread() {
+        return traits(kind()).has_thread() && ensure_thread(traits(kind()).has_poller);
+    }
 
     // Makes a wait return WEFT_INTERRUPTED: the current one, or else the next that would block.
     // Async-signal-safe.

@@ -113,6 +113,12 @@ class LogGpMachine::Inside {
             disturbed_ps_ = disturbance_.starts_ps(static_cast<Rank>(ranks_.size()));
         for (std::uint32_t r = 0; r < ranks_.size(); ++r)
             push(disturbed_ps_.empty() ? 0 : disturbed_ps_[r], r, EventKind::begin, 0);
+        // A message, a reduction or a copy that takes as long would overflow.
+        const double byte_ps = static_cast<double>(
+            std::max({p_.byte_gap_ps, p_.byte_overhead_ps, p_.byte_reduction_ps, p_.byte_copy_ps}));
+        if (static_cast<double>(ranks_.op_bytes_max()) * byte_ps >
+            static_cast<double>(time_max_ps) / 4)
+            return above_time_max();
         if (torus_) WEFT_RETURN_IF_NOT_OK(lay_links());
         if (!progress_.is_plain()) beside_.assign(ranks_.size(), {0, 0, progress_.compute_ps});
         while (now_ps_ < time_max_ps) {

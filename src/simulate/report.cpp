@@ -82,10 +82,10 @@ std::string to_text(const Report& report) {
     text += padded("end") + ns(report.end[last]) + ", rank " + std::to_string(last) + "\n";
     if (report.cpu.empty()) return text;
     const std::size_t busiest = most(report.cpu);
-    const std::uint64_t sum =
-        std::accumulate(report.cpu.begin(), report.cpu.end(), std::uint64_t{0});
+    const double sum = std::accumulate(report.cpu.begin(), report.cpu.end(), 0.0);
     text += padded("CPU busy") + "at most " + ns(report.cpu[busiest]) + ", rank " +
-            std::to_string(busiest) + "; on average " + ns(sum / report.cpu.size()) + "\n";
+            std::to_string(busiest) + "; on average " +
+            ns(static_cast<std::uint64_t>(sum / static_cast<double>(report.cpu.size()))) + "\n";
     if (!report.disturbed.empty()) {
         const std::size_t worst = most(report.disturbed);
         text += padded("disturbed") + "at most " + ns(report.disturbed[worst]) + ", rank " +

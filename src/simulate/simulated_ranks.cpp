@@ -8,6 +8,7 @@ void SimulatedRanks::add(const Schedule& schedule) {
     SimulatedRank& rank = ranks_.emplace_back();
     rank.structure = &structure;
     bytes_max_ = std::max(bytes_max_, structure.bytes_max());
+    op_bytes_max_ = std::max(op_bytes_max_, structure.op_bytes_max());
     WEFT_ASSERT(structure.instances() <= 0xffffffffu);
     rank.left = static_cast<std::uint32_t>(structure.instances());
 

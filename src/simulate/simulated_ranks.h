@@ -59,7 +59,8 @@ class SimulatedRanks {
     SimulatedRank& operator[](std::size_t rank) { return ranks_[rank]; }
     const SimulatedRank& operator[](std::size_t rank) const { return ranks_[rank]; }
     std::size_t structures() const { return table_.size(); }
-    std::int64_t bytes_max() const { return bytes_max_; }  // of a message
+    std::int64_t bytes_max() const { return bytes_max_; }        // of a message
+    std::int64_t op_bytes_max() const { return op_bytes_max_; }  // of any operation
 
     SimulatedLane& to(SimulatedRank& rank, std::size_t lane) const {
         std::uint32_t* const lanes = rank.words + counters_of(rank);
@@ -136,6 +137,7 @@ class SimulatedRanks {
     std::pmr::vector<SimulatedRank> ranks_{&huge_pages_};
     std::deque<std::vector<RepeatState>> repeats_;  // by number: of a rank
     std::int64_t bytes_max_ = 0;
+    std::int64_t op_bytes_max_ = 0;
 };
 
 }  // namespace weft::simulate

@@ -41,6 +41,7 @@ Structure::Structure(const Schedule& schedule, std::vector<std::uint64_t> key)
         const Repeat* const repeat = schedule_.repeat_of(id);
         instances_ += repeat ? static_cast<std::uint64_t>(repeat->iterations) : 1;
         if (has_repeats || schedule_.in_degree()[id] > 1) counter_of_[id] = counters_++;
+        op_bytes_max_ = std::max(op_bytes_max_, op.bytes);
         if (!op.is_message()) continue;
         bytes_max_ = std::max(bytes_max_, op.bytes);
         const auto lane = static_cast<std::size_t>(schedule_.lane_of(id));

@@ -63,7 +63,8 @@ class Structure {
     std::uint32_t counter_of(OpId op) const { return counter_of_[op]; }
     std::uint32_t counters() const { return counters_; }  // outside repeats
 
-    std::int64_t bytes_max() const { return bytes_max_; }  // of a message
+    std::int64_t bytes_max() const { return bytes_max_; }        // of a message
+    std::int64_t op_bytes_max() const { return op_bytes_max_; }  // of any operation
     std::uint64_t instances() const { return instances_; }
 
   private:
@@ -75,6 +76,7 @@ class Structure {
     std::vector<std::uint32_t> counter_of_;
     std::uint32_t counters_ = 0;
     std::int64_t bytes_max_ = 0;
+    std::int64_t op_bytes_max_ = 0;
     std::uint64_t instances_ = 0;
 };
 

@@ -201,10 +201,43 @@ Task<> deadlines_in_order(const std::vector<Communicator>& comms) {
     co_await weft::when_all(a, b, c, opens);
 }
 
+// Awaited again, or started twice, a task would continue in the middle of its own await.
+Task<> awaits_once(const Communicator& world) {
+    Task<std::int64_t> begun = sum(world, 1);
+    (void)co_await begun;
+    Task<std::int64_t> twice = sum(world, 2);
+    weft_status refused = WEFT_OK;
+    try {
+        co_await weft::when_all(twice, twice);
+    } catch (const weft::Error& error) {
+        refused = error.code();
+    }
+    EXPECT(refused == WEFT_REFUSED_STATE);
+}
+
+// Its loop looks only when the deadline has passed, too.
+Task<> completes_before_its_deadline(const Communicator& world) {
+    Request request = world.ibarrier();
+    EXPECT(co_await weft::until(request, steady_clock::now() + milliseconds(20)));
+    EXPECT(!request);
+}
+
+void late_loop(const Communicator& world) {
+    weft::Loop loop;
+    world.barrier();
+    Task<> task = completes_before_its_deadline(world);
+    loop.start(task);
+    usleep(100'000);
+    while (!task.is_done()) loop.poll();
+    task.get();
+}
+
 void deadlines() {
     const Communicator world = Communicator::world();
     const Communicator gate = world.dup();
     weft::run(give_up(world, gate));
+    weft::run(awaits_once(world));
+    late_loop(world);
     std::vector<Communicator> comms;
     for (int i = 0; i < 4; ++i) comms.push_back(world.dup());
     if (world_rank == 0) {

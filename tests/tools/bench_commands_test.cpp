@@ -252,7 +252,7 @@ TEST(BenchOverlap, ForcesATransport) {
     EXPECT_TRUE(contains(content(folder / "rows"), "\"transport\": \"shm\""));
     const Finished unknown = run(bench + "overlap --transport pigeon");
     EXPECT_NE(unknown.status, 0);
-    EXPECT_TRUE(contains(unknown.err, "pigeon not in {auto,shm,tcp}"));
+    EXPECT_TRUE(contains(unknown.err, "pigeon not in {auto,shm,tcp,ucx}"));
 }
 
 TEST(BenchOverlap, SaysWhenItsRowsCannotBeWritten) {

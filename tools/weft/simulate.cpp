@@ -1,8 +1,9 @@
 // `weft simulate`: how long a collective, or a program in GOAL, takes in a model of the network.
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -201,19 +202,15 @@ CLI::Validator size(std::int64_t least) {
 }
 
 std::string text_of(const std::string& path) {
+    std::FILE* const file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
+    if (file == nullptr) refuse("cannot read " + path + ": " + std::strerror(errno));
     std::string text;
-    bool is_read = false;
-    if (path == "-") {
-        char piece[65536];
-        for (std::size_t n; (n = std::fread(piece, 1, sizeof piece, stdin)) > 0;)
-            text.append(piece, n);
-        is_read = std::ferror(stdin) == 0;
-    } else {
-        std::ifstream file(path, std::ios::binary);
-        text.assign(std::istreambuf_iterator<char>(file), {});
-        is_read = file.good() || file.eof();
-    }
-    if (!is_read) refuse("cannot read " + path);
+    char piece[65536];
+    for (std::size_t n; (n = std::fread(piece, 1, sizeof piece, file)) > 0;) text.append(piece, n);
+    const bool is_read = std::ferror(file) == 0;
+    const int error = errno;
+    if (file != stdin) std::fclose(file);
+    if (!is_read) refuse("cannot read " + path + ": " + std::strerror(error));
     return text;
 }
 

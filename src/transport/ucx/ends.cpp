@@ -53,12 +53,11 @@ void UcxTransport::lose(Peer& peer, weft_status how) {
     peer.loss = peer.has_left ? WEFT_BROKEN_RANK : how;
     peer.is_to_be_closed = true;
     has_endpoints_to_close_ = true;
-    const bool owed = peer.owes();
     peer.waiting.clear();
     peer.awaiting_cts.clear();
     peer.granted.clear();
     peer.announced.clear();
-    note_owing(peer, owed);
+    note_owing(peer);
     const auto end_idle = [&](ucx::LaneQueue& lane) {
         lane.waiting = nullptr;
         for (Post* post = lane.posts.first; post != nullptr; post = post->next) {
@@ -79,8 +78,8 @@ void UcxTransport::lose(Peer& peer, weft_status how) {
 
 // The peer sends nothing more, and has taken what it wanted.
 void UcxTransport::take_bye(Peer& peer) {
-    if (has_slot(peer, 0, /*is_spare=*/true)) send_frame(peer, {.kind = FrameKind::thanks}, {});
     peer.has_left = true;
+    if (has_slot(peer, 0, /*is_spare=*/true)) send_frame(peer, {.kind = FrameKind::thanks}, {});
     lose(peer, WEFT_BROKEN_RANK);
 }
 
@@ -89,8 +88,12 @@ void UcxTransport::close_endpoints() {
     if (has_endpoints_to_close_) {
         has_endpoints_to_close_ = false;
         for (Peer& peer : peers_) {
-            // (A peer that has left still gets our thanks.)
-            if (peer.is_to_be_closed) close(peer, !peer.has_left || peer.transfers != nullptr);
+            if (!peer.is_to_be_closed) continue;
+            // A peer that has left still gets our thanks, and what it has sent may still arrive: on lanes of UCX's that
+            // its bye has not followed.
+            const bool still_arrives = peer.transfers != nullptr && !peer.is_gone;
+            if (peer.has_left && still_arrives) continue;  // end_transfer() asks again
+            close(peer, !peer.has_left || peer.transfers != nullptr);
         }
     }
     std::erase_if(closing_, [this](void* request) {
@@ -106,7 +109,10 @@ void UcxTransport::close(Peer& peer, bool by_force) {
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = by_force ? std::uint32_t{UCP_EP_CLOSE_FLAG_FORCE} : 0;
-    has_left_over_ |= peer.transfers != nullptr;
+    if (peer.transfers != nullptr) {
+        has_left_over_ = true;
+        idle_rounds_ = 0;
+    }
     const ucs_status_ptr_t request =
         library().ucp_ep_close_nbx(std::exchange(peer.endpoint, nullptr), &param);
     // There is room for one of each peer.
@@ -148,7 +154,11 @@ void UcxTransport::give_up_worker() {
     }
     drop_descriptors();
     end_worker();
-    for (Peer& peer : peers_) give_up_transfers(peer);
+    in_flight_ = 0;
+    for (Peer& peer : peers_) {
+        peer.slots = peer.large_slots = 0;
+        give_up_transfers(peer);
+    }
 }
 
 // Until UCX has given back the buffers of all posts that were forgotten.
@@ -193,8 +203,10 @@ void UcxTransport::drop_descriptors() {
         drop_early(peer);
         peer.receives.for_each([&](ucx::LaneQueue& lane) {
             for (ucx::Unexpected* one = lane.unexpected.first; one != nullptr; one = one->next) {
-                if (one->descriptor != nullptr) release_descriptor(one->descriptor);
+                if (one->descriptor == nullptr) continue;
+                release_descriptor(one->descriptor);
                 one->descriptor = nullptr;
+                one->is_rts = true;  // its bytes are not here, and do not come
             }
         });
     }

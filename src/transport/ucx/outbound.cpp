@@ -50,9 +50,8 @@ Posted UcxTransport::post_send(const Lane& to, Bytes data, Token token) {
     peer.granted.reserve(sends + 1);
     Post* kept = take_post(peer, stream, data.data(), data.size(), token);
     lane.posts.append(kept);
-    const bool owed = peer.owes();
     peer.waiting.push(kept);
-    note_owing(peer, owed);
+    note_owing(peer);
     go_on(peer);
     return Posted::pending;
 }
@@ -246,6 +245,7 @@ void UcxTransport::end_transfer(ucx::Transfer* transfer, ucs_status_t status) {
         (transfer->previous != nullptr ? transfer->previous->next : peer.transfers) =
             transfer->next;
         if (transfer->next != nullptr) transfer->next->previous = transfer->previous;
+        has_endpoints_to_close_ |= peer.is_to_be_closed && peer.transfers == nullptr;
     }
     const bool sends = transfer->sends;
     if (post == nullptr) transfers_.give_back(transfer);
@@ -268,7 +268,6 @@ void UcxTransport::end_moving(Post& post, ucs_status_t status, bool sends) {
 
 // Sends what there are slots for.
 void UcxTransport::go_on(Peer& peer) {
-    const bool owed = peer.owes();
     while (!peer.waiting.empty()) {
         Post& post = *peer.waiting.front();
         const bool is_eager = may_send_eagerly(peer, post);
@@ -279,28 +278,29 @@ void UcxTransport::go_on(Peer& peer) {
                         : !reserve_rts(peer))
             break;
         peer.waiting.pop();
-        if (!say(peer, post)) return;
+        if (!say(peer, post)) return note_owing(peer);
         if (is_eager) finish(peer, peer.sends.find(post.stream), post);
     }
     while (!peer.granted.empty()) {
         Post& post = *peer.granted.front();
         if (!has_room_to_move(peer, post)) break;
         peer.granted.pop();
-        if (!move(peer, post, FrameKind::data)) return;
+        if (!move(peer, post, FrameKind::data)) return note_owing(peer);
     }
-    note_owing(peer, owed);
+    note_owing(peer);
 }
 
-void UcxTransport::note_owing(Peer& peer, bool owed_before) {
-    owing_ += static_cast<int>(peer.owes()) - static_cast<int>(owed_before);
+// After a change of what waits for the peer.
+void UcxTransport::note_owing(Peer& peer) {
+    owing_ += static_cast<int>(peer.owes()) - static_cast<int>(peer.is_owing);
+    peer.is_owing = peer.owes();
 }
 
 void UcxTransport::take_cts(Peer& peer, const Frame& frame) {
     Post* post = take(peer.awaiting_cts, frame.ticket);
     if (post == nullptr) return;  // abandoned, or a grant has come before
-    const bool owed = peer.owes();
     peer.granted.push(post);
-    note_owing(peer, owed);
+    note_owing(peer);
     go_on(peer);
 }
 
@@ -331,7 +331,6 @@ void UcxTransport::forget_posts(Lane& lane) {
 }
 
 void UcxTransport::abandon_sends(Peer& peer, std::uint64_t context) {
-    const bool owed = peer.owes();
     auto is_of_context = [&](const Post* post) { return context_of(post->stream) == context; };
     peer.waiting.remove_if(is_of_context);
     peer.granted.remove_if(is_of_context);
@@ -341,7 +340,7 @@ void UcxTransport::abandon_sends(Peer& peer, std::uint64_t context) {
         forget_posts(lane);
         lane.grants = 0;
     });
-    note_owing(peer, owed);
+    note_owing(peer);
 }
 
 void UcxTransport::abandon_receives(Peer& peer, std::uint64_t context) {

@@ -47,6 +47,8 @@ struct Peer {
     bool is_gone = false;          // UCX says that nothing can come from it any more
     bool is_to_be_closed = false;  // the endpoint: it has failed, or is not needed any more
 
+    bool is_owing = false;  // as the transport has counted it
+
     bool owes() const { return !waiting.empty() || !granted.empty(); }
 };
 

@@ -184,6 +184,12 @@ std::size_t UcxTransport::poll(std::span<Completion> done) {
     reports_.begin(done);
     if (!reports_.has_kept() && worker_->get() != nullptr) {
         for (int i = 0; i < rounds_of_poll && progress() && !reports_.is_full(); ++i) continue;
+        // Slots may have been with other peers when there was no memory for more.
+        if (owing_ > 0 && in_flight_ == 0) [[unlikely]] {
+            for (Peer& peer : peers_) {
+                if (peer.owes() && !peer.lost) go_on(peer);
+            }
+        }
         for (int i = 0; is_rung_ && i < tries_to_arm; ++i) {
             is_rung_ = library().ucp_worker_arm(worker_->get()) != UCS_OK;
             if (is_rung_) (void)progress();

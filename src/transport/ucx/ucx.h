@@ -161,7 +161,7 @@ class UcxTransport final : public Transport {
     void end_transfer(ucx::Transfer* transfer, ucs_status_t status);
     void end_moving(Post& post, ucs_status_t status, bool sends);
     void go_on(Peer& peer);
-    void note_owing(Peer& peer, bool owed_before);
+    void note_owing(Peer& peer);
     void take_cts(Peer& peer, const ucx::Frame& frame);
     void take_grant(Peer& peer, const ucx::Frame& frame);
     void take_drop(Peer& peer, const ucx::Frame& frame);

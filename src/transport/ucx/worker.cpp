@@ -143,6 +143,17 @@ std::vector<Modification> modifications_for(const std::vector<Device>& devices,
     return modifications;
 }
 
+// WEFT_INTERFACES names interfaces, and UCX would listen on others. Empty: it does not.
+std::string devices_not_chosen(const std::vector<Device>& devices, const Worker::Options& options) {
+    if (options.only_fabric || options.tcp_interfaces.empty() || is_set("UCX_NET_DEVICES"))
+        return "";
+    if (!chosen_devices(devices, options).empty()) return "";
+    std::vector<Device> others;
+    std::ranges::copy_if(devices, std::back_inserter(others),
+                         [](const Device& device) { return device.transport == "tcp"; });
+    return names_of(others);
+}
+
 }  // namespace
 
 bool Device::is_fabric() const {
@@ -173,6 +184,10 @@ Result<std::unique_ptr<Worker>> Worker::open(const Options& options) {
     const Library& library = **found;
     const Result<std::vector<Device>> devices = list_devices();
     if (!devices.is_ok()) return devices.status();
+    if (const std::string others = devices_not_chosen(*devices, options); !others.empty())
+        return failure(WEFT_REFUSED_SETTING,
+                       "WEFT_INTERFACES = '%s'; UCX has no device there, only %s",
+                       options.tcp_interfaces.c_str(), others.c_str());
     const Result<ucp_context_h> context =
         make_context(library, modifications_for(*devices, options));
     if (!context.is_ok()) return context.status();
