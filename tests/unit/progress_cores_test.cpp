@@ -67,6 +67,12 @@ TEST(ProgressThreads, RunOnCoresOfTheirMachineOnWhichNoRankComputes) {
     EXPECT_EQ(progress_cores_of(cards[2], cards), Cores{});
 }
 
+TEST(ProgressThreads, HaveNoSpareCoresWhereARanksCoresAreUnknown) {
+    const ProgressCores spare = {Kind::spare, {0, 1}};
+    const std::vector<RankCard> cards = {card_of("m", {0}, spare), card_of("m", {})};
+    EXPECT_EQ(progress_cores_of(cards[0], cards), Cores{});
+}
+
 class Wished : public testing::Test {
   protected:
     void SetUp() override { unsetenv("WEFT_PROGRESS_CPUS"); }

@@ -121,6 +121,7 @@ std::vector<int> progress_cores_of(const RankCard& card, const std::vector<RankC
     std::set<int> computing;
     for (const RankCard& other : cards) {
         if (other.machine != card.machine) continue;
+        if (other.cores.empty()) return {};  // unknown: it may compute anywhere
         for (const int core : other.cores) {
             if (computing.contains(core)) continue;
             for (const int sibling : siblings_of(core)) computing.insert(sibling);

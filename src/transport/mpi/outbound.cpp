@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "transport/matching/tickets.h"
 #include "transport/mpi/mpi.h"
 
 namespace weft {
@@ -10,19 +11,6 @@ namespace weft {
 using mpi::Frame;
 using mpi::FrameKind;
 using mpi::Post;
-
-namespace {
-
-// Removes the post with this ticket; null: it is gone.
-Post* take(std::vector<Post*>& posts, std::uint64_t ticket) {
-    const auto place = std::ranges::find(posts, ticket, &Post::ticket);
-    if (place == posts.end()) return nullptr;
-    Post* post = *place;
-    posts.erase(place);
-    return post;
-}
-
-}  // namespace
 
 Posted MpiTransport::post_send(const Lane& to, Bytes data, Token token) {
     Peer& peer = peer_of(to.peer);
@@ -216,7 +204,7 @@ void MpiTransport::note_owing(Peer& peer, bool owed_before) {
 }
 
 void MpiTransport::take_cts(Peer& peer, const Frame& frame) {
-    Post* post = take(peer.awaiting_cts, frame.ticket);
+    Post* post = take_with_ticket(peer.awaiting_cts, frame.ticket);
     if (post == nullptr) return;  // abandoned
     post->place = frame.place;
     const bool owed = peer.owes();
@@ -226,7 +214,7 @@ void MpiTransport::take_cts(Peer& peer, const Frame& frame) {
 }
 
 void MpiTransport::take_drop(Peer& peer, const Frame& frame) {
-    Post* post = take(peer.awaiting_cts, frame.ticket);
+    Post* post = take_with_ticket(peer.awaiting_cts, frame.ticket);
     if (post != nullptr) finish(peer, peer.sends.find(post->stream), *post);
 }
 

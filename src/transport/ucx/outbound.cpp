@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "transport/matching/tickets.h"
 #include "transport/ucx/ucx.h"
 
 namespace weft {
@@ -10,19 +11,6 @@ namespace weft {
 using ucx::Frame;
 using ucx::FrameKind;
 using ucx::Post;
-
-namespace {
-
-// Removes the post with this ticket; null: it is gone.
-Post* take(std::vector<Post*>& posts, std::uint64_t ticket) {
-    const auto place = std::ranges::find(posts, ticket, &Post::ticket);
-    if (place == posts.end()) return nullptr;
-    Post* post = *place;
-    posts.erase(place);
-    return post;
-}
-
-}  // namespace
 
 Posted UcxTransport::post_send(const Lane& to, Bytes data, Token token) {
     Peer& peer = peer_of(to.peer);
@@ -292,12 +280,12 @@ void UcxTransport::go_on(Peer& peer) {
 
 // After a change of what waits for the peer.
 void UcxTransport::note_owing(Peer& peer) {
-    owing_ += static_cast<int>(peer.owes()) - static_cast<int>(peer.is_owing);
-    peer.is_owing = peer.owes();
+    owing_ += static_cast<int>(peer.owes()) - static_cast<int>(peer.is_counted);
+    peer.is_counted = peer.owes();
 }
 
 void UcxTransport::take_cts(Peer& peer, const Frame& frame) {
-    Post* post = take(peer.awaiting_cts, frame.ticket);
+    Post* post = take_with_ticket(peer.awaiting_cts, frame.ticket);
     if (post == nullptr) return;  // abandoned, or a grant has come before
     peer.granted.push(post);
     note_owing(peer);
@@ -316,7 +304,7 @@ void UcxTransport::take_grant(Peer& peer, const Frame& frame) {
 }
 
 void UcxTransport::take_drop(Peer& peer, const Frame& frame) {
-    Post* post = take(peer.awaiting_cts, frame.ticket);
+    Post* post = take_with_ticket(peer.awaiting_cts, frame.ticket);
     if (post != nullptr) finish(peer, peer.sends.find(post->stream), *post);
 }
 

@@ -47,7 +47,7 @@ struct Peer {
     bool is_gone = false;          // UCX says that nothing can come from it any more
     bool is_to_be_closed = false;  // the endpoint: it has failed, or is not needed any more
 
-    bool is_owing = false;  // as the transport has counted it
+    bool is_counted = false;  // as a peer that is owed something
 
     bool owes() const { return !waiting.empty() || !granted.empty(); }
 };
