@@ -46,7 +46,7 @@ struct LogGpSizes {
     std::vector<std::int64_t> sizes;  // ascending, two or more
 };
 
-// Both ranks get the same. `progress` is called with the share that is done.
+// The same on both ranks. Each class of sizes needs two or more.
 LogGpEstimate estimate_loggp(LogGpPair& pair, const std::vector<LogGpSizes>& classes,
                              int repetitions);
 

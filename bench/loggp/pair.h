@@ -10,15 +10,16 @@ namespace weft::bench {
 // What is timed.
 struct LogGpTrain {
     enum class Kind {
-        round_trip,  // rank 0 sends `messages` of `bytes`, each but the first after a delay; when all have come, rank 1
-        // answers with one: until rank 0 has that
-        reception,  // rank 0 sends them at once, rank 1 posts each receive after a delay: until rank 1 has all
+        // Rank 0 sends `messages` of `bytes`, each but the first after a delay, until rank 1's answer has come.
+        round_trip,
+        // Rank 0 sends them at once; rank 1 posts each receive after a delay, until all have come.
+        reception,
         delays,      // as many delays, without messages
         reductions,  // as many reductions of `bytes`, one after the other
         copies,
-        start,      // the start of a round trip of one message
-        test,       // a test that finds nothing
-        late_trip,  // as round_trip, when rank 1 has slept for long
+        start,      // of a round trip
+        test,       // that finds nothing
+        late_trip,  // a round trip to a rank that has fallen asleep
     };
     Kind kind;
     int messages = 1;
@@ -29,7 +30,8 @@ struct LogGpTrain {
 class LogGpPair {
   public:
     virtual ~LogGpPair() = default;
-    // Nanoseconds, so many for each train; no samples: this pair does not know such a cost. On both ranks the same.
+    // Samples in nanoseconds, `repetitions` for each train; none where this pair has no such cost. The same on
+    // both ranks.
     virtual std::vector<std::vector<double>> time(const std::vector<LogGpTrain>& trains,
                                                   int repetitions) = 0;
 };

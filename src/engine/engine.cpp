@@ -77,7 +77,6 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
       sources_(executor.sources()),
       kind_(options.kind),
       may_spin_(options.may_spin),
-      progress_cores_(std::move(options.progress_cores)),
       on_demand_(options.on_demand &&
                  std::ranges::all_of(sources_,
                                      [&](auto* s) {
@@ -90,6 +89,7 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
                                  .offers_all = options.offers_all}),
       backs_off_(std::ranges::any_of(sources_, [](auto* s) { return !s->abilities().can_sleep; })),
       spin_ns_(spin_max_ns / 4),
+      progress_cores_(std::move(options.progress_cores)),
       parking_(std::move(parking)) {
     offload_policy_.set_engine(traits(kind()));
     executor_.set_exclusion(*this);
@@ -199,7 +199,7 @@ std::uint64_t Engine::finished() {
 bool Engine::arm(Sleeper sleeper) {
     armed_ = sleeper;
     bool quiet = true;
-    // (Who waits outside demands for himself, and passes on what others lack, whether he has tested or not.)
+    // (A program that waits outside has demanded what it lacks, even if it has tested before.)
     const bool on_demand =
         on_demand_ && (!is_tester_ || demands_outside_) && sleeper == Sleeper::thread;
     for (CompletionSource* source : sources_)

@@ -192,7 +192,6 @@ class Engine : private Exclusion {
     std::vector<CompletionSource*> sources_;
     std::atomic<EngineKind> kind_;
     bool may_spin_;
-    const std::vector<int> progress_cores_;
     const bool on_demand_;  // the thread works on demand, and waits demand
     const std::int64_t timeout_ns_;
     OffloadPolicy offload_policy_;
@@ -218,7 +217,6 @@ class Engine : private Exclusion {
     int threads_in_calls_ = 0;    // the engine's threads that run functions of the program
     int followers_ = 0;           // program's threads that wait for the leader
     std::uint64_t notified_finished_ = 0;
-    std::vector<OutsideListener*> listeners_;
     bool serves_outside_ = false;      // there are listeners, or demands for them
     bool awaits_end_of_work_ = false;  // has_work() was true when a wait fell asleep
     std::int64_t spin_ns_;
@@ -241,6 +239,8 @@ class Engine : private Exclusion {
     bool thread_refused_ = false;
     std::mutex kind_mutex_;  // one change of engine at a time; taken before lock_
 
+    std::vector<OutsideListener*> listeners_;
+    const std::vector<int> progress_cores_;
     const std::unique_ptr<Parking> parking_;
     std::atomic<bool> interrupted_{false};
 };

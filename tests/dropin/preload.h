@@ -35,7 +35,7 @@ inline Preload preload_of(const std::string& mpi) {
     const std::string library = WEFT_BUILD_DIR "/libweft_mpi.so";
     if (!std::filesystem::exists(library)) return {"", "there is no " + library};
 #if defined(__SANITIZE_THREAD__)
-    return {"", "ThreadSanitizer does not know the threads and locks of an MPI without it"};
+    return {"", "ThreadSanitizer would report the MPI, which is built without it"};
 #endif
     return {preload_settings(library), ""};
 }

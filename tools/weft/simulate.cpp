@@ -394,7 +394,9 @@ void simulate_collective(const Options& options) {
     print(report, options.format);
 }
 
-void add_parameters(CLI::App& command, LogGpParameters& p) {
+}  // namespace
+
+void add_parameter_options(CLI::App& command, LogGpParameters& p) {
     const auto add = [&](const char* names, std::int64_t& time_ps, std::int64_t most_ps,
                          const char* meaning) {
         std::string shown = std::to_string(time_ps / ps_per_ns);
@@ -416,12 +418,6 @@ void add_parameters(CLI::App& command, LogGpParameters& p) {
         .add_option("-S,--eager-max", p.eager_bytes_max, "Larger messages wait for their receive")
         ->transform(size(0))
         ->capture_default_str();
-}
-
-}  // namespace
-
-void add_parameter_options(CLI::App& command, LogGpParameters& parameters) {
-    add_parameters(command, parameters);
 }
 
 }  // namespace weft::simulate
@@ -464,7 +460,7 @@ void add_simulate(CLI::App& app) {
                         "A program in GOAL instead: a file, or - to read it");
     command->add_option("--compat", options->compat, "By the rules of: lgs (LogGOPSim)")
         ->check(CLI::IsMember({"lgs"}));
-    simulate::add_parameters(*command, options->parameters);
+    simulate::add_parameter_options(*command, options->parameters);
     command->add_option("--torus", options->torus_sizes,
                         "Sizes of a torus of all ranks (4x4) whose links go one way");
     command->add_option("--link-gap", options->link_byte_ps, "A link's time of a byte; default: -G")

@@ -2,8 +2,8 @@
 
 compare.py MPI RANKS BUILD
 
-A run takes minutes: with WEFT_TEST_ALL=1 each MPI runs it at one number of ranks, which WEFT_TEST_TURN chooses; with
-WEFT_TEST_ALL=every at all.
+The suite takes minutes. With WEFT_TEST_ALL=1 each MPI runs it with one number of ranks, chosen by WEFT_TEST_TURN; with
+WEFT_TEST_ALL=every, with all of them.
 
 Tests that fail without Weft are in known_failures.txt, and no others. Status 77: skipped, for the reason printed.
 """
@@ -162,7 +162,7 @@ def absence(mpi, ranks, library):
         return "for a run of all tests"
     turn = 1 + (int(os.environ.get("WEFT_TEST_TURN", "0")) + sorted(SETTINGS).index(mpi)) % RANKS_MAX
     if os.environ["WEFT_TEST_ALL"] != "every" and ranks != turn:
-        return "its turn is at %d ranks; WEFT_TEST_ALL=every runs it at all" % turn
+        return "this run's turn is %d ranks; WEFT_TEST_ALL=every tries all" % turn
     if not os.path.exists(library):
         return "there is no " + library
     for path in (os.path.join(MPIS, mpi, "bin", "mpiexec"), os.path.join(MPIS, "mpi4py", "test", "main.py")):
