@@ -101,6 +101,7 @@ Engine::~Engine() {
     change_kind(EngineKind::manual);
     // Pending operations have no owner any more.
     thread_ends_ = true;
+    leave();
     parking_->unpark(Sleeper::thread);
     if (thread_.joinable()) thread_.join();
 }
@@ -603,6 +604,7 @@ void Engine::set_kind(EngineKind kind) {
     if (kind == this->kind()) return;
     lock();
     change_kind(kind);
+    leave();
 }
 
 void Engine::end_threads(std::int64_t patience_ns) {
@@ -630,12 +632,13 @@ void Engine::end_threads(std::int64_t patience_ns) {
     if (!held) return;
     if (threads_in_calls_ > 0) return unlock();
     change_kind(EngineKind::manual);
-    lock();
     thread_refused_ = true;
+    arm(Sleeper::none);
+    // No progress here: main's variables, and buffers among them, are gone if it has returned.
     unlock();
 }
 
-// Called with the lock held; releases it. Ends the thread of the old engine; that of `kind` starts
+// Called with the lock held, which it releases meanwhile. Ends the thread of the old engine; that of `kind` starts
 // when something is pending. A thread that owns lists stays until the next change.
 void Engine::change_kind(EngineKind kind) {
     kind_.store(kind, std::memory_order_relaxed);
@@ -652,7 +655,6 @@ void Engine::change_kind(EngineKind kind) {
     lock();
     stopping_ = poller_ends_ = thread_ends_ = false;
     thread_refused_ = false;
-    leave();
 }
 
 // Starts the progress thread if it does not run; called with the lock held. False: there is none. If
