@@ -28,6 +28,7 @@ void copy_streaming(std::byte* to, const std::byte* from, std::size_t n) {
     constexpr std::size_t line = 64;
     WEFT_ASSERT(reinterpret_cast<std::uintptr_t>(to) % sizeof(__m128i) == 0);
     const std::size_t before = (line - reinterpret_cast<std::uintptr_t>(to) % line) % line;
+    if (n == 0) return;  // `from` may be null
     if (n < before + line) return std::memcpy(to, from, n), void();
     std::memcpy(to, from, before);
     std::size_t i = before;
