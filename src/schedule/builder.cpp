@@ -1,6 +1,7 @@
 #include "schedule/builder.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace weft {
@@ -186,28 +187,48 @@ OpId ScheduleBuilder::repeat_end() {
     return repeat.exit = add(Op{}, {});
 }
 
+namespace {
+
+// All messages, by peer and direction, then in schedule order.
+std::vector<OpId> messages_by_lane(const Schedule& schedule) {
+    auto lane = [](const Op& op) {
+        return std::size_t{2} * static_cast<std::uint32_t>(op.peer) +
+               (op.kind == OpKind::recv ? 1 : 0);
+    };
+    // Packed keys sort faster than operations that must be looked up.
+    std::vector<std::uint64_t> keys;
+    keys.reserve(schedule.ops().size());
+    for (OpId id = 0; id < schedule.ops().size(); ++id) {
+        const Op& op = schedule.ops()[id];
+        if (op.is_message()) keys.push_back(lane(op) << 28 | id);
+    }
+    std::vector<OpId> messages(keys.size());
+    const auto id_of = [](std::uint64_t key) {
+        return static_cast<OpId>(key & Schedule::no_issue);
+    };
+    const std::size_t lanes = 2 * static_cast<std::size_t>(schedule.ranks());
+    if (lanes > 4 * keys.size()) {
+        std::ranges::sort(keys);
+        std::ranges::transform(keys, messages.begin(), id_of);
+        return messages;
+    }
+    // So many that counting them is faster.
+    std::vector<std::uint32_t> begin(lanes + 1, 0);
+    for (const std::uint64_t key : keys) ++begin[(key >> 28) + 1];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    for (const std::uint64_t key : keys) messages[begin[key >> 28]++] = id_of(key);
+    return messages;
+}
+
+}  // namespace
+
 // Orders each lane's messages as in the schedule: which is issued after which.
 void ScheduleBuilder::derive_lanes() {
     Schedule& s = schedule_;
     s.issue_.assign(s.ops_.size(), Edge{Schedule::no_issue, 0});
     s.lane_of_.assign(s.ops_.size(), -1);
 
-    // By peer and direction, then in schedule order. Packed keys sort faster than operations that
-    // must be looked up.
-    std::vector<std::uint64_t> keys;
-    keys.reserve(s.ops_.size());
-    for (OpId id = 0; id < s.ops_.size(); ++id) {
-        const Op& op = s.ops_[id];
-        if (!op.is_message()) continue;
-        const auto lane = std::uint64_t{2} * static_cast<std::uint32_t>(op.peer) +
-                          (op.kind == OpKind::recv ? 1 : 0);
-        keys.push_back(lane << 28 | id);
-    }
-    std::ranges::sort(keys);
-    std::vector<OpId> messages;
-    messages.reserve(keys.size());
-    for (const std::uint64_t key : keys)
-        messages.push_back(static_cast<OpId>(key & Schedule::no_issue));
+    const std::vector<OpId> messages = messages_by_lane(s);
 
     const Repeat* previous_repeat = nullptr;
     OpId first_in_repeat = no_op;

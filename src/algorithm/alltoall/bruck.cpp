@@ -1,10 +1,10 @@
 // Alltoall in ceil(log2 ranks) rounds: a block for the rank i ahead travels in steps of the powers
-// of two that add up to i. Any number of ranks. For small blocks, because each is sent several
+// of two that add up to i, the largest first. Any number of ranks. For small blocks, because each is sent several
 // times.
 //
-// On rank r, place i holds the block for rank r + i (modulo ranks). In round k the places with bit
-// k set are sent 2^k ranks ahead, and the blocks that arrive take their places. At the end place i
-// holds the block from rank r - i.
+// On rank r, place i holds the block for rank r + i (modulo ranks). In the round of 2^k the places with bit
+// k set are sent 2^k ranks ahead in ascending order, and those that arrive take their place. At the end place i
+// holds the block from rank r - i. Blocks stay where they arrived until they are sent on: each is copied once a round.
 #include <algorithm>
 #include <vector>
 
@@ -16,49 +16,78 @@
 namespace weft::algorithm {
 namespace {
 
-// Copies the places with bit k set between `places` and `packed`, where they are consecutive.
-// Returns the join of all copies.
-OpId copy_runs(Rank ranks, int k, Region places, Region packed, bool pack, OpId after,
-               ScheduleBuilder& schedule) {
-    const std::int64_t bytes = places.bytes / ranks;
-    const std::int64_t length = std::int64_t{1} << k;
-    std::vector<OpId> copied;
-    std::int64_t at = 0;
-    for (std::int64_t first = length; first < ranks; first += 2 * length) {
-        const std::int64_t run = std::min(length, ranks - first) * bytes;
-        const Region place = places.part(first * bytes, run);
-        const Region room = packed.part(at, run);
-        copied.push_back(pack ? schedule.copy(place, room, {after})
-                              : schedule.copy(room, place, {after}));
-        at += run;
+// Places [first, end) that are contiguous in memory.
+struct Run {
+    Rank first;
+    Rank end;
+    Region region;
+    OpId ready;  // no_op: this rank's contribution
+
+    Run part(Rank begin, Rank last, std::int64_t bytes) const {
+        return {begin, last, region.part((begin - first) * bytes, (last - begin) * bytes), ready};
     }
-    return schedule.join(copied);
+    bool is_empty() const { return first == end; }
+};
+
+std::vector<Run> contribution(const Problem& in) {
+    std::vector<Run> runs;
+    for (const Places::Piece& piece : Places(in.send, in.rank).pieces(1, in.ranks())) {
+        const auto first = static_cast<Rank>(1 + piece.at / in.send.bytes);
+        const auto places = static_cast<Rank>(piece.region.bytes / in.send.bytes);
+        runs.push_back({first, first + places, piece.region, no_op});
+    }
+    return runs;
 }
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     if (!in.in_place) schedule.copy(in.send.block(in.rank), in.recv.block(in.rank));
-    if (in.ranks() == 1) return ok;
-
-    const Region places = schedule.scratch(in.ranks() * in.recv.bytes);
+    const std::int64_t bytes = in.recv.bytes;
+    std::vector<Run> held = contribution(in);
+    std::vector<Run> next;
+    std::vector<Run> leaving;
     std::vector<OpId> copied;
-    for (const Places::Piece& piece : Places(in.send, in.rank).pieces(0, in.ranks()))
-        copied.push_back(schedule.copy(piece.region, places.part(piece.at, piece.region.bytes)));
-    OpId ready = schedule.join(copied);
-
-    for (int k = 0; k < ceil_log2(in.ranks()); ++k) {
+    std::vector<OpId> contribution_read;
+    for (int k = ceil_log2(in.ranks()) - 1; k >= 0; --k) {
         const Neighbours peers = dissemination_peers(in.rank, in.ranks(), k);
-        const std::int64_t bytes = count_with_bit(in.ranks(), k) * in.recv.bytes;
-        const Region out = schedule.scratch(bytes);
-        const Region arriving = schedule.scratch(bytes);
-        const OpId packed = copy_runs(in.ranks(), k, places, out, true, ready, schedule);
-        schedule.send(out, peers.to, {packed});
+        const Region arriving = schedule.scratch(count_with_bit(in.ranks(), k) * bytes);
         const OpId arrived = schedule.recv(arriving, peers.from);
-        const OpId free = schedule.join({packed, arrived});
-        ready = copy_runs(in.ranks(), k, places, arriving, false, free, schedule);
+        std::int64_t at = 0;
+        next.clear();
+        leaving.clear();
+        for (const Run& run : held) {
+            const Rank with_bit = (run.first >> k | 1) << k;
+            const Rank middle = std::clamp(with_bit, run.first, run.end);
+            const Run stays = run.part(run.first, middle, bytes);
+            const Run leaves = run.part(middle, run.end, bytes);
+            if (!stays.is_empty()) next.push_back(stays);
+            if (leaves.is_empty()) continue;
+            leaving.push_back(leaves);
+            const std::int64_t length = leaves.region.bytes;
+            next.push_back({leaves.first, leaves.end, arriving.part(at, length), arrived});
+            at += length;
+        }
+        held.swap(next);
+
+        if (leaving.size() == 1) {
+            const OpId sent = schedule.send(leaving[0].region, peers.to, {leaving[0].ready});
+            if (leaving[0].ready == no_op) contribution_read.push_back(sent);
+            continue;
+        }
+        const Region packed = schedule.scratch(at);
+        at = 0;
+        copied.clear();
+        for (const Run& run : leaving) {
+            copied.push_back(
+                schedule.copy(run.region, packed.part(at, run.region.bytes), {run.ready}));
+            if (run.ready == no_op) contribution_read.push_back(copied.back());
+            at += run.region.bytes;
+        }
+        schedule.send(packed, peers.to, {schedule.join(copied)});
     }
-    for (Rank i = 1; i < in.ranks(); ++i) {
-        const Rank from = around(in.rank, -i, in.ranks());
-        schedule.copy(places.part(i * in.recv.bytes, in.recv.bytes), in.recv.block(from), {ready});
+    const OpId overwritable = in.in_place ? schedule.join(contribution_read) : no_op;
+    for (const Run& run : held) {  // of one place each
+        const Region into = in.recv.block(around(in.rank, -run.first, in.ranks()));
+        schedule.copy(run.region, into, {run.ready, overwritable});
     }
     return ok;
 }

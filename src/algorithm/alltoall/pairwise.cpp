@@ -10,14 +10,14 @@ namespace {
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     const Outgoing outgoing(in, schedule);
-    OpId stepped = schedule.start();
+    OpId sent = schedule.start();
+    OpId arrived = schedule.start();
     for (Rank step = 0; step < pairing_steps(in.ranks()); ++step) {
         const std::optional<Rank> partner = partner_in_step(in.rank, in.ranks(), step);
         if (!partner) continue;
         const OpId ready = outgoing.ready(*partner);
-        const OpId sent = schedule.send(outgoing.block(*partner), *partner, {ready, stepped});
-        const OpId arrived = schedule.recv(in.recv.block(*partner), *partner, {ready});
-        stepped = schedule.join({sent, arrived});
+        sent = schedule.send(outgoing.block(*partner), *partner, {ready, sent, arrived});
+        arrived = schedule.recv(in.recv.block(*partner), *partner, {ready});
     }
     return ok;
 }
