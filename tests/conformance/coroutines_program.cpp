@@ -9,26 +9,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <new>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "conformance/rank_expect.h"
-
-namespace {
-
-std::atomic<std::size_t> allocations{0};
-
-}  // namespace
-
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-    ++allocations;
-    if (void* memory = std::malloc(bytes)) return memory;
-    throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "support/counting_new.h"
 
 namespace {
 
@@ -37,6 +24,7 @@ using std::chrono::steady_clock;
 using weft::Communicator;
 using weft::Request;
 using weft::Task;
+using weft::test::allocations;
 
 bool is_manual() {
     const char* engine = std::getenv("WEFT_ENGINE");
@@ -326,7 +314,7 @@ void exceptions() {
 
 // --- Allocations ---------------------------------------------------------------------------------
 
-Task<> counts_allocations(const Communicator& world, std::size_t& count) {
+Task<> counts_allocations(const Communicator& world, long& count) {
     std::int64_t value = 1;
     Request persistent = world.barrier_init();
     const auto round = [&]() -> Task<> {
@@ -341,16 +329,17 @@ Task<> counts_allocations(const Communicator& world, std::size_t& count) {
     // The schedules are built, and two operations are in flight at once.
     for (int i = 0; i < 20; ++i) co_await round();
     // A transport may once need more memory than before, when ranks are less in step.
-    count = ~std::size_t{0};
+    count = std::numeric_limits<long>::max();
     for (int batch = 0; batch < 10; ++batch) {
-        const std::size_t before = allocations;
+        const long before = allocations;
         for (int i = 0; i < 100; ++i) co_await round();
-        count = std::min<std::size_t>(count, allocations - before);
+        count = std::min(count, allocations - before);
     }
 }
 
 void allocate() {
-    std::size_t count = 0;
+    long count = 0;
+    weft::test::counting = true;
     weft::run(counts_allocations(Communicator::world(), count));
     EXPECT(count == 100);  // the frames of 100 coroutines
 }
@@ -383,7 +372,8 @@ void executor() {
         caught = error.code() == WEFT_REFUSED_STATE;
     }
     EXPECT(caught);
-    Task<> task = await_requests(Communicator::world());
+    const Communicator world = Communicator::world();
+    Task<> task = await_requests(world);
     loop.start(task);
     while (!task.is_done()) {
         if (events.run_one()) continue;

@@ -26,6 +26,11 @@
 #include <thread>
 #include <vector>
 
+#if defined(__SANITIZE_ADDRESS__)
+// A forked child does not have the threads whose memory of libcrypto this is.
+extern "C" const char* __lsan_default_suppressions() { return "leak:libcrypto\n"; }
+#endif
+
 namespace {
 
 weft_comm world = WEFT_COMM_NULL;

@@ -4,33 +4,14 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <new>
 #include <numeric>
 #include <span>
 
 #include "base/clock.h"
+#include "support/counting_new.h"
 #include "support/thread_job.h"
 #include "support/world.h"
 #include "weft/collective.h"
-
-namespace {
-
-thread_local bool counting = false;
-long allocations = 0;
-
-}  // namespace
-
-// Not inlined: the compiler would see new and free as a pair that does not belong together.
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-    if (counting) ++allocations;
-    if (void* p = std::malloc(bytes)) return p;
-    throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new[](std::size_t bytes) { return operator new(bytes); }
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 
 namespace weft::test {
 namespace {

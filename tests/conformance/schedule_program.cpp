@@ -9,41 +9,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
-#include <new>
 #include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace {
-
-thread_local bool counting = false;
-long allocations = 0;
-std::atomic<long> living = 0;  // allocated and not freed
-
-}  // namespace
-
-// Not inlined: the compiler would see new and free as a pair that does not belong together.
-[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-    if (counting) ++allocations;
-    void* p = std::malloc(bytes);
-    if (p) ++living;
-    return p;
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-    if (void* p = operator new(bytes, std::nothrow)) return p;
-    throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new[](std::size_t bytes) { return operator new(bytes); }
-[[gnu::noinline]] void operator delete(void* p) noexcept {
-    if (p) --living;
-    std::free(p);
-}
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { operator delete(p); }
-[[gnu::noinline]] void operator delete[](void* p) noexcept { operator delete(p); }
-[[gnu::noinline]] void operator delete[](void* p, std::size_t) noexcept { operator delete(p); }
+#include "support/counting_new.h"
 
 namespace {
+
+using weft::test::allocations;
+using weft::test::counting;
+using weft::test::living;
 
 int rank = -1;
 int ranks = 0;

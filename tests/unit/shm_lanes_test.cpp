@@ -5,27 +5,12 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <new>
 #include <set>
 
 #include "base/fifo.h"
 #include "base/pool.h"
 #include "base/prng.h"
-
-namespace {
-
-long allocations = 0;
-
-}  // namespace
-
-// Not inlined: the compiler would see new and free as a pair that does not belong together.
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-    ++allocations;
-    if (void* p = std::malloc(bytes)) return p;
-    throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+#include "support/counting_new.h"
 
 namespace weft::shm {
 namespace {
@@ -57,10 +42,12 @@ TEST(ShmLanes, idle_streams_do_not_accumulate) {
 TEST(ShmLanes, idle_streams_cost_no_memory_again) {
     Lanes lanes;
     for (std::uint64_t stream = 0; stream < 100; ++stream) lanes.find(stream);
-    allocations = 0;
+    test::allocations = 0;
+    test::counting = true;
     for (int round = 0; round < 50; ++round)
         for (std::uint64_t stream = 0; stream < 100; ++stream) lanes.find(stream);
-    EXPECT_EQ(allocations, 0);
+    test::counting = false;
+    EXPECT_EQ(test::allocations, 0);
 }
 
 TEST(ShmLanes, a_lane_keeps_posting_order) {
