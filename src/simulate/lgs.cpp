@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <optional>
 #include <queue>
 
@@ -18,16 +19,58 @@ struct LgsEvent {
     Rank source;       // of a message; otherwise `rank`
     std::uint32_t op;  // of `source`
     bool is_message;
+    bool in_line = false;  // it stands for the first of its line
 
     bool operator>(const LgsEvent& other) const {
         return time != other.time ? time > other.time : number > other.number;
     }
 };
 
+// Events of a rank that found the same resources busy. Whenever these are free, the one with the lowest
+// number comes first; it alone is in the queue, so that the others need not be asked each time.
+class LgsLine {
+  public:
+    void wait(LgsEvent event) {
+        event.in_line = false;
+        waiting_.push(event);
+    }
+
+    // What to put into the queue as the first, if something else is there.
+    std::optional<LgsEvent> first(Time time) {
+        if (waiting_.empty()) return std::nullopt;
+        LgsEvent event = waiting_.top();
+        event.time = time;
+        event.in_line = true;
+        if (queued_ && queued_->time == time && queued_->number == event.number)
+            return std::nullopt;
+        queued_ = event;
+        return event;
+    }
+
+    // Takes the first out, unless `event` is no longer what stands for it in the queue.
+    bool take(const LgsEvent& event) {
+        if (!queued_ || queued_->time != event.time || queued_->number != event.number)
+            return false;
+        queued_.reset();
+        waiting_.pop();
+        return true;
+    }
+
+  private:
+    struct HigherNumber {
+        bool operator()(const LgsEvent& a, const LgsEvent& b) const { return a.number > b.number; }
+    };
+    std::priority_queue<LgsEvent, std::vector<LgsEvent>, HigherNumber> waiting_;
+    std::optional<LgsEvent> queued_;
+};
+
 class LgsMachine {
   public:
     LgsMachine(const GoalProgram& program, const LgsParameters& parameters)
-        : program_(program), p_(parameters), hosts_(program.size()) {
+        : program_(program),
+          p_(parameters),
+          goes_back_(can_go_back(program, parameters)),
+          hosts_(program.size()) {
         std::size_t cpus = 1;
         std::size_t nics = 1;
         for (const GoalRank& rank : program) {
@@ -36,24 +79,28 @@ class LgsMachine {
                 nics = std::max<std::size_t>(nics, op.nic + 1u);
             }
         }
+        nics_ = nics;
         for (Rank r = 0; r < static_cast<Rank>(program.size()); ++r) prepare(r, cpus, nics);
     }
 
     Result<LgsOutcome> run() {
+        WEFT_RETURN_IF_NOT_OK(check_times());
         for (Rank r = 0; r < static_cast<Rank>(hosts_.size()); ++r)
             push_freed(r, /*at_start=*/true);
         LgsOutcome outcome;
-        while (!queue_.empty()) {
+        for (; !queue_.empty(); ++outcome.steps) {
             LgsEvent event = queue_.top();
             queue_.pop();
+            // In line, another event may be the first by now.
+            if (event.in_line && !line_of(event).take(event)) continue;
             const Time earliest = free_at(event);
             if (earliest > event.time) {
-                event.time = earliest;
-                queue_.push(event);
+                wait_until(earliest, event);
                 continue;
             }
             ++outcome.events;
             happen(event);
+            if (event.in_line) queue_first(line_of(event), free_at(event));
             // At most two ranks have freed something: this one, and a sender that waited.
             std::ranges::sort(touched_);
             touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
@@ -84,7 +131,8 @@ class LgsMachine {
         std::vector<std::uint32_t> ends_begin, ends;
         std::vector<std::uint32_t> missing;  // by operation: what it still waits for
         std::vector<bool> started;
-        std::vector<std::uint32_t> freed;  // not pushed yet
+        std::vector<std::uint32_t> freed;      // not pushed yet
+        std::map<std::size_t, LgsLine> lines;  // by what they wait for
     };
 
     LgsHost& host(Rank rank) { return hosts_[static_cast<std::size_t>(rank)]; }
@@ -133,6 +181,30 @@ class LgsMachine {
         if (event.is_message) return std::max(cpu, h.recv_free[what.nic]);
         if (what.kind == GoalKind::recv) return event.time;
         return what.kind == GoalKind::send ? std::max(cpu, h.send_free[what.nic]) : cpu;
+    }
+
+    // Where events wait for the same as `event`.
+    LgsLine& line_of(const LgsEvent& event) {
+        const GoalOp& what = op(event.source, event.op);
+        const std::size_t besides = event.is_message              ? 1u + what.nic
+                                    : what.kind == GoalKind::send ? 1u + nics_ + what.nic
+                                                                  : 0u;
+        return host(event.rank).lines[what.cpu * (1 + 2 * nics_) + besides];
+    }
+
+    void wait_until(Time time, LgsEvent event) {
+        if (goes_back_) {
+            event.time = time;
+            queue_.push(event);
+            return;
+        }
+        LgsLine& line = line_of(event);
+        line.wait(event);
+        queue_first(line, time);
+    }
+
+    void queue_first(LgsLine& line, Time time) {
+        if (const std::optional<LgsEvent> first = line.first(time)) queue_.push(*first);
     }
 
     void happen(const LgsEvent& event) {
@@ -252,8 +324,42 @@ class LgsMachine {
         return ok;
     }
 
+    // Refuses what may not fit into 64 bits.
+    Status check_times() const {
+        constexpr double time_max = 0x1p63;
+        const auto of = [](std::uint64_t time) { return static_cast<double>(time); };
+        double sum = 0;
+        for (const GoalRank& rank : program_) {
+            for (const GoalOp& what : rank.ops) {
+                if (what.kind == GoalKind::calc) sum += of(what.size);
+                if (what.kind != GoalKind::send) continue;
+                const double bytes_after_first = std::max(of(what.size) - 1, 0.0);
+                sum += of(p_.L) + 2 * (of(p_.o) + of(p_.g)) +
+                       2 * bytes_after_first * (of(p_.O) + of(p_.G));
+            }
+        }
+        if (sum < time_max) return ok;
+        return failure(WEFT_REFUSED_ARGUMENT,
+                       "all operations one after the other take more than 2^63 ns");
+    }
+
+    // Whether a resource can be free earlier after something has happened: an empty message takes o - O of
+    // a CPU and g - G of a NIC.
+    static bool can_go_back(const GoalProgram& program, const LgsParameters& p) {
+        if (std::max(p.O, p.G) <= std::min(p.o, p.g)) return false;
+        return std::ranges::any_of(program, [](const GoalRank& rank) {
+            return std::ranges::any_of(rank.ops, [](const GoalOp& what) {
+                return what.kind == GoalKind::send && what.size == 0;
+            });
+        });
+    }
+
     const GoalProgram& program_;
     const LgsParameters p_;
+    // Then what waits goes back into the queue each time, as by LogGOPSim's rules: lines count on times that
+    // only grow.
+    const bool goes_back_;
+    std::size_t nics_ = 1;
     std::vector<LgsHost> hosts_;
     std::priority_queue<LgsEvent, std::vector<LgsEvent>, std::greater<>> queue_;
     std::uint64_t next_number_ = 0;

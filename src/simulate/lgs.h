@@ -38,11 +38,12 @@ struct LgsParameters {
 
 struct LgsOutcome {
     std::uint64_t events = 0;        // operations and messages
+    std::uint64_t steps = 0;         // how often one was looked at
     std::vector<std::uint64_t> end;  // by rank: when its last CPU is free
 };
 
 // Refuses a program in which a message or a receive is left, or an operation never starts, with a sentence
-// that names the rank.
+// that names the rank; and one whose times together do not fit into 63 bits.
 Result<LgsOutcome> simulate_lgs(const GoalProgram& program, const LgsParameters& parameters);
 
 }  // namespace weft::simulate

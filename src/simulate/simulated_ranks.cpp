@@ -9,7 +9,8 @@ void SimulatedRanks::add(const Schedule& schedule) {
     rank.structure = &structure;
     bytes_max_ = std::max(bytes_max_, structure.bytes_max());
     op_bytes_max_ = std::max(op_bytes_max_, structure.op_bytes_max());
-    WEFT_ASSERT(structure.instances() <= 0xffffffffu);
+    instances_max_ = std::max(instances_max_, structure.instances());
+    if (instances_max_ > rank_instances_max) return;  // connect() refuses it
     rank.left = static_cast<std::uint32_t>(structure.instances());
 
     std::uint32_t counters = structure.counters();
@@ -36,6 +37,10 @@ void SimulatedRanks::add(const Schedule& schedule) {
 }
 
 Status SimulatedRanks::connect() {
+    if (instances_max_ > rank_instances_max)
+        return failure(WEFT_REFUSED_ARGUMENT,
+                       "a rank has %llu operations; expected at most %u, with larger segments",
+                       static_cast<unsigned long long>(instances_max_), rank_instances_max);
     FoundLanes found;  // by rank and peer, for ranks with many lanes
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
         for (std::uint32_t i = 0; i < ranks_[r].structure->sends().lanes(); ++i) {

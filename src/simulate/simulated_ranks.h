@@ -50,7 +50,8 @@ class SimulatedRanks {
 
     // The next rank's schedule.
     void add(const Schedule& schedule);
-    // Finds, for every lane, its number at the receiver. Refuses one that nobody receives from.
+    // Finds, for every lane, its number at the receiver. Refuses one that nobody receives from, and a rank
+    // with too many operations.
     Status connect();
     // Refuses what has not ended.
     Status check_end();
@@ -123,6 +124,7 @@ class SimulatedRanks {
         return last.first_instance() + rows * last.repeat().ops;
     }
 
+    static constexpr std::uint32_t rank_instances_max = 0xffffffffu;
     static constexpr std::uint32_t no_lane = 0xffffffffu;
     static constexpr std::uint32_t few_lanes = 64;
 
@@ -138,6 +140,7 @@ class SimulatedRanks {
     std::deque<std::vector<RepeatState>> repeats_;  // by number: of a rank
     std::int64_t bytes_max_ = 0;
     std::int64_t op_bytes_max_ = 0;
+    std::uint64_t instances_max_ = 0;  // of a rank's operations, in all iterations
 };
 
 }  // namespace weft::simulate

@@ -238,6 +238,13 @@ TEST(SimulateCollective, RefusesWithASentence) {
           std::pair{"bcast --noise 100:60:40", "noise = 100:60:40; expected PERIOD:NOISE"},
           std::pair{"bcast --noise 100", "noise = 100; expected PERIOD:NOISE"},
           std::pair{"bcast --noise 9:1 --compat lgs", "--skew and --noise with --compat lgs"},
+          std::pair{"bcast -a chain --bytes 64G --segment 1", "a rank has 137438953474 operations"},
+          std::pair{"bcast -a chain --bytes 64G --segment 1 --compat lgs",
+                    "--compat with more than 16777216 operations"},
+          std::pair{"bcast -a binomial --bytes 64G -S 64G -G 1000000000 --compat lgs",
+                    "take more than 2^63 ns"},
+          std::pair{"bcast -a binomial --bytes 64G -S 64G -G 1000000000",
+                    "the simulated time is above 50 days"},
           std::pair{"bcast --compat lgs -L 0.5", "--compat lgs with a part of a ns"},
           std::pair{"bcast --compat lgs --format trace", "--format trace with --compat lgs"}}) {
         const Finished done = simulate(call);
@@ -247,7 +254,8 @@ TEST(SimulateCollective, RefusesWithASentence) {
     for (const char* time :
          {"", ".", "1.", ".5", "1.2345", "-1", "1e3", "99999999999", "1000000001"})
         EXPECT_NE(simulate(std::string("bcast -L '") + time + "'").status, 0) << time;
-    EXPECT_NE(simulate("bcast -G 1001").status, 0);
+    EXPECT_EQ(simulate("bcast -G 1000000000").status, 0);
+    EXPECT_EQ(simulate("bcast -G 2000 --compat lgs").status, 0);
     EXPECT_EQ(simulate("bcast -G 1000 -L 1000000000 --bytes 64G -S 64G").status, 0);
 }
 

@@ -205,6 +205,66 @@ TEST(Lgs, AnotherCpuDoesNotWait) {
            slow_bytes, 4, {1500, 5500});
 }
 
+// Each is looked at when it is freed, when it waits and when it happens, however many wait.
+TEST(Lgs, ManyOperationsThatWaitForOneCpu) {
+    constexpr int ops = 100'000;
+    std::string body;
+    for (int i = 0; i < ops; ++i) body += "calc 10\n";
+    const Result<GoalProgram> program = read_goal(text_of(1, [&](int) { return body; }));
+    ASSERT_TRUE(program.is_ok()) << last_detail();
+    const Result<LgsOutcome> outcome = simulate_lgs(*program, slow_bytes);
+    ASSERT_TRUE(outcome.is_ok()) << last_detail();
+    EXPECT_EQ((*outcome).events, std::uint64_t{ops});
+    EXPECT_LE((*outcome).steps, std::uint64_t{4 * ops});
+    EXPECT_EQ((*outcome).end, Times{10 * ops});
+}
+
+// Sends of two NICs, messages and calculations, all of one CPU.
+TEST(Lgs, ManyOperationsThatWaitForDifferentThings) {
+    constexpr int sends = 20'000;
+    const std::string text = text_of(2, [&](int rank) {
+        std::string body;
+        for (int i = 0; i < sends; ++i) {
+            const std::string nic = " nic " + number(i % 2) + "\n";
+            body += "send 8b to " + number(1 - rank) + nic + "recv 8b from " + number(1 - rank) +
+                    "\ncalc 7\n";
+        }
+        return body;
+    });
+    const Result<GoalProgram> program = read_goal(text);
+    ASSERT_TRUE(program.is_ok()) << last_detail();
+    const Result<LgsOutcome> outcome = simulate_lgs(*program, cpu_per_byte);
+    ASSERT_TRUE(outcome.is_ok()) << last_detail();
+    EXPECT_EQ((*outcome).events, std::uint64_t{2 * 4 * sends});
+    EXPECT_LE((*outcome).steps, 8 * (*outcome).events);
+    EXPECT_EQ((*outcome).end[0], (*outcome).end[1]);
+}
+
+// An empty message then frees its resources before it began; what waits has been put off all the same.
+TEST(Lgs, TimesThatGoBack) {
+    const LgsParameters p{100, 5, 5, 30, 0, 65535};
+    const std::string text = text_of(2, [](int rank) -> std::string {
+        if (rank == 0) return "send 4b to 1\nsend 0b to 1\nsend 4b to 1\n";
+        return "recv 4b from 0\nrecv 0b from 0\nrecv 4b from 0\n";
+    });
+    expect(text, p, 9, {105, 300});
+}
+
+TEST(Lgs, RefusesTimesAbove64Bits) {
+    const std::string text = text_of(2, [](int rank) {
+        return rank == 0 ? "send 4000000000b to 1\n" : "recv 4000000000b from 0\n";
+    });
+    const Result<GoalProgram> program = read_goal(text);
+    ASSERT_TRUE(program.is_ok()) << last_detail();
+    LgsParameters p = slow_bytes;
+    p.S = ~std::uint64_t{0};
+    p.G = 1'000'000;
+    EXPECT_TRUE(simulate_lgs(*program, p).is_ok()) << last_detail();
+    p.G = 2'000'000'000;
+    EXPECT_FALSE(simulate_lgs(*program, p).is_ok());
+    EXPECT_TRUE(contains(last_detail(), "take more than 2^63 ns")) << last_detail();
+}
+
 TEST(Lgs, WildcardsTakeTheOldest) {
     // Rank 2 sends first; both receives of rank 0 take any message.
     const std::string text = text_of(3, [](int rank) -> std::string {

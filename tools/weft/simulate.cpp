@@ -55,8 +55,8 @@ constexpr Rank torus_ranks_max = 4096;
 constexpr std::int64_t simulated_bytes_max = std::int64_t{1} << 36;
 
 constexpr std::int64_t ps_per_ns = 1000;
-constexpr std::int64_t message_time_max_ps = 1'000'000'000 * ps_per_ns;
-constexpr std::int64_t byte_time_max_ps = 1000 * ps_per_ns;
+constexpr std::int64_t time_option_max_ps = 1'000'000'000 * ps_per_ns;
+constexpr std::uint64_t goal_ops_max = std::uint64_t{1} << 24;  // of a collective, written out
 
 [[noreturn]] void refuse(const std::string& sentence) {
     std::fprintf(stderr, "weft simulate: %s\n", sentence.c_str());
@@ -76,13 +76,13 @@ std::optional<std::int64_t> ps_of(const std::string& text) {
 }
 
 // Replaces ns by ps: 2.5 by 2500.
-CLI::Validator nanoseconds(std::int64_t most_ps) {
+CLI::Validator nanoseconds() {
     return CLI::Validator(
-        [most_ps](std::string& text) -> std::string {
+        [](std::string& text) -> std::string {
             const std::optional<std::int64_t> time_ps = ps_of(text);
-            if (!time_ps || *time_ps > most_ps) {
+            if (!time_ps || *time_ps > time_option_max_ps) {
                 return "'" + text + "'; expected ns, such as 2500 or 0.18, at most " +
-                       std::to_string(most_ps / ps_per_ns);
+                       std::to_string(time_option_max_ps / ps_per_ns);
             }
             text = std::to_string(*time_ps);
             return "";
@@ -104,7 +104,7 @@ std::vector<std::string> parts_of(const std::string& text) {
 // At most a second, as all times.
 std::optional<std::int64_t> time_of(const std::vector<std::string>& parts, std::size_t i) {
     const std::optional<std::int64_t> time_ps = i < parts.size() ? ps_of(parts[i]) : std::nullopt;
-    return time_ps && *time_ps <= message_time_max_ps ? time_ps : std::nullopt;
+    return time_ps && *time_ps <= time_option_max_ps ? time_ps : std::nullopt;
 }
 
 // The torus has all ranks; it says how many, if --ranks does not.
@@ -297,6 +297,14 @@ void for_schedules(const Family& family, const Algorithm& algorithm, const Optio
     for (const algorithm::Problem& problem : every_rank.problems()) build_and_use(problem);
 }
 
+// How many there are in GOAL, which has no repeats.
+std::uint64_t written_out_ops(const Schedule& schedule) {
+    std::uint64_t ops = schedule.ops().size();
+    for (const Repeat& repeat : schedule.repeats())
+        ops += static_cast<std::uint64_t>(repeat.iterations) * (std::uint64_t{repeat.ops} + 2);
+    return ops;
+}
+
 Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p,
                  const std::optional<TorusParameters>& torus, std::int64_t compute_ps,
                  std::string title) {
@@ -353,8 +361,15 @@ void simulate_collective(const Options& options) {
                    std::to_string(listed_ranks_max));
         }
         std::vector<Schedule> schedules;
-        for_schedules(family, *known, options,
-                      [&](const Schedule& schedule) { schedules.push_back(schedule); });
+        std::uint64_t ops = 0;
+        for_schedules(family, *known, options, [&](const Schedule& schedule) {
+            ops += written_out_ops(schedule);
+            if (ops > goal_ops_max) {
+                refuse("--compat with more than " + std::to_string(goal_ops_max) +
+                       " operations of all ranks; expected fewer ranks, or larger segments");
+            }
+            schedules.push_back(schedule);
+        });
         const Result<GoalProgram> program = read_goal(to_goal(schedules));
         if (!program.is_ok()) refuse(last_detail());
         Report report;
@@ -397,23 +412,19 @@ void simulate_collective(const Options& options) {
 }  // namespace
 
 void add_parameter_options(CLI::App& command, LogGpParameters& p) {
-    const auto add = [&](const char* names, std::int64_t& time_ps, std::int64_t most_ps,
-                         const char* meaning) {
+    const auto add = [&](const char* names, std::int64_t& time_ps, const char* meaning) {
         std::string shown = std::to_string(time_ps / ps_per_ns);
         command.add_option(names, time_ps, meaning)
-            ->transform(nanoseconds(most_ps))
+            ->transform(nanoseconds())
             ->default_str(std::move(shown));
     };
-    add("-L,--latency", p.latency_ps, message_time_max_ps, "Latency, in ns");
-    add("-o,--overhead", p.overhead_ps, message_time_max_ps,
-        "CPU time of a message at each end, in ns");
-    add("-g,--gap", p.gap_ps, message_time_max_ps, "Network interface's time of a message, in ns");
-    add("-G,--byte-gap", p.byte_gap_ps, byte_time_max_ps,
-        "Network interface's time of a byte, in ns");
-    add("-O,--byte-overhead", p.byte_overhead_ps, byte_time_max_ps,
-        "CPU time of a message's byte, in ns");
-    add("--reduction", p.byte_reduction_ps, byte_time_max_ps, "CPU time to combine a byte, in ns");
-    add("--copy", p.byte_copy_ps, byte_time_max_ps, "CPU time to copy a byte, in ns");
+    add("-L,--latency", p.latency_ps, "Latency, in ns");
+    add("-o,--overhead", p.overhead_ps, "CPU time of a message at each end, in ns");
+    add("-g,--gap", p.gap_ps, "Network interface's time of a message, in ns");
+    add("-G,--byte-gap", p.byte_gap_ps, "Network interface's time of a byte, in ns");
+    add("-O,--byte-overhead", p.byte_overhead_ps, "CPU time of a message's byte, in ns");
+    add("--reduction", p.byte_reduction_ps, "CPU time to combine a byte, in ns");
+    add("--copy", p.byte_copy_ps, "CPU time to copy a byte, in ns");
     command
         .add_option("-S,--eager-max", p.eager_bytes_max, "Larger messages wait for their receive")
         ->transform(size(0))
@@ -464,14 +475,14 @@ void add_simulate(CLI::App& app) {
     command->add_option("--torus", options->torus_sizes,
                         "Sizes of a torus of all ranks (4x4) whose links go one way");
     command->add_option("--link-gap", options->link_byte_ps, "A link's time of a byte; default: -G")
-        ->transform(simulate::nanoseconds(simulate::byte_time_max_ps));
+        ->transform(simulate::nanoseconds());
     command->add_option("--hop", options->hop_ps, "Latency of each link on the way, in ns")
-        ->transform(simulate::nanoseconds(simulate::message_time_max_ps))
+        ->transform(simulate::nanoseconds())
         ->default_str("0");
     command
         ->add_option("--compute", options->progress.compute_ps,
                      "What each rank computes beside the collective, in ns")
-        ->transform(simulate::nanoseconds(simulate::message_time_max_ps))
+        ->transform(simulate::nanoseconds())
         ->default_str("0");
     command->add_option(
         "--progress", options->progress_by,
