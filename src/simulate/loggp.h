@@ -17,15 +17,14 @@
 //
 // Ranks may compute beside the collective (progress.h); then a rank ends when both are over.
 //
-// The model: Albert Alexandrov, Mihai Ionescu, Klaus Schauser, Chris Scheiman: LogGP, 1995,
-// doi:10.1145/215399.215427; O and S: Hoefler, Schneider, Lumsdaine: LogGOPSim, 2010,
-// doi:10.1145/1851476.1851564
+// model/loggp.h says where the model comes from.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "model/loggp.h"
 #include "schedule/schedule.h"
 #include "shape/torus.h"
 #include "simulate/disturbance.h"
@@ -33,16 +32,8 @@
 
 namespace weft::simulate {
 
-struct LogGpParameters {
-    std::int64_t latency_ps = 2'500'000;   // L
-    std::int64_t overhead_ps = 1'500'000;  // o
-    std::int64_t gap_ps = 1'000'000;       // g
-    std::int64_t byte_gap_ps = 6'000;      // G
-    std::int64_t byte_overhead_ps = 0;     // O
-    std::int64_t byte_reduction_ps = 0;    // gamma
-    std::int64_t byte_copy_ps = 0;
-    std::int64_t eager_bytes_max = 65535;  // S
-};
+using model::LogGpParameters;
+using model::time_max_ps;  // later ones are refused
 
 struct LogGpOutcome {
     std::uint64_t events = 0;          // operations other than joins, and messages
@@ -51,9 +42,6 @@ struct LogGpOutcome {
     std::vector<std::int64_t>
         disturbed_ps;  // by rank: its late start, and noise while it worked; or empty
 };
-
-// Times end here.
-inline constexpr std::int64_t time_max_ps = std::int64_t{1} << 62;
 
 // One rank at each node.
 struct TorusParameters {

@@ -65,6 +65,12 @@ std::optional<double> absorbed(const Report& report) {
     return 1 - slower / injected;
 }
 
+std::optional<double> optimality(const Report& report) {
+    const auto end = static_cast<double>(std::ranges::max(report.end));
+    if (!report.lower_bound || end == 0) return std::nullopt;
+    return static_cast<double>(*report.lower_bound) / end;
+}
+
 std::string to_text(const Report& report) {
     const auto ns = [&](std::uint64_t time) { return decimal(time, report.units_per_ns) + " ns"; };
     std::string text = report.title.empty() ? "" : report.title + "\n";
@@ -95,6 +101,14 @@ std::string to_text(const Report& report) {
         text += padded("undisturbed end") + ns(*report.undisturbed_end) + "\n";
     if (const auto share = absorbed(report))
         text += padded("absorbed") + percent(*share) + " % of the most disturbed rank's\n";
+    if (report.closed_form) {
+        const auto [time, cpu_time] = *report.closed_form;
+        text += padded("closed form") + ns(time) + ": CPU " + ns(cpu_time) + ", network " +
+                ns(time - cpu_time) + "\n";
+    }
+    if (report.lower_bound) text += padded("lower bound") + ns(*report.lower_bound) + "\n";
+    if (const auto share = optimality(report))
+        text += padded("of the optimum") + "at least " + percent(*share) + " %\n";
     return text;
 }
 
@@ -130,6 +144,14 @@ std::string to_json(const Report& report) {
     if (report.undisturbed_end)
         text += ",\n \"undisturbed_end_ns\": " + decimal(*report.undisturbed_end, units);
     if (const auto share = absorbed(report)) text += ",\n \"absorbed_percent\": " + percent(*share);
+    if (report.closed_form) {
+        text += ",\n \"closed_form_ns\": " + decimal(report.closed_form->first, units) +
+                ", \"closed_form_cpu_ns\": " + decimal(report.closed_form->second, units);
+    }
+    if (report.lower_bound)
+        text += ",\n \"lower_bound_ns\": " + decimal(*report.lower_bound, units);
+    if (const auto share = optimality(report))
+        text += ",\n \"optimality_percent\": " + percent(*share);
     return text + "}\n";
 }
 

@@ -23,11 +23,17 @@ struct Report {
     std::vector<std::uint64_t>
         disturbed;  // by rank: its late start and noise; empty: no disturbance
     std::optional<std::uint64_t> undisturbed_end;
+    // By the algorithm's claims: the end, and for how much of that the CPU works.
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> closed_form;
+    std::optional<std::uint64_t> lower_bound;  // of all algorithms' ends
 };
 
 // The share of the most disturbed rank's disturbance that has not made the end later. Nothing if nobody was
 // disturbed, or it is unknown how long it takes undisturbed.
 std::optional<double> absorbed(const Report& report);
+
+// The lower bound as a share of the end. Nothing if there is none, or both are 0.
+std::optional<double> optimality(const Report& report);
 
 // A summary; every rank's times if there are few.
 std::string to_text(const Report& report);

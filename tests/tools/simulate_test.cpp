@@ -101,7 +101,10 @@ TEST(SimulateCollective, PrintsText) {
               "rank 2           11880.28 ns, CPU busy 6512 ns\n"
               "rank 3           11880.28 ns, CPU busy 6512 ns\n"
               "end              11880.28 ns, rank 0\n"
-              "CPU busy         at most 6512 ns, rank 0; on average 6512 ns\n");
+              "CPU busy         at most 6512 ns, rank 0; on average 6512 ns\n"
+              "closed form      11880.28 ns: CPU 6512 ns, network 5368.28 ns\n"
+              "lower bound      8500 ns\n"
+              "of the optimum   at least 71.5 %\n");
 }
 
 TEST(SimulateCollective, PrintsCsvAndJson) {
@@ -112,7 +115,9 @@ TEST(SimulateCollective, PrintsCsvAndJson) {
         "{\"title\": \"bcast binomial, 2 ranks, 1 bytes\",\n \"parameters\": {\"L\": 2500, "
         "\"o\": 1500, \"g\": 1000, \"G\": 6, \"O\": 0, \"reduction\": 0, \"copy\": 0, "
         "\"S\": 65535},\n \"events\": 3,\n \"end_ns\": 5500,\n \"rank_end_ns\": [1500, 5500],\n "
-        "\"rank_cpu_ns\": [1500, 1500]}\n");
+        "\"rank_cpu_ns\": [1500, 1500],\n \"closed_form_ns\": 5500, \"closed_form_cpu_ns\": "
+        "3000,\n "
+        "\"lower_bound_ns\": 5500,\n \"optimality_percent\": 100.0}\n");
 }
 
 TEST(SimulateCollective, WritesATrace) {

@@ -13,6 +13,8 @@
 #include "base/setting.h"
 #include "lab/every_rank.h"
 #include "lab/print/goal.h"
+#include "model/closed_form.h"
+#include "model/lower_bound.h"
 #include "simulate/goal.h"
 #include "simulate/lgs.h"
 #include "simulate/loggp.h"
@@ -330,6 +332,19 @@ Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p,
     return report;
 }
 
+// What the model says without a simulation. It knows no torus, no other work and no disturbance.
+void add_model(const Family& family, const Algorithm& algorithm, const Options& options,
+               Report& report) {
+    if (options.torus || !options.progress.is_plain() || options.disturbance.exists()) return;
+    algorithm::Agreed agreed = options.agreed;
+    agreed.collective = family.collective;
+    const auto unsigned_of = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+    if (const auto time = model::closed_form(algorithm, agreed, options.parameters))
+        report.closed_form = {unsigned_of(time->time_ps), unsigned_of(time->cpu_ps)};
+    if (const auto bound = model::lower_bound(agreed, options.parameters))
+        report.lower_bound = unsigned_of(*bound);
+}
+
 void simulate_collective(const Options& options) {
     const Family& family = *algorithm::find_family(options.collective);
     if (family.is_among_neighbors())
@@ -402,6 +417,7 @@ void simulate_collective(const Options& options) {
     }
     Report report =
         report_of(outcome, options.parameters, options.torus, options.progress.compute_ps, title);
+    add_model(family, *known, options, report);
     if (options.compares) {
         report.undisturbed_end =
             static_cast<std::uint64_t>(std::ranges::max(run({}, nullptr).end_ps));

@@ -1,0 +1,108 @@
+#include "model/closed_form.h"
+
+#include <algorithm>
+
+#include "algorithm/catalogue.h"
+#include "shape/power.h"
+
+namespace weft::model {
+namespace {
+
+using algorithm::Agreed;
+using algorithm::Algorithm;
+using algorithm::Blocks;
+using algorithm::Family;
+
+// What is known of an algorithm's critical path.
+struct CriticalPath {
+    std::int64_t rounds = 0;
+    std::int64_t messages = 0;  // of the rank that sends most
+    std::int64_t bytes = 0;     // of all rounds, or of that rank
+    std::int64_t combined = 0;  // bytes
+    std::int64_t longest = 0;   // bytes of a message, if they are alike
+
+    std::int64_t bytes_after_first() const {
+        return std::max<std::int64_t>(bytes - std::max(rounds, messages), 0);
+    }
+};
+
+// Whether the root gets everything, and others nothing.
+bool gathers(const Family& family) {
+    return family.recv.root == Blocks::all && family.recv.others == Blocks::none;
+}
+
+// Of an allreduce in two parts, only the first combines.
+bool combines_in_half(const Agreed& agreed, std::int64_t rounds) {
+    return agreed.collective == Collective::allreduce && rounds >= 2 * ceil_log2(agreed.ranks);
+}
+
+std::optional<CriticalPath> critical_path(const Algorithm& algorithm, const Agreed& agreed) {
+    const Family& family = algorithm::family_of(agreed.collective);
+    if (family.sizes != algorithm::Sizes::alike || family.is_among_neighbors()) return std::nullopt;
+    if (!algorithm.rounds || !algorithm.sent_messages_max || !algorithm.sent_bytes_max)
+        return std::nullopt;
+    CriticalPath path;
+    path.rounds = algorithm.rounds(agreed);
+    path.messages = algorithm.sent_messages_max(agreed);
+    path.bytes = algorithm.sent_bytes_max(agreed);
+    if (std::min({path.rounds, path.messages, path.bytes}) < 0) return std::nullopt;
+    if (path.messages > 0) path.longest = (path.bytes + path.messages - 1) / path.messages;
+    // Others send as much in the rounds in which the one that sends most does not.
+    if (path.rounds > path.messages) path.bytes = times(path.rounds, path.longest);
+    if (gathers(family)) {
+        path.bytes = times(agreed.ranks - 1, agreed.bytes);
+        path.longest = std::max(path.longest, agreed.bytes);
+    }
+    if (family.reduces)
+        path.combined = path.bytes / (combines_in_half(agreed, path.rounds) ? 2 : 1);
+    return path;
+}
+
+// The segments that follow the first one through a pipeline only add what keeps the busiest rank busy.
+std::int64_t pipelined(const CriticalPath& path, Rank ranks, const LogGpParameters& p) {
+    const std::int64_t after_first = std::max<std::int64_t>(path.longest - 1, 0);
+    const std::int64_t overhead = plus(p.overhead_ps, times(after_first, p.byte_overhead_ps));
+    const std::int64_t gap = plus(p.gap_ps, times(after_first, p.byte_gap_ps));
+    const std::int64_t whole =
+        plus(2 * overhead, plus(p.latency_ps, times(after_first, p.byte_gap_ps)));
+    const std::int64_t later = path.messages - 1;
+    const std::int64_t busy = ranks == 2 ? overhead : 2 * overhead;  // the others also receive
+    return plus(times(path.rounds - later, whole), times(later, std::max(busy, gap)));
+}
+
+ModelTime time_of(const CriticalPath& path, const Algorithm& algorithm, const Agreed& agreed,
+                  const LogGpParameters& p) {
+    const std::int64_t after_first = path.bytes_after_first();
+    const bool is_pipeline = algorithm.tunes == algorithm::Tunes::segments && path.messages > 1 &&
+                             (path.rounds > path.messages || agreed.ranks == 2);
+    ModelTime time;
+    time.cpu_ps = plus(times(path.rounds, 2 * p.overhead_ps),
+                       plus(times(after_first, 2 * p.byte_overhead_ps),
+                            times(path.combined, p.byte_reduction_ps)));
+    time.time_ps = plus(time.cpu_ps,
+                        plus(times(path.rounds, p.latency_ps), times(after_first, p.byte_gap_ps)));
+    if (is_pipeline) time.time_ps = pipelined(path, agreed.ranks, p);
+    if (path.longest > p.eager_bytes_max) {
+        time.cpu_ps = plus(time.cpu_ps, times(path.rounds, 2 * p.overhead_ps));
+        time.time_ps = plus(time.time_ps, times(path.rounds, 2 * (p.overhead_ps + p.latency_ps)));
+    }
+    return time;
+}
+
+}  // namespace
+
+std::optional<ModelTime> closed_form(const Algorithm& algorithm, const Agreed& agreed,
+                                     const LogGpParameters& p) {
+    const std::optional<CriticalPath> path = critical_path(algorithm, agreed);
+    if (!path) return std::nullopt;
+    return time_of(*path, algorithm, agreed, p);
+}
+
+std::optional<ModelTime> closed_form(const Algorithm& algorithm, const Agreed& agreed,
+                                     const MeasuredParameters& p) {
+    const std::optional<CriticalPath> path = critical_path(algorithm, agreed);
+    if (!path) return std::nullopt;
+    return time_of(*path, algorithm, agreed, p.of(path->longest));
+}
+
+}  // namespace weft::model

@@ -1,0 +1,222 @@
+// LogGP's formulas, against the equations by hand and the simulator's machine.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "algorithm/catalogue.h"
+#include "model/case_paper.h"
+#include "model/closed_form.h"
+#include "model/lower_bound.h"
+#include "model/measured.h"
+#include "shape/power.h"
+#include "simulate/loggp.h"
+
+namespace weft::model {
+namespace {
+
+using algorithm::Agreed;
+using algorithm::Algorithm;
+using algorithm::Family;
+
+// In ns, as published; a fast network that combines; a slow interface.
+constexpr LogGpParameters plain{2'500'000, 1'500'000, 1'000'000, 6'000, 0, 0, 0, 1 << 30};
+constexpr LogGpParameters fast{1'400'123, 200'000, 600'000, 180, 0, 31, 0, 1 << 30};
+constexpr LogGpParameters slow_interface{5'000'000, 1'000'000, 7'000'000, 2'000,
+                                         0,         500,       0,         1 << 30};
+const std::vector<LogGpParameters> all_parameters = {plain, fast, slow_interface};
+
+const char* const collectives[] = {
+    "barrier",  "bcast",  "gather", "scatter", "allgather",           "allreduce",
+    "alltoall", "reduce", "scan",   "exscan",  "reduce_scatter_block"};
+
+Agreed call(const Family& family, Rank ranks, std::int64_t bytes) {
+    Agreed agreed;
+    agreed.collective = family.collective;
+    agreed.ranks = ranks;
+    agreed.bytes = family.has_data() ? bytes : 0;
+    agreed.tuning.segment_bytes = 256;
+    return agreed;
+}
+
+// In place, where that is possible: copies are not in the formulas.
+std::int64_t simulated(const Family& family, const Algorithm& algorithm, const Agreed& agreed,
+                       const LogGpParameters& p) {
+    simulate::LogGpMachine machine(p);
+    for (Rank r = 0; r < agreed.ranks; ++r) {
+        const Result<Schedule> schedule =
+            build_rank(algorithm, family.problem(agreed, r, family.has_in_place()));
+        EXPECT_TRUE(schedule.is_ok()) << last_detail();
+        machine.add(*schedule);
+    }
+    const Result<simulate::LogGpOutcome> outcome = machine.run();
+    EXPECT_TRUE(outcome.is_ok()) << last_detail();
+    return std::ranges::max((*outcome).end_ps);
+}
+
+void expect_exact(const char* collective, const char* name, Rank ranks, std::int64_t bytes,
+                  const LogGpParameters& p) {
+    const Family& family = *algorithm::find_family(collective);
+    const Algorithm* const known = family.find(name);
+    ASSERT_NE(known, nullptr) << collective << " " << name;
+    const Agreed agreed = call(family, ranks, bytes);
+    const auto time = closed_form(*known, agreed, p);
+    ASSERT_TRUE(time.has_value());
+    EXPECT_EQ(time->time_ps, simulated(family, *known, agreed, p))
+        << collective << " " << name << ", " << ranks << " ranks, " << bytes << " bytes";
+}
+
+// L 2500, o 1500, G 6, gamma 2; 9 ranks: 4 rounds.
+TEST(CasePaper, Equations) {
+    LogGpParameters p = plain;
+    p.byte_reduction_ps = 2000;
+    constexpr std::int64_t ns = 1000;
+    EXPECT_EQ(paper_barrier(p, 9), (ModelTime{22000 * ns, 12000 * ns}));
+    EXPECT_EQ(paper_bcast(p, 9, 100), (ModelTime{24400 * ns, 12000 * ns}));
+    EXPECT_EQ(paper_allreduce(p, 9, 100), (ModelTime{49600 * ns, 24800 * ns}));
+    EXPECT_EQ(paper_allreduce(p, 9, 100).network_ps(), 24800 * ns);
+    EXPECT_EQ(paper_bcast(p, 1, 100), ModelTime{});
+    EXPECT_EQ(paper_bcast(p, 1 << 20, std::int64_t{1} << 62).time_ps, time_max_ps);
+}
+
+// They differ by G a message: it is mG in the paper.
+TEST(CasePaper, AgreesWithTheClaims) {
+    for (const LogGpParameters& p : all_parameters) {
+        for (const Rank ranks : {2, 16, 100, 1024}) {
+            const std::int64_t rounds = ceil_log2(ranks);
+            const auto of = [&](const char* collective, const char* name) {
+                const Family& family = *algorithm::find_family(collective);
+                return *closed_form(*family.find(name), call(family, ranks, 1000), p);
+            };
+            EXPECT_EQ(of("barrier", "dissemination"), paper_barrier(p, ranks));
+            ModelTime bcast = paper_bcast(p, ranks, 1000);
+            bcast.time_ps -= rounds * p.byte_gap_ps;
+            EXPECT_EQ(of("bcast", "binomial"), bcast);
+            ModelTime allreduce = paper_allreduce(p, ranks, 1000);
+            allreduce.time_ps -= 2 * rounds * p.byte_gap_ps;
+            EXPECT_EQ(of("allreduce", "reduce_bcast"), allreduce);
+        }
+    }
+}
+
+TEST(ClosedForm, IsExactWhereAllRanksWaitForEachOther) {
+    for (const LogGpParameters& p : all_parameters) {
+        for (Rank ranks = 2; ranks <= 1024; ranks += ranks < 20 ? 1 : ranks)
+            expect_exact("barrier", "dissemination", ranks, 0, p);
+        for (const std::int64_t bytes : {1, 64, 5000}) {
+            for (const Rank ranks : {2, 3, 4, 7, 16, 100}) {
+                expect_exact("allgather", "ring", ranks, bytes, p);
+                if (ranks != 3) expect_exact("allgather", "circulant", ranks, bytes, p);
+            }
+            for (const Rank ranks : {2, 4, 8, 16, 256}) {
+                expect_exact("allreduce", "recursive_doubling", ranks, bytes, p);
+                if (&p != &all_parameters[2]) expect_exact("bcast", "binomial", ranks, bytes, p);
+            }
+        }
+    }
+}
+
+TEST(ClosedForm, LargeMessagesAskFirst) {
+    LogGpParameters p = fast;
+    p.eager_bytes_max = 1000;
+    expect_exact("bcast", "binomial", 2, 1000, p);
+    expect_exact("bcast", "binomial", 2, 1001, p);
+    expect_exact("allgather", "ring", 2, 5000, p);
+}
+
+TEST(ClosedForm, NothingWithoutClaims) {
+    for (const char* const name : {"gatherv", "alltoallw", "neighbor_alltoall"}) {
+        const Family& family = *algorithm::find_family(name);
+        EXPECT_FALSE(closed_form(*family.algorithms.front(), call(family, 4, 8), plain)) << name;
+        EXPECT_FALSE(lower_bound(call(family, 4, 8), plain)) << name;
+    }
+}
+
+constexpr const char* measured_text =
+    "{\"transport\": \"simulated\"}\n"
+    "{\"messages\": \"small\", \"bytes_min\": 1, \"bytes_max\": 1024, \"L_ns\": {\"value\": -3, "
+    "\"low\": -4, "
+    "\"high\": 1}, \"o_s_ns\": {\"value\": 100}, \"o_r_ns\": {\"value\": 200}, \"G_ns_per_byte\": "
+    "{\"value\": "
+    "0.25}, \"O_ns_per_byte\": {\"value\": 2.28e-18}, \"residual\": 0}\n"
+    "{\"messages\": \"large\", \"bytes_min\": 2048, \"bytes_max\": 8192, \"L_ns\": {\"value\": "
+    "7500}, "
+    "\"o_s_ns\": {\"value\": 3000}, \"o_r_ns\": {\"value\": 3000}, \"g_ns\": {\"value\": 5000}, "
+    "\"G_ns_per_byte\": {\"value\": 1}, \"O_ns_per_byte\": {\"value\": 0}}\n"
+    "{\"gamma_ns_per_byte\": {\"value\": 0.5}}\n";
+
+TEST(Measured, ParametersByTheSizeOfMessages) {
+    const Result<MeasuredParameters> measured = read_measured(measured_text);
+    ASSERT_TRUE(measured.is_ok()) << last_detail();
+    const LogGpParameters& small = (*measured).of(1024);
+    EXPECT_EQ(small.latency_ps, 0);
+    EXPECT_EQ(small.overhead_ps, 150'000);
+    EXPECT_EQ(small.gap_ps, 200'000) << "not observable";
+    EXPECT_EQ(small.byte_gap_ps, 250);
+    EXPECT_EQ(small.byte_overhead_ps, 0);
+    EXPECT_EQ(small.byte_reduction_ps, 500);
+    for (const std::int64_t bytes : {1025, 1 << 30}) {
+        const LogGpParameters& large = (*measured).of(bytes);
+        EXPECT_EQ(large.latency_ps, 7'500'000);
+        EXPECT_EQ(large.gap_ps, 5'000'000);
+    }
+    const Family& family = *algorithm::find_family("bcast");
+    for (const std::int64_t bytes : {1024, 1025}) {
+        EXPECT_EQ(
+            closed_form(*family.find("binomial"), call(family, 8, bytes), *measured),
+            closed_form(*family.find("binomial"), call(family, 8, bytes), (*measured).of(bytes)));
+    }
+}
+
+TEST(Measured, RefusesWithASentence) {
+    EXPECT_FALSE(read_measured("").is_ok());
+    EXPECT_STREQ(last_detail(), "no parameters of messages in it");
+    EXPECT_FALSE(read_measured("\n{\"messages\": \"small\", \"bytes_max\": 8}\n").is_ok());
+    EXPECT_STREQ(
+        last_detail(),
+        "line 2: expected bytes_max, L_ns, o_s_ns, o_r_ns, G_ns_per_byte and O_ns_per_byte");
+}
+
+// Of one byte: the best tree for 8 ranks takes less than a binomial one.
+TEST(LowerBound, OfAnItemIsTheBestTree) {
+    constexpr std::int64_t ns = 1000;
+    EXPECT_EQ(least_time_to_all(plain, 1), 0);
+    EXPECT_EQ(least_time_to_all(plain, 2), 5500 * ns);
+    EXPECT_EQ(least_time_to_all(plain, 8), 12500 * ns);
+    EXPECT_EQ(least_time_to_all(plain, 16), 15500 * ns);
+    EXPECT_EQ(least_time_to_all(plain, 1024), 34000 * ns);
+    EXPECT_EQ(least_time_to_all(plain, 1 << 20), 64500 * ns);
+}
+
+// By no algorithm. And no flat algorithm's closed form is far from what is simulated.
+TEST(LowerBound, IsNeverBeaten) {
+    for (const char* const name : collectives) {
+        const Family& family = *algorithm::find_family(name);
+        for (const Algorithm* const known : family.algorithms) {
+            for (const Rank ranks : {2, 3, 8, 13, 16}) {
+                for (const std::int64_t bytes : {0, 1, 64, 1000, 20000}) {
+                    const Agreed agreed = call(family, ranks, bytes);
+                    if (!known->unmet_need(agreed).empty()) continue;
+                    for (const LogGpParameters& p : all_parameters) {
+                        const auto bound = lower_bound(agreed, p);
+                        ASSERT_TRUE(bound.has_value());
+                        const std::int64_t end = simulated(family, *known, agreed, p);
+                        EXPECT_LE(*bound, end) << name << " " << known->name << ", " << ranks
+                                               << " ranks, " << bytes << " bytes";
+                        const auto time = closed_form(*known, agreed, p);
+                        if (!time || end == 0 || known->follows_topology) continue;
+                        const double ratio =
+                            static_cast<double>(time->time_ps) / static_cast<double>(end);
+                        EXPECT_TRUE(0.5 < ratio && ratio < 4)
+                            << name << " " << known->name << ", " << ranks << " ranks, " << bytes
+                            << " bytes: " << ratio;
+                    }
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace weft::model
