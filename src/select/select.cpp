@@ -18,14 +18,22 @@ using algorithm::Agreed;
 using algorithm::Algorithm;
 using algorithm::Family;
 
-// The shipped lines, shared by all selectors without their own table.
-const std::shared_ptr<const AlgorithmTable>& shipped() {
-    static const std::shared_ptr<const AlgorithmTable> table = [] {
-        auto made = std::make_shared<AlgorithmTable>();
-        WEFT_ASSERT(made->add(shipped_table, "shipped.table").is_ok());
+// The shipped lines, shared by all selectors.
+const AlgorithmTable& shipped() {
+    static const AlgorithmTable table = [] {
+        AlgorithmTable made;
+        WEFT_ASSERT(made.add(shipped_table, "shipped.table").is_ok());
         return made;
     }();
     return table;
+}
+
+// "a table with hash 0123456789abcdef"
+std::string digest_of(const char* what, const std::string& content) {
+    std::array<char, 60> digest{};
+    std::snprintf(digest.data(), digest.size(), "%s with hash %016llx", what,
+                  static_cast<unsigned long long>(Hash().add(content).value()));
+    return digest.data();
 }
 
 // A file's content; none: it cannot be read.
@@ -50,14 +58,13 @@ Result<Selector> Selector::from_environment() {
     Selector selector;
     const char* path = std::getenv("WEFT_TUNING");
     if (path && *path) WEFT_RETURN_IF_NOT_OK(selector.read_table(path));
+    WEFT_RETURN_IF_NOT_OK(selector.read_selection());
     for (const Family& family : algorithm::catalogue()) {
         const char* text = std::getenv(setting_of(family).c_str());
         if (text && *text) WEFT_RETURN_IF_NOT_OK(selector.force(family.collective, text));
     }
     return selector;
 }
-
-Selector::Selector() : table_(shipped()) {}
 
 Status Selector::force(Collective collective, const std::string& text, const std::string& name) {
     Result<Choice> choice = parse_choice(algorithm::family_of(collective), text, name);
@@ -73,13 +80,39 @@ Status Selector::read_table(const char* path) {
         return failure(WEFT_REFUSED_SETTING, "%s: %s; expected a file as `weft tune` writes it",
                        source.c_str(), std::strerror(errno));
     }
-    auto table = std::make_shared<AlgorithmTable>(*shipped());
+    auto table = std::make_shared<AlgorithmTable>();
     WEFT_RETURN_IF_NOT_OK(table->add(*text, source));
     table_ = std::move(table);
-    std::array<char, 40> digest{};
-    std::snprintf(digest.data(), digest.size(), "a table with hash %016llx",
-                  static_cast<unsigned long long>(Hash().add(*text).value()));
-    tuning_ = digest.data();
+    tuning_ = digest_of("a table", *text);
+    return ok;
+}
+
+Status Selector::read_selection() {
+    const char* const by = std::getenv("WEFT_SELECT");
+    const std::string how = by ? by : "";
+    if (how.empty() || how == "table") return ok;
+    if (how != "model" && how != "model:cpu") {
+        return failure(WEFT_REFUSED_SETTING,
+                       "WEFT_SELECT = '%s'; expected table, model or model:cpu", by);
+    }
+    const char* const path = std::getenv("WEFT_MODEL");
+    constexpr const char* expected = "expected a file as `weft bench loggp --json` writes it";
+    if (!path || !*path)
+        return failure(WEFT_REFUSED_SETTING, "WEFT_SELECT=%s without WEFT_MODEL; %s", by, expected);
+    const std::optional<std::string> text = content_of(path);
+    if (!text) {
+        return failure(WEFT_REFUSED_SETTING, "WEFT_MODEL=%s: %s; %s", path, std::strerror(errno),
+                       expected);
+    }
+    Result<model::MeasuredParameters> parameters = model::read_measured(*text);
+    if (!parameters.is_ok()) {
+        const std::string detail = last_detail();
+        return failure(WEFT_REFUSED_SETTING, "WEFT_MODEL=%s: %s; %s", path, detail.c_str(),
+                       expected);
+    }
+    const ModelGoal goal = how == "model" ? ModelGoal::time : ModelGoal::cpu_time;
+    model_ = std::make_shared<ModelSelection>(ModelSelection{goal, std::move(*parameters)});
+    model_digest_ = digest_of("parameters", *text);
     return ok;
 }
 
@@ -94,7 +127,13 @@ Result<Choice> Selector::choose(const Agreed& agreed) const {
         return failure(WEFT_REFUSED_SETTING, "%s=%s needs %s", forced->name.c_str(),
                        forced->text.c_str(), lacks.c_str());
     }
-    if (const Choice* listed = table_->choose(agreed, engine_)) return *listed;
+    if (table_) {
+        if (const Choice* listed = table_->choose(agreed, engine_)) return *listed;
+    }
+    if (model_) {
+        if (const std::optional<Choice> best = model_->choose(agreed)) return *best;
+    }
+    if (const Choice* listed = shipped().choose(agreed, engine_)) return *listed;
     const auto meets = [&](const Algorithm* a) { return a->unmet_need(agreed).empty(); };
     const auto first = std::ranges::find_if(family.algorithms, meets);
     WEFT_ASSERT(first != family.algorithms.end());

@@ -1,5 +1,6 @@
 // Which algorithm a call uses. This depends only on what all ranks know: settings, otherwise a table by the number of
-// ranks, nodes and bytes, the engine, and whether operands are combined on arrival.
+// ranks, nodes and bytes, the engine, and whether operands are combined on arrival. A measured table goes before the
+// model, if that is asked for, and the model before the shipped table.
 //
 // Thread safety: immutable, share freely.
 #pragma once
@@ -9,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "select/by_model.h"
 #include "select/table.h"
 
 namespace weft {
@@ -19,12 +21,13 @@ std::string setting_of(const algorithm::Family& family);
 class Selector {
   public:
     // Forces nothing, and follows the shipped table.
-    Selector();
+    Selector() = default;
 
     // Reads WEFT_ALGORITHM_<COLLECTIVE>, such as WEFT_ALGORITHM_BCAST=chain:segment=64K,window=8 or
     // WEFT_ALGORITHM_ALLGATHER=bruck:ports=3. Refuses unknown names and forms with a sentence that
     // lists the known ones, and tuning that the algorithm does not follow. WEFT_TUNING: a file with a table, whose
-    // lines take precedence over the shipped ones.
+    // lines take precedence over the shipped ones. WEFT_SELECT=model or model:cpu, and WEFT_MODEL: a file with measured
+    // parameters of the model.
     static Result<Selector> from_environment();
 
     // From now on the calls of this collective use what `text` says, as above. `name` is the setting's, for sentences.
@@ -44,6 +47,8 @@ class Selector {
     std::string text() const;
     // The same for the file that WEFT_TUNING names: a hash of its content; empty: none is named.
     const std::string& tuning() const { return tuning_; }
+    // ... and for WEFT_MODEL, if it is used.
+    const std::string& model() const { return model_digest_; }
 
   private:
     struct Forced {
@@ -52,9 +57,12 @@ class Selector {
         std::string text;
     };
     Status read_table(const char* path);
+    Status read_selection();
 
-    std::shared_ptr<const AlgorithmTable> table_;
+    std::shared_ptr<const AlgorithmTable> table_;  // of WEFT_TUNING
     std::string tuning_;
+    std::shared_ptr<const ModelSelection> model_;
+    std::string model_digest_;
     std::optional<EngineKind> engine_;
     std::array<std::optional<Forced>, collectives> forced_;
 };

@@ -74,7 +74,7 @@ std::string said_with_bad(const std::string& setting) {
 TEST(JobsThatDiffer, AreRefusedOnAllRanksForAMalformedSetting) {
     for (const std::string name :
          {"WEFT_ENGINE", "WEFT_ALGORITHM_BCAST", "WEFT_TUNING", "WEFT_TIMEOUT", "WEFT_TRANSPORT",
-          "WEFT_SHM_RING", "WEFT_TOPOLOGY", "WEFT_STATS"}) {
+          "WEFT_SHM_RING", "WEFT_TOPOLOGY", "WEFT_STATS", "WEFT_SELECT"}) {
         const std::string said = said_with_bad(name);
         for (const std::string rank : {"0", "1", "2"})
             EXPECT_TRUE(contains(

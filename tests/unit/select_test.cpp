@@ -26,6 +26,8 @@ class Select : public testing::Test {
             unsetenv(setting_of(family).c_str());
         }
         unsetenv("WEFT_TUNING");
+        unsetenv("WEFT_SELECT");
+        unsetenv("WEFT_MODEL");
     }
 
     static Selector read() {
@@ -304,6 +306,93 @@ TEST_F(Select, ReadsATable) {
               "WEFT_TUNING=" + path +
                   ": No such file or directory; expected a file as `weft tune` "
                   "writes it");
+}
+
+// Parameters of a network with L 10 us, o 1 us and the given G.
+std::string parameters_file(const std::string& byte_gap) {
+    const std::string path = testing::TempDir() + "weft_select_model_" + std::to_string(getpid());
+    std::ofstream(path)
+        << "{\"messages\": \"small\", \"bytes_max\": 1024, \"L_ns\": {\"value\": 10000}, "
+           "\"o_s_ns\": {\"value\": 1000}, \"o_r_ns\": {\"value\": 1000}, \"G_ns_per_byte\": "
+           "{\"value\": "
+        << byte_gap << "}, \"O_ns_per_byte\": {\"value\": 0}}\n";
+    return path;
+}
+
+TEST_F(Select, ByModel) {
+    const std::string path = parameters_file("1");
+    setenv("WEFT_SELECT", "model", 1);
+    setenv("WEFT_MODEL", path.c_str(), 1);
+    const Selector selector = read();
+    EXPECT_EQ(selector.model().find("parameters with hash "), 0u);
+    const std::vector<Rank> node_of = {0, 1, 2, 3, 4, 5, 6, 7};
+    const std::vector<Rank> one_node(8, 0);
+    const Topology nodes(node_of);
+    const Topology node(one_node);
+    Agreed call = of(Collective::allreduce, {.ranks = 8, .bytes = 8});
+    const auto chosen = [&](const Selector& by, std::int64_t bytes, const Topology* topology) {
+        call.bytes = bytes;
+        call.topology = topology;
+        return std::string(by.choose(call)->algorithm->name);
+    };
+    // Few rounds for small messages, few bytes for large ones: 3 rounds of all bytes, or 14 or 6 with 7/4.
+    EXPECT_EQ(chosen(selector, 8, &nodes), "recursive_doubling");
+    EXPECT_EQ(chosen(selector, 10'000'000, &nodes), "rabenseifner");
+    // Within a node the shipped table chooses.
+    EXPECT_EQ(chosen(selector, 10'000'000, &node), chosen(Selector(), 10'000'000, &node));
+    EXPECT_EQ(chosen(selector, 10'000'000, nullptr), chosen(Selector(), 10'000'000, nullptr));
+
+    // By a pipeline, with segments as large as their number makes worth it.
+    call.collective = Collective::bcast;
+    EXPECT_EQ(chosen(selector, 8, &nodes), "binomial");
+    EXPECT_EQ(chosen(selector, 100'000'000, &nodes), "chain");
+    EXPECT_GT(selector.choose(call)->tuning.segment_bytes, 4096);
+
+    // A forced algorithm and a measured table go before it.
+    Selector forced = selector;
+    ASSERT_TRUE(forced.force(Collective::bcast, "circulant").is_ok());
+    EXPECT_EQ(chosen(forced, 8, &nodes), "circulant");
+    const std::string table = testing::TempDir() + "weft_select_before_" + std::to_string(getpid());
+    std::ofstream(table) << "bcast bytes=8 chain\n";
+    setenv("WEFT_TUNING", table.c_str(), 1);
+    EXPECT_EQ(chosen(read(), 8, &nodes), "chain");
+    EXPECT_EQ(chosen(read(), 9, &nodes), "binomial");
+    std::filesystem::remove(table);
+    std::filesystem::remove(path);
+}
+
+TEST_F(Select, ByModelForLittleCpuTime) {
+    const std::string path = parameters_file("1");
+    setenv("WEFT_SELECT", "model:cpu", 1);
+    setenv("WEFT_MODEL", path.c_str(), 1);
+    const Selector selector = read();
+    const std::vector<Rank> node_of = {0, 1, 2, 3, 4, 5, 6, 7};
+    const Topology nodes(node_of);
+    // The fewest messages, however large: a binomial tree, not a pipeline.
+    const Agreed call =
+        of(Collective::bcast, {.ranks = 8, .bytes = 100'000'000, .topology = &nodes});
+    EXPECT_STREQ(selector.choose(call)->algorithm->name, "binomial");
+    std::ofstream(path, std::ios::app) << "\n";
+    EXPECT_NE(read().model(), selector.model());
+    std::filesystem::remove(path);
+}
+
+TEST_F(Select, ByModelIsRefusedWithoutParameters) {
+    EXPECT_EQ(refusal("WEFT_SELECT", "best"),
+              "WEFT_SELECT = 'best'; expected table, model or model:cpu");
+    EXPECT_EQ(refusal("WEFT_SELECT", "model"),
+              "WEFT_SELECT=model without WEFT_MODEL; expected a file as `weft bench loggp --json` "
+              "writes it");
+    setenv("WEFT_SELECT", "model", 1);
+    EXPECT_EQ(refusal("WEFT_MODEL", "/none"),
+              "WEFT_MODEL=/none: No such file or directory; expected a file as `weft bench loggp "
+              "--json` writes it");
+    EXPECT_EQ(
+        refusal("WEFT_MODEL", "/dev/null"),
+        "WEFT_MODEL=/dev/null: no parameters of messages in it; expected a file as `weft bench "
+        "loggp --json` writes it");
+    setenv("WEFT_SELECT", "table", 1);
+    EXPECT_EQ(read().model(), "");
 }
 
 TEST_F(Select, WhatIsNotUnderstoodIsRefused) {

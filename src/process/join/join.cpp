@@ -191,6 +191,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     put_refusal(mine, good);
     put_refusal(mine, read_settings(parts, wishes));
     mine.settings.emplace_back("WEFT_TUNING", parts.settings.selector.tuning());
+    mine.settings.emplace_back("WEFT_MODEL", parts.settings.selector.model());
     mine.dedicated.is_wanted = wishes.dedicates;
     mine.engine = parts.engine.kind;
     mine.progress = wishes.progress;
