@@ -26,7 +26,8 @@ typedef enum weft_engine WEFT_ANY_INT {
     WEFT_ENGINE_THREAD_POLL = 2, /* one thread per process that spins; a baseline for benchmarks */
     WEFT_ENGINE_KERNEL = 3,      /* the operating system (io_uring), submitted by that thread */
     WEFT_ENGINE_KERNEL_OWN = 4,  /* ... submitted by the thread that called weft_init */
-    WEFT_ENGINE_AUTO = 5         /* kernel for operations where it pays, otherwise thread */
+    WEFT_ENGINE_AUTO = 5,        /* kernel for operations where it pays, otherwise thread */
+    WEFT_ENGINE_FIBER = 6        /* the scheduler of fibers (weft/fiber.hpp), or as manual */
 } weft_engine;
 
 /**

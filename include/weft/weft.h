@@ -8,6 +8,7 @@
 #include "weft/oob.h"
 #include "weft/request.h"
 #include "weft/schedule.h"
+#include "weft/scheduler.h"
 #include "weft/status.h"
 #include "weft/types.h"
 

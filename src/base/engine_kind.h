@@ -19,6 +19,7 @@ enum class EngineKind : std::uint8_t {
     kernel = WEFT_ENGINE_KERNEL,
     kernel_own = WEFT_ENGINE_KERNEL_OWN,
     automatic = WEFT_ENGINE_AUTO,
+    fiber = WEFT_ENGINE_FIBER,
 };
 
 // The abilities of an engine: how it makes progress besides the program's own calls.
@@ -54,6 +55,8 @@ inline constexpr std::array engine_list = {
                  .has_sleeper = true,
                  .offloads = true,
                  .only_where_it_pays = true},
+    // What runs fibers makes the progress (engine/user_threads.h), with any engine; this one has nothing else that does.
+    EngineTraits{.kind = EngineKind::fiber, .name = "fiber"},
 };
 
 inline constexpr EngineKind default_engine = EngineKind::automatic;

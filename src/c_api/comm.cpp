@@ -155,6 +155,7 @@ Process* c_api::current_process() { return process_pointer.load(std::memory_orde
 
 weft_status weft_init(void) {
     return c_api::guarded("weft_init", []() -> Status {
+        const UserThreads::Pin pin;
         std::lock_guard<std::mutex> one(lifetime_mutex);
         if (c_api::current_process()) {
             return failure(WEFT_REFUSED_STATE, "Weft is already initialized");
@@ -175,6 +176,7 @@ weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm) {
                            oob ? "unknown" : "null");
         }
         if (!comm) return failure(WEFT_REFUSED_ARGUMENT, "comm = null; expected an address");
+        const UserThreads::Pin pin;
         std::lock_guard<std::mutex> one(lifetime_mutex);
         const Membership mine = finalized                  ? Membership::left
                                 : c_api::current_process() ? Membership::member
@@ -194,6 +196,7 @@ weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm) {
 
 weft_status weft_finalize(void) {
     return c_api::guarded("weft_finalize", []() -> Status {
+        const UserThreads::Pin pin;
         std::lock_guard<std::mutex> one(lifetime_mutex);
         Process* const process = c_api::current_process();
         if (!process) return failure(WEFT_REFUSED_STATE, "Weft is not initialized");

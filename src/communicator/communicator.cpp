@@ -191,8 +191,8 @@ Status Communicator::settle(Request& request) {
 }
 
 Status Communicator::finish(Request& request) {
-    const weft_status waited =
-        host_.engine.wait_until([&] { return request.is_done(); }, {.interruptible = false});
+    const weft_status waited = host_.engine.wait_until([&] { return request.is_done(); },
+                                                       {.interruptible = false, .run = &request});
     if (waited != WEFT_TIMED_OUT) return settle(request);
     std::string awaited;
     Rank late = -1;
@@ -204,8 +204,9 @@ Status Communicator::finish(Request& request) {
     }
     host_.executor.break_group(group_, {WEFT_BROKEN_TIMEOUT, late, 0, 0});
     // A function of the program may still run for it.
-    host_.engine.wait_until([&] { return request.is_done(); },
-                            {.interruptible = false, .deadline_ns = Engine::unbounded});
+    host_.engine.wait_until(
+        [&] { return request.is_done(); },
+        {.interruptible = false, .deadline_ns = Engine::unbounded, .run = &request});
     Status outcome = settle(request);
     if (!awaited.empty()) append_detail("; it %s", awaited.c_str());
     return outcome;

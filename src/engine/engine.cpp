@@ -402,6 +402,8 @@ weft_status Engine::wait(DonePointer done, void* context, Patience patience) {
     if (timeout_ns_ != no_deadline && patience.deadline_ns == no_deadline && !done(context)) {
         patience.deadline_ns = now_ns() + timeout_ns_;
     }
+    if (UserThreads* threads = UserThreads::here(); threads && !patience.extra) [[unlikely]]
+        return suspend(*threads, done, context, patience);
     while (!done(context)) {
         if (!leader_) {
             const weft_status status = lead(done, context, patience);
@@ -415,6 +417,72 @@ weft_status Engine::wait(DonePointer done, void* context, Patience patience) {
     }
     return WEFT_OK;
 }
+
+// --- User-level threads --------------------------------------------------------------------------
+
+weft_status Engine::suspend(UserThreads& threads, DonePointer done, void* context,
+                            const Patience& patience) {
+    if (!done(context)) progress(/*tests=*/false);
+    while (!done(context)) {
+        if (patience.interruptible && take_interrupt()) return WEFT_INTERRUPTED;
+        if (is_past(patience.deadline_ns)) return WEFT_TIMED_OUT;
+        SuspendedWait wait(threads, {.done = done,
+                                     .context = context,
+                                     .run = patience.run,
+                                     .deadline_ns = patience.deadline_ns,
+                                     .is_interruptible = patience.interruptible});
+        threads.begin(wait);
+        leave();
+        threads.suspend();
+        lock();
+        if (wait.was_interrupted()) return WEFT_INTERRUPTED;
+    }
+    return WEFT_OK;
+}
+
+// With the lock held. True: threads were resumed.
+bool Engine::look(UserThreads& threads) {
+    bool resumed = threads.look(executor_.finished() + wakes_);
+    if (threads.has_interruptible() && take_interrupt()) {
+        threads.interrupt();
+        resumed = true;
+    }
+    return resumed;
+}
+
+bool Engine::look_for(UserThreads& threads) {
+    const std::uint64_t begin = ticks();
+    if (!threads.is_time_to_look(begin)) return false;
+    if (!lock_.try_lock()) {
+        // Who holds it drives.
+        if (!threads.misses_again()) return false;
+        lock();
+    }
+    // A sleeper that is armed is woken for what comes. (One that works on demand waits for a demand.)
+    const bool is_driven =
+        traits(kind()).has_poller || (armed_ != Sleeper::none && !on_demand_) || leader_;
+    bool moved = false;
+    if (executor_.is_pending() && (!is_driven || executor_.has_confined()))
+        moved = progress(/*tests=*/threads.has_waits());
+    const bool resumed = look(threads);
+    leave();
+    if (!moved && !resumed) threads.looked_in_vain(begin, ticks());
+    return resumed;
+}
+
+void Engine::sleep_for(UserThreads& threads) {
+    Hold hold(*this);
+    bool resumed = false;
+    const weft_status status =
+        wait_until([&] { return resumed |= look(threads); },
+                   {.interruptible = threads.has_interruptible(),
+                    .deadline_ns = std::min(threads.deadline_ns(), unbounded)});
+    if (status == WEFT_INTERRUPTED) threads.interrupt();
+    // (A deadline has passed since the last look.)
+    if (status == WEFT_TIMED_OUT) look(threads);
+}
+
+// --- Waits that block ----------------------------------------------------------------------------
 
 // True: something moved, and everything may have changed.
 bool Engine::poll_extra(const Patience& patience) {

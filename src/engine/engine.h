@@ -10,6 +10,8 @@
 //   - At most one program's thread, the leader, sleeps on the transports. Others that wait follow:
 //     they sleep until their run is done or there is no leader.
 //   - Whoever gives up the lock has told the listeners of every run that has ended.
+//   - A wait inside a user-level thread neither leads nor follows: it is suspended (engine/user_threads.h), and what
+//     runs these threads looks, or waits, for all of them.
 //
 // Thread safety: all public functions may be called from any thread.
 #pragma once
@@ -25,6 +27,7 @@
 #include "engine/lock.h"
 #include "engine/offload_policy.h"
 #include "engine/parking.h"
+#include "engine/user_threads.h"
 #include "run/executor.h"
 
 namespace weft {
@@ -109,6 +112,8 @@ class Engine : private Exclusion {
         std::int64_t deadline_ns =
             no_deadline;  // on the monotonic clock; none: Options::timeout_ns
         ExtraSource* extra = nullptr;
+        // done() becomes true when this run ends, and not before; null: when any run may have.
+        Run* run = nullptr;
     };
 
     // Inside a Hold: drives, spins and finally sleeps until `done()` is true, which is called with
@@ -118,6 +123,12 @@ class Engine : private Exclusion {
     weft_status wait_until(Done done, Patience patience) {
         return wait([](void* d) { return (*static_cast<Done*>(d))(); }, &done, patience);
     }
+
+    // For the scheduler of user-level threads, in its thread, outside of a Hold. Drives, unless another thread does or
+    // the last time is too short ago, and resumes the threads whose waits have ended. True: there were some.
+    bool look_for(UserThreads& threads);
+    // Waits until there are some. REQUIRES: one waits.
+    void sleep_for(UserThreads& threads);
 
     // Tells the program, while it is outside of the library, what has happened inside.
     class OutsideListener {
@@ -137,7 +148,10 @@ class Engine : private Exclusion {
     // comes for them wakes the progress thread, and what they lack is demanded.
     void await_outside(std::int32_t change);
     // Inside a Hold: waits must look again, though no run has ended.
-    void wake_waiters() { notified_finished_ = executor_.finished() - 1; }
+    void wake_waiters() {
+        notified_finished_ = executor_.finished() - 1;
+        ++wakes_;
+    }
     // Inside a Hold: whether a thread makes progress while the program is outside of the library. Starts it.
     bool obtain_thread() {
         return traits(kind()).has_thread() && ensure_thread(traits(kind()).has_poller);
@@ -162,6 +176,9 @@ class Engine : private Exclusion {
     void wake_for_offload();
     weft_status wait(DonePointer done, void* context, Patience patience);
     weft_status lead(DonePointer done, void* context, Patience patience);
+    weft_status suspend(UserThreads& threads, DonePointer done, void* context,
+                        const Patience& patience);
+    bool look(UserThreads& threads);
     void follow(std::int64_t deadline_ns);
     bool poll_extra(const Patience& patience);
     std::int64_t end_of_sleep(const Patience& patience);
@@ -217,6 +234,7 @@ class Engine : private Exclusion {
     int threads_in_calls_ = 0;    // the engine's threads that run functions of the program
     int followers_ = 0;           // program's threads that wait for the leader
     std::uint64_t notified_finished_ = 0;
+    std::uint64_t wakes_ = 0;          // calls of wake_waiters()
     bool serves_outside_ = false;      // there are listeners, or demands for them
     bool awaits_end_of_work_ = false;  // has_work() was true when a wait fell asleep
     std::int64_t spin_ns_;

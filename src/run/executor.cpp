@@ -533,6 +533,8 @@ void Executor::finish(Run& run) {
     ++finished_;
     if (run.mark.listener != nullptr) [[unlikely]]
         run.mark.listener->run_ended(run);
+    if (run.waiter != nullptr) [[unlikely]]
+        run.waiter->run_ended(run);
 }
 
 void Executor::handle(const Completion& completion) {

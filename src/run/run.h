@@ -21,7 +21,7 @@ namespace weft {
 
 class Run;
 
-// Hears of the ends of the runs that carry its mark.
+// Hears of the ends of the runs that carry its mark, or that it waits for.
 class EndListener {
   public:
     // The executor has ended the run, and goes on afterwards: do not call it.
@@ -41,6 +41,8 @@ class Run {
         Run* previous = nullptr;
     };
     Mark mark;
+    EndListener* waiter =
+        nullptr;  // a user-level thread waits for this run (engine/user_threads.h)
 
     explicit Run(const Schedule& schedule);
     virtual ~Run();

@@ -129,11 +129,18 @@ std::string difference_of(const CardExchange& exchange) {
     return "";
 }
 
+// Whether only the program's calls of Weft advance operations.
+bool has_no_thread() {
+    const weft_engine engine = weft_get_engine();
+    return engine == WEFT_ENGINE_MANUAL || engine == WEFT_ENGINE_FIBER;
+}
+
 // Why Weft would not advance while the program is inside a call of the MPI; empty: it would.
 std::string reason_to_stand_still() {
-    const std::string sentence =
-        "the engine manual would not advance while a program is inside a call of the MPI";
-    if (weft_get_engine() != WEFT_ENGINE_MANUAL) return "";
+    const std::string sentence = std::string("the engine ") +
+                                 (weft_get_engine() == WEFT_ENGINE_FIBER ? "fiber" : "manual") +
+                                 " would not advance while a program is inside a call of the MPI";
+    if (!has_no_thread()) return "";
     if (!has_hook()) return sentence + ", which has no progress hook";
     // The hook may be called while another thread, which holds Weft's lock, is inside the MPI.
     if (is_mpi_channel_open() && Exclusive::has_several_threads)
@@ -145,7 +152,7 @@ std::string reason_to_stand_still() {
 void open_hook_where_needed() {
     int level = MPI_THREAD_SINGLE;
     mpi.Query_thread(&level);
-    const bool is_manual = weft_get_engine() == WEFT_ENGINE_MANUAL;
+    const bool is_manual = has_no_thread();
     if (is_manual || !Exclusive::has_several_threads) open_hook(level);
     if (is_manual) need_hook();
 }

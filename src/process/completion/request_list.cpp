@@ -105,16 +105,16 @@ Status RequestList::free() {
 
 // --- Finish --------------------------------------------------------------------------------------
 
-// Whether one has finished or none is active. Looks only if a run has ended since the last look.
+// Whether one has finished or none is active. Looks only if a run has ended since the last look in vain.
 bool RequestList::any_finished() {
     if (seen_finished_ == process_->executor().finished()) return false;
-    seen_finished_ = process_->executor().finished();
     bool none_active = true;
     for (std::size_t i = 0; i < count_; ++i) {
         State now = state(i);
         if (now == State::finished) return true;
         none_active &= now == State::inactive;
     }
+    if (!none_active) seen_finished_ = process_->executor().finished();
     return none_active;
 }
 
@@ -158,6 +158,7 @@ Status RequestList::test(Enough enough) {
 Status RequestList::wait(Enough enough, Engine::Patience patience) {
     WEFT_RETURN_IF_NOT_OK(check_handles());
     if (!process_) return ok;
+    if (count_ == 1) patience.run = find(0);
     weft_status waited = process_->engine().wait_until([&] { return finished(enough); }, patience);
     if (waited == WEFT_INTERRUPTED) return failure(waited, "a wait was interrupted");
     return waited == WEFT_TIMED_OUT ? timed_out() : ok;

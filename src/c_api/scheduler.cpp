@@ -1,0 +1,68 @@
+// The bodies of weft/scheduler.h.
+#include "weft/scheduler.h"
+
+#include <new>
+
+#include "c_api/guard.h"
+#include "engine/user_threads.h"
+
+using namespace weft;
+
+namespace {
+
+// For functions that need the scheduler of the calling thread.
+template <class Body>
+weft_status guarded_scheduler(const char* function, Body body) {
+    return c_api::guarded(function, [&]() -> Status {
+        UserThreads* const threads = UserThreads::attached;
+        if (!threads)
+            return failure(WEFT_REFUSED_STATE,
+                           "this thread has no scheduler; expected weft_scheduler_attach first");
+        return body(*threads);
+    });
+}
+
+}  // namespace
+
+weft_status weft_scheduler_attach(const weft_scheduler* scheduler) {
+    return c_api::guarded("weft_scheduler_attach", [&]() -> Status {
+        if (!scheduler || !scheduler->current || !scheduler->suspend || !scheduler->resume ||
+            !scheduler->yield)
+            return failure(WEFT_REFUSED_ARGUMENT,
+                           "scheduler = null, or a function of it; expected all of them");
+        if (UserThreads::attached)
+            return failure(WEFT_REFUSED_STATE, "this thread has a scheduler; expected none");
+        UserThreads::attached = new UserThreads(*scheduler);
+        return ok;
+    });
+}
+
+weft_status weft_scheduler_detach(void) {
+    return guarded_scheduler("weft_scheduler_detach", [](UserThreads& threads) -> Status {
+        if (threads.has_waits())
+            return failure(WEFT_REFUSED_STATE,
+                           "user-level threads wait inside Weft; expected that none does");
+        UserThreads::attached = nullptr;
+        delete &threads;
+        return ok;
+    });
+}
+
+weft_status weft_scheduler_poll(void) {
+    return guarded_scheduler("weft_scheduler_poll", [](UserThreads& threads) -> Status {
+        Process* const process = c_api::current_process();
+        return process && process->engine().look_for(threads) ? ok : Status{WEFT_PENDING};
+    });
+}
+
+weft_status weft_scheduler_sleep(void) {
+    return guarded_scheduler("weft_scheduler_sleep", [](UserThreads& threads) -> Status {
+        Process* const process = c_api::current_process();
+        if (!process || !threads.has_waits())
+            return failure(WEFT_REFUSED_STATE, "no user-level thread waits inside Weft");
+        if (threads.current())
+            return failure(WEFT_REFUSED_STATE, "a user-level thread runs; expected none");
+        process->engine().sleep_for(threads);
+        return ok;
+    });
+}
