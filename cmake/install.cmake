@@ -1,4 +1,4 @@
-# `cmake --install`: the library with its headers, the files by which CMake and pkg-config find it, and,
+# `cmake --install`: the libraries with their headers, the files by which CMake and pkg-config find it, and,
 # if built, the program weft with its manual pages. All paths are relative to the prefix, which may be
 # chosen at installation and moved afterwards.
 include(GNUInstallDirs)
@@ -6,7 +6,11 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 
-install(TARGETS weft_shared EXPORT weft-targets
+set(installed_libraries weft_shared)
+if(has_fiber)
+    list(APPEND installed_libraries weft_fiber)
+endif()
+install(TARGETS ${installed_libraries} EXPORT weft-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
@@ -45,6 +49,10 @@ else()
 endif()
 configure_file(cmake/weft.pc.in ${PROJECT_BINARY_DIR}/weft.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(has_fiber)
+    configure_file(cmake/weft_fiber.pc.in ${PROJECT_BINARY_DIR}/weft_fiber.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/weft_fiber.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
 
 # The parts are found beside the library to preload.
 if(dropin_targets)

@@ -40,6 +40,8 @@ class Install : public testing::Test {
         return std::filesystem::path(find(name)).parent_path().string();
     }
 
+    static bool has_fibers() { return std::filesystem::exists(WEFT_BUILD_DIR "/libweft_fiber.so"); }
+
     // Runs a built program alone and, where the program weft is installed, as two ranks.
     static void expect_sums(const std::string& program) {
         const std::string libraries =
@@ -68,6 +70,7 @@ TEST_F(Install, CMakeFindsThePackage) {
     expect_done(WEFT_CMAKE " --build " + build);
     expect_sums(build + "/sum_c");
     expect_sums(build + "/sum_cpp");
+    if (has_fibers()) expect_sums(build + "/sum_fibers");
 }
 
 TEST_F(Install, CMakeRefusesAnotherVersion) {
@@ -95,6 +98,11 @@ TEST_F(Install, PkgConfigFindsThePackage) {
                 "/sum.cpp -o " + cpp + " " + flags + "\"");
     expect_sums(c);
     expect_sums(cpp);
+    if (!has_fibers()) return;
+    const std::string fibers = *folder_ / "by_pkg_config_fibers";
+    expect_done("eval \"" WEFT_CXX_COMPILER " " WEFT_CXX_FLAGS " -std=c++20" + warnings + outside +
+                "/sum_fibers.cpp -o " + fibers + " $(" + ask + "--cflags --libs weft_fiber)\"");
+    expect_sums(fibers);
 }
 
 TEST_F(Install, HoldsEveryPublicHeaderAndTheLicence) {

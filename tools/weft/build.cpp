@@ -54,4 +54,6 @@ const char* ucx_absence() {
 #endif
 }
 
+const char* fiber_absence() { return *WEFT_FIBER_ABSENCE ? WEFT_FIBER_ABSENCE : nullptr; }
+
 }  // namespace weft

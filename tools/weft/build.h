@@ -20,7 +20,8 @@ Build this_build();
 std::span<const char* const> transports();
 // Why tcp is not among them; null if it is.
 const char* tcp_absence();
-// The same of ucx.
+// The same of ucx, and of the library of fibers.
 const char* ucx_absence();
+const char* fiber_absence();
 
 }  // namespace weft

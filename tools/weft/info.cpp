@@ -77,6 +77,9 @@ void print_info() {
         print("tcp", std::string("not in this build: ") + absence);
     }
     print("ucx", ucx_text());
+    const char* const no_fibers = fiber_absence();
+    print("fibers", no_fibers ? std::string("not in this build: ") + no_fibers
+                              : "libweft_fiber, for weft/fiber.hpp");
     const std::string& no_io_uring = kernel_engine_absence();
     print("io_uring",
           no_io_uring.empty()

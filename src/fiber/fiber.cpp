@@ -1,0 +1,69 @@
+// The bodies of weft/fiber.hpp.
+#include "weft/fiber.hpp"
+
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "fiber/scheduler.h"
+
+namespace weft::fibers {
+namespace {
+
+Scheduler& scheduler_of_fiber(const char* function) {
+    Scheduler* const scheduler = Scheduler::here();
+    if (scheduler && scheduler->current_fiber()) return *scheduler;
+    throw std::logic_error(std::string("weft::fibers::") + function +
+                           " is called outside of fibers; expected weft::fibers::run around it");
+}
+
+}  // namespace
+
+void detail::run(std::unique_ptr<Body> body, const Options& options) {
+    if (Scheduler::here())
+        throw std::logic_error(
+            "weft::fibers::run is called inside of a fiber; expected weft::fibers::spawn");
+    Scheduler scheduler;
+    FiberRecord& first = scheduler.spawn(std::move(body), options);
+    scheduler.run();
+    const std::exception_ptr error = first.error;
+    Scheduler::release(first);
+    if (error) std::rethrow_exception(error);
+}
+
+detail::FiberRecord* detail::spawn(std::unique_ptr<Body> body, const Options& options) {
+    return &scheduler_of_fiber("spawn").spawn(std::move(body), options);
+}
+
+void detail::join(FiberRecord* record) {
+    if (!record) throw std::logic_error("weft::fibers::Fiber::join: expected a joinable fiber");
+    if (!record->is_ended) scheduler_of_fiber("Fiber::join").await_end(*record);
+    const std::exception_ptr error = std::move(record->error);
+    Scheduler::release(*record);
+    if (error) std::rethrow_exception(error);
+}
+
+void detail::detach(FiberRecord* record) noexcept {
+    const std::exception_ptr error = record->error;
+    Scheduler::release(*record);
+    if (error) std::rethrow_exception(error);
+}
+
+void detail::end(FiberRecord* record) noexcept { join(record); }
+
+void yield() noexcept {
+    if (Scheduler* const scheduler = Scheduler::here()) scheduler->yield();
+}
+
+bool is_inside() noexcept {
+    const Scheduler* const scheduler = Scheduler::here();
+    return scheduler && scheduler->current_fiber();
+}
+
+Counts counts() noexcept {
+    const Scheduler* const scheduler = Scheduler::here();
+    return scheduler ? scheduler->counts() : Counts{};
+}
+
+}  // namespace weft::fibers

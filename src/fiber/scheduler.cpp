@@ -1,0 +1,219 @@
+#include "fiber/scheduler.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+// Declared by no header in full: cxxabi.h only names the type.
+namespace __cxxabiv1 {
+struct __cxa_eh_globals;
+extern "C" __cxa_eh_globals* __cxa_get_globals() noexcept;
+}  // namespace __cxxabiv1
+
+namespace weft::fibers {
+
+using boost::context::detail::transfer_t;
+using detail::FiberRecord;
+
+namespace {
+
+constinit thread_local Scheduler* of_this_thread __attribute__((tls_model("initial-exec"))) =
+    nullptr;
+
+FiberRecord::Exceptions* exceptions_here() {
+    return reinterpret_cast<FiberRecord::Exceptions*>(__cxxabiv1::__cxa_get_globals());
+}
+
+}  // namespace
+
+Scheduler* Scheduler::here() { return of_this_thread; }
+
+// --- Queues --------------------------------------------------------------------------------------
+
+void Scheduler::Queue::append(FiberRecord& record) {
+    record.next = nullptr;
+    (last ? last->next : first) = &record;
+    last = &record;
+}
+
+FiberRecord* Scheduler::Queue::pop() {
+    FiberRecord* const record = first;
+    if (!record) return nullptr;
+    first = record->next;
+    if (!first) last = nullptr;
+    return record;
+}
+
+// --- Begin and end -------------------------------------------------------------------------------
+
+Scheduler::Scheduler() : exceptions_(exceptions_here()) {
+    calls_.current = [](void* self) -> void* {
+        return static_cast<Scheduler*>(self)->current_fiber();
+    };
+    calls_.suspend = [](void* self) { static_cast<Scheduler*>(self)->wait_for_turn(); };
+    calls_.resume = [](void* self, void* thread) {
+        static_cast<Scheduler*>(self)->arrived_.append(*static_cast<FiberRecord*>(thread));
+    };
+    calls_.yield = [](void* self) { static_cast<Scheduler*>(self)->yield(); };
+    calls_.state = this;
+#if defined(__SANITIZE_THREAD__)
+    root_.tsan_fiber = __tsan_get_current_fiber();
+#endif
+    if (weft_scheduler_attach(&calls_) != WEFT_OK) throw std::logic_error(weft_last_detail());
+    of_this_thread = this;
+}
+
+Scheduler::~Scheduler() {
+    of_this_thread = nullptr;
+    weft_scheduler_detach();
+}
+
+void Scheduler::run() {
+    while (alive_ > 0) {
+        FiberRecord& next = take_next();
+        if (&next != &root_) {
+            switch_to(next);
+            continue;
+        }
+        ++counts_.sleeps;
+        if (weft_scheduler_sleep() == WEFT_OK) continue;
+        std::fprintf(stderr,
+                     "weft: %llu fibers wait for one another, and none for an operation; expected "
+                     "one that can go on\n",
+                     static_cast<unsigned long long>(alive_));
+        std::abort();
+    }
+}
+
+FiberRecord& Scheduler::spawn(std::unique_ptr<detail::Body> body, const Options& options) {
+    auto record = std::make_unique<FiberRecord>();
+    record->stack = stacks_.take(options.stack_bytes);
+    record->body = std::move(body);
+    record->has_handle = true;
+    record->asan_bottom = record->stack.bottom();
+    record->asan_bytes = static_cast<std::size_t>(record->stack.top() - record->stack.bottom());
+#if defined(__SANITIZE_THREAD__)
+    record->tsan_fiber = __tsan_create_fiber(0);
+#endif
+    record->context =
+        boost::context::detail::make_fcontext(record->stack.top(), record->asan_bytes, enter);
+    ++alive_;
+    ++counts_.spawned;
+    ready_.append(*record);
+    return *record.release();
+}
+
+// The first function on a fiber's stack.
+void Scheduler::enter(transfer_t from) {
+    Scheduler& self = *here();
+    self.arrive(from);
+    FiberRecord& record = *self.current_;
+    try {
+        record.body->call();
+        record.body.reset();
+    } catch (...) {
+        record.error = std::current_exception();
+        record.body.reset();
+    }
+    self.end_current();
+}
+
+void Scheduler::end_current() noexcept {
+    FiberRecord& record = *current_;
+    if (record.error && !record.has_handle) std::rethrow_exception(record.error);
+    record.is_ended = true;
+    --alive_;
+    if (record.joiner) ready_.append(*record.joiner);
+    switch_to(take_next());
+    std::abort();  // who has ended is not switched to
+}
+
+void Scheduler::release(FiberRecord& record) {
+    record.has_handle = false;
+    if (record.is_ended) delete &record;
+}
+
+// --- Switching -----------------------------------------------------------------------------------
+
+// The only place where the stack changes.
+void Scheduler::switch_to(FiberRecord& next) {
+    FiberRecord& left = *current_;
+    std::memcpy(&left.exceptions, exceptions_, sizeof left.exceptions);
+    current_ = &next;
+    ++counts_.switches;
+    OverflowWatch::watch(&next == &root_ ? nullptr : &next.stack);
+#if defined(__SANITIZE_ADDRESS__)
+    // A fiber that has ended gives its fake stack back.
+    __sanitizer_start_switch_fiber(left.is_ended ? nullptr : &left.fake_stack, next.asan_bottom,
+                                   next.asan_bytes);
+#endif
+#if defined(__SANITIZE_THREAD__)
+    __tsan_switch_to_fiber(next.tsan_fiber, 0);
+#endif
+    arrive(boost::context::detail::jump_fcontext(next.context, &left));
+}
+
+// On the new stack.
+void Scheduler::arrive(transfer_t from) {
+    FiberRecord& left = *static_cast<FiberRecord*>(from.data);
+    left.context = from.fctx;
+#if defined(__SANITIZE_ADDRESS__)
+    const void* bottom = nullptr;
+    std::size_t bytes = 0;
+    __sanitizer_finish_switch_fiber(current_->fake_stack, &bottom, &bytes);
+    if (&left == &root_) {
+        root_.asan_bottom = bottom;
+        root_.asan_bytes = bytes;
+    }
+#endif
+    std::memcpy(exceptions_, &current_->exceptions, sizeof current_->exceptions);
+    if (!left.is_ended) return;
+    stacks_.give_back(std::move(left.stack));
+#if defined(__SANITIZE_THREAD__)
+    __tsan_destroy_fiber(left.tsan_fiber);
+#endif
+    if (!left.has_handle) delete &left;
+}
+
+FiberRecord& Scheduler::take_next() {
+    // If none is ready, the root looks.
+    if (ready_.first) weft_scheduler_poll();
+    if (FiberRecord* const record = arrived_.pop()) return *record;
+    if (FiberRecord* const record = ready_.pop()) return *record;
+    return root_;
+}
+
+// The current fiber waits; who ends the wait puts it into a queue.
+void Scheduler::wait_for_turn() {
+    FiberRecord& next = take_next();
+    if (&next != current_) switch_to(next);
+}
+
+void Scheduler::await_end(FiberRecord& record) {
+    if (weft_scheduler_poll() < 0) throw std::logic_error(weft_last_detail());
+    while (!record.is_ended) {
+        record.joiner = current_;
+        wait_for_turn();
+    }
+}
+
+void Scheduler::yield() {
+    // In functions that Weft calls it is refused.
+    if (!current_fiber() || weft_scheduler_poll() < 0) return;
+    FiberRecord* next = arrived_.pop();
+    if (!next) next = ready_.pop();
+    if (!next) return;
+    ready_.append(*current_);
+    switch_to(*next);
+}
+
+}  // namespace weft::fibers

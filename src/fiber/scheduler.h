@@ -1,0 +1,104 @@
+// Runs the fibers of one thread of the operating system, and is Weft's scheduler there (weft/scheduler.h). A fiber runs
+// until it waits, yields or ends. Then run, in this order: fibers whose wait in Weft has ended; those that are ready to
+// compute, both first come, first served; and if there is none, the thread sleeps in Weft.
+//
+// Invariants: a fiber is current, or in one of the queues, or waits (in Weft, or for another to end). The root, which
+// is the stack that run() was called on, is current only while no fiber is ready.
+//
+// Thread safety: none; each thread has its own.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+
+#include <boost/context/detail/fcontext.hpp>
+
+#include "fiber/stack.h"
+#include "weft/fiber.hpp"
+#include "weft/scheduler.h"
+
+namespace weft::fibers {
+
+namespace detail {
+
+// A fiber, or the root. Lives until it has ended and no handle refers to it.
+struct FiberRecord {
+    // As the C++ runtime lays it out: the exceptions that this fiber handles, and those on their way.
+    struct Exceptions {
+        void* caught = nullptr;
+        unsigned int uncaught = 0;
+    };
+
+    boost::context::detail::fcontext_t context = nullptr;
+    Exceptions exceptions;
+    Stack stack;
+    std::unique_ptr<Body> body;
+    std::exception_ptr error;       // what left the body
+    FiberRecord* next = nullptr;    // in a queue
+    FiberRecord* joiner = nullptr;  // waits for its end
+    bool is_ended = false;
+    bool has_handle = false;
+    // What sanitizers need to know about a switch.
+    void* fake_stack = nullptr;
+    const void* asan_bottom = nullptr;
+    std::size_t asan_bytes = 0;
+    void* tsan_fiber = nullptr;
+};
+
+}  // namespace detail
+
+class Scheduler {
+  public:
+    Scheduler();  // may throw
+    ~Scheduler();
+    Scheduler(const Scheduler&) = delete;
+    Scheduler& operator=(const Scheduler&) = delete;
+
+    // Of this thread; null: none.
+    static Scheduler* here();
+
+    // Runs fibers until all have ended.
+    void run();
+    // May throw; then nothing has happened.
+    detail::FiberRecord& spawn(std::unique_ptr<detail::Body> body, const Options& options);
+    // In a fiber: returns when that one has ended. Throws in functions that Weft calls.
+    void await_end(detail::FiberRecord& record);
+    // The handle is gone.
+    static void release(detail::FiberRecord& record);
+    void yield();
+
+    detail::FiberRecord* current_fiber() const { return current_ == &root_ ? nullptr : current_; }
+    const Counts& counts() const { return counts_; }
+
+  private:
+    struct Queue {
+        detail::FiberRecord* first = nullptr;
+        detail::FiberRecord* last = nullptr;
+
+        void append(detail::FiberRecord& record);
+        detail::FiberRecord* pop();
+    };
+
+    static void enter(boost::context::detail::transfer_t from);
+    void switch_to(detail::FiberRecord& next);
+    void arrive(boost::context::detail::transfer_t from);
+    // The next that is ready; the root if none is.
+    detail::FiberRecord& take_next();
+    void wait_for_turn();
+    [[noreturn]] void end_current() noexcept;
+
+    // Of this thread: what the C++ runtime knows of the exceptions of who runs.
+    detail::FiberRecord::Exceptions* const exceptions_;
+    detail::FiberRecord root_;
+    detail::FiberRecord* current_ = &root_;
+    Queue arrived_;  // their waits have ended
+    Queue ready_;    // to compute
+    std::uint64_t alive_ = 0;
+    Counts counts_;
+    StackPool stacks_;
+    weft_scheduler calls_;
+    OverflowWatch overflow_watch_;
+};
+
+}  // namespace weft::fibers
