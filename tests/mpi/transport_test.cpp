@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -100,6 +101,20 @@ TEST_P(OverMpi, RandomProgramsGiveWhatTheyMust) {
                       random::Settings::of(c).environment() + " WEFT_ENGINE=" + engine());
         }
     }
+}
+
+// All in the thread that has started the MPI.
+TEST_P(OverMpi, FibersWaitEachForItself) {
+    if (engine() != "manual") GTEST_SKIP() << "once is enough";
+    if (!std::filesystem::exists(WEFT_BUILD_DIR "/tests/conformance/fibers_program"))
+        GTEST_SKIP() << "this build has no fibers";
+    for (const char* part : {"communicators", "shared", "priority", "hundred", "ends_of_waits"}) {
+        for (int ranks : some_ranks())
+            expect_at("funneled", ranks, std::string("fibers_program ") + part,
+                      "WEFT_ENGINE=fiber");
+    }
+    for (int ranks : some_ranks())
+        expect_at("multiple", ranks, "fibers_program random 1", "WEFT_ENGINE=fiber");
 }
 
 }  // namespace

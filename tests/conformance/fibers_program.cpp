@@ -1,0 +1,654 @@
+// Ranks whose computations are fibers; the page docs/fibers.md says what must hold. The argument: which part. Ends with
+// status 1 and a sentence when something does not hold.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "conformance/rank_expect.h"
+#include "support/random/public_calls.h"
+#include "support/random/rank_run.h"
+#include "support/random/watchdog.h"
+#include "weft/fiber.hpp"
+
+namespace {
+
+using weft::fibers::Fiber;
+using weft::fibers::Options;
+using weft::fibers::spawn;
+using weft::fibers::yield;
+
+constexpr std::size_t small_stack = 64 * 1024;
+
+std::int64_t now() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1'000'000'000 + t.tv_nsec;
+}
+
+// What every rank contributes, added up.
+std::int64_t sum_of_ranks(std::int64_t each) {
+    return world_size * (world_size - 1) / 2 + world_size * each;
+}
+
+std::int64_t allreduced(weft_comm comm, std::int64_t value) {
+    EXPECT(weft_allreduce(WEFT_IN_PLACE, &value, 1, WEFT_INT64, WEFT_SUM, comm) == WEFT_OK);
+    return value;
+}
+
+void join_all(std::vector<Fiber>& fibers) {
+    for (Fiber& fiber : fibers) fiber.join();
+    fibers.clear();
+}
+
+// --- Without Weft ----------------------------------------------------------------------------------
+
+struct Counted {
+    static inline int alive = 0;
+    Counted() { ++alive; }
+    Counted(const Counted&) { ++alive; }
+    ~Counted() { --alive; }
+};
+
+// First come, first served; spawned ones behind those that are ready.
+void order(weft_comm) {
+    std::string seen;
+    const int result = weft::fibers::run([&] {
+        EXPECT(weft::fibers::is_inside());
+        std::vector<Fiber> fibers;
+        for (const char name : {'a', 'b', 'c'}) {
+            fibers.push_back(spawn([&seen, name] {
+                for (int i = 0; i < 3; ++i) {
+                    seen += name;
+                    yield();
+                }
+            }));
+        }
+        EXPECT(seen.empty());
+        yield();
+        EXPECT(seen == "abc");
+        fibers.push_back(spawn([&] { seen += 'd'; }));
+        join_all(fibers);
+        EXPECT(seen == "abcabcdabc");
+        return 7;
+    });
+    EXPECT(result == 7 && !weft::fibers::is_inside());
+    // Fibers that nobody joins end before run() returns.
+    int ended = 0;
+    weft::fibers::run([&] {
+        for (int i = 0; i < 10; ++i) {
+            spawn([&ended, i] {
+                for (int j = 0; j < i; ++j) yield();
+                ++ended;
+            }).detach();
+        }
+    });
+    EXPECT(ended == 10);
+    // A handle waits at its end, also in another fiber; what a fiber holds goes when it ends.
+    weft::fibers::run([&, counted = Counted()] {
+        bool is_done = false;
+        {
+            Fiber inner = spawn([&is_done, more = Counted()] {
+                yield();
+                is_done = true;
+            });
+            Fiber waits = spawn([&inner] { inner.join(); });
+        }
+        EXPECT(is_done && Counted::alive == 2);
+    });
+    EXPECT(Counted::alive == 0);
+    Fiber outlives = weft::fibers::run([] { return spawn([] {}); });
+    EXPECT(outlives.is_joinable());
+    outlives.join();
+    // Outside of fibers.
+    yield();
+    EXPECT(weft::fibers::counts().switches == 0);
+    bool refused = false;
+    try {
+        spawn([] {}).detach();
+    } catch (const std::logic_error&) {
+        refused = true;
+    }
+    EXPECT(refused);
+    EXPECT(weft_scheduler_attach(nullptr) == WEFT_REFUSED_ARGUMENT);
+    for (const auto call : {weft_scheduler_poll, weft_scheduler_sleep, weft_scheduler_detach})
+        EXPECT(call() == WEFT_REFUSED_STATE);
+    weft::fibers::run([] {
+        EXPECT(weft_scheduler_sleep() == WEFT_REFUSED_STATE);
+        const auto nothing = [](void*) {};
+        const weft_scheduler second = {
+            .current = [](void*) -> void* { return nullptr; },
+            .suspend = nothing,
+            .resume = [](void*, void*) {},
+            .yield = nothing,
+            .state = nullptr,
+        };
+        EXPECT(weft_scheduler_attach(&second) == WEFT_REFUSED_STATE);
+        bool nested = false;
+        try {
+            weft::fibers::run([] {});
+        } catch (const std::logic_error&) {
+            nested = true;
+        }
+        EXPECT(nested);
+    });
+    // Each thread runs its own.
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t) {
+        threads.emplace_back([] {
+            int turns = 0;
+            weft::fibers::run([&] {
+                std::vector<Fiber> fibers;
+                for (int i = 0; i < 20; ++i) {
+                    fibers.push_back(spawn([&turns] {
+                        for (int k = 0; k < 100; ++k, ++turns) yield();
+                    }));
+                }
+                join_all(fibers);
+            });
+            EXPECT(turns == 2000);
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+}
+
+void throw_number(int number) { throw number; }
+
+// Each fiber handles its own, while others throw and catch theirs.
+void exceptions(weft_comm) {
+    weft::fibers::run([] {
+        std::vector<Fiber> fibers;
+        for (int i = 0; i < 20; ++i) {
+            fibers.push_back(spawn([i] {
+                for (int round = 0; round < 10; ++round) {
+                    try {
+                        throw_number(i);
+                    } catch (int outer) {
+                        yield();
+                        try {
+                            throw_number(outer + 100);
+                        } catch (int inner) {
+                            yield();
+                            EXPECT(inner == i + 100);
+                        }
+                        yield();
+                        EXPECT(outer == i && std::current_exception() != nullptr);
+                        try {
+                            throw;
+                        } catch (int again) {
+                            EXPECT(again == i);
+                        }
+                    }
+                    EXPECT(std::current_exception() == nullptr);
+                    struct YieldsWhileUnwinding {
+                        ~YieldsWhileUnwinding() {
+                            EXPECT(std::uncaught_exceptions() == 1);
+                            yield();
+                            EXPECT(std::uncaught_exceptions() == 1);
+                        }
+                    };
+                    try {
+                        YieldsWhileUnwinding yields;
+                        throw_number(i);
+                    } catch (int caught) {
+                        EXPECT(caught == i && std::uncaught_exceptions() == 0);
+                    }
+                    yield();
+                    EXPECT(std::uncaught_exceptions() == 0);
+                }
+            }));
+        }
+        join_all(fibers);
+        // They leave a fiber by join().
+        Fiber throws = spawn([] { throw std::runtime_error("thrown in a fiber"); });
+        std::string what;
+        try {
+            throws.join();
+        } catch (const std::runtime_error& error) {
+            what = error.what();
+        }
+        EXPECT(what == "thrown in a fiber" && !throws.is_joinable());
+    });
+    int caught = 0;
+    try {
+        weft::fibers::run([] { throw_number(5); });
+    } catch (int number) {
+        caught = number;
+    }
+    EXPECT(caught == 5);
+}
+
+// --- Ends of the process, which the test looks at --------------------------------------------------
+
+int deep(int depth) {
+    volatile char frame[1000];
+    frame[0] = static_cast<char>(depth);
+    if (depth > 1'000'000) return 0;
+    return deep(depth + 1) + frame[0];
+}
+
+void overflow(weft_comm) {
+    weft::fibers::run([] {
+        Fiber fine = spawn([] { yield(); });
+        Fiber overflows = spawn([] { EXPECT(deep(0) == -1); }, {.stack_bytes = small_stack});
+    });
+}
+
+void null_pointer(weft_comm) {
+    weft::fibers::run([] {
+        volatile int* volatile nowhere = nullptr;
+        *nowhere = 1;
+    });
+}
+
+void uncaught(weft_comm) {
+    weft::fibers::run(
+        [] { spawn([] { throw std::runtime_error("nobody catches this"); }).detach(); });
+}
+
+void deadlock(weft_comm) {
+    weft::fibers::run([] {
+        Fiber first;
+        Fiber second = spawn([&] { first.join(); });
+        first = spawn([&] { second.join(); });
+        yield();
+    });
+}
+
+// --- With Weft -------------------------------------------------------------------------------------
+
+// Everything that waits, on a communicator of this fiber.
+void use(weft_comm own, int fiber) {
+    for (int round = 0; round < 10; ++round) {
+        EXPECT(allreduced(own, world_rank + fiber + round) == sum_of_ranks(fiber + round));
+        // A loop of tests.
+        std::int64_t value = world_rank == 0 ? fiber * 1000 + round : -1;
+        weft_request request = WEFT_REQUEST_NULL;
+        EXPECT(weft_ibcast(&value, 1, WEFT_INT64, 0, own, &request) == WEFT_OK);
+        weft_status tested;
+        while ((tested = weft_test(&request)) == WEFT_PENDING) {
+        }
+        EXPECT(tested == WEFT_OK && value == fiber * 1000 + round);
+        // Several requests, in any order.
+        constexpr std::size_t several = 5;
+        std::int64_t values[several];
+        weft_request requests[several];
+        for (std::size_t i = 0; i < several; ++i) {
+            values[i] = world_rank;
+            EXPECT(weft_iallreduce(WEFT_IN_PLACE, &values[i], 1, WEFT_INT64, WEFT_SUM, own,
+                                   &requests[i]) == WEFT_OK);
+        }
+        for (int ended = 0; ended < 3; ++ended) {
+            std::size_t index = WEFT_NONE;
+            EXPECT(weft_waitany(several, requests, &index) == WEFT_OK && index < several);
+            EXPECT(values[index] == sum_of_ranks(0));
+        }
+        EXPECT(weft_waitall(several, requests, nullptr) == WEFT_OK);
+        for (const std::int64_t one : values) EXPECT(one == sum_of_ranks(0));
+        // A large one.
+        std::vector<std::int64_t> block(round == 0 ? 100'000u : 100u, world_rank + fiber);
+        EXPECT(weft_allreduce(WEFT_IN_PLACE, block.data(), block.size(), WEFT_INT64, WEFT_SUM,
+                              own) == WEFT_OK);
+        for (const std::int64_t one : block) EXPECT(one == sum_of_ranks(fiber));
+    }
+    // A constructor, and a queue.
+    weft_comm half = WEFT_COMM_NULL;
+    EXPECT(weft_comm_split(own, world_rank % 2, 0, &half) == WEFT_OK);
+    int ranks = 0;
+    EXPECT(weft_comm_size(half, &ranks) == WEFT_OK &&
+           ranks == (world_size + 1 - world_rank % 2) / 2);
+    EXPECT(allreduced(half, 1) == ranks);
+    EXPECT(weft_comm_free(&half) == WEFT_OK);
+    weft_completion_queue queue;
+    weft_request request = WEFT_REQUEST_NULL;
+    std::uint64_t cookie = 0;
+    weft_status status = WEFT_PENDING;
+    EXPECT(weft_completion_queue_create(&queue) == WEFT_OK);
+    EXPECT(weft_ibarrier(own, &request) == WEFT_OK);
+    EXPECT(weft_request_notify(request, queue, 5) == WEFT_OK);
+    EXPECT(weft_completion_wait_until(queue, &cookie, &status, INT64_MAX) == WEFT_OK);
+    EXPECT(cookie == 5 && status == WEFT_OK && weft_wait(&request) == WEFT_OK);
+    EXPECT(weft_completion_queue_free(&queue) == WEFT_OK);
+}
+
+constexpr int fibers_per_rank = 8;
+
+// Runs `body(communicator, number)` in eight fibers, each with a communicator of its own.
+template <class Body>
+void in_fibers(weft_comm world, Body body, Options options = {}) {
+    std::vector<weft_comm> comms(fibers_per_rank);
+    std::vector<Fiber> fibers;
+    for (weft_comm& comm : comms) EXPECT(weft_comm_dup(world, &comm) == WEFT_OK);
+    for (int i = 0; i < fibers_per_rank; ++i) {
+        // Ranks begin them in different orders.
+        const int number = (i + world_rank) % fibers_per_rank;
+        fibers.push_back(
+            spawn([&, number] { body(comms[static_cast<std::size_t>(number)], number); }, options));
+    }
+    join_all(fibers);
+    for (weft_comm& comm : comms) EXPECT(weft_comm_free(&comm) == WEFT_OK);
+}
+
+void communicators(weft_comm world) {
+    weft::fibers::run([&] { in_fibers(world, use); });
+}
+
+// Waits in another thread beside those in fibers.
+void outside(weft_comm world) {
+    weft_comm others;
+    EXPECT(weft_comm_dup(world, &others) == WEFT_OK);
+    std::thread other([&] { use(others, 99); });
+    weft::fibers::run([&] { in_fibers(world, use); });
+    other.join();
+    EXPECT(weft_comm_free(&others) == WEFT_OK);
+}
+
+// One communicator for all fibers: the operations are started in one order, and waited for in fibers.
+void shared(weft_comm world) {
+    weft::fibers::run([&] {
+        constexpr std::size_t all = 200;
+        std::vector<std::int64_t> values(all, world_rank);
+        std::vector<weft_request> requests(all);
+        std::vector<Fiber> fibers;
+        for (std::size_t i = 0; i < all; ++i) {
+            EXPECT(weft_iallreduce(WEFT_IN_PLACE, &values[i], 1, WEFT_INT64, WEFT_SUM, world,
+                                   &requests[i]) == WEFT_OK);
+            fibers.push_back(spawn([&, i] {
+                EXPECT(weft_wait(&requests[i]) == WEFT_OK && values[i] == sum_of_ranks(0));
+            }));
+        }
+        join_all(fibers);
+    });
+}
+
+// Fibers whose wait has ended run before those that were ready already.
+void priority(weft_comm world) {
+    weft::fibers::run([&] {
+        std::string seen;
+        weft_completion_queue queue;
+        EXPECT(weft_completion_queue_create(&queue) == WEFT_OK);
+        weft_request request = WEFT_REQUEST_NULL;
+        EXPECT(weft_ibarrier(weft_comm_self(), &request) == WEFT_OK);
+        std::vector<Fiber> fibers;
+        fibers.push_back(spawn([&] {
+            std::uint64_t cookie = 0;
+            weft_status status = WEFT_PENDING;
+            EXPECT(weft_completion_wait_until(queue, &cookie, &status, INT64_MAX) == WEFT_OK);
+            EXPECT(cookie == 7 && status == WEFT_OK);
+            seen += 'w';
+        }));
+        yield();
+        for (const char name : {'a', 'b'}) fibers.push_back(spawn([&seen, name] { seen += name; }));
+        EXPECT(weft_request_notify(request, queue, 7) == WEFT_OK);
+        usleep(1000);  // the scheduler has not looked for a while
+        EXPECT(seen.empty());
+        yield();
+        EXPECT(seen == "wab");
+        join_all(fibers);
+        EXPECT(weft_wait(&request) == WEFT_OK);
+        EXPECT(weft_completion_queue_free(&queue) == WEFT_OK);
+    });
+    // Others compute while a fiber waits, and do not keep it from going on.
+    weft::fibers::run([&] {
+        constexpr int computing = 50;
+        int turns = 0;
+        bool is_over = false;
+        std::vector<Fiber> fibers;
+        for (int i = 0; i < computing; ++i) {
+            fibers.push_back(spawn([&] {
+                while (!is_over) {
+                    ++turns;
+                    yield();
+                }
+            }));
+        }
+        for (int round = 0; round < 5; ++round) {
+            std::int64_t value = -1;
+            if (world_rank == 0) {
+                value = round;
+                while (turns < computing * (round + 1)) yield();
+            }
+            EXPECT(weft_bcast(&value, 1, WEFT_INT64, 0, world) == WEFT_OK && value == round);
+            EXPECT(weft_barrier(world) == WEFT_OK);
+        }
+        is_over = true;
+        join_all(fibers);
+    });
+}
+
+// Nobody polls while all wait: rank 0 comes late, and the others sleep.
+void hundred(weft_comm world) {
+    weft::fibers::run([&] {
+        constexpr std::size_t all = 100;
+        std::vector<std::int64_t> values(all, world_rank == 0 ? 3 : -1);
+        std::vector<weft_request> requests(all);
+        std::vector<Fiber> fibers;
+        EXPECT(weft_barrier(world) == WEFT_OK);
+        if (world_rank == 0) sleep(2);
+        rusage before{};
+        getrusage(RUSAGE_SELF, &before);
+        const weft::fibers::Counts counts = weft::fibers::counts();
+        for (std::size_t i = 0; i < all; ++i) {
+            EXPECT(weft_ibcast(&values[i], 1, WEFT_INT64, 0, world, &requests[i]) == WEFT_OK);
+            fibers.push_back(
+                spawn([&, i] { EXPECT(weft_wait(&requests[i]) == WEFT_OK && values[i] == 3); }));
+        }
+        join_all(fibers);
+        const weft::fibers::Counts after = weft::fibers::counts();
+        rusage spent{};
+        getrusage(RUSAGE_SELF, &spent);
+        // Each fiber once to wait and once to end, the one that joins, and the root between sleeps.
+        EXPECT(after.sleeps - counts.sleeps <= 2 * all);
+        EXPECT(after.switches - counts.switches <= 8 * all);
+        EXPECT(spent.ru_nvcsw - before.ru_nvcsw < 1000);
+    });
+}
+
+void ten_thousand(weft_comm world) {
+    weft::fibers::run([&] {
+        constexpr std::size_t all = 10'000;
+        std::vector<std::int64_t> values(all, -1);
+        std::vector<weft_request> requests(all);
+        std::vector<Fiber> fibers;
+        std::size_t begun = 0;
+        for (std::size_t i = 0; i < all; ++i) {
+            if (world_rank == 0) values[i] = static_cast<std::int64_t>(i);
+            fibers.push_back(spawn(
+                [&, i] {
+                    EXPECT(weft_ibcast(&values[i], 1, WEFT_INT64, 0, world, &requests[i]) ==
+                           WEFT_OK);
+                    // Rank 0 is the last to send what the others wait for.
+                    if (++begun < all && world_rank == 0) {
+                        while (begun < all) yield();
+                    }
+                    EXPECT(weft_wait(&requests[i]) == WEFT_OK);
+                    EXPECT(values[i] == static_cast<std::int64_t>(i));
+                },
+                {.stack_bytes = small_stack}));
+        }
+        join_all(fibers);
+        EXPECT(begun == all);
+    });
+}
+
+// Deadlines pass while others compute, and while all wait; an interrupt ends one wait.
+void ends_of_waits(weft_comm world) {
+    weft_comm own;
+    EXPECT(weft_comm_dup(world, &own) == WEFT_OK);
+    weft::fibers::run([&] {
+        for (const bool computes : {true, false}) {
+            weft_request request = WEFT_REQUEST_NULL;
+            bool is_over = false;
+            // The others come when this rank has said that it has given up.
+            if (world_rank != 0) {
+                EXPECT(weft_barrier(world) == WEFT_OK);
+                EXPECT(weft_barrier(own) == WEFT_OK);
+                continue;
+            }
+            EXPECT(weft_ibarrier(own, &request) == WEFT_OK);
+            if (world_size > 1) {
+                Fiber waits = spawn([&] {
+                    EXPECT(weft_wait_until(&request, now() + 20'000'000) == WEFT_TIMED_OUT);
+                    is_over = true;
+                });
+                if (computes) {
+                    while (!is_over) yield();
+                }
+                waits.join();
+                int interrupted = 0;
+                std::vector<Fiber> fibers;
+                for (int i = 0; i < 2; ++i) {
+                    fibers.push_back(spawn([&] {
+                        const weft_status status = weft_wait_until(&request, now() + 50'000'000);
+                        interrupted += status == WEFT_INTERRUPTED;
+                        EXPECT(status == WEFT_INTERRUPTED || status == WEFT_TIMED_OUT);
+                    }));
+                }
+                yield();
+                weft_interrupt();
+                join_all(fibers);
+                EXPECT(interrupted == 1);
+            }
+            EXPECT(weft_barrier(world) == WEFT_OK);
+            EXPECT(weft_wait(&request) == WEFT_OK);
+        }
+    });
+    EXPECT(weft_comm_free(&own) == WEFT_OK);
+}
+
+// Functions that Weft calls do not let other fibers run.
+int called = 0;
+void add(const void* in, void* inout, size_t count, weft_type, void*) {
+    ++called;
+    const weft::fibers::Counts before = weft::fibers::counts();
+    yield();
+    EXPECT(weft::fibers::counts().switches == before.switches);
+    for (size_t i = 0; i < count; ++i)
+        static_cast<std::int64_t*>(inout)[i] += static_cast<const std::int64_t*>(in)[i];
+}
+void functions(weft_comm world) {
+    weft_op op = WEFT_OP_NULL;
+    EXPECT(weft_op_create_confined(add, 1, nullptr, &op) == WEFT_OK);
+    weft::fibers::run([&] {
+        bool is_over = false;
+        Fiber computes = spawn([&] {
+            while (!is_over) yield();
+        });
+        for (int round = 0; round < 10; ++round) {
+            std::int64_t value = world_rank + round;
+            EXPECT(weft_allreduce(WEFT_IN_PLACE, &value, 1, WEFT_INT64, op, world) == WEFT_OK);
+            EXPECT(value == sum_of_ranks(round));
+        }
+        is_over = true;
+        computes.join();
+    });
+    EXPECT(allreduced(world, called) > 0 || world_size == 1);
+    EXPECT(weft_op_free(&op) == WEFT_OK);
+}
+
+// A random program in each of eight fibers.
+void random_programs(weft_comm world, std::uint64_t first_seed) {
+    using namespace weft::test::random;
+    std::string wrong;
+    weft::fibers::run([&] {
+        in_fibers(world,
+                  [&](weft_comm own, int number) {
+                      Case c;
+                      c.transport = "fibers";
+                      c.ranks = world_size;
+                      c.seed = first_seed + static_cast<std::uint64_t>(number);
+                      c.operations = 60;
+                      const Program program = generate(c);
+                      PublicCalls calls(own);
+                      RankRun run(calls, c, program,
+                                  {.may_poll = world_size <= 2, .may_own = true});
+                      const Watchdog watchdog({&run}, 50, c.text());
+                      run.run();
+                      if (wrong.empty() && !run.wrong().empty())
+                          wrong = c.text() + ": " + run.wrong();
+                      // Others may wait for it for ever.
+                      if (run.is_stopped()) {
+                          std::fprintf(stderr, "%s\n", wrong.c_str());
+                          _exit(1);
+                      }
+                  },
+                  {.stack_bytes = 1024 * 1024});
+    });
+    if (wrong.empty()) return;
+    std::fprintf(stderr, "%s\n", wrong.c_str());
+    std::exit(1);
+}
+
+// What a switch costs, printed: no test.
+void measure(weft_comm world) {
+    weft_request request = WEFT_REQUEST_NULL;
+    if (world_rank == 0) {
+        EXPECT(weft_ibarrier(world, &request) == WEFT_OK);
+        for (const int fibers : {2, 100, 1000}) {
+            std::int64_t best = INT64_MAX;
+            weft::fibers::run([&] {
+                constexpr int yields = 100'000;
+                std::vector<Fiber> all;
+                for (int repeat = 0; repeat < 20; ++repeat) {
+                    const std::int64_t begin = now();
+                    for (int i = 0; i < fibers; ++i) {
+                        all.push_back(spawn([&] {
+                            for (int k = 0; k < yields / fibers; ++k) yield();
+                        }));
+                    }
+                    join_all(all);
+                    best = std::min(best, (now() - begin) * 100 / yields);
+                }
+            });
+            std::printf("%d fibers: a yield takes %.1f ns\n", fibers,
+                        static_cast<double>(best) / 100);
+        }
+    } else {
+        sleep(3);
+        EXPECT(weft_ibarrier(world, &request) == WEFT_OK);
+    }
+    EXPECT(weft_wait(&request) == WEFT_OK);
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+    const std::string part = arguments[1];
+    EXPECT(weft_init() == WEFT_OK);
+    const weft_comm world = weft_comm_world();
+    EXPECT(weft_comm_rank(world, &world_rank) == WEFT_OK);
+    EXPECT(weft_comm_size(world, &world_size) == WEFT_OK);
+    const std::pair<const char*, void (*)(weft_comm)> parts[] = {
+        {"order", order},
+        {"exceptions", exceptions},
+        {"overflow", overflow},
+        {"null_pointer", null_pointer},
+        {"uncaught", uncaught},
+        {"deadlock", deadlock},
+        {"communicators", communicators},
+        {"outside", outside},
+        {"shared", shared},
+        {"priority", priority},
+        {"hundred", hundred},
+        {"ten_thousand", ten_thousand},
+        {"ends_of_waits", ends_of_waits},
+        {"functions", functions},
+        {"measure", measure},
+    };
+    for (const auto& [name, run] : parts) {
+        if (part == name) run(world);
+    }
+    if (part == "random") random_programs(world, std::strtoull(arguments[2], nullptr, 10));
+    EXPECT(weft_barrier(world) == WEFT_OK);
+    EXPECT(weft_finalize() == WEFT_OK);
+    return 0;
+}

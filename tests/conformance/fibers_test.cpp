@@ -1,0 +1,94 @@
+// Fibers on real processes: fibers_program.cpp says what must hold.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <string>
+
+#include "support/process.h"
+#include "support/surroundings.h"
+
+namespace weft::test {
+namespace {
+
+const std::string program = "tests/conformance/fibers_program ";
+
+class Fibers : public testing::TestWithParam<Driven> {
+  protected:
+    void SetUp() override {
+        for (const std::string& absence : {where().absence(), absence_of(engine())}) {
+            if (!absence.empty()) GTEST_SKIP() << absence;
+        }
+        if (!runs_all() && where().has_one_engine && engine() != "fiber")
+            GTEST_SKIP() << "with this engine only in a run of all tests";
+        if (!runs_all() && where().ucx != nullptr)
+            GTEST_SKIP() << "over UCX only in a run of all tests";
+    }
+    static void expect(const std::string& part) {
+        for (const int ranks : where().some_of({2, 3, 4})) {
+            expect_success(where().command({ranks, program + part, settings_of(engine())}));
+        }
+    }
+    static const Surroundings& where() { return std::get<0>(GetParam()); }
+    static std::string engine() { return std::get<1>(GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(Jobs, Fibers,
+                         testing::ValuesIn(driven_by({"fiber", "manual", "thread", "kernel"})),
+                         Everywhere::name_of);
+
+TEST_P(Fibers, WaitEachForItself) { expect("communicators"); }
+TEST_P(Fibers, WaitBesideAnotherThread) { expect("outside"); }
+TEST_P(Fibers, ShareACommunicator) { expect("shared"); }
+TEST_P(Fibers, GoOnBeforeThoseThatCompute) { expect("priority"); }
+TEST_P(Fibers, SleepWhenAllWait) { expect("hundred"); }
+TEST_P(Fibers, GiveUpAtDeadlinesAndWhenInterrupted) { expect("ends_of_waits"); }
+TEST_P(Fibers, DoNotRunInFunctionsThatWeftCalls) { expect("functions"); }
+TEST_P(Fibers, RunRandomPrograms) {
+    for (int seed = 1; seed <= (runs_all() ? 200 : 10); seed += 10) {
+        expect("random " + std::to_string(seed));
+        if (HasFailure()) return;
+    }
+}
+
+// Alone, over shared memory.
+void expect_fine(const std::string& part, int ranks) {
+    expect_success(surroundings("shm").command({ranks, program + part, "WEFT_ENGINE=fiber"}));
+}
+
+TEST(FibersOfARank, TakeTurns) { expect_fine("order", 1); }
+TEST(FibersOfARank, HandleExceptionsOfTheirOwn) { expect_fine("exceptions", 1); }
+TEST(FibersOfARank, MayBeTenThousand) { expect_fine("ten_thousand", 2); }
+
+Finished ended(const std::string& part) {
+    // (A sanitizer that handled the signal would end the process with a status of its own.)
+    return run("ulimit -c 0; ASAN_OPTIONS=handle_segv=0:handle_abort=0 " WEFT_BUILD_DIR "/" +
+               program + part);
+}
+
+TEST(FibersOfARank, EndTheProcessWithASentenceWhenAStackOverflows) {
+    const Finished process = ended("overflow");
+    EXPECT_EQ(process.status, 128 + SIGSEGV);
+    EXPECT_TRUE(contains(process.err,
+                         "weft: a fiber has overflowed its stack of 65536 bytes; expected less, or "
+                         "more in weft::fibers::Options::stack_bytes\n"));
+}
+
+TEST(FibersOfARank, EndTheProcessWithoutThatSentenceForOtherFaults) {
+    const Finished process = ended("null_pointer");
+    EXPECT_EQ(process.status, 128 + SIGSEGV);
+    EXPECT_EQ(process.err.find("weft:"), std::string::npos) << process.err;
+}
+
+TEST(FibersOfARank, EndTheProcessByAnExceptionThatNobodyCatches) {
+    const Finished process = ended("uncaught");
+    EXPECT_EQ(process.status, 128 + SIGABRT);
+    EXPECT_TRUE(contains(process.err, "nobody catches this"));
+}
+
+TEST(FibersOfARank, EndTheProcessWithASentenceWhenNoneCanGoOn) {
+    const Finished process = ended("deadlock");
+    EXPECT_EQ(process.status, 128 + SIGABRT);
+    EXPECT_TRUE(contains(process.err, "weft: 2 fibers wait for one another"));
+}
+
+}  // namespace
+}  // namespace weft::test
