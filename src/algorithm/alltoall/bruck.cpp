@@ -17,20 +17,20 @@ namespace weft::algorithm {
 namespace {
 
 // Places [first, end) that are contiguous in memory.
-struct Run {
+struct PlaceRun {
     Rank first;
     Rank end;
     Region region;
     OpId ready;  // no_op: this rank's contribution
 
-    Run part(Rank begin, Rank last, std::int64_t bytes) const {
+    PlaceRun part(Rank begin, Rank last, std::int64_t bytes) const {
         return {begin, last, region.part((begin - first) * bytes, (last - begin) * bytes), ready};
     }
     bool is_empty() const { return first == end; }
 };
 
-std::vector<Run> contribution(const Problem& in) {
-    std::vector<Run> runs;
+std::vector<PlaceRun> contribution(const Problem& in) {
+    std::vector<PlaceRun> runs;
     for (const Places::Piece& piece : Places(in.send, in.rank).pieces(1, in.ranks())) {
         const auto first = static_cast<Rank>(1 + piece.at / in.send.bytes);
         const auto places = static_cast<Rank>(piece.region.bytes / in.send.bytes);
@@ -42,9 +42,9 @@ std::vector<Run> contribution(const Problem& in) {
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     if (!in.in_place) schedule.copy(in.send.block(in.rank), in.recv.block(in.rank));
     const std::int64_t bytes = in.recv.bytes;
-    std::vector<Run> held = contribution(in);
-    std::vector<Run> next;
-    std::vector<Run> leaving;
+    std::vector<PlaceRun> held = contribution(in);
+    std::vector<PlaceRun> next;
+    std::vector<PlaceRun> leaving;
     std::vector<OpId> copied;
     std::vector<OpId> contribution_read;
     for (int k = ceil_log2(in.ranks()) - 1; k >= 0; --k) {
@@ -54,11 +54,11 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         std::int64_t at = 0;
         next.clear();
         leaving.clear();
-        for (const Run& run : held) {
+        for (const PlaceRun& run : held) {
             const Rank with_bit = (run.first >> k | 1) << k;
             const Rank middle = std::clamp(with_bit, run.first, run.end);
-            const Run stays = run.part(run.first, middle, bytes);
-            const Run leaves = run.part(middle, run.end, bytes);
+            const PlaceRun stays = run.part(run.first, middle, bytes);
+            const PlaceRun leaves = run.part(middle, run.end, bytes);
             if (!stays.is_empty()) next.push_back(stays);
             if (leaves.is_empty()) continue;
             leaving.push_back(leaves);
@@ -76,7 +76,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         const Region packed = schedule.scratch(at);
         at = 0;
         copied.clear();
-        for (const Run& run : leaving) {
+        for (const PlaceRun& run : leaving) {
             copied.push_back(
                 schedule.copy(run.region, packed.part(at, run.region.bytes), {run.ready}));
             if (run.ready == no_op) contribution_read.push_back(copied.back());
@@ -85,7 +85,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         schedule.send(packed, peers.to, {schedule.join(copied)});
     }
     const OpId overwritable = in.in_place ? schedule.join(contribution_read) : no_op;
-    for (const Run& run : held) {  // of one place each
+    for (const PlaceRun& run : held) {  // of one place each
         const Region into = in.recv.block(around(in.rank, -run.first, in.ranks()));
         schedule.copy(run.region, into, {run.ready, overwritable});
     }
