@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "base/user_code.h"
+#include "engine/user_threads.h"
 #include "process/process.h"
 #include "weft/comm.h"
 
@@ -41,6 +42,13 @@ weft_status guarded_process(const char* function, Body body) {
         Engine::Hold hold(process->engine());
         return body(*process);
     });
+}
+
+// After a call that found nothing: a loop of such calls in a user-level thread lets the others run.
+inline weft_status yield_if_vain(weft_status status) {
+    if (status != WEFT_PENDING && status != WEFT_TIMED_OUT) return status;
+    if (UserThreads* threads = UserThreads::here()) threads->yield();
+    return status;
 }
 
 // For functions on a communicator.

@@ -16,13 +16,6 @@ bool are_null(size_t count, const weft_request* requests) {
                        [](weft_request request) { return request == WEFT_REQUEST_NULL; });
 }
 
-// A loop of tests in a user-level thread lets the others run.
-weft_status yield_if_pending(weft_status status) {
-    if (status != WEFT_PENDING) return status;
-    if (UserThreads* threads = UserThreads::here()) threads->yield();
-    return status;
-}
-
 // Null requests are complete even before weft_init and after weft_finalize.
 template <class MakeList, class Body>
 weft_status on_list(const char* function, size_t count, const weft_request* requests,
@@ -33,7 +26,7 @@ weft_status on_list(const char* function, size_t count, const weft_request* requ
             return body(list);
         });
     }
-    return yield_if_pending(c_api::guarded_process(function, [&](Process& process) -> Status {
+    return c_api::yield_if_vain(c_api::guarded_process(function, [&](Process& process) -> Status {
         RequestList list = make_list(&process);
         return body(list);
     }));
@@ -163,11 +156,12 @@ weft_status weft_waitsome(size_t count, weft_request* requests, size_t* complete
 }
 
 weft_status weft_progress(void) {
-    return yield_if_pending(c_api::guarded_process("weft_progress", [](Process& process) -> Status {
+    // (No yield: a progress hook of an MPI calls it, where no other user-level thread may run.)
+    return c_api::guarded_process("weft_progress", [](Process& process) -> Status {
         const Executor& executor = process.executor();
         if (executor.is_pending()) process.engine().progress();
         return executor.is_pending() ? Status{WEFT_PENDING} : ok;
-    }));
+    });
 }
 
 void weft_interrupt(void) {

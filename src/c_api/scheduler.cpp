@@ -50,6 +50,8 @@ weft_status weft_scheduler_detach(void) {
 
 weft_status weft_scheduler_poll(void) {
     return guarded_scheduler("weft_scheduler_poll", [](UserThreads& threads) -> Status {
+        if (UserThreads::is_pinned())
+            return failure(WEFT_REFUSED_STATE, "called from a function that Weft calls");
         Process* const process = c_api::current_process();
         return process && process->engine().look_for(threads) ? ok : Status{WEFT_PENDING};
     });

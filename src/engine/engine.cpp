@@ -458,9 +458,11 @@ bool Engine::look_for(UserThreads& threads) {
         if (!threads.misses_again()) return false;
         lock();
     }
-    // A sleeper that is armed is woken for what comes. (One that works on demand waits for a demand.)
-    const bool is_driven =
-        traits(kind()).has_poller || (armed_ != Sleeper::none && !on_demand_) || leader_;
+    // Threads that change are not looked at. A sleeper that is armed is woken for what comes, but not if it works on
+    // demand, or over what can only be polled.
+    const bool has_sleeper = !stopping_ && thread_.joinable() && armed_ == Sleeper::thread;
+    const bool is_driven = leader_ || (!stopping_ && poller_.joinable()) ||
+                           (has_sleeper && !on_demand_ && !backs_off_);
     bool moved = false;
     if (executor_.is_pending() && (!is_driven || executor_.has_confined()))
         moved = progress(/*tests=*/threads.has_waits());

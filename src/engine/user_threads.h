@@ -73,7 +73,9 @@ class UserThreads {
         return threads && pins == 0 && threads->current() ? threads : nullptr;
     }
     // Of the operating system's thread; null: it has none.
-    static inline constinit thread_local UserThreads* attached = nullptr;
+    static inline constinit thread_local UserThreads* attached
+        __attribute__((tls_model("initial-exec"))) = nullptr;
+    static bool is_pinned() { return pins > 0; }
 
     // While it exists, waits of this thread block: it holds what another user-level thread might want.
     class Pin {
@@ -113,7 +115,7 @@ class UserThreads {
     friend class SuspendedWait;
 
     static constexpr unsigned missed_max = 16;
-    static inline constinit thread_local int pins = 0;
+    static inline constinit thread_local int pins __attribute__((tls_model("initial-exec"))) = 0;
 
     void resume(SuspendedWait& wait);
     void expire();

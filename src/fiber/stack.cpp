@@ -118,11 +118,12 @@ void OverflowWatch::on_fault(int signal, siginfo_t* info, void* context) {
         action_before.sa_sigaction(signal, info, context);
     } else if (has_function) {
         action_before.sa_handler(signal);
-    } else {
-        // The access is repeated, and ends the process.
+    } else if (action_before.sa_handler == SIG_DFL || info->si_code > 0) {
+        // The access is repeated, or the signal that was sent, and ends the process.
         struct sigaction ends {};
         ends.sa_handler = SIG_DFL;
         sigaction(signal, &ends, nullptr);
+        if (info->si_code <= 0) raise(signal);
     }
     errno = saved;
 }
@@ -158,6 +159,9 @@ OverflowWatch::~OverflowWatch() {
         }
     }
     if (!alternate_) return;
+    // The program may have set another one since.
+    stack_t present{};
+    if (sigaltstack(nullptr, &present) != 0 || present.ss_sp != alternate_.get()) return;
     stack_t none{};
     none.ss_flags = SS_DISABLE;
     sigaltstack(&none, nullptr);
