@@ -1,6 +1,7 @@
 #include "bench/tune/measure.h"
 
 #include <algorithm>
+#include <random>
 
 #include "base/clock.h"
 #include "bench/statistics.h"
@@ -49,24 +50,27 @@ bool run_once(const Collective& collective, Case& c, double& us) {
     return true;
 }
 
+// Each repetition takes the contenders in another order, the same on all ranks: who comes first meets a link that has
+// rested, and who follows a slow algorithm may meet ranks that have.
 void take_turn(const Job& job, const Collective& collective, Case& c,
-               std::vector<Contender>& contenders) {
+               std::vector<Contender>& contenders, std::minstd_rand& random) {
+    std::vector<Contender*> in;
+    for (Contender& contender : contenders) {
+        if (contender.is_in) in.push_back(&contender);
+    }
     for (int i = 0; i < turn; ++i) {
+        std::ranges::shuffle(in, random);
         std::vector<double> mine;
-        for (Contender& contender : contenders) {
-            if (!contender.is_in) continue;
-            c.job = contender.candidate->job;
+        for (const Contender* contender : in) {
+            c.job = contender->candidate->job;
             run_once(collective, c, mine.emplace_back());
         }
         const std::vector<double> all = gather(job, mine);
-        std::size_t next = 0;
-        for (Contender& contender : contenders) {
-            if (!contender.is_in) continue;
+        for (std::size_t at = 0; at < in.size(); ++at) {
             double slowest_us = 0;
-            for (std::size_t at = next; at < all.size(); at += mine.size())
-                slowest_us = std::max(slowest_us, all[at]);
-            contender.us.push_back(slowest_us);
-            ++next;
+            for (std::size_t next = at; next < all.size(); next += in.size())
+                slowest_us = std::max(slowest_us, all[next]);
+            in[at]->us.push_back(slowest_us);
         }
     }
 }
@@ -120,9 +124,10 @@ Timings measure_candidates(const Collective& collective, std::int64_t bytes,
         verify(collective, c);
         contenders.push_back({&candidate});
     }
+    std::minstd_rand random;
     bool goes_on = true;
     for (int done = 0; goes_on && done < repetitions; done += turn) {
-        take_turn(job, collective, c, contenders);
+        take_turn(job, collective, c, contenders, random);
         goes_on = narrow_down(contenders);
     }
     Timings timings;
