@@ -80,6 +80,26 @@ TEST_F(Select, FollowsTheTableWhenNothingIsForced) {
     EXPECT_EQ(choice(selector, Collective::exscan, 5, 512 * 1024), "transposed");
 }
 
+TEST_F(Select, FollowsOtherLinesBetweenNodes) {
+    const Selector selector = read();
+    const std::vector<Rank> node_of = {0, 0, 1, 1};
+    const Topology nodes(node_of);
+    const auto chosen = [&](Collective collective, std::int64_t bytes) {
+        const Choice choice =
+            *selector.choose(of(collective, {.ranks = 4, .bytes = bytes, .topology = &nodes}));
+        return choice.algorithm->name + std::string(" ") + std::to_string(choice.tuning.ports) +
+               " " + std::to_string(choice.tuning.segment_bytes);
+    };
+    const Agreed usual;
+    const std::string segments = std::to_string(usual.tuning.segment_bytes);
+    EXPECT_EQ(chosen(Collective::bcast, 16 * 1024), "knomial 3 " + segments);
+    EXPECT_EQ(chosen(Collective::bcast, 16 * 1024 + 1), "circulant 1 16384");
+    EXPECT_EQ(chosen(Collective::bcast, 64 * 1024 + 1), "chain 1 16384");
+    EXPECT_EQ(chosen(Collective::allreduce, 16 * 1024 - 1), "recursive_doubling 1 " + segments);
+    EXPECT_EQ(chosen(Collective::allreduce, 16 * 1024), "rabenseifner 1 " + segments);
+    EXPECT_EQ(chosen(Collective::alltoall, 8 * 1024), "bruck 1 " + segments);
+}
+
 TEST_F(Select, KnowsWhereReceivesCombine) {
     const Selector selector = read();
     EXPECT_EQ(choice(selector, Collective::allreduce, 2, 16 * 1024 - 1, true),
