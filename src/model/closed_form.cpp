@@ -64,9 +64,10 @@ std::int64_t pipelined(const CriticalPath& path, Rank ranks, const LogGpParamete
     const std::int64_t overhead = plus(p.overhead_ps, times(after_first, p.byte_overhead_ps));
     const std::int64_t gap = plus(p.gap_ps, times(after_first, p.byte_gap_ps));
     const std::int64_t whole =
-        plus(2 * overhead, plus(p.latency_ps, times(after_first, p.byte_gap_ps)));
+        plus(plus(overhead, overhead), plus(p.latency_ps, times(after_first, p.byte_gap_ps)));
     const std::int64_t later = path.messages - 1;
-    const std::int64_t busy = ranks == 2 ? overhead : 2 * overhead;  // the others also receive
+    const std::int64_t busy =
+        ranks == 2 ? overhead : plus(overhead, overhead);  // the others also receive
     return plus(times(path.rounds - later, whole), times(later, std::max(busy, gap)));
 }
 

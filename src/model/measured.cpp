@@ -20,6 +20,8 @@ std::optional<double> number_of(std::string_view line, const std::string& name) 
     double number = 0;
     const auto end = line.data() + line.size();
     if (std::from_chars(line.data(), end, number).ec != std::errc()) return std::nullopt;
+    // (It reads "nan" and "inf", too.)
+    if (!std::isfinite(number)) return std::nullopt;
     return number;
 }
 

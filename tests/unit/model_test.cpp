@@ -125,6 +125,20 @@ TEST(ClosedForm, LargeMessagesAskFirst) {
     expect_exact("allgather", "ring", 2, 5000, p);
 }
 
+// In a pipeline of two segments, each longer than any time.
+TEST(ClosedForm, EndsAtTheLongestTime) {
+    LogGpParameters p = plain;
+    p.byte_overhead_ps = 1'000'000'000'000;
+    const Family& family = *algorithm::find_family("bcast");
+    for (const Rank ranks : {2, 3, 8}) {
+        Agreed agreed = call(family, ranks, std::int64_t{1} << 40);
+        agreed.tuning.segment_bytes = std::int64_t{1} << 39;
+        const auto time = closed_form(*family.find("chain"), agreed, p);
+        ASSERT_TRUE(time.has_value());
+        EXPECT_EQ(time->time_ps, time_max_ps) << ranks << " ranks";
+    }
+}
+
 TEST(ClosedForm, NothingWithoutClaims) {
     for (const char* const name : {"gatherv", "alltoallw", "neighbor_alltoall"}) {
         const Family& family = *algorithm::find_family(name);
@@ -176,6 +190,14 @@ TEST(Measured, RefusesWithASentence) {
     EXPECT_STREQ(
         last_detail(),
         "line 2: expected bytes_max, L_ns, o_s_ns, o_r_ns, G_ns_per_byte and O_ns_per_byte");
+    for (const std::string number : {"nan", "-nan", "inf"}) {
+        std::string text = measured_text;
+        text.replace(text.find("7500"), 4, number);
+        EXPECT_FALSE(read_measured(text).is_ok()) << number;
+        EXPECT_STREQ(
+            last_detail(),
+            "line 3: expected bytes_max, L_ns, o_s_ns, o_r_ns, G_ns_per_byte and O_ns_per_byte");
+    }
 }
 
 // Of one byte: the best tree for 8 ranks takes less than a binomial one.
