@@ -48,6 +48,10 @@ constexpr std::int64_t demand_after_ns = 10'000;
 constexpr std::int64_t spin_after_waking_ns = 80'000;
 // A thread that waits for the lock sleeps. The lock stays free for up to this long, for it to wake up and take it.
 constexpr std::int64_t handover_max_ns = 100'000;
+// A suspended wait whose deadline has passed drives as long as something moves, but no longer than this: others may
+// always have something that moves.
+constexpr int rounds_before_giving_up = 1'000;
+constexpr int timeout_parts = 4;
 // Where spinning would take a core from another rank, a wait yields this often instead.
 constexpr int yields_before_sleep = 4;
 
@@ -399,11 +403,11 @@ bool Engine::take_interrupt() {
 }
 
 weft_status Engine::wait(DonePointer done, void* context, Patience patience) {
+    if (UserThreads* threads = UserThreads::here(); threads && !patience.extra) [[unlikely]]
+        return suspend(*threads, done, context, patience);
     if (timeout_ns_ != no_deadline && patience.deadline_ns == no_deadline && !done(context)) {
         patience.deadline_ns = now_ns() + timeout_ns_;
     }
-    if (UserThreads* threads = UserThreads::here(); threads && !patience.extra) [[unlikely]]
-        return suspend(*threads, done, context, patience);
     while (!done(context)) {
         if (!leader_) {
             const weft_status status = lead(done, context, patience);
@@ -422,14 +426,28 @@ weft_status Engine::wait(DonePointer done, void* context, Patience patience) {
 
 weft_status Engine::suspend(UserThreads& threads, DonePointer done, void* context,
                             const Patience& patience) {
-    if (!done(context)) progress(/*tests=*/false);
+    if (done(context)) return WEFT_OK;
+    progress(/*tests=*/false);
+    // A timeout passes in parts, each of which begins when this thread has looked: it is not over because another one
+    // has computed for as long, while nobody drove and answers could not come.
+    const bool is_bound_by_timeout =
+        patience.deadline_ns == no_deadline && timeout_ns_ != no_deadline;
+    int parts_left = is_bound_by_timeout ? timeout_parts : 1;
+    const auto next_deadline_ns = [&] {
+        return is_bound_by_timeout ? now_ns() + timeout_ns_ / timeout_parts : patience.deadline_ns;
+    };
+    std::int64_t deadline_ns = next_deadline_ns();
     while (!done(context)) {
         if (patience.interruptible && take_interrupt()) return WEFT_INTERRUPTED;
-        if (is_past(patience.deadline_ns)) return WEFT_TIMED_OUT;
+        if (is_past(deadline_ns)) {
+            if (drive_what_has_come(done, context)) break;
+            if (--parts_left == 0) return WEFT_TIMED_OUT;
+            deadline_ns = next_deadline_ns();
+        }
         SuspendedWait wait(threads, {.done = done,
                                      .context = context,
                                      .run = patience.run,
-                                     .deadline_ns = patience.deadline_ns,
+                                     .deadline_ns = deadline_ns,
                                      .is_interruptible = patience.interruptible});
         threads.begin(wait);
         leave();
@@ -438,6 +456,16 @@ weft_status Engine::suspend(UserThreads& threads, DonePointer done, void* contex
         if (wait.was_interrupted()) return WEFT_INTERRUPTED;
     }
     return WEFT_OK;
+}
+
+// Before a suspended wait gives up: its deadline may have passed while another thread computed and nobody drove.
+bool Engine::drive_what_has_come(DonePointer done, void* context) {
+    for (int rounds = 0; rounds < rounds_before_giving_up; ++rounds) {
+        const bool moved = progress(/*tests=*/false);
+        if (done(context)) return true;
+        if (!moved) break;
+    }
+    return false;
 }
 
 // With the lock held. True: threads were resumed.
@@ -475,13 +503,18 @@ bool Engine::look_for(UserThreads& threads) {
 void Engine::sleep_for(UserThreads& threads) {
     Hold hold(*this);
     bool resumed = false;
-    const weft_status status =
-        wait_until([&] { return resumed |= look(threads); },
-                   {.interruptible = threads.has_interruptible(),
-                    .deadline_ns = std::min(threads.deadline_ns(), unbounded)});
-    if (status == WEFT_INTERRUPTED) threads.interrupt();
-    // (A deadline has passed since the last look.)
-    if (status == WEFT_TIMED_OUT) look(threads);
+    while (!resumed) {
+        const weft_status status =
+            wait_until([&] { return resumed |= look(threads); },
+                       {.interruptible = threads.has_interruptible(),
+                        .deadline_ns = std::min(threads.deadline_ns(), unbounded)});
+        if (status == WEFT_INTERRUPTED) {
+            threads.interrupt();
+            resumed = true;
+        }
+        // A deadline has passed since the last look; or one of a wait that had ended before, and none of these.
+        if (status == WEFT_TIMED_OUT) resumed |= look(threads);
+    }
 }
 
 // --- Waits that block ----------------------------------------------------------------------------

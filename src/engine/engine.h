@@ -178,6 +178,7 @@ class Engine : private Exclusion {
     weft_status lead(DonePointer done, void* context, Patience patience);
     weft_status suspend(UserThreads& threads, DonePointer done, void* context,
                         const Patience& patience);
+    bool drive_what_has_come(DonePointer done, void* context);
     bool look(UserThreads& threads);
     void follow(std::int64_t deadline_ns);
     bool poll_extra(const Patience& patience);

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -282,6 +284,132 @@ TEST_F(EngineTest, AWaitBesideALeaderDrivesItToo) {
                   WEFT_OK);
     }
     leader.join();
+}
+
+// Runs user-level threads in this one: who waits calls what the others do meanwhile, on its own stack.
+class NestedThreads {
+  public:
+    explicit NestedThreads(Engine& engine) : engine_(engine) { UserThreads::attached = &threads_; }
+    ~NestedThreads() { UserThreads::attached = nullptr; }
+
+    std::function<void()> meanwhile;
+    std::string resumed;  // names
+
+    // In the thread of this name, a letter.
+    weft_status wait(const char* name, const std::function<bool()>& done,
+                     std::int64_t deadline_ns) {
+        const As thread(*this, name);
+        Engine::Hold hold(engine_);
+        return engine_.wait_until([&] { return done(); }, {.deadline_ns = deadline_ns});
+    }
+    void look_until_resumed(const char* name) {
+        const As scheduler(*this, nullptr);
+        const std::int64_t give_up_ns = now_ns() + 20 * second_ns;
+        while (resumed.find(name) == std::string::npos && now_ns() < give_up_ns)
+            engine_.look_for(threads_);
+    }
+    void sleep() {
+        const As scheduler(*this, nullptr);
+        engine_.sleep_for(threads_);
+    }
+
+  private:
+    struct As {
+        As(NestedThreads& all, const char* name)
+            : all_(all), before_(std::exchange(all.current_, name)) {}
+        ~As() { all_.current_ = before_; }
+        NestedThreads& all_;
+        const char* const before_;
+    };
+    static NestedThreads& of(void* state) { return *static_cast<NestedThreads*>(state); }
+
+    Engine& engine_;
+    const char* current_ = nullptr;
+    UserThreads threads_{{
+        .current = [](void* self) -> void* { return const_cast<char*>(of(self).current_); },
+        .suspend = [](void* self) { of(self).meanwhile(); },
+        .resume = [](void* self,
+                     void* name) { of(self).resumed += static_cast<const char*>(name); },
+        .yield = [](void*) {},
+        .state = this,
+    }};
+};
+
+TEST_F(EngineTest, ASuspendedWaitTakesWhatHasComeBeforeItGivesUp) {
+    make(EngineKind::manual);
+    transport_.always_moves = true;
+    transport_.caller = std::this_thread::get_id();
+    NestedThreads threads(*engine_);
+    const std::int64_t deadline_ns = now_ns() + second_ns / 100;
+    threads.meanwhile = [&] {
+        while (now_ns() < deadline_ns) std::this_thread::yield();
+        threads.look_until_resumed("a");
+        transport_.polls_of_caller = 0;
+    };
+    EXPECT_EQ(threads.wait(
+                  "a", [&] { return transport_.polls_of_caller >= 20; }, deadline_ns),
+              WEFT_OK);
+    EXPECT_EQ(threads.resumed, "a");
+    // It is not kept by what others move.
+    const std::int64_t past_ns = now_ns() - 1;
+    EXPECT_EQ(threads.wait(
+                  "b", [] { return false; }, past_ns),
+              WEFT_TIMED_OUT);
+    EXPECT_EQ(threads.resumed, "a");
+}
+
+// The answers of several rounds come only when each is looked for.
+TEST_F(EngineTest, ATimeoutDoesNotCountHowLongOtherUserLevelThreadsCompute) {
+    constexpr std::int64_t timeout_ns = second_ns / 100;
+    make(EngineKind::manual, timeout_ns);
+    NestedThreads threads(*engine_);
+    int suspended = 0;
+    threads.meanwhile = [&] {
+        ++suspended;
+        threads.resumed.clear();
+        const std::int64_t until_ns = now_ns() + 2 * timeout_ns;
+        while (now_ns() < until_ns) std::this_thread::yield();
+        threads.look_until_resumed("a");
+    };
+    EXPECT_EQ(threads.wait(
+                  "a", [&] { return suspended == 3; }, Engine::no_deadline),
+              WEFT_OK);
+    suspended = 0;
+    const std::int64_t begin_ns = now_ns();
+    EXPECT_EQ(threads.wait(
+                  "a", [] { return false; }, Engine::no_deadline),
+              WEFT_TIMED_OUT);
+    EXPECT_GT(suspended, 1);
+    EXPECT_GE(now_ns() - begin_ns, timeout_ns);
+}
+
+// The deadline of a wait that has ended is no reason.
+TEST_F(EngineTest, TheSleepOfASchedulerEndsWhenAUserLevelThreadIsResumed) {
+    make(EngineKind::manual);
+    NestedThreads threads(*engine_);
+    bool is_done = false;
+    const std::int64_t early_ns = now_ns() + second_ns / 50;
+    const std::int64_t late_ns = now_ns() + second_ns / 5;
+    int waits = 0;
+    threads.meanwhile = [&] {
+        if (++waits == 1) {
+            EXPECT_EQ(threads.wait(
+                          "b", [] { return false; }, late_ns),
+                      WEFT_TIMED_OUT);
+            return;
+        }
+        is_done = true;
+        {
+            Engine::Hold hold(*engine_);
+            engine_->wake_waiters();
+        }
+        threads.look_until_resumed("a");
+        threads.sleep();
+        EXPECT_EQ(threads.resumed, "ab");
+    };
+    EXPECT_EQ(threads.wait(
+                  "a", [&] { return is_done; }, early_ns),
+              WEFT_OK);
 }
 
 }  // namespace
