@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -25,9 +28,20 @@ constexpr std::size_t guard_bytes = 64 * 1024;
 constexpr std::size_t smallest_bytes = 16 * 1024;
 constexpr std::size_t alternate_bytes = 64 * 1024;
 
+// One of several functions that handle SIGSEGV, each with the handler that was there before it. The program may set its
+// own while one of these is installed, and call this one from there for as long as it likes; then it stays in use, and
+// later watches install another.
+struct Handler {
+    void (*function)(int, siginfo_t*, void*) = nullptr;
+    struct sigaction before {};
+    bool is_in_use = false;
+};
+constexpr std::size_t handlers_max = 8;
+
 std::mutex watches_mutex;
 int watches = 0;
-struct sigaction action_before;
+std::array<Handler, handlers_max> handlers;
+std::atomic<Handler*> installed{nullptr};  // for the watches that there are
 
 void write_text(const char* text) { (void)!write(STDERR_FILENO, text, std::strlen(text)); }
 
@@ -108,17 +122,19 @@ void StackPool::give_back(Stack stack) noexcept {
 
 // --- Overflows -----------------------------------------------------------------------------------
 
+template <std::size_t Number>
 void OverflowWatch::on_fault(int signal, siginfo_t* info, void* context) {
     const int saved = errno;
-    const bool is_overflow = watched && watched->is_beyond(info->si_addr);
-    if (is_overflow) tell_overflow(watched->bytes());
-    const bool has_function =
-        action_before.sa_handler != SIG_DFL && action_before.sa_handler != SIG_IGN;
-    if (has_function && (action_before.sa_flags & SA_SIGINFO)) {
-        action_before.sa_sigaction(signal, info, context);
+    const struct sigaction& before = handlers[Number].before;
+    // (Others of these are called by the program's handlers.)
+    const bool tells = installed == &handlers[Number] && watched;
+    if (tells && watched->is_beyond(info->si_addr)) tell_overflow(watched->bytes());
+    const bool has_function = before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN;
+    if (has_function && (before.sa_flags & SA_SIGINFO)) {
+        before.sa_sigaction(signal, info, context);
     } else if (has_function) {
-        action_before.sa_handler(signal);
-    } else if (action_before.sa_handler == SIG_DFL || info->si_code > 0) {
+        before.sa_handler(signal);
+    } else if (before.sa_handler == SIG_DFL || info->si_code > 0) {
         // The access is repeated, or the signal that was sent, and ends the process.
         struct sigaction ends {};
         ends.sa_handler = SIG_DFL;
@@ -126,6 +142,37 @@ void OverflowWatch::on_fault(int signal, siginfo_t* info, void* context) {
         if (info->si_code <= 0) raise(signal);
     }
     errno = saved;
+}
+
+// REQUIRES: watches_mutex.
+void OverflowWatch::install() {
+    if (!handlers[0].function) {
+        [&]<std::size_t... Number>(std::index_sequence<Number...>) {
+            ((handlers[Number].function = on_fault<Number>), ...);
+        }
+        (std::make_index_sequence<handlers_max>());
+    }
+    const auto unused = std::ranges::find(handlers, false, &Handler::is_in_use);
+    if (unused == handlers.end()) return;  // an overflow is then a fault like any other
+    struct sigaction action {};
+    action.sa_sigaction = unused->function;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    unused->is_in_use = sigaction(SIGSEGV, nullptr, &unused->before) == 0 &&
+                        sigaction(SIGSEGV, &action, nullptr) == 0;
+    if (unused->is_in_use) installed = &*unused;
+}
+
+// REQUIRES: watches_mutex.
+void OverflowWatch::uninstall() {
+    Handler* const mine = installed.exchange(nullptr);
+    if (!mine) return;
+    // The program may have set another one since.
+    struct sigaction present {};
+    sigaction(SIGSEGV, nullptr, &present);
+    if (!(present.sa_flags & SA_SIGINFO) || present.sa_sigaction != mine->function) return;
+    sigaction(SIGSEGV, &mine->before, nullptr);
+    mine->is_in_use = false;
 }
 
 OverflowWatch::OverflowWatch() {
@@ -138,25 +185,14 @@ OverflowWatch::OverflowWatch() {
         sigaltstack(&own, nullptr);
     }
     std::lock_guard<std::mutex> one(watches_mutex);
-    if (watches++ > 0) return;
-    struct sigaction action {};
-    action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGSEGV, &action, &action_before);
+    if (watches++ == 0) install();
 }
 
 OverflowWatch::~OverflowWatch() {
     watched = nullptr;
     {
         std::lock_guard<std::mutex> one(watches_mutex);
-        if (--watches == 0) {
-            // The program may have set another one since.
-            struct sigaction present {};
-            sigaction(SIGSEGV, nullptr, &present);
-            if ((present.sa_flags & SA_SIGINFO) && present.sa_sigaction == on_fault)
-                sigaction(SIGSEGV, &action_before, nullptr);
-        }
+        if (--watches == 0) uninstall();
     }
     if (!alternate_) return;
     // The program may have set another one since.

@@ -75,7 +75,10 @@ class OverflowWatch {
     // Read by the signal handler: it must not be allocated at its first use.
     static inline constinit thread_local const Stack* watched
         __attribute__((tls_model("initial-exec"))) = nullptr;
+    template <std::size_t Number>
     static void on_fault(int signal, siginfo_t* info, void* context);
+    static void install();
+    static void uninstall();
 
     std::unique_ptr<std::byte[]> alternate_;  // null: the thread had one
 };

@@ -1,5 +1,6 @@
 // Ranks whose computations are fibers; the page docs/fibers.md says what must hold. The argument: which part. Ends with
 // status 1 and a sentence when something does not hold.
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -248,6 +249,33 @@ void null_pointer(weft_comm) {
         volatile int* volatile nowhere = nullptr;
         *nowhere = 1;
     });
+}
+
+// A handler of the program's that calls the one before it, set inside of run() and never taken away.
+struct sigaction handler_before;
+void call_handler_before(int signal, siginfo_t* info, void* context) {
+    static int calls = 0;
+    if (++calls > 1) _exit(3);
+    handler_before.sa_sigaction(signal, info, context);
+}
+void set_own_handler() {
+    weft::fibers::run([] {
+        struct sigaction own {};
+        own.sa_sigaction = call_handler_before;
+        own.sa_flags = SA_SIGINFO | SA_ONSTACK;
+        EXPECT(sigaction(SIGSEGV, &own, &handler_before) == 0);
+        EXPECT(handler_before.sa_flags & SA_SIGINFO);
+    });
+    // Runs whose handlers come and go.
+    for (int i = 0; i < 20; ++i) weft::fibers::run([] {});
+}
+void null_pointer_with_own_handler(weft_comm world) {
+    set_own_handler();
+    null_pointer(world);
+}
+void overflow_with_own_handler(weft_comm world) {
+    set_own_handler();
+    overflow(world);
 }
 
 void uncaught(weft_comm) {
@@ -632,6 +660,8 @@ int main(int, char** arguments) {
         {"exceptions", exceptions},
         {"overflow", overflow},
         {"null_pointer", null_pointer},
+        {"null_pointer_with_own_handler", null_pointer_with_own_handler},
+        {"overflow_with_own_handler", overflow_with_own_handler},
         {"uncaught", uncaught},
         {"deadlock", deadlock},
         {"communicators", communicators},

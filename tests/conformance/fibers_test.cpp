@@ -78,6 +78,16 @@ TEST(FibersOfARank, EndTheProcessWithoutThatSentenceForOtherFaults) {
     EXPECT_EQ(process.err.find("weft:"), std::string::npos) << process.err;
 }
 
+// Not ours again, which would call it for ever.
+TEST(FibersOfARank, LetAHandlerOfTheProgramCallTheOneBeforeIt) {
+    EXPECT_EQ(ended("null_pointer_with_own_handler").status, 128 + SIGSEGV);
+    const Finished process = ended("overflow_with_own_handler");
+    EXPECT_EQ(process.status, 128 + SIGSEGV);
+    const std::string sentence = "weft: a fiber has overflowed its stack";
+    EXPECT_TRUE(contains(process.err, sentence));
+    EXPECT_EQ(process.err.find(sentence), process.err.rfind(sentence)) << process.err;
+}
+
 TEST(FibersOfARank, EndTheProcessByAnExceptionThatNobodyCatches) {
     const Finished process = ended("uncaught");
     EXPECT_EQ(process.status, 128 + SIGABRT);
