@@ -54,7 +54,8 @@ std::unique_ptr<Body> body_of(Function&& function) {
 
 WEFT_API void run(std::unique_ptr<Body> body, const Options& options);
 WEFT_API FiberRecord* spawn(std::unique_ptr<Body> body, const Options& options);
-WEFT_API void join(FiberRecord* record);  // gives it back, and throws what the fiber has thrown
+// Gives it back, and throws what the fiber has thrown. A refusal, std::logic_error, leaves it as it is.
+WEFT_API void join(FiberRecord*& handle);
 WEFT_API void detach(FiberRecord* record) noexcept;
 WEFT_API void end(
     FiberRecord* record) noexcept;  // of a handle that was neither joined nor detached
@@ -78,9 +79,10 @@ class [[nodiscard]] Fiber {
     }
 
     bool is_joinable() const { return record_ != nullptr; }
-    // Suspends the calling fiber until this one has ended. Throws what it has thrown; std::logic_error if it is not
+    // Suspends the calling fiber until this one has ended. Throws what it has thrown. Throws std::logic_error, and the
+    // fiber stays joinable, if it has not ended and this is no fiber, or a function that Weft calls; or if it is not
     // joinable.
-    void join() { detail::join(std::exchange(record_, nullptr)); }
+    void join() { detail::join(record_); }
     // Nobody waits for its end but run(). An exception that leaves it ends the process. REQUIRES: is_joinable().
     void detach() { detail::detach(std::exchange(record_, nullptr)); }
 

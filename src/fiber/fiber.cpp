@@ -36,11 +36,14 @@ detail::FiberRecord* detail::spawn(std::unique_ptr<Body> body, const Options& op
     return &scheduler_of_fiber("spawn").spawn(std::move(body), options);
 }
 
-void detail::join(FiberRecord* record) {
-    if (!record) throw std::logic_error("weft::fibers::Fiber::join: expected a joinable fiber");
-    if (!record->is_ended) scheduler_of_fiber("Fiber::join").await_end(*record);
-    const std::exception_ptr error = std::move(record->error);
-    Scheduler::release(*record);
+void detail::join(FiberRecord*& handle) {
+    if (!handle) throw std::logic_error("weft::fibers::Fiber::join: expected a joinable fiber");
+    if (!handle->is_ended) scheduler_of_fiber("Fiber::join").check_may_wait();
+    // The handle may move, or go, before the fiber has ended.
+    FiberRecord& record = *std::exchange(handle, nullptr);
+    if (!record.is_ended) Scheduler::here()->await_end(record);
+    const std::exception_ptr error = std::move(record.error);
+    Scheduler::release(record);
     if (error) std::rethrow_exception(error);
 }
 

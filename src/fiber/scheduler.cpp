@@ -198,8 +198,11 @@ void Scheduler::wait_for_turn() {
     if (&next != current_) switch_to(next);
 }
 
-void Scheduler::await_end(FiberRecord& record) {
+void Scheduler::check_may_wait() {
     if (weft_scheduler_poll() < 0) throw std::logic_error(weft_last_detail());
+}
+
+void Scheduler::await_end(FiberRecord& record) {
     while (!record.is_ended) {
         record.joiner = current_;
         wait_for_turn();

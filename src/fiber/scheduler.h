@@ -62,7 +62,9 @@ class Scheduler {
     void run();
     // May throw; then nothing has happened.
     detail::FiberRecord& spawn(std::unique_ptr<detail::Body> body, const Options& options);
-    // In a fiber: returns when that one has ended. Throws in functions that Weft calls.
+    // Throws in functions that Weft calls.
+    static void check_may_wait();
+    // In a fiber that may wait: returns when that one has ended.
     void await_end(detail::FiberRecord& record);
     // The handle is gone.
     static void release(detail::FiberRecord& record);

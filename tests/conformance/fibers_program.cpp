@@ -110,6 +110,25 @@ void order(weft_comm) {
     Fiber outlives = weft::fibers::run([] { return spawn([] {}); });
     EXPECT(outlives.is_joinable());
     outlives.join();
+    // A join that is refused changes nothing.
+    weft::fibers::run([] {
+        bool may_end = false;
+        Fiber waits = spawn([&] {
+            while (!may_end) yield();
+        });
+        bool is_refused = false;
+        std::thread([&] {
+            try {
+                waits.join();
+            } catch (const std::logic_error&) {
+                is_refused = true;
+            }
+        }).join();
+        EXPECT(is_refused && waits.is_joinable());
+        may_end = true;
+        waits.join();
+        EXPECT(!waits.is_joinable());
+    });
     // Outside of fibers.
     yield();
     EXPECT(weft::fibers::counts().switches == 0);
