@@ -12,6 +12,7 @@
 #include "bench/loggp/loggp.h"
 #include "bench/micro/micro.h"
 #include "bench/overlap/overlap.h"
+#include "bench/pipeline/pipeline.h"
 #include "bench/relay/relay.h"
 #include "bench/tune/tune.h"
 #include "bench/waits/waits.h"
@@ -27,6 +28,7 @@ using namespace bench;
 
 constexpr int ranks_max = 1024;
 constexpr int skew_us_max = 1'000'000;
+constexpr int matrix_max = 8192;
 
 void end_with(int status) {
     if (status != 0) throw CLI::RuntimeError(status);
@@ -257,6 +259,38 @@ void add_relay(CLI::App& bench) {
     command->callback([options] { end_with(bench_relay(*options)); });
 }
 
+void add_pipeline(CLI::App& bench) {
+    auto options = std::make_shared<PipelineOptions>();
+    CLI::App* command = bench.add_subcommand(
+        "pipeline",
+        "A broadcast along a chain behind a fixed computation, beside pipelining by hand");
+    command
+        ->add_option("--engine", options->engines,
+                     "Progress engines, as those of overlap; fiber: a fiber waits meanwhile")
+        ->delimiter(',')
+        ->capture_default_str();
+    command->add_option("--sizes", options->sizes, "Bytes, as 64K,1M")->capture_default_str();
+    command->add_option("--segment", options->segment, "Bytes of a segment")->capture_default_str();
+    command
+        ->add_option("--compute", options->compute,
+                     "dgemm of which library: openblas, own, or auto: OpenBLAS if it is there")
+        ->capture_default_str();
+    command->add_option("--matrix", options->matrix, "Rows and columns of a matrix")
+        ->check(CLI::Range(1, matrix_max))
+        ->capture_default_str();
+    command->add_option("--repetitions", options->repetitions, "How often all take turns")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--json", options->json, "Write one line of JSON per row to this file");
+    add_testbed_options(*command, options->testbed);
+    add_against_option(*command, options->against);
+    command->callback([command, options] {
+        if (options->against.is_wanted())
+            set_unless_given(*command, "--engine", options->engines, {"auto"});
+        end_with(bench_pipeline(*options));
+    });
+}
+
 void add_waits(CLI::App& bench) {
     auto options = std::make_shared<WaitsOptions>();
     CLI::App* command = bench.add_subcommand(
@@ -386,6 +420,7 @@ void add_bench(CLI::App& app) {
     add_background(*bench);
     add_latency(*bench);
     add_loggp(*bench);
+    add_pipeline(*bench);
     add_relay(*bench);
     add_waits(*bench);
     add_dropin(*bench);

@@ -226,7 +226,8 @@ Status check(const Against& against, const Testbed& testbed) {
 
 int launch_against(const Against& against, const Launch& job) {
     return for_each_found(
-        against, "rivals/part.c", "-shared -fPIC -I" + shell_word(WEFT_BENCH_SOURCE_DIR "/include"),
+        against, "rivals/part.c",
+        "-shared -fPIC -pthread -I" + shell_word(WEFT_BENCH_SOURCE_DIR "/include"),
         [&](const Found& found) {
             const std::string command = script(found, against, job);
             if (command.empty()) {

@@ -2,7 +2,9 @@
 #include "part.h"
 
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "weft/mpi.h"
@@ -224,6 +226,92 @@ static void wait_for_it(void) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
 
 static void barrier(void) { MPI_Barrier(WORLD); }
 
+/* --- A chain by hand --------------------------------------------------------------------------- */
+
+static struct {
+    char* data;
+    size_t bytes, segment;
+    int segments, received, room;
+    MPI_Request *recvs, *sends;
+    int in_thread, has_ended;
+    pthread_t thread;
+} chain;
+
+static void chain_message(int i, int sends) {
+    const size_t at = (size_t)i * chain.segment;
+    const size_t left = chain.bytes - at;
+    const int length = (int)(left < chain.segment ? left : chain.segment);
+    if (sends)
+        MPI_Isend(chain.data + at, length, MPI_BYTE, rank + 1, i, WORLD, &chain.sends[i]);
+    else
+        MPI_Irecv(chain.data + at, length, MPI_BYTE, rank - 1, i, WORLD, &chain.recvs[i]);
+}
+
+/* As LibNBC's thread: the send of a segment and the receive of the next are a round. */
+static void* chain_thread(void* unused) {
+    int i, k, ranks, index;
+    MPI_Comm_size(WORLD, &ranks);
+    for (i = -1; i < chain.segments; ++i) {
+        MPI_Request round[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+        if (i + 1 < chain.segments && rank > 0) {
+            chain_message(i + 1, 0);
+            round[0] = chain.recvs[i + 1];
+        }
+        if (i >= 0 && rank + 1 < ranks) {
+            chain_message(i, 1);
+            round[1] = chain.sends[i];
+        }
+        for (k = 0; k < 2; ++k) MPI_Waitany(2, round, &index, MPI_STATUS_IGNORE);
+    }
+    __atomic_store_n(&chain.has_ended, 1, __ATOMIC_RELEASE);
+    return unused;
+}
+
+static int query_pipeline(void) {
+    int ranks, flag = 0;
+    if (chain.in_thread) {
+        if (!__atomic_load_n(&chain.has_ended, __ATOMIC_ACQUIRE)) return 0;
+        pthread_join(chain.thread, NULL);
+        return 1;
+    }
+    MPI_Comm_size(WORLD, &ranks);
+    for (; chain.received < chain.segments; ++chain.received) {
+        if (rank > 0) {
+            MPI_Test(&chain.recvs[chain.received], &flag, MPI_STATUS_IGNORE);
+            if (!flag) return 0;
+        }
+        if (rank + 1 < ranks) chain_message(chain.received, 1);
+    }
+    if (rank + 1 == ranks) return 1;
+    MPI_Testall(chain.segments, chain.sends, &flag, MPI_STATUSES_IGNORE);
+    return flag;
+}
+
+static void start_pipeline(const weft_rival_data* data, size_t segment, int in_thread) {
+    int i, level;
+    chain.data = data->recv;
+    chain.bytes = data->bytes;
+    chain.segment = segment;
+    chain.segments = (int)((data->bytes + segment - 1) / segment);
+    chain.received = chain.has_ended = 0;
+    chain.in_thread = in_thread;
+    if (chain.segments > chain.room) {
+        chain.room = chain.segments;
+        chain.recvs = realloc(chain.recvs, (size_t)chain.room * sizeof *chain.recvs);
+        chain.sends = realloc(chain.sends, (size_t)chain.room * sizeof *chain.sends);
+        if (!chain.recvs || !chain.sends) MPI_Abort(WORLD, 1);
+    }
+    if (in_thread) {
+        MPI_Query_thread(&level);
+        if (level != MPI_THREAD_MULTIPLE ||
+            pthread_create(&chain.thread, NULL, chain_thread, NULL) != 0)
+            MPI_Abort(WORLD, 1);
+        return;
+    }
+    for (i = 0; i < chain.segments && rank > 0; ++i) chain_message(i, 0);
+    if (rank == 0) query_pipeline();
+}
+
 static void open_mpi(int threads, char* version, size_t length) {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int characters = 0, provided = 0;
@@ -245,4 +333,5 @@ static weft_status join(weft_rival_from_oob from_oob, weft_comm* comm) {
     return weft_comm_from_mpi(WORLD, comm);
 }
 
-const weft_rival_part weft_rival = {open_mpi, join, find, test, wait_for_it, barrier, close_mpi};
+const weft_rival_part weft_rival = {open_mpi, join,      find,           test,          wait_for_it,
+                                    barrier,  close_mpi, start_pipeline, query_pipeline};

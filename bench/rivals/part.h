@@ -43,6 +43,11 @@ typedef struct weft_rival_part {
     void (*wait)(void);
     void (*barrier)(void);
     void (*close)(void);
+    /* A broadcast of `bytes` at `recv` from rank 0 along the chain of ranks, in segments. All receives are started first;
+       each query looks for the first segment that has not come. in_thread not 0: a thread does it, a round for each
+       segment, and waits in MPI_Waitany; that needs open() with threads. */
+    void (*start_pipeline)(const weft_rival_data* data, size_t segment, int in_thread);
+    int (*query_pipeline)(void); /* 1: this rank's part has ended */
 } weft_rival_part;
 
 /* The library's only symbol for the program. */

@@ -57,11 +57,18 @@ Rival::Rival(const std::string& name, const std::string& library)
       ns_per_iteration_(calibrate_ns_per_iteration()),
       part_(load(library)) {
     std::array<char, 256> version{};
-    part_->open(is_async_, version.data(), version.size());
+    const bool has_threads = is_async_ || std::getenv(rival_threads_setting);
+    part_->open(has_threads, version.data(), version.size());
     version_ = shortened(version.data());
     weft_comm comm = WEFT_COMM_NULL;
     must(part_->join(weft_comm_from_oob, &comm), "weft_comm_from_mpi");
     must(weft_comm_free(&comm), "weft_comm_free");  // it has the ranks of weft_comm_world
+}
+
+void Rival::start_pipeline(Case& c, std::size_t segment_bytes, bool in_thread) const {
+    if (c.bytes > INT_MAX) fail("%zu bytes; expected at most %d beside an MPI", c.bytes, INT_MAX);
+    const weft_rival_data data{c.send.data(), c.recv.data(), c.bytes, 0};
+    part_->start_pipeline(&data, segment_bytes, in_thread);
 }
 
 Rival::Call::Call(const Rival& rival, const Collective& collective, Case& c)

@@ -33,6 +33,10 @@ class Rival {
     void wait() const { part_->wait(); }
     void finalize() const { part_->close(); }
 
+    // A broadcast along the chain of ranks, written by hand (part.h). `in_thread`: only if the job asked for threads.
+    void start_pipeline(Case& c, std::size_t segment_bytes, bool in_thread) const;
+    bool query_pipeline() const { return part_->query_pipeline() != 0; }
+
     // The two calls of one collective, on the buffers of a case.
     class Call {
       public:
@@ -58,6 +62,8 @@ class Rival {
 // By these, launch_against() passes the ranks the MPI's name, and the part compiled for it.
 inline constexpr const char* rival_name_setting = "WEFT_BENCH_RIVAL";
 inline constexpr const char* rival_part_setting = "WEFT_BENCH_RIVAL_PART";
+// Set by a bench whose threads call the MPI.
+inline constexpr const char* rival_threads_setting = "WEFT_BENCH_RIVAL_THREADS";
 
 // The rank in an MPI job, from its launcher's environment; -1: no known launcher.
 int launched_rank();

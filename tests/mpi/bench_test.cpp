@@ -79,6 +79,16 @@ TEST_P(Bench, MeasuresLatencyAndWaiting) {
     EXPECT_TRUE(contains(idle.out, std::string("\n") + mpi().name + " "));
 }
 
+TEST_P(Bench, MeasuresPipelinesByHandAndByItsThread) {
+    const Finished job = bench(
+        "pipeline --ranks 3 --sizes 1000,100000 --segment 16K --matrix 8 --repetitions 1 "
+        "--engine manual,thread");
+    EXPECT_EQ(job.status, 0) << job.out << job.err;
+    for (const char* way : {" by hand ", " ibcast ", " pthread "})
+        EXPECT_TRUE(contains(job.out, mpi().name + std::string(way)));
+    EXPECT_TRUE(contains(job.out, "to pipelining by hand over that MPI"));
+}
+
 // An MPI is started for one thread there: what needs more is left out by name.
 TEST_P(Bench, MeasuresWaitingOverItsMessages) {
     const Finished idle =

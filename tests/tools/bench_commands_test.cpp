@@ -340,6 +340,69 @@ bool has_two_cores() {
 }
 
 // What the table says of each row, out of the raw samples.
+const char* const pipeline_reader = R"(
+import json, statistics, sys
+output = open(sys.argv[2]).read()
+table = [line.split() for line in output.splitlines() if line.startswith(("100 ", "200000 "))]
+rows = [json.loads(line) for line in open(sys.argv[1])]
+assert len(table) == len(rows) == 2 * int(sys.argv[3]), output
+by_hand = None
+for row, cells in zip(rows, table):
+    assert row["bench"] == "pipeline" and row["repetitions"] == 6 and row["matrix"] == 8
+    assert row["computation"] == "a plain dgemm of the bench's own"
+    if row["way"] == "by hand":
+        del cells[1]
+        by_hand = row
+    assert cells[0] == str(row["bytes"]) == str(by_hand["bytes"])
+    times = row["samples"]["time_us"]
+    assert len(times) == 6 and all(time > 0 for time in times)
+    assert all(count >= 1 for count in row["samples"]["computations"])
+    pairs = [a / b for a, b in zip(times, by_hand["samples"]["time_us"])]
+    def near(a, b, digits):
+        assert abs(a - b) <= 0.51 * 10 ** -digits + 1e-5 * abs(a), (a, b, row)
+    near(statistics.median(times), float(cells[2]), 1)
+    near(statistics.median(pairs), float(cells[3]), 3)
+    near(100 * statistics.median(row["samples"]["outside"]), float(cells[5]), 1)
+    near(statistics.median(row["samples"]["computations"]), float(cells[7]), 1)
+    assert row["circumstances"]["settings"]["WEFT_ALGORITHM_BCAST"] == "chain:segment=16K"
+)";
+
+TEST(BenchPipeline, PrintsARowForEachWay) {
+    const Folder folder;
+    for (const int ranks : {2, 3}) {
+        const Finished job = run(bench +
+                                 "pipeline --sizes 100,200000 --segment 16K --compute own "
+                                 "--matrix 8 --repetitions 6 --engine manual,thread,fiber "
+                                 "--json " +
+                                 (folder / "rows") + " --ranks " + std::to_string(ranks));
+        ASSERT_EQ(job.status, 0) << job.err;
+        EXPECT_TRUE(
+            contains(job.out, "every rank repeats a plain dgemm of the bench's own of 8x8"));
+        EXPECT_TRUE(contains(job.out, "\nA broadcast of 200000 bytes by hand takes "));
+        const bool has_fibers = !contains(job.out, "Left out: fiber: this build has no fibers");
+        EXPECT_EQ(count(squeezed(job.out), "\n200000 fiber "), has_fibers ? 1u : 0u) << job.out;
+        std::ofstream(folder / "reader.py") << pipeline_reader;
+        std::ofstream(folder / "output") << job.out;
+        const Finished read = run("python3 " + (folder / "reader.py") + " " + (folder / "rows") +
+                                  " " + (folder / "output") + (has_fibers ? " 4" : " 3"));
+        EXPECT_EQ(read.status, 0) << read.err << job.out;
+    }
+}
+
+TEST(BenchPipeline, RefusesWhatItDoesNotKnow) {
+    const auto refused = [](const std::string& options) {
+        const Finished job = run(bench + "pipeline " + options);
+        EXPECT_EQ(job.status, 2) << options;
+        return job.err;
+    };
+    EXPECT_TRUE(
+        contains(refused("--engine fibre"), "engine = \"fibre\"; expected one of manual, "));
+    EXPECT_TRUE(contains(refused("--ranks 1"), "--ranks 1; expected at least 2"));
+    EXPECT_TRUE(contains(refused("--segment 8,16"), "segment = \"8,16\"; expected one size"));
+    EXPECT_TRUE(contains(refused("--compute mkl"), "expected auto, openblas or own"));
+}
+
+// What the table says of each row, out of the raw samples.
 const char* const relay_reader = R"(
 import json, statistics, sys
 output = open(sys.argv[2]).read()

@@ -1,0 +1,155 @@
+// Measures all sizes, and prints.
+#include "bench/pipeline/pipeline.h"
+
+#include <stdlib.h>
+
+#include "bench/circumstances.h"
+#include "bench/join.h"
+#include "bench/json_file.h"
+#include "bench/launch.h"
+#include "bench/links.h"
+#include "bench/pipeline/measure.h"
+#include "bench/pipeline/report.h"
+#include "bench/progress.h"
+#include "bench/sizes.h"
+
+namespace weft::bench {
+namespace {
+
+struct PipelinePlan {
+    std::vector<Engine> engines;
+    std::vector<std::int64_t> sizes;
+    std::size_t segment_bytes = 0;
+};
+
+Result<PipelinePlan> make_plan(const PipelineOptions& options) {
+    Result<std::vector<Engine>> engines = find_engines(options.engines);
+    if (!engines.is_ok()) return engines.status();
+    Result<std::vector<std::int64_t>> sizes = parse_sizes(options.sizes);
+    if (!sizes.is_ok()) return sizes.status();
+    Result<std::vector<std::int64_t>> segments = parse_sizes(options.segment);
+    if (!segments.is_ok()) return segments.status();
+    if ((*segments).size() != 1 || (*segments)[0] < 1) {
+        return failure(WEFT_REFUSED_ARGUMENT,
+                       "segment = \"%s\"; expected one size of at least 1 byte",
+                       options.segment.c_str());
+    }
+    if (Result<Product> product = Product::make(options.compute, 1); !product.is_ok())
+        return product.status();
+    if (Status status = check(options.against, options.testbed); !status.is_ok()) return status;
+    return PipelinePlan{*engines, *sizes, static_cast<std::size_t>((*segments)[0])};
+}
+
+// Pipelining by hand comes first.
+std::vector<PipelineContestant> pipeline_contestants(const Job& job, const PipelinePlan& plan,
+                                                     std::vector<Contestant>& of_library) {
+    const std::size_t segment = plan.segment_bytes;
+    std::vector<PipelineContestant> chosen;
+    const auto add = [&](const std::string& name, weft_engine engine, const Job& in,
+                         const Rival* rival, auto make) {
+        chosen.push_back({name, engine, in, rival, make});
+    };
+    if (const Rival* const mpi = Rival::of_this_job()) {
+        const std::string name = mpi->name();
+        add(name + " by hand", WEFT_ENGINE_MANUAL, job, mpi,
+            [=](Case& c) { return bcast_by_hand(c, segment, *mpi); });
+        add(name + " ibcast", WEFT_ENGINE_MANUAL, job, mpi,
+            [=](Case& c) { return bcast_of_rival(c, *mpi); });
+        add(name + " pthread", WEFT_ENGINE_MANUAL, job, mpi,
+            [=](Case& c) { return bcast_by_thread(c, segment, *mpi); });
+    }
+    add("by hand", WEFT_ENGINE_MANUAL, job, nullptr,
+        [=](Case& c) { return bcast_by_hand(c, segment); });
+    for (const Engine& engine : plan.engines) {
+        const bool in_fiber = engine.value == WEFT_ENGINE_FIBER;
+        if (in_fiber && !has_fibers()) {
+            if (job.rank == 0) std::printf("Left out: fiber: this build has no fibers\n");
+            continue;
+        }
+        const std::optional<Contestant> one = contestant(job, engine);
+        if (!one) continue;
+        of_library.push_back(*one);
+        add(engine.name, engine.value, one->job, nullptr,
+            in_fiber ? bcast_in_fiber : bcast_of_weft);
+    }
+    return chosen;
+}
+
+int run_rank(const PipelineOptions& options, const PipelinePlan& plan) {
+    setenv("WEFT_ALGORITHM_BCAST", ("chain:segment=" + options.segment).c_str(), 1);
+    bind_rank(options.testbed);
+    Result<Product> product = Product::make(options.compute, options.matrix);
+    if (!product.is_ok()) fail("%s", last_detail());
+    const Job job = join_job(options.testbed.ranks);
+    std::vector<Contestant> of_library;
+    const std::vector<PipelineContestant> all = pipeline_contestants(job, plan, of_library);
+    JsonFile json(job, options.json,
+                  Rival::of_this_job() ? JsonFile::Old::kept : JsonFile::Old::replaced);
+    const JsonLine origin = circumstances(job, options.testbed, arguments(options));
+    Progress progress(job.rank == 0);
+    std::vector<PipelineCell> cells;
+    for (std::size_t i = 0; i < plan.sizes.size(); ++i) {
+        PipelineEffort effort{.repetitions = options.repetitions};
+        effort.progress = [&](int repetition) {
+            const double done = static_cast<double>(i) + (repetition + 1.0) / options.repetitions;
+            progress.show(done / static_cast<double>(plan.sizes.size()),
+                          "broadcasts of " + size_text(plan.sizes[i]));
+        };
+        const std::vector<PipelineCell> of_size =
+            measure_pipelines(job, plan.sizes[i], all, *product, effort);
+        for (const PipelineCell& cell : of_size) {
+            json.write(json_row(cell, of_size.front(), (*product).name(), options, origin));
+            cells.push_back(cell);
+        }
+    }
+    json.close();
+    const std::string over = transports_in_use(job);
+    if (job.rank == 0) {
+        progress.clear();
+        print_legend(stdout, options, over, (*product).name());
+        print_table(stdout, cells);
+        std::printf("\n%s\n", conclusion(cells).c_str());
+    }
+    print_offload(job, of_library);
+    print_links(job, options.testbed);
+    leave_job();
+    return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> arguments(const PipelineOptions& options) {
+    std::vector<std::string> words = {"bench",         "pipeline",
+                                      "--sizes",       options.sizes,
+                                      "--segment",     options.segment,
+                                      "--compute",     options.compute,
+                                      "--matrix",      std::to_string(options.matrix),
+                                      "--repetitions", std::to_string(options.repetitions)};
+    for (const std::string& name : options.engines) words.insert(words.end(), {"--engine", name});
+    for (const std::string& word : arguments(options.testbed)) words.push_back(word);
+    for (const std::string& word : arguments(options.against)) words.push_back(word);
+    if (!options.json.empty()) words.insert(words.end(), {"--json", options.json});
+    return words;
+}
+
+int bench_pipeline(const PipelineOptions& options) {
+    const Result<PipelinePlan> plan = make_plan(options);
+    if (!plan.is_ok()) {
+        std::fprintf(stderr, "weft bench pipeline: %s\n", last_detail());
+        return 2;
+    }
+    if (options.testbed.ranks < 2) {
+        std::fprintf(stderr, "weft bench pipeline: --ranks %d; expected at least 2\n",
+                     options.testbed.ranks);
+        return 2;
+    }
+    if (is_rank()) return run_rank(options, *plan);
+    Launch job{options.testbed, arguments(options)};
+    if (!options.against.is_wanted()) return launch(job);
+    std::string threads = rival_threads_setting;
+    threads += "=1";
+    job.settings.push_back(threads);
+    return launch_against(options.against, job);
+}
+
+}  // namespace weft::bench
