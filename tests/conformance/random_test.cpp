@@ -56,6 +56,10 @@ class Random : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Random, testing::Values(2, 3, 4, 7));
 
 TEST_P(Random, OnSimulatedRanks) { run_programs("sim", GetParam(), operations(5'000, 50'000)); }
+// Eight programs at a time.
+TEST_P(Random, InFibersOfSimulatedRanks) {
+    run_programs("sim_fibers", GetParam(), operations(500, 5'000));
+}
 TEST_P(Random, OnThreads) { run_programs("threads", GetParam(), operations(500, 20'000)); }
 TEST_P(Random, OnProcesses) { run_programs("shm", GetParam(), operations(1'000, 20'000)); }
 TEST_P(Random, OnThreadsOverMpi) {
@@ -143,6 +147,7 @@ INSTANTIATE_TEST_SUITE_P(Planted, RandomMistake,
                          testing::Values(Planted{"sim", Plant::corrupted, " is wrong", 4},
                                          Planted{"sim", Plant::lost, "nothing moves any more", 4},
                                          Planted{"sim", Plant::operation, "is wrong", 4},
+                                         Planted{"sim_fibers", Plant::corrupted, " is wrong", 4},
                                          Planted{"threads", Plant::operation, "is wrong", 4},
                                          Planted{"shm", Plant::operation, "is wrong", 4}),
                          name_of);

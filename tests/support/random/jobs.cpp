@@ -20,6 +20,8 @@ namespace {
 constexpr std::int64_t shrink_ns = 20'000'000'000;
 constexpr int patience_s = 25;  // without a step of any rank
 
+bool is_simulated(const Case& c) { return c.transport == "sim" || c.transport == "sim_fibers"; }
+
 // The transport between a case's threads; nothing: its ranks are not threads.
 std::optional<Over> over(const Case& c) {
     for (Over way : {Over::shm, Over::tcp, Over::mixed, Over::mpi, Over::ucx}) {
@@ -109,7 +111,7 @@ Outcome run_processes(const Case& c, Plant plant, int patience) {
 }
 
 Outcome run_once(const Case& c, Plant plant, int patience) {
-    if (c.transport == "sim") return run_simulated(c, plant);
+    if (is_simulated(c)) return run_simulated(c, plant);
     if (const std::optional<Over> way = over(c)) return run_threads(c, plant, *way);
     return run_processes(c, plant, patience);
 }
@@ -128,7 +130,7 @@ Outcome run_case(const Case& c, Plant plant) { return run_once(c, plant, patienc
 
 Case shrink(Case c, Plant plant) {
     const std::int64_t deadline_ns = now_ns() + shrink_ns;
-    const int runs = c.transport == "sim" ? 1 : 2;  // where chance plays a part it may look away
+    const int runs = is_simulated(c) ? 1 : 2;  // where chance plays a part it may look away
     auto fails = [&](const Case& trial) {
         for (int run = 0; run < runs && now_ns() < deadline_ns; ++run) {
             if (!run_once(trial, plant, 3).is_good()) return true;

@@ -24,7 +24,7 @@ namespace weft::test::random {
 // What a failure prints and WEFT_CASE repeats: "sim p=3 seed=0x2a operations=60 bytes_max=300000
 // keep=1,5-7" (only these steps; without `keep` all).
 struct Case {
-    // sim; threads, threads_tcp, threads_mixed or threads_mpi (support/thread_job.h); or for processes
+    // sim, sim_fibers; threads, threads_tcp, threads_mixed or threads_mpi (support/thread_job.h); or for processes
     // (support/surroundings.h): shm, tcp, ...
     std::string transport = "sim";
     int ranks = 2;
