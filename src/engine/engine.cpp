@@ -492,8 +492,12 @@ bool Engine::look_for(UserThreads& threads) {
     const bool is_driven = leader_ || (!stopping_ && poller_.joinable()) ||
                            (has_sleeper && !on_demand_ && !backs_off_);
     bool moved = false;
-    if (executor_.is_pending() && (!is_driven || executor_.has_confined()))
-        moved = progress(/*tests=*/threads.has_waits());
+    if (executor_.is_pending() && (!is_driven || executor_.has_confined())) {
+        // Until the next look, others may compute for long.
+        int rounds = 0;
+        while (progress(/*tests=*/threads.has_waits()) && ++rounds < rounds_before_leaving)
+            moved = true;
+    }
     const bool resumed = look(threads);
     leave();
     if (!moved && !resumed) threads.looked_in_vain(begin, ticks());

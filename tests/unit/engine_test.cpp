@@ -308,6 +308,11 @@ class NestedThreads {
         while (resumed.find(name) == std::string::npos && now_ns() < give_up_ns)
             engine_.look_for(threads_);
     }
+    // Once.
+    void look() {
+        while (!threads_.is_time_to_look(ticks())) std::this_thread::yield();
+        engine_.look_for(threads_);
+    }
     void sleep() {
         const As scheduler(*this, nullptr);
         engine_.sleep_for(threads_);
@@ -381,6 +386,24 @@ TEST_F(EngineTest, ATimeoutDoesNotCountHowLongOtherUserLevelThreadsCompute) {
               WEFT_TIMED_OUT);
     EXPECT_GT(suspended, 1);
     EXPECT_GE(now_ns() - begin_ns, timeout_ns);
+}
+
+// The next look may come only after a long computation.
+TEST_F(EngineTest, ALookGoesOnWhileSomethingMovesButNotForLong) {
+    make(EngineKind::manual);
+    transport_.caller = std::this_thread::get_id();
+    transport_.work = 1'000'000;
+    NestedThreads threads(*engine_);
+    for (const bool moves : {true, false}) {
+        transport_.always_moves = moves;
+        transport_.polls_of_caller = 0;
+        threads.look();
+        if (moves) {
+            EXPECT_GT(transport_.polls_of_caller, 2);
+        }
+        EXPECT_LT(transport_.polls_of_caller, moves ? 100 : 3);
+    }
+    transport_.work = 0;
 }
 
 // The deadline of a wait that has ended is no reason.
