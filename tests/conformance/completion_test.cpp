@@ -230,7 +230,10 @@ TEST_P(CompleteLate, ADeadlineEndsTheWaitAndNamesTheLateRanks) {
 }
 
 TEST_P(CompleteLate, ADeadlineNamesAHandfulOfWaits) {
-    ThreadJob job(7, job_options());
+    ThreadJob::Options options = job_options();
+    // One message, too large to be on its way before it is taken.
+    ASSERT_TRUE(options.selector.force(Collective::bcast, "binomial").is_ok());
+    ThreadJob job(7, std::move(options));
     job.connect();
     std::vector<std::int64_t> values(7 * 100'000);
     weft_request requests[3] = {};
