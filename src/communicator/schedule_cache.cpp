@@ -64,6 +64,18 @@ void ScheduleCache::give_back(Request& request) {
     end_if_unused(home);
 }
 
+ScheduleCache::Contents ScheduleCache::contents() const {
+    Contents all;
+    for (const Set& set : sets_) {
+        for (const auto& entry : set) {
+            if (!entry) continue;
+            ++all.schedules;
+            all.memory_bytes += entry->memory_bytes();
+        }
+    }
+    return all;
+}
+
 Prepared& ScheduleCache::keep(Schedule schedule, std::vector<UserCall> calls) {
     dropped_.push_back(std::make_unique<Prepared>(std::move(schedule), std::move(calls), table_));
     Prepared& own = *dropped_.back();

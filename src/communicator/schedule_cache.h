@@ -31,6 +31,13 @@ class ScheduleCache {
     // The request is no longer needed.
     void give_back(Request& request);
 
+    // What is cached now.
+    struct Contents {
+        std::size_t schedules = 0;
+        std::int64_t memory_bytes = 0;  // with scratch and requests
+    };
+    Contents contents() const;
+
   private:
     static constexpr std::size_t sets = 64;
     static constexpr std::size_t ways = 4;

@@ -161,6 +161,8 @@ TEST(Info, SaysWhatEachRankOfAJobHoldsWithinTheBound) {
             EXPECT_TRUE(
                 line.starts_with("rank " + std::to_string(rank) + " on node 0: met all others in "))
                 << line;
+            // Of an alltoall, an allgather and a barrier.
+            EXPECT_TRUE(contains(line, "; cached schedules: 3, ")) << line;
             const Held own = held(line, "tcp: ");
             EXPECT_GE(own.connections, ranks - 1) << line;
             EXPECT_LE(own.connections, most.connections) << line;

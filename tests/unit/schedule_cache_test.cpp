@@ -86,6 +86,45 @@ TEST(ScheduleCache, IsBoundedAndKeepsWhatIsInUse) {
     EXPECT_NE(cache.find(signature(5000)), nullptr);
 }
 
+// Wherever a new schedule goes, there is room for one besides these three.
+TEST(ScheduleCache, DropsTheLeastRecentlyUsed) {
+    HandleTable<Request> table;
+    ScheduleCache cache(table);
+    constexpr std::int64_t used = 3;
+    for (std::int64_t bytes = 0; bytes <= used; ++bytes)
+        cache.insert(signature(bytes), {}, schedule());
+    for (std::int64_t bytes = used + 1; bytes < 5000; ++bytes) {
+        for (std::int64_t again = 0; again < used; ++again)
+            ASSERT_NE(cache.find(signature(again)), nullptr) << "before " << bytes;
+        cache.insert(signature(bytes), {}, schedule());
+    }
+    EXPECT_EQ(cache.find(signature(used)), nullptr) << "not used again";
+}
+
+// By memory, the least recently used of all go first.
+TEST(ScheduleCache, DropsTheLeastRecentlyUsedWhenMemoryIsShort) {
+    HandleTable<Request> table;
+    ScheduleCache cache(table);
+    const auto insert = [&](std::int64_t bytes) {
+        ScheduleBuilder builder(0, 1);
+        builder.scratch(8 << 20);
+        Prepared& made = cache.insert(signature(bytes), {}, *builder.seal());
+        made.give_back(made.take());
+    };
+    insert(0);
+    for (std::int64_t bytes = 1; bytes < 100; ++bytes) {
+        ASSERT_NE(cache.find(signature(0)), nullptr) << "before " << bytes;
+        insert(bytes);
+        const ScheduleCache::Contents all = cache.contents();
+        EXPECT_LE(all.memory_bytes, 73 << 20) << "the limit, and the latest";
+    }
+    // The first one and the last ones are there, and no others.
+    const auto kept = static_cast<std::int64_t>(cache.contents().schedules);
+    EXPECT_GT(kept, 4);
+    for (std::int64_t bytes = 1; bytes < 100; ++bytes)
+        EXPECT_EQ(cache.find(signature(bytes)) != nullptr, bytes > 100 - kept) << bytes;
+}
+
 TEST(ScheduleCache, IsBoundedInMemory) {
     HandleTable<Request> table;
     ScheduleCache cache(table);

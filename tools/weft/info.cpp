@@ -190,6 +190,9 @@ void print_job() {
                 if (callers > 0) text += ", " + std::to_string(callers) + " callers " + why;
             }
         }
+        const ScheduleCache::Contents cached = process.world().schedules().contents();
+        text += "; cached schedules: " + std::to_string(cached.schedules) + ", " +
+                bytes_text(static_cast<std::size_t>(cached.memory_bytes));
         text += std::string("; engine ") + traits(process.engine().kind()).name;
         if (const auto& cores = process.engine().progress_cores(); !cores.empty())
             text += ", its thread on cores " + cores_text(cores);
