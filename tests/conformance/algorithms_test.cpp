@@ -62,7 +62,7 @@ class Algorithms : public Everywhere {};
 INSTANTIATE_TEST_SUITE_P(Jobs, Algorithms, Everywhere::all(), Everywhere::name_of);
 
 TEST_P(Algorithms, GiveTheResultsOfTheirCollective) {
-    for (int ranks : some_of({2, 3, 4, 7})) {
+    for (int ranks : some_of({2, 3, 4, 5, 7, 8})) {
         const Torus torus(squarest_torus(ranks));
         const std::string declared = " WEFT_TOPOLOGY=torus:" + to_text(torus.sizes());
         for (const std::string& settings : all_in_turn({.ranks = ranks, .torus = &torus})) {
@@ -75,7 +75,7 @@ TEST_P(Algorithms, GiveTheResultsOfTheirCollective) {
 
 // No algorithm cuts an element, or combines two that its operation does not.
 TEST_P(Algorithms, CombineElementsOfAnySize) {
-    for (int ranks : where().some_of({2, 3, 4, 7})) {
+    for (int ranks : where().some_of({2, 3, 4, 5, 7, 8})) {
         std::string all;
         for (const Family& family : algorithm::catalogue()) {
             if (!family.reduces) continue;

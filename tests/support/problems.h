@@ -31,7 +31,7 @@ struct Trial : algorithm::Agreed {
     std::string lies = "";  // the placement: on nodes, in a topology or on a torus
 
     // If blocks can differ: zero, one and two times `block` bytes in turn, the last rank's first, with
-    // gaps.
+    // gaps. If the number of ranks is odd, zero to three times, at random.
     void make_differ(const algorithm::Family& family, std::int64_t block) {
         sizes = offsets = {};
         local_block = block;
@@ -47,7 +47,8 @@ struct Trial : algorithm::Agreed {
         if (blocks.sizes.empty()) {
             std::int64_t end = 0;
             for (Rank r = 0; r < ranks; ++r) {
-                blocks.sizes.push_back(block * ((ranks - r) % 3));
+                const auto factor = ranks % 2 == 0 ? (ranks - r) % 3 : random_factor(r, 0);
+                blocks.sizes.push_back(block * factor);
                 end += blocks.sizes.back() + gap;
             }
             for (Rank r = 0; r < ranks; ++r) {
@@ -62,10 +63,18 @@ struct Trial : algorithm::Agreed {
     static constexpr std::int64_t gap = 8;
     std::int64_t local_block = 0;
     bool is_alike = false;  // on all ranks, even if they do not know it
+    static std::int64_t random_factor(Rank from, Rank to) {
+        return static_cast<std::int64_t>(
+            Prng(static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint64_t>(to)).below(4));
+    }
     // How much one rank sends to another, if only these two know.
     std::int64_t amount(Rank from, Rank to) const {
         if (is_alike) return local_block;
         // In place both directions have equal sizes.
+        if (ranks % 2 == 1) {
+            const bool is_swapped = in_place && to < from;
+            return local_block * (is_swapped ? random_factor(to, from) : random_factor(from, to));
+        }
         return local_block * ((in_place ? from + to : ranks - from + 2 * std::int64_t{to}) % 3);
     }
 
