@@ -1,0 +1,190 @@
+#include "algorithm/allreduce/butterfly.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "shape/fold.h"
+
+namespace weft::algorithm {
+namespace {
+
+// Results that a standing rank returns to the one it stands for.
+std::int64_t returns(const Agreed& a) { return is_power_of_two(a.ranks) ? 0 : 1; }
+
+// This rank's partner stands for it: it gets the operand and returns the result.
+void build_folded(const Problem& in, Rank partner, ScheduleBuilder& schedule) {
+    OpId given = schedule.send(in.send.block(), partner);
+    schedule.recv(in.recv.block(), partner, {in.in_place ? given : no_op});
+}
+
+// Elements of the vector.
+struct Part {
+    std::int64_t first;
+    std::int64_t count;
+
+    // The lower partner's half is not the smaller one.
+    Part lower() const { return {first, count - count / 2}; }
+    Part upper() const { return {first + lower().count, count / 2}; }
+    Region of(Region vector, std::int64_t element_bytes) const {
+        return vector.part(first * element_bytes, count * element_bytes);
+    }
+};
+
+Part whole(const Agreed& a) { return {0, a.bytes / a.element_bytes}; }
+
+}  // namespace
+
+Status WholeExchange::build(const Problem& in, const Butterfly& along, ScheduleBuilder& schedule) {
+    const Region from = in.send.block();
+    const Region into = in.recv.block();
+    const Fold fold(in.ranks());
+    const std::optional<Rank> number = fold.number_of(in.rank);
+    if (!number) {
+        build_folded(in, fold.partner(in.rank), schedule);
+        return ok;
+    }
+
+    // `result` completes when `into` holds all operands combined so far.
+    OpId result = schedule.start();
+    if (!in.in_place) result = schedule.copy(from, into);
+    if (in.ranks() == 1) return ok;
+
+    // Operands land in two alternating buffers, so that a receive waits only for the reduction
+    // before the last.
+    Region operand = schedule.scratch(in.agreed.bytes);
+    const bool paired = fold.is_paired(in.rank);
+    const int reductions = floor_log2(fold.standing) + (paired ? 1 : 0);
+    Region other_operand = reductions > 1 ? schedule.scratch(in.agreed.bytes) : operand;
+    OpId free = no_op;
+    OpId other_free = no_op;
+    auto turn = [&](OpId reduced) {
+        free = std::exchange(other_free, reduced);
+        std::swap(operand, other_operand);
+        result = reduced;
+    };
+
+    if (paired) {
+        OpId arrived = schedule.recv(operand, fold.partner(in.rank));
+        turn(schedule.reduce(operand, into, {result, arrived}));
+    }
+    WEFT_ASSERT(along.has_order);
+    const Rank sides = along.sides(*number, fold.standing);
+    bool own = !paired;  // so far there is only this rank's operand
+    for (int step = 0; step < floor_log2(fold.standing); ++step) {
+        const Rank peer = fold.rank_of(along.partner(*number, fold.standing, step));
+        OpId sent = own ? schedule.send(from, peer) : schedule.send(into, peer, {result});
+        OpId unread = own && !in.in_place ? no_op : sent;  // `into` may be overwritten
+        OpId arrived = schedule.recv(operand, peer, {free});
+        const bool is_second = (sides >> step & 1) != 0;
+        turn(is_second ? schedule.reduce(operand, into, {result, arrived, unread})
+                       : schedule.reduce_right(operand, into, {result, arrived, unread}));
+        own = false;
+    }
+    if (paired) schedule.send(into, fold.partner(in.rank), {result});
+    return ok;
+}
+
+std::int64_t WholeExchange::rounds(const Agreed& a) { return floor_log2(a.ranks) + 2 * returns(a); }
+
+std::int64_t WholeExchange::sent_messages_max(const Agreed& a) {
+    return floor_log2(a.ranks) + returns(a);
+}
+
+std::int64_t WholeExchange::sent_bytes_max(const Agreed& a) {
+    return a.bytes * sent_messages_max(a);
+}
+
+Status HalvesExchange::build(const Problem& in, const Butterfly& along, ScheduleBuilder& schedule) {
+    const Region from = in.send.block();
+    const Region into = in.recv.block();
+    const std::int64_t element = in.agreed.element_bytes;
+    const Fold fold(in.ranks());
+    const std::optional<Rank> number = fold.number_of(in.rank);
+    const bool is_paired = fold.is_paired(in.rank);
+    if (!number) {
+        build_folded(in, fold.partner(in.rank), schedule);
+        return ok;
+    }
+    if (in.ranks() == 1) {
+        if (!in.in_place) schedule.copy(from, into);
+        return ok;
+    }
+
+    // `result`: this rank's part of `vector` holds all operands combined so far.
+    Region vector = from;
+    OpId result = schedule.start();
+    auto combine = [&](Part part, Rank peer) {
+        const bool is_higher = peer > in.rank;
+        const bool is_apart = vector.buffer != into.buffer;
+        const Region own = part.of(vector, element);
+        const Region mine = part.of(into, element);
+        if (is_apart && (is_higher || in.agreed.commutative)) {
+            // The operand arrives where the result will be. Only this rank computes it.
+            const OpId arrived = schedule.recv(mine, peer);
+            result = schedule.reduce(own, mine, {arrived, result});
+            return;
+        }
+        if (is_apart) result = schedule.copy(own, mine, {result});
+        const Region operand = schedule.scratch(own.bytes);
+        const OpId arrived = schedule.recv(operand, peer);
+        result = is_higher ? schedule.reduce_right(operand, mine, {arrived, result})
+                           : schedule.reduce(operand, mine, {arrived, result});
+    };
+    if (is_paired) {
+        combine(whole(in.agreed), fold.partner(in.rank));
+        vector = into;
+    }
+    struct Exchange {
+        Rank peer;
+        bool keeps_lower;
+        Part part;      // before it
+        OpId unneeded;  // the half given away may be overwritten
+    };
+    std::vector<Exchange> steps;
+    Part part = whole(in.agreed);
+    WEFT_ASSERT(along.has_halves);
+    const Rank sides = along.sides(*number, fold.standing);
+    for (int step = 0; step < floor_log2(fold.standing); ++step) {
+        const Rank peer = fold.rank_of(along.partner(*number, fold.standing, step));
+        const bool keeps_lower = (sides >> step & 1) == 0;
+        const Part kept = keeps_lower ? part.lower() : part.upper();
+        const Part given = keeps_lower ? part.upper() : part.lower();
+        const OpId sent = schedule.send(given.of(vector, element), peer, {result});
+        const bool is_apart = vector.buffer != into.buffer;
+        combine(kept, peer);
+        steps.push_back({peer, keeps_lower, part, is_apart ? no_op : sent});
+        vector = into;
+        part = kept;
+    }
+    for (; !steps.empty(); steps.pop_back()) {
+        const Exchange& step = steps.back();
+        const Part missing = step.keeps_lower ? step.part.upper() : step.part.lower();
+        schedule.send(part.of(into, element), step.peer, {result});
+        const OpId arrived = schedule.recv(missing.of(into, element), step.peer, {step.unneeded});
+        result = schedule.join({result, arrived});
+        part = step.part;
+    }
+    if (is_paired) schedule.send(into, fold.partner(in.rank), {result});
+    return ok;
+}
+
+std::int64_t HalvesExchange::rounds(const Agreed& a) {
+    return 2 * (floor_log2(a.ranks) + returns(a));
+}
+
+std::int64_t HalvesExchange::sent_messages_max(const Agreed& a) {
+    return 2 * floor_log2(a.ranks) + returns(a);
+}
+
+// The first standing rank sends the most: it keeps the lower half each time, which is not the smaller one.
+std::int64_t HalvesExchange::sent_bytes_max(const Agreed& a) {
+    if (a.ranks == 1) return 0;
+    Part part = whole(a);
+    std::int64_t elements = returns(a) * part.count;
+    for (int step = 0; step < floor_log2(a.ranks); ++step, part = part.lower())
+        elements += part.count;
+    return elements * a.element_bytes;
+}
+
+}  // namespace weft::algorithm
