@@ -1,7 +1,10 @@
 #include "shape/tree.h"
 
 #include <algorithm>
+#include <bit>
 
+#include "shape/bine.h"
+#include "shape/fold.h"
 #include "shape/power.h"
 #include "shape/ring.h"
 
@@ -49,6 +52,38 @@ Tree doubling_tree(Rank rank, Rank ranks, Rank root) {
     }
     for (; step < ranks - distance; step *= 2)
         tree.children.push_back(around(root, distance + static_cast<Rank>(step), ranks));
+    return tree;
+}
+
+Tree bine_tree(Rank rank, Rank ranks, Rank root) {
+    Tree tree;
+    tree.distance = around(rank, -root, ranks);
+    // Places in the order of the ranks behind the root. The root has the last one, so it stands for
+    // itself alone.
+    const Fold fold(ranks);
+    const Rank place = around(rank, -1 - root, ranks);
+    const auto at_place = [&](Rank of) { return around(of, root + 1 - ranks, ranks); };
+    const std::optional<Rank> number = fold.number_of(place);
+    if (!number) {
+        tree.parent = at_place(fold.partner(place));
+        return tree;
+    }
+    // Standing ranks, by their distance from the root among them.
+    const Rank standing = fold.standing;
+    const auto at_digits = [&](Rank digits) {
+        const Rank distance = from_negabinary(digits, standing);
+        return at_place(fold.rank_of((distance + standing - 1) & (standing - 1)));
+    };
+    const Rank digits = negabinary(*number + 1, standing);
+    int equal = floor_log2(standing) + 1;  // lowest digits; of the root all, and those before them
+    if (digits != 0) {
+        const auto bits = static_cast<std::uint32_t>(digits);
+        equal = digits % 2 == 0 ? std::countr_zero(bits) : std::countr_one(bits);
+        tree.parent = at_digits(digits ^ ((Rank{1} << equal) - 1));
+    }
+    for (int step = equal - 1; step > 0; --step)
+        tree.children.push_back(at_digits(digits ^ ((Rank{1} << step) - 1)));
+    if (fold.is_paired(place)) tree.children.push_back(at_place(fold.partner(place)));
     return tree;
 }
 

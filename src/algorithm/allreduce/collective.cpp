@@ -11,7 +11,9 @@ namespace weft::algorithm {
     line(allreduce_reduce_bcast) \
     line(allreduce_circulant) \
     line(allreduce_reduce_scatter_allgather) \
-    line(allreduce_hierarchical)
+    line(allreduce_hierarchical) \
+    line(allreduce_bine) \
+    line(allreduce_swing)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

@@ -12,7 +12,8 @@ namespace weft::algorithm {
     line(bcast_chain_rounds) \
     line(bcast_hierarchical) \
     line(bcast_scatter_allgather) \
-    line(bcast_circulant)
+    line(bcast_circulant) \
+    line(bcast_bine)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)

@@ -9,7 +9,8 @@ namespace weft::algorithm {
     line(reduce_knomial) \
     line(reduce_circulant) \
     line(reduce_reduce_scatter_gather) \
-    line(reduce_hierarchical)
+    line(reduce_hierarchical) \
+    line(reduce_bine)
 // clang-format on
 
 WEFT_DEFINE_LIST(WEFT_ALGORITHMS)
