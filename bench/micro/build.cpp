@@ -1,5 +1,6 @@
 // Builds the schedules of algorithms with about log2(p) rounds, of Bruck's alltoall and of calls
-// that list a block for every rank, for 1,024 ranks.
+// that list a block for every rank, for 1,024 ranks; and of pipelines on a circulant graph for a
+// million.
 #include <algorithm>
 
 #include "algorithm/catalogue.h"
@@ -34,7 +35,8 @@ double build_us(const Algorithm& algorithm, const Problem& problem) {
     const std::int64_t begin = now_ns();
     const Result<Schedule> schedule = build_rank(algorithm, problem);
     const std::int64_t end = now_ns();
-    if (!schedule.is_ok()) fail("%s at %d ranks: %s", algorithm.name, ranks, last_detail());
+    if (!schedule.is_ok())
+        fail("%s at %d ranks: %s", algorithm.name, problem.ranks(), last_detail());
     return static_cast<double>(end - begin) / 1000;
 }
 
@@ -77,12 +79,32 @@ void add_rows(MicroRows& rows, const Family& family, int repetitions) {
     }
 }
 
+// The slowest of some ranks, for a vector that takes 1,000 rounds more than a single block.
+void add_circulant_row(MicroRows& rows, const char* collective, int repetitions) {
+    constexpr Rank million = 1 << 20;
+    const Family& family = *find_family(collective);
+    const Algorithm& circulant = *family.find("circulant");
+    Agreed agreed = {.ranks = million, .bytes = 1000 * 1024, .element_bytes = 8};
+    agreed.tuning.segment_bytes = 1024;
+    double worst = 0;
+    for (const Rank rank : {0, 1, million / 3, million / 2 - 1, million - 1}) {
+        const Problem problem = family.problem(agreed, rank, /*in_place=*/false);
+        std::vector<double> samples;
+        for (int i = 0; i < repetitions; ++i) samples.push_back(build_us(circulant, problem));
+        worst = std::max(worst, median(samples));
+    }
+    rows.push_back({std::string("building ") + family.name + " circulant, 1,048,576 ranks", "",
+                    worst, "us", 1000, "< 1 ms"});
+}
+
 }  // namespace
 
 MicroRows measure_build(const Job& job, int repetitions) {
     MicroRows rows;
     if (job.rank == 0) {  // the other rank sleeps in the next collective
         for (const Family& family : catalogue()) add_rows(rows, family, repetitions);
+        add_circulant_row(rows, "bcast", repetitions);
+        add_circulant_row(rows, "reduce", repetitions);
     }
     must(weft_barrier(job.comm), "weft_barrier");
     return rows;
