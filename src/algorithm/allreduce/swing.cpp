@@ -21,11 +21,9 @@ extern const Algorithm allreduce_swing = {
     .name = "swing",
     .source =
         "De Sensi, Bonato, Saam, Hoefler: Swing: Short-cutting Rings for Higher Bandwidth "
-        "Allreduce, "
-        "2024, arXiv:2401.09356 (on a ring, one port); the numbering of parts after De Sensi et "
-        "al.: "
-        "Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality, 2025, "
-        "doi:10.1145/3712285.3759835",
+        "Allreduce, 2024, arXiv:2401.09356 (on a ring, one port); the numbering of parts after "
+        "De Sensi et al.: Bine Trees: Enhancing Collective Operations by Optimizing Communication "
+        "Locality, 2025, doi:10.1145/3712285.3759835",
     .needs = {.commutative = true},
     .rounds = HalvesExchange::rounds,
     .sent_messages_max = HalvesExchange::sent_messages_max,
