@@ -20,8 +20,8 @@ enum class EventKind : std::uint32_t {
     first_byte,  // lane: of a message, at the receiver
     last_byte,   // lane
     large,       // number of the message: its next stage
+    enter,       // on a torus, or at a link of a node; number of the crossing: it may begin
     // On a torus:
-    enter,  // number of the crossing: it may begin
     left,   // the rank's last message has left its interface
     flows,  // some may have ended, if nothing has started since this was said
 };
@@ -56,7 +56,7 @@ struct BesideRank {
 
 constexpr Instance no_instance = 0xffffffffu;
 
-// A message on its way through a torus, or waiting for that.
+// A message on its way through a torus or from node to node, or waiting for that.
 struct Crossing {
     std::uint32_t sender = 0;
     std::uint32_t receiver = 0;
@@ -65,6 +65,21 @@ struct Crossing {
     Work work = Work::send;
     std::int64_t bytes = 0;
     std::int64_t begin_ps = 0;
+    // From node to node:
+    bool has_left = false;     // the sender's node
+    std::int64_t last_ps = 0;  // then: when the last byte comes
+};
+
+// Of a node: its link in both directions.
+struct NodeLinks {
+    TokenBucket out;
+    TokenBucket in;
+};
+
+// The interface of a rank for messages within its node.
+struct InsideInterface {
+    std::int64_t send_free_ps = 0;
+    std::int64_t recv_free_ps = 0;
 };
 
 // Records that are numbered while they are kept.
@@ -104,6 +119,11 @@ class LogGpMachine::Inside {
     std::size_t structures() const { return ranks_.structures(); }
 
     void set_progress(const Progress& progress) { progress_ = progress; }
+    void set_nodes(const NodesParameters& nodes) {
+        WEFT_ASSERT(!torus_ && ranks_.size() == 0);
+        nodes_ = nodes;
+        ranks_.know_all_sources();
+    }
     void add(const Schedule& schedule) { ranks_.add(schedule); }
 
     Result<LogGpOutcome> run(std::vector<BusySpan>* spans) {
@@ -120,6 +140,7 @@ class LogGpMachine::Inside {
             static_cast<double>(time_max_ps) / 4)
             return above_time_max();
         if (torus_) WEFT_RETURN_IF_NOT_OK(lay_links());
+        if (nodes_) WEFT_RETURN_IF_NOT_OK(make_nodes());
         if (!progress_.is_plain()) beside_.assign(ranks_.size(), {0, 0, progress_.compute_ps});
         while (now_ps_ < time_max_ps) {
             const bool is_empty = queue_.is_empty();
@@ -245,7 +266,8 @@ class LogGpMachine::Inside {
         const bool is_large = bytes > p_.eager_bytes_max;
         if (is_large) bytes = 0;  // it asks first
         const Work work = is_large ? Work::question : Work::send;
-        const std::int64_t end = compute(r, work, message_overhead(bytes));
+        const bool inside = is_inside(r, lane.peer);
+        const std::int64_t end = compute(r, work, message_overhead(bytes, inside), inside);
         deliver(r, work, end, bytes, lane.peer, what(EventKind::first_byte, lane.lane));
         if (!is_large) complete_at(r, instance, end);
     }
@@ -256,10 +278,11 @@ class LogGpMachine::Inside {
         std::int64_t bytes =
             rank.structure->bytes(rank.structure->recvs().message(lane, arrivals.coming++));
         const bool is_large = bytes > p_.eager_bytes_max;
-        if (is_large || torus_) bytes = 0;  // on a torus all bytes come together
-        const std::int64_t first =
-            occupy(r, Unit::receiving, is_large ? Work::question : Work::recv, now_ps_, bytes);
-        const std::int64_t last = first + after_first(bytes) * p_.byte_gap_ps;
+        const bool inside = nodes_ && is_inside(r, ranks_.source(arrivals).peer);
+        if (is_large || come_together(inside)) bytes = 0;
+        const std::int64_t first = occupy(
+            r, Unit::receiving, is_large ? Work::question : Work::recv, now_ps_, bytes, inside);
+        const std::int64_t last = first + after_first(bytes) * network(inside).byte_gap_ps;
         if (last == now_ps_) return last_byte(r, lane);
         push(last, r, EventKind::last_byte, lane);
     }
@@ -276,9 +299,11 @@ class LogGpMachine::Inside {
         SimulatedRank& rank = ranks_[r];
         const OpInstance at = rank.structure->recvs().message(lane, index);
         const std::int64_t bytes = rank.structure->bytes(at);
-        if (bytes <= p_.eager_bytes_max)
+        if (bytes <= p_.eager_bytes_max) {
+            const bool inside = nodes_ && is_inside(r, ranks_.source(ranks_.from(rank, lane)).peer);
             return complete_at(r, ranks_.instance(rank, at),
-                               compute(r, Work::recv, message_overhead(bytes)));
+                               compute(r, Work::recv, message_overhead(bytes, inside), inside));
+        }
         const SimulatedLane sent = ranks_.source(ranks_.from(rank, lane));
         SimulatedRank& sender = ranks_[sent.peer];
         LargeMessage message;
@@ -287,8 +312,9 @@ class LogGpMachine::Inside {
         message.send = ranks_.instance(sender, sender.structure->sends().message(sent.lane, index));
         message.recv = ranks_.instance(rank, at);
         message.bytes = bytes;
-        deliver(r, Work::answer, compute(r, Work::answer, p_.overhead_ps), 0, sent.peer,
-                what(EventKind::large, large_.keep(message)));
+        const bool inside = is_inside(r, sent.peer);
+        deliver(r, Work::answer, compute(r, Work::answer, message_overhead(0, inside), inside), 0,
+                sent.peer, what(EventKind::large, large_.keep(message)));
     }
 
     // The next stage of a large message whose receive is posted.
@@ -297,30 +323,33 @@ class LogGpMachine::Inside {
         using Stage = LargeMessage::Stage;
         const std::uint32_t sender = message.sender;
         const std::uint32_t receiver = message.receiver;
+        const bool inside = is_inside(sender, receiver);
         if (message.stage == Stage::answer_comes) {
             message.stage = Stage::answer_came;
-            const std::int64_t came = occupy(sender, Unit::receiving, Work::answer, now_ps_, 0);
+            const std::int64_t came =
+                occupy(sender, Unit::receiving, Work::answer, now_ps_, 0, inside);
             if (came > now_ps_) return push(came, sender, EventKind::large, number);
         }
         if (message.stage == Stage::answer_came) {
             message.stage = Stage::data_comes;
             const std::int64_t bytes = message.bytes;
-            const std::int64_t end = compute(sender, Work::send, message_overhead(bytes));
+            const std::int64_t end =
+                compute(sender, Work::send, message_overhead(bytes, inside), inside);
             return deliver(sender, Work::send, end, bytes, receiver, what(EventKind::large, number),
                            message.send);
         }
         if (message.stage == Stage::data_comes) {
             message.stage = Stage::data_came;
-            const std::int64_t bytes = torus_ ? 0 : message.bytes;
+            const std::int64_t bytes = come_together(inside) ? 0 : message.bytes;
             const std::int64_t last =
-                occupy(receiver, Unit::receiving, Work::recv, now_ps_, bytes) +
-                after_first(bytes) * p_.byte_gap_ps;
+                occupy(receiver, Unit::receiving, Work::recv, now_ps_, bytes, inside) +
+                after_first(bytes) * network(inside).byte_gap_ps;
             if (last > now_ps_) return push(last, receiver, EventKind::large, number);
         }
         const Instance recv = message.recv;
-        const std::int64_t overhead = message_overhead(message.bytes);
+        const std::int64_t overhead = message_overhead(message.bytes, inside);
         large_.drop(number);
-        complete_at(receiver, recv, compute(receiver, Work::recv, overhead));
+        complete_at(receiver, recv, compute(receiver, Work::recv, overhead, inside));
     }
 
     // Hands a message to the interface at `from_ps`; `send`, if any, is over when its last byte has left.
@@ -330,10 +359,65 @@ class LogGpMachine::Inside {
             const Crossing crossing{sender, receiver, arrival, send, work, bytes};
             return push(from_ps, sender, EventKind::enter, crossings_.keep(crossing));
         }
-        const std::int64_t entered = occupy(sender, Unit::sending, work, from_ps, bytes);
-        queue_.push({entered + p_.latency_ps, receiver, arrival});
+        const bool inside = is_inside(sender, receiver);
+        const std::int64_t entered = occupy(sender, Unit::sending, work, from_ps, bytes, inside);
+        if (nodes_ && !inside) {
+            const Crossing crossing{sender, receiver, arrival, send, work, bytes};
+            return push(entered, sender, EventKind::enter, crossings_.keep(crossing));
+        }
+        queue_.push({entered + network(inside).latency_ps, receiver, arrival});
         if (send != no_instance)
-            complete_at(sender, send, entered + after_first(bytes) * p_.byte_gap_ps);
+            complete_at(sender, send, entered + after_first(bytes) * network(inside).byte_gap_ps);
+    }
+
+    // Whether a message stays within a node.
+    bool is_inside(std::uint32_t a, std::uint32_t b) const {
+        return nodes_ && nodes_->node_of(a) == nodes_->node_of(b);
+    }
+    const LogGpParameters& network(bool inside) const {
+        if (inside) [[unlikely]]
+            return nodes_->inside;
+        return p_;
+    }
+    // Whether the receiving side gets all bytes of a message at once.
+    bool come_together(bool inside) const { return torus_ || (nodes_ && !inside); }
+
+    Status make_nodes() {
+        WEFT_ASSERT(static_cast<std::size_t>(nodes_->ranks()) == ranks_.size());
+        const double byte_ps = static_cast<double>(std::max(
+            {nodes_->link_byte_ps, nodes_->inside.byte_gap_ps, nodes_->inside.byte_overhead_ps}));
+        if (static_cast<double>(ranks_.bytes_max()) * byte_ps >
+            static_cast<double>(time_max_ps) / 4)
+            return above_time_max();
+        node_links_.resize(static_cast<std::size_t>(nodes_->nodes));
+        inside_interfaces_.resize(ranks_.size());
+        if (nodes_->cores > 0) {
+            WEFT_ASSERT(progress_.is_plain());
+            core_free_ps_.resize(static_cast<std::size_t>(nodes_->cores));
+        }
+        return ok;
+    }
+
+    // The message is at the link out of the sender's node, then at that into the receiver's.
+    void go_through_link(std::uint32_t number) {
+        Crossing& crossing = crossings_[number];
+        NodeLinks& links =
+            node_links_[nodes_->node_of(crossing.has_left ? crossing.receiver : crossing.sender)];
+        const std::int64_t comes_ps = crossing.has_left
+                                          ? crossing.last_ps
+                                          : now_ps_ + after_first(crossing.bytes) * p_.byte_gap_ps;
+        const Passage passed = (crossing.has_left ? links.in : links.out)
+                                   .pass({now_ps_, comes_ps}, crossing.bytes, nodes_->link_byte_ps,
+                                         nodes_->burst_bytes);
+        if (crossing.has_left) {
+            queue_.push({passed.last_ps, crossing.receiver, crossing.arrival});
+            return crossings_.drop(number);
+        }
+        if (crossing.send != no_instance)
+            push(passed.last_ps, crossing.sender, EventKind::complete, crossing.send);
+        crossing.has_left = true;
+        crossing.last_ps = later(passed.last_ps, p_.latency_ps);
+        push(later(passed.first_ps, p_.latency_ps), crossing.receiver, EventKind::enter, number);
     }
 
     Status lay_links() {
@@ -355,6 +439,7 @@ class LogGpMachine::Inside {
 
     // The message has got through the sender's CPU.
     void enter(std::uint32_t number) {
+        if (nodes_) return go_through_link(number);
         const std::uint32_t sender = crossings_[number].sender;
         if (is_sending_[sender])
             waiting_[sender].push_back(number);
@@ -424,10 +509,12 @@ class LogGpMachine::Inside {
     }
 
     // Adds work to the CPU, or to the card; when it ends.
-    std::int64_t compute(std::uint32_t r, Work work, std::int64_t cost_ps) {
+    std::int64_t compute(std::uint32_t r, Work work, std::int64_t cost_ps, bool inside = false) {
+        if (!core_free_ps_.empty()) [[unlikely]]
+            return compute_on_core(r, work, cost_ps);
         SimulatedRank& rank = ranks_[r];
         if (!beside_.empty()) [[unlikely]] {
-            const bool is_message = work != Work::reduction && work != Work::copy;
+            const bool is_message = work != Work::reduction && work != Work::copy && !inside;
             if (is_message && progress_.by == Progress::By::offload) return trigger(r, work);
         }
         const std::int64_t begin =
@@ -441,6 +528,22 @@ class LogGpMachine::Inside {
         }
         record(r, Unit::cpu, work, begin, rank.cpu_free_ps);
         return rank.cpu_free_ps;
+    }
+
+    // The same for a rank that shares its core.
+    std::int64_t compute_on_core(std::uint32_t r, Work work, std::int64_t cost_ps) {
+        const std::size_t core = r % core_free_ps_.size();
+        std::int64_t& free_ps = core_free_ps_[core];
+        const std::int64_t begin = std::max(free_ps, now_ps_);
+        ranks_[r].cpu_ps = std::min(ranks_[r].cpu_ps + cost_ps, time_max_ps);
+        free_ps = later(begin, cost_ps);
+        if (has_noise_) {
+            const std::int64_t end = disturbance_.end_ps(static_cast<Rank>(core), begin, cost_ps);
+            disturbed_ps_[r] += end - free_ps;
+            free_ps = later(end, 0);
+        }
+        record(r, Unit::cpu, work, begin, free_ps);
+        return free_ps;
     }
 
     // The card handles a message.
@@ -476,11 +579,25 @@ class LogGpMachine::Inside {
 
     // Adds a message to a side of the network interface; when its first byte goes through.
     std::int64_t occupy(std::uint32_t r, Unit side, Work work, std::int64_t from_ps,
-                        std::int64_t bytes) {
+                        std::int64_t bytes, bool inside) {
+        if (inside) [[unlikely]]
+            return occupy_inside(r, side, work, from_ps, bytes);
         SimulatedRank& rank = ranks_[r];
         std::int64_t& free_ps = side == Unit::sending ? rank.send_free_ps : rank.recv_free_ps;
         const std::int64_t begin = std::max(free_ps, from_ps);
         free_ps = later(begin, p_.gap_ps + after_first(bytes) * p_.byte_gap_ps);
+        record(r, side, work, begin, free_ps);
+        return begin;
+    }
+
+    std::int64_t occupy_inside(std::uint32_t r, Unit side, Work work, std::int64_t from_ps,
+                               std::int64_t bytes) {
+        InsideInterface& interface = inside_interfaces_[r];
+        std::int64_t& free_ps =
+            side == Unit::sending ? interface.send_free_ps : interface.recv_free_ps;
+        const std::int64_t begin = std::max(free_ps, from_ps);
+        free_ps =
+            later(begin, nodes_->inside.gap_ps + after_first(bytes) * nodes_->inside.byte_gap_ps);
         record(r, side, work, begin, free_ps);
         return begin;
     }
@@ -498,8 +615,9 @@ class LogGpMachine::Inside {
     static std::int64_t after_first(std::int64_t bytes) {
         return std::max<std::int64_t>(bytes - 1, 0);
     }
-    std::int64_t message_overhead(std::int64_t bytes) const {
-        return p_.overhead_ps + after_first(bytes) * p_.byte_overhead_ps;
+    std::int64_t message_overhead(std::int64_t bytes, bool inside) const {
+        const LogGpParameters& p = network(inside);
+        return p.overhead_ps + after_first(bytes) * p.byte_overhead_ps;
     }
 
     void push(std::int64_t time_ps, std::uint32_t rank, EventKind kind, std::uint32_t argument) {
@@ -575,6 +693,11 @@ class LogGpMachine::Inside {
     std::vector<bool> is_sending_;                    // by rank
     bool flows_changed_ = false;
     std::uint32_t flows_version_ = 0;
+
+    std::optional<NodesParameters> nodes_;
+    std::vector<NodeLinks> node_links_;               // by node
+    std::vector<InsideInterface> inside_interfaces_;  // by rank
+    std::vector<std::int64_t> core_free_ps_;          // by core, if ranks share them
     std::vector<BusySpan>* spans_ = nullptr;
 };
 
@@ -583,6 +706,7 @@ LogGpMachine::LogGpMachine(const LogGpParameters& parameters, const Disturbance&
     : inside_(std::make_unique<Inside>(parameters, disturbance, torus)) {}
 LogGpMachine::~LogGpMachine() = default;
 void LogGpMachine::set_progress(const Progress& progress) { inside_->set_progress(progress); }
+void LogGpMachine::set_nodes(const NodesParameters& nodes) { inside_->set_nodes(nodes); }
 void LogGpMachine::add(const Schedule& schedule) { inside_->add(schedule); }
 Result<LogGpOutcome> LogGpMachine::run(std::vector<BusySpan>* spans) { return inside_->run(spans); }
 std::size_t LogGpMachine::structures() const { return inside_->structures(); }

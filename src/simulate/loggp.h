@@ -15,6 +15,10 @@
 // interface to the receiver's. Flows that meet share links and interfaces by max-min fairness; a rank sends
 // one message at a time. The first byte takes L and a time for each link.
 //
+// Of nodes with several ranks, a message to another node also goes through two links, out of the sender's node
+// and into the receiver's, which all ranks of the node share; the receiving side gets all its bytes at once.
+// A message within a node has parameters, and sides of an interface, of its own (nodes.h).
+//
 // Ranks may compute beside the collective (progress.h); then a rank ends when both are over.
 //
 // model/loggp.h says where the model comes from.
@@ -28,6 +32,7 @@
 #include "schedule/schedule.h"
 #include "shape/torus.h"
 #include "simulate/disturbance.h"
+#include "simulate/nodes.h"
 #include "simulate/progress.h"
 
 namespace weft::simulate {
@@ -70,6 +75,10 @@ class LogGpMachine {
     ~LogGpMachine();
     LogGpMachine(const LogGpMachine&) = delete;
     LogGpMachine& operator=(const LogGpMachine&) = delete;
+
+    // Ranks share nodes, which have as many ranks as are added. REQUIRES: no rank is added yet; no torus; if
+    // ranks share cores, no progress but the plain one.
+    void set_nodes(const NodesParameters& nodes);
 
     // Who advances the collective; if nobody says, a CPU that does nothing else.
     void set_progress(const Progress& progress);

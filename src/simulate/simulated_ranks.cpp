@@ -54,7 +54,7 @@ Status SimulatedRanks::connect() {
                 return failure(WEFT_REFUSED_ARGUMENT,
                                "rank %u sends to rank %u, which receives nothing from it", r,
                                lane.peer);
-            if (has_large(*peer.structure)) source(from(peer, lane.lane)) = {r, i};
+            if (has_sources(*peer.structure)) source(from(peer, lane.lane)) = {r, i};
         }
     }
     for (SimulatedRank& rank : ranks_) {

@@ -48,6 +48,9 @@ class SimulatedRanks {
     // Where messages of more bytes are, lanes know where they come from.
     explicit SimulatedRanks(std::int64_t eager_bytes_max) : eager_bytes_max_(eager_bytes_max) {}
 
+    // Also lanes without large messages. REQUIRES: no rank is added yet.
+    void know_all_sources() { knows_all_sources_ = true; }
+
     // The next rank's schedule.
     void add(const Schedule& schedule);
     // Finds, for every lane, its number at the receiver. Refuses one that nobody receives from, and a rank
@@ -72,7 +75,7 @@ class SimulatedRanks {
                                      rank.structure->sends().lanes() * words_of<SimulatedLane>;
         return *reinterpret_cast<ArrivalLane*>(lanes + lane * arrival_words(*rank.structure));
     }
-    // Where its messages come from. REQUIRES: one of them is large.
+    // Where its messages come from. REQUIRES: one of them is large, or know_all_sources().
     static SimulatedLane& source(ArrivalLane& lane) {
         return *reinterpret_cast<SimulatedLane*>(&lane + 1);
     }
@@ -108,12 +111,12 @@ class SimulatedRanks {
     template <class Record>
     static constexpr std::size_t words_of = sizeof(Record) / sizeof(std::uint32_t);
 
-    // A lane from a peer that may have large messages also says where they come from.
-    bool has_large(const Structure& structure) const {
-        return structure.bytes_max() > eager_bytes_max_;
+    // A lane from a peer that may have large messages, or any, also says where they come from.
+    bool has_sources(const Structure& structure) const {
+        return knows_all_sources_ || structure.bytes_max() > eager_bytes_max_;
     }
     std::size_t arrival_words(const Structure& structure) const {
-        return words_of<ArrivalLane> + (has_large(structure) ? words_of<SimulatedLane> : 0);
+        return words_of<ArrivalLane> + (has_sources(structure) ? words_of<SimulatedLane> : 0);
     }
 
     std::uint32_t counters_of(const SimulatedRank& rank) const {
@@ -133,6 +136,7 @@ class SimulatedRanks {
                             std::uint32_t guess, FoundLanes& found) const;
 
     const std::int64_t eager_bytes_max_;
+    bool knows_all_sources_ = false;
     StructureTable table_;
     HugePages huge_pages_;
     std::pmr::monotonic_buffer_resource memory_{&huge_pages_};  // of ranks' words

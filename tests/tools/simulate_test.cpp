@@ -175,6 +175,26 @@ TEST(SimulateCollective, OnATorus) {
     EXPECT_EQ(simulate("alltoall -a torus --torus 3x4 --hop 70").status, 0);
 }
 
+// Each rank sends 1,001 bytes to the other node: 1000 * 8 ns for each of the two, of which the burst saves 500.
+TEST(SimulateCollective, OnNodes) {
+    const std::string call =
+        "allreduce -a recursive_doubling --in-place --bytes 1001 --nodes 2x2 --link-gap 8 -G 1 "
+        "--inside 300:100:100:0.5 ";
+    const Finished done = simulate(call);
+    EXPECT_TRUE(contains(done.out,
+                         "allreduce recursive_doubling, 4 ranks, 1001 bytes, nodes 2x2\n"
+                         "L 2500, o 1500, g 1000, G 1, O 0, reduction 0, copy 0, link 8, inside L "
+                         "300, inside o 100, inside g 100, inside G 0.5, inside O 0, S 65535\n"))
+        << done.out << done.err;
+    EXPECT_TRUE(contains(done.out, "\nend              22500 ns, rank 0\n")) << done.out;
+    EXPECT_TRUE(
+        contains(simulate(call + "--burst 500").out, "\nend              18500 ns, rank 0"));
+    for (const char* algorithm : {"hierarchical", "hierarchical --inner ring"})
+        EXPECT_EQ(simulate(std::string("allgather --nodes 4x2 -a ") + algorithm).status, 0);
+    EXPECT_TRUE(contains(simulate("barrier --nodes 4x2 --cores 2 --burst 128K").out,
+                         ", nodes 4x2, bursts of 131072 bytes, 2 cores\n"));
+}
+
 TEST(SimulateCollective, BesideAComputation) {
     const std::string call = "barrier -a dissemination -n 16 --compute 100000 ";
     EXPECT_TRUE(contains(simulate(call).out, "\nend              119500 ns, rank 0\n"));
@@ -230,7 +250,21 @@ TEST(SimulateCollective, RefusesWithASentence) {
           std::pair{"bcast --torus 2x4 -n 9", "torus = 2x4 has 8 ranks; expected 9 (--ranks)"},
           std::pair{"bcast --torus 8", "torus = 8; expected two or three sizes, such as 4x4"},
           std::pair{"bcast --torus 65x64", "of at most 4096 ranks"},
-          std::pair{"bcast --hop 5", "--link-gap and --hop without --torus"},
+          std::pair{"bcast --hop 5", "--hop without --torus"},
+          std::pair{"bcast --link-gap 5", "--link-gap without --torus and --nodes"},
+          std::pair{"bcast --burst 5", "--burst, --inside and --cores without --nodes"},
+          std::pair{"bcast --nodes 4", "nodes = 4; expected nodes x ranks of each, such as 4x2"},
+          std::pair{"bcast --nodes 4x2 -n 9", "nodes = 4x2 have 8 ranks; expected 9 (--ranks)"},
+          std::pair{"bcast --nodes 1025x1024", "of at most 1048576 ranks"},
+          std::pair{"bcast --nodes 2x2 --torus 2x2", "--nodes with --torus; expected one of them"},
+          std::pair{"bcast --nodes 2x2 --inside 5", "inside = 5; expected L:o:g:G or L:o:g:G:O"},
+          std::pair{"bcast --nodes 2x2 --inside 1:2:3:4:5:6", "inside = 1:2:3:4:5:6; expected"},
+          std::pair{"bcast --nodes 2x2 --cores 2 --compute 5", "--cores with --compute"},
+          std::pair{"bcast --nodes 2x2 --compat lgs", "--nodes with --compat lgs"},
+          std::pair{"bcast -a hierarchical --nodes 4097x1", "4097 ranks with hierarchical"},
+          std::pair{"bcast -a binomial --inner chain", "--inner with binomial; it has no inner"},
+          std::pair{"allgather -a hierarchical --nodes 2x2 --inner none",
+                    "inner = none; expected one"},
           std::pair{"bcast --torus 2x2 --compat lgs", "--torus with --compat lgs"},
           std::pair{"bcast --progress card:5", "progress = card:5; expected host:POLL"},
           std::pair{"bcast --progress host", "progress = host; expected host:POLL"},

@@ -15,6 +15,7 @@
 #include "lab/print/goal.h"
 #include "model/closed_form.h"
 #include "model/lower_bound.h"
+#include "shape/topology.h"
 #include "simulate/goal.h"
 #include "simulate/lgs.h"
 #include "simulate/loggp.h"
@@ -41,6 +42,13 @@ struct Options {
     std::int64_t link_byte_ps = -1;  // as the interfaces
     std::int64_t hop_ps = 0;
     std::optional<TorusParameters> torus;
+    std::string node_sizes;  // "4x2"; empty: a node for each rank
+    std::int64_t burst_bytes = 0;
+    std::string inside;  // "300:100:100:0.1"; empty: as between nodes
+    Rank cores = 0;
+    std::string inner;  // of hierarchical algorithms; empty: their own choice
+    std::optional<NodesParameters> nodes;
+    std::optional<Topology> topology;
     Progress progress;
     std::string progress_by;  // as given
     std::string skew;         // as given
@@ -128,6 +136,48 @@ void declare_torus(Options& options, bool has_ranks) {
     options.torus.emplace(TorusParameters{Torus(*sizes), link_byte_ps, options.hop_ps});
     options.agreed.ranks = product;
     options.agreed.torus = &options.torus->torus;
+}
+
+// "300:100:100:0.1", "300:100:100:0.1:0.2"
+void read_inside(const std::string& text, LogGpParameters& inside) {
+    const std::vector<std::string> parts = parts_of(text);
+    std::int64_t* const times[] = {&inside.latency_ps, &inside.overhead_ps, &inside.gap_ps,
+                                   &inside.byte_gap_ps, &inside.byte_overhead_ps};
+    bool is_read = parts.size() == 4 || parts.size() == 5;
+    for (std::size_t i = 0; is_read && i < parts.size(); ++i) {
+        const std::optional<std::int64_t> time_ps = time_of(parts, i);
+        is_read = time_ps.has_value();
+        *times[i] = time_ps.value_or(0);
+    }
+    if (!is_read) refuse("inside = " + text + "; expected L:o:g:G or L:o:g:G:O, in ns");
+    if (parts.size() == 4) inside.byte_overhead_ps = 0;
+}
+
+// The nodes have all ranks; they say how many, if --ranks does not.
+void declare_nodes(Options& options, bool has_ranks) {
+    const std::string& text = options.node_sizes;
+    const std::optional<std::vector<Rank>> sizes = parse_sizes(text);
+    if (!sizes || sizes->size() != 2 || (*sizes)[0] * (*sizes)[1] > simulated_ranks_max) {
+        refuse("nodes = " + text + "; expected nodes x ranks of each, such as 4x2, of at most " +
+               std::to_string(simulated_ranks_max) + " ranks");
+    }
+    NodesParameters& nodes = options.nodes.emplace();
+    nodes.nodes = (*sizes)[0];
+    nodes.ranks_per_node = (*sizes)[1];
+    if (has_ranks && nodes.ranks() != options.agreed.ranks) {
+        refuse("nodes = " + text + " have " + std::to_string(nodes.ranks()) + " ranks; expected " +
+               std::to_string(options.agreed.ranks) + " (--ranks)");
+    }
+    nodes.link_byte_ps =
+        options.link_byte_ps < 0 ? options.parameters.byte_gap_ps : options.link_byte_ps;
+    nodes.burst_bytes = options.burst_bytes;
+    nodes.inside = options.parameters;
+    if (!options.inside.empty()) read_inside(options.inside, nodes.inside);
+    nodes.cores = options.cores;
+    options.agreed.ranks = nodes.ranks();
+    std::vector<Rank> marks;
+    for (Rank r = 0; r < nodes.ranks(); ++r) marks.push_back(r / nodes.ranks_per_node);
+    options.agreed.topology = &options.topology.emplace(marks);
 }
 
 // "normal:1000", "late:1000:3"
@@ -234,6 +284,7 @@ void simulate_program(const GoalProgram& program, const Options& options, Report
     const LogGpParameters& given = options.parameters;
     if (!options.progress.is_plain()) refuse("--compute and --progress with --compat lgs");
     if (options.torus) refuse("--torus with --compat lgs; it has no torus");
+    if (options.nodes) refuse("--nodes with --compat lgs; each of its ranks has a node");
     if (options.disturbance.exists())
         refuse("--skew and --noise with --compat lgs; it has neither");
     if (options.format == "trace") refuse("--format trace with --compat lgs; it has no trace");
@@ -307,8 +358,7 @@ std::uint64_t written_out_ops(const Schedule& schedule) {
     return ops;
 }
 
-Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p,
-                 const std::optional<TorusParameters>& torus, std::int64_t compute_ps,
+Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p, const Options& options,
                  std::string title) {
     const auto unsigned_of = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
     Report report;
@@ -319,11 +369,23 @@ Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p,
         {"g", unsigned_of(p.gap_ps)},           {"G", unsigned_of(p.byte_gap_ps)},
         {"O", unsigned_of(p.byte_overhead_ps)}, {"reduction", unsigned_of(p.byte_reduction_ps)},
         {"copy", unsigned_of(p.byte_copy_ps)}};
-    if (torus) {
-        report.parameters.emplace_back("link", unsigned_of(torus->link_byte_ps));
-        report.parameters.emplace_back("hop", unsigned_of(torus->hop_ps));
+    const auto add = [&](const char* name, std::int64_t time_ps) {
+        report.parameters.emplace_back(name, unsigned_of(time_ps));
+    };
+    if (options.torus) {
+        add("link", options.torus->link_byte_ps);
+        add("hop", options.torus->hop_ps);
     }
-    if (compute_ps > 0) report.parameters.emplace_back("compute", unsigned_of(compute_ps));
+    if (options.nodes) {
+        const LogGpParameters& inside = options.nodes->inside;
+        add("link", options.nodes->link_byte_ps);
+        add("inside L", inside.latency_ps);
+        add("inside o", inside.overhead_ps);
+        add("inside g", inside.gap_ps);
+        add("inside G", inside.byte_gap_ps);
+        add("inside O", inside.byte_overhead_ps);
+    }
+    if (options.progress.compute_ps > 0) add("compute", options.progress.compute_ps);
     report.eager_bytes_max = unsigned_of(p.eager_bytes_max);
     report.events = outcome.events;
     report.end.assign(outcome.end_ps.begin(), outcome.end_ps.end());
@@ -332,10 +394,12 @@ Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p,
     return report;
 }
 
-// What the model says without a simulation. It knows no torus, no other work and no disturbance.
+// What the model says without a simulation. It knows no torus, no nodes, no other work and no disturbance.
 void add_model(const Family& family, const Algorithm& algorithm, const Options& options,
                Report& report) {
-    if (options.torus || !options.progress.is_plain() || options.disturbance.exists()) return;
+    if (options.torus || options.nodes || !options.progress.is_plain() ||
+        options.disturbance.exists())
+        return;
     algorithm::Agreed agreed = options.agreed;
     agreed.collective = family.collective;
     const auto unsigned_of = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
@@ -345,7 +409,31 @@ void add_model(const Family& family, const Algorithm& algorithm, const Options& 
         report.lower_bound = unsigned_of(*bound);
 }
 
-void simulate_collective(const Options& options) {
+// By which leaders exchange.
+const Algorithm& inner_algorithm(const Family& family, const Algorithm& algorithm,
+                                 const std::string& name) {
+    if (!algorithm.follows_inner())
+        refuse("--inner with " + std::string(algorithm.name) + "; it has no inner algorithm");
+    const std::vector<const Algorithm*> flat = family.flat_algorithms();
+    const auto known =
+        std::ranges::find_if(flat, [&](const Algorithm* one) { return one->name == name; });
+    if (known == flat.end())
+        refuse("inner = " + name + "; expected one of: " + algorithm::names_of(flat));
+    return **known;
+}
+
+// "torus 4x4"
+std::string network_of(const Options& options) {
+    std::string text;
+    if (options.torus) text += ", torus " + options.torus_sizes;
+    if (options.nodes) text += ", nodes " + options.node_sizes;
+    if (options.burst_bytes > 0)
+        text += ", bursts of " + std::to_string(options.burst_bytes) + " bytes";
+    if (options.cores > 0) text += ", " + std::to_string(options.cores) + " cores";
+    return text;
+}
+
+void simulate_collective(Options& options) {
     const Family& family = *algorithm::find_family(options.collective);
     if (family.is_among_neighbors())
         refuse(options.collective + " is among neighbors; expected a collective of all ranks");
@@ -353,7 +441,7 @@ void simulate_collective(const Options& options) {
         options.algorithm.empty() ? family.algorithms.front() : family.find(options.algorithm);
     if (!known)
         refuse("algorithm = " + options.algorithm + "; expected one of: " + family.known_names());
-    const algorithm::Agreed& agreed = options.agreed;
+    algorithm::Agreed& agreed = options.agreed;
     if (agreed.root >= agreed.ranks) {
         refuse("root = " + std::to_string(agreed.root) + "; expected 0.." +
                std::to_string(agreed.ranks - 1));
@@ -363,12 +451,17 @@ void simulate_collective(const Options& options) {
         refuse("--ports with " + name + "; it has no ports");
     if (agreed.tuning.throttle && known->tunes != algorithm::Tunes::throttle)
         refuse("--throttle with " + name + "; it has no throttle");
+    if (known->follows_topology && agreed.topology && agreed.ranks > listed_ranks_max) {
+        refuse(std::to_string(agreed.ranks) + " ranks with " + name + "; expected at most " +
+               std::to_string(listed_ranks_max));
+    }
+    if (!options.inner.empty())
+        agreed.tuning.inner = &inner_algorithm(family, *known, options.inner);
     const std::string lacks = known->unmet_need(agreed);
     if (!lacks.empty()) refuse(name + " needs " + lacks);
     const std::string title = options.collective + " " + name + ", " +
                               std::to_string(agreed.ranks) + " ranks, " +
-                              std::to_string(agreed.bytes) + " bytes" +
-                              (options.torus ? ", torus " + options.torus_sizes : "") +
+                              std::to_string(agreed.bytes) + " bytes" + network_of(options) +
                               (options.progress_by.empty() ? "" : ", " + options.progress_by);
     if (!options.compat.empty()) {
         if (agreed.ranks > listed_ranks_max) {
@@ -395,6 +488,7 @@ void simulate_collective(const Options& options) {
     const auto run = [&](const Disturbance& disturbance, std::vector<BusySpan>* to) {
         LogGpMachine machine(options.parameters, disturbance,
                              options.torus ? &*options.torus : nullptr);
+        if (options.nodes) machine.set_nodes(*options.nodes);
         machine.set_progress(options.progress);
         for_schedules(family, *known, options,
                       [&](const Schedule& schedule) { machine.add(schedule); });
@@ -415,8 +509,7 @@ void simulate_collective(const Options& options) {
         std::fputs(to_trace(spans).c_str(), stdout);
         return;
     }
-    Report report =
-        report_of(outcome, options.parameters, options.torus, options.progress.compute_ps, title);
+    Report report = report_of(outcome, options.parameters, options, title);
     add_model(family, *known, options, report);
     if (options.compares) {
         report.undisturbed_end =
@@ -490,11 +583,24 @@ void add_simulate(CLI::App& app) {
     simulate::add_parameter_options(*command, options->parameters);
     command->add_option("--torus", options->torus_sizes,
                         "Sizes of a torus of all ranks (4x4) whose links go one way");
+    command->add_option("--nodes", options->node_sizes,
+                        "Nodes with several ranks that share a link: 4x2, four of two ranks");
     command->add_option("--link-gap", options->link_byte_ps, "A link's time of a byte; default: -G")
         ->transform(simulate::nanoseconds());
     command->add_option("--hop", options->hop_ps, "Latency of each link on the way, in ns")
         ->transform(simulate::nanoseconds())
         ->default_str("0");
+    command
+        ->add_option("--burst", options->burst_bytes,
+                     "What a node's link lets through unshaped after a pause")
+        ->transform(simulate::size(0))
+        ->default_str("0");
+    command->add_option("--inside", options->inside,
+                        "Parameters of messages within a node: L:o:g:G[:O], in ns");
+    command->add_option("--cores", options->cores, "Ranks of all nodes share so many cores")
+        ->check(CLI::Range(1, simulate::simulated_ranks_max));
+    command->add_option("--inner", options->inner,
+                        "How leaders of nodes exchange, in algorithms that let choose");
     command
         ->add_option("--compute", options->progress.compute_ps,
                      "What each rank computes beside the collective, in ns")
@@ -520,14 +626,24 @@ void add_simulate(CLI::App& app) {
         ->capture_default_str();
     command->callback([options, ranks] {
         if (!options->torus_sizes.empty()) simulate::declare_torus(*options, ranks->count() > 0);
-        if (!options->torus && (options->link_byte_ps >= 0 || options->hop_ps > 0))
-            simulate::refuse("--link-gap and --hop without --torus");
+        if (!options->node_sizes.empty()) {
+            if (options->torus) simulate::refuse("--nodes with --torus; expected one of them");
+            simulate::declare_nodes(*options, ranks->count() > 0);
+        }
+        if (!options->torus && options->hop_ps > 0) simulate::refuse("--hop without --torus");
+        if (!options->torus && !options->nodes && options->link_byte_ps >= 0)
+            simulate::refuse("--link-gap without --torus and --nodes");
+        if (!options->nodes &&
+            (options->burst_bytes > 0 || !options->inside.empty() || options->cores > 0))
+            simulate::refuse("--burst, --inside and --cores without --nodes");
         if (!options->skew.empty())
             simulate::read_skew(options->skew, options->agreed.ranks, options->disturbance);
         if (!options->progress_by.empty())
             simulate::read_progress(options->progress_by, options->progress);
         if (!options->noise.empty() && !options->progress.is_plain())
             simulate::refuse("--noise with --compute or --progress; expected one of them");
+        if (options->cores > 0 && !options->progress.is_plain())
+            simulate::refuse("--cores with --compute or --progress; expected one of them");
         if (!options->noise.empty()) simulate::read_noise(options->noise, options->disturbance);
         if (!options->goal.empty()) return simulate::simulate_goal(*options);
         if (options->collective.empty()) simulate::refuse("expected a collective, or --goal");
