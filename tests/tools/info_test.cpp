@@ -40,6 +40,16 @@ std::map<std::string, std::string> info() {
     return lines;
 }
 
+// "WEFT_SELECT=model ..."; empty: the line is not there.
+std::string selection(const std::string& settings) {
+    const std::string out = run(settings + " " + weft + "info").out;
+    const std::string mark = "\nselection ";
+    const std::size_t begin = out.find(mark);
+    if (begin == out.npos) return "";
+    const std::size_t from = out.find_first_not_of(' ', begin + mark.size());
+    return out.substr(from, out.find('\n', from) - from);
+}
+
 // The words behind "expected " in the sentence that refuses `setting`.
 Words expected_by_refusal(const std::string& setting) {
     const std::string err = run(setting + "=magic " + job).err;
@@ -48,6 +58,23 @@ Words expected_by_refusal(const std::string& setting) {
     if (begin == err.npos) return {"no refusal: " + err};
     const std::size_t from = begin + mark.size();
     return words(err.substr(from, err.find_first_of("(\n", from) - from));
+}
+
+TEST(Info, SaysWhenTheModelChooses) {
+    EXPECT_EQ(selection(""), "");
+    EXPECT_EQ(selection("WEFT_SELECT=table"), "");
+    const Folder folder;
+    const std::string path = folder / "loggp.json";
+    std::ofstream(path) << "{\"messages\": \"small\", \"bytes_max\": 1024, \"L_ns\": 10000, "
+                           "\"o_s_ns\": 1000, \"o_r_ns\": 1000, \"G_ns_per_byte\": 1, "
+                           "\"O_ns_per_byte\": 0}\n";
+    const std::string by_model = selection("WEFT_SELECT=model:cpu WEFT_MODEL=" + path);
+    EXPECT_TRUE(by_model.starts_with(
+        "WEFT_SELECT=model:cpu: between nodes by the model, with parameters with hash "))
+        << by_model;
+    EXPECT_TRUE(by_model.ends_with(" (WEFT_MODEL=" + path + ")")) << by_model;
+    EXPECT_TRUE(selection("WEFT_SELECT=model")
+                    .starts_with("refused: WEFT_SELECT=model without WEFT_MODEL"));
 }
 
 TEST(Info, NamesBuildAndMachine) {

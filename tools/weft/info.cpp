@@ -14,6 +14,7 @@
 #include "base/engine_kind.h"
 #include "c_api/guard.h"
 #include "process/join/kernel_engine.h"
+#include "select/select.h"
 #include "startup/startup.h"
 #if WEFT_HAS_TCP
 #include "transport/tcp/tcp.h"
@@ -65,6 +66,16 @@ std::string ucx_text() {
 #endif
 }
 
+// Only if algorithms are to be chosen by the model, or that is refused.
+void print_selection() {
+    const char* const by = std::getenv("WEFT_SELECT");
+    if (!by || !*by || std::string(by) == "table") return;
+    const Result<Selector> selector = Selector::from_environment();
+    if (!selector.is_ok()) return print("selection", std::string("refused: ") + last_detail());
+    print("selection", std::string("WEFT_SELECT=") + by + ": between nodes by the model, with " +
+                           (*selector).model() + " (WEFT_MODEL=" + std::getenv("WEFT_MODEL") + ")");
+}
+
 void print_info() {
     const Build build = this_build();
     print("version", build.version);
@@ -93,6 +104,7 @@ void print_info() {
         print(family.name,
               names(family.algorithms, [](const algorithm::Algorithm* a) { return a->name; }));
     }
+    print_selection();
     print("kernel", kernel());
     print("processor", cpu_model());
     print("cores", cores());
