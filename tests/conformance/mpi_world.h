@@ -105,7 +105,7 @@ class FakeMpi {
                 sent.copy = std::move(spare_.back());
                 spare_.pop_back();
             }
-            sent.copy.reserve(sizeof(mpi::Frame) + mpi::payload_max);
+            sent.copy.reserve(sizeof(message::Frame) + mpi::payload_max);
             sent.copy.resize(sent.bytes);
             std::memcpy(sent.copy.data(), data, sent.bytes);
             sent.data = nullptr;

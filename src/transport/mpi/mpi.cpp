@@ -2,15 +2,14 @@
 #include "transport/mpi/mpi.h"
 
 #include <algorithm>
-#include <iterator>
+#include <new>
+#include <utility>
 
 namespace weft {
 
-using mpi::Post;
-
 namespace {
 
-constexpr std::size_t queued_min = 8;  // there is always room to queue so much for a peer
+constexpr std::uint32_t large_slots_max = 4;
 
 }  // namespace
 
@@ -21,17 +20,12 @@ Result<std::unique_ptr<MpiTransport>> MpiTransport::create(const weft_oob& oob,
     return transport;
 }
 
-MpiTransport::MpiTransport(const weft_oob& oob, mpi::Settings settings)
-    : mpi_(oob.mpi),
-      rank_(oob.rank),
-      settings_(settings),
-      peers_(static_cast<std::size_t>(oob.ranks)) {
-    settings_.eager_threshold = std::min(settings_.eager_threshold, mpi::payload_max + 1);
-    for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
-        peers_[rank].rank = static_cast<Rank>(rank);
-        peers_[rank].credit = Credit(Credit::max_among(peers_.size()));
-    }
-}
+MpiTransport::MpiTransport(const weft_oob& oob, const mpi::Settings& settings)
+    : MessageTransport(oob.rank, static_cast<std::size_t>(oob.ranks),
+                       {.eager_threshold = std::min(settings.eager_threshold, mpi::payload_max + 1),
+                        .payload_max = mpi::payload_max,
+                        .large_slots_max = large_slots_max}),
+      mpi_(oob.mpi) {}
 
 Status MpiTransport::open(void* context) {
     const int error = mpi_.open(context, &channel_);
@@ -44,10 +38,7 @@ Status MpiTransport::open(void* context) {
     receive_bytes_.resize(receives_ * large_bytes);
     receive_requests_.resize(receives_ * mpi_.request_bytes);
     arrived_.resize(receives_);
-    for (Peer& peer : peers_) peer.waiting.reserve(queued_min);
-    for (std::size_t i = 0; i < spares_of_peer * peers_.size(); ++i) {
-        if (!reserve_slot(/*is_large=*/false, /*is_spare=*/false)) throw std::bad_alloc();
-    }
+    if (!has_room_to_send()) throw std::bad_alloc();
     for (std::size_t i = 0; i < receives_; ++i) post_receive(i);
     return ok;
 }
@@ -56,17 +47,13 @@ MpiTransport::~MpiTransport() {
     if (channel_ == nullptr) return;
     mpi_.close(channel_, static_cast<int>(receives_), receive_requests_.data());
     // What the MPI still sends must stay in place until the process ends.
-    static auto* const kept = new std::vector<Slot>;
-    std::ranges::move(sending_, std::back_inserter(*kept));
+    static auto* const kept = new std::vector<message::SlotStore<Peer>>;
+    if (!sending_.empty()) kept->push_back(std::move(slots_));
 }
 
 Usage MpiTransport::usage() const {
     Usage usage;
-    usage.bytes = receive_bytes_.size() + slots_ * large_bytes + posts_.held_bytes() +
-                  unexpected_.held_bytes();
-    for (const Peer& peer : peers_) {
-        usage.bytes += sizeof peer + peer.sends.held_bytes() + peer.receives.held_bytes();
-    }
+    usage.bytes = receive_bytes_.size() + held_bytes();
     return usage;
 }
 
@@ -85,57 +72,22 @@ std::size_t MpiTransport::poll(std::span<Completion> done) {
 // The MPI failed, and does not say for which peer.
 void MpiTransport::fail_all() {
     for (Peer& peer : peers_) {
-        if (peer.rank != rank_) lose(peer);
+        if (peer.rank != rank_) lose(peer, WEFT_BROKEN_TRANSPORT);
     }
 }
 
-void MpiTransport::lose(Peer& peer) {
+void MpiTransport::lose(Peer& peer, weft_status how) {
     if (peer.lost) return;
     peer.lost = true;
-    const bool owed = peer.owes();
-    peer.waiting.clear();
-    peer.awaiting_cts.clear();
-    peer.granted.clear();
-    peer.incoming.clear();
-    note_owing(peer, owed);
-    for (LaneTable<mpi::LaneQueue>* lanes : {&peer.sends, &peer.receives}) {
-        lanes->for_each(
-            [&](mpi::LaneQueue& lane) { lane.end_all({.code = peer.loss}, reporter(peer)); });
-    }
-    reports_.add({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
-}
-
-Posted MpiTransport::refuse(Peer& peer, std::uint64_t stream, Token token) {
-    posts_.reserve_reports(1);
-    reports_.add({.token = token, .code = peer.loss, .peer = peer.rank}, stream);
-    return Posted::pending;
+    peer.loss = how;
+    break_posts(peer);
+    reports_.add({.token = {}, .code = how, .peer = peer.rank}, 0);
 }
 
 void MpiTransport::list_owed(std::vector<Rank>& peers) const {
     for (const Peer& peer : peers_) {
         if (peer.owes() || peer.slots > 0) peers.push_back(peer.rank);
     }
-}
-
-void MpiTransport::abandon(std::uint64_t context) {
-    contexts_.remove(context);
-    reports_.forget(context);
-    for (Peer& peer : peers_) {
-        abandon_sends(peer, context);
-        abandon_receives(peer, context);
-    }
-    posts_.refill();
-}
-
-void MpiTransport::retire(std::uint64_t context) {
-    contexts_.remove(context);
-    for (Peer& peer : peers_) drop_unwanted_messages(peer);
-}
-
-void MpiTransport::keep_early(bool keep) {
-    contexts_.keep_early(keep);
-    if (keep) return;
-    for (Peer& peer : peers_) drop_unwanted_messages(peer);
 }
 
 }  // namespace weft

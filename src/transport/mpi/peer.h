@@ -1,36 +1,20 @@
-// What the transport keeps about one other rank.
+// What the mpi transport keeps about one other rank, and about messages to and from it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <vector>
 
-#include "base/fifo.h"
-#include "transport/matching/credit.h"
-#include "transport/matching/lane_table.h"
-#include "transport/mpi/lanes.h"
+#include "transport/matching/message_parts.h"
 
 namespace weft::mpi {
 
-struct Peer {
-    Rank rank = -1;
-    LaneTable<LaneQueue> sends;
-    LaneTable<LaneQueue> receives;
+// The bytes behind a frame, at most. Most MPIs send messages of this size eagerly.
+inline constexpr std::size_t payload_max = 32 * 1024;
 
-    Fifo<Post*> waiting;              // sends of which nothing has been sent yet, in order
-    std::vector<Post*> awaiting_cts;  // sends whose RTS has been sent
-    Fifo<Post*> granted;              // sends with a CTS: they move in parts, taking turns
-    std::vector<Post*> incoming;      // receives whose CTS has been sent
-    std::uint64_t tickets = 0;        // given to sends and receives so far
-    std::uint32_t next_sent = 0;      // sequence of the next frame to it,
-    std::uint32_t next_taken = 0;     // and from it
-    std::uint32_t large_slots = 0;    // that the MPI sends to it from
-    std::uint32_t slots = 0;          // of any size
-
-    Credit credit{0};
-    bool lost = false;
-    weft_status loss = WEFT_BROKEN_TRANSPORT;
-
-    bool owes() const { return !waiting.empty() || !granted.empty(); }
+struct Post : message::PostPart<Post> {
+    std::uint64_t moved = 0;  // bytes, in parts
 };
+
+struct Peer : message::PeerPart<Post> {};
 
 }  // namespace weft::mpi

@@ -6,9 +6,6 @@
 
 namespace weft {
 
-using ucx::FrameKind;
-using ucx::Post;
-
 namespace {
 
 weft_status loss_of(ucs_status_t status) {
@@ -22,6 +19,7 @@ weft_status loss_of(ucs_status_t status) {
 bool UcxTransport::need(Peer& peer) {
     if (peer.lost || worker_->get() == nullptr) return false;
     if (peer.endpoint != nullptr) return true;
+    WEFT_ASSERT(!peer.address.empty());
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                         UCP_EP_PARAM_FIELD_ERR_HANDLER;
@@ -53,26 +51,7 @@ void UcxTransport::lose(Peer& peer, weft_status how) {
     peer.loss = peer.has_left ? WEFT_BROKEN_RANK : how;
     peer.is_to_be_closed = true;
     has_endpoints_to_close_ = true;
-    peer.waiting.clear();
-    peer.awaiting_cts.clear();
-    peer.granted.clear();
-    peer.announced.clear();
-    note_owing(peer);
-    const auto end_idle = [&](ucx::LaneQueue& lane) {
-        lane.waiting = nullptr;
-        for (Post* post = lane.posts.first; post != nullptr; post = post->next) {
-            if (post->is_moving || post->is_over) continue;
-            post->is_over = true;
-            post->outcome = {.code = peer.loss};
-        }
-        const auto report = reporter(peer);
-        while (!lane.posts.empty() && lane.posts.first->is_over) {
-            Post* const first = lane.posts.take_first();
-            report(first, first->outcome);
-        }
-    };
-    peer.sends.for_each(end_idle);
-    peer.receives.for_each(end_idle);
+    break_posts(peer);
     if (!peer.has_left) reports_.add({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
 }
 
@@ -175,7 +154,7 @@ void UcxTransport::settle_forgotten() {
 // The poster has ended: one that has posts.
 std::optional<std::uint64_t> UcxTransport::context_left() {
     std::optional<std::uint64_t> found;
-    const auto note = [&](const ucx::LaneQueue& lane) {
+    const auto note = [&](const LaneQueue& lane) {
         if (!lane.posts.empty()) found = context_of(lane.stream);
     };
     for (Peer& peer : peers_) {
@@ -201,8 +180,8 @@ void UcxTransport::drop_early(Peer& peer) {
 void UcxTransport::drop_descriptors() {
     for (Peer& peer : peers_) {
         drop_early(peer);
-        peer.receives.for_each([&](ucx::LaneQueue& lane) {
-            for (ucx::Unexpected* one = lane.unexpected.first; one != nullptr; one = one->next) {
+        peer.receives.for_each([&](LaneQueue& lane) {
+            for (Unexpected* one = lane.unexpected.first; one != nullptr; one = one->next) {
                 if (one->descriptor == nullptr) continue;
                 release_descriptor(one->descriptor);
                 one->descriptor = nullptr;

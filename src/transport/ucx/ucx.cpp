@@ -7,17 +7,17 @@
 #include <time.h>
 
 #include <algorithm>
+#include <new>
 
 #include "base/clock.h"
 #include "base/hash.h"
 
 namespace weft {
 
-using ucx::Post;
-
 namespace {
 
-constexpr std::size_t queued_min = 8;  // there is always room to queue so much for a peer
+constexpr std::uint32_t large_slots_max = 8;
+constexpr std::size_t payload_min = 512;  // that a large slot has room for
 constexpr int tries_to_arm = 16;
 constexpr int rounds_of_poll = 4;
 // After so many, nothing that a dead peer has sent is left.
@@ -42,19 +42,16 @@ Result<std::unique_ptr<UcxTransport>> UcxTransport::create(Parts parts) {
 }
 
 UcxTransport::UcxTransport(Parts parts)
-    : rank_(parts.rank),
+    : MessageTransport(parts.rank, parts.addresses.size(),
+                       {.eager_threshold = parts.settings.eager_threshold,
+                        .payload_max = std::max(parts.settings.eager_threshold, payload_min),
+                        .large_slots_max = large_slots_max}),
       job_(mark_of(parts.key)),
       settings_(std::move(parts.settings)),
-      worker_(std::move(parts.worker)),
-      large_bytes_(sizeof(ucx::Frame) + std::max(settings_.eager_threshold, small_bytes)),
-      peers_(parts.addresses.size()) {
+      worker_(std::move(parts.worker)) {
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
-        Peer& peer = peers_[rank];
-        peer.owner = this;
-        peer.rank = static_cast<Rank>(rank);
-        peer.address = std::move(parts.addresses[rank]);
-        peer.credit = Credit(Credit::max_among(peers_.size()));
-        peer.waiting.reserve(queued_min);
+        peers_[rank].owner = this;
+        peers_[rank].address = std::move(parts.addresses[rank]);
     }
     closing_.reserve(peers_.size());
 }
@@ -67,13 +64,10 @@ Status UcxTransport::open() {
         if (!*epoll || epoll_ctl(epoll->get(), EPOLL_CTL_ADD, worker_->descriptor(), &event) != 0)
             return failure(WEFT_REFUSED_MEMORY, "no descriptor for an epoll: %s", strerror(errno));
     }
-    for (std::size_t i = 0; i < spares_of_peer * peers_.size() + 1; ++i) {
-        if (!reserve_slot(/*is_large=*/false, /*is_spare=*/false)) throw std::bad_alloc();
-    }
     ucp_am_handler_param_t param{};
     param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
                        UCP_AM_HANDLER_PARAM_FIELD_ARG;
-    param.id = ucx::message_id;
+    param.id = message_id;
     param.cb = on_message;
     param.arg = this;
     const ucs_status_t status = library().ucp_worker_set_am_recv_handler(worker_->get(), &param);
@@ -136,15 +130,11 @@ bool UcxTransport::wait_until(const std::function<bool()>& done, std::int64_t de
 }
 
 // Throws if there is no memory for it.
-Post* UcxTransport::take_post(Peer& peer, std::uint64_t stream, const std::byte* data,
-                              std::uint64_t bytes, Token token) {
-    Post* post = posts_.take(stream);
-    *post = {.stream = stream,
-             .data = const_cast<std::byte*>(data),
-             .bytes = bytes,
-             .token = token,
-             .peer = &peer};
-    if (sizeof(ucx::Frame) + bytes > large_bytes_) {
+ucx::Post* UcxTransport::take_post(Peer& peer, std::uint64_t stream, const std::byte* data,
+                                   std::uint64_t bytes, Token token) {
+    Post* post = MessageTransport::take_post(peer, stream, data, bytes, token);
+    post->peer = &peer;
+    if (bytes > limits_.payload_max) {
         post->transfer = transfers_.try_take();
         if (post->transfer == nullptr) {
             posts_.give_back(post);
@@ -159,23 +149,11 @@ void UcxTransport::free_post(Post* post) {
     posts_.give_back(post);
 }
 
-// A post to a peer that is lost. (Those before it on its lane may still move.)
-Posted UcxTransport::refuse(Peer& peer, ucx::LaneQueue& lane, Token token) {
-    Post* post = take_post(peer, lane.stream, nullptr, 0, token);
-    lane.posts.append(post);
-    finish(peer, lane, *post, {.code = peer.loss});
-    return Posted::pending;
-}
-
 Usage UcxTransport::usage() const {
     Usage usage;
     usage.descriptors = 2;  // and UCX's own, which it does not tell
-    usage.bytes = slots_.size() * large_bytes_ + posts_.held_bytes() + unexpected_.held_bytes() +
-                  early_.held_bytes();
-    for (const Peer& peer : peers_) {
-        usage.connections += peer.endpoint != nullptr ? 1 : 0;
-        usage.bytes += sizeof peer + peer.sends.held_bytes() + peer.receives.held_bytes();
-    }
+    usage.bytes = held_bytes() + early_.held_bytes();
+    for (const Peer& peer : peers_) usage.connections += peer.endpoint != nullptr ? 1 : 0;
     usage.turned_away.emplace_back("of another job", strangers_);
     return usage;
 }
@@ -234,26 +212,10 @@ void UcxTransport::list_owed(std::vector<Rank>& peers) const {
 }
 
 void UcxTransport::abandon(std::uint64_t context) {
-    contexts_.remove(context);
-    reports_.forget(context);
-    for (Peer& peer : peers_) {
-        abandon_sends(peer, context);
-        abandon_receives(peer, context);
-    }
+    MessageTransport::abandon(context);
     settle_forgotten();
     reports_.forget(context);  // (A lost message may have come meanwhile.)
     posts_.refill();
-}
-
-void UcxTransport::retire(std::uint64_t context) {
-    contexts_.remove(context);
-    for (Peer& peer : peers_) drop_unwanted_messages(peer);
-}
-
-void UcxTransport::keep_early(bool keep) {
-    contexts_.keep_early(keep);
-    if (keep) return;
-    for (Peer& peer : peers_) drop_unwanted_messages(peer);
 }
 
 }  // namespace weft

@@ -1,0 +1,172 @@
+// Functions of MessageTransport: sending.
+#pragma once
+
+#include <cstring>
+#include <new>
+
+#include "transport/matching/message_transport.h"
+#include "transport/matching/tickets.h"
+
+namespace weft {
+
+template <class Self, class Peer>
+Posted MessageTransport<Self, Peer>::post_send(const Lane& to, Bytes data, Token token) {
+    Peer& peer = peer_of(to.peer);
+    const std::uint64_t stream = to.stream.packed();
+    if (!self().need(peer)) return refuse(peer, peer.sends.find(stream), token);
+    // Nothing is before it: it is sent when this returns.
+    if (!reports_.has_kept() && peer.waiting.empty()) {
+        Post now{};
+        now.stream = stream;
+        now.data = const_cast<std::byte*>(data.data());
+        now.bytes = data.size();
+        const SendLane* lane = peer.sends.find_existing(stream);
+        if ((lane == nullptr || lane->posts.empty()) && may_send_eagerly(peer, now) &&
+            has_slot(peer, data.size(), context_of(stream) == 0)) {
+            if (say(peer, now)) return Posted::done;
+            return refuse(peer, peer.sends.find(stream), token);
+        }
+    }
+    SendLane& lane = peer.sends.find(stream);
+    const std::size_t sends = peer.waiting.size() + peer.awaiting_cts.size() + peer.granted.size();
+    peer.waiting.reserve(peer.waiting.size() + 1);
+    peer.granted.reserve(sends + 1);
+    Post* kept = self().take_post(peer, stream, data.data(), data.size(), token);
+    lane.posts.append(kept);
+    peer.waiting.push(kept);
+    note_owing(peer);
+    go_on(peer);
+    return Posted::pending;
+}
+
+template <class Self, class Peer>
+bool MessageTransport<Self, Peer>::may_send_eagerly(const Peer& peer, const Post& post) const {
+    // Failure notices are eager: their receives are posted.
+    if (context_of(post.stream) == 0) return post.bytes <= limits_.payload_max;
+    return post.bytes < limits_.eager_threshold && peer.credit.covers(post.bytes);
+}
+
+// There are as many small slots as needed, if there is memory: credit bounds them. `is_spare`: it may
+// be one of the spare ones.
+template <class Self, class Peer>
+bool MessageTransport<Self, Peer>::has_slot(const Peer& peer, std::size_t payload, bool is_spare) {
+    const bool is_large = slots_.is_large(sizeof(Frame) + payload);
+    return (!is_large || peer.large_slots < limits_.large_slots_max) &&
+           reserve_slot(is_large, is_spare);
+}
+
+// REQUIRES: has_slot().
+template <class Self, class Peer>
+auto MessageTransport<Self, Peer>::fill_slot(Peer& peer, Frame frame, Bytes payload) -> Slot* {
+    WEFT_ASSERT(payload.size() <= limits_.payload_max);
+    Slot* const slot = slots_.take(slots_.is_large(sizeof frame + payload.size()));
+    slot->peer = &peer;
+    frame.from = rank_;
+    frame.sequence = peer.next_sent++;
+    frame.payload = static_cast<std::uint32_t>(payload.size());
+    std::memcpy(slot->bytes.get(), &frame, sizeof frame);
+    if (!payload.empty())
+        std::memcpy(slot->bytes.get() + sizeof frame, payload.data(), payload.size());
+    return slot;
+}
+
+// The library has it.
+template <class Self, class Peer>
+void MessageTransport<Self, Peer>::note_in_flight(const Slot& slot) {
+    ++in_flight_;
+    ++slot.peer->slots;
+    slot.peer->large_slots += slot.is_large ? 1 : 0;
+}
+
+// The library is done with it.
+template <class Self, class Peer>
+void MessageTransport<Self, Peer>::take_back(Slot* slot) {
+    --in_flight_;
+    --slot->peer->slots;
+    slot->peer->large_slots -= slot->is_large ? 1 : 0;
+    slots_.give_back(slot);
+}
+
+// What an RTS takes. False: out of memory.
+template <class Self, class Peer>
+bool MessageTransport<Self, Peer>::reserve_rts(Peer& peer) {
+    try {
+        if (peer.awaiting_cts.size() == peer.awaiting_cts.capacity())
+            peer.awaiting_cts.reserve(2 * peer.awaiting_cts.size() + 4);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return has_slot(peer, 0);
+}
+
+// Sends the message, or its RTS. False: the peer is lost.
+// REQUIRES: has_slot() if it is eager, has_room_to_move() if it has a grant, else reserve_rts().
+template <class Self, class Peer>
+bool MessageTransport<Self, Peer>::say(Peer& peer, Post& post) {
+    if (may_send_eagerly(peer, post)) {
+        if (context_of(post.stream) != 0) peer.credit.spend(post.bytes);
+        return self().send_frame(
+            peer, {.kind = FrameKind::eager, .stream = post.stream, .bytes = post.bytes},
+            {post.data, post.bytes});
+    }
+    SendLane& lane = peer.sends.find(post.stream);
+    if (lane.grants > 0) {
+        --lane.grants;
+        return self().move(peer, post, FrameKind::direct);
+    }
+    post.ticket = ++peer.tickets;
+    peer.awaiting_cts.push_back(&post);
+    return self().send_frame(
+        peer,
+        {.kind = FrameKind::rts, .stream = post.stream, .bytes = post.bytes, .ticket = post.ticket},
+        {});
+}
+
+// Sends what there are slots for.
+template <class Self, class Peer>
+void MessageTransport<Self, Peer>::go_on(Peer& peer) {
+    while (!peer.waiting.empty()) {
+        Post& post = *peer.waiting.front();
+        const bool is_eager = may_send_eagerly(peer, post);
+        const bool is_notice = context_of(post.stream) == 0;
+        const bool has_grant = !is_eager && peer.sends.find(post.stream).grants > 0;
+        if (is_eager    ? !has_slot(peer, post.bytes, is_notice)
+            : has_grant ? !self().has_room_to_move(peer, post)
+                        : !reserve_rts(peer))
+            break;
+        peer.waiting.pop();
+        if (!say(peer, post)) return note_owing(peer);
+        if (is_eager) finish(peer, peer.sends.find(post.stream), post);
+    }
+    while (!peer.granted.empty()) {
+        Post& post = *peer.granted.front();
+        if (!self().has_room_to_move(peer, post)) break;
+        peer.granted.pop();
+        if (!self().move(peer, post, FrameKind::data)) return note_owing(peer);
+    }
+    note_owing(peer);
+}
+
+// After a change of what waits for the peer.
+template <class Self, class Peer>
+void MessageTransport<Self, Peer>::note_owing(Peer& peer) {
+    owing_ += static_cast<int>(peer.owes()) - static_cast<int>(peer.is_counted);
+    peer.is_counted = peer.owes();
+}
+
+template <class Self, class Peer>
+void MessageTransport<Self, Peer>::take_cts(Peer& peer, std::uint64_t ticket) {
+    Post* post = take_with_ticket(peer.awaiting_cts, ticket);
+    if (post == nullptr) return;  // abandoned, or a grant has come before
+    peer.granted.push(post);
+    note_owing(peer);
+    go_on(peer);
+}
+
+template <class Self, class Peer>
+void MessageTransport<Self, Peer>::take_drop(Peer& peer, std::uint64_t ticket) {
+    Post* post = take_with_ticket(peer.awaiting_cts, ticket);
+    if (post != nullptr) finish(peer, peer.sends.find(post->stream), *post);
+}
+
+}  // namespace weft

@@ -1,0 +1,145 @@
+// A transport over a library that carries messages between ranks, such as an MPI or UCX.
+//
+// A small message is sent eagerly, from a slot of the transport's; a credit bounds the receiver's unexpected
+// messages. A larger one is announced by an RTS, and moves after its CTS. All lanes to a peer share the
+// order of frames between two ranks: it alone says which message meets which receive.
+//
+// `Self`, the transport, derives from MessageTransport<Self, its Peer>, and has, besides the verbs that are not here:
+//   bool need(Peer&)               somebody wants to send to the peer; false: it is lost
+//   void lose(Peer&, weft_status)  sets `loss` and `lost`, calls break_posts(), reports it
+//   bool send_frame(Peer&, Frame, Bytes payload)     REQUIRES: has_slot(). False: the peer is lost
+//   bool has_room_to_move(Peer&, const Post&)        the next move() of the post does not fail for want of slots
+//   bool move(Peer&, Post&, FrameKind)               bytes of a message that has a CTS or a grant; false: lost
+// It may replace the functions below that say so. One of its files instantiates the class, with the functions in
+// message_functions.h.
+//
+// Thread safety: none; the progress engine's lock covers every call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "transport/matching/contexts.h"
+#include "transport/matching/message_parts.h"
+#include "transport/matching/post_store.h"
+#include "transport/matching/reports.h"
+#include "transport/matching/unexpected_store.h"
+#include "transport/transport.h"
+
+namespace weft {
+
+template <class Self, class Peer>
+class MessageTransport : public Transport {
+  public:
+    Posted post_send(const Lane& to, Bytes data, Token token) override;
+    Posted post_recv(const Lane& from, MutBytes data, Token token) override;
+    std::uint64_t pieces_moved() const override { return pieces_moved_; }
+    bool has_work() const override { return owing_ > 0 || in_flight_ > 0 || reports_.has_kept(); }
+    void abandon(std::uint64_t context) override;
+    void admit(std::uint64_t context) override { posts_.admit(context); }
+    void retire(std::uint64_t context) override;
+    void keep_early(bool keep) override;
+
+  protected:
+    using Post = typename Peer::PostType;
+    using Slot = message::SendSlot<Peer>;
+    using LaneQueue = message::LaneQueue<Post>;
+    using SendLane = message::SendLane<Post>;
+    using Frame = message::Frame;
+    using FrameKind = message::FrameKind;
+    using Unexpected = message::Unexpected;
+    using FrameContent = message::FrameContent;
+
+    struct Limits {
+        std::size_t eager_threshold;
+        std::size_t payload_max;        // of a slot
+        std::uint32_t large_slots_max;  // of each peer, at a time
+    };
+
+    MessageTransport(Rank rank, std::size_t ranks, const Limits& limits);
+
+    // Self may replace these.
+    Post* take_post(Peer& peer, std::uint64_t stream, const std::byte* data, std::uint64_t bytes,
+                    Token token);
+    void free_post(Post* post) { posts_.give_back(post); }
+    bool has_room_to_send() { return true; }  // for one more slot; false: out of memory
+    // A receive has been posted that no message has met.
+    void note_waiting(Peer&, const Post&) {}
+    // The message has met its receive, and is as long.
+    void receive_into(Peer& peer, LaneQueue& lane, Post& post, FrameContent& arrival);
+    void release_descriptor(void* /*descriptor*/) {}
+
+    // Posts.
+    Peer& peer_of(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
+    // Reports posts of the peer's lanes, and frees them.
+    auto reporter(const Peer& peer) {
+        return [this, &peer](Post* post, const Outcome& how) {
+            reports_.add({post->token, how.code, peer.rank, how.sent_bytes, how.expected_bytes},
+                         post->stream);
+            self().free_post(post);
+        };
+    }
+    void finish(Peer& peer, LaneQueue& lane, Post& post, const Outcome& how = {}) {
+        lane.end(&post, how, reporter(peer));
+    }
+    Posted refuse(Peer& peer, LaneQueue& lane, Token token);
+    void break_posts(Peer& peer);
+    void forget_posts(Peer& peer, LaneQueue& lane);
+    void lose_message(const Peer& peer, std::uint64_t stream) {
+        posts_.lose_message(peer.rank, stream);
+    }
+    std::size_t held_bytes() const;
+
+    // Sending.
+    bool may_send_eagerly(const Peer& peer, const Post& post) const;
+    bool has_slot(const Peer& peer, std::size_t payload, bool is_spare = false);
+    Slot* fill_slot(Peer& peer, Frame frame, Bytes payload);
+    void note_in_flight(const Slot& slot);
+    void take_back(Slot* slot);
+    void go_on(Peer& peer);
+    void note_owing(Peer& peer);
+    void take_cts(Peer& peer, std::uint64_t ticket);
+    void take_drop(Peer& peer, std::uint64_t ticket);
+
+    // Receiving.
+    bool take_eager(Peer& peer, const Frame& frame, FrameContent& arrival);
+    void take_rts(Peer& peer, const Frame& frame);
+    LaneQueue* receiving_lane(Peer& peer, std::uint64_t stream, bool is_wanted);
+    void drop_unwanted_messages(Peer& peer);
+
+    Rank rank_;
+    Limits limits_;
+    std::vector<Peer> peers_;  // by rank
+    Reports reports_;
+    Contexts contexts_;
+    PostStore<Post> posts_{reports_, contexts_, peers_.size()};
+    UnexpectedStore<Unexpected> unexpected_;
+    message::SlotStore<Peer> slots_;
+    std::size_t in_flight_ = 0;  // slots that the library has
+    int owing_ = 0;              // peers that something is to be sent to
+    std::uint64_t pieces_moved_ = 0;
+
+  private:
+    static constexpr std::size_t queued_min =
+        8;  // there is always room to queue so much for a peer
+    // Small slots for each peer that only failure notices and frames about messages may
+    // take when there is no memory for more.
+    static constexpr std::size_t spares_of_peer = 2;
+
+    Self& self() { return static_cast<Self&>(*this); }
+
+    bool reserve_slot(bool is_large, bool is_spare) {
+        return self().has_room_to_send() && slots_.reserve(is_large, is_spare);
+    }
+    bool reserve_rts(Peer& peer);
+    bool say(Peer& peer, Post& post);
+    Posted receive_unexpected(Peer& peer, LaneQueue& lane, MutBytes data, Token token);
+    void reserve_begin(Peer& peer);
+    void begin(Peer& peer, LaneQueue& lane, Post& post, std::uint64_t bytes, std::uint64_t ticket);
+    void drop(Peer& peer, std::uint64_t ticket);
+    void pay_credit(Peer& peer, std::uint64_t credit);
+    void release(Peer& peer, Unexpected* message);
+};
+
+}  // namespace weft
