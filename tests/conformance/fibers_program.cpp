@@ -1,6 +1,7 @@
 // Ranks whose computations are fibers; the page docs/fibers.md says what must hold. The argument: which part. Ends with
 // status 1 and a sentence when something does not hold.
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -263,10 +264,10 @@ void overflow(weft_comm) {
     });
 }
 
-void null_pointer(weft_comm) {
+void bad_pointer(weft_comm) {
     weft::fibers::run([] {
-        volatile int* volatile nowhere = nullptr;
-        *nowhere = 1;
+        void* const nowhere = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        *static_cast<volatile int*>(nowhere) = 1;
     });
 }
 
@@ -288,9 +289,9 @@ void set_own_handler() {
     // Runs whose handlers come and go.
     for (int i = 0; i < 20; ++i) weft::fibers::run([] {});
 }
-void null_pointer_with_own_handler(weft_comm world) {
+void bad_pointer_with_own_handler(weft_comm world) {
     set_own_handler();
-    null_pointer(world);
+    bad_pointer(world);
 }
 void overflow_with_own_handler(weft_comm world) {
     set_own_handler();
@@ -678,8 +679,8 @@ int main(int, char** arguments) {
         {"order", order},
         {"exceptions", exceptions},
         {"overflow", overflow},
-        {"null_pointer", null_pointer},
-        {"null_pointer_with_own_handler", null_pointer_with_own_handler},
+        {"bad_pointer", bad_pointer},
+        {"bad_pointer_with_own_handler", bad_pointer_with_own_handler},
         {"overflow_with_own_handler", overflow_with_own_handler},
         {"uncaught", uncaught},
         {"deadlock", deadlock},

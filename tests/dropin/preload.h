@@ -15,7 +15,7 @@ struct Preload {
 };
 
 // A library with AddressSanitizer needs the sanitizer's runtime preloaded, if the program does not have it. The MPI's
-// leaks do not matter.
+// leaks do not matter, nor how MPICH's UCX tries out process_vm_readv, which the sanitizer would report.
 inline std::string preload_settings(const std::string& library) {
 #if defined(__SANITIZE_ADDRESS__)
     const auto runtime = [](const std::string& name) {
@@ -23,7 +23,7 @@ inline std::string preload_settings(const std::string& library) {
         return path.substr(0, path.find('\n')) + ":";
     };
     return "LD_PRELOAD=" + runtime("libasan.so") + runtime("libubsan.so") + library +
-           " ASAN_OPTIONS=detect_leaks=0 CORPUS_SECONDS=250 WEFT_STATS=all";
+           " ASAN_OPTIONS=detect_leaks=0 UCX_TLS=^cma CORPUS_SECONDS=250 WEFT_STATS=all";
 #else
     return "LD_PRELOAD=" + library + " WEFT_STATS=all";
 #endif
@@ -38,6 +38,15 @@ inline Preload preload_of(const std::string& mpi) {
     return {"", "ThreadSanitizer would report the MPI, which is built without it"};
 #endif
     return {preload_settings(library), ""};
+}
+
+// Why a program cannot get the library without more; empty: it can.
+inline std::string absence_of_library_alone() {
+#if defined(__SANITIZE_ADDRESS__)
+    return "AddressSanitizer's runtime must be preloaded, too";
+#else
+    return "";
+#endif
 }
 
 // Whether the MPI calls Weft from inside its own blocking calls: not Intel's, nor MPICH before 4.3. `mpi`: its name in

@@ -162,6 +162,8 @@ TEST_P(Preloaded, AFunctionOfAtexitMayFinalize) {
 }
 
 TEST_P(Preloaded, TheLibrarysNameMayBeRelativeToAFolderThatIsLeft) {
+    if (const std::string absence = absence_of_library_alone(); !absence.empty())
+        GTEST_SKIP() << absence;
     const Finished done =
         run("cd " WEFT_BUILD_DIR "; " +
             mpi().job(2, program() + " moves", "LD_PRELOAD=./libweft_mpi.so WEFT_STATS=1"));
@@ -345,6 +347,8 @@ TEST_P(Preloaded, DisabledFunctionsAreLeftToTheMpi) {
 const std::string preload_program = WEFT_BUILD_DIR "/weft preload ";
 
 TEST_P(Preloaded, TheProgramSetsTheEnvironment) {
+    if (const std::string absence = absence_of_library_alone(); !absence.empty())
+        GTEST_SKIP() << absence;
     const std::string part = mpi().is_openmpi() ? "openmpi" : "mpich";
     const std::string before = preload_program + "--mpi " + part + " --check ";
     const Finished done = run(mpi().job(2, before + program() + " reduce", "WEFT_STATS=1"));
@@ -355,6 +359,8 @@ TEST_P(Preloaded, TheProgramSetsTheEnvironment) {
 }
 
 TEST_P(Preloaded, TheLauncherMayStandBehindTheProgram) {
+    if (const std::string absence = absence_of_library_alone(); !absence.empty())
+        GTEST_SKIP() << absence;
     const Finished done = run(mpi().around("timeout 55 " + preload_program + "mpiexec -n 2 env " +
                                            "WEFT_STATS=1 " + program() + " reduce"));
     EXPECT_EQ(done.status, 0) << done.out << done.err;
@@ -377,6 +383,8 @@ TEST_F(PreloadProgram, PrintsTheSetting) {
 
 // The library is loaded into every process of a job script.
 TEST_F(PreloadProgram, ProgramsWithoutAnMpiRunAsEver) {
+    if (const std::string absence = absence_of_library_alone(); !absence.empty())
+        GTEST_SKIP() << absence;
     const Finished done = run(preload_program + "sh -c 'echo as ever; exit 3'");
     EXPECT_EQ(done.status, 3);
     EXPECT_EQ(done.out, "as ever\n");
@@ -384,6 +392,8 @@ TEST_F(PreloadProgram, ProgramsWithoutAnMpiRunAsEver) {
 }
 
 TEST_F(PreloadProgram, KeepsWhatElseIsPreloaded) {
+    if (const std::string absence = absence_of_library_alone(); !absence.empty())
+        GTEST_SKIP() << absence;
     const std::string other = "/lib/no_such.so";
     const Finished done =
         run("LD_PRELOAD=" + other + " " + preload_program + "sh -c 'echo $LD_PRELOAD'");

@@ -12,6 +12,8 @@
 #include <tuple>
 #include <vector>
 
+#include "support/process.h"
+
 namespace weft::test {
 
 // --- Processes -----------------------------------------------------------------------------------
@@ -30,7 +32,7 @@ struct Surroundings {
         int ranks;
         std::string program;
         std::string settings{};  // further ones
-        std::string options = "--timeout 60";
+        std::string options = "--timeout " + std::to_string(60 * sanitizer_slowdown);
     };
     std::string command(const Job& job) const;
 

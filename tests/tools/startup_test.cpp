@@ -11,6 +11,11 @@
 #include "support/process.h"
 #include "tests/tools/startup_rank.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+// libpmix does not free all that it has allocated.
+extern "C" const char* __lsan_default_suppressions() { return "leak:libpmix\n"; }
+#endif
+
 namespace weft::test {
 namespace {
 
