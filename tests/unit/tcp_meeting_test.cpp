@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -130,6 +131,8 @@ class Stranger {
         : fd_(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         is_connected_ = connect(fd_.get(), address.get(), address.length) == 0;
     }
+
+    explicit Stranger(Fd fd) : fd_(std::move(fd)), is_connected_(true) {}
 
     bool is_connected() const { return is_connected_; }
     void send(Bytes bytes) {
@@ -410,34 +413,103 @@ TEST(Meeting, AheadOfNeedFindsOutThatALowerRankIsDead) {
     EXPECT_STREQ(last_detail(), "rank 0 ended before it was reached");
 }
 
-TEST(Meeting, WithAPeerThatAlwaysHangsUpEnds) {
-    std::unique_ptr<TcpNode> node = std::move(*TcpNode::prepare({.interfaces = "127.0.0.1"}));
-    const tcp::Address any = tcp::addresses_of_interfaces("127.0.0.1")->front();
-    tcp::Address address = any;
-    Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    ASSERT_EQ(bind(listener.get(), address.get(), address.length), 0);
-    ASSERT_EQ(listen(listener.get(), 100), 0);
-    ASSERT_EQ(getsockname(listener.get(), address.get(), &address.length), 0);
-    const std::vector<std::string> cards = {node->card(), tcp::Card{{address}}.text()};
-    std::unique_ptr<TcpTransport> rank = std::move(*node->connect(0, cards, TcpRanks::key));
-    rank->admit(1);
-    std::uint64_t value = 0;
-    const MutBytes place = std::as_writable_bytes(std::span(&value, 1));
-    ASSERT_EQ(rank->post_recv(lane_to(1), place, {&value, 3}), Posted::pending);
-    std::vector<Completion> reported;
-    for (const std::int64_t end_ns = now_ns() + 60'000'000'000; reported.size() < 2;) {
-        ASSERT_LT(now_ns(), end_ns);
+// Rank 0 of two, of which the other is played by a test, which listens itself.
+struct RankOfPlayed {
+    explicit RankOfPlayed(int backlog) {
+        std::unique_ptr<TcpNode> node = std::move(*TcpNode::prepare({.interfaces = "127.0.0.1"}));
+        played = tcp::addresses_of_interfaces("127.0.0.1")->front();
+        EXPECT_EQ(bind(listener.get(), played.get(), played.length), 0);
+        EXPECT_EQ(listen(listener.get(), backlog), 0);
+        EXPECT_EQ(getsockname(listener.get(), played.get(), &played.length), 0);
+        const std::vector<std::string> cards = {node->card(), tcp::Card{{played}}.text()};
+        address = tcp::Card::parse(cards[0])->addresses.front();
+        rank = std::move(*node->connect(0, cards, TcpRanks::key));
+        rank->admit(1);
+    }
+
+    // Adds what the rank reports.
+    void poll() {
         std::array<Completion, 4> done;
+        rank->acknowledge(Sleeper::waiter);
         const std::size_t n = rank->poll(done);
         reported.insert(reported.end(), done.begin(),
                         done.begin() + static_cast<std::ptrdiff_t>(n));
-        Fd hung_up(accept(listener.get(), nullptr, nullptr));
-        rank->acknowledge(Sleeper::waiter);
     }
-    for (const Completion& completion : reported) {
+
+    Fd listener{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    tcp::Address played{};   // where the listener listens,
+    tcp::Address address{};  // and the rank
+    std::unique_ptr<TcpTransport> rank;
+    std::vector<Completion> reported;
+};
+
+TEST(Meeting, WithAPeerThatAlwaysHangsUpEnds) {
+    RankOfPlayed of(100);
+    std::uint64_t value = 0;
+    const MutBytes place = std::as_writable_bytes(std::span(&value, 1));
+    ASSERT_EQ(of.rank->post_recv(lane_to(1), place, {&value, 3}), Posted::pending);
+    for (const std::int64_t end_ns = now_ns() + 60'000'000'000; of.reported.size() < 2;) {
+        ASSERT_LT(now_ns(), end_ns);
+        of.poll();
+        Fd hung_up(accept(of.listener.get(), nullptr, nullptr));
+    }
+    for (const Completion& completion : of.reported) {
         EXPECT_EQ(completion.code, WEFT_BROKEN_RANK);
         EXPECT_EQ(completion.peer, 1);
     }
+}
+
+// The peer has accepted the rank's call as well, and sends on that one before it leaves. The rank sees the end of
+// the other connection first.
+TEST(Meeting, HearsWhatAPeerSaidOnTheOtherOfTwoCallsThatCrossed) {
+    RankOfPlayed of(0);
+    // One that waits: the rank's call is not answered until it is accepted.
+    Stranger waits(of.played);
+    ASSERT_TRUE(waits.is_connected());
+    std::uint64_t value = 0;
+    const MutBytes place = std::as_writable_bytes(std::span(&value, 1));
+    ASSERT_EQ(of.rank->post_recv(lane_to(1), place, {&value, 3}), Posted::pending);
+    const std::int64_t end_ns = now_ns() + 20'000'000'000;
+    auto poll_while = [&](const std::function<bool()>& holds) {
+        while (holds() && now_ns() < end_ns) of.poll();
+        return now_ns() < end_ns;
+    };
+    std::optional<Stranger> caller(of.address);
+    Handshake calling = Handshake::caller(TcpRanks::key, {1, 0, 0});
+    ASSERT_TRUE(poll_while([&] {
+        caller->prove(calling);
+        return of.rank->counters().connections == 0;
+    }));
+
+    const Fd first(accept(of.listener.get(), nullptr, nullptr));
+    Fd second;
+    ASSERT_TRUE(poll_while([&] {
+        second = Fd(accept(of.listener.get(), nullptr, nullptr));
+        return !second;
+    }));
+    Stranger called(std::move(second));
+    Handshake answering = Handshake::listener(TcpRanks::key, 1, 2);
+    ASSERT_TRUE(poll_while([&] {
+        called.prove(answering);
+        return answering.state() == Handshake::State::going;
+    }));
+    ASSERT_EQ(answering.state(), Handshake::State::proven);
+    caller.reset();
+    ASSERT_TRUE(poll_while([&] { return of.rank->counters().connections > 0; }));
+
+    const std::uint64_t sent = 4711;
+    called.send(Frame{FrameKind::welcome, 0, 0, 0}.encoded());
+    called.send(Frame{FrameKind::eager, 1, sizeof sent, lane_to(1).stream.packed()}.encoded());
+    called.send(std::as_bytes(std::span(&sent, 1)));
+    called.send(Frame{FrameKind::bye, 2, 0, 0}.encoded());
+    called.say_no_more();
+    ASSERT_TRUE(poll_while([&] { return of.reported.empty(); }));
+    EXPECT_EQ(value, sent);
+    ASSERT_TRUE(poll_while([&] { return of.rank->counters().connections > 0; }));
+    of.poll();
+    // The loss of a peer that has left is not reported.
+    ASSERT_EQ(of.reported.size(), 1u);
+    EXPECT_EQ(of.reported.front().code, WEFT_OK);
 }
 
 TEST(Meeting, ConnectionsAreNotKeptByAForkedChild) {

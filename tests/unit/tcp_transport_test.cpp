@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -17,15 +20,31 @@ bool is_untouched(const std::vector<std::byte>& buffer) {
     return std::ranges::all_of(buffer, [](std::byte b) { return b == untouched; });
 }
 
+void open_both(TcpTransport& one, TcpTransport& other) {
+    const std::int64_t give_up = now_ns() + 20'000'000'000;
+    std::thread thread([&] { EXPECT_TRUE(one.open_all(give_up).is_ok()); });
+    EXPECT_TRUE(other.open_all(give_up).is_ok());
+    thread.join();
+}
+
+// Polls until `reports` are there; fewer: it took too long.
+std::vector<Completion> poll_for(TcpTransport& rank, std::size_t reports) {
+    std::vector<Completion> reported;
+    for (const std::int64_t end_ns = now_ns() + 20'000'000'000;
+         reported.size() < reports && now_ns() < end_ns;) {
+        std::array<Completion, 8> done;
+        const std::size_t n = rank.poll(done);
+        reported.insert(reported.end(), done.begin(), done.begin() + static_cast<long>(n));
+    }
+    return reported;
+}
+
 // Its end reads what still comes, and whoever posted receives may have ended before.
 TEST(TcpTransport, TouchesNoBufferWhenItEnds) {
     for (std::uint64_t context : {0u, 1u}) {
         TcpRanks ranks(2, {.interfaces = "127.0.0.1", .peer_timeout_ns = 500'000'000});
         std::unique_ptr<TcpTransport> ends[2] = {ranks.take(0), ranks.take(1)};
-        const std::int64_t give_up = now_ns() + 20'000'000'000;
-        std::thread other([&] { EXPECT_TRUE(ends[0]->open_all(give_up).is_ok()); });
-        EXPECT_TRUE(ends[1]->open_all(give_up).is_ok());
-        other.join();
+        open_both(*ends[0], *ends[1]);
         ends[1]->admit(context);
         std::vector<std::byte> into(300, untouched);
         const std::vector<std::byte> from(into.size(), std::byte{1});
@@ -33,6 +52,33 @@ TEST(TcpTransport, TouchesNoBufferWhenItEnds) {
         ASSERT_EQ(ends[0]->post_send(Lane(1, {context, 0}), from, {}), Posted::done);
         ends[1].reset();
         EXPECT_TRUE(is_untouched(into)) << "context " << context;
+    }
+}
+
+// It sent on one connection before all of them ended, and the end of the other is seen first.
+TEST(TcpTransport, ReadsAllConnectionsOfAPeerThatEnds) {
+    for (std::uint32_t stream : {0u, 1u}) {
+        SCOPED_TRACE("stream " + std::to_string(stream));
+        TcpRanks ranks(2, {.interfaces = "127.0.0.1", .connections = 2});
+        open_both(ranks.at(0), ranks.at(1));
+        ranks.at(0).admit(1);
+        ranks.at(1).admit(1);
+        std::uint64_t never = 0;
+        std::uint64_t value = 0;
+        const std::uint64_t sent = 4711;
+        const MutBytes into = std::as_writable_bytes(std::span(&never, 1));
+        const MutBytes place = std::as_writable_bytes(std::span(&value, 1));
+        ASSERT_EQ(ranks.at(1).post_recv(Lane(0, {1, stream}), into, {&never, 1}), Posted::pending);
+        const Bytes data = std::as_bytes(std::span(&sent, 1));
+        ASSERT_EQ(ranks.at(0).post_send(Lane(1, {1, 1 - stream}), data, {}), Posted::done);
+        ranks.kill(0);
+        // The receive, and the loss.
+        const std::vector<Completion> reported = poll_for(ranks.at(1), 2);
+        EXPECT_EQ(reported.size(), 2u);
+        for (const Completion& completion : reported) EXPECT_EQ(completion.code, WEFT_BROKEN_RANK);
+        EXPECT_EQ(ranks.at(1).post_recv(Lane(0, {1, 1 - stream}), place, {&value, 1}),
+                  Posted::done);
+        EXPECT_EQ(value, sent);
     }
 }
 

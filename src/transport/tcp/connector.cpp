@@ -124,7 +124,7 @@ void Connector::call(Link& link) {
 }
 
 void Connector::call_later(Link& link, weft_status loss) {
-    if (link.peer.lost) return;
+    if (link.peer.lost || link.peer.ending_since_ns != 0) return;
     const int most = loss == no_descriptor ? calls_without_descriptor_max : calls_max;
     if (++link.calls_failed >= most) {
         if (link.is_dedicated() && loss == no_descriptor)
@@ -254,12 +254,9 @@ void Connector::prove(Wire& wire) {
     }
     if (handshake.state() == Handshake::State::proven) return proven(wire);
     const auto refusal = static_cast<std::size_t>(handshake.refusal());
+    // Our call did not reach the peer: another program has its port now.
+    if (wire.is_caller) return core_.fail(wire, ECONNREFUSED);
     close(wire);
-    if (wire.is_caller) {
-        // Our call did not reach the peer: another program has its port now.
-        if (wire.link->out == nullptr) core_.lose(wire.link->peer, WEFT_BROKEN_RANK);
-        return;
-    }
     ++core_.counters.refused[refusal];
 }
 

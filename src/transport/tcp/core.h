@@ -84,7 +84,7 @@ class Core {
     virtual void close(Wire& wire) = 0;
     // The peer is dead, or out of reach.
     virtual void lose(Peer& peer, weft_status how) = 0;
-    // The peer has said on this connection that it sends nothing more.
+    // The peer has said on one of its connections that it sends nothing more.
     virtual void part_from(Peer& peer) = 0;
     // Of this name (see Link::name); made if there is none.
     virtual Link& link_at(Peer& peer, std::uint64_t name) = 0;

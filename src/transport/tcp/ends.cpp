@@ -52,9 +52,10 @@ void TcpTransport::fail(Wire& wire, int error) {
         return;
     }
     if (!was_up) return fail_before_use(*link, error);
-    if (static_cast<SharedConnection*>(link)->has_left()) return part_from(link->peer);
-    lose(link->peer,
-         error == ECONNREFUSED || tcp::is_gone(error) ? WEFT_BROKEN_RANK : WEFT_BROKEN_TRANSPORT);
+    const bool has_ended = error == ECONNREFUSED || tcp::is_gone(error) ||
+                           static_cast<SharedConnection*>(link)->has_left();
+    if (has_ended || link->peer.ending_since_ns != 0) return await_end(link->peer);
+    lose(link->peer, WEFT_BROKEN_TRANSPORT);
 }
 
 // A call of ours has failed.
@@ -67,7 +68,7 @@ void TcpTransport::fail_before_use(Link& link, int error) {
         return;
     }
     if (dedicated != nullptr && link.peer.lost) return dedicated->break_without_wire();
-    if (error == ECONNREFUSED) return lose(link.peer, WEFT_BROKEN_RANK);
+    if (error == ECONNREFUSED || link.peer.ending_since_ns != 0) return await_end(link.peer);
     if (!tcp::is_gone(error) && !tcp::is_shortage(error))
         return lose(link.peer, WEFT_BROKEN_TRANSPORT);
     if (error == EMFILE) return connector_.call_later(link, tcp::no_descriptor);
@@ -79,12 +80,41 @@ void TcpTransport::fail_before_use(Link& link, int error) {
     connector_.call_later(link, is_none ? WEFT_BROKEN_RANK : WEFT_BROKEN_TRANSPORT);
 }
 
-// The peer leaves when it has said so on each connection: what it sent on others comes first.
-void TcpTransport::part_from(Peer& peer) {
-    for (const auto& shared : peer.shared) {
-        if (shared && shared->in != nullptr && !shared->has_left()) return;
+// The peer has ended, and all its connections with it: what it sent on others is read first.
+void TcpTransport::await_end(Peer& peer) {
+    if (peer.lost) return;
+    if (peer.ending_since_ns == 0) {
+        peer.ending_since_ns = now_ns();
+        plan_timer(peer.ending_since_ns + settings.peer_timeout_ns);
+        look_around_ = true;
     }
-    peer.has_left = true;
+    part_from(peer);
+}
+
+// The end of one connection has come, and the others are silent.
+void TcpTransport::give_up_ending(std::int64_t now) {
+    for (Peer& peer : peers_) {
+        if (peer.ending_since_ns == 0 || peer.lost) continue;
+        const std::int64_t deadline_ns = peer.ending_since_ns + settings.peer_timeout_ns;
+        if (deadline_ns > now)
+            plan_timer(deadline_ns);
+        else
+            lose(peer, WEFT_BROKEN_RANK);
+    }
+}
+
+// The peer is lost when nothing more comes on any connection. It has left in good order if it has said so
+// on each.
+void TcpTransport::part_from(Peer& peer) {
+    bool was_up = false;
+    bool has_left = true;
+    for (const auto& shared : peer.shared) {
+        if (!shared) continue;
+        if (shared->may_say_more() && !shared->has_left()) return;
+        was_up |= shared->was_up;
+        has_left &= shared->has_left() || !shared->was_up;
+    }
+    peer.has_left = was_up && has_left;
     lose(peer, WEFT_BROKEN_RANK);
 }
 

@@ -29,6 +29,7 @@ struct Peer {
     bool lost = false;
     bool has_left = false;  // it has finalized
     bool loss_reported = false;
+    std::int64_t ending_since_ns = 0;     // one of its connections has ended; 0: none has
     weft_status loss = WEFT_BROKEN_RANK;  // how it was lost
 
     bool uses_all_links(StreamId stream) const {
@@ -86,12 +87,19 @@ struct Link {
     Wire* calling = nullptr;      // our call, until it is up
     std::int64_t call_at_ns = 0;  // when to call again; 0: not planned
     int calls_failed = 0;         // in a row
+    bool was_up = false;
 
     std::size_t expected = 0;  // posts of the user that need something to be read or written
     bool is_counted = false;   // in Core::owing
 
     StreamId stream() const { return StreamId::unpack(name); }
     bool is_dedicated() const { return stream().context() != 0; }
+
+    // There may be something of the peer's that has not been read: it may have accepted our call, and sent on it,
+    // before it ended.
+    bool may_say_more() const {
+        return in != nullptr || (calling != nullptr && calling->state == Wire::State::unanswered);
+    }
 
     // Something is to be written.
     virtual bool owes() const = 0;

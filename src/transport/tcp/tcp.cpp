@@ -153,7 +153,8 @@ tcp::Link& TcpTransport::link_at(Peer& peer, std::uint64_t name) {
 
 // Somebody wants to send to the peer or to receive from it.
 void TcpTransport::need(Link& link) {
-    if (link.out != nullptr || link.calling != nullptr || link.call_at_ns != 0 || link.peer.lost)
+    if (link.out != nullptr || link.calling != nullptr || link.call_at_ns != 0 || link.peer.lost ||
+        link.peer.ending_since_ns != 0)
         return;
     // When a dedicated connection ends, the reason comes on a shared one, which must be up before.
     if (link.is_dedicated() && link.peer.shared[0]->out == nullptr)
@@ -166,6 +167,7 @@ void TcpTransport::take_up(Wire& wire, Link& link) {
     wire.state = Wire::State::up;
     if (link.calling == &wire) link.calling = nullptr;
     link.in = &wire;
+    link.was_up = true;
     link.call_at_ns = 0;
     link.calls_failed = 0;
     const bool is_first = link.out == nullptr;
@@ -257,6 +259,7 @@ void TcpTransport::on_timer() {
     const std::int64_t now = now_ns();
     connector_.on_timer(now);
     look_for_silent_peers(now);
+    give_up_ending(now);
     for_each_dedicated([&](DedicatedConnection& dedicated) { dedicated.give_up_unexplained(now); });
     if (!expecting.empty() || !holding.empty()) plan_timer(now + settings.peer_timeout_ns / 4);
 }

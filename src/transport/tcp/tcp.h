@@ -164,6 +164,8 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
 
     // ends.cpp
     void fail_before_use(Link& link, int error);
+    void await_end(Peer& peer);
+    void give_up_ending(std::int64_t now);
     void forget_posts();
     std::optional<std::uint64_t> context_left();
     void report_loss(Peer& peer);
