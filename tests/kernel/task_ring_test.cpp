@@ -597,6 +597,34 @@ TEST_F(TaskRingTest, BytesThatAreNoMessageEndARun) {
     }
 }
 
+// A header of which a part is not seen yet looks foreign, or like one of another size.
+TEST_F(TaskRingTest, AHeaderThatIsBeingStoredIsNoFaultOfThePeer) {
+    constexpr std::int64_t bytes = 4096;
+    constexpr std::int64_t later_ns = 1'000'000;
+    Job job(2);
+    const std::vector<Schedule> schedules =
+        *build_all(subject_of("bcast", "binomial"), problem_of(2, bytes));
+    const Tasks tasks = compile_all_lanes(schedules[1]);
+    const std::unique_ptr<Offload::Lists> lists = std::move(*job.ring(1).make(tasks));
+    kernel::List& list = *static_cast<kernel::RunLists&>(*lists).lists[0];
+    std::vector<std::byte> place(bytes);
+    const std::uint64_t stream = job.stream(1).id().packed();
+    list.bind({nullptr, place.data(), {}}, nullptr, stream);
+    using State = kernel::List::HeaderState;
+    EXPECT_EQ(list.verdict_on(0, stream), State::not_come);
+    const auto header = MessageHeader{.bytes = bytes, .stream = stream}.encoded();
+    MessageHeader::Encoded& seen = list.messages[0].header;
+    std::ranges::copy(std::span(header).last(8), seen.end() - 8);
+    EXPECT_EQ(list.verdict_on(0, stream), State::foreign);
+    EXPECT_TRUE(list.is_doubtful(second_ns));
+    std::ranges::copy(std::span(header).first(4), seen.begin());
+    EXPECT_TRUE(list.is_doubtful(second_ns + later_ns)) << "something has changed";
+    EXPECT_TRUE(list.is_doubtful(second_ns + later_ns + 1));
+    EXPECT_FALSE(list.is_doubtful(second_ns + 2 * later_ns));
+    seen = header;
+    EXPECT_EQ(list.verdict_on(0, stream), State::right);
+}
+
 // --- A kernel that does not take everything, or does not end it ----------------------------------
 
 // While it exists, the kernel is handed entries by `submit`.

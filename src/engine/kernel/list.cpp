@@ -10,6 +10,8 @@ namespace {
 
 // The last byte of a header that has not come: no message has this kind.
 constexpr std::byte not_come{0xff};
+// A processor's stores are seen by all others within microseconds.
+constexpr std::int64_t doubt_ns = 1'000'000;
 
 }  // namespace
 
@@ -87,6 +89,15 @@ List::HeaderState List::verdict_on(std::uint32_t number, std::uint64_t stream) c
         header.sequence != sequence)
         return HeaderState::foreign;
     return header.bytes == messages[number].bytes ? HeaderState::right : HeaderState::other_size;
+}
+
+bool List::is_doubtful(std::int64_t now_ns) {
+    const MessageHeader::Encoded& header = messages[checked].header;
+    if (doubted_since_ns == 0 || doubted != header) {
+        doubted = header;
+        doubted_since_ns = now_ns;
+    }
+    return now_ns - doubted_since_ns < doubt_ns;
 }
 
 std::uint64_t List::sent_bytes(std::uint32_t number) const {

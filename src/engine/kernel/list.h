@@ -99,8 +99,10 @@ struct List {
     std::uint32_t batches_ended = 0;
     std::uint32_t taken[batches_max] = {};  // tokens of the direction, by chain
     std::uint32_t checked = 0;              // messages whose header was checked
-    std::uint32_t reached = 0;              // reports
-    std::vector<Token> awaited;             // by report; run == null: nobody awaits it
+    MessageHeader::Encoded doubted{};   // what the next one's was when it spoke against the peer,
+    std::int64_t doubted_since_ns = 0;  // and since when; 0: it did not
+    std::uint32_t reached = 0;          // reports
+    std::vector<Token> awaited;         // by report; run == null: nobody awaits it
 
     bool is_busy() const {
         return state == State::waiting || state == State::granted || state == State::going;
@@ -111,6 +113,9 @@ struct List {
     // What the header of message `number` says about it.
     enum class HeaderState : std::uint8_t { not_come, right, other_size, foreign };
     HeaderState verdict_on(std::uint32_t number, std::uint64_t stream) const;
+    // The header of message `checked` speaks against the peer, but the kernel may still be storing it: not all
+    // of its bytes need be seen at once. False: the same bytes have been there for a while.
+    bool is_doubtful(std::int64_t now_ns);
     std::uint64_t sent_bytes(std::uint32_t number) const;
 
     // The start of a buffer, for entries that move bytes.

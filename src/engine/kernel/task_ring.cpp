@@ -208,6 +208,7 @@ void TaskRing::begin(Lists& lists, const Stream& stream, const Binding& binding,
         list->is_cut = false;
         list->failure = {};
         list->checked = list->reached = 0;
+        list->doubted_since_ns = 0;
         std::ranges::fill(list->awaited, Token{});
     }
     for (const auto& list : run.lists) take_place(*list);
@@ -330,7 +331,7 @@ void TaskRing::enable(Lists& lists, std::uint32_t number) {
 std::size_t TaskRing::poll(std::span<Completion> done) {
     if (ring_.is_open()) reap();
     if (ring_.has_left() && may_own()) submit();
-    if (!going_.empty()) look_at_headers();
+    look_at_headers();
     std::size_t count = 0;
     while (!finished_.empty() && count < done.size()) {
         done[count++] = finished_.front().completion;
@@ -379,7 +380,7 @@ void TaskRing::end_batch(List& list) {
     const auto messages = static_cast<std::uint32_t>(list.messages.size());
     if (!list.tasks.sends) {
         std::erase(going_, &list);
-        if (!check_headers(list, messages)) return;
+        if (!check_headers(list, messages, /*may_come=*/false)) return;
     }
     set_state(list, List::State::ended);
     connections_to(list.peer)->release(list.hold);
@@ -388,23 +389,28 @@ void TaskRing::end_batch(List& list) {
 
 // Checks the headers that have come so far.
 void TaskRing::look_at_headers() {
+    has_doubts_ = false;
     for (std::size_t i = 0; i < going_.size(); ++i) {
-        if (!check_headers(*going_[i], 0)) return;
+        if (!check_headers(*going_[i], 0, /*may_come=*/true)) return;
     }
 }
 
-// At least the first `come` messages have come. False: the list has failed.
-bool TaskRing::check_headers(List& list, std::uint32_t come) {
+// At least the first `come` messages have come, and others `may_come` at this moment. False: the list has
+// failed.
+bool TaskRing::check_headers(List& list, std::uint32_t come, bool may_come) {
     const std::uint64_t stream = list.home.stream.packed();
-    for (; list.checked < list.messages.size(); ++list.checked) {
-        switch (list.verdict_on(list.checked, stream)) {
-            case List::HeaderState::right: continue;
-            case List::HeaderState::not_come:
-                if (list.checked >= come) return true;
-                [[fallthrough]];  // it has come, and is not a header
-            case List::HeaderState::foreign: fail(list, -EPROTO); return false;
-            case List::HeaderState::other_size: fail(list, -EMSGSIZE); return false;
+    for (; list.checked < list.messages.size(); ++list.checked, list.doubted_since_ns = 0) {
+        List::HeaderState state = list.verdict_on(list.checked, stream);
+        if (state == List::HeaderState::right) continue;
+        if (state == List::HeaderState::not_come) {
+            if (list.checked >= come) return true;
+            state = List::HeaderState::foreign;  // it has come, and is not a header
+        } else if (may_come && list.is_doubtful(now_ns())) {
+            has_doubts_ = true;
+            return true;
         }
+        fail(list, state == List::HeaderState::foreign ? -EPROTO : -EMSGSIZE);
+        return false;
     }
     return true;
 }
@@ -422,7 +428,7 @@ void TaskRing::fail(List& list, int result) {
     std::erase(going_, &list);
     const bool was_checking = result == -EPROTO || result == -EMSGSIZE;
     // The transfer may have failed because the peer sent less than expected, and left.
-    if (!was_checking && !list.tasks.sends && !check_headers(list, 0)) return;
+    if (!was_checking && !list.tasks.sends && !check_headers(list, 0, /*may_come=*/false)) return;
     // A cancelled transfer that has moved a part reports that part, as one that met the end of the
     // connection does.
     if (result > 0 && is_whole(list.hold.socket, list.tasks.sends)) result = -ECANCELED;

@@ -35,7 +35,7 @@ class TaskRing final : public Offload {
     std::size_t poll(std::span<Completion> done) override;
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
-    bool has_work() const override { return !finished_.empty() || ring_.has_left(); }
+    bool has_work() const override { return !finished_.empty() || ring_.has_left() || has_doubts_; }
     void abandon(std::uint64_t context) override;
     void retire(std::uint64_t context) override;
 
@@ -91,7 +91,7 @@ class TaskRing final : public Offload {
     void on_completion(List& list, CqeKind kind, int result);
     void end_batch(List& list);
     void look_at_headers();
-    bool check_headers(List& list, std::uint32_t come);
+    bool check_headers(List& list, std::uint32_t come, bool may_come);
     void report(List& list);
     void fail(List& list, int result);
     void report_failure(const List& list);
@@ -114,6 +114,7 @@ class TaskRing final : public Offload {
 
     std::vector<List*> lists_;  // by id; null: free
     std::vector<List*> going_;  // receiving lists, whose headers are checked
+    bool has_doubts_ = false;   // about one that is to be looked at again
     std::unordered_map<DirectionKey, ChainOrder, DirectionHash> directions_;
     Fifo<List*> to_submit_;  // the lists before them in their directions come first
     struct Finished {
