@@ -506,7 +506,7 @@ TEST_F(TaskRingTest, AClosedConnectionEndsARunAndNothingIsTouchedAfterwards) {
     }
 }
 
-TEST_F(TaskRingTest, WhatIsAbandonedTouchesNoBufferAnyMore) {
+void expect_untouched_after_abandoning() {
     Job job(2);
     Call call(job, subject_of("bcast", "binomial"), problem_of(2, 4'000'000));
     std::vector<std::byte> data(4'000'000, std::byte{7});
@@ -627,11 +627,22 @@ TEST_F(TaskRingTest, AHeaderThatIsBeingStoredIsNoFaultOfThePeer) {
 
 // --- A kernel that does not take everything, or does not end it ----------------------------------
 
-// While it exists, the kernel is handed entries by `submit`.
+using Cancel = int (*)(io_uring*, io_uring_sync_cancel_reg*);
+
+// While it exists, the kernel is handed entries by `submit`, and cancels by `cancel`.
 struct Handing {
-    explicit Handing(int (*submit)(io_uring*)) { kernel::submit_to_kernel = submit; }
-    ~Handing() { kernel::submit_to_kernel = io_uring_submit; }
+    explicit Handing(int (*submit)(io_uring*), Cancel cancel = io_uring_register_sync_cancel) {
+        kernel::submit_to_kernel = submit;
+        kernel::cancel_in_kernel = cancel;
+    }
+    ~Handing() {
+        kernel::submit_to_kernel = io_uring_submit;
+        kernel::cancel_in_kernel = io_uring_register_sync_cancel;
+    }
 };
+
+// Linux before 6.0.
+int cancel_by_entries(io_uring*, io_uring_sync_cancel_reg*) { return -EINVAL; }
 
 // The kernel takes so many entries of the next submission, then all.
 unsigned taken_at_first = 0;
@@ -757,6 +768,59 @@ TEST_F(TaskRingTest, AKernelThatTakesNothingForTooLongBreaksTheRun) {
     }
 }
 
+TEST_F(TaskRingTest, WhatIsAbandonedTouchesNoBufferAnyMore) { expect_untouched_after_abandoning(); }
+
+TEST_F(TaskRingTest, WhatAnEntryCancelsTouchesNoBufferAnyMore) {
+    const Handing handing(io_uring_submit, cancel_by_entries);
+    expect_untouched_after_abandoning();
+}
+
+// A thread that may own nothing abandons a group, while entries of another one are left, and ends.
+void expect_others_of_an_abandoned_group(weft_status end) {
+    constexpr std::size_t bytes = 1000;
+    Job job(2);
+    Group group;
+    group.context = 2;
+    group.members = {0, 1};
+    Stream stream(group, 0);
+    job.executor(1).add_group(group);
+    std::vector<std::byte> data(bytes, std::byte{7});
+    std::vector<std::byte> place(bytes);
+    const std::vector<Buffers> buffers = {{{}, data}, {{}, place}};
+    Call abandoned(job, subject_of("bcast", "binomial"), problem_of(2, bytes));
+    Call stays(job, subject_of("bcast", "binomial"), problem_of(2, bytes));
+    abandoned.start(1, buffers, {});
+    refusals = std::numeric_limits<int>::max();
+    job.executor(1).start(stays.run(1), stream, {nullptr, place.data(), {}}, Executor::Way::lists);
+    ASSERT_TRUE(job.ring(1).needs_owner());
+    std::thread([&] {
+        refusals = 0;
+        job.executor(1).break_group(job.stream(1).group(), {WEFT_BROKEN_TIMEOUT, 0, 0, 0});
+    }).join();
+    EXPECT_TRUE(abandoned.run(1).is_done());
+    const auto header =
+        MessageHeader{.sequence = 1, .bytes = bytes, .stream = stream.id().packed()}.encoded();
+    const int peer = job.pair(0).ends[0].get();
+    ASSERT_EQ(write(peer, header.data(), header.size()), static_cast<ssize_t>(header.size()));
+    ASSERT_EQ(write(peer, data.data(), bytes), static_cast<ssize_t>(bytes));
+    EXPECT_TRUE(job.drive_until([&] { return stays.run(1).is_done(); }));
+    EXPECT_EQ(stays.run(1).failure().code, end);
+    if (end == WEFT_OK) {
+        EXPECT_EQ(place, data);
+    }
+    job.executor(1).remove_group(group);
+}
+
+TEST_F(TaskRingTest, AThreadThatAbandonsAGroupDoesNotOwnAnother) {
+    const Handing handing(refuse);
+    expect_others_of_an_abandoned_group(WEFT_OK);
+}
+
+TEST_F(TaskRingTest, AThreadThatAbandonsAGroupByEntriesBreaksWhatIsLeftOfAnother) {
+    const Handing handing(refuse, cancel_by_entries);
+    expect_others_of_an_abandoned_group(WEFT_BROKEN_MEMORY);
+}
+
 // Cancellations do nothing.
 bool may_cancel = true;
 int forget_cancellations(io_uring* ring) {
@@ -767,8 +831,12 @@ int forget_cancellations(io_uring* ring) {
     return io_uring_submit(ring);
 }
 
+int forget_cancellation(io_uring* ring, io_uring_sync_cancel_reg* wanted) {
+    return may_cancel ? io_uring_register_sync_cancel(ring, wanted) : 0;
+}
+
 TEST_F(TaskRingTest, WhatComesAfterACancellationGaveUpIsForNobody) {
-    const Handing handing(forget_cancellations);
+    const Handing handing(forget_cancellations, forget_cancellation);
     constexpr std::size_t bytes = 1000;
     Job job(2, 256, second_ns / 20);
     std::vector<std::byte> data(bytes, std::byte{7});

@@ -34,6 +34,11 @@ bool in_passing(Action action) {
     return is_done;
 }
 
+// The number of entries that may wait.
+std::uint64_t cancellable(const List& list) {
+    return std::uint64_t{list.id} << 2 | static_cast<std::uint64_t>(CqeKind::failure);
+}
+
 std::string try_chains() {
     const auto sentence = [](const char* what, int error) {
         return std::string(what) + ": " + std::strerror(error);
@@ -184,11 +189,19 @@ void Ring::add(List& list, std::uint32_t from, std::uint32_t to, int takes, int 
     finish(sqe, list, CqeKind::end, true);
 }
 
+bool Ring::cancel(const List& list) {
+    io_uring_sync_cancel_reg wanted{};
+    wanted.addr = cancellable(list);
+    wanted.fd = -1;
+    wanted.flags = IORING_ASYNC_CANCEL_ALL;
+    // (With a timeout of 0: does not wait for what a thread of the kernel has at hand.)
+    const int error = -cancel_in_kernel(&ring_, &wanted);
+    return error <= 0 || error == ENOENT || error == EALREADY || error == ETIME || error == EINTR;
+}
+
 void Ring::add_cancel(const List& list) {
     io_uring_sqe* sqe = next();
-    const std::uint64_t data =
-        std::uint64_t{list.id} << 2 | static_cast<std::uint64_t>(CqeKind::failure);
-    io_uring_prep_cancel64(sqe, data, IORING_ASYNC_CANCEL_ALL);
+    io_uring_prep_cancel64(sqe, cancellable(list), IORING_ASYNC_CANCEL_ALL);
     io_uring_sqe_set_data64(sqe, of_nobody);
     sqe->flags = IOSQE_CQE_SKIP_SUCCESS;
 }
@@ -202,11 +215,17 @@ void Ring::disarm(io_uring_sqe& entry) {
     entry.flags = is_last ? 0 : IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS;
 }
 
-void Ring::withdraw(const List& list) {
+std::uint32_t Ring::withdraw(const List& list) {
+    std::uint32_t chains = 0;
     for (unsigned left = io_uring_sq_ready(&ring_); left > 0; --left) {
         io_uring_sqe& entry = entry_from_end(left);
-        if (entry.user_data != of_nobody && entry.user_data >> 2 == list.id) disarm(entry);
+        if (entry.user_data == of_nobody || entry.user_data >> 2 != list.id) continue;
+        chains += (entry.flags & IOSQE_IO_LINK) == 0;
+        io_uring_prep_nop(&entry);
+        entry.user_data = of_nobody;
+        entry.flags = IOSQE_CQE_SKIP_SUCCESS;
     }
+    return chains;
 }
 
 Ring::Submitted Ring::submit() {

@@ -29,6 +29,9 @@ enum class CqeKind : std::uint8_t {
 
 // Hands what was added to the kernel; returns how many entries it took, or -errno. Tests replace it.
 inline int (*submit_to_kernel)(io_uring*) = io_uring_submit;
+// Cancels in the kernel, without an entry; returns -errno, -EINVAL before Linux 6.0. Tests replace it.
+inline int (*cancel_in_kernel)(io_uring*,
+                               io_uring_sync_cancel_reg*) = io_uring_register_sync_cancel;
 
 class Ring {
   public:
@@ -48,10 +51,14 @@ class Ring {
     // Adds entries [from, to) of the list as a chain that first takes a token from `takes` (-1:
     // none), and gives one to `gives` at its end. REQUIRES: has_room for them and two more.
     void add(List& list, std::uint32_t from, std::uint32_t to, int takes, int gives);
-    // Adds a cancellation of all chains of the list. REQUIRES: has_room(1).
+    // Cancels all chains of the list that the kernel has taken; they report. Any thread may call it. False:
+    // the kernel cannot do that without an entry.
+    bool cancel(const List& list);
+    // Adds an entry that does the same. REQUIRES: has_room(1).
     void add_cancel(const List& list);
-    // Entries of the list that the kernel has not taken will do nothing. Their chains still report.
-    void withdraw(const List& list);
+    // Entries of the list that the kernel has not taken will do nothing, and not report. Returns how many chains
+    // end with them.
+    std::uint32_t withdraw(const List& list);
 
     enum class Submitted : std::uint8_t {
         all,

@@ -464,6 +464,22 @@ void TaskRing::report_failure(const List& list) {
                     &list.home});
 }
 
+// Cancels what the list has in flight. This thread need not be one that may own other lists: where only an
+// entry cancels, those that the kernel has not taken must not go with it.
+void TaskRing::cancel(const List& list) {
+    if (ring_.cancel(list)) return;
+    if (!may_own()) {
+        for (List* other : lists_) {
+            const std::uint32_t chains = other != nullptr ? ring_.withdraw(*other) : 0;
+            if (chains == 0) continue;
+            other->batches -= chains;
+            fail(*other, -ENOMEM);
+        }
+    }
+    if (ring_.has_room(1)) ring_.add_cancel(list);
+    (void)submit_added();
+}
+
 // Cancels what the wanted lists have in flight. When it returns, nobody touches their buffers any
 // more, unless the kernel does not end it in time.
 template <class Wanted>
@@ -471,7 +487,7 @@ void TaskRing::call_off(Wanted wanted) {
     for (List* list : lists_) {
         if (list == nullptr || list->state == List::State::given_up) continue;
         list->is_called_off = wanted(*list);
-        if (list->is_called_off && list->batches > 0) ring_.withdraw(*list);
+        if (list->is_called_off && list->batches > 0) list->batches -= ring_.withdraw(*list);
     }
     to_submit_.remove_if([](const List* list) { return list->is_called_off; });
     const std::int64_t begin_ns = now_ns();
@@ -482,11 +498,10 @@ void TaskRing::call_off(Wanted wanted) {
         for (List* list : lists_) {
             if (list == nullptr || list->batches == 0 || !list->is_called_off) continue;
             if (waited_ns >= (list->is_cut ? cut_max_ns : patience_ns_)) continue;
-            if (ring_.has_room(1)) ring_.add_cancel(*list);
+            cancel(*list);
             is_over = false;
         }
         if (is_over) break;
-        (void)submit_added();
         ring_.wait(pause_ns);
         reap();
     }

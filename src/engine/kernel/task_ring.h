@@ -96,6 +96,7 @@ class TaskRing final : public Offload {
     void fail(List& list, int result);
     void report_failure(const List& list);
     void set_state(List& list, List::State state);
+    void cancel(const List& list);
     template <class Wanted>
     void call_off(Wanted wanted);
 
