@@ -358,13 +358,14 @@ void ShmTransport::finish_receive(SlotId id, const Outcome& how) {
     settle(peer, peer.receives.find(transfer.post->stream), transfer.post, how);
 }
 
-// The sender resets this before it gives its buffer back. A read-modify-write: a plain load could
-// be satisfied before the copy that precedes it has read its last byte.
+// The sender resets this before it gives its buffer back, with a fence in between. Without the fence here
+// the load could be satisfied before the copy that precedes it has read its last byte.
 bool ShmTransport::still_readable(const ReceiveTransfer& transfer) const {
     const SlotId sender = SlotId::unpack(transfer.from.transfer);
-    auto& readable = transfer.peer->parts.segment->header().readable;
-    return sender.index < readable.size() &&
-           readable[sender.index].fetch_add(0, std::memory_order_seq_cst) == sender.use;
+    const auto& readable = transfer.peer->parts.segment->header().readable;
+    if (sender.index >= readable.size()) return false;
+    shm::full_fence();
+    return readable[sender.index].load(std::memory_order_relaxed) == sender.use;
 }
 
 // Reads the next part of the first pull. False: nothing is left to do now.

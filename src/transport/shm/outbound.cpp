@@ -260,7 +260,11 @@ void ShmTransport::finish_send(SendTransfer transfer, SlotId id) {
 
 void ShmTransport::end_send_transfer(SlotId id) {
     auto& readable = segment_->header().readable;
-    if (id.index < readable.size()) readable[id.index].store(0, std::memory_order_seq_cst);
+    if (id.index < readable.size()) {
+        readable[id.index].store(0, std::memory_order_relaxed);
+        // No later store to the buffer may be seen before this one: see still_readable().
+        shm::full_fence();
+    }
     sends_.remove(id);
 }
 

@@ -39,6 +39,10 @@ struct SegmentHeader {
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
+// What comes before it is seen before what comes after. (GCC refuses std::atomic_thread_fence with
+// ThreadSanitizer.)
+inline void full_fence() { __sync_synchronize(); }
+
 class Segment {
   public:
     static Result<std::shared_ptr<Segment>> create(SegmentShape shape);
