@@ -47,15 +47,14 @@ std::vector<std::int64_t> Disturbance::starts_ps(Rank ranks) const {
 
 std::int64_t Disturbance::end_ps(Rank rank, std::int64_t begin_ps, std::int64_t cost_ps) const {
     if (cost_ps == 0) return begin_ps;
-    Prng prng = prng_of(seed, 2, static_cast<std::uint64_t>(rank));
-    const auto phase_ps =
-        static_cast<std::int64_t>(prng.below(static_cast<std::uint64_t>(period_ps)));
+    if (trace) return trace->end_ps(phase_ps(rank, trace->period_ps()), begin_ps, cost_ps);
+    const std::int64_t first_ps = phase_ps(rank, period_ps);
     // The noise of this number may still last, that before it does not.
-    std::int64_t k = (begin_ps - phase_ps + period_ps) / period_ps - 1;
+    std::int64_t k = (begin_ps - first_ps + period_ps) / period_ps - 1;
     std::int64_t time_ps = begin_ps;
     std::int64_t left_ps = cost_ps;
     for (;; ++k) {
-        const std::int64_t noise = noise_begin_ps(rank, phase_ps, k);
+        const std::int64_t noise = noise_begin_ps(rank, first_ps, k);
         if (noise + noise_ps <= time_ps) continue;
         if (time_ps + left_ps <= noise) return time_ps + left_ps;
         left_ps -= std::max<std::int64_t>(noise - time_ps, 0);
@@ -64,15 +63,21 @@ std::int64_t Disturbance::end_ps(Rank rank, std::int64_t begin_ps, std::int64_t 
         const std::int64_t periods = left_ps / (period_ps - noise_ps) - 2;
         if (periods <= 0) continue;
         k += periods;
-        const std::int64_t later_ps = noise_begin_ps(rank, phase_ps, k) + noise_ps;
+        const std::int64_t later_ps = noise_begin_ps(rank, first_ps, k) + noise_ps;
         left_ps -= later_ps - time_ps - periods * noise_ps;
         time_ps = later_ps;
     }
 }
 
-std::int64_t Disturbance::noise_begin_ps(Rank rank, std::int64_t phase_ps, std::int64_t k) const {
-    std::int64_t begin_ps = phase_ps + k * period_ps;
-    if (jitter_ps > 0) {
+std::int64_t Disturbance::phase_ps(Rank rank, std::int64_t of_period_ps) const {
+    if (has_noise_together) return 0;
+    Prng prng = prng_of(seed, 2, static_cast<std::uint64_t>(rank));
+    return static_cast<std::int64_t>(prng.below(static_cast<std::uint64_t>(of_period_ps)));
+}
+
+std::int64_t Disturbance::noise_begin_ps(Rank rank, std::int64_t first_ps, std::int64_t k) const {
+    std::int64_t begin_ps = first_ps + k * period_ps;
+    if (jitter_ps > 0 && !has_noise_together) {
         Prng prng =
             prng_of(seed + static_cast<std::uint64_t>(k), 3, static_cast<std::uint64_t>(rank));
         begin_ps +=

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/status.h"
+#include "simulate/noise_trace.h"
 
 namespace weft::simulate {
 
@@ -25,9 +27,14 @@ struct Disturbance {
     std::int64_t noise_ps = 0;
     std::int64_t jitter_ps = 0;
 
+    // Instead: noise as it was measured, over and over, for each rank from a point of the trace that is its own.
+    std::shared_ptr<const NoiseTrace> trace;
+
+    bool has_noise_together = false;  // all ranks at the same times: from 0, without jitter
+
     std::uint64_t seed = 1;
 
-    bool has_noise() const { return period_ps > 0; }
+    bool has_noise() const { return period_ps > 0 || trace; }
     bool exists() const { return skew != Skew::none || has_noise(); }
 
     // When each rank starts.
@@ -38,8 +45,10 @@ struct Disturbance {
     std::int64_t end_ps(Rank rank, std::int64_t begin_ps, std::int64_t cost_ps) const;
 
   private:
+    // When the first of its noises begins; of a trace, how much is over at 0.
+    std::int64_t phase_ps(Rank rank, std::int64_t of_period_ps) const;
     // When a rank's noise number `k` begins.
-    std::int64_t noise_begin_ps(Rank rank, std::int64_t phase_ps, std::int64_t k) const;
+    std::int64_t noise_begin_ps(Rank rank, std::int64_t first_ps, std::int64_t k) const;
 };
 
 }  // namespace weft::simulate

@@ -124,6 +124,11 @@ class LogGpMachine::Inside {
         nodes_ = nodes;
         ranks_.know_all_sources();
     }
+    void set_ends(const MessageEnds& ends) {
+        ends_ = ends;
+        recv_overhead_ps_ = ends.recv_overhead_ps.value_or(p_.overhead_ps);
+        recv_byte_overhead_ps_ = ends.recv_byte_overhead_ps.value_or(p_.byte_overhead_ps);
+    }
     void add(const Schedule& schedule) { ranks_.add(schedule); }
 
     Result<LogGpOutcome> run(std::vector<BusySpan>* spans) {
@@ -135,10 +140,13 @@ class LogGpMachine::Inside {
             push(disturbed_ps_.empty() ? 0 : disturbed_ps_[r], r, EventKind::begin, 0);
         // A message, a reduction or a copy that takes as long would overflow.
         const double byte_ps = static_cast<double>(
-            std::max({p_.byte_gap_ps, p_.byte_overhead_ps, p_.byte_reduction_ps, p_.byte_copy_ps}));
+            std::max({p_.byte_gap_ps, p_.byte_overhead_ps, recv_byte_overhead_ps_,
+                      p_.byte_reduction_ps, p_.byte_copy_ps}));
         if (static_cast<double>(ranks_.op_bytes_max()) * byte_ps >
             static_cast<double>(time_max_ps) / 4)
             return above_time_max();
+        WEFT_ASSERT(!ends_.cpu_sends || progress_.is_plain() ||
+                    progress_.by != Progress::By::offload);
         if (torus_) WEFT_RETURN_IF_NOT_OK(lay_links());
         if (nodes_) WEFT_RETURN_IF_NOT_OK(make_nodes());
         if (!progress_.is_plain()) beside_.assign(ranks_.size(), {0, 0, progress_.compute_ps});
@@ -268,7 +276,11 @@ class LogGpMachine::Inside {
         const Work work = is_large ? Work::question : Work::send;
         const bool inside = is_inside(r, lane.peer);
         const std::int64_t end = compute(r, work, message_overhead(bytes, inside), inside);
-        deliver(r, work, end, bytes, lane.peer, what(EventKind::first_byte, lane.lane));
+        const std::uint32_t arrival = what(EventKind::first_byte, lane.lane);
+        if (torus_ && ends_.cpu_sends && !is_large)
+            return deliver(r, work, leaves_at(end, bytes, inside), bytes, lane.peer, arrival,
+                           instance);
+        deliver(r, work, leaves_at(end, bytes, inside), bytes, lane.peer, arrival);
         if (!is_large) complete_at(r, instance, end);
     }
 
@@ -302,7 +314,7 @@ class LogGpMachine::Inside {
         if (bytes <= p_.eager_bytes_max) {
             const bool inside = nodes_ && is_inside(r, ranks_.source(ranks_.from(rank, lane)).peer);
             return complete_at(r, ranks_.instance(rank, at),
-                               compute(r, Work::recv, message_overhead(bytes, inside), inside));
+                               compute(r, Work::recv, recv_overhead(bytes, inside), inside));
         }
         const SimulatedLane sent = ranks_.source(ranks_.from(rank, lane));
         SimulatedRank& sender = ranks_[sent.peer];
@@ -335,8 +347,8 @@ class LogGpMachine::Inside {
             const std::int64_t bytes = message.bytes;
             const std::int64_t end =
                 compute(sender, Work::send, message_overhead(bytes, inside), inside);
-            return deliver(sender, Work::send, end, bytes, receiver, what(EventKind::large, number),
-                           message.send);
+            return deliver(sender, Work::send, leaves_at(end, bytes, inside), bytes, receiver,
+                           what(EventKind::large, number), message.send);
         }
         if (message.stage == Stage::data_comes) {
             message.stage = Stage::data_came;
@@ -347,7 +359,7 @@ class LogGpMachine::Inside {
             if (last > now_ps_) return push(last, receiver, EventKind::large, number);
         }
         const Instance recv = message.recv;
-        const std::int64_t overhead = message_overhead(message.bytes, inside);
+        const std::int64_t overhead = recv_overhead(message.bytes, inside);
         large_.drop(number);
         complete_at(receiver, recv, compute(receiver, Work::recv, overhead, inside));
     }
@@ -494,11 +506,21 @@ class LogGpMachine::Inside {
             push(free_ps, crossing.sender, EventKind::left, 0);
             queue_.push({now_ps_ + p_.latency_ps + hops * torus_->hop_ps, crossing.receiver,
                          crossing.arrival});
+            if (ends_.cpu_sends) stall(crossing.sender);
             if (crossing.send != no_instance)
                 push(now_ps_, crossing.sender, EventKind::complete, crossing.send);
             crossings_.drop(number);
         }
         flows_changed_ = true;
+    }
+
+    // The CPU that stores bytes into the network has waited for it until now, unless it has had other work since.
+    void stall(std::uint32_t sender) {
+        SimulatedRank& rank = ranks_[sender];
+        if (rank.cpu_free_ps >= now_ps_) return;
+        record(sender, Unit::cpu, Work::send, rank.cpu_free_ps, now_ps_);
+        rank.cpu_ps = std::min(rank.cpu_ps + now_ps_ - rank.cpu_free_ps, time_max_ps);
+        rank.cpu_free_ps = now_ps_;
     }
 
     // Of what a rank computes beside the collective.
@@ -514,7 +536,8 @@ class LogGpMachine::Inside {
             return compute_on_core(r, work, cost_ps);
         SimulatedRank& rank = ranks_[r];
         if (!beside_.empty()) [[unlikely]] {
-            const bool is_message = work != Work::reduction && work != Work::copy && !inside;
+            const bool is_message = work != Work::reduction && work != Work::copy &&
+                                    (!inside || nodes_->has_card_inside);
             if (is_message && progress_.by == Progress::By::offload) return trigger(r, work);
         }
         const std::int64_t begin =
@@ -620,6 +643,16 @@ class LogGpMachine::Inside {
         return p.overhead_ps + after_first(bytes) * p.byte_overhead_ps;
     }
 
+    std::int64_t recv_overhead(std::int64_t bytes, bool inside) const {
+        if (inside) return message_overhead(bytes, inside);
+        return recv_overhead_ps_ + after_first(bytes) * recv_byte_overhead_ps_;
+    }
+    // When a message gets to the interface with which the CPU is done at `end_ps`.
+    std::int64_t leaves_at(std::int64_t end_ps, std::int64_t bytes, bool inside) const {
+        if (!ends_.cpu_sends || inside) return end_ps;
+        return end_ps - after_first(bytes) * p_.byte_overhead_ps;
+    }
+
     void push(std::int64_t time_ps, std::uint32_t rank, EventKind kind, std::uint32_t argument) {
         queue_.push({time_ps, rank, what(kind, argument)});
     }
@@ -673,6 +706,9 @@ class LogGpMachine::Inside {
     }
 
     const LogGpParameters p_;
+    MessageEnds ends_;
+    std::int64_t recv_overhead_ps_ = p_.overhead_ps;
+    std::int64_t recv_byte_overhead_ps_ = p_.byte_overhead_ps;
     const Disturbance disturbance_;
     const bool has_noise_;
     Progress progress_;
@@ -707,6 +743,7 @@ LogGpMachine::LogGpMachine(const LogGpParameters& parameters, const Disturbance&
 LogGpMachine::~LogGpMachine() = default;
 void LogGpMachine::set_progress(const Progress& progress) { inside_->set_progress(progress); }
 void LogGpMachine::set_nodes(const NodesParameters& nodes) { inside_->set_nodes(nodes); }
+void LogGpMachine::set_ends(const MessageEnds& ends) { inside_->set_ends(ends); }
 void LogGpMachine::add(const Schedule& schedule) { inside_->add(schedule); }
 Result<LogGpOutcome> LogGpMachine::run(std::vector<BusySpan>* spans) { return inside_->run(spans); }
 std::size_t LogGpMachine::structures() const { return inside_->structures(); }

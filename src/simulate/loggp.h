@@ -7,6 +7,8 @@
 //   message   receiving side: g + (s-1)G from the first byte; the last one has come after (s-1)G
 //   receive   CPU: o + (s-1)O, when it is posted and the last byte has come
 //   reduction, copy     CPU: the bytes by gamma, or by copy
+// The receiver's CPU may have an o and O of its own, and the sender's may store all bytes into the network itself:
+// then the sending side begins after o, beside the CPU.
 // A send is over with its part of the CPU. Where s > S, it first sends an empty message in the same way;
 // the receiver answers with another when the receive is posted; the data follows, and the send is over
 // when the last byte has left. s - 1 stands for 0 if a message is empty. Joins take no time.
@@ -33,6 +35,7 @@
 #include "shape/torus.h"
 #include "simulate/disturbance.h"
 #include "simulate/nodes.h"
+#include "simulate/profile.h"
 #include "simulate/progress.h"
 
 namespace weft::simulate {
@@ -79,6 +82,10 @@ class LogGpMachine {
     // Ranks share nodes, which have as many ranks as are added. REQUIRES: no rank is added yet; no torus; if
     // ranks share cores, no progress but the plain one.
     void set_nodes(const NodesParameters& nodes);
+
+    // What the ends of a message between nodes do, if they do not do the same. REQUIRES: no progress by a card, if the
+    // CPU sends.
+    void set_ends(const MessageEnds& ends);
 
     // Who advances the collective; if nobody says, a CPU that does nothing else.
     void set_progress(const Progress& progress);

@@ -17,6 +17,8 @@ struct NodesParameters {
     std::int64_t burst_bytes = 0;       // that a link lets through unshaped after a pause
     model::LogGpParameters inside;      // of messages within a node, but for their eager_bytes_max
     Rank cores = 0;  // rank r has core r % cores, also of other nodes; 0: each has one
+    // Whether a card (Progress::By::offload) handles messages within a node, too.
+    bool has_card_inside = false;
 
     Rank ranks() const { return nodes * ranks_per_node; }
     std::uint32_t node_of(std::uint32_t rank) const {

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "algorithm/catalogue.h"
 #include "support/process.h"
@@ -160,6 +162,159 @@ TEST(SimulateCollective, Disturbed) {
     EXPECT_NE(simulate(noisy + "6").out, first.out);
 }
 
+// Rank 0 sends to 2 and then to 1, 2 to 3, each in 1500 ns. The first noise takes 1000 ns from rank 0's second send,
+// which only rank 1 waits for; the second one 500 ns from rank 2's, which the end waits for.
+TEST(SimulateCollective, DisturbedByATrace) {
+    const Folder folder;
+    const std::string path = folder / "noise";
+    std::ofstream(path) << "# begin duration\n2000 1000\n6000 500\n";
+    const std::string call =
+        "bcast -a binomial -n 4 --bytes 1 --absorbed --noise-together "
+        "--noise-trace " +
+        path;
+    const Finished text = simulate(call);
+    EXPECT_TRUE(contains(text.out,
+                         "\nend              11500 ns, rank 3\n"
+                         "CPU busy         at most 3000 ns, rank 0; on average 2250 ns\n"
+                         "disturbed        at most 1000 ns, rank 0\n"
+                         "undisturbed end  11000 ns\n"
+                         "absorbed         50.0 % of the most disturbed rank's\n"))
+        << text.out << text.err;
+    const Finished json = simulate(call + " --format json");
+    EXPECT_TRUE(
+        contains(json.out, "\"end_ns\": 11500,\n \"rank_end_ns\": [4000, 8000, 7500, 11500]"))
+        << json.out;
+    EXPECT_TRUE(contains(json.out, "\"absorbed_percent\": 50.0}\n")) << json.out;
+    std::ofstream(path) << "2000 1000\n2500 1\n";
+    const Finished refused = simulate(call);
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_TRUE(contains(refused.err, path + ": line 2 begins before the end of the noise"))
+        << refused.err;
+}
+
+TEST(SimulateCollective, WithAProfile) {
+    const std::string call = "bcast -a binomial -n 2 --bytes 8 --profile sci-dma ";
+    const Finished done = simulate(call + "--torus 1x2");
+    EXPECT_TRUE(
+        contains(done.out,
+                 "bcast binomial, 2 ranks, 8 bytes, sci-dma, torus 1x2\n"
+                 "L 29288.763, o 5000, g 0, G 4.891, O 0, reduction 1, copy 1, o of receives "
+                 "100, O of receives 1, link 4.891, hop 70, S 68719476736\n"))
+        << done.out << done.err;
+    EXPECT_TRUE(contains(done.out, "\nend              34500 ns, rank 1\n")) << done.out;
+    EXPECT_TRUE(
+        contains(simulate(call + "-L 0 -o 7 --recv-byte-overhead 0").out,
+                 "L 0, o 7, g 0, G 4.891, O 0, reduction 1, copy 1, o of receives 100, O of "
+                 "receives 0, "));
+    EXPECT_TRUE(contains(simulate("bcast -a binomial -n 2 --bytes 1 --recv-overhead 50").out,
+                         "\nend              4050 ns, rank 1\n"));
+}
+
+// A row's value in an experiment's JSON.
+std::string value_in(const std::string& row, const std::string& column) {
+    const std::string key = "\"" + column + "\": ";
+    const std::size_t at = row.find(key);
+    if (at == row.npos) return "";
+    const std::size_t from = at + key.size();
+    return row.substr(from, row.find_first_of(",}", from) - from);
+}
+
+// The rows of an experiment that has been told to be small. Its JSON is checked.
+std::vector<std::string> rows_of(const std::string& arguments) {
+    const Finished done = simulate("experiment " + arguments + " --format json");
+    EXPECT_EQ(done.status, 0) << done.err;
+    if (run("python3 --version").status == 0) {
+        const Folder folder;
+        std::ofstream(folder / "json") << done.out;
+        EXPECT_EQ(run("python3 -m json.tool " + (folder / "json") + " /dev/null").status, 0);
+    }
+    EXPECT_EQ(simulate("experiment " + arguments).status, 0);
+    std::vector<std::string> rows;
+    std::istringstream stream(done.out);
+    for (std::string line; std::getline(stream, line);) {
+        if (line.starts_with("  {")) rows.push_back(line);
+    }
+    return rows;
+}
+
+// Of alltoall on a torus of 4x4, the sums of loads are known; moving hides more than storing.
+TEST(SimulateExperiment, Sci) {
+    double moved = 0;
+    double stored = 0;
+    int sums = 0;
+    for (const std::string& row : rows_of("sci -n 16 --bytes 64K")) {
+        const std::string algorithm = value_in(row, "algorithm");
+        if (value_in(row, "collective") != "\"alltoall\"") continue;
+        if (const std::string sum = value_in(row, "sum"); !sum.empty()) {
+            if (algorithm == "\"pairwise\"") {
+                EXPECT_EQ(sum, "30");
+            } else if (algorithm == "\"shift\"") {
+                EXPECT_EQ(sum, "37");
+            }
+            ++sums;
+        } else if (algorithm == "\"pairwise\"" && value_in(row, "progress") == "\"manual\"") {
+            const double overlap = std::stod(value_in(row, "overlap_percent"));
+            (value_in(row, "transfer") == "\"sci-dma\"" ? moved : stored) = overlap;
+        }
+    }
+    EXPECT_EQ(sums, 5);
+    EXPECT_GT(moved, stored);
+}
+
+// With a card, more of the same collective is hidden than with a host that looks as often.
+TEST(SimulateExperiment, CoreDirect) {
+    int rows = 0;
+    for (const std::string& row : rows_of("core-direct -n 32 --bytes 1K")) {
+        if (value_in(row, "layout") != "\"flat\"") continue;
+        EXPECT_GT(std::stod(value_in(row, "overlap_percent")),
+                  std::stod(value_in(row, "host_overlap_percent")))
+            << row;
+        ++rows;
+    }
+    EXPECT_GE(rows, 3);
+}
+
+// A card hides all of a collective that combines nothing, and a host that never looks next to nothing.
+TEST(SimulateExperiment, Scale) {
+    int rows = 0;
+    for (const std::string& row : rows_of("scale -n 256")) {
+        const std::string progress = value_in(row, "progress");
+        if (progress.empty()) {
+            EXPECT_GE(std::stod(value_in(row, "noisy_us")), std::stod(value_in(row, "quiet_us")));
+            continue;
+        }
+        const double overlap = std::stod(value_in(row, "overlap_percent"));
+        // Hosts combine.
+        if (progress == "\"offload\"" && value_in(row, "collective") != "\"allreduce\"") {
+            EXPECT_GT(overlap, 99) << row;
+        } else if (progress == "\"never\"") {
+            EXPECT_LT(overlap, 20) << row;
+        }
+        ++rows;
+    }
+    EXPECT_EQ(rows, 2 * 3 * 4);
+}
+
+// No time is below the bound.
+TEST(SimulateExperiment, Best) {
+    int rows = 0;
+    for (const std::string& row : rows_of("best -n 16 --bytes 8,64K")) {
+        const double share = std::stod(value_in(row, "of_the_optimum_percent"));
+        EXPECT_GT(share, 0) << row;
+        EXPECT_LE(share, 100) << row;
+        EXPECT_GE(std::stod(value_in(row, "time_us")), std::stod(value_in(row, "bound_us")));
+        ++rows;
+    }
+    EXPECT_EQ(rows, 2 * 2 * 2);
+}
+
+TEST(SimulateExperiment, RefusesWithASentence) {
+    const Finished done = simulate("experiment best --bytes 1T");
+    EXPECT_EQ(done.status, 2);
+    EXPECT_TRUE(contains(done.err, "bytes = 1T; expected sizes")) << done.err;
+    EXPECT_NE(simulate("experiment none").status, 0);
+}
+
 // Two messages on a link in each of four rounds.
 TEST(SimulateCollective, OnATorus) {
     const std::string call = "allreduce -a recursive_doubling --in-place --bytes 1001 --torus 4x4 ";
@@ -271,6 +426,14 @@ TEST(SimulateCollective, RefusesWithASentence) {
           std::pair{"bcast --progress thread:1:2", "progress = thread:1:2; expected host:POLL"},
           std::pair{"bcast --compute 5 --noise 9:1", "--noise with --compute or --progress"},
           std::pair{"bcast --compute 5 --compat lgs", "--compute and --progress with --compat lgs"},
+          std::pair{"bcast --noise 9:1 --noise-trace x", "--noise with --noise-trace"},
+          std::pair{"bcast --noise-together", "--noise-together without --noise and --noise-trace"},
+          std::pair{"bcast --noise-trace /none", "cannot read /none"},
+          std::pair{"bcast --noise-trace /dev/null", "/dev/null: no noise in it"},
+          std::pair{"bcast --profile sci-pio --compat lgs",
+                    "--recv-byte-overhead with --compat lgs"},
+          std::pair{"bcast --profile sci-pio --progress offload:5",
+                    "--profile sci-pio with --progress offload; its CPU sends"},
           std::pair{"bcast --skew late:100:4", "skew = late:100:4; expected normal:NS, "},
           std::pair{"bcast --skew normal:1:2", "skew = normal:1:2; expected normal:NS, "},
           std::pair{"bcast --skew some:1", "skew = some:1; expected normal:NS, "},

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithm/catalogue.h"
@@ -82,6 +85,77 @@ TEST(Noise, WorkInTwoPartsTakesAsLong) {
                   disturbed.end_ps(rank, begin_ps, first_ps + second_ps))
             << period_ps << " " << noise_ps << " " << begin_ps << " " << first_ps << " "
             << second_ps;
+    }
+}
+
+Disturbance traced(const char* text, bool together = true) {
+    Disturbance disturbance;
+    Result<NoiseTrace> trace = NoiseTrace::read(text);
+    EXPECT_TRUE(trace.is_ok()) << last_detail();
+    disturbance.trace = std::make_shared<NoiseTrace>(std::move(*trace));
+    disturbance.has_noise_together = together;
+    return disturbance;
+}
+
+// Noise at 10 to 15, 20 to 30, then again at 40 to 45.
+TEST(NoiseTrace, DelaysWorkAndBeginsAgain) {
+    const Disturbance disturbed = traced("# begin duration\n10\t5\n\n20 10 # long\n");
+    const auto end_ns = [&](std::int64_t begin_ns, std::int64_t cost_ns) {
+        return disturbed.end_ps(3, begin_ns * ns, cost_ns * ns) / ns;
+    };
+    EXPECT_EQ(end_ns(0, 10), 10);
+    EXPECT_EQ(end_ns(0, 11), 16);
+    EXPECT_EQ(end_ns(12, 1), 16);
+    EXPECT_EQ(end_ns(15, 5), 20);
+    EXPECT_EQ(end_ns(0, 16), 31);
+    EXPECT_EQ(end_ns(30, 11), 46);
+    EXPECT_EQ(end_ns(25, 0), 25);
+    EXPECT_EQ(end_ns(0, 15 * 1'000'000 + 1), 30 * 1'000'000 + 1);
+}
+
+TEST(NoiseTrace, WorkInTwoPartsTakesAsLong) {
+    Prng prng(11);
+    const auto below = [&](std::int64_t bound) {
+        return static_cast<std::int64_t>(prng.below(static_cast<std::uint64_t>(bound)));
+    };
+    const Disturbance disturbed = traced("0 0.02\n0.1 0.05\n0.15 0.001\n0.3 0\n0.4 0.3", false);
+    for (int i = 0; i < 20'000; ++i) {
+        const auto rank = static_cast<Rank>(below(5));
+        const std::int64_t begin_ps = below(5000);
+        const std::int64_t first_ps = 1 + below(3000);
+        const std::int64_t second_ps = 1 + below(prng.one_in(2) ? 10 : 9000);
+        const std::int64_t middle = disturbed.end_ps(rank, begin_ps, first_ps);
+        ASSERT_GE(middle, begin_ps + first_ps);
+        ASSERT_EQ(disturbed.end_ps(rank, middle, second_ps),
+                  disturbed.end_ps(rank, begin_ps, first_ps + second_ps))
+            << begin_ps << " " << first_ps << " " << second_ps;
+    }
+}
+
+TEST(NoiseTrace, ThatIsPeriodicIsPeriodicNoise) {
+    Disturbance periodic = noise(1000 * ns, 200 * ns, 0);
+    periodic.has_noise_together = true;
+    const Disturbance by_trace = traced("0 200\n1000 200\n2000 0");
+    for (std::int64_t begin_ns = 0; begin_ns < 2500; begin_ns += 7) {
+        for (const std::int64_t cost_ns : {1, 100, 5000}) {
+            EXPECT_EQ(by_trace.end_ps(1, begin_ns * ns, cost_ns * ns),
+                      periodic.end_ps(1, begin_ns * ns, cost_ns * ns))
+                << begin_ns;
+        }
+    }
+}
+
+TEST(NoiseTrace, RefusesWithASentence) {
+    for (const auto& [text, sentence] :
+         {std::pair{"", "no noise in it"}, std::pair{"# nothing\n", "no noise in it"},
+          std::pair{"0 5\n5 5\n", "nothing but noise in it"},
+          std::pair{"0 5\n4 5\n", "line 2 begins before the end of the noise before it"},
+          std::pair{"1\n", "line 1: expected a time and a duration, in ns"},
+          std::pair{"1 2 3\n", "line 1: expected"}, std::pair{"1 -2\n", "line 1: expected"},
+          std::pair{"1 2.0001\n", "line 1: expected"}, std::pair{"x 1\n", "line 1: expected"},
+          std::pair{"9999999999999 1\n", "line 1: expected"}}) {
+        EXPECT_FALSE(NoiseTrace::read(text).is_ok()) << text;
+        EXPECT_NE(std::string(last_detail()).find(sentence), std::string::npos) << last_detail();
     }
 }
 

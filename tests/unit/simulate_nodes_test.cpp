@@ -145,8 +145,7 @@ TEST(Nodes, TheBucketRefills) {
 TEST(Nodes, LargeMessagesAskFirst) {
     LogGpParameters p = parameters;
     p.eager_bytes_max = 1000;
-    EXPECT_EQ(simulate({{0, 1, 1001}}, nodes(2, 1), p).end_ps[1],
-              4 * o + 3 * L + 1000 * link_G);
+    EXPECT_EQ(simulate({{0, 1, 1001}}, nodes(2, 1), p).end_ps[1], 4 * o + 3 * L + 1000 * link_G);
     const LogGpOutcome within = simulate({{0, 1, 1001}}, nodes(1, 2), p);
     EXPECT_EQ(within.end_ps[1],
               3 * 300'000 + 2 * 100'000 + 2 * (100'000 + 1000 * 200) + 1000 * 500);

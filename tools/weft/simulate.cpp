@@ -19,8 +19,10 @@
 #include "simulate/goal.h"
 #include "simulate/lgs.h"
 #include "simulate/loggp.h"
+#include "simulate/profile.h"
 #include "simulate/report.h"
 #include "weft/commands.h"
+#include "weft/experiment/experiments.h"
 #include "weft/simulate_options.h"
 
 namespace weft::simulate {
@@ -38,6 +40,10 @@ struct Options {
     std::string goal;    // a file; "-": the standard input
     std::string compat;  // whose rules; empty: our own
     LogGpParameters parameters;
+    std::string profile;                      // a name; empty: none
+    std::int64_t recv_overhead_ps = -1;       // as -o
+    std::int64_t recv_byte_overhead_ps = -1;  // as -O
+    MessageEnds ends;
     std::string torus_sizes;         // "4x4"; empty: none
     std::int64_t link_byte_ps = -1;  // as the interfaces
     std::int64_t hop_ps = 0;
@@ -53,6 +59,7 @@ struct Options {
     std::string progress_by;  // as given
     std::string skew;         // as given
     std::string noise;        // as given
+    std::string noise_trace;  // a file
     Disturbance disturbance;
     bool compares = false;  // also simulates undisturbed
     bool says_speed = false;
@@ -63,6 +70,7 @@ constexpr Rank simulated_ranks_max = 1 << 20;
 constexpr Rank listed_ranks_max = 4096;  // where every rank has a list of all others' blocks
 constexpr Rank torus_ranks_max = 4096;
 constexpr std::int64_t simulated_bytes_max = std::int64_t{1} << 36;
+constexpr std::int64_t experiment_bytes_max = std::int64_t{1} << 26;
 
 constexpr std::int64_t ps_per_ns = 1000;
 constexpr std::int64_t time_option_max_ps = 1'000'000'000 * ps_per_ns;
@@ -115,6 +123,36 @@ std::vector<std::string> parts_of(const std::string& text) {
 std::optional<std::int64_t> time_of(const std::vector<std::string>& parts, std::size_t i) {
     const std::optional<std::int64_t> time_ps = i < parts.size() ? ps_of(parts[i]) : std::nullopt;
     return time_ps && *time_ps <= time_option_max_ps ? time_ps : std::nullopt;
+}
+
+// What was not given is the profile's.
+void follow_profile(Options& options, const CLI::App& command) {
+    if (options.recv_overhead_ps >= 0) options.ends.recv_overhead_ps = options.recv_overhead_ps;
+    if (options.recv_byte_overhead_ps >= 0)
+        options.ends.recv_byte_overhead_ps = options.recv_byte_overhead_ps;
+    if (options.profile.empty()) return;
+    const NetworkProfile& profile = *find_profile(options.profile);
+    const LogGpParameters& from = profile.parameters;
+    LogGpParameters& to = options.parameters;
+    const auto follow = [&](const char* name, std::int64_t& value, std::int64_t of_profile) {
+        if (command.get_option(name)->count() == 0) value = of_profile;
+    };
+    follow("--latency", to.latency_ps, from.latency_ps);
+    follow("--overhead", to.overhead_ps, from.overhead_ps);
+    follow("--gap", to.gap_ps, from.gap_ps);
+    follow("--byte-gap", to.byte_gap_ps, from.byte_gap_ps);
+    follow("--byte-overhead", to.byte_overhead_ps, from.byte_overhead_ps);
+    follow("--reduction", to.byte_reduction_ps, from.byte_reduction_ps);
+    follow("--copy", to.byte_copy_ps, from.byte_copy_ps);
+    follow("--eager-max", to.eager_bytes_max, from.eager_bytes_max);
+    if (!options.torus_sizes.empty()) follow("--hop", options.hop_ps, profile.hop_ps);
+    MessageEnds& ends = options.ends;
+    if (!ends.recv_overhead_ps) ends.recv_overhead_ps = profile.ends.recv_overhead_ps;
+    if (!ends.recv_byte_overhead_ps)
+        ends.recv_byte_overhead_ps = profile.ends.recv_byte_overhead_ps;
+    ends.cpu_sends = profile.ends.cpu_sends;
+    if (ends.cpu_sends && options.progress_by.starts_with("offload"))
+        refuse("--profile " + options.profile + " with --progress offload; its CPU sends");
 }
 
 // The torus has all ranks; it says how many, if --ranks does not.
@@ -238,6 +276,25 @@ void read_noise(const std::string& text, Disturbance& disturbance) {
     disturbance.jitter_ps = *jitter_ps;
 }
 
+std::string text_of(const std::string& path) {
+    std::FILE* const file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
+    if (file == nullptr) refuse("cannot read " + path + ": " + std::strerror(errno));
+    std::string text;
+    char piece[65536];
+    for (std::size_t n; (n = std::fread(piece, 1, sizeof piece, file)) > 0;) text.append(piece, n);
+    const bool is_read = std::ferror(file) == 0;
+    const int error = errno;
+    if (file != stdin) std::fclose(file);
+    if (!is_read) refuse("cannot read " + path + ": " + std::strerror(error));
+    return text;
+}
+
+void read_noise_trace(const std::string& path, Disturbance& disturbance) {
+    Result<NoiseTrace> trace = NoiseTrace::read(text_of(path));
+    if (!trace.is_ok()) refuse(path + ": " + last_detail());
+    disturbance.trace = std::make_shared<NoiseTrace>(std::move(*trace));
+}
+
 // Replaces a size such as 4K by its number of bytes.
 CLI::Validator size(std::int64_t least) {
     return CLI::Validator(
@@ -251,19 +308,6 @@ CLI::Validator size(std::int64_t least) {
             return "";
         },
         "SIZE");
-}
-
-std::string text_of(const std::string& path) {
-    std::FILE* const file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
-    if (file == nullptr) refuse("cannot read " + path + ": " + std::strerror(errno));
-    std::string text;
-    char piece[65536];
-    for (std::size_t n; (n = std::fread(piece, 1, sizeof piece, file)) > 0;) text.append(piece, n);
-    const bool is_read = std::ferror(file) == 0;
-    const int error = errno;
-    if (file != stdin) std::fclose(file);
-    if (!is_read) refuse("cannot read " + path + ": " + std::strerror(error));
-    return text;
 }
 
 void print(const Report& report, const std::string& format) {
@@ -288,6 +332,12 @@ void simulate_program(const GoalProgram& program, const Options& options, Report
     if (options.disturbance.exists())
         refuse("--skew and --noise with --compat lgs; it has neither");
     if (options.format == "trace") refuse("--format trace with --compat lgs; it has no trace");
+    if (!options.profile.empty() || options.ends.recv_overhead_ps ||
+        options.ends.recv_byte_overhead_ps) {
+        refuse(
+            "--profile, --recv-overhead and --recv-byte-overhead with --compat lgs; its ends are "
+            "alike");
+    }
     if (given.byte_reduction_ps > 0 || given.byte_copy_ps > 0)
         refuse("--reduction and --copy with --compat lgs; its operations are in the program");
     LgsParameters p;
@@ -372,6 +422,9 @@ Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p, const Op
     const auto add = [&](const char* name, std::int64_t time_ps) {
         report.parameters.emplace_back(name, unsigned_of(time_ps));
     };
+    if (options.ends.recv_overhead_ps) add("o of receives", *options.ends.recv_overhead_ps);
+    if (options.ends.recv_byte_overhead_ps)
+        add("O of receives", *options.ends.recv_byte_overhead_ps);
     if (options.torus) {
         add("link", options.torus->link_byte_ps);
         add("hop", options.torus->hop_ps);
@@ -394,9 +447,13 @@ Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p, const Op
     return report;
 }
 
-// What the model says without a simulation. It knows no torus, no nodes, no other work and no disturbance.
+// What the model says without a simulation. It knows no torus, no nodes, no ends that differ, no other work and
+// no disturbance.
 void add_model(const Family& family, const Algorithm& algorithm, const Options& options,
                Report& report) {
+    if (options.ends.recv_overhead_ps || options.ends.recv_byte_overhead_ps ||
+        options.ends.cpu_sends)
+        return;
     if (options.torus || options.nodes || !options.progress.is_plain() ||
         options.disturbance.exists())
         return;
@@ -424,7 +481,7 @@ const Algorithm& inner_algorithm(const Family& family, const Algorithm& algorith
 
 // "torus 4x4"
 std::string network_of(const Options& options) {
-    std::string text;
+    std::string text = options.profile.empty() ? "" : ", " + options.profile;
     if (options.torus) text += ", torus " + options.torus_sizes;
     if (options.nodes) text += ", nodes " + options.node_sizes;
     if (options.burst_bytes > 0)
@@ -489,6 +546,7 @@ void simulate_collective(Options& options) {
         LogGpMachine machine(options.parameters, disturbance,
                              options.torus ? &*options.torus : nullptr);
         if (options.nodes) machine.set_nodes(*options.nodes);
+        machine.set_ends(options.ends);
         machine.set_progress(options.progress);
         for_schedules(family, *known, options,
                       [&](const Schedule& schedule) { machine.add(schedule); });
@@ -516,6 +574,46 @@ void simulate_collective(Options& options) {
             static_cast<std::uint64_t>(std::ranges::max(run({}, nullptr).end_ps));
     }
     print(report, options.format);
+}
+
+void add_experiments(CLI::App& command) {
+    struct Asked {
+        std::string name;
+        Rank ranks_max = 0;
+        std::vector<std::string> sizes;
+        std::string format = "text";
+    };
+    auto asked = std::make_shared<Asked>();
+    std::vector<std::string> names;
+    std::string meanings = "Many simulations at once:";
+    for (const Experiment& experiment : experiments) {
+        names.emplace_back(experiment.name);
+        meanings += std::string("\n  ") + experiment.name + ": " + experiment.meaning;
+    }
+    CLI::App* const app = command.add_subcommand("experiment", meanings);
+    app->add_option("name", asked->name, "Which")->required()->check(CLI::IsMember(names));
+    app->add_option("-n,--ranks", asked->ranks_max, "At most so many ranks; default: its own")
+        ->check(CLI::Range(2, simulated_ranks_max));
+    app->add_option("--bytes", asked->sizes, "Only these sizes (64,4K); default: its own")
+        ->delimiter(',');
+    app->add_option("--format", asked->format, "text or json")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->capture_default_str();
+    app->callback([asked] {
+        ExperimentSize size;
+        if (asked->ranks_max > 0) size.ranks_max = asked->ranks_max;
+        for (const std::string& text : asked->sizes) {
+            const std::optional<std::int64_t> bytes = parse_bytes(text);
+            if (!bytes || *bytes > experiment_bytes_max)
+                refuse("bytes = " + text + "; expected sizes, such as 64,4K, of at most 64M");
+            size.bytes.push_back(*bytes);
+        }
+        const auto* const experiment = std::ranges::find_if(
+            experiments, [&](const Experiment& one) { return one.name == asked->name; });
+        const ExperimentResult result = experiment->run(size);
+        const std::string text = asked->format == "json" ? to_json(result) : to_text(result);
+        std::fputs(text.c_str(), stdout);
+    });
 }
 
 }  // namespace
@@ -581,6 +679,21 @@ void add_simulate(CLI::App& app) {
     command->add_option("--compat", options->compat, "By the rules of: lgs (LogGOPSim)")
         ->check(CLI::IsMember({"lgs"}));
     simulate::add_parameter_options(*command, options->parameters);
+    std::vector<std::string> profile_names;
+    for (const simulate::NetworkProfile& profile : simulate::profiles())
+        profile_names.emplace_back(profile.name);
+    command
+        ->add_option("--profile", options->profile,
+                     "The parameters of a known network; those given replace them")
+        ->check(CLI::IsMember(profile_names));
+    command
+        ->add_option("--recv-overhead", options->recv_overhead_ps,
+                     "The receiver's CPU time of a message; default: -o")
+        ->transform(simulate::nanoseconds());
+    command
+        ->add_option("--recv-byte-overhead", options->recv_byte_overhead_ps,
+                     "The receiver's CPU time of a byte; default: -O")
+        ->transform(simulate::nanoseconds());
     command->add_option("--torus", options->torus_sizes,
                         "Sizes of a torus of all ranks (4x4) whose links go one way");
     command->add_option("--nodes", options->node_sizes,
@@ -613,6 +726,10 @@ void add_simulate(CLI::App& app) {
                         "Late starts: normal:NS, exponential:NS or late:NS:RANK");
     command->add_option("--noise", options->noise,
                         "The CPU is taken away: PERIOD:NOISE[:JITTER], in ns");
+    command->add_option("--noise-trace", options->noise_trace,
+                        "The same as in a file with a line TIME DURATION for each, in ns");
+    command->add_flag("--noise-together", options->disturbance.has_noise_together,
+                      "All ranks' CPUs are taken away at the same times");
     command->add_option("--seed", options->disturbance.seed, "Of late starts and noise")
         ->capture_default_str();
     command->add_flag("--absorbed", options->compares,
@@ -624,7 +741,10 @@ void add_simulate(CLI::App& app) {
                      "text, csv, json, or trace (for Perfetto, Chrome)")
         ->check(CLI::IsMember({"text", "csv", "json", "trace"}))
         ->capture_default_str();
-    command->callback([options, ranks] {
+    simulate::add_experiments(*command);
+    command->callback([options, ranks, command] {
+        if (!command->get_subcommands().empty()) return;  // an experiment
+        simulate::follow_profile(*options, *command);
         if (!options->torus_sizes.empty()) simulate::declare_torus(*options, ranks->count() > 0);
         if (!options->node_sizes.empty()) {
             if (options->torus) simulate::refuse("--nodes with --torus; expected one of them");
@@ -640,8 +760,15 @@ void add_simulate(CLI::App& app) {
             simulate::read_skew(options->skew, options->agreed.ranks, options->disturbance);
         if (!options->progress_by.empty())
             simulate::read_progress(options->progress_by, options->progress);
-        if (!options->noise.empty() && !options->progress.is_plain())
+        const bool has_noise = !options->noise.empty() || !options->noise_trace.empty();
+        if (has_noise && !options->progress.is_plain())
             simulate::refuse("--noise with --compute or --progress; expected one of them");
+        if (!options->noise.empty() && !options->noise_trace.empty())
+            simulate::refuse("--noise with --noise-trace; expected one of them");
+        if (options->disturbance.has_noise_together && !has_noise)
+            simulate::refuse("--noise-together without --noise and --noise-trace");
+        if (!options->noise_trace.empty())
+            simulate::read_noise_trace(options->noise_trace, options->disturbance);
         if (options->cores > 0 && !options->progress.is_plain())
             simulate::refuse("--cores with --compute or --progress; expected one of them");
         if (!options->noise.empty()) simulate::read_noise(options->noise, options->disturbance);

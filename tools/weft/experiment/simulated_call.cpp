@@ -1,0 +1,65 @@
+#include "weft/experiment/simulated_call.h"
+
+#include <algorithm>
+
+namespace weft::simulate {
+
+SimulatedCall call_of(const char* collective, const char* algorithm, Rank ranks,
+                      std::int64_t bytes) {
+    SimulatedCall call;
+    call.family = algorithm::find_family(collective);
+    WEFT_ASSERT(call.family);
+    call.algorithm = call.family->find(algorithm);
+    WEFT_ASSERT(call.algorithm);
+    call.agreed.collective = call.family->collective;
+    call.agreed.ranks = ranks;
+    call.agreed.bytes = bytes;
+    return call;
+}
+
+namespace {
+
+// One schedule at a time: of 2^20 ranks they would not fit into memory.
+template <class Use>
+void for_schedules(const SimulatedCall& call, Use use) {
+    for (Rank r = 0; r < call.agreed.ranks; ++r) {
+        Result<Schedule> schedule =
+            build_rank(*call.algorithm, call.family->problem(call.agreed, r, /*in_place=*/false));
+        WEFT_ASSERT(schedule.is_ok());
+        use(std::move(*schedule));
+    }
+}
+
+}  // namespace
+
+std::vector<Schedule> schedules_of(const SimulatedCall& call) {
+    std::vector<Schedule> schedules;
+    for_schedules(call, [&](Schedule schedule) { schedules.push_back(std::move(schedule)); });
+    return schedules;
+}
+
+LogGpOutcome outcome_of(const SimulatedCall& call) {
+    LogGpMachine machine(call.parameters, call.disturbance, call.torus);
+    if (call.nodes) machine.set_nodes(*call.nodes);
+    machine.set_ends(call.ends);
+    machine.set_progress(call.progress);
+    for_schedules(call, [&](const Schedule& schedule) { machine.add(schedule); });
+    Result<LogGpOutcome> outcome = machine.run();
+    WEFT_ASSERT(outcome.is_ok());
+    return std::move(*outcome);
+}
+
+std::int64_t time_of(const SimulatedCall& call) {
+    return std::ranges::max(outcome_of(call).end_ps);
+}
+
+Overlap overlap_of(const SimulatedCall& call, Progress progress, std::int64_t alone_ps,
+                   std::int64_t looks) {
+    SimulatedCall beside = call;
+    progress.compute_ps = alone_ps;
+    if (looks > 0) progress.poll_ps = std::max<std::int64_t>(alone_ps / looks, 1);
+    beside.progress = progress;
+    return {alone_ps, time_of(beside)};
+}
+
+}  // namespace weft::simulate
