@@ -14,10 +14,11 @@ extern const Algorithm allgather_ring;
 namespace {
 
 // A leader's part in an allgather among leaders, of blocks that lie in `room`.
-Problem part_of_leader(BlockList blocks, Region room, Rank own) {
+Problem part_of_leader(BlockList blocks, Region room, Rank own, std::uint32_t ports) {
     Problem part;
     part.agreed.ranks = static_cast<Rank>(blocks.sizes.size());
     part.agreed.sizes = blocks.sizes;
+    part.agreed.tuning.ports = ports;
     part.rank = own;
     part.in_place = true;
     part.recv = {room.buffer, part.agreed.ranks, room.offset, 0, blocks};
@@ -58,7 +59,8 @@ Status Grouped::exchange(const LeaderExchange& among, OpId after, ScheduleBuilde
     }
     const auto among_leaders = schedule.within(among.leaders, after);
     return inner_of(in_.agreed, allgather_bruck)
-        .build(part_of_leader({sizes, offsets}, room_, among.own), schedule);
+        .build(part_of_leader({sizes, offsets}, room_, among.own, in_.agreed.tuning.ports),
+               schedule);
 }
 
 void Grouped::gather(Rank group, OpId gathered, ScheduleBuilder& schedule) const {
@@ -156,6 +158,7 @@ LeadersCost cost_by_leaders(const Agreed& a, const Hierarchy& in, const Topology
     }
     Agreed among_leaders;
     among_leaders.ranks = groups.nodes();
+    among_leaders.tuning.ports = a.tuning.ports;
     LeadersCost cost;
     const int within = ceil_log2(groups.size_max());
     const bool each = broadcasts_each(a, groups);
@@ -165,7 +168,7 @@ LeadersCost cost_by_leaders(const Agreed& a, const Hierarchy& in, const Topology
     const auto node_of = [&](Rank group) { return nodes.node_of(groups.members(group).front()); };
     for (Rank group = 0; group < groups.nodes(); ++group) {
         std::int64_t sent = ceil_log2(groups.size(group)) * std::int64_t{groups.ranks()};
-        const Problem leader = part_of_leader({sizes, offsets}, {}, group);
+        const Problem leader = part_of_leader({sizes, offsets}, {}, group, a.tuning.ports);
         for_each_message(inner, leader, [&](Rank peer, std::int64_t blocks) {
             sent += blocks;
             if (node_of(peer) != node_of(group)) cost.blocks_between_nodes += blocks;
