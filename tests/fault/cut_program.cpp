@@ -1,5 +1,6 @@
-// The last node loses its link in the midst of collectives: ENGINE SECONDS. Every rank must learn it
-// from a status that names a rank on the other side of the cut, within so many seconds.
+// The last node loses its link in the midst of collectives: ENGINE SECONDS [waiting]. Every rank must
+// learn it from a status that names a rank on the other side of the cut, within so many seconds. With
+// "waiting", only the last rank sends from then on.
 #include <unistd.h>
 #include <weft/weft.h>
 
@@ -22,7 +23,8 @@ int rank = -1;
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 3) return 1;
+    if (argc < 3 || argc > 4) return 1;
+    const bool waits = argc == 4;
     setenv("WEFT_ENGINE", argv[1], 1);
     if (weft_init() != WEFT_OK) return fail(rank, "weft_init");
     const weft_comm world = weft_comm_world();
@@ -49,6 +51,10 @@ int main(int argc, char** argv) {
             // Every rank knows the time of the cut: nobody is further ahead than one operation.
             if (rank == ranks - 1 && std::system("ip link set eth0 down") != 0) return 1;
             cut_s = now_s();
+        }
+        if (waits && i >= 20) {
+            status = weft_bcast(values.data(), 8, WEFT_FLOAT64, ranks - 1, world);
+            continue;
         }
         std::ranges::fill(values, 1);
         status = weft_allreduce(WEFT_IN_PLACE, values.data(), values.size(), WEFT_FLOAT64, WEFT_SUM,

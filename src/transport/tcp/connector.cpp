@@ -12,6 +12,7 @@
 #include <new>
 
 #include "base/clock.h"
+#include "transport/silence.h"
 #include "transport/tcp/dedicated_connection.h"
 #include "transport/tcp/shared_connection.h"
 
@@ -28,23 +29,6 @@ constexpr std::int64_t call_delay_max_ns = 500'000'000;
 constexpr int calls_max = 30;                     // that fail; they take about 12 s
 constexpr int calls_without_descriptor_max = 16;  // they take about 5 s
 constexpr int starved_max = 100;                  // takes about 5 s
-
-void set(int socket, int level, int option, int value) {
-    // Connections also work without these options.
-    (void)setsockopt(socket, level, option, &value, sizeof value);
-}
-
-// An idle connection notices that the other host is gone.
-void keep_alive(int socket, std::int64_t timeout_ns) {
-    constexpr std::int64_t timeout_max_s = 60'000;  // of the kernel
-    const int timeout_s =
-        static_cast<int>(std::clamp<std::int64_t>(timeout_ns / 1'000'000'000, 2, timeout_max_s));
-    constexpr int probes = 5;
-    set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set(socket, IPPROTO_TCP, TCP_KEEPIDLE, (timeout_s + 1) / 2);
-    set(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, timeout_s / 2 / probes));
-    set(socket, IPPROTO_TCP, TCP_KEEPCNT, probes);
-}
 
 // The other end's machine has answered.
 bool has_connected(const Wire& wire) {
@@ -105,13 +89,13 @@ void Connector::call(Link& link) {
     Address from = own_[turn % own_.size()];
     from.set_port(0);
     if (from.family() == to.family()) {
-        set(socket.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+        set_option(socket.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
         // If this fails, the kernel chooses the address.
         (void)bind(socket.get(), from.get(), from.length);
     }
-    set(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
-    set(socket.get(), IPPROTO_TCP, TCP_USER_TIMEOUT,
-        static_cast<int>(core_.settings.peer_timeout_ns / 1'000'000));
+    set_option(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(socket.get(), IPPROTO_TCP, TCP_USER_TIMEOUT,
+               static_cast<int>(core_.settings.peer_timeout_ns / 1'000'000));
     const bool fails = connect(socket.get(), to.get(), to.length) != 0 && errno != EINPROGRESS;
     const int error = errno;
     Wire* wire = add_wire(std::move(socket));
@@ -153,7 +137,7 @@ void Connector::connected(Wire& wire) {
     if (error != 0) return core_.fail(wire, error);
     // From here on the timer watches whether the peer answers: this option would also end a
     // connection whose peer computes and does not read.
-    set(wire.fd.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
+    set_option(wire.fd.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
     keep_alive(wire.fd.get(), core_.settings.peer_timeout_ns);
     wire.state = Wire::State::proving;
     wire.handshake = Handshake::caller(key_, {rank_, wire.link->peer.rank, wire.link->name});
@@ -303,7 +287,7 @@ void Connector::proven(Wire& wire) {
     Peer& peer = peers_[static_cast<std::size_t>(hello.from)];
     if (!hold_reserve()) (void)make_room_for_caller(now_ns() - hearing_ns);
     if (peer.lost || !hold_reserve()) return turn_away(wire, peer, hello.connection);
-    set(wire.fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(wire.fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
     keep_alive(wire.fd.get(), core_.settings.peer_timeout_ns);
     // This one wins over our own call, if there is one; if the peer has accepted ours already, both
     // are used.

@@ -73,8 +73,8 @@ void Core::expect_less(Link& link) {
 
 void Core::look_at(Link& link) {
     // Nobody has looked at it since.
-    if (link.in != nullptr) link.in->unheard_ns = 0;
-    if (link.out != nullptr) link.out->unheard_ns = 0;
+    if (link.in != nullptr) link.in->silence = {};
+    if (link.out != nullptr) link.out->silence = {};
     if (timer_at_ns_ == 0) plan_timer(now_ns() + settings.peer_timeout_ns / 4);
 }
 

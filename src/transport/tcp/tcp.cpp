@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -264,28 +263,15 @@ void TcpTransport::on_timer() {
     if (!expecting.empty() || !holding.empty()) plan_timer(now + settings.peer_timeout_ns / 4);
 }
 
-// A peer that has not acknowledged anything for too long, although there is something to
-// acknowledge, is out of reach. A host whose program does not read still answers: its window is
-// zero. (On idle connections the kernel sends keep-alives.)
+// A peer that does not acknowledge what it gets is out of reach. (On idle connections the kernel sends
+// keep-alives.)
 void TcpTransport::look_for_silent_peers(std::int64_t now) {
-    const auto timeout_ms = static_cast<std::uint64_t>(settings.peer_timeout_ns / 1'000'000);
     connector_.for_each_wire([&](Wire& wire) {
         // While it connects, the kernel keeps the deadline.
         if (wire.link == nullptr || wire.state == Wire::State::connecting) return;
         if (!wire.link->is_needed()) return;
-        tcp_info info{};
-        socklen_t size = sizeof info;
-        if (getsockopt(wire.fd.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return;
-        const bool unheard =
-            info.tcpi_unacked > 0 ? info.tcpi_retransmits > 0 : info.tcpi_probes > 1;
-        if (!unheard) {
-            wire.unheard_ns = 0;
-            return;
-        }
-        // The acknowledgement may be old because nothing was sent.
-        if (wire.unheard_ns == 0) wire.unheard_ns = now;
-        const bool is_long = now - wire.unheard_ns >= settings.peer_timeout_ns * 3 / 4;
-        if (is_long && info.tcpi_last_ack_recv > timeout_ms) fail(wire, ETIMEDOUT);
+        if (wire.silence.is_too_long(wire.fd.get(), now, settings.peer_timeout_ns))
+            fail(wire, ETIMEDOUT);
     });
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/unshared_fd.h"
+#include "transport/silence.h"
 #include "transport/tcp/frame.h"
 #include "transport/tcp/handshake.h"
 
@@ -58,7 +59,7 @@ struct Wire : Source {
     std::int64_t deadline_ns = 0;  // of a caller's proof
     std::uint32_t watched = 0;     // events: see listen_for()
     int wake_bytes = 1;            // so many must have come before a sleeper is woken
-    std::int64_t unheard_ns = 0;   // since when retransmissions go unanswered; 0: none
+    Silence silence;               // of the other end
     int write_error = 0;           // nothing can be written any more
 
     Frame::Header header;

@@ -30,7 +30,10 @@ bool UcxTransport::send_frame(Peer& peer, Frame frame, Bytes payload) {
         send(peer, slot->bytes.get(), slot->bytes.get() + sizeof frame, payload.size(),
              UCP_AM_SEND_FLAG_EAGER, on_slot_sent, slot);
     note_in_flight(*slot);
-    if (UCS_PTR_IS_PTR(request)) return true;
+    if (UCS_PTR_IS_PTR(request)) {
+        begin_to_look();
+        return true;
+    }
     take_back(slot);
     if (request == nullptr) return true;
     lose(peer, WEFT_BROKEN_RANK);

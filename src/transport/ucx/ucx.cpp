@@ -2,8 +2,10 @@
 #include "transport/ucx/ucx.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <time.h>
 
 #include <algorithm>
@@ -57,11 +59,21 @@ UcxTransport::UcxTransport(Parts parts)
 }
 
 Status UcxTransport::open() {
+    const auto& devices = worker_->devices();
+    if (std::ranges::find(devices, "tcp", &ucx::Device::transport) != devices.end()) {
+        // (UCX follows its own settings.)
+        const bool keeps_alive = getenv("UCX_TCP_KEEPIDLE") == nullptr;
+        connections_.emplace(settings_.peer_timeout_ns, keeps_alive);
+        timer_ = Fd(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+        if (!timer_)
+            return failure(WEFT_REFUSED_MEMORY, "no descriptor for a timer: %s", strerror(errno));
+    }
     for (Fd* epoll : {&waiter_sleep_, &thread_sleep_}) {
         *epoll = Fd(epoll_create1(EPOLL_CLOEXEC));
         epoll_event event{};
         event.events = epoll == &waiter_sleep_ ? std::uint32_t{EPOLLIN} : 0;
-        if (!*epoll || epoll_ctl(epoll->get(), EPOLL_CTL_ADD, worker_->descriptor(), &event) != 0)
+        if (!*epoll || epoll_ctl(epoll->get(), EPOLL_CTL_ADD, worker_->descriptor(), &event) != 0 ||
+            (timer_ && epoll_ctl(epoll->get(), EPOLL_CTL_ADD, timer_.get(), &event) != 0))
             return failure(WEFT_REFUSED_MEMORY, "no descriptor for an epoll: %s", strerror(errno));
     }
     ucp_am_handler_param_t param{};
@@ -113,6 +125,27 @@ bool UcxTransport::progress() {
     return moved;
 }
 
+// Something is expected of a peer.
+void UcxTransport::begin_to_look() {
+    if (look_at_ns_ != 0 || !connections_) return;
+    connections_->begin();
+    set_timer(now_ns() + settings_.peer_timeout_ns / 4);
+}
+
+// 0: it is off.
+void UcxTransport::set_timer(std::int64_t at_ns) {
+    look_at_ns_ = at_ns;
+    itimerspec at{};
+    at.it_value = {at_ns / 1'000'000'000, at_ns % 1'000'000'000};
+    timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
+}
+
+void UcxTransport::look_for_silent_peers(std::int64_t now) {
+    const bool expects = expected_ > 0 || in_flight_ > 0;
+    set_timer(expects ? now + settings_.peer_timeout_ns / 4 : 0);
+    if (expects) connections_->end_silent(worker_->descriptor(), now);
+}
+
 // Lets UCX work until `done`. False: the deadline has passed before.
 bool UcxTransport::wait_until(const std::function<bool()>& done, std::int64_t deadline_ns) {
     for (long pause_ns = 1'000; !done(); pause_ns = std::min(2 * pause_ns, 1'000'000l)) {
@@ -134,10 +167,14 @@ ucx::Post* UcxTransport::take_post(Peer& peer, std::uint64_t stream, const std::
                                    std::uint64_t bytes, Token token) {
     Post* post = MessageTransport::take_post(peer, stream, data, bytes, token);
     post->peer = &peer;
+    if (context_of(stream) != 0) {
+        ++expected_;
+        begin_to_look();
+    }
     if (bytes > limits_.payload_max) {
         post->transfer = transfers_.try_take();
         if (post->transfer == nullptr) {
-            posts_.give_back(post);
+            free_post(post);
             throw std::bad_alloc();
         }
     }
@@ -145,13 +182,14 @@ ucx::Post* UcxTransport::take_post(Peer& peer, std::uint64_t stream, const std::
 }
 
 void UcxTransport::free_post(Post* post) {
+    if (context_of(post->stream) != 0) --expected_;
     if (post->transfer != nullptr) transfers_.give_back(post->transfer);
     posts_.give_back(post);
 }
 
 Usage UcxTransport::usage() const {
     Usage usage;
-    usage.descriptors = 2;  // and UCX's own, which it does not tell
+    usage.descriptors = timer_ ? 3 : 2;  // and UCX's own, which it does not tell
     usage.bytes = held_bytes() + early_.held_bytes();
     for (const Peer& peer : peers_) usage.connections += peer.endpoint != nullptr ? 1 : 0;
     usage.turned_away.emplace_back("of another job", strangers_);
@@ -161,6 +199,10 @@ Usage UcxTransport::usage() const {
 std::size_t UcxTransport::poll(std::span<Completion> done) {
     reports_.begin(done);
     if (!reports_.has_kept() && worker_->get() != nullptr) {
+        if (look_at_ns_ != 0) {
+            const std::int64_t now = now_ns();
+            if (now >= look_at_ns_) look_for_silent_peers(now);
+        }
         for (int i = 0; i < rounds_of_poll && progress() && !reports_.is_full(); ++i) continue;
         // Slots may have been with other peers when there was no memory for more.
         if (owing_ > 0 && in_flight_ == 0) [[unlikely]] {
@@ -188,6 +230,7 @@ bool UcxTransport::arm(Sleeper sleeper) {
         epoll_event event{};
         event.events = thread ? std::uint32_t{EPOLLIN} : 0;
         (void)epoll_ctl(thread_sleep_.get(), EPOLL_CTL_MOD, worker_->descriptor(), &event);
+        if (timer_) (void)epoll_ctl(thread_sleep_.get(), EPOLL_CTL_MOD, timer_.get(), &event);
     }
     if (sleeper == Sleeper::none) return true;
     // Nobody wakes a sleeper for these.

@@ -29,6 +29,7 @@
 #include "transport/matching/message_transport.h"
 #include "transport/matching/unexpected_store.h"
 #include "transport/transport.h"
+#include "transport/ucx/connections.h"
 #include "transport/ucx/peer.h"
 #include "transport/ucx/settings.h"
 #include "transport/ucx/worker.h"
@@ -77,6 +78,9 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     // ucx.cpp
     const ucx::Library& library() const { return worker_->library(); }
     bool progress();
+    void begin_to_look();
+    void set_timer(std::int64_t at_ns);
+    void look_for_silent_peers(std::int64_t now);
     bool wait_until(const std::function<bool()>& done, std::int64_t deadline_ns);
     Post* take_post(Peer& peer, std::uint64_t stream, const std::byte* data, std::uint64_t bytes,
                     Token token);
@@ -139,7 +143,13 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     int idle_rounds_ = 0;         // of UCX, in a row
     std::vector<void*> closing_;  // requests of endpoints that are being closed
 
-    Fd waiter_sleep_;  // epoll: UCX's descriptor
+    // While something is expected, a timer looks for peers that are out of reach.
+    std::optional<ucx::Connections> connections_;  // of TCP; none: UCX notices it by itself
+    std::size_t expected_ = 0;                     // posts, but those for failure notices
+    std::int64_t look_at_ns_ = 0;                  // 0: nothing has been expected for a while
+    Fd timer_;
+
+    Fd waiter_sleep_;  // epoll: UCX's descriptor, the timer
     Fd thread_sleep_;  // epoll: the same, while the progress thread is to be woken
     bool thread_armed_ = false;
     bool is_rung_ = false;  // UCX's descriptor stays readable until it is armed again
