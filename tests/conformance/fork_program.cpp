@@ -1,5 +1,6 @@
 // A rank forks; the child is no rank, keeps none of its connections, and its exit says nothing about its
-// parent. Ranks may also describe the same bytes with different types. Ends with status 1 and a sentence when either does harm.
+// parent. Ranks may also describe the same bytes with different types. Ends with status 1 and a sentence when either
+// does harm.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
