@@ -13,6 +13,7 @@
 #include "bench/micro/micro.h"
 #include "bench/overlap/overlap.h"
 #include "bench/pipeline/pipeline.h"
+#include "bench/predict/predict.h"
 #include "bench/relay/relay.h"
 #include "bench/tune/tune.h"
 #include "bench/waits/waits.h"
@@ -213,6 +214,28 @@ void add_loggp(CLI::App& bench) {
     simulate::add_parameter_options(*command, options->parameters);
     add_testbed_options(*command, options->testbed);
     command->callback([options] { end_with(bench_loggp(*options)); });
+}
+
+void add_predict(CLI::App& bench) {
+    auto options = std::make_shared<PredictOptions>();
+    CLI::App* command = bench.add_subcommand(
+        "predict", "What the simulator says, with measured parameters, beside what is measured");
+    command
+        ->add_option("--model", options->model,
+                     "The parameters, a file that weft bench loggp --json has written")
+        ->required();
+    command
+        ->add_option("--collective,--collectives", options->collectives,
+                     "Which, such as ibcast,iallreduce; default: all whose blocks have one size")
+        ->delimiter(',');
+    command->add_option("--sizes", options->sizes, "Bytes of a block, as 8,4K")
+        ->capture_default_str();
+    command->add_option("--repetitions", options->repetitions, "How many; the median counts")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--json", options->json, "Also write all rows to this file");
+    add_testbed_options(*command, options->testbed);
+    command->callback([options] { end_with(bench_predict(*options)); });
 }
 
 void add_cpu(CLI::App& bench) {
@@ -420,6 +443,7 @@ void add_bench(CLI::App& app) {
     add_background(*bench);
     add_latency(*bench);
     add_loggp(*bench);
+    add_predict(*bench);
     add_pipeline(*bench);
     add_relay(*bench);
     add_waits(*bench);

@@ -110,7 +110,8 @@ void free_candidates(std::vector<Candidate>& candidates) {
 }
 
 Timings measure_candidates(const Collective& collective, std::int64_t bytes,
-                           const std::vector<Candidate>& candidates, int repetitions) {
+                           const std::vector<Candidate>& candidates, int repetitions,
+                           Endurance endurance) {
     const Job& job = candidates.front().job;
     Case c = make_case(job, collective, bytes);
     std::vector<Contender> contenders;
@@ -128,7 +129,7 @@ Timings measure_candidates(const Collective& collective, std::int64_t bytes,
     bool goes_on = true;
     for (int done = 0; goes_on && done < repetitions; done += turn) {
         take_turn(job, collective, c, contenders, random);
-        goes_on = narrow_down(contenders);
+        goes_on = endurance == Endurance::all || narrow_down(contenders);
     }
     Timings timings;
     for (const Contender& contender : contenders)

@@ -20,10 +20,14 @@ struct Candidate {
 std::vector<Candidate> make_candidates(const Job& job, const algorithm::Family& family);
 void free_candidates(std::vector<Candidate>& candidates);
 
-// Start and wait, the slowest rank, medians; the same on every rank. The candidates take turns; one whose interval lies
-// above the fastest's is left out from then on, and all end when the rest have narrow intervals. Candidates that cannot
-// carry out the call are omitted. Collective.
+// fastest: a candidate whose interval lies above the fastest's is left out from then on, and all end when the rest have
+// narrow intervals. all: none is left out, and there are as many repetitions as asked for (or a few more).
+enum class Endurance { fastest, all };
+
+// Start and wait, the slowest rank, medians; the same on every rank. The candidates take turns. Those that cannot carry
+// out the call are omitted. Collective.
 Timings measure_candidates(const Collective& collective, std::int64_t bytes,
-                           const std::vector<Candidate>& candidates, int repetitions);
+                           const std::vector<Candidate>& candidates, int repetitions,
+                           Endurance endurance = Endurance::fastest);
 
 }  // namespace weft::bench

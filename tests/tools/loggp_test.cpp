@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 
+#include "support/pattern.h"
 #include "support/process.h"
 
 namespace weft::test {
@@ -83,6 +84,31 @@ TEST(LogGp, RefusesWhatItCannotMeasure) {
     const Finished one = run(bench + "--small 8");
     EXPECT_EQ(one.status, 2);
     EXPECT_TRUE(contains(one.err, "small sizes = 8; expected two or more"));
+}
+
+// `weft bench predict`: measured times beside the simulator's with such parameters. 2o + L of an empty message, and
+// one after the other.
+TEST(Predict, PrintsWhatTheSimulatorSaysBesideWhatIsMeasured) {
+    const Folder folder;
+    const std::string model = folder / "parameters";
+    ASSERT_EQ(run(bench + "--simulated -L 2500 -o 1500 -g 1000 --json " + model).status, 0);
+    const std::string predict = WEFT_BUILD_DIR "/weft bench predict --bind none --model ";
+    const Finished done =
+        run(predict + model + " --collective ibarrier,ibcast --sizes 1,4K --repetitions 5 --json " +
+            (folder / "rows"));
+    ASSERT_EQ(done.status, 0) << done.err;
+    EXPECT_FALSE(matches_in(done.out, "barrier +- +dissemination +[0-9.]+ +5[.]5 ").empty())
+        << done.out;
+    EXPECT_FALSE(matches_in(done.out, "bcast +4K +binomial +[0-9.]+ +30[.]1 ").empty()) << done.out;
+    EXPECT_TRUE(contains(done.out, "Median of |predicted / measured - 1|:\n")) << done.out;
+    EXPECT_TRUE(contains(content(folder / "rows"), "\"collective\": \"bcast\", \"bytes\": 4096, "));
+    for (const auto& [options, sentence] :
+         {std::pair{model + " --collective igatherv", "collective = igatherv; expected one whose"},
+          std::pair{folder / "none", "cannot read the model"}}) {
+        const Finished refused = run(predict + options);
+        EXPECT_EQ(refused.status, 2);
+        EXPECT_TRUE(contains(refused.err, sentence)) << refused.err;
+    }
 }
 
 }  // namespace

@@ -1,0 +1,212 @@
+#include "bench/predict/predict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "bench/circumstances.h"
+#include "bench/join.h"
+#include "bench/json_file.h"
+#include "bench/launch.h"
+#include "bench/progress.h"
+#include "bench/sizes.h"
+#include "bench/statistics.h"
+#include "bench/table.h"
+#include "bench/tune/measure.h"
+#include "model/measured.h"
+#include "select/table.h"
+#include "simulate/loggp.h"
+
+namespace weft::bench {
+namespace {
+
+struct Subject {
+    const Collective* collective;
+    const algorithm::Family* family;
+};
+
+struct Plan {
+    std::vector<Subject> subjects;
+    std::vector<std::int64_t> sizes;
+    model::MeasuredParameters parameters;
+};
+
+Result<model::MeasuredParameters> read_model(const std::string& path) {
+    std::ifstream file(path);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file) return failure(WEFT_REFUSED_SETTING, "cannot read the model %s", path.c_str());
+    Result<model::MeasuredParameters> parameters = model::read_measured(text);
+    if (!parameters.is_ok()) append_detail(" (%s)", path.c_str());
+    return parameters;
+}
+
+Result<Plan> make_plan(const PredictOptions& options) {
+    Plan plan;
+    Result<std::vector<std::int64_t>> sizes = parse_sizes(options.sizes);
+    if (!sizes.is_ok()) return sizes.status();
+    plan.sizes = *sizes;
+    Result<model::MeasuredParameters> parameters = read_model(options.model);
+    if (!parameters.is_ok()) return parameters.status();
+    plan.parameters = *parameters;
+    std::vector<const Collective*> wanted;
+    for (const std::string& name : options.collectives) {
+        Result<const Collective*> found = find_collective(name);
+        if (!found.is_ok()) return found.status();
+        wanted.push_back(*found);
+    }
+    if (wanted.empty()) wanted.assign(collectives().begin(), collectives().end());
+    for (const Collective* collective : wanted) {
+        // Names of calls begin with i. Calls that are not collectives have no algorithms.
+        const algorithm::Family* const family = algorithm::find_family(collective->name + 1);
+        if (family != nullptr && family->sizes == algorithm::Sizes::alike)
+            plan.subjects.push_back({collective, family});
+        else if (!options.collectives.empty())
+            return failure(WEFT_REFUSED_ARGUMENT,
+                           "collective = %s; expected one whose blocks have one size",
+                           collective->name);
+    }
+    return plan;
+}
+
+// By the simulator, with the parameters of messages as large as the largest. Nothing: the call does not meet the
+// algorithm's needs.
+std::optional<double> predicted_us(const algorithm::Family& family, const std::string& setting,
+                                   algorithm::Agreed agreed,
+                                   const model::MeasuredParameters& parameters) {
+    const Result<Choice> choice = parse_choice(family, setting, family.name);
+    if (!choice.is_ok()) return std::nullopt;
+    agreed.tuning = (*choice).tuning;
+    const algorithm::Algorithm& algorithm = *(*choice).algorithm;
+    if (!algorithm.unmet_need(agreed).empty()) return std::nullopt;
+    std::vector<Schedule> schedules;
+    std::int64_t longest = 0;
+    for (Rank r = 0; r < agreed.ranks; ++r) {
+        Result<Schedule> schedule =
+            build_rank(algorithm, family.problem(agreed, r, /*in_place=*/false));
+        if (!schedule.is_ok()) return std::nullopt;
+        for (const Op& op : (*schedule).ops()) {
+            if (op.kind == OpKind::send) longest = std::max(longest, op.bytes);
+        }
+        schedules.push_back(std::move(*schedule));
+    }
+    simulate::LogGpMachine machine(parameters.of(longest));
+    for (const Schedule& schedule : schedules) machine.add(schedule);
+    const Result<simulate::LogGpOutcome> outcome = machine.run();
+    if (!outcome.is_ok()) return std::nullopt;
+    return static_cast<double>(std::ranges::max((*outcome).end_ps)) / 1e6;
+}
+
+// Marks of the nodes, by rank.
+std::vector<int> nodes_of(const Job& job) {
+    weft_comm node = WEFT_COMM_NULL;
+    must(weft_comm_split_node(job.comm, 0, &node), "weft_comm_split_node");
+    std::int32_t first = job.rank;
+    must(weft_allreduce(WEFT_IN_PLACE, &first, 1, WEFT_INT32, WEFT_MIN, node), "weft_allreduce");
+    must(weft_comm_free(&node), "weft_comm_free");
+    std::vector<int> marks(static_cast<std::size_t>(job.ranks));
+    must(weft_allgather(&first, marks.data(), 1, WEFT_INT32, job.comm), "weft_allgather");
+    return marks;
+}
+
+struct Report {
+    Table table{{"collective", "size", "algorithm", "measured us", "predicted us", "ratio"}};
+    std::map<std::int64_t, std::vector<double>> errors;  // by size
+
+    void add(const Subject& subject, std::int64_t bytes, const Timing& timing,
+             std::optional<double> us, JsonFile& file) {
+        const std::string size = subject.collective->has_size ? size_text(bytes) : "-";
+        table.add({subject.family->name, size, timing.algorithm, fixed(timing.us, 1),
+                   us ? fixed(*us, 1) : "-", us ? fixed(*us / timing.us, 2) : "-"});
+        JsonLine line;
+        line.add("collective", subject.family->name)
+            .add("bytes", bytes)
+            .add("algorithm", timing.algorithm)
+            .add("measured_us", timing.us);
+        if (us) line.add("predicted_us", *us);
+        file.write(line);
+        if (us) errors[bytes].push_back(std::abs(*us / timing.us - 1));
+    }
+
+    void print() const {
+        table.print(stdout);
+        std::printf("\nMedian of |predicted / measured - 1|:\n");
+        std::vector<double> all;
+        for (const auto& [bytes, of_size] : errors) {
+            std::printf("  %-6s %5.1f %% of %zu\n", size_text(bytes).c_str(), 100 * median(of_size),
+                        of_size.size());
+            all.insert(all.end(), of_size.begin(), of_size.end());
+        }
+        if (!all.empty()) std::printf("  all    %5.1f %% of %zu\n", 100 * median(all), all.size());
+    }
+};
+
+int run_rank(const PredictOptions& options, const Plan& plan,
+             const std::vector<std::string>& words) {
+    const Job job = join_job(options.testbed.ranks);
+    const std::vector<int> marks = nodes_of(job);
+    const Topology topology(marks);
+    const std::string over = transports_in_use(job);
+    const JsonLine about = circumstances(job, options.testbed, words);
+    JsonFile file(job, options.json);
+    file.write(about);
+    Report report;
+    Progress progress(job.rank == 0);
+    std::size_t done = 0;
+    const std::size_t points = plan.subjects.size() * plan.sizes.size();
+    for (const Subject& subject : plan.subjects) {
+        std::vector<Candidate> candidates = make_candidates(job, *subject.family);
+        for (const std::int64_t bytes : plan.sizes) {
+            progress.show(static_cast<double>(done++) / static_cast<double>(points),
+                          std::string(subject.family->name) + " " + size_text(bytes));
+            if (!subject.collective->has_size && bytes != plan.sizes.front()) continue;
+            algorithm::Agreed agreed;
+            agreed.collective = subject.family->collective;
+            agreed.ranks = job.ranks;
+            agreed.bytes = subject.collective->has_size ? bytes : 0;
+            agreed.element_bytes = subject.collective->plain.reduces ? 8 : 1;
+            agreed.topology = &topology;
+            const Timings timings = measure_candidates(
+                *subject.collective, agreed.bytes, candidates, options.repetitions, Endurance::all);
+            if (job.rank != 0) continue;
+            for (const Timing& timing : timings) {
+                report.add(subject, agreed.bytes, timing,
+                           predicted_us(*subject.family, timing.algorithm, agreed, plan.parameters),
+                           file);
+            }
+        }
+        free_candidates(candidates);
+    }
+    progress.clear();
+    if (job.rank == 0) {
+        std::printf("Blocking, the slowest rank, medians of %d: %s, over %s.\n\n",
+                    options.repetitions, description(options.testbed).c_str(), over.c_str());
+        report.print();
+    }
+    file.close();
+    leave_job();
+    return 0;
+}
+
+}  // namespace
+
+int bench_predict(const PredictOptions& options) {
+    const Result<Plan> plan = make_plan(options);
+    if (!plan.is_ok()) {
+        std::fprintf(stderr, "weft bench predict: %s\n", last_detail());
+        return 2;
+    }
+    std::vector<std::string> words = {
+        "bench",   "predict",     "--model",       options.model,
+        "--sizes", options.sizes, "--repetitions", std::to_string(options.repetitions)};
+    for (const std::string& name : options.collectives)
+        words.insert(words.end(), {"--collective", name});
+    if (!options.json.empty()) words.insert(words.end(), {"--json", options.json});
+    if (is_rank()) return run_rank(options, *plan, words);
+    for (const std::string& word : arguments(options.testbed)) words.push_back(word);
+    return launch({options.testbed, words});
+}
+
+}  // namespace weft::bench
