@@ -48,7 +48,9 @@ std::string table_json(const ExperimentTable& table) {
     for (const std::vector<Cell>& row : table.rows) {
         text += (text.size() > 1 ? ",\n  {" : "\n  {");
         for (std::size_t i = 0; i < row.size(); ++i)
-            text += (i > 0 ? ", " : "") + quoted(table.columns[i]) + ": " + row[i].json();
+            text.append(i > 0 ? ", " : "")
+                .append(quoted(table.columns[i]))
+                .append(": " + row[i].json());
         text += "}";
     }
     return text + "]";
@@ -96,7 +98,7 @@ std::string to_json(const ExperimentResult& result) {
         text += (i > 0 ? ",\n  " : "\n  ") + quoted(result.assumptions[i]);
     text += "]";
     for (const ExperimentTable& table : result.tables)
-        text += ",\n " + quoted(table.name) + ": " + table_json(table);
+        text.append(",\n " + quoted(table.name) + ": ").append(table_json(table));
     return text + "}\n";
 }
 
