@@ -23,11 +23,6 @@
 namespace weft::bench {
 namespace {
 
-struct Subject {
-    const Collective* collective;
-    const algorithm::Family* family;
-};
-
 struct Plan {
     std::vector<Subject> subjects;
     std::vector<std::int64_t> sizes;
@@ -51,22 +46,15 @@ Result<Plan> make_plan(const PredictOptions& options) {
     Result<model::MeasuredParameters> parameters = read_model(options.model);
     if (!parameters.is_ok()) return parameters.status();
     plan.parameters = *parameters;
-    std::vector<const Collective*> wanted;
-    for (const std::string& name : options.collectives) {
-        Result<const Collective*> found = find_collective(name);
-        if (!found.is_ok()) return found.status();
-        wanted.push_back(*found);
-    }
-    if (wanted.empty()) wanted.assign(collectives().begin(), collectives().end());
-    for (const Collective* collective : wanted) {
-        // Names of calls begin with i. Calls that are not collectives have no algorithms.
-        const algorithm::Family* const family = algorithm::find_family(collective->name + 1);
-        if (family != nullptr && family->sizes == algorithm::Sizes::alike)
-            plan.subjects.push_back({collective, family});
+    Result<std::vector<Subject>> subjects = find_subjects(options.collectives);
+    if (!subjects.is_ok()) return subjects.status();
+    for (const Subject& subject : *subjects) {
+        if (subject.family->sizes == algorithm::Sizes::alike)
+            plan.subjects.push_back(subject);
         else if (!options.collectives.empty())
             return failure(WEFT_REFUSED_ARGUMENT,
                            "collective = %s; expected one whose blocks have one size",
-                           collective->name);
+                           subject.collective->name);
     }
     return plan;
 }
@@ -158,14 +146,13 @@ int run_rank(const PredictOptions& options, const Plan& plan,
     const std::size_t points = plan.subjects.size() * plan.sizes.size();
     for (const Subject& subject : plan.subjects) {
         std::vector<Candidate> candidates = make_candidates(job, *subject.family);
-        for (const std::int64_t bytes : plan.sizes) {
+        for (const std::int64_t bytes : subject.sizes(plan.sizes)) {
             progress.show(static_cast<double>(done++) / static_cast<double>(points),
                           std::string(subject.family->name) + " " + size_text(bytes));
-            if (!subject.collective->has_size && bytes != plan.sizes.front()) continue;
             algorithm::Agreed agreed;
             agreed.collective = subject.family->collective;
             agreed.ranks = job.ranks;
-            agreed.bytes = subject.collective->has_size ? bytes : 0;
+            agreed.bytes = bytes;
             agreed.element_bytes = subject.collective->plain.reduces ? 8 : 1;
             agreed.topology = &topology;
             const Timings timings = measure_candidates(

@@ -90,6 +90,23 @@ bool narrow_down(std::vector<Contender>& contenders) {
 
 }  // namespace
 
+Result<std::vector<Subject>> find_subjects(const std::vector<std::string>& names) {
+    std::vector<const Collective*> wanted;
+    for (const std::string& name : names) {
+        Result<const Collective*> found = find_collective(name);
+        if (!found.is_ok()) return found.status();
+        wanted.push_back(*found);
+    }
+    if (wanted.empty()) wanted.assign(collectives().begin(), collectives().end());
+    std::vector<Subject> subjects;
+    for (const Collective* collective : wanted) {
+        // Names of calls begin with i.
+        if (const algorithm::Family* family = algorithm::find_family(collective->name + 1))
+            subjects.push_back({collective, family});
+    }
+    return subjects;
+}
+
 std::vector<Candidate> make_candidates(const Job& job, const algorithm::Family& family) {
     std::vector<Candidate> made;
     for (const algorithm::Algorithm* known : family.algorithms) {

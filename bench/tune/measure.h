@@ -10,6 +10,20 @@
 
 namespace weft::bench {
 
+// A collective of the bench, and the library's description of it.
+struct Subject {
+    const Collective* collective;
+    const algorithm::Family* family;
+
+    // Without sizes there is one measurement.
+    std::vector<std::int64_t> sizes(const std::vector<std::int64_t>& all) const {
+        return collective->has_size ? all : std::vector<std::int64_t>{0};
+    }
+};
+
+// Those of these names ("ibcast"); without names all. Calls that have no algorithms are left out. Refuses an unknown name.
+Result<std::vector<Subject>> find_subjects(const std::vector<std::string>& names);
+
 // An algorithm with its parameters, and the communicator that is forced to it.
 struct Candidate {
     std::string setting;

@@ -13,17 +13,6 @@
 namespace weft::bench {
 namespace {
 
-// A collective of the bench, and the library's description of it.
-struct Subject {
-    const Collective* collective;
-    const algorithm::Family* family;
-
-    // Without sizes there is one measurement.
-    std::vector<std::int64_t> sizes(const std::vector<std::int64_t>& all) const {
-        return collective->has_size ? all : std::vector<std::int64_t>{0};
-    }
-};
-
 struct Plan {
     std::vector<Subject> subjects;
     std::vector<std::int64_t> sizes;
@@ -42,18 +31,9 @@ Result<Plan> make_plan(const TuneOptions& options) {
     plan.sizes = *sizes;
     std::ranges::sort(plan.sizes);
     plan.sizes.erase(std::unique(plan.sizes.begin(), plan.sizes.end()), plan.sizes.end());
-    std::vector<const Collective*> wanted;
-    for (const std::string& name : options.collectives) {
-        Result<const Collective*> found = find_collective(name);
-        if (!found.is_ok()) return found.status();
-        wanted.push_back(*found);
-    }
-    if (wanted.empty()) wanted.assign(collectives().begin(), collectives().end());
-    for (const Collective* collective : wanted) {
-        // Names of calls begin with i. Calls that are not collectives have no algorithms.
-        if (const algorithm::Family* family = algorithm::find_family(collective->name + 1))
-            plan.subjects.push_back({collective, family});
-    }
+    Result<std::vector<Subject>> subjects = find_subjects(options.collectives);
+    if (!subjects.is_ok()) return subjects.status();
+    plan.subjects = std::move(*subjects);
     return plan;
 }
 
