@@ -81,7 +81,15 @@ struct Mixture {
     }
 };
 
-class Complete : public EveryThreadJob {};
+constexpr const char* only_in_calls = "UCX sends nothing while its rank makes no calls";
+
+class Complete : public EveryThreadJob {
+  protected:
+    static bool sends_only_in_calls() {
+        return std::get<0>(GetParam()) == Over::ucx &&
+               std::get<1>(GetParam()) == EngineKind::manual;
+    }
+};
 INSTANTIATE_TEST_SUITE_P(Jobs, Complete,
                          EveryThreadJob::with_engines({EngineKind::manual, EngineKind::thread,
                                                        EngineKind::kernel}),
@@ -202,6 +210,7 @@ TEST_P(Complete, SomeAtATime) {
 // --- Deadlines -----------------------------------------------------------------------------------
 
 TEST_P(CompleteLate, ADeadlineEndsTheWaitAndNamesTheLateRanks) {
+    if (sends_only_in_calls()) GTEST_SKIP() << only_in_calls;
     ThreadJob job(4, job_options());
     job.connect();
     weft_request requests[4];
@@ -258,6 +267,7 @@ TEST_P(CompleteLate, ADeadlineNamesAHandfulOfWaits) {
 
 // A broadcast in many segments is late in the midst of its repeated block, and at its end.
 TEST_P(Complete, ADeadlineNamesTheLateRankOfAPipeline) {
+    if (sends_only_in_calls()) GTEST_SKIP() << only_in_calls;
     ThreadJob::Options options = job_options();
     ASSERT_TRUE(options.selector.force(Collective::bcast, "chain:segment=8,window=3").is_ok());
     ThreadJob job(2, std::move(options));

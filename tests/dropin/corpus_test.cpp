@@ -335,7 +335,7 @@ TEST_P(DropIn, ArgumentsAreForgottenAtOnce) {
         }
     }
     const Finished done = expect_all_taken(3, words, nonblocking, true);
-    expect_taken(mpi(), done, persistent, true, 3);
+    if (mpi().has_persistent_collectives()) expect_taken(mpi(), done, persistent, true, 3);
 }
 
 TEST_P(DropIn, CompletionCalls) {
@@ -414,17 +414,18 @@ TEST_P(DropIn, AllreduceInPlaceByEveryAlgorithm) {
 }
 
 TEST_P(DropIn, RandomOperations) {
-    if (runs_all()) GTEST_SKIP() << "a run of all tests has more of them";
+    if (runs_all() && is_preloaded()) GTEST_SKIP() << "a run of all tests has more of them";
+    if (!is_preloaded() && mpi().name != std::string("mpich")) GTEST_SKIP() << "is about Weft";
     expect_ok(3, {"count=1000", "random"});
 }
 
 // 100,000 for each number of ranks, in parts that each end in time.
-#define RANDOM_OPERATIONS(ranks, part)                                                  \
-    TEST_P(DropIn, RandomOperationsOn##ranks##RanksPart##part) {                        \
-        if (!runs_all()) GTEST_SKIP() << "for a run of all tests";                      \
-        if (!is_preloaded() && part > 1) GTEST_SKIP() << "is about Weft";               \
-        for (int seed = 5 * part - 4; seed <= (is_preloaded() ? 5 * part : 3); ++seed)  \
-            expect_ok(ranks, {"seed=" + std::to_string(seed), "count=5000", "random"}); \
+#define RANDOM_OPERATIONS(ranks, part)                                                      \
+    TEST_P(DropIn, RandomOperationsOn##ranks##RanksPart##part) {                            \
+        if (!runs_all()) GTEST_SKIP() << "for a run of all tests";                          \
+        if (!is_preloaded()) GTEST_SKIP() << "in so many each MPI has failures of its own"; \
+        for (int seed = 5 * part - 4; seed <= 5 * part; ++seed)                             \
+            expect_ok(ranks, {"seed=" + std::to_string(seed), "count=5000", "random"});     \
     }
 RANDOM_OPERATIONS(2, 1)
 RANDOM_OPERATIONS(2, 2)
