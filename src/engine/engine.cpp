@@ -842,9 +842,13 @@ void Engine::thread_main() {
                 yield_to_contenders();
                 continue;
             }
-            if (!arm(Sleeper::thread)) continue;
             // A demand may have come since; the transports do not know of pieces that are left here.
-            if (executor_.has_ready() && is_demanded()) continue;
+            const bool may_sleep =
+                arm(Sleeper::thread) && !(executor_.has_ready() && is_demanded());
+            if (!may_sleep) {
+                yield_to_contenders();
+                continue;
+            }
         } else if (!leader_ && armed_ != Sleeper::none) {
             arm(Sleeper::none);
         }
