@@ -29,9 +29,14 @@ bool detail_names(int frozen) {
     return detail_has("timed out waiting for rank " + rank_text);
 }
 
+// No socket, and no thread of UCX, takes what a frozen rank does not.
 bool is_shm() {
     const char* transport = std::getenv("WEFT_TRANSPORT");
-    return transport && std::strcmp(transport, "shm") == 0;
+    const char* tls = std::getenv("UCX_TLS");
+    if (!transport) return false;
+    const bool is_ucx_over_tcp = tls && std::strcmp(tls, "tcp") == 0;
+    return std::strcmp(transport, "shm") == 0 ||
+           (std::strcmp(transport, "ucx") == 0 && !is_ucx_over_tcp);
 }
 
 // Where messages travel on connections of their own nothing bounds them but the sockets' buffers, which

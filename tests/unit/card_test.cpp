@@ -72,15 +72,23 @@ TEST(Card, TellsWhetherARankHasSeveralInterfaces) {
 
 #if WEFT_HAS_UCX
 TEST(Card, HasAnyBytesAsTheAddressOfUcx) {
-    ucx::Card card{.version = "1.13", .has_fabric = true, .address = {}};
+    ucx::Card card{.version = "1.13",
+                   .has_fabric = true,
+                   .processes = "a-boot:[4]",
+                   .process = 4711,
+                   .address = {}};
     for (int byte = 0; byte < 256; ++byte) card.address += static_cast<char>(byte);
     const std::optional<ucx::Card> read = ucx::Card::parse(card.text());
     ASSERT_TRUE(read);
     EXPECT_EQ(read->version, card.version);
     EXPECT_EQ(read->has_fabric, card.has_fabric);
+    EXPECT_EQ(read->processes, card.processes);
+    EXPECT_EQ(read->process, card.process);
     EXPECT_EQ(read->address, card.address);
-    for (const char* wrong : {"", "weft-ucx-1", "weft-ucx-1/1.13/0/", "weft-ucx-1/1.13/0/0g",
-                              "weft-ucx-1/1.13/0/123", "weft-ucx-2/1.13/0/12", "12"})
+    for (const char* wrong :
+         {"", "weft-ucx-2", "weft-ucx-2/1.13/0/b/1/", "weft-ucx-2/1.13/0/b/1/0g",
+          "weft-ucx-2/1.13/0/b/1/123", "weft-ucx-2/1.13/0/b/one/12", "weft-ucx-2/1.13/0/b/-1/12",
+          "weft-ucx-2/1.13/0/b//12", "weft-ucx-1/1.13/0/b/1/12", "12"})
         EXPECT_FALSE(ucx::Card::parse(wrong)) << wrong;
 }
 #endif

@@ -1,16 +1,19 @@
 #include "transport/ucx/connect.h"
 
 #include <dirent.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <fstream>
 #include <utility>
 
 namespace weft {
 namespace ucx {
 namespace {
 
-constexpr std::string_view beginning = "weft-ucx-1";
+constexpr std::string_view beginning = "weft-ucx-2";
 constexpr std::string_view digits = "0123456789abcdef";
 
 // "1.13" of "1.13.1"
@@ -18,12 +21,22 @@ std::string release_of(const std::string& version) {
     return version.substr(0, version.find_last_of('.'));
 }
 
+// A boot, and a namespace of processes in it: "0f2c8e0c-...:[4026531836]".
+std::string these_processes() {
+    std::string boot;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+    char space[64] = "";  // "pid:[4026531836]"
+    if (boot.empty() || readlink("/proc/self/ns/pid", space, sizeof space - 1) <= 0) return "";
+    const std::string name = space;
+    return boot + name.substr(std::min(name.find(':'), name.size()));
+}
+
 }  // namespace
 
-// "weft-ucx-1/1.13/0/04a7..."
+// "weft-ucx-2/1.13/0/0f2c8e0c-...:[4026531836]/4711/04a7..."
 std::string Card::text() const {
-    std::string text =
-        std::string(beginning) + "/" + version + "/" + (has_fabric ? "1" : "0") + "/";
+    std::string text = std::string(beginning) + "/" + version + "/" + (has_fabric ? "1" : "0") +
+                       "/" + processes + "/" + std::to_string(process) + "/";
     for (const char byte : address) {
         const auto value = static_cast<unsigned char>(byte);
         text += digits[value / 16];
@@ -39,9 +52,17 @@ std::optional<Card> Card::parse(const std::string& text) {
         words.push_back(text.substr(begin, end - begin));
         begin = end + 1;
     }
-    if (words.size() != 4 || words[0] != beginning) return std::nullopt;
-    Card card{.version = words[1], .has_fabric = words[2] == "1", .address = {}};
-    const std::string& hex = words[3];
+    if (words.size() != 6 || words[0] != beginning) return std::nullopt;
+    Card card{.version = words[1],
+              .has_fabric = words[2] == "1",
+              .processes = words[3],
+              .process = 0,
+              .address = {}};
+    const std::string& number = words[4];
+    const char* const end = number.data() + number.size();
+    const auto [stop, error] = std::from_chars(number.data(), end, card.process);
+    if (error != std::errc() || stop != end || card.process < 0) return std::nullopt;
+    const std::string& hex = words[5];
     if (hex.empty() || hex.size() % 2 != 0) return std::nullopt;
     for (std::size_t i = 0; i < hex.size(); i += 2) {
         const std::size_t high = digits.find(hex[i]);
@@ -86,23 +107,27 @@ Result<std::unique_ptr<UcxNode>> UcxNode::prepare(const ucx::Settings& settings,
                    ucx::names_of(devices).c_str());
 }
 
-std::string UcxNode::card() const {
-    return Card{.version = ucx::release_of(worker_->library().version()),
-                .has_fabric = std::ranges::any_of(worker_->devices(), &Device::is_fabric),
-                .address = worker_->address()}
-        .text();
+Card UcxNode::own_card() const {
+    return {.version = ucx::release_of(worker_->library().version()),
+            .has_fabric = std::ranges::any_of(worker_->devices(), &Device::is_fabric),
+            .processes = ucx::these_processes(),
+            .process = getpid(),
+            .address = worker_->address()};
 }
+
+std::string UcxNode::card() const { return own_card().text(); }
 
 Result<std::unique_ptr<UcxTransport>> UcxNode::connect(Rank rank,
                                                        std::span<const std::string> cards,
                                                        const JobKey& key,
                                                        const std::vector<bool>& needed) {
-    const std::string version = ucx::release_of(worker_->library().version());
+    const Card own = own_card();
     UcxTransport::Parts parts;
     parts.rank = rank;
     parts.key = key;
     parts.settings = settings_;
     parts.addresses.resize(cards.size());
+    parts.processes.resize(cards.size());
     for (std::size_t r = 0; r < cards.size(); ++r) {
         if (!needed[r]) continue;
         const std::optional<Card> card = Card::parse(cards[r]);
@@ -110,11 +135,13 @@ Result<std::unique_ptr<UcxTransport>> UcxNode::connect(Rank rank,
             return failure_of_rank(WEFT_REFUSED_SETTING, static_cast<Rank>(r),
                                    "rank %zu has the card '%s'; expected one of UCX", r,
                                    cards[r].c_str());
-        if (card->version != version)
+        if (card->version != own.version)
             return failure_of_rank(WEFT_REFUSED_SETTING, static_cast<Rank>(r),
                                    "rank %zu has UCX %s, rank %d has %s; expected the same", r,
-                                   card->version.c_str(), rank, version.c_str());
+                                   card->version.c_str(), rank, own.version.c_str());
         parts.addresses[r] = card->address;
+        if (!own.processes.empty() && card->processes == own.processes)
+            parts.processes[r] = card->process;
     }
     parts.worker = std::move(worker_);
     return UcxTransport::create(std::move(parts));

@@ -18,6 +18,8 @@ namespace ucx {
 struct Card {
     std::string version;      // "1.13": of UCX
     bool has_fabric = false;  // it has a device that only UCX reaches
+    std::string processes;    // equal on ranks that see each other's processes
+    int process = 0;          // its number among these
     std::string address;      // bytes
 
     static std::optional<Card> parse(const std::string& text);
@@ -48,6 +50,8 @@ class UcxNode {
 
   private:
     UcxNode() = default;
+
+    ucx::Card own_card() const;
 
     ucx::Settings settings_;
     std::unique_ptr<ucx::Worker> worker_;

@@ -1,4 +1,9 @@
 // Ends: of endpoints, of peers, and of the transport.
+#include <errno.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/clock.h"
@@ -8,9 +13,19 @@ namespace weft {
 
 namespace {
 
+// Of UCX, in which what a peer sent may wait when it has ended.
+constexpr int rounds_to_drain = 1000;
+
 weft_status loss_of(ucs_status_t status) {
     // (UCX does not tell a process that ended from a host that does not answer.)
     return status == UCS_ERR_NO_MEMORY ? WEFT_BROKEN_MEMORY : WEFT_BROKEN_RANK;
+}
+
+// (A process closes what UCX reaches it by some time before others can see that it has ended.)
+bool ends_soon(const ucx::Peer& peer) {
+    constexpr int patience_ms = 100;
+    pollfd entry{peer.life.get(), POLLIN, 0};
+    return peer.has_ended || (peer.life && ::poll(&entry, 1, patience_ms) == 1);
 }
 
 }  // namespace
@@ -30,8 +45,36 @@ bool UcxTransport::need(Peer& peer) {
     const ucs_status_t status = library().ucp_ep_create(worker_->get(), &params, &peer.endpoint);
     if (status == UCS_OK) return true;
     peer.endpoint = nullptr;
-    lose(peer, status == UCS_ERR_NO_MEMORY ? WEFT_BROKEN_MEMORY : WEFT_BROKEN_TRANSPORT);
+    // No device reaches it, or nobody is there any more.
+    const bool is_unreachable = status == UCS_ERR_UNREACHABLE && !ends_soon(peer);
+    lose(peer, is_unreachable ? WEFT_BROKEN_TRANSPORT : loss_of(status));
     return false;
+}
+
+void UcxTransport::watch(Peer& peer, pid_t process) {
+    // (Without a descriptor UCX alone watches it.)
+    peer.life = Fd(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+    peer.has_ended = !peer.life && errno == ESRCH;
+}
+
+// UCX 1.13 may miss the end of a peer that has not answered its first message. What has ended is lost at the look
+// after: what it sent has come meanwhile.
+void UcxTransport::look_for_ended_peers() {
+    const auto is_met = [](const Peer& peer) { return peer.endpoint != nullptr && !peer.lost; };
+    if (std::ranges::any_of(peers_,
+                            [&](const Peer& peer) { return is_met(peer) && peer.has_ended; })) {
+        for (int i = 0; i < rounds_to_drain && progress(); ++i) continue;
+    }
+    for (Peer& peer : peers_) {
+        if (!is_met(peer)) continue;
+        if (peer.has_ended) {
+            peer.is_gone = true;
+            lose(peer, WEFT_BROKEN_RANK);
+        } else if (peer.life) {
+            pollfd entry{peer.life.get(), POLLIN, 0};
+            peer.has_ended = ::poll(&entry, 1, 0) == 1;
+        }
+    }
 }
 
 // UCX has given the endpoint up. It completes what is left when the endpoint is closed.

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/chain.h"
+#include "base/fd.h"
 #include "transport/matching/message_parts.h"
 
 namespace weft {
@@ -49,6 +50,8 @@ struct Early {
 struct Peer : message::PeerPart<Post> {
     UcxTransport* owner = nullptr;
     std::string address;            // of its worker; empty: it is not reached by UCX
+    Fd life;                        // readable when its process has ended; none: we cannot see it
+    bool has_ended = false;         // its process, at the last look
     ucp_ep_h endpoint = nullptr;    // made when a post first names the peer
     Transfer* transfers = nullptr;  // of posts whose buffers UCX has
     Chain<Early> early;             // frames that came before their turn, in any order

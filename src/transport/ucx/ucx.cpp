@@ -54,6 +54,8 @@ UcxTransport::UcxTransport(Parts parts)
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
         peers_[rank].owner = this;
         peers_[rank].address = std::move(parts.addresses[rank]);
+        if (rank < parts.processes.size() && parts.processes[rank] != 0)
+            watch(peers_[rank], parts.processes[rank]);
     }
     closing_.reserve(peers_.size());
 }
@@ -64,16 +66,16 @@ Status UcxTransport::open() {
         // (UCX follows its own settings.)
         const bool keeps_alive = getenv("UCX_TCP_KEEPIDLE") == nullptr;
         connections_.emplace(settings_.peer_timeout_ns, keeps_alive);
-        timer_ = Fd(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-        if (!timer_)
-            return failure(WEFT_REFUSED_MEMORY, "no descriptor for a timer: %s", strerror(errno));
     }
+    timer_ = Fd(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+    if (!timer_)
+        return failure(WEFT_REFUSED_MEMORY, "no descriptor for a timer: %s", strerror(errno));
     for (Fd* epoll : {&waiter_sleep_, &thread_sleep_}) {
         *epoll = Fd(epoll_create1(EPOLL_CLOEXEC));
         epoll_event event{};
         event.events = epoll == &waiter_sleep_ ? std::uint32_t{EPOLLIN} : 0;
         if (!*epoll || epoll_ctl(epoll->get(), EPOLL_CTL_ADD, worker_->descriptor(), &event) != 0 ||
-            (timer_ && epoll_ctl(epoll->get(), EPOLL_CTL_ADD, timer_.get(), &event) != 0))
+            epoll_ctl(epoll->get(), EPOLL_CTL_ADD, timer_.get(), &event) != 0)
             return failure(WEFT_REFUSED_MEMORY, "no descriptor for an epoll: %s", strerror(errno));
     }
     ucp_am_handler_param_t param{};
@@ -127,8 +129,8 @@ bool UcxTransport::progress() {
 
 // Something is expected of a peer.
 void UcxTransport::begin_to_look() {
-    if (look_at_ns_ != 0 || !connections_) return;
-    connections_->begin();
+    if (look_at_ns_ != 0) return;
+    if (connections_) connections_->begin();
     set_timer(now_ns() + settings_.peer_timeout_ns / 4);
 }
 
@@ -143,7 +145,9 @@ void UcxTransport::set_timer(std::int64_t at_ns) {
 void UcxTransport::look_for_silent_peers(std::int64_t now) {
     const bool expects = expected_ > 0 || in_flight_ > 0;
     set_timer(expects ? now + settings_.peer_timeout_ns / 4 : 0);
-    if (expects) connections_->end_silent(worker_->descriptor(), now);
+    if (!expects) return;
+    if (connections_) connections_->end_silent(worker_->descriptor(), now);
+    look_for_ended_peers();
 }
 
 // Lets UCX work until `done`. False: the deadline has passed before.
@@ -189,9 +193,12 @@ void UcxTransport::free_post(Post* post) {
 
 Usage UcxTransport::usage() const {
     Usage usage;
-    usage.descriptors = timer_ ? 3 : 2;  // and UCX's own, which it does not tell
+    usage.descriptors = 3;  // and UCX's own, which it does not tell
     usage.bytes = held_bytes() + early_.held_bytes();
-    for (const Peer& peer : peers_) usage.connections += peer.endpoint != nullptr ? 1 : 0;
+    for (const Peer& peer : peers_) {
+        usage.descriptors += peer.life ? 1 : 0;
+        usage.connections += peer.endpoint != nullptr ? 1 : 0;
+    }
     usage.turned_away.emplace_back("of another job", strangers_);
     return usage;
 }
@@ -230,7 +237,7 @@ bool UcxTransport::arm(Sleeper sleeper) {
         epoll_event event{};
         event.events = thread ? std::uint32_t{EPOLLIN} : 0;
         (void)epoll_ctl(thread_sleep_.get(), EPOLL_CTL_MOD, worker_->descriptor(), &event);
-        if (timer_) (void)epoll_ctl(thread_sleep_.get(), EPOLL_CTL_MOD, timer_.get(), &event);
+        (void)epoll_ctl(thread_sleep_.get(), EPOLL_CTL_MOD, timer_.get(), &event);
     }
     if (sleeper == Sleeper::none) return true;
     // Nobody wakes a sleeper for these.

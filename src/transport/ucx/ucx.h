@@ -15,6 +15,8 @@
 // and the destructor block.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -43,6 +45,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
         JobKey key{};
         std::unique_ptr<ucx::Worker> worker;
         std::vector<std::string> addresses;  // by rank; empty: not reached by UCX
+        std::vector<pid_t> processes{};      // by rank; 0, or none at all: not seen from here
         ucx::Settings settings;
     };
 
@@ -89,6 +92,8 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     // ends.cpp
     bool need(Peer& peer);
     static void on_error(void* peer, ucp_ep_h endpoint, ucs_status_t status);
+    void watch(Peer& peer, pid_t process);
+    void look_for_ended_peers();
     void lose(Peer& peer, weft_status how);
     void take_bye(Peer& peer);
     void close_endpoints();
@@ -143,7 +148,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     int idle_rounds_ = 0;         // of UCX, in a row
     std::vector<void*> closing_;  // requests of endpoints that are being closed
 
-    // While something is expected, a timer looks for peers that are out of reach.
+    // While something is expected, a timer looks for peers that are out of reach, or have ended.
     std::optional<ucx::Connections> connections_;  // of TCP; none: UCX notices it by itself
     std::size_t expected_ = 0;                     // posts, but those for failure notices
     std::int64_t look_at_ns_ = 0;                  // 0: nothing has been expected for a while
