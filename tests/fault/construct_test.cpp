@@ -14,6 +14,8 @@ class KilledInConstructor : public Everywhere {};
 INSTANTIATE_TEST_SUITE_P(Jobs, KilledInConstructor, Everywhere::all(), Everywhere::name_of);
 
 TEST_P(KilledInConstructor, RankIsNamedByAllOthers) {
+    if (where().ucx != nullptr && where().ucx != std::string("tcp"))
+        GTEST_SKIP() << "a rank killed while it writes into a queue of UCX stops it (decision 15)";
     const std::string file = testing::TempDir() + "weft_construct_" + std::to_string(getpid());
     const int seeds = where().usual_ranks == 0 ? 120 : runs_all() ? 200 : 8;
     for (int seed = 0; seed < seeds; ++seed) {

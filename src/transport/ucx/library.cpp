@@ -17,6 +17,10 @@ struct Opened {
 
 Opened open_library() {
     Opened opened;
+#if defined(__SANITIZE_THREAD__)
+    opened.absence = "ThreadSanitizer ends programs that open UCX, which is built without it";
+    return opened;
+#endif
     void* const ucp = ::dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);
     void* const ucs = ucp != nullptr ? ::dlopen("libucs.so.0", RTLD_NOW | RTLD_LOCAL) : nullptr;
     if (ucs == nullptr) {
