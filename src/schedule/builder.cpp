@@ -13,6 +13,10 @@ std::int64_t aligned(std::int64_t bytes) {
     return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
 }
 
+Edge edge_to(OpId op, std::uint32_t distance = 0) {
+    return {op & Schedule::no_issue, distance & 15u};
+}
+
 // True also if both are empty and at the same place: messages of zero bytes have an order, too.
 bool overlap(Region a, Region b) {
     if (a.buffer != b.buffer) return false;
@@ -136,7 +140,7 @@ void ScheduleBuilder::order(OpId before, OpId after, std::uint32_t distance) {
     } else {
         WEFT_ASSERT(distance == 0 && !schedule_.repeat_of(before));
     }
-    dependencies_.push_back({before, after, distance});
+    dependencies_.push_back({before, edge_to(after, distance)});
 }
 
 Region ScheduleBuilder::scratch(std::int64_t bytes) {
@@ -173,7 +177,7 @@ OpId ScheduleBuilder::repeat_end() {
         schedule_.ops_.resize(repeat.first);
         schedule_.scratch_bytes_ = repeat.scratch_begin;
         std::erase_if(dependencies_, [&](const Dependency& d) {
-            return d.before >= repeat.first || d.after >= repeat.first;
+            return d.before >= repeat.first || d.after.to >= repeat.first;
         });
         schedule_.repeats_.pop_back();
         return entry;
@@ -183,42 +187,56 @@ OpId ScheduleBuilder::repeat_end() {
     schedule_.scratch_bytes_ = repeat.scratch_begin + repeat.window * repeat.scratch_stride;
     // With a window of one, iterations follow one another anyway.
     std::uint32_t window = repeat.window;
-    std::erase_if(dependencies_, [window](const Dependency& d) { return d.distance >= window; });
+    std::erase_if(dependencies_,
+                  [window](const Dependency& d) { return d.after.distance >= window; });
     return repeat.exit = add(Op{}, {});
 }
 
 namespace {
 
-// All messages, by peer and direction, then in schedule order.
-std::vector<OpId> messages_by_lane(const Schedule& schedule) {
-    auto lane = [](const Op& op) {
-        return std::size_t{2} * static_cast<std::uint32_t>(op.peer) +
-               (op.kind == OpKind::recv ? 1 : 0);
-    };
-    // Packed keys sort faster than operations that must be looked up.
-    std::vector<std::uint64_t> keys;
-    keys.reserve(schedule.ops().size());
-    for (OpId id = 0; id < schedule.ops().size(); ++id) {
-        const Op& op = schedule.ops()[id];
-        if (op.is_message()) keys.push_back(lane(op) << 28 | id);
-    }
-    std::vector<OpId> messages(keys.size());
-    const auto id_of = [](std::uint64_t key) {
-        return static_cast<OpId>(key & Schedule::no_issue);
-    };
-    const std::size_t lanes = 2 * static_cast<std::size_t>(schedule.ranks());
-    if (lanes > 4 * keys.size()) {
-        std::ranges::sort(keys);
-        std::ranges::transform(keys, messages.begin(), id_of);
-        return messages;
-    }
-    // So many that counting them is faster.
-    std::vector<std::uint32_t> begin(lanes + 1, 0);
-    for (const std::uint64_t key : keys) ++begin[(key >> 28) + 1];
-    std::partial_sum(begin.begin(), begin.end(), begin.begin());
-    for (const std::uint64_t key : keys) messages[begin[key >> 28]++] = id_of(key);
-    return messages;
+// By peer, and at each the sends first.
+std::size_t lane_key(const Op& message) {
+    return std::size_t{2} * static_cast<std::uint32_t>(message.peer) +
+           (message.kind == OpKind::recv ? 1 : 0);
 }
+
+// Numbers the lanes of a schedule in the order of their keys.
+class LaneNumbers {
+  public:
+    explicit LaneNumbers(const Schedule& schedule) {
+        const std::size_t possible = 2 * static_cast<std::size_t>(schedule.ranks());
+        is_table_ = possible <= 4 * schedule.ops().size();
+        if (is_table_) words_.assign(possible, 0);
+        for (const Op& op : schedule.ops()) {
+            if (!op.is_message()) continue;
+            const auto key = static_cast<std::uint32_t>(lane_key(op));
+            if (is_table_) {
+                words_[key] = 1;
+            } else if (words_.empty() || words_.back() != key) {
+                words_.push_back(key);
+            }
+        }
+        if (is_table_) {
+            for (std::uint32_t& word : words_) word = lanes_ += word;
+        } else {
+            std::ranges::sort(words_);
+            words_.erase(std::unique(words_.begin(), words_.end()), words_.end());
+            lanes_ = static_cast<std::uint32_t>(words_.size());
+        }
+    }
+    std::size_t lanes() const { return lanes_; }
+    std::size_t of(const Op& message) const {
+        const std::size_t key = lane_key(message);
+        if (is_table_) return words_[key] - 1;
+        return static_cast<std::size_t>(std::ranges::lower_bound(words_, key) - words_.begin());
+    }
+
+  private:
+    // Whether words_ has the number of each lane plus 1, by key; else it has the keys, sorted.
+    bool is_table_;
+    std::vector<std::uint32_t> words_;
+    std::uint32_t lanes_ = 0;
+};
 
 }  // namespace
 
@@ -227,69 +245,69 @@ void ScheduleBuilder::derive_lanes() {
     Schedule& s = schedule_;
     s.issue_.assign(s.ops_.size(), Edge{Schedule::no_issue, 0});
     s.lane_of_.assign(s.ops_.size(), -1);
-
-    const std::vector<OpId> messages = messages_by_lane(s);
-
-    const Repeat* previous_repeat = nullptr;
-    OpId first_in_repeat = no_op;
+    const LaneNumbers numbers(s);
+    s.lanes_.resize(numbers.lanes());
+    // By lane: its first message in the repeat that holds its last one so far.
+    std::vector<OpId> first_in_repeat(s.repeats_.empty() ? 0 : numbers.lanes());
     // An iteration's last message of a lane is issued before the next iteration's first.
-    auto close_repeat = [&](OpId last) {
-        if (previous_repeat && previous_repeat->window > 1) {
-            s.issue_[last] = Edge{first_in_repeat & Schedule::no_issue, 1};
-        }
+    const auto close_repeat = [&](const Repeat* repeat, std::size_t number, OpId last) {
+        if (repeat && repeat->window > 1) s.issue_[last] = edge_to(first_in_repeat[number], 1);
     };
-    for (std::size_t i = 0; i < messages.size(); ++i) {
-        OpId id = messages[i];
+    for (OpId id = 0; id < s.ops_.size(); ++id) {
         const Op& op = s.ops_[id];
-        const Repeat* repeat = s.repeat_of(id);
-        OpId entrance = repeat ? repeat->entry : id;
-        bool same_lane = !s.lanes_.empty() && s.lanes_.back().peer == op.peer &&
-                         s.lanes_.back().sends == (op.kind == OpKind::send);
-        if (!same_lane) {
-            if (i > 0) close_repeat(messages[i - 1]);
-            s.lanes_.push_back({op.peer, op.kind == OpKind::send, entrance, id});
-            first_in_repeat = id;
+        if (!op.is_message()) continue;
+        const std::size_t number = numbers.of(op);
+        s.lane_of_[id] = static_cast<std::int32_t>(number);
+        ScheduleLane& lane = s.lanes_[number];
+        const Repeat* const repeat = s.repeat_of(id);
+        const OpId entrance = repeat ? repeat->entry : id;
+        const OpId previous = std::exchange(lane.last, id);
+        if (previous == no_op) {
+            lane = {op.peer, op.kind == OpKind::send, entrance, id};
+        } else if (const Repeat* const before = s.repeat_of(previous); !before) {
+            s.issue_[previous] = edge_to(entrance);
+        } else if (before == repeat) {
+            s.issue_[previous] = edge_to(id);
+            continue;
         } else {
-            OpId previous = messages[i - 1];
-            if (repeat != previous_repeat) {
-                close_repeat(previous);
-                first_in_repeat = id;
-            }
-            if (repeat != previous_repeat && previous_repeat) {
-                dependencies_.push_back({previous_repeat->exit, entrance, 0});
-            } else if (repeat && repeat == previous_repeat) {
-                s.issue_[previous] = Edge{id & Schedule::no_issue, 0};
-            } else {
-                s.issue_[previous] = Edge{entrance & Schedule::no_issue, 0};
-            }
-            s.lanes_.back().last = id;
+            close_repeat(before, number, previous);
+            dependencies_.push_back({before->exit, edge_to(entrance)});
         }
-        s.lane_of_[id] = static_cast<std::int32_t>(s.lanes_.size()) - 1;
-        previous_repeat = repeat;
+        if (repeat) first_in_repeat[number] = id;
     }
-    if (!messages.empty()) close_repeat(messages.back());
+    for (std::size_t number = 0; number < s.lanes_.size(); ++number) {
+        const OpId last = s.lanes_[number].last;
+        close_repeat(s.repeat_of(last), number, last);
+    }
 }
 
 // Compresses the list of dependencies and counts in-degrees.
 void ScheduleBuilder::compress_edges() {
     Schedule& s = schedule_;
-    std::size_t n = s.ops_.size();
+    const std::size_t n = s.ops_.size();
     s.in_degree_.assign(n, 0);
+    // First, one place further on, how many edges begin at each operation; then where the next of them goes.
     s.edge_begin_.assign(n + 1, 0);
-    for (const Dependency& d : dependencies_) ++s.edge_begin_[d.before + 1];
-    for (std::size_t i = 0; i < n; ++i) s.edge_begin_[i + 1] += s.edge_begin_[i];
+    for (const Dependency& d : dependencies_)
+        if (d.before + 2 <= n) ++s.edge_begin_[d.before + 2];
+    std::partial_sum(s.edge_begin_.begin(), s.edge_begin_.end(), s.edge_begin_.begin());
     s.edges_.resize(dependencies_.size());
-    std::vector<std::uint32_t> next(s.edge_begin_.begin(), s.edge_begin_.end() - 1);
     for (const Dependency& d : dependencies_) {
-        s.edges_[next[d.before]++] = Edge{d.after & Schedule::no_issue, d.distance & 15u};
-        ++s.in_degree_[d.after];
+        s.edges_[s.edge_begin_[d.before + 1]++] = d.after;
+        ++s.in_degree_[d.after.to];
     }
     for (const Edge& edge : s.issue_) {
         if (edge.to != Schedule::no_issue) ++s.in_degree_[edge.to];
     }
     for (const Repeat& repeat : s.repeats_) ++s.in_degree_[repeat.exit];  // the repeat itself
+    const auto is_root = [&](OpId id) {
+        return s.in_degree_[id] == 0 && (s.repeats_.empty() || !s.repeat_of(id));
+    };
+    std::size_t roots = 0;
+    for (OpId id = 0; id < n; ++id) roots += is_root(id);
+    s.roots_.reserve(roots);
     for (OpId id = 0; id < n; ++id) {
-        if (s.in_degree_[id] == 0 && !s.repeat_of(id)) s.roots_.push_back(id);
+        if (is_root(id)) s.roots_.push_back(id);
     }
 }
 

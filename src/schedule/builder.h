@@ -98,8 +98,7 @@ class ScheduleBuilder {
   private:
     struct Dependency {
         OpId before;
-        OpId after;
-        std::uint32_t distance;
+        Edge after;
     };
 
     void derive_lanes();

@@ -6,6 +6,7 @@
 // k set are sent 2^k ranks ahead in ascending order, and those that arrive take their place. At the end place i
 // holds the block from rank r - i. Blocks stay where they arrived until they are sent on: each is copied once a round.
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "algorithm/algorithm.h"
@@ -16,78 +17,62 @@
 namespace weft::algorithm {
 namespace {
 
-// Places [first, end) that are contiguous in memory.
-struct PlaceRun {
-    Rank first;
-    Rank end;
-    Region region;
-    OpId ready;  // no_op: this rank's contribution
-
-    PlaceRun part(Rank begin, Rank last, std::int64_t bytes) const {
-        return {begin, last, region.part((begin - first) * bytes, (last - begin) * bytes), ready};
-    }
-    bool is_empty() const { return first == end; }
+// The blocks that arrived in a round: at their places, those with the round's bit, in ascending order.
+struct Arrival {
+    Region blocks;
+    OpId there = no_op;
 };
-
-std::vector<PlaceRun> contribution(const Problem& in) {
-    std::vector<PlaceRun> runs;
-    for (const Places::Piece& piece : Places(in.send, in.rank).pieces(1, in.ranks())) {
-        const auto first = static_cast<Rank>(1 + piece.at / in.send.bytes);
-        const auto places = static_cast<Rank>(piece.region.bytes / in.send.bytes);
-        runs.push_back({first, first + places, piece.region, no_op});
-    }
-    return runs;
-}
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     if (!in.in_place) schedule.copy(in.send.block(in.rank), in.recv.block(in.rank));
     const std::int64_t bytes = in.recv.bytes;
-    std::vector<PlaceRun> held = contribution(in);
-    std::vector<PlaceRun> next;
-    std::vector<PlaceRun> leaving;
+    const Places contribution(in.send, in.rank);
+    std::vector<Arrival> arrivals(static_cast<std::size_t>(ceil_log2(in.ranks())));  // by bit
+    // The blocks at [first, end) when all higher bits have had their rounds. REQUIRES: the lowest of these that is set
+    // is the same for all of them.
+    const auto arrived = [&](std::int64_t first, std::int64_t end, int higher) {
+        const int bit = higher + std::countr_zero(static_cast<std::uint64_t>(first >> higher));
+        const Arrival& arrival = arrivals[static_cast<std::size_t>(bit)];
+        const std::int64_t before = count_with_bit(static_cast<Rank>(first), bit);
+        return Arrival{arrival.blocks.part(before * bytes, (end - first) * bytes), arrival.there};
+    };
     std::vector<OpId> copied;
     std::vector<OpId> contribution_read;
     for (int k = ceil_log2(in.ranks()) - 1; k >= 0; --k) {
         const Neighbours peers = dissemination_peers(in.rank, in.ranks(), k);
         const Region arriving = schedule.scratch(count_with_bit(in.ranks(), k) * bytes);
-        const OpId arrived = schedule.recv(arriving, peers.from);
-        std::int64_t at = 0;
-        next.clear();
-        leaving.clear();
-        for (const PlaceRun& run : held) {
-            const Rank with_bit = (run.first >> k | 1) << k;
-            const Rank middle = std::clamp(with_bit, run.first, run.end);
-            const PlaceRun stays = run.part(run.first, middle, bytes);
-            const PlaceRun leaves = run.part(middle, run.end, bytes);
-            if (!stays.is_empty()) next.push_back(stays);
-            if (leaves.is_empty()) continue;
-            leaving.push_back(leaves);
-            const std::int64_t length = leaves.region.bytes;
-            next.push_back({leaves.first, leaves.end, arriving.part(at, length), arrived});
-            at += length;
-        }
-        held.swap(next);
-
-        if (leaving.size() == 1) {
-            const OpId sent = schedule.send(leaving[0].region, peers.to, {leaving[0].ready});
-            if (leaving[0].ready == no_op) contribution_read.push_back(sent);
+        arrivals[static_cast<std::size_t>(k)] = {arriving, schedule.recv(arriving, peers.from)};
+        // Those below 2^(k + 1) are the contribution's. Of the others, 2^k in a row are in one piece.
+        const std::int64_t size = std::int64_t{1} << k;
+        const auto end_of = [&](std::int64_t first) {
+            return std::min<std::int64_t>(first + size, in.ranks());
+        };
+        const std::vector<Places::Piece> own =
+            contribution.pieces(static_cast<Rank>(size), static_cast<Rank>(end_of(size)));
+        if (own.size() == 1 && 3 * size >= in.ranks()) {
+            contribution_read.push_back(schedule.send(own[0].region, peers.to));
             continue;
         }
-        const Region packed = schedule.scratch(at);
-        at = 0;
+        const Region packed = schedule.scratch(arriving.bytes);
+        std::int64_t at = 0;
         copied.clear();
-        for (const PlaceRun& run : leaving) {
-            copied.push_back(
-                schedule.copy(run.region, packed.part(at, run.region.bytes), {run.ready}));
-            if (run.ready == no_op) contribution_read.push_back(copied.back());
-            at += run.region.bytes;
+        const auto pack = [&](Region from, OpId there) {
+            copied.push_back(schedule.copy(from, packed.part(at, from.bytes), {there}));
+            at += from.bytes;
+        };
+        for (const Places::Piece& piece : own) pack(piece.region, no_op);
+        contribution_read.insert(contribution_read.end(), copied.begin(), copied.end());
+        for (std::int64_t first = 3 * size; first < in.ranks(); first += 2 * size) {
+            const Arrival from = arrived(first, end_of(first), k + 1);
+            pack(from.blocks, from.there);
         }
         schedule.send(packed, peers.to, {schedule.join(copied)});
     }
     const OpId overwritable = in.in_place ? schedule.join(contribution_read) : no_op;
-    for (const PlaceRun& run : held) {  // of one place each
-        const Region into = in.recv.block(around(in.rank, -run.first, in.ranks()));
-        schedule.copy(run.region, into, {run.ready, overwritable});
+    for (Rank place = 1; place < in.ranks(); ++place) {
+        const Arrival from = arrived(place, place + 1, 0);
+        const Region into = in.recv.block(around(in.rank, -place, in.ranks()));
+        schedule.copy(from.blocks, into, {from.there, overwritable});
     }
     return ok;
 }
