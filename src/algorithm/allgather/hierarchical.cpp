@@ -19,7 +19,8 @@ extern const Algorithm allgather_hierarchical = {
     .name = "hierarchical",
     .source =
         "Inozemtsev, Afsahi: Designing an Offloaded Nonblocking MPI_Allgather Collective Using "
-        "CORE-Direct, IEEE CLUSTER 2012, section IV.B",
+        "CORE-Direct, IEEE CLUSTER 2012, section IV.B (no DOI that could be "
+        "checked)",
     .tunes = Tunes::inner,
     .follows_topology = true,
     .leaders = [](const Agreed& a) { return Hierarchy(a).nodes.nodes(); },

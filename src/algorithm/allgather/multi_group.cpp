@@ -112,7 +112,8 @@ extern const Algorithm allgather_multi_group = {
     .name = "multi_group",
     .source =
         "Inozemtsev, Afsahi: Designing an Offloaded Nonblocking MPI_Allgather Collective Using "
-        "CORE-Direct, IEEE CLUSTER 2012, section VI.G, after Qian and Afsahi",
+        "CORE-Direct, IEEE CLUSTER 2012, section VI.G, after Qian and Afsahi (no DOI that could be "
+        "checked)",
     .follows_topology = true,
     .rounds =
         [](const Agreed& a) {

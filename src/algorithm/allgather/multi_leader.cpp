@@ -31,7 +31,8 @@ extern const Algorithm allgather_multi_leader = {
     .name = "multi_leader",
     .source =
         "Kandalla, Subramoni, Santhanaraman, Koop, Panda: Designing Multi-Leader-Based Allgather "
-        "Algorithms for Multi-Core Clusters, IPDPS 2009, doi:10.1109/IPDPS.2009.5160896",
+        "Algorithms for Multi-Core Clusters, IPDPS 2009, workshop CAC (no DOI that could be "
+        "checked)",
     .tunes = Tunes::leaders,
     .follows_topology = true,
     .leaders = [](const Agreed& a) { return groups_of(a).nodes.nodes(); },

@@ -42,7 +42,8 @@ extern const Algorithm allgather_standard_exchange = {
     .name = "standard_exchange",
     .source =
         "Inozemtsev, Afsahi: Designing an Offloaded Nonblocking MPI_Allgather Collective Using "
-        "CORE-Direct, IEEE CLUSTER 2012, section IV",
+        "CORE-Direct, IEEE CLUSTER 2012, section IV (no DOI that could be "
+        "checked)",
     .needs = {.ranks_are_a_power_of_ports_plus_1 = true},
     .tunes = Tunes::ports,
     .rounds = rounds,

@@ -177,7 +177,9 @@ std::int64_t bytes_between_nodes(const Agreed& a) {
 
 extern const Algorithm alltoall_hierarchical = {
     .name = "hierarchical",
-    .source = "Jackson, Booth: Planned AlltoAllv: A Cluster Approach, HPCxTR0409, 2004",
+    .source =
+        "Jackson, Booth: Planned AlltoAllv: A Cluster Approach, technical report HPCxTR0409, "
+        "2004 (without a DOI)",
     .follows_topology = true,
     .rounds = rounds,
     .sent_messages_max = sent_messages,

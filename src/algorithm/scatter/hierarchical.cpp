@@ -80,7 +80,9 @@ ScatterCost cost(const Agreed& a) {
 
 extern const Algorithm scatter_hierarchical = {
     .name = "hierarchical",
-    .source = "Träff: Hierarchical Gather/Scatter Algorithms with Graceful Degradation, IPDPS 2004",
+    .source =
+        "Träff: Hierarchical Gather/Scatter Algorithms with Graceful Degradation, IPDPS 2004, "
+        "page 80 (no DOI that could be checked)",
     .follows_topology = true,
     .rounds = [](const Agreed& a) { return cost(a).rounds; },
     .sent_messages_max = [](const Agreed& a) { return cost(a).messages_max; },
