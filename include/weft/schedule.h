@@ -57,7 +57,9 @@ typedef struct weft_region {
  * in a start. Meanwhile other threads may start, test and wait, and then advance all other operations,
  * other functions included. If the communicator breaks while it runs, the operation ends when it has
  * returned.
- * It must not call Weft: starts, waits, constructors and frees are refused with WEFT_REFUSED_STATE.
+ * It must not call Weft: starts, waits, constructors and frees are refused with WEFT_REFUSED_STATE. But if its request
+ * was started in a fiber (weft/fiber.hpp), it runs in a fiber of the same thread, and may call Weft and wait; not for its
+ * own request, nor on the schedule's communicator (docs/fibers.md).
  * If it throws an exception, the communicator breaks with WEFT_BROKEN_FUNCTION, on all ranks.
  * `context` is the one given to weft_schedule_call.
  */

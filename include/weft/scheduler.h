@@ -25,6 +25,10 @@ typedef struct weft_scheduler {
     void (*resume)(void* state, void* thread);
     /** A test in this one has found nothing: let others run, if any can. */
     void (*yield)(void* state);
+    /** Make a user-level thread that calls function(argument), and let it run as one that was resumed. Called like
+     * resume(). Not 0: done. 0: there is no memory for it. May be null: functions of a program's own schedules then run
+     * in whichever thread advances operations, and must not call Weft. */
+    int (*spawn)(void* state, void (*function)(void* argument), void* argument);
     void* state;
 } weft_scheduler;
 
@@ -38,7 +42,7 @@ typedef struct weft_scheduler {
 WEFT_API weft_status weft_scheduler_attach(const weft_scheduler* scheduler);
 
 /**
- * The calling thread runs no user-level threads any more.
+ * The calling thread runs no user-level threads any more. Those that spawn() has made have ended.
  *
  * Returns   WEFT_OK. WEFT_REFUSED_STATE: it has no scheduler, or some of its threads wait inside Weft.
  */

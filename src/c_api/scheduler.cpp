@@ -43,6 +43,10 @@ weft_status weft_scheduler_detach(void) {
             return failure(WEFT_REFUSED_STATE,
                            "user-level threads wait inside Weft; expected that none does");
         UserThreads::attached = nullptr;
+        if (Process* const process = c_api::current_process()) {
+            Engine::Hold hold(process->engine());
+            process->engine().detach(threads);
+        }
         delete &threads;
         return ok;
     });
@@ -60,7 +64,7 @@ weft_status weft_scheduler_poll(void) {
 weft_status weft_scheduler_sleep(void) {
     return guarded_scheduler("weft_scheduler_sleep", [](UserThreads& threads) -> Status {
         Process* const process = c_api::current_process();
-        if (!process || !threads.has_waits())
+        if (!process || !(threads.has_waits() || threads.first_function()))
             return failure(WEFT_REFUSED_STATE, "no user-level thread waits inside Weft");
         if (threads.current())
             return failure(WEFT_REFUSED_STATE, "a user-level thread runs; expected none");

@@ -120,6 +120,8 @@ void Engine::start(Run& run, Stream& stream, const Binding& binding, OffloadPlan
             {.waits = waits, .is_driven = is_driven, .has_thread = !thread_refused_});
     }
     has_started_ = true;
+    if (run.has_functions()) [[unlikely]]
+        run.set_function_host(UserThreads::for_functions());
     executor_.start(run, stream, binding, way);
 }
 
@@ -172,6 +174,11 @@ void Engine::call_without(void (*function)(void*), void* context) {
     if (!led || leader_) return;
     leader_ = leads_here_ = true;
     if (armed_ != Sleeper::none) arm(Sleeper::none);
+}
+
+void Engine::call_with(void (*function)(void*), void* context) {
+    Hold hold(*this);
+    function(context);
 }
 
 bool Engine::progress(bool tests) {
@@ -292,8 +299,8 @@ void Engine::notify_waiters() {
     if (leader_sleeps_ && executor_.has_confined()) [[unlikely]]
         parking_->unpark(Sleeper::waiter);
     const bool work_ended = awaits_end_of_work_ && !executor_.has_work();
-    if (executor_.finished() == notified_finished_ && !work_ended) return;
-    notified_finished_ = executor_.finished();
+    if (executor_.happened() == notified_happened_ && !work_ended) return;
+    notified_happened_ = executor_.happened();
     awaits_end_of_work_ = false;
     if (followers_ > 0) parking_->unpark_followers();
     if (leader_sleeps_) parking_->unpark(Sleeper::waiter);
@@ -470,12 +477,27 @@ bool Engine::drive_what_has_come(DonePointer done, void* context) {
 
 // With the lock held. True: threads were resumed.
 bool Engine::look(UserThreads& threads) {
-    bool resumed = threads.look(executor_.finished() + wakes_);
+    bool resumed = begin_functions(threads);
+    resumed |= threads.look(executor_.finished() + wakes_);
     if (threads.has_interruptible() && take_interrupt()) {
         threads.interrupt();
         resumed = true;
     }
     return resumed;
+}
+
+bool Engine::begin_functions(UserThreads& threads) {
+    bool begun = false;
+    while (FunctionCall* const call = threads.first_function()) {
+        Run& run = *call->run;
+        if (threads.begin(*call)) {
+            executor_.begin_function(*call);
+            begun = true;
+        } else {
+            executor_.break_group(run.stream()->group(), executor_.out_of_memory());
+        }
+    }
+    return begun;
 }
 
 bool Engine::look_for(UserThreads& threads) {

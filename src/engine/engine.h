@@ -124,6 +124,9 @@ class Engine : private Exclusion {
         return wait([](void* d) { return (*static_cast<Done*>(d))(); }, &done, patience);
     }
 
+    // Inside a Hold: these user-level threads end. REQUIRES: none of them waits.
+    void detach(UserThreads& threads) { executor_.leave_functions_to_driver(threads); }
+
     // For the scheduler of user-level threads, in its thread, outside of a Hold. Drives, unless another thread does or
     // the last time is too short ago, and resumes the threads whose waits have ended. True: there were some.
     bool look_for(UserThreads& threads);
@@ -149,7 +152,7 @@ class Engine : private Exclusion {
     void await_outside(std::int32_t change);
     // Inside a Hold: waits must look again, though no run has ended.
     void wake_waiters() {
-        notified_finished_ = executor_.finished() - 1;
+        notified_happened_ = executor_.happened() - 1;
         ++wakes_;
     }
     // Inside a Hold: whether a thread makes progress while the program is outside of the library. Starts it.
@@ -171,6 +174,7 @@ class Engine : private Exclusion {
         lock_.unlock();
     }
     void call_without(void (*function)(void*), void* context) override;
+    void call_with(void (*function)(void*), void* context) override;
     void leave();
     void linger();
     void wake_for_offload();
@@ -180,6 +184,7 @@ class Engine : private Exclusion {
                         const Patience& patience);
     bool drive_what_has_come(DonePointer done, void* context);
     bool look(UserThreads& threads);
+    bool begin_functions(UserThreads& threads);
     void follow(std::int64_t deadline_ns);
     bool poll_extra(const Patience& patience);
     std::int64_t end_of_sleep(const Patience& patience);
@@ -234,7 +239,7 @@ class Engine : private Exclusion {
     bool leads_here_ = false;     // the thread that holds the lock is the leader, in progress()
     int threads_in_calls_ = 0;    // the engine's threads that run functions of the program
     int followers_ = 0;           // program's threads that wait for the leader
-    std::uint64_t notified_finished_ = 0;
+    std::uint64_t notified_happened_ = 0;
     std::uint64_t wakes_ = 0;          // calls of wake_waiters()
     bool serves_outside_ = false;      // there are listeners, or demands for them
     bool awaits_end_of_work_ = false;  // has_work() was true when a wait fell asleep

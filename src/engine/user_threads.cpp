@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "run/executor.h"
 
 namespace weft {
 namespace {
@@ -103,6 +104,29 @@ void UserThreads::interrupt() {
         }
     }
     WEFT_ASSERT(!"nothing can be interrupted");
+}
+
+void UserThreads::take(FunctionCall& call) {
+    call.next = nullptr;
+    (last_function_ ? last_function_->next : first_function_) = &call;
+    last_function_ = &call;
+}
+
+void UserThreads::drop(FunctionCall& call) {
+    FunctionCall* previous = nullptr;
+    for (FunctionCall* c = first_function_; c != &call; c = c->next) previous = c;
+    (previous ? previous->next : first_function_) = call.next;
+    if (last_function_ == &call) last_function_ = previous;
+}
+
+bool UserThreads::begin(FunctionCall& call) {
+    const auto perform = [](void* c) {
+        auto& performed = *static_cast<FunctionCall*>(c);
+        performed.executor->perform(performed);
+    };
+    if (!scheduler_.spawn(scheduler_.state, perform, &call)) return false;
+    drop(call);
+    return true;
 }
 
 void UserThreads::looked_in_vain(std::uint64_t begin_ticks, std::uint64_t end_ticks) {

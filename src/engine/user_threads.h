@@ -6,6 +6,9 @@
 // the scheduler. That thread looks here when it switches, and when nothing can run it sleeps in an ordinary wait for
 // any of these, which ends when a run does.
 //
+// Functions of a program's own schedules may wait, if the schedule was started here: each runs in a user-level thread
+// that is made for it, and goes on as one whose wait has ended.
+//
 // Thread safety: the engine must be held. here(), current(), suspend(), yield() and what says when to look: the
 // scheduler's thread, without it.
 #pragma once
@@ -61,7 +64,7 @@ class SuspendedWait final : EndListener {
     SuspendedWait* previous_ = nullptr;
 };
 
-class UserThreads {
+class UserThreads final : public FunctionHost {
   public:
     explicit UserThreads(const weft_scheduler& scheduler) : scheduler_(scheduler) {}
     UserThreads(const UserThreads&) = delete;
@@ -76,6 +79,11 @@ class UserThreads {
     static inline constinit thread_local UserThreads* attached
         __attribute__((tls_model("initial-exec"))) = nullptr;
     static bool is_pinned() { return pins > 0; }
+    // Where the functions of a schedule run that is started now; null: in whichever thread drives.
+    static UserThreads* for_functions() {
+        UserThreads* const threads = here();
+        return threads && threads->scheduler_.spawn ? threads : nullptr;
+    }
 
     // While it exists, waits of this thread block: it holds what another user-level thread might want.
     class Pin {
@@ -103,6 +111,13 @@ class UserThreads {
     // Resumes one whose wait may be interrupted. REQUIRES: there is one.
     void interrupt();
 
+    void take(FunctionCall& call) override;
+    void drop(FunctionCall& call) override;
+    // The oldest that may begin; null: none.
+    FunctionCall* first_function() const { return first_function_; }
+    // A user-level thread of its own performs it. REQUIRES: the first one. False: there is no memory.
+    bool begin(FunctionCall& call);
+
     // Looks in vain take a small share of the time: the next one comes so much later.
     bool is_time_to_look(std::uint64_t ticks_now) const {
         return static_cast<std::int64_t>(ticks_now - next_look_ticks_) >= 0;
@@ -124,6 +139,8 @@ class UserThreads {
     SuspendedWait::WaitList for_runs_;  // for one run each, which tells its end
     SuspendedWait::WaitList for_any_;
     SuspendedWait::WaitList ended_;
+    FunctionCall* first_function_ = nullptr;
+    FunctionCall* last_function_ = nullptr;
     std::uint32_t waits_ = 0;
     std::uint32_t interruptible_ = 0;
     std::uint64_t happened_ = 0;  // when for_any_ was looked at

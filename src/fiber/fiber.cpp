@@ -24,12 +24,7 @@ void detail::run(std::unique_ptr<Body> body, const Options& options) {
     if (Scheduler::here())
         throw std::logic_error(
             "weft::fibers::run is called inside of a fiber; expected weft::fibers::spawn");
-    Scheduler scheduler;
-    FiberRecord& first = scheduler.spawn(std::move(body), options);
-    scheduler.run();
-    const std::exception_ptr error = first.error;
-    Scheduler::release(first);
-    if (error) std::rethrow_exception(error);
+    Scheduler().run(std::move(body), options);
 }
 
 detail::FiberRecord* detail::spawn(std::unique_ptr<Body> body, const Options& options) {

@@ -64,6 +64,9 @@ Scheduler::Scheduler() : exceptions_(exceptions_here()) {
         static_cast<Scheduler*>(self)->arrived_.append(*static_cast<FiberRecord*>(thread));
     };
     calls_.yield = [](void* self) { static_cast<Scheduler*>(self)->yield(); };
+    calls_.spawn = [](void* self, void (*function)(void*), void* argument) {
+        return static_cast<Scheduler*>(self)->spawn_function(function, argument);
+    };
     calls_.state = this;
 #if defined(__SANITIZE_THREAD__)
     root_.tsan_fiber = __tsan_get_current_fiber();
@@ -75,9 +78,19 @@ Scheduler::Scheduler() : exceptions_(exceptions_here()) {
 Scheduler::~Scheduler() {
     of_this_thread = nullptr;
     weft_scheduler_detach();
+    while (FiberRecord* const record = ended_functions_.pop()) delete record;
 }
 
-void Scheduler::run() {
+void Scheduler::run(std::unique_ptr<detail::Body> body, const Options& options) {
+    function_stack_bytes_ = options.stack_bytes;
+    FiberRecord& first = spawn(std::move(body), options);
+    run_all();
+    const std::exception_ptr error = first.error;
+    release(first);
+    if (error) std::rethrow_exception(error);
+}
+
+void Scheduler::run_all() {
     while (alive_ > 0) {
         FiberRecord& next = take_next();
         if (&next != &root_) {
@@ -96,20 +109,39 @@ void Scheduler::run() {
 
 FiberRecord& Scheduler::spawn(std::unique_ptr<detail::Body> body, const Options& options) {
     auto record = std::make_unique<FiberRecord>();
-    record->stack = stacks_.take(options.stack_bytes);
+    make_ready(*record, options.stack_bytes);
     record->body = std::move(body);
     record->has_handle = true;
-    record->asan_bottom = record->stack.bottom();
-    record->asan_bytes = static_cast<std::size_t>(record->stack.top() - record->stack.bottom());
-#if defined(__SANITIZE_THREAD__)
-    record->tsan_fiber = __tsan_create_fiber(0);
-#endif
-    record->context =
-        boost::context::detail::make_fcontext(record->stack.top(), record->asan_bytes, enter);
-    ++alive_;
-    ++counts_.spawned;
     ready_.append(*record);
     return *record.release();
+}
+
+// Called by Weft. 0: there is no memory.
+int Scheduler::spawn_function(void (*function)(void*), void* argument) {
+    std::unique_ptr<FiberRecord> record(ended_functions_.pop());
+    try {
+        if (!record) record = std::make_unique<FiberRecord>();
+        make_ready(*record, function_stack_bytes_);
+    } catch (const std::bad_alloc&) {
+        return 0;
+    }
+    record->function = function;
+    record->argument = argument;
+    arrived_.append(*record.release());
+    return 1;
+}
+
+void Scheduler::make_ready(FiberRecord& record, std::size_t stack_bytes) {
+    record.stack = stacks_.take(stack_bytes);
+    record.asan_bottom = record.stack.bottom();
+    record.asan_bytes = static_cast<std::size_t>(record.stack.top() - record.stack.bottom());
+#if defined(__SANITIZE_THREAD__)
+    record.tsan_fiber = __tsan_create_fiber(0);
+#endif
+    record.context =
+        boost::context::detail::make_fcontext(record.stack.top(), record.asan_bytes, enter);
+    ++alive_;
+    ++counts_.spawned;
 }
 
 // The first function on a fiber's stack.
@@ -118,7 +150,8 @@ void Scheduler::enter(transfer_t from) {
     self.arrive(from);
     FiberRecord& record = *self.current_;
     try {
-        record.body->call();
+        if (record.function) record.function(record.argument);
+        if (record.body) record.body->call();
         record.body.reset();
     } catch (...) {
         record.error = std::current_exception();
@@ -181,7 +214,12 @@ void Scheduler::arrive(transfer_t from) {
 #if defined(__SANITIZE_THREAD__)
     __tsan_destroy_fiber(left.tsan_fiber);
 #endif
-    if (!left.has_handle) delete &left;
+    if (left.function) {
+        left = FiberRecord();
+        ended_functions_.append(left);
+    } else if (!left.has_handle) {
+        delete &left;
+    }
 }
 
 FiberRecord& Scheduler::take_next() {

@@ -1,6 +1,7 @@
 // Runs the fibers of one thread of the operating system, and is Weft's scheduler there (weft/scheduler.h). A fiber runs
-// until it waits, yields or ends. Then run, in this order: fibers whose wait in Weft has ended; those that are ready to
-// compute, both first come, first served; and if there is none, the thread sleeps in Weft.
+// until it waits, yields or ends. Then run, in this order: fibers whose wait in Weft has ended, and functions of
+// schedules, each in a fiber of its own; those that are ready to compute, both first come, first served; and if there
+// is none, the thread sleeps in Weft.
 //
 // Invariants: a fiber is current, or in one of the queues, or waits (in Weft, or for another to end). The root, which
 // is the stack that run() was called on, is current only while no fiber is ready.
@@ -33,7 +34,10 @@ struct FiberRecord {
     boost::context::detail::fcontext_t context = nullptr;
     Exceptions exceptions;
     Stack stack;
+    // What it runs: a body; or a function of a schedule, which nobody joins.
     std::unique_ptr<Body> body;
+    void (*function)(void*) = nullptr;
+    void* argument = nullptr;
     std::exception_ptr error;       // what left the body
     FiberRecord* next = nullptr;    // in a queue
     FiberRecord* joiner = nullptr;  // waits for its end
@@ -58,8 +62,8 @@ class Scheduler {
     // Of this thread; null: none.
     static Scheduler* here();
 
-    // Runs fibers until all have ended.
-    void run();
+    // Runs fibers until all have ended: a first one, and those that it spawns. Throws what leaves the first.
+    void run(std::unique_ptr<detail::Body> body, const Options& options);
     // May throw; then nothing has happened.
     detail::FiberRecord& spawn(std::unique_ptr<detail::Body> body, const Options& options);
     // Throws in functions that Weft calls.
@@ -82,6 +86,9 @@ class Scheduler {
         detail::FiberRecord* pop();
     };
 
+    void run_all();
+    int spawn_function(void (*function)(void*), void* argument);
+    void make_ready(detail::FiberRecord& record, std::size_t stack_bytes);
     static void enter(boost::context::detail::transfer_t from);
     void switch_to(detail::FiberRecord& next);
     void arrive(boost::context::detail::transfer_t from);
@@ -94,11 +101,13 @@ class Scheduler {
     detail::FiberRecord::Exceptions* const exceptions_;
     detail::FiberRecord root_;
     detail::FiberRecord* current_ = &root_;
-    Queue arrived_;  // their waits have ended
+    Queue arrived_;  // their waits have ended, or they are functions of schedules
     Queue ready_;    // to compute
     std::uint64_t alive_ = 0;
     Counts counts_;
     StackPool stacks_;
+    std::size_t function_stack_bytes_ = 0;
+    Queue ended_functions_;  // records to use again: their starts allocate nothing
     weft_scheduler calls_;
     OverflowWatch overflow_watch_;
 };

@@ -295,14 +295,82 @@ bool Executor::call_program(Run& run, Function function) {
     run.is_calling_ = false;
     if (has_thrown && run.failure_.code == WEFT_OK) {
         ending_ = &run;
-        ending_failure_ = {.code = WEFT_BROKEN_FUNCTION, .rank = out_of_memory().rank};
+        ending_failure_ = function_failure();
         return false;
     }
     if (run.failure_.code == WEFT_OK) return true;
     run.queued_ = false;
-    finish(run);
+    end_when_called(run);
     return false;
 }
+
+Failure Executor::function_failure() const {
+    return {.code = WEFT_BROKEN_FUNCTION, .rank = out_of_memory().rank};
+}
+
+// Its group has broken.
+void Executor::end_when_called(Run& run) {
+    if (!run.is_calling_ && run.functions_apart_ == 0) finish(run);
+}
+
+// --- Functions that run apart --------------------------------------------------------------------
+
+// False: there is no host; whoever drives calls it.
+bool Executor::give_to_host(Run& run, const Op& op, Instance instance) {
+    const bool is_of_library = run.binding_.verdict != nullptr;
+    if (run.function_host_ == nullptr || is_of_library) return false;
+    FunctionCall& call = run.function_calls_[static_cast<std::size_t>(op.peer)];
+    WEFT_ASSERT(!call.waits && run.schedule_.repeats().empty());
+    call = {.executor = this, .run = &run, .instance = instance, .waits = true};
+    run.function_host_->take(call);
+    ++functions_given_;
+    return true;
+}
+
+void Executor::begin_function(FunctionCall& call) {
+    call.waits = false;
+    ++call.run->functions_apart_;
+}
+
+void Executor::perform(FunctionCall& call) {
+    Run& run = *call.run;
+    const Op& op = run.schedule_.ops()[call.instance];
+    const UserCall& user = run.binding_.calls[op.peer];
+    bool has_thrown = false;
+    try {
+        user.function(writable(run, op.into()), static_cast<std::size_t>(op.bytes), user.context);
+    } catch (...) {
+        has_thrown = true;
+    }
+    auto end = [&] { end_function(call, has_thrown); };
+    exclusion_->call_with([](void* e) { (*static_cast<decltype(end)*>(e))(); }, &end);
+}
+
+void Executor::end_function(FunctionCall& call, bool has_thrown) {
+    Run& run = *call.run;
+    --run.functions_apart_;
+    if (run.failure_.code != WEFT_OK) return end_when_called(run);
+    if (has_thrown) return break_group(run.stream_->group(), function_failure());
+    run.missing_[call.instance] = Run::completed_mark;
+    completed(run, call.instance, nullptr, 0);
+    budget_ = budget_bytes;
+    drain(Callable::none);
+}
+
+void Executor::leave_functions_to_driver(FunctionHost& host) {
+    for (Run* run = first_active_; run; run = run->next_active_) {
+        if (run->function_host_ != &host) continue;
+        Run& carried_out = run->runs_as_lists_ ? *run->lists_->rest : *run;
+        run->function_host_ = carried_out.function_host_ = nullptr;
+        for (FunctionCall& call : carried_out.function_calls_) {
+            if (!std::exchange(call.waits, false)) continue;
+            host.drop(call);
+            push_ready(carried_out, call.instance);
+        }
+    }
+}
+
+// --- Operations ----------------------------------------------------------------------------------
 
 // Where a region's bytes are; null: it has none.
 const std::byte* Executor::readable(const Run& run, const Region& region) {
@@ -357,6 +425,10 @@ Executor::Executed Executor::execute(Run& run, Instance instance, Callable calla
                                           static_cast<std::uint32_t>(op->peer));
             break;
         case OpKind::call:
+            if (give_to_host(run, *op, instance)) {
+                posted = Posted::pending;
+                break;
+            }
             executed = call(run, *op, callable);
             if (ending_ == &run) return executed;  // what waits for this operation never starts
             break;
@@ -625,12 +697,15 @@ void Executor::end_runs(Group& group) {
         if (&run->stream_->group() == &group) {
             Run& carried_out = run->runs_as_lists_ ? *run->lists_->rest : *run;
             run->failure_ = carried_out.failure_ = group.broken;
+            for (FunctionCall& call : carried_out.function_calls_) {
+                if (std::exchange(call.waits, false)) carried_out.function_host_->drop(call);
+            }
             if (!carried_out.is_calling_) {
                 ready_.remove(carried_out);
                 stalled_.remove(carried_out);
                 carried_out.queued_ = false;
-                finish(carried_out);
             }
+            end_when_called(carried_out);
         }
         run = next;
     }

@@ -29,6 +29,8 @@ class Exclusion {
   public:
     // Calls function(context) without it.
     virtual void call_without(void (*function)(void*), void* context) = 0;
+    // The same with it, from a thread that does not have it.
+    virtual void call_with(void (*function)(void*), void* context) = 0;
 
   protected:
     ~Exclusion() = default;
@@ -60,6 +62,13 @@ class Executor {
     // Polls the transports once and advances what that allows. False: nothing happened. Functions of
     // the program may run as `callable` says, and then other threads may change everything meanwhile.
     bool progress(Callable callable = Callable::all);
+    // Functions of the program that run apart (FunctionHost). One that waits begins; then, without the exclusion and in
+    // a thread of its own, it is performed. Returns when the function has, and its operation has ended.
+    void begin_function(FunctionCall& call);
+    void perform(FunctionCall& call);
+    // The host ends: whoever drives calls the functions that have not begun.
+    void leave_functions_to_driver(FunctionHost& host);
+
     // Whether operations are left that only need another progress(): pieces, or functions.
     bool has_ready() const { return ready_.first != nullptr || has_left_calls_; }
     // Whether a confined function became ready where it may not run: only a thread of the program can do this work.
@@ -126,6 +135,8 @@ class Executor {
     std::uint64_t pieces_moved() const { return pieces_moved_; }
     // Counts the runs that ended.
     std::uint64_t finished() const { return finished_; }
+    // ... and the functions that were given to their hosts.
+    std::uint64_t happened() const { return finished_ + functions_given_; }
 
   private:
     static constexpr std::uint32_t unattended_runs_max = 16;
@@ -170,6 +181,10 @@ class Executor {
     Executed call(Run& run, const Op& op, Callable callable);
     std::size_t allow(std::size_t bytes, std::size_t element_bytes);
     static bool is_whole(Run& run, std::size_t piece, std::size_t bytes);
+    bool give_to_host(Run& run, const Op& op, Instance instance);
+    void end_function(FunctionCall& call, bool has_thrown);
+    void end_when_called(Run& run);
+    Failure function_failure() const;
     Executed leave_call(bool is_confined);
     template <class Function>
     bool call_program(Run& run, Function function);
@@ -204,6 +219,7 @@ class Executor {
     std::uint32_t awaited_runs_ = 0;  // in a sleep of the program's own
     std::uint64_t started_ = 0;
     std::uint64_t finished_ = 0;
+    std::uint64_t functions_given_ = 0;
     std::uint64_t pieces_moved_ = 0;
 };
 

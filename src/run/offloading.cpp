@@ -24,6 +24,7 @@ bool Offloading::begin_lists(Run& run) {
     WEFT_ASSERT(!rest.active_ && !rest.queued_);
     rest.stream_ = run.stream_;
     rest.binding_ = run.binding_;
+    rest.function_host_ = run.function_host_;
     rest.failure_.code = WEFT_OK;
     rest.active_ = true;
     rest.unfinished_ = rest.outer_ops_;

@@ -36,6 +36,11 @@ void Run::make_state() {
         repeats_.emplace_back(schedule_, repeat, missing_);
         outer_ops_ -= repeat.ops;
     }
+    for (const Op& op : schedule_.ops()) {
+        const auto number = static_cast<std::size_t>(op.peer);
+        if (op.kind == OpKind::call && number >= function_calls_.size())
+            function_calls_.resize(number + 1);
+    }
     ready_.resize(missing_.size());
     next_on_lane_.resize(schedule_.lanes().size());
     is_urgent_ = find_urgent(schedule_);

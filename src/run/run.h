@@ -19,6 +19,7 @@
 
 namespace weft {
 
+class Executor;
 class Run;
 
 // Hears of the ends of the runs that carry its mark, or that it waits for.
@@ -29,6 +30,28 @@ class EndListener {
 
   protected:
     ~EndListener() = default;
+};
+
+// A function of the program, as an operation of a run, that may wait: it runs apart from whoever drives, in a
+// user-level thread. Its operation is pending until it has returned, as a message is.
+struct FunctionCall {
+    Executor* executor = nullptr;
+    Run* run = nullptr;
+    Instance instance = 0;
+    bool waits = false;            // it may begin, and has not
+    FunctionCall* next = nullptr;  // the host's
+};
+
+// Where such functions run (engine/user_threads.h).
+class FunctionHost {
+  public:
+    // This one may begin: Executor::begin_function(), then perform().
+    virtual void take(FunctionCall& call) = 0;
+    // It must not any more. REQUIRES: it waits.
+    virtual void drop(FunctionCall& call) = 0;
+
+  protected:
+    ~FunctionHost() = default;
 };
 
 class Run {
@@ -56,6 +79,10 @@ class Run {
 
     const Schedule& schedule() const { return schedule_; }
     bool is_done() const { return !active_; }
+    // Functions of the program are operations of this run.
+    bool has_functions() const { return !function_calls_.empty(); }
+    // Before a start: who runs them; null: whoever drives.
+    void set_function_host(FunctionHost* host) { function_host_ = host; }
     const Failure& failure() const { return failure_; }
     Stream* stream() const { return stream_; }
     std::int64_t memory_bytes() const;
@@ -105,7 +132,11 @@ class Run {
     std::vector<RepeatState> repeats_;
     std::vector<LaneHold> next_on_lane_;  // by schedule lane: the run that issues after this one
 
-    bool is_calling_ = false;     // a function of the program runs: the run must not end
+    // The run must not end while a function of the program runs: in the thread that drives, or apart.
+    bool is_calling_ = false;
+    std::uint32_t functions_apart_ = 0;
+    FunctionHost* function_host_ = nullptr;     // as its last start said
+    std::vector<FunctionCall> function_calls_;  // by the number in their operation
     std::size_t done_bytes_ = 0;  // of the first ready operation, if it was cut
 
     // Ready operations, first in first out; each instance is in it at most once.

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "conformance/rank_expect.h"
+#include "support/counting_new.h"
 #include "support/random/public_calls.h"
 #include "support/random/rank_run.h"
 #include "support/random/watchdog.h"
@@ -151,6 +153,7 @@ void order(weft_comm) {
             .suspend = nothing,
             .resume = [](void*, void*) {},
             .yield = nothing,
+            .spawn = nullptr,
             .state = nullptr,
         };
         EXPECT(weft_scheduler_attach(&second) == WEFT_REFUSED_STATE);
@@ -603,6 +606,203 @@ void functions(weft_comm world) {
     EXPECT(weft_op_free(&op) == WEFT_OK);
 }
 
+// --- Functions of schedules ------------------------------------------------------------------------
+
+// One of a schedule's functions: waits on a communicator of its own.
+struct Waits {
+    weft_comm comm = WEFT_COMM_NULL;
+    std::int64_t got = -1;
+    int calls = 0;
+    bool was_inside = false;
+
+    static void call(void* data, std::size_t bytes, void* context) {
+        auto& self = *static_cast<Waits*>(context);
+        std::int64_t value = 0;
+        EXPECT(bytes == sizeof value);
+        std::memcpy(&value, data, sizeof value);
+        self.was_inside = weft::fibers::is_inside();
+        self.got = allreduced(self.comm, value);
+        std::memcpy(data, &self.got, sizeof self.got);
+        ++self.calls;
+    }
+};
+
+weft_region element(weft_buffer buffer, std::int64_t at) { return {buffer, at * 8, 8}; }
+
+// A function of a schedule around the ring may wait, while other fibers compute and other functions wait.
+void schedules(weft_comm world) {
+    constexpr int functions = 3;
+    constexpr int rounds = 30;
+    std::vector<Waits> waits(functions);
+    for (Waits& one : waits) EXPECT(weft_comm_dup(world, &one.comm) == WEFT_OK);
+    // Of each element: from the left, summed over all ranks by a function, to the right.
+    weft_schedule schedule = WEFT_SCHEDULE_NULL;
+    EXPECT(weft_schedule_create(world, &schedule) == WEFT_OK);
+    const int right = (world_rank + 1) % world_size;
+    const int left = (world_rank + world_size - 1) % world_size;
+    for (std::int64_t i = 0; i < functions; ++i) {
+        weft_node got, summed, sent;
+        EXPECT(weft_schedule_send(schedule, element(WEFT_SEND_BUFFER, i), right, nullptr) ==
+               WEFT_OK);
+        EXPECT(weft_schedule_recv(schedule, element(WEFT_RECV_BUFFER, i), left, &got) == WEFT_OK);
+        EXPECT(weft_schedule_call(schedule, element(WEFT_RECV_BUFFER, i), Waits::call,
+                                  &waits[static_cast<std::size_t>(i)], &summed) == WEFT_OK);
+        EXPECT(weft_schedule_after(schedule, summed, got) == WEFT_OK);
+        EXPECT(weft_schedule_send(schedule, element(WEFT_RECV_BUFFER, i), right, &sent) == WEFT_OK);
+        EXPECT(weft_schedule_after(schedule, sent, summed) == WEFT_OK);
+        EXPECT(weft_schedule_recv(schedule, element(WEFT_RECV_BUFFER, functions + i), left,
+                                  nullptr) == WEFT_OK);
+    }
+    EXPECT(weft_schedule_seal(schedule) == WEFT_OK);
+    EXPECT(weft_schedule_check(schedule) == WEFT_OK);
+    std::int64_t mine[functions];
+    std::int64_t theirs[2 * functions];
+    weft_request request = WEFT_REQUEST_NULL;
+    EXPECT(weft_schedule_init(schedule, mine, theirs, WEFT_INT64, WEFT_OP_NULL, &request) ==
+           WEFT_OK);
+    weft::fibers::run([&] {
+        bool is_over = false;
+        Fiber computes = spawn([&] {
+            while (!is_over) yield();
+        });
+        for (int round = 0; round < rounds; ++round) {
+            for (int i = 0; i < functions; ++i) mine[i] = world_rank + 100 * i + round;
+            EXPECT(weft_start(&request) == WEFT_OK);
+            EXPECT(weft_wait(&request) == WEFT_OK);
+            for (int i = 0; i < functions; ++i) {
+                const std::int64_t sum = sum_of_ranks(100 * i + round);
+                EXPECT(theirs[i] == sum && theirs[functions + i] == sum);
+                const Waits& one = waits[static_cast<std::size_t>(i)];
+                EXPECT(one.calls == round + 1 && one.was_inside);
+            }
+        }
+        is_over = true;
+        computes.join();
+        EXPECT(weft::fibers::counts().spawned == 2 + functions * rounds);
+    });
+    for (Waits& one : waits) EXPECT(weft_comm_free(&one.comm) == WEFT_OK);
+    EXPECT(weft_request_free(&request) == WEFT_OK);
+    EXPECT(weft_schedule_free(&schedule) == WEFT_OK);
+}
+
+// A schedule of these functions alone, one after the other.
+weft_request request_of(weft_comm comm, std::initializer_list<weft_schedule_function> functions,
+                        void* context) {
+    weft_schedule schedule = WEFT_SCHEDULE_NULL;
+    EXPECT(weft_schedule_create(comm, &schedule) == WEFT_OK);
+    weft_node last = WEFT_NODE_NONE;
+    for (const weft_schedule_function function : functions) {
+        weft_node node;
+        EXPECT(weft_schedule_call(schedule, {WEFT_SCRATCH, 0, 0}, function, context, &node) ==
+               WEFT_OK);
+        EXPECT(weft_schedule_after(schedule, node, last) == WEFT_OK);
+        last = node;
+    }
+    EXPECT(weft_schedule_seal(schedule) == WEFT_OK);
+    weft_request request = WEFT_REQUEST_NULL;
+    EXPECT(weft_schedule_init(schedule, nullptr, nullptr, WEFT_INT64, WEFT_OP_NULL, &request) ==
+           WEFT_OK);
+    EXPECT(weft_schedule_free(&schedule) == WEFT_OK);
+    return request;
+}
+
+// A group breaks while functions of its schedules wait: their operations end when they have returned.
+struct Breaks {
+    weft_comm gate = WEFT_COMM_NULL;   // passed when all other ranks wait
+    weft_comm other = WEFT_COMM_NULL;  // where they wait, until rank 0 comes
+    bool is_broken = false;
+    int ended = 0;
+
+    static void wait(void*, std::size_t, void* context) {
+        auto& self = *static_cast<Breaks*>(context);
+        if (world_rank != 0) EXPECT(weft_barrier(self.gate) == WEFT_OK);
+        while (world_rank == 0 && !self.is_broken) yield();
+        EXPECT(weft_barrier(self.other) == WEFT_OK);
+        ++self.ended;
+    }
+    static void throw_when_all_wait(void*, std::size_t, void* context) {
+        EXPECT(weft_barrier(static_cast<Breaks*>(context)->gate) == WEFT_OK);
+        throw std::runtime_error("leaves a schedule's function");
+    }
+    static void never(void*, std::size_t, void*) { EXPECT(!"called"); }
+};
+
+void schedules_of_a_broken_group(weft_comm world) {
+    weft_comm comm = WEFT_COMM_NULL;
+    Breaks breaks;
+    for (weft_comm* const made : {&comm, &breaks.gate, &breaks.other})
+        EXPECT(weft_comm_dup(world, made) == WEFT_OK);
+    weft_request waits = request_of(comm, {Breaks::wait, Breaks::never}, &breaks);
+    weft_request throws = world_rank == 0
+                              ? request_of(comm, {Breaks::throw_when_all_wait}, &breaks)
+                              : request_of(comm, {}, nullptr);
+    weft::fibers::run([&] {
+        EXPECT(weft_start(&waits) == WEFT_OK);
+        EXPECT(weft_start(&throws) == WEFT_OK);
+        const weft_status thrown = weft_wait(&throws);
+        EXPECT(thrown == WEFT_BROKEN_FUNCTION || (world_rank != 0 && thrown == WEFT_OK));
+        EXPECT(breaks.ended == 0);
+        breaks.is_broken = true;
+        EXPECT(weft_wait(&waits) == WEFT_BROKEN_FUNCTION);
+        EXPECT(breaks.ended == 1);
+    });
+    for (weft_request* const request : {&waits, &throws})
+        EXPECT(weft_request_free(request) == WEFT_OK);
+    for (weft_comm* const made : {&comm, &breaks.gate, &breaks.other})
+        EXPECT(weft_comm_free(made) == WEFT_OK);
+}
+
+// Of one rank: when such functions run, and what they may call.
+void functions_of_schedules(weft_comm) {
+    const weft_comm self = weft_comm_self();
+    struct Seen {
+        std::string text;
+        weft_status called = WEFT_PENDING;
+    } seen;
+    const auto call = [](void*, std::size_t, void* context) {
+        auto& own = *static_cast<Seen*>(context);
+        own.text += 'f';
+        own.called = weft_barrier(weft_comm_self());
+        yield();
+        own.text += 'g';
+    };
+    weft_request request = request_of(self, {call}, &seen);
+    weft::fibers::run([&] {
+        std::vector<Fiber> fibers;
+        for (const char name : {'a', 'b'})
+            fibers.push_back(spawn([&seen, name] { seen.text += name; }));
+        EXPECT(weft_start(&request) == WEFT_OK);
+        usleep(1000);  // the scheduler has not looked for a while
+        EXPECT(seen.text.empty());
+        yield();
+        EXPECT(seen.text == "fab" && seen.called == WEFT_OK);
+        EXPECT(weft_wait(&request) == WEFT_OK && seen.text == "fabg");
+        join_all(fibers);
+        // The fiber, its stack and everything else is used again.
+        EXPECT(weft::test::allocations == 0);
+        weft::test::counting = true;
+        for (int round = 0; round < 100; ++round) {
+            seen.text.clear();
+            EXPECT(weft_start(&request) == WEFT_OK && weft_wait(&request) == WEFT_OK);
+            EXPECT(seen.text == "fg");
+        }
+        weft::test::counting = false;
+        EXPECT(weft::test::allocations == 0);
+        // It ends before the function begins.
+        seen.text.clear();
+        EXPECT(weft_start(&request) == WEFT_OK);
+        EXPECT(seen.text.empty());
+    });
+    // (What runs a function waits for its end: only one that has not begun is left.)
+    EXPECT(weft_wait(&request) == WEFT_OK);
+    EXPECT(seen.text == "fg" && (seen.called == WEFT_REFUSED_STATE || seen.called == WEFT_OK));
+    // Started without fibers, in whatever thread advances operations.
+    seen.text.clear();
+    EXPECT(weft_start(&request) == WEFT_OK && weft_wait(&request) == WEFT_OK);
+    EXPECT(seen.text == "fg" && seen.called == WEFT_REFUSED_STATE);
+    EXPECT(weft_request_free(&request) == WEFT_OK);
+}
+
 // A random program in each of eight fibers.
 void random_programs(weft_comm world, std::uint64_t first_seed) {
     using namespace weft::test::random;
@@ -692,6 +892,9 @@ int main(int, char** arguments) {
         {"ten_thousand", ten_thousand},
         {"ends_of_waits", ends_of_waits},
         {"functions", functions},
+        {"schedules", schedules},
+        {"schedules_of_a_broken_group", schedules_of_a_broken_group},
+        {"functions_of_schedules", functions_of_schedules},
         {"measure", measure},
     };
     for (const auto& [name, run] : parts) {

@@ -42,6 +42,10 @@ TEST_P(Fibers, GoOnBeforeThoseThatCompute) { expect("priority"); }
 TEST_P(Fibers, SleepWhenAllWait) { expect("hundred"); }
 TEST_P(Fibers, GiveUpAtDeadlinesAndWhenInterrupted) { expect("ends_of_waits"); }
 TEST_P(Fibers, DoNotRunInFunctionsThatWeftCalls) { expect("functions"); }
+TEST_P(Fibers, RunFunctionsOfSchedulesThatWait) { expect("schedules"); }
+TEST_P(Fibers, RunFunctionsToTheirEndWhenTheirGroupBreaks) {
+    expect("schedules_of_a_broken_group");
+}
 TEST_P(Fibers, RunRandomPrograms) {
     for (int seed = 1; seed <= (runs_all() ? 200 : 10); seed += 10) {
         expect("random " + std::to_string(seed));
@@ -56,6 +60,9 @@ void expect_fine(const std::string& part, int ranks) {
 
 TEST(FibersOfARank, TakeTurns) { expect_fine("order", 1); }
 TEST(FibersOfARank, HandleExceptionsOfTheirOwn) { expect_fine("exceptions", 1); }
+TEST(FibersOfARank, RunFunctionsOfSchedulesBeforeThoseThatCompute) {
+    expect_fine("functions_of_schedules", 1);
+}
 TEST(FibersOfARank, MayBeTenThousand) {
 #if defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "ThreadSanitizer keeps too much memory for each fiber";

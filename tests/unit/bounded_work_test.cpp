@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -170,6 +171,11 @@ class Watched final : public Exclusion {
         function(context);
         is_held = true;
     }
+    void call_with(void (*function)(void*), void* context) override {
+        EXPECT_FALSE(std::exchange(is_held, true));
+        function(context);
+        is_held = false;
+    }
 };
 
 TEST(BoundedWork, AFunctionRunsInNoStartAndWithoutTheExclusion) {
@@ -295,6 +301,116 @@ TEST(BoundedWork, AFunctionThatThrowsBreaksItsGroup) {
         EXPECT_FALSE(alone.executor.has_ready());
         EXPECT_FALSE(in_user_code);
     }
+}
+
+// Keeps functions until a test performs them.
+class Kept final : public FunctionHost {
+  public:
+    explicit Kept(Watched& exclusion) : exclusion_(exclusion) {}
+    std::vector<FunctionCall*> calls;
+    void take(FunctionCall& call) override { calls.push_back(&call); }
+    void drop(FunctionCall& call) override { EXPECT_EQ(std::erase(calls, &call), 1u); }
+    FunctionCall& begin(Executor& executor) {
+        FunctionCall& call = *calls.front();
+        calls.erase(calls.begin());
+        executor.begin_function(call);
+        return call;
+    }
+    void perform(Executor& executor, FunctionCall& call) {
+        exclusion_.is_held = false;
+        executor.perform(call);
+        exclusion_.is_held = true;
+    }
+
+  private:
+    Watched& exclusion_;
+};
+
+struct Apart {
+    Apart() { alone.executor.set_exclusion(exclusion); }
+    void start(weft::Run& run, Function& function) {
+        run.set_function_host(&host);
+        alone.start(run, {.recv = place, .reduction = {}, .calls = &function.call});
+    }
+
+    Alone alone;
+    Watched exclusion;
+    Kept host{exclusion};
+    std::byte place[8]{};
+};
+
+TEST(FunctionsApart, ArePendingUntilTheyHaveReturned) {
+    Apart apart;
+    const Schedule schedule = one_call();
+    weft::Run run(schedule);
+    Function function;
+    function.body = [&] { EXPECT_FALSE(apart.exclusion.is_held || in_user_code); };
+    for (int round = 1; round <= 2; ++round) {
+        const std::uint64_t happened = apart.alone.executor.happened();
+        apart.start(run, function);
+        EXPECT_EQ(apart.host.calls.size(), 1u);
+        EXPECT_EQ(apart.alone.executor.happened(), happened + 1);
+        EXPECT_FALSE(apart.alone.executor.progress());
+        EXPECT_FALSE(apart.alone.executor.has_work());
+        FunctionCall& call = apart.host.begin(apart.alone.executor);
+        EXPECT_FALSE(apart.alone.executor.progress() || run.is_done());
+        apart.host.perform(apart.alone.executor, call);
+        EXPECT_TRUE(run.is_done());
+        EXPECT_EQ(run.failure().code, WEFT_OK);
+        EXPECT_EQ(function.calls, round);
+    }
+}
+
+TEST(FunctionsApart, OfABrokenGroupEndTheirRunAfterwardsOrNeverBegin) {
+    Apart apart;
+    const Schedule schedule = one_call();
+    weft::Run run(schedule);
+    weft::Run other(schedule);
+    Function function;
+    Function never;
+    function.body = [&] {
+        apart.alone.executor.break_group(apart.alone.group,
+                                         {.code = WEFT_BROKEN_TIMEOUT, .rank = 0});
+        EXPECT_FALSE(run.is_done());
+        EXPECT_TRUE(other.is_done() && apart.host.calls.empty());
+    };
+    apart.start(run, function);
+    FunctionCall& call = apart.host.begin(apart.alone.executor);
+    apart.start(other, never);
+    EXPECT_EQ(apart.host.calls.size(), 1u);
+    apart.host.perform(apart.alone.executor, call);
+    EXPECT_TRUE(run.is_done());
+    EXPECT_EQ(run.failure().code, WEFT_BROKEN_TIMEOUT);
+    EXPECT_EQ(other.failure().code, WEFT_BROKEN_TIMEOUT);
+    EXPECT_EQ(never.calls, 0);
+    EXPECT_EQ(apart.alone.executor.active(), 0u);
+}
+
+TEST(FunctionsApart, BreakTheirGroupIfTheyThrow) {
+    Apart apart;
+    const Schedule schedule = one_call();
+    weft::Run run(schedule);
+    Function thrower;
+    thrower.body = [] { throw std::bad_alloc(); };
+    apart.start(run, thrower);
+    apart.host.perform(apart.alone.executor, apart.host.begin(apart.alone.executor));
+    EXPECT_TRUE(run.is_done());
+    EXPECT_EQ(run.failure().code, WEFT_BROKEN_FUNCTION);
+    EXPECT_EQ(run.failure().rank, 0);
+}
+
+TEST(FunctionsApart, AreTheDriversWhenTheirHostEnds) {
+    Apart apart;
+    const Schedule schedule = one_call();
+    weft::Run run(schedule);
+    Function function;
+    apart.start(run, function);
+    apart.alone.executor.leave_functions_to_driver(apart.host);
+    EXPECT_TRUE(apart.host.calls.empty());
+    EXPECT_EQ(function.calls, 0);
+    EXPECT_TRUE(apart.alone.executor.progress());
+    EXPECT_EQ(function.calls, 1);
+    EXPECT_TRUE(run.is_done());
 }
 
 class Functions : public testing::TestWithParam<EngineKind> {

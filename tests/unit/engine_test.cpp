@@ -336,6 +336,7 @@ class NestedThreads {
         .resume = [](void* self,
                      void* name) { of(self).resumed += static_cast<const char*>(name); },
         .yield = [](void*) {},
+        .spawn = nullptr,
         .state = this,
     }};
 };

@@ -200,6 +200,7 @@ class SimThreads {
         .resume = [](void* self,
                      void* thread) { of(self).ready_.push_back(static_cast<Fiber*>(thread)); },
         .yield = [](void* self) { of(self).yield(); },
+        .spawn = nullptr,
         .state = this,
     }};
 };
