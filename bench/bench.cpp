@@ -262,7 +262,8 @@ void add_relay(CLI::App& bench) {
         bench.add_subcommand("relay", "How soon a message passes a rank that computes, per engine");
     command
         ->add_option("--engine", options->engines,
-                     "Progress engines, as those of overlap; thread:long: without the short slice")
+                     "Progress engines, as those of overlap; thread:long: without the short slice; "
+                     "fiber:timer, fiber:arrival: the computation is a fiber that is preempted")
         ->delimiter(',')
         ->capture_default_str();
     command->add_option("--sizes", options->sizes, "Bytes, as 64K,1M")->capture_default_str();
@@ -289,7 +290,8 @@ void add_pipeline(CLI::App& bench) {
         "A broadcast along a chain behind a fixed computation, beside pipelining by hand");
     command
         ->add_option("--engine", options->engines,
-                     "Progress engines, as those of overlap; fiber: a fiber waits meanwhile")
+                     "Progress engines, as those of overlap; fiber: a fiber waits meanwhile; "
+                     "fiber:timer, fiber:arrival: the computation is preempted")
         ->delimiter(',')
         ->capture_default_str();
     command->add_option("--sizes", options->sizes, "Bytes, as 64K,1M")->capture_default_str();

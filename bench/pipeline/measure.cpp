@@ -20,11 +20,10 @@ struct PipelineMoments {
 // One contestant, and one size.
 class PipelineRunner {
   public:
-    PipelineRunner(const Job& job, const PipelineContestant& contestant, std::int64_t bytes,
-                   Product& product)
+    PipelineRunner(const Job& job, const PipelineContestant& contestant, std::int64_t bytes)
         : job_(job),
           contestant_(contestant),
-          product_(product),
+          product_(*contestant.product),
           case_(make_case(contestant.job, ibcast_, bytes)),
           way_(contestant.make(case_)) {}
 
@@ -54,10 +53,12 @@ class PipelineRunner {
         const double begin_s = cpu_seconds();
         mine.begin_ns = now_ns();
         way_->start();
-        do {
-            product_.compute();
-            ++mine.computations;
-        } while (!way_->query());
+        way_->compute([&] {
+            do {
+                product_.compute();
+                ++mine.computations;
+            } while (!way_->query());
+        });
         mine.end_ns = now_ns();
         mine.cpu_s = cpu_seconds() - begin_s;
     }
@@ -98,12 +99,12 @@ std::vector<double> PipelineCell::samples(double PipelineTurn::*value) const {
 
 std::vector<PipelineCell> measure_pipelines(const Job& job, std::int64_t bytes,
                                             std::span<const PipelineContestant> contestants,
-                                            Product& product, const PipelineEffort& effort) {
+                                            const PipelineEffort& effort) {
     std::vector<std::unique_ptr<PipelineRunner>> runners;
     std::vector<PipelineCell> cells;
     for (const PipelineContestant& one : contestants) {
-        runners.push_back(std::make_unique<PipelineRunner>(job, one, bytes, product));
-        cells.push_back({one.name, bytes, {}});
+        runners.push_back(std::make_unique<PipelineRunner>(job, one, bytes));
+        cells.push_back({one.name, bytes, one.product->name(), {}});
     }
     // The first time opens connections and touches pages.
     for (int repetition = -1; repetition < effort.repetitions; ++repetition) {

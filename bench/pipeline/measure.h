@@ -18,6 +18,7 @@ struct PipelineContestant {
     weft_engine engine;  // in force in its turns
     Job job;
     const Rival* rival;  // whose messages it uses; null: Weft's
+    Product* product;
     std::function<std::unique_ptr<ChainBcast>(Case& c)> make;
 };
 
@@ -31,6 +32,7 @@ struct PipelineTurn {
 struct PipelineCell {
     std::string name;
     std::int64_t bytes = 0;
+    std::string computation;
     std::vector<PipelineTurn> turns;  // by repetition
 
     std::vector<double> samples(double PipelineTurn::*value) const;
@@ -44,6 +46,6 @@ struct PipelineEffort {
 // One cell per contestant. Collective; rank 0 gets the cells. Every result is verified.
 std::vector<PipelineCell> measure_pipelines(const Job& job, std::int64_t bytes,
                                             std::span<const PipelineContestant> contestants,
-                                            Product& product, const PipelineEffort& effort);
+                                            const PipelineEffort& effort);
 
 }  // namespace weft::bench

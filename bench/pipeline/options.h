@@ -10,8 +10,8 @@
 namespace weft::bench {
 
 struct PipelineOptions {
-    std::vector<std::string> engines = {"manual",     "thread", "kernel",
-                                        "kernel:own", "fiber",  "thread:poll"};
+    std::vector<std::string> engines = {"manual", "thread",      "kernel",        "kernel:own",
+                                        "fiber",  "fiber:timer", "fiber:arrival", "thread:poll"};
     std::string sizes = "12500,125000,1250000,12500000";
     std::string segment = "64K";
     std::string compute = "auto";  // auto: OpenBLAS if it can be loaded; openblas; own

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "bench/circumstances.h"
+#include "bench/fibers.h"
 #include "bench/join.h"
 #include "bench/json_file.h"
 #include "bench/launch.h"
@@ -17,13 +18,16 @@ namespace weft::bench {
 namespace {
 
 struct PipelinePlan {
+    std::vector<std::string> names;
     std::vector<Engine> engines;
     std::vector<std::int64_t> sizes;
     std::size_t segment_bytes = 0;
 };
 
 Result<PipelinePlan> make_plan(const PipelineOptions& options) {
-    Result<std::vector<Engine>> engines = find_engines(options.engines);
+    std::vector<std::string> of_library;
+    for (const std::string& name : options.engines) of_library.push_back(engine_of_way(name));
+    Result<std::vector<Engine>> engines = find_engines(of_library);
     if (!engines.is_ok()) return engines.status();
     Result<std::vector<std::int64_t>> sizes = parse_sizes(options.sizes);
     if (!sizes.is_ok()) return sizes.status();
@@ -37,17 +41,25 @@ Result<PipelinePlan> make_plan(const PipelineOptions& options) {
     if (Result<Product> product = Product::make(options.compute, 1); !product.is_ok())
         return product.status();
     if (Status status = check(options.against, options.testbed); !status.is_ok()) return status;
-    return PipelinePlan{*engines, *sizes, static_cast<std::size_t>((*segments)[0])};
+    return PipelinePlan{options.engines, *engines, *sizes,
+                        static_cast<std::size_t>((*segments)[0])};
 }
+
+// OpenBLAS takes locks and allocates: it must not be preempted.
+struct Products {
+    Product wanted;
+    Product own;
+};
 
 // Pipelining by hand comes first.
 std::vector<PipelineContestant> pipeline_contestants(const Job& job, const PipelinePlan& plan,
+                                                     Products& products,
                                                      std::vector<Contestant>& of_library) {
     const std::size_t segment = plan.segment_bytes;
     std::vector<PipelineContestant> chosen;
     const auto add = [&](const std::string& name, weft_engine engine, const Job& in,
                          const Rival* rival, auto make) {
-        chosen.push_back({name, engine, in, rival, make});
+        chosen.push_back({name, engine, in, rival, &products.wanted, make});
     };
     if (const Rival* const mpi = Rival::of_this_job()) {
         const std::string name = mpi->name();
@@ -60,17 +72,21 @@ std::vector<PipelineContestant> pipeline_contestants(const Job& job, const Pipel
     }
     add("by hand", WEFT_ENGINE_MANUAL, job, nullptr,
         [=](Case& c) { return bcast_by_hand(c, segment); });
-    for (const Engine& engine : plan.engines) {
-        const bool in_fiber = engine.value == WEFT_ENGINE_FIBER;
-        if (in_fiber && !has_fibers()) {
-            if (job.rank == 0) std::printf("Left out: fiber: this build has no fibers\n");
+    for (std::size_t i = 0; i < plan.engines.size(); ++i) {
+        const Engine& engine = plan.engines[i];
+        const FiberWay way = fiber_way(plan.names[i]);
+        if (const std::string why = absence(job, way); !why.empty()) {
+            if (job.rank == 0)
+                std::printf("Left out: %s: %s\n", plan.names[i].c_str(), why.c_str());
             continue;
         }
         const std::optional<Contestant> one = contestant(job, engine);
         if (!one) continue;
         of_library.push_back(*one);
-        add(engine.name, engine.value, one->job, nullptr,
-            in_fiber ? bcast_in_fiber : bcast_of_weft);
+        add(plan.names[i], engine.value, one->job, nullptr, [way](Case& c) {
+            return way.is_one ? bcast_in_fiber(c, way.preempts) : bcast_of_weft(c);
+        });
+        if (way.preempts != Preempts::nothing) chosen.back().product = &products.own;
     }
     return chosen;
 }
@@ -80,9 +96,11 @@ int run_rank(const PipelineOptions& options, const PipelinePlan& plan) {
     bind_rank(options.testbed);
     Result<Product> product = Product::make(options.compute, options.matrix);
     if (!product.is_ok()) fail("%s", last_detail());
+    Products products{*product, *Product::make("own", options.matrix)};
     const Job job = join_job(options.testbed.ranks);
     std::vector<Contestant> of_library;
-    const std::vector<PipelineContestant> all = pipeline_contestants(job, plan, of_library);
+    const std::vector<PipelineContestant> all =
+        pipeline_contestants(job, plan, products, of_library);
     JsonFile json(job, options.json,
                   Rival::of_this_job() ? JsonFile::Old::kept : JsonFile::Old::replaced);
     const JsonLine origin = circumstances(job, options.testbed, arguments(options));
@@ -96,9 +114,9 @@ int run_rank(const PipelineOptions& options, const PipelinePlan& plan) {
                           "broadcasts of " + size_text(plan.sizes[i]));
         };
         const std::vector<PipelineCell> of_size =
-            measure_pipelines(job, plan.sizes[i], all, *product, effort);
+            measure_pipelines(job, plan.sizes[i], all, effort);
         for (const PipelineCell& cell : of_size) {
-            json.write(json_row(cell, of_size.front(), (*product).name(), options, origin));
+            json.write(json_row(cell, of_size.front(), options, origin));
             cells.push_back(cell);
         }
     }
@@ -106,7 +124,7 @@ int run_rank(const PipelineOptions& options, const PipelinePlan& plan) {
     const std::string over = transports_in_use(job);
     if (job.rank == 0) {
         progress.clear();
-        print_legend(stdout, options, over, (*product).name());
+        print_legend(stdout, options, over, cells);
         print_table(stdout, cells);
         std::printf("\n%s\n", conclusion(cells).c_str());
     }

@@ -36,7 +36,8 @@ const PipelineCell& by_hand_of(std::span<const PipelineCell> cells, const Pipeli
 }  // namespace
 
 void print_legend(std::FILE* file, const PipelineOptions& options, const std::string& transports,
-                  const std::string& computation) {
+                  std::span<const PipelineCell> cells) {
+    const std::string& computation = cells.front().computation;
     const Rival* const rival = Rival::of_this_job();
     std::fprintf(file, "Broadcast along a chain in segments of %s, Weft over %s%s%s: %s;\n",
                  options.segment.c_str(), transports.c_str(), rival ? ", beside " : "",
@@ -45,6 +46,13 @@ void print_legend(std::FILE* file, const PipelineOptions& options, const std::st
                  "every rank repeats %s of %dx%d, with a query after each, until its part has "
                  "ended. %d repetitions.\n",
                  computation.c_str(), options.matrix, options.matrix, options.repetitions);
+    std::string others;
+    for (const PipelineCell& cell : cells) {
+        if (cell.bytes != cells.front().bytes || cell.computation == computation) continue;
+        others += (others.empty() ? "" : ", ") + cell.name;
+    }
+    if (!others.empty())
+        std::fprintf(file, "(%s: a plain dgemm of the bench's own.)\n", others.c_str());
     std::fprintf(
         file,
         "time: from the first start to the last end (median); ratio: to %s in the same repetition "
@@ -71,8 +79,7 @@ void print_table(std::FILE* file, std::span<const PipelineCell> cells) {
 }
 
 JsonLine json_row(const PipelineCell& cell, const PipelineCell& by_hand,
-                  const std::string& computation, const PipelineOptions& options,
-                  const JsonLine& circumstances) {
+                  const PipelineOptions& options, const JsonLine& circumstances) {
     JsonLine samples;
     samples.add("time_us", cell.samples(&PipelineTurn::time_us))
         .add("outside", cell.samples(&PipelineTurn::outside))
@@ -82,7 +89,7 @@ JsonLine json_row(const PipelineCell& cell, const PipelineCell& by_hand,
         .add("bytes", cell.bytes)
         .add("way", cell.name)
         .add("segment", options.segment)
-        .add("computation", computation)
+        .add("computation", cell.computation)
         .add("matrix", std::int64_t{options.matrix})
         .add("repetitions", static_cast<std::int64_t>(cell.turns.size()))
         .add("time_us", median(cell.samples(&PipelineTurn::time_us)))

@@ -13,11 +13,10 @@ namespace weft::bench {
 
 // The first contestant of each size is what the others are compared with.
 void print_legend(std::FILE* file, const PipelineOptions& options, const std::string& transports,
-                  const std::string& computation);
+                  std::span<const PipelineCell> cells);
 void print_table(std::FILE* file, std::span<const PipelineCell> cells);
 JsonLine json_row(const PipelineCell& cell, const PipelineCell& by_hand,
-                  const std::string& computation, const PipelineOptions& options,
-                  const JsonLine& circumstances);
+                  const PipelineOptions& options, const JsonLine& circumstances);
 // What the cells of the largest size show, good or bad.
 std::string conclusion(std::span<const PipelineCell> cells);
 

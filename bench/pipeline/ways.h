@@ -17,15 +17,14 @@ class ChainBcast {
     virtual void start() = 0;
     // Whether this rank's part has ended. Called after a start until it has.
     virtual bool query() = 0;
-    // Start and queries are inside of `body`.
+    // The computations and queries are inside of `loop`.
+    virtual void compute(const std::function<void()>& loop) { loop(); }
+    // Start and loop are inside of `body`.
     virtual void surround(const std::function<void()>& body) { body(); }
 };
 
 // Weft's collective, on the communicator of the case.
 std::unique_ptr<ChainBcast> bcast_of_weft(Case& c);
-// The same; a fiber waits for it, and a query yields. Null in a build without fibers.
-std::unique_ptr<ChainBcast> bcast_in_fiber(Case& c);
-bool has_fibers();
 // Pipelining by hand: all receives are started first; a query asks for the first segment that has not come, and once it
 // has, starts its send. Weft's messages, each an operation of its own; or those of an MPI.
 std::unique_ptr<ChainBcast> bcast_by_hand(Case& c, std::size_t segment_bytes);

@@ -82,6 +82,7 @@ class Runner {
         if (job_.rank == middle) {
             must(weft_set_engine(contestant.in.engine.value), "weft_set_engine");
         }
+        fiber_ = contestant.fiber;
         relay();  // starts the engine's thread
         if (job_.rank == middle && contestant.has_long_slice &&
             !give_progress_thread_a_long_slice()) {
@@ -128,7 +129,9 @@ class Runner {
             moments.ready_ns = now_ns();
         }
         must(ibcast.start(case_, &request), ibcast.name);
-        if (job_.rank == middle) {
+        if (job_.rank == middle && fiber_.is_one) {
+            compute_beside_wait(request, fiber_.preempts, [&] { moments = compute(); });
+        } else if (job_.rank == middle) {
             moments = compute();
             must(weft_wait(&request), "weft_wait");
         } else {
@@ -158,6 +161,7 @@ class Runner {
     const Job job_;
     Case case_;
     const bool populates_;
+    FiberWay fiber_;
     std::int64_t iterations_ = 0;
     std::uint64_t seed_ = 0;
 };

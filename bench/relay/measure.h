@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/contestants.h"
+#include "bench/fibers.h"
 #include "bench/relay/options.h"
 
 namespace weft::bench {
@@ -21,6 +22,7 @@ struct RelayContestant {
     std::string name;
     Contestant in;
     bool has_long_slice = false;
+    FiberWay fiber{};  // of the middle rank
 };
 
 // In microseconds.

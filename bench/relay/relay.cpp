@@ -32,7 +32,7 @@ Result<Plan> make_plan(const RelayOptions& options) {
     plan.names = options.engines;
     std::vector<std::string> of_library = options.engines;
     for (std::string& name : of_library) {
-        if (name == long_slice) name = "thread";
+        name = name == long_slice ? "thread" : engine_of_way(name);
     }
     Result<std::vector<Engine>> engines = find_engines(of_library);
     if (!engines.is_ok()) return engines.status();
@@ -60,8 +60,14 @@ std::vector<RelayContestant> relay_contestants(const Job& job, const Plan& plan)
             }
             continue;
         }
+        const FiberWay way = fiber_way(plan.names[i]);
+        if (const std::string why = absence(job, way); !why.empty()) {
+            if (job.rank == 0)
+                std::printf("Left out: %s: %s\n", plan.names[i].c_str(), why.c_str());
+            continue;
+        }
         if (const auto one = contestant(job, plan.engines[i])) {
-            chosen.push_back({plan.names[i], *one, is_long});
+            chosen.push_back({plan.names[i], *one, is_long, way});
         }
     }
     if (chosen.empty()) fail("no engine is left to measure");

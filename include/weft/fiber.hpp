@@ -26,6 +26,12 @@ struct Options {
     std::size_t stack_bytes = 256 * 1024;
 };
 
+// When others may take the thread from a fiber that computes.
+struct Preemption {
+    // After so many microseconds, if others are ready; what has come is looked at as often. 0: never.
+    unsigned slice_us = 200;
+};
+
 namespace detail {
 
 struct FiberRecord;  // of a fiber
@@ -59,6 +65,9 @@ WEFT_API void join(FiberRecord*& handle);
 WEFT_API void detach(FiberRecord* record) noexcept;
 WEFT_API void end(
     FiberRecord* record) noexcept;  // of a handle that was neither joined nor detached
+// False: nothing interrupts what is called here.
+WEFT_API bool begin_preemptible(const Preemption& how);
+WEFT_API void end_preemptible() noexcept;
 
 }  // namespace detail
 
@@ -115,6 +124,23 @@ Fiber spawn(Function&& function, Options options = {}) {
 // Returns at once if none is ready, outside of fibers, and in functions that Weft calls.
 WEFT_API void yield() noexcept;
 
+// Calls `function`, which computes without yielding: whenever its time is up, a signal takes the thread away from it,
+// and gives it back when its turn comes again. So `function` must not be in between anything that another fiber could
+// need: it calls nothing of Weft, takes no locks, allocates and frees nothing, loads nothing, and throws nothing; it may
+// read and write memory, and call functions of which the same is true. See docs/fibers.md. Outside of fibers, and in
+// functions that Weft calls, it is merely called. Throws std::logic_error if there is too little room on the stack.
+template <class Function>
+void preemptible(Function&& function, Preemption how = {}) {
+    const bool has_begun = detail::begin_preemptible(how);
+    [&]() noexcept { function(); }();
+    if (has_begun) detail::end_preemptible();
+}
+
+// From now on, until run() returns, what arrives over TCP interrupts preemptible computations in this thread at once: a
+// fiber whose wait it ends runs next. Throws std::logic_error, with a sentence, if some rank is not reached by TCP, or
+// if another thread has asked for the same; and outside of fibers.
+WEFT_API void preempt_on_arrival();
+
 // Whether a fiber runs in this thread.
 WEFT_API bool is_inside() noexcept;
 
@@ -122,7 +148,9 @@ WEFT_API bool is_inside() noexcept;
 struct Counts {
     std::uint64_t spawned = 0;
     std::uint64_t switches = 0;
-    std::uint64_t sleeps = 0;  // no fiber was ready
+    std::uint64_t sleeps = 0;         // no fiber was ready
+    std::uint64_t interruptions = 0;  // signals that came while a preemptible function computed
+    std::uint64_t preemptions = 0;    // of them, those that gave the thread to another fiber
 };
 WEFT_API Counts counts() noexcept;
 

@@ -60,6 +60,25 @@ WEFT_API weft_status weft_scheduler_detach(void);
 WEFT_API weft_status weft_scheduler_poll(void);
 
 /**
+ * The same, but looks in any case: for a scheduler that knows that something has come, or that has not looked for long.
+ *
+ * Calling   as weft_scheduler_poll. Also in a signal handler, if what it interrupts is not inside of Weft, or the
+ *           memory allocator, or anything else that calls of Weft may need.
+ * Returns   as weft_scheduler_poll.
+ */
+WEFT_API weft_status weft_scheduler_look(void);
+
+/**
+ * From now on, what arrives from other ranks sends `signal` to the calling thread of the operating system; 0: no more.
+ * (Sockets with O_ASYNC, F_SETSIG and F_OWNER_TID.) It says that weft_scheduler_look may find something.
+ *
+ * Calling   a thread with a scheduler, one in a process. Does not block.
+ * Returns   WEFT_OK. WEFT_REFUSED_STATE: the thread has no scheduler, another one gets the signal, or Weft is not
+ *           initialized. WEFT_REFUSED_UNSUPPORTED: some rank is reached by a transport that cannot; only `tcp` can.
+ */
+WEFT_API weft_status weft_scheduler_signal(int signal);
+
+/**
  * Wait until the wait of a suspended thread has ended, and call resume(). Spins briefly, then sleeps, as weft_wait.
  *
  * Calling   the scheduler's thread, while no user-level thread runs (current() is null).

@@ -29,6 +29,9 @@ class ForwardingTransport : public Transport, private Combining {
     bool demand(Demand how) override { return inner_.demand(how); }
     bool is_demanded() override { return inner_.is_demanded(); }
     void wake_peers() override { inner_.wake_peers(); }
+    void signal_arrivals(int signal, int thread) override {
+        inner_.signal_arrivals(signal, thread);
+    }
     std::uint64_t pieces_moved() const override { return inner_.pieces_moved(); }
     bool has_work() const override { return inner_.has_work(); }
     void list_owed(std::vector<Rank>& peers) const override { inner_.list_owed(peers); }

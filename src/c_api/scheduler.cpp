@@ -22,6 +22,17 @@ weft_status guarded_scheduler(const char* function, Body body) {
     });
 }
 
+using Look = Engine::Look;
+
+weft_status look(const char* function, Look how) {
+    return guarded_scheduler(function, [&](UserThreads& threads) -> Status {
+        if (UserThreads::is_pinned())
+            return failure(WEFT_REFUSED_STATE, "called from a function that Weft calls");
+        Process* const process = c_api::current_process();
+        return process && process->engine().look_for(threads, how) ? ok : Status{WEFT_PENDING};
+    });
+}
+
 }  // namespace
 
 weft_status weft_scheduler_attach(const weft_scheduler* scheduler) {
@@ -52,12 +63,18 @@ weft_status weft_scheduler_detach(void) {
     });
 }
 
-weft_status weft_scheduler_poll(void) {
-    return guarded_scheduler("weft_scheduler_poll", [](UserThreads& threads) -> Status {
-        if (UserThreads::is_pinned())
-            return failure(WEFT_REFUSED_STATE, "called from a function that Weft calls");
+weft_status weft_scheduler_poll(void) { return look("weft_scheduler_poll", Look::if_due); }
+
+weft_status weft_scheduler_look(void) { return look("weft_scheduler_look", Look::now); }
+
+weft_status weft_scheduler_signal(int signal) {
+    return guarded_scheduler("weft_scheduler_signal", [&](UserThreads&) -> Status {
         Process* const process = c_api::current_process();
-        return process && process->engine().look_for(threads) ? ok : Status{WEFT_PENDING};
+        if (!process) {
+            return failure(WEFT_REFUSED_STATE, "Weft is not initialized; expected weft_init first");
+        }
+        Engine::Hold hold(process->engine());
+        return process->engine().signal_arrivals(signal);
     });
 }
 

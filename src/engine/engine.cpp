@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -500,10 +501,13 @@ bool Engine::begin_functions(UserThreads& threads) {
     return begun;
 }
 
-bool Engine::look_for(UserThreads& threads) {
+bool Engine::look_for(UserThreads& threads, Look how) {
     const std::uint64_t begin = ticks();
-    if (!threads.is_time_to_look(begin)) return false;
-    if (!lock_.try_lock()) {
+    if (how == Look::now) {
+        lock();
+    } else if (!threads.is_time_to_look(begin)) {
+        return false;
+    } else if (!lock_.try_lock()) {
         // Who holds it drives.
         if (!threads.misses_again()) return false;
         lock();
@@ -524,6 +528,21 @@ bool Engine::look_for(UserThreads& threads) {
     leave();
     if (!moved && !resumed) threads.looked_in_vain(begin, ticks());
     return resumed;
+}
+
+Status Engine::signal_arrivals(int signal) {
+    const int thread = gettid();
+    if (arrivals_thread_ != 0 && arrivals_thread_ != thread)
+        return failure(WEFT_REFUSED_STATE, "what arrives signals another thread; expected none");
+    for (const Transport* route : executor_.routes()) {
+        if (signal == 0 || route == nullptr || route->abilities().can_signal) continue;
+        return failure(WEFT_REFUSED_UNSUPPORTED,
+                       "what arrives over transport %s sends no signals; expected tcp to all ranks",
+                       route->name());
+    }
+    for (Transport* transport : executor_.transports()) transport->signal_arrivals(signal, thread);
+    arrivals_thread_ = signal == 0 ? 0 : thread;
+    return ok;
 }
 
 void Engine::sleep_for(UserThreads& threads) {

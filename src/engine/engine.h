@@ -128,8 +128,9 @@ class Engine : private Exclusion {
     void detach(UserThreads& threads) { executor_.leave_functions_to_driver(threads); }
 
     // For the scheduler of user-level threads, in its thread, outside of a Hold. Drives, unless another thread does or
-    // the last time is too short ago, and resumes the threads whose waits have ended. True: there were some.
-    bool look_for(UserThreads& threads);
+    // the last time is too short ago (Look::if_due), and resumes the threads whose waits have ended. True: there were some.
+    enum class Look : std::uint8_t { if_due, now };
+    bool look_for(UserThreads& threads, Look how = Look::if_due);
     // Waits until there are some. REQUIRES: one waits.
     void sleep_for(UserThreads& threads);
 
@@ -159,6 +160,9 @@ class Engine : private Exclusion {
     bool obtain_thread() {
         return traits(kind()).has_thread() && ensure_thread(traits(kind()).has_poller);
     }
+
+    // Inside a Hold: what arrives sends this signal to the calling thread of the operating system; 0: no more.
+    Status signal_arrivals(int signal);
 
     // Makes a wait return WEFT_INTERRUPTED: the current one, or else the next that would block.
     // Async-signal-safe.
@@ -263,6 +267,7 @@ class Engine : private Exclusion {
     bool thread_refused_ = false;
     std::mutex kind_mutex_;  // one change of engine at a time; taken before lock_
 
+    int arrivals_thread_ = 0;  // gets a signal for what arrives; 0: none does
     std::vector<OutsideListener*> listeners_;
     const std::vector<int> progress_cores_;
     const std::unique_ptr<Parking> parking_;

@@ -50,6 +50,15 @@ void detail::detach(FiberRecord* record) noexcept {
 
 void detail::end(FiberRecord* record) noexcept { join(record); }
 
+bool detail::begin_preemptible(const Preemption& how) {
+    Scheduler* const scheduler = Scheduler::here();
+    return scheduler && scheduler->begin_preemptible(how);
+}
+
+void detail::end_preemptible() noexcept { Scheduler::here()->end_preemptible(); }
+
+void preempt_on_arrival() { scheduler_of_fiber("preempt_on_arrival").preempt_on_arrival(); }
+
 void yield() noexcept {
     if (Scheduler* const scheduler = Scheduler::here()) scheduler->yield();
 }

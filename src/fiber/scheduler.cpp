@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -76,6 +77,7 @@ Scheduler::Scheduler() : exceptions_(exceptions_here()) {
 }
 
 Scheduler::~Scheduler() {
+    if (has_arrivals_) weft_scheduler_signal(0);
     of_this_thread = nullptr;
     weft_scheduler_detach();
     while (FiberRecord* const record = ended_functions_.pop()) delete record;
@@ -232,6 +234,7 @@ FiberRecord& Scheduler::take_next() {
 
 // The current fiber waits; who ends the wait puts it into a queue.
 void Scheduler::wait_for_turn() {
+    refuse_while_preemptible();
     FiberRecord& next = take_next();
     if (&next != current_) switch_to(next);
 }
@@ -249,12 +252,78 @@ void Scheduler::await_end(FiberRecord& record) {
 
 void Scheduler::yield() {
     // In functions that Weft calls it is refused.
+    refuse_while_preemptible();
     if (!current_fiber() || weft_scheduler_poll() < 0) return;
     FiberRecord* next = arrived_.pop();
     if (!next) next = ready_.pop();
     if (!next) return;
     ready_.append(*current_);
     switch_to(*next);
+}
+
+// --- Preemption ----------------------------------------------------------------------------------
+
+bool Scheduler::begin_preemptible(const Preemption& how) {
+#if defined(__SANITIZE_THREAD__)
+    // It puts signals off until the program's next call, which may hold a lock.
+    static_cast<void>(how);
+    return false;
+#else
+    FiberRecord* const fiber = current_fiber();
+    if (!fiber || fiber->is_preemptible || weft_scheduler_poll() < 0) return false;
+    const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
+    const auto room = static_cast<std::size_t>(here - fiber->stack.bottom());
+    if (room < Preemptor::stack_bytes())
+        throw std::logic_error("weft::fibers::preemptible: " + std::to_string(room) +
+                               " bytes are left on the fiber's stack; expected at least " +
+                               std::to_string(Preemptor::stack_bytes()));
+    preemptor_.prepare();
+    fiber->is_preemptible = true;
+    fiber->slice_ns = std::int64_t{how.slice_us} * 1000;
+    preemptor_.begin_region(fiber->slice_ns);
+    return true;
+#endif
+}
+
+void Scheduler::end_preemptible() {
+    preemptor_.end_region();
+    current_->is_preemptible = false;
+}
+
+void Scheduler::preempt_on_arrival() {
+    preemptor_.prepare();
+    if (weft_scheduler_signal(Preemptor::signal) != WEFT_OK)
+        throw std::logic_error(weft_last_detail());
+    has_arrivals_ = true;
+}
+
+void Scheduler::preempt(ucontext_t& interrupted) {
+    FiberRecord& fiber = *current_;
+    fiber.is_preemptible = false;
+    ++counts_.interruptions;
+    const bool is_slice_over = preemptor_.is_slice_over();
+    weft_scheduler_look();
+    FiberRecord* next = arrived_.pop();
+    if (!next && is_slice_over) next = ready_.pop();
+    if (next) {
+        ++counts_.preemptions;
+        preemptor_.pause();
+        ready_.append(fiber);
+        switch_to(*next);
+        Preemptor::keep_mask(interrupted);
+    }
+    fiber.is_preemptible = true;
+    if (next || is_slice_over) preemptor_.begin_slice(fiber.slice_ns);
+}
+
+// The signal may come while it computes: then a call could be in between anything.
+void Scheduler::refuse_while_preemptible() const {
+    if (!current_->is_preemptible) [[likely]]
+        return;
+    std::fprintf(stderr,
+                 "weft: a preemptible computation waits or yields; expected that it calls nothing "
+                 "of Weft\n");
+    std::abort();
 }
 
 }  // namespace weft::fibers

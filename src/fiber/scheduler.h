@@ -15,6 +15,7 @@
 
 #include <boost/context/detail/fcontext.hpp>
 
+#include "fiber/preemptor.h"
 #include "fiber/stack.h"
 #include "weft/fiber.hpp"
 #include "weft/scheduler.h"
@@ -43,6 +44,8 @@ struct FiberRecord {
     FiberRecord* joiner = nullptr;  // waits for its end
     bool is_ended = false;
     bool has_handle = false;
+    bool is_preemptible = false;  // computes, and a signal may take the thread away
+    std::int64_t slice_ns = 0;    // ... after so long; 0: only for what arrives
     // What sanitizers need to know about a switch.
     void* fake_stack = nullptr;
     const void* asan_bottom = nullptr;
@@ -74,6 +77,14 @@ class Scheduler {
     static void release(detail::FiberRecord& record);
     void yield();
 
+    // False: nothing interrupts the current function. May throw.
+    bool begin_preemptible(const Preemption& how);
+    void end_preemptible();
+    void preempt_on_arrival();  // may throw
+    // In the signal's handler. REQUIRES: is_preemptible().
+    void preempt(ucontext_t& interrupted);
+    bool is_preemptible() const { return current_->is_preemptible; }
+
     detail::FiberRecord* current_fiber() const { return current_ == &root_ ? nullptr : current_; }
     const Counts& counts() const { return counts_; }
 
@@ -95,6 +106,7 @@ class Scheduler {
     // The next that is ready; the root if none is.
     detail::FiberRecord& take_next();
     void wait_for_turn();
+    void refuse_while_preemptible() const;
     [[noreturn]] void end_current() noexcept;
 
     // Of this thread: what the C++ runtime knows of the exceptions of who runs.
@@ -109,6 +121,8 @@ class Scheduler {
     std::size_t function_stack_bytes_ = 0;
     Queue ended_functions_;  // records to use again: their starts allocate nothing
     weft_scheduler calls_;
+    Preemptor preemptor_;
+    bool has_arrivals_ = false;  // they signal
     OverflowWatch overflow_watch_;
 };
 

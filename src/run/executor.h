@@ -108,6 +108,9 @@ class Executor {
     void wake_peers() {
         for (CompletionSource* source : sources_) source->wake_peers();
     }
+    const std::vector<Transport*>& transports() const { return transports_; }
+    // By rank of the job.
+    const std::vector<Transport*>& routes() const { return routes_; }
     // The transport to this rank of the job; null: this rank itself.
     Transport* route(Rank peer) const { return routes_[static_cast<std::size_t>(peer)]; }
     // Counts the runs begun.

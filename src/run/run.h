@@ -137,7 +137,7 @@ class Run {
     std::uint32_t functions_apart_ = 0;
     FunctionHost* function_host_ = nullptr;     // as its last start said
     std::vector<FunctionCall> function_calls_;  // by the number in their operation
-    std::size_t done_bytes_ = 0;  // of the first ready operation, if it was cut
+    std::size_t done_bytes_ = 0;                // of the first ready operation, if it was cut
 
     // Ready operations, first in first out; each instance is in it at most once.
     std::vector<Instance> ready_;

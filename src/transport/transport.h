@@ -127,6 +127,7 @@ struct Abilities {
     bool can_sleep = false;     // has wait_fd(); otherwise it can only be polled
     bool knows_demand = false;  // demand() reaches every peer
     bool any_thread = true;     // otherwise only a thread of the program may call it
+    bool can_signal = false;    // has signal_arrivals()
 };
 
 // What a transport holds in this process, for `weft info`.
@@ -232,6 +233,9 @@ class Transport : public CompletionSource {
 
     // The user has this context from now on: its unexpected messages are kept.
     virtual void admit(std::uint64_t context) = 0;
+
+    // From now on, what arrives sends this signal to that thread of the operating system; 0: no more.
+    virtual void signal_arrivals(int /*signal*/, int /*thread*/) {}
 
     // Receives that combine; null: there are none.
     virtual Combining* combining() { return nullptr; }

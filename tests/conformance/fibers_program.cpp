@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cfenv>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -143,8 +145,10 @@ void order(weft_comm) {
     }
     EXPECT(refused);
     EXPECT(weft_scheduler_attach(nullptr) == WEFT_REFUSED_ARGUMENT);
-    for (const auto call : {weft_scheduler_poll, weft_scheduler_sleep, weft_scheduler_detach})
+    for (const auto call :
+         {weft_scheduler_poll, weft_scheduler_look, weft_scheduler_sleep, weft_scheduler_detach})
         EXPECT(call() == WEFT_REFUSED_STATE);
+    EXPECT(weft_scheduler_signal(SIGURG) == WEFT_REFUSED_STATE);
     weft::fibers::run([] {
         EXPECT(weft_scheduler_sleep() == WEFT_REFUSED_STATE);
         const auto nothing = [](void*) {};
@@ -733,9 +737,8 @@ void schedules_of_a_broken_group(weft_comm world) {
     for (weft_comm* const made : {&comm, &breaks.gate, &breaks.other})
         EXPECT(weft_comm_dup(world, made) == WEFT_OK);
     weft_request waits = request_of(comm, {Breaks::wait, Breaks::never}, &breaks);
-    weft_request throws = world_rank == 0
-                              ? request_of(comm, {Breaks::throw_when_all_wait}, &breaks)
-                              : request_of(comm, {}, nullptr);
+    weft_request throws = world_rank == 0 ? request_of(comm, {Breaks::throw_when_all_wait}, &breaks)
+                                          : request_of(comm, {}, nullptr);
     weft::fibers::run([&] {
         EXPECT(weft_start(&waits) == WEFT_OK);
         EXPECT(weft_start(&throws) == WEFT_OK);
@@ -803,11 +806,188 @@ void functions_of_schedules(weft_comm) {
     EXPECT(weft_request_free(&request) == WEFT_OK);
 }
 
+// --- Preemption ------------------------------------------------------------------------------------
+
+bool preempts_on_arrival = false;  // and not by a timer
+#if defined(__SANITIZE_THREAD__)
+constexpr bool is_preempted = false;
+#else
+constexpr bool is_preempted = true;
+#endif
+
+weft::fibers::Preemption preemption() { return {.slice_us = preempts_on_arrival ? 0u : 100u}; }
+
+// Keeps many registers in use, and depends on every step.
+class Computation {
+  public:
+    void step() {
+        for (int i = 0; i < 100; ++i)
+            for (double& x : values_) x = 3.9 * x * (1 - x);
+        ++steps_;
+    }
+    // Without interruptions the result is the same.
+    bool is_right() const {
+        Computation again;
+        while (again.steps_ < steps_) again.step();
+        return std::memcmp(values_, again.values_, sizeof values_) == 0;
+    }
+
+  private:
+    double values_[8] = {.1, .2, .3, .4, .51, .6, .7, .8};
+    std::int64_t steps_ = 0;
+};
+
+// Computes in a preemptible region until another fiber has set the flag; gives up after 30 s.
+bool compute_until(const volatile bool& flag) {
+    Computation computation;
+    const std::int64_t give_up_ns = now() + 30'000'000'000;
+    bool is_set = false;
+    weft::fibers::preemptible(
+        [&] {
+            while (!(is_set = flag) && now() < give_up_ns) computation.step();
+        },
+        preemption());
+    EXPECT(computation.is_right());
+    return is_set;
+}
+
+// A broadcast along a chain passes ranks that compute and never yield.
+void relay(weft_comm world) {
+    weft::fibers::run([&] {
+        if (preempts_on_arrival) weft::fibers::preempt_on_arrival();
+        constexpr int rounds = 5;
+        for (int round = 0; round < rounds; ++round) {
+            const auto sent = static_cast<std::uint8_t>(100 + round);
+            std::vector<std::uint8_t> data(64 * 1024, world_rank == 0 ? sent : std::uint8_t{0});
+            EXPECT(weft_barrier(world) == WEFT_OK);
+            if (world_rank == 0) {
+                usleep(20'000);  // the others compute
+                EXPECT(weft_bcast(data.data(), data.size(), WEFT_BYTE, 0, world) == WEFT_OK);
+                continue;
+            }
+            bool has_come = false;
+            Fiber waits = spawn([&] {
+                EXPECT(weft_bcast(data.data(), data.size(), WEFT_BYTE, 0, world) == WEFT_OK);
+                has_come = true;
+            });
+            yield();
+            if (is_preempted) EXPECT(compute_until(has_come));
+            waits.join();
+            for (const std::uint8_t byte : data) EXPECT(byte == sent);
+        }
+        const weft::fibers::Counts counts = weft::fibers::counts();
+        EXPECT(world_rank == 0 || !is_preempted || counts.preemptions > 0);
+        EXPECT(counts.interruptions >= counts.preemptions);
+        EXPECT(weft_barrier(world) == WEFT_OK);
+    });
+}
+
+// Of one rank: what a fiber that is preempted keeps, and what it shares.
+void preempted(weft_comm) {
+    if (!is_preempted) return;
+    sigset_t before;
+    sigset_t after;
+    sigprocmask(SIG_SETMASK, nullptr, &before);
+    weft::fibers::run([] {
+        // Two that compute take turns; a third one yields.
+        std::string seen;
+        bool is_over[2] = {};
+        std::vector<Fiber> fibers;
+        for (const std::size_t i : {0u, 1u}) {
+            fibers.push_back(spawn([&, i] {
+                try {
+                    throw_number(static_cast<int>(i));
+                } catch (int number) {
+                    EXPECT(std::fesetround(i == 0 ? FE_UPWARD : FE_DOWNWARD) == 0);
+                    errno = 70 + number;
+                    // Each ends when the other one has computed, too.
+                    if (i == 0) {
+                        EXPECT(compute_until(is_over[1]));
+                        is_over[0] = true;
+                    } else {
+                        is_over[1] = true;
+                        EXPECT(compute_until(is_over[0]));
+                    }
+                    EXPECT(errno == 70 + number && std::current_exception() != nullptr);
+                    EXPECT(std::fegetround() == (i == 0 ? FE_UPWARD : FE_DOWNWARD));
+                }
+            }));
+        }
+        fibers.push_back(spawn([&] {
+            for (int round = 0; round < 100; ++round) {
+                EXPECT(std::fegetround() == FE_TONEAREST && !std::current_exception());
+                errno = 5;
+                try {
+                    throw_number(round);
+                } catch (int) {
+                    yield();
+                }
+            }
+            // The thread's mask is everybody's, with the one exception.
+            sigset_t usr1;
+            sigemptyset(&usr1);
+            sigaddset(&usr1, SIGUSR1);
+            sigprocmask(SIG_BLOCK, &usr1, nullptr);
+        }));
+        join_all(fibers);
+        sigset_t mask;
+        sigprocmask(SIG_SETMASK, nullptr, &mask);
+        EXPECT(sigismember(&mask, SIGUSR1) == 1 && sigismember(&mask, SIGURG) == 1);
+        sigdelset(&mask, SIGUSR1);
+        sigprocmask(SIG_SETMASK, &mask, nullptr);
+        EXPECT(weft::fibers::counts().preemptions > 0);
+        // Regions inside of others, with little room, and in functions that Weft calls.
+        int calls = 0;
+        weft::fibers::preemptible([&] { weft::fibers::preemptible([&] { ++calls; }); });
+        bool is_refused = false;
+        Fiber small = spawn(
+            [&] {
+                try {
+                    weft::fibers::preemptible([&] { ++calls; });
+                } catch (const std::logic_error&) {
+                    is_refused = true;
+                }
+            },
+            {.stack_bytes = 16 * 1024});
+        small.join();
+        EXPECT(calls == 1 && is_refused);
+    });
+    sigprocmask(SIG_SETMASK, nullptr, &after);
+    EXPECT(sigismember(&after, SIGURG) == 0);
+    EXPECT(std::memcmp(&before, &after, 8) == 0);
+    // Outside of fibers it is merely called, and a signal is nobody's.
+    int calls = 0;
+    weft::fibers::preemptible([&] { ++calls; });
+    EXPECT(raise(SIGURG) == 0 && calls == 1);
+}
+
+// Where not all ranks are reached by TCP.
+void no_arrivals(weft_comm) {
+    std::string sentence;
+    weft::fibers::run([&] {
+        try {
+            weft::fibers::preempt_on_arrival();
+        } catch (const std::logic_error& error) {
+            sentence = error.what();
+        }
+    });
+    EXPECT(sentence.find("sends no signals; expected tcp to all ranks") != std::string::npos);
+}
+
+void yields_while_preemptible(weft_comm) {
+    weft::fibers::run([] { weft::fibers::preemptible([] { yield(); }); });
+}
+
 // A random program in each of eight fibers.
-void random_programs(weft_comm world, std::uint64_t first_seed) {
+void random_programs(weft_comm world, std::uint64_t first_seed, bool beside_computation) {
     using namespace weft::test::random;
     std::string wrong;
     weft::fibers::run([&] {
+        // Another one computes meanwhile, and never yields.
+        bool is_over = false;
+        Fiber computes;
+        if (preempts_on_arrival) weft::fibers::preempt_on_arrival();
+        if (beside_computation) computes = spawn([&] { EXPECT(compute_until(is_over)); });
         in_fibers(world,
                   [&](weft_comm own, int number) {
                       Case c;
@@ -830,6 +1010,10 @@ void random_programs(weft_comm world, std::uint64_t first_seed) {
                       }
                   },
                   {.stack_bytes = 1024 * 1024});
+        is_over = true;
+        if (!beside_computation) return;
+        computes.join();
+        EXPECT(weft::fibers::counts().preemptions > 0);
     });
     if (wrong.empty()) return;
     std::fprintf(stderr, "%s\n", wrong.c_str());
@@ -895,12 +1079,27 @@ int main(int, char** arguments) {
         {"schedules", schedules},
         {"schedules_of_a_broken_group", schedules_of_a_broken_group},
         {"functions_of_schedules", functions_of_schedules},
+        {"relay", relay},
+        {"preempted", preempted},
+        {"no_arrivals", no_arrivals},
+        {"yields_while_preemptible", yields_while_preemptible},
         {"measure", measure},
     };
+    bool is_known = part.starts_with("random") || part == "relay_on_arrival";
     for (const auto& [name, run] : parts) {
-        if (part == name) run(world);
+        if (part != name) continue;
+        run(world);
+        is_known = true;
     }
-    if (part == "random") random_programs(world, std::strtoull(arguments[2], nullptr, 10));
+    EXPECT(is_known);
+    const auto seed = [&] { return std::strtoull(arguments[2], nullptr, 10); };
+    if (part == "random") random_programs(world, seed(), /*beside_computation=*/false);
+    if (part == "random_beside_computation")
+        random_programs(world, seed(), /*beside_computation=*/is_preempted);
+    if (part == "relay_on_arrival") {
+        preempts_on_arrival = true;
+        relay(world);
+    }
     EXPECT(weft_barrier(world) == WEFT_OK);
     EXPECT(weft_finalize() == WEFT_OK);
     return 0;

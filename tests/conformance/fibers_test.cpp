@@ -46,6 +46,16 @@ TEST_P(Fibers, RunFunctionsOfSchedulesThatWait) { expect("schedules"); }
 TEST_P(Fibers, RunFunctionsToTheirEndWhenTheirGroupBreaks) {
     expect("schedules_of_a_broken_group");
 }
+TEST_P(Fibers, PassWhatComesWhileOneComputesAndNeverYields) {
+    expect("relay");
+    if (where().name == std::string("tcp")) expect("relay_on_arrival");
+}
+TEST_P(Fibers, RunRandomProgramsBesideAComputationThatNeverYields) {
+    for (int seed = 1; seed <= (runs_all() ? 50 : 1); seed += 10) {
+        expect("random_beside_computation " + std::to_string(seed));
+        if (HasFailure()) return;
+    }
+}
 TEST_P(Fibers, RunRandomPrograms) {
     for (int seed = 1; seed <= (runs_all() ? 200 : 10); seed += 10) {
         expect("random " + std::to_string(seed));
@@ -63,6 +73,8 @@ TEST(FibersOfARank, HandleExceptionsOfTheirOwn) { expect_fine("exceptions", 1); 
 TEST(FibersOfARank, RunFunctionsOfSchedulesBeforeThoseThatCompute) {
     expect_fine("functions_of_schedules", 1);
 }
+TEST(FibersOfARank, KeepTheirStateWhenTheyArePreempted) { expect_fine("preempted", 1); }
+TEST(FibersOfARank, CannotBePreemptedByWhatComesInSharedMemory) { expect_fine("no_arrivals", 2); }
 TEST(FibersOfARank, MayBeTenThousand) {
 #if defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "ThreadSanitizer keeps too much memory for each fiber";
@@ -105,6 +117,15 @@ TEST(FibersOfARank, EndTheProcessByAnExceptionThatNobodyCatches) {
     const Finished process = ended("uncaught");
     EXPECT_EQ(process.status, 128 + SIGABRT);
     EXPECT_TRUE(contains(process.err, "nobody catches this"));
+}
+
+TEST(FibersOfARank, EndTheProcessWithASentenceWhenAPreemptibleOneYields) {
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "nothing is preempted";
+#endif
+    const Finished process = ended("yields_while_preemptible");
+    EXPECT_EQ(process.status, 128 + SIGABRT);
+    EXPECT_TRUE(contains(process.err, "weft: a preemptible computation waits or yields"));
 }
 
 TEST(FibersOfARank, EndTheProcessWithASentenceWhenNoneCanGoOn) {

@@ -372,7 +372,8 @@ TEST(BenchPipeline, PrintsARowForEachWay) {
     for (const int ranks : {2, 3}) {
         const Finished job = run(bench +
                                  "pipeline --sizes 100,200000 --segment 16K --compute own "
-                                 "--matrix 8 --repetitions 6 --engine manual,thread,fiber "
+                                 "--matrix 8 --repetitions 6 "
+                                 "--engine manual,thread,fiber,fiber:timer,fiber:arrival "
                                  "--json " +
                                  (folder / "rows") + " --ranks " + std::to_string(ranks));
         ASSERT_EQ(job.status, 0) << job.err;
@@ -380,11 +381,15 @@ TEST(BenchPipeline, PrintsARowForEachWay) {
             contains(job.out, "every rank repeats a plain dgemm of the bench's own of 8x8"));
         EXPECT_TRUE(contains(job.out, "\nA broadcast of 200000 bytes by hand takes "));
         const bool has_fibers = !contains(job.out, "Left out: fiber: this build has no fibers");
-        EXPECT_EQ(count(squeezed(job.out), "\n200000 fiber "), has_fibers ? 1u : 0u) << job.out;
+        for (const char* const way : {"fiber", "fiber:timer"})
+            EXPECT_EQ(count(squeezed(job.out), "\n200000 " + std::string(way) + " "),
+                      has_fibers ? 1u : 0u)
+                << job.out;
+        EXPECT_TRUE(contains(job.out, "Left out: fiber:arrival: "));  // over shared memory
         std::ofstream(folder / "reader.py") << pipeline_reader;
         std::ofstream(folder / "output") << job.out;
         const Finished read = run("python3 " + (folder / "reader.py") + " " + (folder / "rows") +
-                                  " " + (folder / "output") + (has_fibers ? " 4" : " 3"));
+                                  " " + (folder / "output") + (has_fibers ? " 5" : " 3"));
         EXPECT_EQ(read.status, 0) << read.err << job.out;
     }
 }
@@ -408,7 +413,7 @@ import json, statistics, sys
 output = open(sys.argv[2]).read()
 table = [line.split() for line in output.splitlines() if line.startswith(("8 ", "64K "))]
 rows = [json.loads(line) for line in open(sys.argv[1])]
-assert len(table) == len(rows) == 4, output
+assert len(table) == len(rows) == int(sys.argv[3]), output
 for row, cells in zip(rows, table):
     assert row["bench"] == "relay" and cells[1] == row["engine"] and row["repetitions"] == 3
     assert all(len(sample["latency_us"]) <= 4 for sample in row["samples"])
@@ -433,16 +438,19 @@ TEST(BenchRelay, PrintsARowForEachEngine) {
     const Folder folder;
     for (const char* how : {"", " --pipelined"}) {
         const Finished job = run(bench +
-                                 "relay --sizes 8,64K --engine thread,thread:poll "
+                                 "relay --sizes 8,64K "
+                                 "--engine thread,thread:poll,fiber:timer,fiber:arrival "
                                  "--repetitions 3 --relays 4 --json " +
                                  (folder / "rows") + how);
         EXPECT_EQ(job.status, 0) << job.err;
         EXPECT_TRUE(contains(job.out, "computes and makes no call, over tcp: 3 ranks"));
         EXPECT_TRUE(contains(job.out, "\nTo pass 64K bytes through a rank that computes, thread "));
+        const bool has_fibers =
+            !contains(job.out, "Left out: fiber:timer: this build has no fibers");
         std::ofstream(folder / "reader.py") << relay_reader;
         std::ofstream(folder / "output") << job.out;
         const Finished read = run("python3 " + (folder / "reader.py") + " " + (folder / "rows") +
-                                  " " + (folder / "output"));
+                                  " " + (folder / "output") + (has_fibers ? " 8" : " 4"));
         EXPECT_EQ(read.status, 0) << read.err << job.out;
     }
 }

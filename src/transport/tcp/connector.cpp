@@ -66,6 +66,24 @@ Status Connector::watch_listeners() {
     return ok;
 }
 
+void Connector::signal_arrivals(int signal, int thread) {
+    signal_ = signal;
+    signalled_thread_ = thread;
+    for (const auto& wire : wires_) apply_signal(wire->fd.get());
+    for (const auto& listener : listeners_) apply_signal(listener->fd.get());
+}
+
+// (If the kernel has no memory for it, what comes on this socket sends no signal.)
+void Connector::apply_signal(int socket) const {
+    const f_owner_ex owner{F_OWNER_TID, signalled_thread_};
+    if (signal_ != 0) {
+        (void)fcntl(socket, F_SETOWN_EX, &owner);
+        (void)fcntl(socket, F_SETSIG, signal_);
+    }
+    const int flags = fcntl(socket, F_GETFL);
+    (void)fcntl(socket, F_SETFL, signal_ != 0 ? flags | O_ASYNC : flags & ~O_ASYNC);
+}
+
 void Connector::hang_up() {
     for (const auto& wire : wires_) wire->fd = {};
     for (const auto& listener : listeners_) listener->fd = {};
@@ -357,6 +375,7 @@ Wire* Connector::add_wire(Fd socket) {
     } catch (const std::bad_alloc&) {
         return nullptr;
     }
+    if (signal_ != 0) apply_signal(wires_.back()->fd.get());
     if (wires_.back()->watch()) return wires_.back().get();
     wires_.pop_back();
     return nullptr;

@@ -36,6 +36,9 @@ class Connector {
     Connector(Core& core, Rank rank, const JobKey& key, std::vector<Address> own,
               std::vector<Fd> listeners, std::vector<Peer>& peers);
 
+    // What comes on any socket, also later ones, sends this signal to that thread; 0: no more.
+    void signal_arrivals(int signal, int thread);
+
     // Watches the listeners, in this epoll.
     Status open(int epoll);
     void hang_up();
@@ -75,6 +78,7 @@ class Connector {
     void proven(Wire& wire);
     Link* link_for(Peer& peer, std::uint64_t name);
     Wire* add_wire(Fd socket);
+    void apply_signal(int socket) const;
     bool hold_reserve();
     void stop_listening();
     void turn_away(Wire& wire, const Peer& peer, std::uint64_t connection);
@@ -86,6 +90,8 @@ class Connector {
     std::vector<Address> own_;
     std::vector<Peer>& peers_;
     int epoll_ = -1;
+    int signal_ = 0;  // for what comes
+    int signalled_thread_ = 0;
     std::vector<std::unique_ptr<Listener>> listeners_;
     std::vector<std::unique_ptr<Wire>> wires_;
     std::vector<std::unique_ptr<Wire>> closed_;  // kept until the events at hand are handled

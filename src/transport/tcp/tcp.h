@@ -76,7 +76,7 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
 
     const char* name() const override { return "tcp"; }
     Usage usage() const override;
-    Abilities abilities() const override { return {.can_sleep = true}; }
+    Abilities abilities() const override { return {.can_sleep = true, .can_signal = true}; }
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
     Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
@@ -84,6 +84,9 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     bool arm(Sleeper sleeper) override;
     void acknowledge(Sleeper) override { look_around_ = true; }
     void wake_peers() override { write_put_off(moved_bytes_max); }
+    void signal_arrivals(int signal, int thread) override {
+        connector_.signal_arrivals(signal, thread);
+    }
     bool has_work() const override { return owing > 0 || reports.has_kept() || is_meeting(); }
     void list_owed(std::vector<Rank>& peers) const override;
     void abandon(std::uint64_t context) override;

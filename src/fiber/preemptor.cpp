@@ -1,0 +1,146 @@
+#include "fiber/preemptor.h"
+
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include "fiber/scheduler.h"
+
+namespace weft::fibers {
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+// What a look takes, with a function of the program that combines what has come.
+constexpr std::size_t look_bytes = 24 * 1024;
+// Where the kernel does not say what it needs for the registers: AVX-512's.
+constexpr std::size_t registers_bytes_min = 4 * 1024;
+// Of the mask that the kernel keeps: less than a sigset_t.
+constexpr std::size_t mask_bytes = 8;
+
+std::int64_t monotonic_ns() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * second_ns + t.tv_nsec;
+}
+
+sigset_t only_signal() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, Preemptor::signal);
+    return set;
+}
+
+struct sigaction before;  // the program's
+
+void on_signal(int signal, siginfo_t* info, void* context) {
+    const int saved = errno;
+    Scheduler* const scheduler = Scheduler::here();
+    if (scheduler && scheduler->is_preemptible()) {
+        scheduler->preempt(*static_cast<ucontext_t*>(context));
+    } else if (before.sa_flags & SA_SIGINFO) {
+        before.sa_sigaction(signal, info, context);
+    } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+        before.sa_handler(signal);
+    }
+    errno = saved;
+}
+
+// Once in a process, for good: where nothing is preempted, it does what was done before.
+void install_handler() {
+    static std::once_flag installed;
+    std::call_once(installed, [] {
+        struct sigaction action {};
+        action.sa_sigaction = on_signal;
+        // (On the fiber's own stack: others must be able to use the alternate one meanwhile.)
+        action.sa_flags = SA_SIGINFO | SA_RESTART;
+        sigemptyset(&action.sa_mask);
+        sigaction(Preemptor::signal, nullptr, &before);
+        sigaction(Preemptor::signal, &action, nullptr);
+    });
+}
+
+}  // namespace
+
+std::size_t Preemptor::stack_bytes() {
+#if defined(AT_MINSIGSTKSZ)
+    static const std::size_t registers = getauxval(AT_MINSIGSTKSZ);
+#else
+    static const std::size_t registers = 0;
+#endif
+    return std::max(registers, registers_bytes_min) + look_bytes;
+}
+
+Preemptor::~Preemptor() {
+    if (!is_prepared_) return;
+    timer_delete(timer_);
+    if (was_blocked_) return;
+    // One may be left.
+    const sigset_t set = only_signal();
+    constexpr timespec now{};
+    while (sigtimedwait(&set, nullptr, &now) > 0) {
+    }
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+void Preemptor::prepare() {
+    if (is_prepared_) return;
+    install_handler();
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = signal;
+    event._sigev_un._tid = gettid();
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer_) != 0)
+        throw std::system_error(errno, std::generic_category(), "timer_create");
+    const sigset_t set = only_signal();
+    sigset_t mask;
+    pthread_sigmask(SIG_BLOCK, &set, &mask);
+    was_blocked_ = sigismember(&mask, signal) == 1;
+    is_prepared_ = true;
+}
+
+void Preemptor::begin_region(std::int64_t slice_ns) {
+    begin_slice(slice_ns);
+    const sigset_t set = only_signal();
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+void Preemptor::end_region() {
+    const sigset_t set = only_signal();
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    pause();
+}
+
+bool Preemptor::is_slice_over() const {
+    return slice_end_ns_ != 0 && monotonic_ns() >= slice_end_ns_;
+}
+
+void Preemptor::begin_slice(std::int64_t slice_ns) {
+    if (slice_ns == 0) return;
+    slice_end_ns_ = monotonic_ns() + slice_ns;
+    set_timer(slice_ns);
+}
+
+// 0: it does not come.
+void Preemptor::set_timer(std::int64_t after_ns) {
+    if (after_ns == 0 && std::exchange(slice_end_ns_, 0) == 0) return;
+    itimerspec when{};
+    when.it_value.tv_sec = after_ns / second_ns;
+    when.it_value.tv_nsec = after_ns % second_ns;
+    timer_settime(timer_, 0, &when, nullptr);
+}
+
+void Preemptor::keep_mask(ucontext_t& interrupted) {
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    sigdelset(&mask, signal);
+    std::memcpy(&interrupted.uc_sigmask, &mask, mask_bytes);
+}
+
+}  // namespace weft::fibers

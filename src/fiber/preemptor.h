@@ -1,0 +1,57 @@
+// Takes the thread away from fibers that compute in a preemptible region (weft::fibers::preemptible): a timer, or what
+// arrives for Weft, sends this thread a signal, whose handler runs on the stack of the fiber that computes, and switches
+// to another one. The handler returns when that fiber has its turn again.
+//
+// Invariant: the signal is blocked in this thread, except while a region computes. So the handler never finds a lock
+// held, the heap or the C++ runtime in between, or Weft at work: it may do what any fiber may. A switch out of the
+// handler leaves the signal blocked, for whoever goes on; the return from the handler lets it through again.
+//
+// Thread safety: none; each scheduler has its own.
+#pragma once
+
+#include <signal.h>
+#include <time.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::fibers {
+
+class Preemptor {
+  public:
+    // Ignored by default, as Linux' runtimes with goroutines use it, too: a stray one does no harm.
+    static constexpr int signal = SIGURG;
+    // On the stack of a fiber that is preempted: the registers, and a look of the handler.
+    static std::size_t stack_bytes();
+
+    Preemptor() = default;
+    ~Preemptor();
+    Preemptor(const Preemptor&) = delete;
+    Preemptor& operator=(const Preemptor&) = delete;
+
+    // From now on the signal is blocked, and handled. May throw std::system_error.
+    void prepare();
+    // The current fiber's region begins or ends. Between them the signal comes, after `slice_ns` at the latest; 0: only
+    // for what arrives.
+    void begin_region(std::int64_t slice_ns);
+    void end_region();
+
+    // In the handler:
+    bool is_slice_over() const;
+    // Another fiber has the thread now.
+    void pause() { set_timer(0); }
+    void begin_slice(std::int64_t slice_ns);
+
+    // Fibers share the thread's mask: what they have changed meanwhile holds where the handler returns to.
+    static void keep_mask(ucontext_t& interrupted);
+
+  private:
+    void set_timer(std::int64_t after_ns);
+
+    bool is_prepared_ = false;
+    bool was_blocked_ = false;  // by the program
+    timer_t timer_{};
+    std::int64_t slice_end_ns_ = 0;  // 0: no slice
+};
+
+}  // namespace weft::fibers
