@@ -95,6 +95,7 @@ static void error_handlers(void) {
 /* Only for Weft: an MPI alone may do anything. The operation goes on. */
 static void misused_requests(void) {
     MPI_Request request, same;
+    int round, in = 1, out = -1;
     CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     CALL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     CALL(MPI_Ibarrier(MPI_COMM_WORLD, &request));
@@ -106,6 +107,15 @@ static void misused_requests(void) {
     CHECK(request == same);
     CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
     CHECK(request == MPI_REQUEST_NULL);
+    doing("Start, Cancel and Request_free of a barrier that has been completed");
+    CHECK(class_of(MPI_Start(&same)) == MPI_ERR_REQUEST);
+    CHECK(class_of(MPI_Cancel(&same)) == MPI_ERR_REQUEST);
+    CHECK(class_of(MPI_Request_free(&same)) == MPI_ERR_REQUEST);
+    for (round = 0; round < 3; ++round) {
+        CALL(MPI_Iallreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));
+        CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK(out == world_ranks);
+    }
 }
 
 const Section error_sections[] = {

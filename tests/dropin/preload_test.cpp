@@ -146,6 +146,15 @@ TEST_P(Preloaded, WhatMpiFinalizeCallsFindsEverything) {
     EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +2 +0 ").empty()) << done.err;
 }
 
+// Also what runs only inside the MPI's calls. MPICH ends its hooks before it deletes attributes.
+TEST_P(Preloaded, OperationsOfTheProgramRunInsideTheCallsOfMpiFinalize) {
+    if (!has_hook() || !mpi().is_openmpi()) GTEST_SKIP() << "it has no progress hook by then";
+    const Finished done = with_weft("finalizes_by_operations", "", 3);
+    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    EXPECT_EQ(done.out, "right\n");
+    EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +40 +0 ").empty()) << done.err;
+}
+
 TEST_P(Preloaded, ForgottenRequestsDoNotDisturbFinalize) {
     const Finished done = with_weft("finalizes_with_requests");
     EXPECT_EQ(done.status, 0) << done.out << done.err;
@@ -178,6 +187,60 @@ TEST_P(Preloaded, OneRankMayWantTheCheckAlone) {
     EXPECT_EQ(done.status, 0) << done.out << done.err;
     EXPECT_TRUE(contains(done.err, "weft: check: each of 2 ranks has talked to every other\n"));
     EXPECT_EQ(statistics_in(done.err).size(), 1u) << done.err;
+}
+
+// --- An MPI that fails on rank 1 ---------------------------------------------------------------------
+
+class PreloadedFaulty : public Preloaded {
+  protected:
+    static Finished with_fault(const std::string& what, const std::string& fault,
+                               const std::string& settings = "") {
+        const std::string folder = WEFT_BUILD_DIR "/tests/dropin/" + std::string(mpi().name);
+        std::filesystem::create_directories(folder);
+        const std::string library = folder + "/libfaulty.so";
+        const std::string own = library + "." + std::to_string(getpid());
+        const std::string name = mpi().is_openmpi() ? "libmpi.so.40.faulty" : "libmpi.so.12.faulty";
+        const Finished made = run(mpi().around(
+            "mpicc -std=c99 -Wall -Wextra -Werror -shared -fPIC -Wl,--no-as-needed,-soname," + name +
+            " " WEFT_SOURCE_DIR "/tests/dropin/programs/faulty_mpi.c -o " + own));
+        EXPECT_EQ(made.status, 0) << made.out << made.err;
+        std::filesystem::rename(own, library);
+        std::string preload = preload_of(mpi().name).settings;
+        const std::string last = "libweft_mpi.so";
+        preload.insert(preload.find(last) + last.size(), ":" + library);
+        return alone(what, preload + " FAULTY_MPI=" + fault + " " + settings);
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(On, PreloadedFaulty, testing::ValuesIn(mpis()), name_of_mpi);
+
+TEST_P(PreloadedFaulty, NoFaultChangesNothing) {
+    const Finished done = with_fault("reduce", "none");
+    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +1 +0 ").empty()) << done.err;
+}
+
+// The other rank is inside Weft: the MPI must not get the call.
+TEST_P(PreloadedFaulty, WhatCannotBePackedIsAnError) {
+    const Finished done = with_fault("packs", "pack");
+    EXPECT_NE(done.status, 0);
+    EXPECT_NE(done.status, 124) << "it had to be stopped";
+    EXPECT_TRUE(contains(done.err, "rank 1: refused\n")) << done.out << done.err;
+    EXPECT_FALSE(contains(done.err, "rank 1 went on")) << done.err;
+}
+
+TEST_P(PreloadedFaulty, ARankWithoutAttributesLeavesAllToTheMpi) {
+    expect_left_alone(with_fault("reduce", "keyval"),
+                      "weft: the MPI is left alone: rank 1: the MPI refused an attribute[^\n]*\n");
+}
+
+TEST_P(PreloadedFaulty, ARefusedHookIsTold) {
+    if (!has_hook()) GTEST_SKIP() << "it has no progress hook";
+    const Finished done = with_fault("reduce", "hook", "WEFT_ENGINE=manual");
+    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    EXPECT_EQ(done.out, "right\n");
+    EXPECT_EQ(matches_in(done.err, "weft: the MPI refuses its progress hook: [^\n]*\n").size(), 1u)
+        << done.err;
 }
 
 // A copy of the library that claims another version.

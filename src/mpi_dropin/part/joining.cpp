@@ -28,7 +28,7 @@ bool has_joined = false;  // Weft, which the program may use as well
 struct MpiCard {
     std::uint64_t agreed;            // a hash of the settings
     std::uint64_t calls_back;        // functions of the program can run while it is inside the MPI
-    std::uint64_t prints_all_ranks;  // WEFT_STATS=all
+    std::uint64_t prints_all_ranks;  // WEFT_STATS=all, and it can when the MPI ends
     std::uint64_t tries_all_pairs;   // WEFT_PRELOAD_CHECK=1
 };
 
@@ -182,7 +182,7 @@ void join(DropInSettings& settings, int rank, int ranks, bool will_leave) {
     const char* const checks = std::getenv("WEFT_PRELOAD_CHECK");
     CardExchange exchange{rank, ranks};
     exchange.mine = {settings.agreed, Exclusive::has_several_threads || has_hook() ? 1u : 0u,
-                     settings.prints_all_ranks ? 1u : 0u, checks && *checks == '1' ? 1u : 0u};
+                     settings.prints_all_ranks && will_leave ? 1u : 0u, checks && *checks == '1' ? 1u : 0u};
     weft_oob oob{};
     oob.struct_bytes = sizeof oob;
     oob.context = &exchange;
@@ -219,7 +219,7 @@ void join(DropInSettings& settings, int rank, int ranks, bool will_leave) {
 
 void finish_all() {
     await_all(pending_operations(nullptr));
-    close_hook();
+    close_hook_if_awaited();
 }
 
 void leave() {

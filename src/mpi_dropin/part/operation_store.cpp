@@ -34,6 +34,12 @@ Operation* operation_of(MPI_Request request) {
     return all.find(request);
 }
 
+bool is_kept(MPI_Request request) {
+    const Exclusive exclusive;
+    const Operation* const operation = all.find(request);
+    return operation && operation->keeps_handle && !operation->is_active;
+}
+
 Operation& take_unused(bool is_generalized) {
     const Exclusive exclusive;
     count_living(1);

@@ -14,6 +14,9 @@ bool has_operations();
 // Null: a request that only the MPI knows.
 Operation* operation_of(MPI_Request request);
 
+// Whether it is the generalized request of an operation that is not in use.
+bool is_kept(MPI_Request request);
+
 // A new one, in its first state; with a generalized request, if it needs one and one is left.
 Operation& take_unused(bool is_generalized);
 // It is over: resets it to its first state, except for the memory of its arrays and a generalized

@@ -54,6 +54,9 @@ void end(Operation& operation, weft_status status) {
     }
 }
 
+// Whether Weft's operation has ended. Weft may lack the memory to say what a wait waits for: the operation goes on.
+bool has_ended(weft_status status) { return status <= 0 && status != WEFT_REFUSED_MEMORY; }
+
 // Counts a call that is not taken.
 bool leave_to_mpi(Operation* operation, int function, Left why) {
     if (operation) give_back(*operation);
@@ -169,8 +172,12 @@ bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_C
         *error = raise_error(*taken_comm, MPI_ERR_NO_MEM);
         return true;
     }
-    if (!operation.is_persistent && fetch(operation) != MPI_SUCCESS)
-        return leave_to_mpi(&operation, function, Left::refused);
+    // Not to the MPI: the other ranks' calls are taken.
+    if (const int failed = operation.is_persistent ? MPI_SUCCESS : fetch(operation)) {
+        give_back(operation);
+        *error = raise_error(*taken_comm, failed);
+        return true;
+    }
     const weft_status status = begin(operation, call);
     if (status != WEFT_OK) {
         if (status == WEFT_REFUSED_ARGUMENT)
@@ -256,7 +263,7 @@ int start(Operation& operation) {
 bool is_complete(Operation& operation) {
     if (operation.is_over) return true;
     const weft_status status = weft_test(&operation.request);
-    if (status == WEFT_PENDING) return false;
+    if (!has_ended(status)) return false;
     end(operation, status);
     return true;
 }
@@ -294,7 +301,8 @@ void await_all(std::span<Operation* const> operations) {
         }
         if (size == 0) break;
         std::fill_n(statuses, size, WEFT_PENDING);
-        while (weft_waitall_until(size, requests, statuses, deadline_ns) > 0) {
+        while (statuses[0] == WEFT_PENDING &&
+               !has_ended(weft_waitall_until(size, requests, statuses, deadline_ns))) {
             drive();
             slice_ns = std::min(2 * slice_ns, last_ns);
             deadline_ns = now_ns() + slice_ns;
@@ -307,7 +315,10 @@ void await_all(std::span<Operation* const> operations) {
             group[i]->waited_ns += end_ns - begin_ns;
             group[i]->waiting_ns += share_ns;
             // If Weft has refused to wait for all, it has written none of them.
-            if (statuses[i] == WEFT_PENDING) statuses[i] = weft_wait(&group[i]->request);
+            while (!has_ended(statuses[i])) {
+                drive();
+                statuses[i] = weft_wait_until(&group[i]->request, now_ns() + last_ns);
+            }
             end(*group[i], statuses[i]);
         }
     }
@@ -319,7 +330,7 @@ void await_any(std::span<Operation* const> operations, std::int64_t deadline_ns)
     for (Operation* operation : operations) {
         if (!operation->is_active || operation->is_over) continue;
         const weft_status status = weft_wait_until(&operation->request, deadline_ns);
-        if (status <= 0) end(*operation, status);
+        if (has_ended(status)) end(*operation, status);
         return;
     }
 }

@@ -49,6 +49,7 @@ int poll() {
 
 bool enter() { return add(poll) == 0; }
 void leave() { remove(poll); }
+constexpr bool is_awaited_by_finalize = false;
 
 #elif defined(MPIX_STREAM_NULL)
 
@@ -61,7 +62,9 @@ bool find() {
     return start != nullptr;
 }
 
-// Done: the hook is started again when it is needed again. MPI_Finalize polls until it is done.
+// Done: the hook is started again when it is needed again. MPI_Finalize polls until it is done, and only then deletes
+// attributes; a hook that starts later would be an assertion of MPICH.
+constexpr bool is_awaited_by_finalize = true;
 int poll(void*) {
     constexpr int pending = 0, done = 1;  // MPIX_ASYNC_NOPROGRESS, MPIX_ASYNC_DONE
     if (is_closed_here) return pending;
@@ -81,6 +84,7 @@ void leave() {}
 bool find() { return false; }
 bool enter() { return false; }
 void leave() {}
+constexpr bool is_awaited_by_finalize = false;
 
 #endif
 
@@ -103,6 +107,10 @@ void close_hook() {
     if (is_registered.exchange(false)) leave();
 }
 
+void close_hook_if_awaited() {
+    if (is_awaited_by_finalize) close_hook();
+}
+
 void need_hook() {
     if (!is_open) return;
     needs.fetch_add(1);
@@ -111,8 +119,8 @@ void need_hook() {
     static std::atomic<bool> has_said{false};
     if (!has_said.exchange(true)) {
         std::fputs(
-            "weft: the MPI refuses its progress hook: reductions with user-defined operations "
-            "advance only while the program waits for them\n",
+            "weft: the MPI refuses its progress hook: operations that need it advance only while "
+            "the program waits for one\n",
             stderr);
     }
 }

@@ -13,6 +13,8 @@ bool has_hook();
 // Until close_hook(), the MPI calls Weft while anything needs it.
 void open_hook(int thread_level);
 void close_hook();
+// Before MPI_Finalize, which in MPICH waits for the hook to end.
+void close_hook_if_awaited();
 
 // One more operation needs it, or one less. Without an open hook they do nothing.
 void need_hook();

@@ -513,7 +513,19 @@ int Request_get_status_some(int count, const MPI_Request* requests, int* complet
 
 // --- Persistent requests, and ends ---------------------------------------------------------------
 
+// Whether a request names an operation that the program has already completed: the generalized request waits for the
+// next one, and must stay as it is.
+bool is_stale(const MPI_Request* request) {
+    return request && *request != MPI_REQUEST_NULL && is_kept(*request);
+}
+
+int refuse_stale() {
+    mpi.Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_REQUEST);
+    return MPI_ERR_REQUEST;
+}
+
 int Start(MPI_Request* request) {
+    if (is_stale(request)) return refuse_stale();
     Operation* const operation = operation_at(request);
     return operation && !operation->is_constructor ? start(*operation) : mpi.Start(request);
 }
@@ -527,6 +539,7 @@ int Startall(int count, MPI_Request* requests) {
 }
 
 int Request_free(MPI_Request* request) {
+    if (is_stale(request)) return refuse_stale();
     Operation* const operation = operation_at(request);
     if (!operation || operation->is_constructor) return mpi.Request_free(request);
     // MPI does not allow this for active collective operations.
@@ -536,6 +549,7 @@ int Request_free(MPI_Request* request) {
 }
 
 int Cancel(MPI_Request* request) {
+    if (is_stale(request)) return refuse_stale();
     Operation* const operation = operation_at(request);
     if (!operation || operation->is_constructor) return mpi.Cancel(request);
     return raise_error(*operation->comm, MPI_ERR_REQUEST);

@@ -392,6 +392,25 @@ static void aborts(void) {
     printf("rank %d went on\n", rank);
 }
 
+/* More blocks than `faulty_mpi.c` lets rank 1 pack. */
+static void packs(void) {
+    enum { blocks = 77 };
+    static int data[2 * blocks];
+    MPI_Datatype type;
+    MPI_Request request;
+    MPI_Type_vector(1, 1, 2, MPI_INT, &type);
+    MPI_Type_create_resized(type, 0, 2 * sizeof(int), &type);
+    MPI_Type_commit(&type);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (MPI_Ibcast(data, blocks, type, 1, MPI_COMM_WORLD, &request) != MPI_SUCCESS) {
+        fprintf(stderr, "rank %d: refused\n", rank);
+        MPI_Abort(MPI_COMM_WORLD, 13);
+        _exit(13); /* errors return: so may this one */
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    fprintf(stderr, "rank %d went on\n", rank);
+}
+
 static MPI_Request late, started_late;
 static int one = 1, late_sum, started_sum;
 
@@ -423,6 +442,18 @@ static void finalizes_by_attribute(void) {
     MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
     MPI_Iallreduce(&one, &late_sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &late);
     make_persistent(&started_sum, &started_late);
+}
+
+static int operations_at_end(MPI_Comm comm, int keyval, void* value, void* extra) {
+    (void)comm, (void)keyval, (void)value, (void)extra;
+    own_operation();
+    return MPI_SUCCESS;
+}
+
+static void finalizes_by_operations(void) {
+    int keyval;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, operations_at_end, &keyval, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
 }
 
 /* Requests that the program has forgotten. */
@@ -492,6 +523,8 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "many")) many();
     if (!strcmp(what, "reduce") || !strcmp(what, "moves")) reduce();
     if (!strcmp(what, "finalizes_by_attribute")) finalizes_by_attribute();
+    if (!strcmp(what, "finalizes_by_operations")) finalizes_by_operations();
+    if (!strcmp(what, "packs")) packs();
     if (!strcmp(what, "finalizes_with_requests")) finalizes_with_requests();
     if (!strcmp(what, "finalizes_at_exit")) {
         MPI_Comm_dup(MPI_COMM_WORLD, &freed_at_exit);
