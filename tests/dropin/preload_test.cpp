@@ -104,6 +104,15 @@ TEST_P(Preloaded, ADeadRankEndsTheJobAsItWouldWithout) {
     EXPECT_FALSE(contains(done.out, "went on"));
 }
 
+TEST_P(Preloaded, ARankMayBeStoppedInAWait) {
+    for (const char* setting : {"WEFT_TRANSPORT=shm", "WEFT_TRANSPORT=tcp"}) {
+        const Finished done = with_weft("stopped", setting);
+        EXPECT_EQ(done.status, 0) << setting << done.out << done.err;
+        EXPECT_EQ(done.out, "right\n") << setting;
+        EXPECT_FALSE(matches_in(done.err, "MPI_Ibarrier +3 +0 ").empty()) << setting << done.err;
+    }
+}
+
 TEST_P(Preloaded, AbortEndsTheJobAsItWouldWithout) {
     const Finished native = alone("aborts"), done = with_weft("aborts");
     EXPECT_EQ(done.status, native.status) << done.out << done.err;
@@ -201,8 +210,8 @@ class PreloadedFaulty : public Preloaded {
         const std::string own = library + "." + std::to_string(getpid());
         const std::string name = mpi().is_openmpi() ? "libmpi.so.40.faulty" : "libmpi.so.12.faulty";
         const Finished made = run(mpi().around(
-            "mpicc -std=c99 -Wall -Wextra -Werror -shared -fPIC -Wl,--no-as-needed,-soname," + name +
-            " " WEFT_SOURCE_DIR "/tests/dropin/programs/faulty_mpi.c -o " + own));
+            "mpicc -std=c99 -Wall -Wextra -Werror -shared -fPIC -Wl,--no-as-needed,-soname," +
+            name + " " WEFT_SOURCE_DIR "/tests/dropin/programs/faulty_mpi.c -o " + own));
         EXPECT_EQ(made.status, 0) << made.out << made.err;
         std::filesystem::rename(own, library);
         std::string preload = preload_of(mpi().name).settings;

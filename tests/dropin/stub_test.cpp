@@ -73,6 +73,20 @@ TEST_P(Stub, APartGetsWhatItWraps) {
     EXPECT_EQ(done.err, "");
 }
 
+TEST_P(Stub, TheMpiMayBeOpenedLater) {
+    compile_all();
+    compile("weft_mpi_mpich.so",
+            "-shared -DIS_PART " WEFT_SOURCE_DIR "/tests/dropin/programs/fake_mpi.c");
+    compile("opener", "-DOPENS_MPI " WEFT_SOURCE_DIR "/tests/dropin/programs/fake_mpi.c");
+    for (const char* names : {"local", "global"}) {
+        const Finished done =
+            run(std::string(GetParam().with) + " LD_PRELOAD=" + (folder_ / "libweft_mpi.so") + " " +
+                (folder_ / "opener") + " " + (folder_ / "libmpi.so.12") + " " + names);
+        EXPECT_EQ(done.out, "part 1 2 3 4 5 6\nreturned 3\n") << names << done.err;
+        EXPECT_EQ(done.err, "") << names;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(On, Stub,
                          testing::Values(Processor{"native", WEFT_C_COMPILER, "env"},
                                          Processor{"aarch64", "aarch64-linux-gnu-gcc",

@@ -182,7 +182,8 @@ void join(DropInSettings& settings, int rank, int ranks, bool will_leave) {
     const char* const checks = std::getenv("WEFT_PRELOAD_CHECK");
     CardExchange exchange{rank, ranks};
     exchange.mine = {settings.agreed, Exclusive::has_several_threads || has_hook() ? 1u : 0u,
-                     settings.prints_all_ranks && will_leave ? 1u : 0u, checks && *checks == '1' ? 1u : 0u};
+                     settings.prints_all_ranks && will_leave ? 1u : 0u,
+                     checks && *checks == '1' ? 1u : 0u};
     weft_oob oob{};
     oob.struct_bytes = sizeof oob;
     oob.context = &exchange;

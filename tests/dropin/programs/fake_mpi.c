@@ -1,4 +1,5 @@
 /* An MPI of three functions, which print their arguments; and the part of Weft that would be beside the library. */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +26,19 @@ int MPI_Ibcast(void* a, int b, void* c, int d, void* e, void* f) {
 }
 int MPI_Ialltoallw(int* a, int* b, int* c, int* d, int* e, int* f, int* g, int* h, int i, int* j) {
     return PMPI_Ialltoallw(a, b, c, d, e, f, g, h, i, j);
+}
+#elif defined(OPENS_MPI)
+/* Opens its MPI only when it runs: argv[1], with "local" or "global" names; and finds a function among all. */
+#include <dlfcn.h>
+int main(int argc, char** argv) {
+    int n[] = {1, 2, 3, 4, 5, 6};
+    int (*bcast)(void*, int, void*, int, void*, void*);
+    const int names = argc > 2 && strcmp(argv[2], "local") == 0 ? RTLD_LOCAL : RTLD_GLOBAL;
+    if (argc < 3 || !dlopen(argv[1], RTLD_NOW | names)) return 1;
+    *(void**)&bcast = dlsym(RTLD_DEFAULT, "MPI_Ibcast");
+    if (!bcast) return 2;
+    printf("returned %d\n", bcast(&n[0], 2, &n[2], 4, &n[4], &n[5]));
+    return 0;
 }
 #else
 int MPI_Ibcast(void* a, int b, void* c, int d, void* e, void* f);

@@ -383,6 +383,29 @@ static void killed(void) {
     printf("rank %d went on\n", rank);
 }
 
+/* The last rank is stopped for a while inside its wait. */
+static void stopped(void) {
+    struct timespec pause = {0, 100000000};
+    MPI_Request request;
+    int pid = getpid(), round;
+    MPI_Bcast(&pid, 1, MPI_INT, ranks - 1, MPI_COMM_WORLD);
+    for (round = 0; round < 3; ++round) {
+        if (rank == 0) {
+            nanosleep(&pause, NULL);
+            kill(pid, SIGSTOP);
+            nanosleep(&pause, NULL);
+        }
+        if (rank == 0 && round % 2 == 0) kill(pid, SIGCONT);
+        MPI_Ibarrier(MPI_COMM_WORLD, &request);
+        if (rank == 0 && round % 2 == 1) { /* what it waits for has come before it goes on */
+            nanosleep(&pause, NULL);
+            kill(pid, SIGCONT);
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    reduce();
+}
+
 static void aborts(void) {
     MPI_Request request;
     reduce();
@@ -535,6 +558,7 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "operation")) own_operation();
     if (!strcmp(what, "forks")) forks();
     if (!strcmp(what, "killed")) killed();
+    if (!strcmp(what, "stopped")) stopped();
     if (!strcmp(what, "aborts")) aborts();
     MPI_Finalize();
     return 0;
