@@ -101,7 +101,7 @@ Result<std::unique_ptr<TcpTransport>> TcpNode::connect(Rank rank,
         const bool is_needed = needed.empty() || needed[r];
         if (static_cast<Rank>(r) != rank && is_needed) parts.peers[r] = std::move(card->addresses);
     }
-    parts.places = tcp::places_in_job(hosts);
+    parts.places = places_in_job(hosts);
     Result<std::unique_ptr<TcpTransport>> transport = TcpTransport::create(std::move(parts));
     if (transport.is_ok() && settings_.connects_ahead)
         WEFT_RETURN_IF_NOT_OK((*transport)->open_all(now_ns() + patience_ns));

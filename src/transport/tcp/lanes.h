@@ -44,19 +44,6 @@ struct Post {
     bool stands_for_message() const { return is_first() && !is_settled; }
 };
 
-// A piece of `message_bytes` over `links`: where it begins, and how long it is.
-struct Cut {
-    std::uint64_t offset;
-    std::uint64_t bytes;
-
-    static Cut of(std::uint64_t message_bytes, std::uint32_t piece, std::uint32_t links) {
-        constexpr std::uint64_t cache_line = 64;
-        const std::uint64_t each = message_bytes / links / cache_line * cache_line;
-        const std::uint64_t offset = each * piece;
-        return {offset, piece + 1 == links ? message_bytes - offset : each};
-    }
-};
-
 // A message of which at least the first bytes came before its receive was posted.
 struct Unexpected {
     Unexpected* next = nullptr;

@@ -11,7 +11,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "transport/tcp/dealing.h"
+#include "transport/common/dealing.h"
 
 namespace weft {
 
@@ -41,9 +41,9 @@ TcpTransport::TcpTransport(Parts parts)
       rank_(parts.rank),
       peers_(parts.peers.size()),
       connector_(*this, parts.rank, parts.key, parts.own, std::move(parts.listeners), peers_) {
-    const std::vector<tcp::PlaceInJob>& everyone = parts.places;
-    const tcp::PlaceInJob here = everyone[static_cast<std::size_t>(rank_)];
-    const std::uint32_t nodes = std::ranges::max(everyone, {}, &tcp::PlaceInJob::node).node + 1;
+    const std::vector<PlaceInJob>& everyone = parts.places;
+    const PlaceInJob here = everyone[static_cast<std::size_t>(rank_)];
+    const std::uint32_t nodes = std::ranges::max(everyone, {}, &PlaceInJob::node).node + 1;
     for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
         Peer& peer = peers_[rank];
         peer.rank = static_cast<Rank>(rank);
@@ -52,8 +52,9 @@ TcpTransport::TcpTransport(Parts parts)
             static_cast<std::uint32_t>(std::max(connector_.own_links(), peer.addresses.size()));
         peer.connections = settings.connections == 0 ? links : settings.connections;
         peer.links = std::min(links, peer.connections);
+        peer.interfaces = links;
         peer.ranks = static_cast<std::uint32_t>(peers_.size());
-        peer.turn = tcp::turn_of_pair(here, everyone[rank], nodes);
+        peer.turn = turn_of_pair(here, everyone[rank], nodes);
         peer.whole_bytes_max =
             peer.links == 1
                 ? UINT64_MAX

@@ -6,7 +6,7 @@
 // one: lanes are first in, first out, so an earlier receive is posted whenever a later one is. A
 // large message goes in parts; those of other lanes take turns with them.
 //
-// Where a pair of nodes has several links, pairs of ranks are dealt over them (dealing.h), and a large
+// Where a pair of nodes has several links, pairs of ranks are dealt over them (common/dealing.h), and a large
 // message is cut into a piece for each (lanes.h).
 //
 // Connections are made when a post first names their peer, and used when both ends have proven that
@@ -24,10 +24,10 @@
 #include <vector>
 
 #include "base/job_key.h"
+#include "transport/common/dealing.h"
 #include "transport/dedicated.h"
 #include "transport/tcp/connector.h"
 #include "transport/tcp/core.h"
-#include "transport/tcp/dealing.h"
 #include "transport/tcp/dedicated_connection.h"
 #include "transport/tcp/link.h"
 #include "transport/tcp/settings.h"
@@ -44,7 +44,7 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
         std::vector<tcp::Address> own;                 // where we listen, and what we call from
         std::vector<Fd> listeners;                     // of those
         std::vector<std::vector<tcp::Address>> peers;  // by rank; empty: not reached by TCP
-        std::vector<tcp::PlaceInJob> places;           // by rank
+        std::vector<PlaceInJob> places;                // by rank
         tcp::Settings settings;
     };
 

@@ -1,8 +1,8 @@
-#include "transport/tcp/dealing.h"
+#include "transport/common/dealing.h"
 
 #include <map>
 
-namespace weft::tcp {
+namespace weft {
 
 std::vector<PlaceInJob> places_in_job(std::span<const std::string> hosts) {
     struct Node {
@@ -19,4 +19,4 @@ std::vector<PlaceInJob> places_in_job(std::span<const std::string> hosts) {
     return places;
 }
 
-}  // namespace weft::tcp
+}  // namespace weft

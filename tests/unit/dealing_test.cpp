@@ -1,5 +1,5 @@
 // How pairs of ranks are dealt over links, and messages cut over them.
-#include "transport/tcp/dealing.h"
+#include "transport/common/dealing.h"
 
 #include <gtest/gtest.h>
 
@@ -9,17 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "transport/tcp/dedicated_connection.h"
-#include "transport/tcp/lanes.h"
-#include "transport/tcp/link.h"
-#include "transport/tcp/shared_connection.h"
-
 namespace weft::test {
 namespace {
-
-using tcp::Cut;
-using tcp::PlaceInJob;
-using tcp::turn_of_pair;
 
 TEST(Dealing, BothEndsSayTheSame) {
     for (std::uint32_t nodes = 1; nodes <= 9; ++nodes) {
@@ -80,7 +71,7 @@ TEST(PlacesInJob, RanksOfAHostAreOnANode) {
     const std::vector<std::string> hosts = {"10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.2",
                                             "fd00::1"};
     std::string text;
-    for (const PlaceInJob& place : tcp::places_in_job(hosts))
+    for (const PlaceInJob& place : places_in_job(hosts))
         text += std::to_string(place.node) + "." + std::to_string(place.number) + " ";
     EXPECT_EQ(text, "0.0 1.0 0.1 1.1 2.0 ");
 }
@@ -101,10 +92,10 @@ TEST(Cut, PiecesCoverTheMessage) {
     }
 }
 
-TEST(Peer, PiecesHaveLinksAndConnectionsOfTheirOwn) {
+TEST(PairLinks, PiecesHaveLinksAndConnectionsOfTheirOwn) {
     for (std::uint32_t links = 1; links <= 4; ++links) {
         for (std::uint32_t connections = links; connections <= 9; ++connections) {
-            tcp::Peer peer;
+            PairLinks peer;
             peer.links = links;
             peer.connections = connections;
             std::set<std::uint32_t> firsts;
@@ -178,7 +169,7 @@ TEST(StreamId, PacksAContextAndAStream) {
 
 // Whatever the pair of ranks.
 TEST(LinkLimit, KeepsAllStreamsOfACommunicatorOnItsLinks) {
-    tcp::Peer peer;
+    PairLinks peer;
     peer.links = peer.connections = 4;
     peer.ranks = 6;
     std::set<std::uint32_t> firsts;
@@ -213,8 +204,8 @@ TEST(LinkLimit, KeepsAllStreamsOfACommunicatorOnItsLinks) {
 
 // Dedicated connections choose an address by the turn, shared ones by their number.
 TEST(LinkLimit, IsKeptWithFewerConnectionsThanAddresses) {
-    tcp::Peer peer;
-    peer.addresses.resize(4);
+    PairLinks peer;
+    peer.interfaces = 4;
     peer.links = peer.connections = 1;
     const std::uint64_t context = LinkLimit::context_of(1, 3);
     for (std::uint32_t stream = 0; stream < 9; ++stream) {
