@@ -85,6 +85,9 @@ endif()
 if(NOT tcp_libraries)
     list(FILTER test_sources EXCLUDE REGEX "/tests/unit/tcp_")
 endif()
+if(NOT has_ucx)
+    list(FILTER test_sources EXCLUDE REGEX "/tests/unit/ucx_")
+endif()
 
 # Tests what the kernel engine relies on in the operating system, with io_uring alone.
 if(kernel_libraries)

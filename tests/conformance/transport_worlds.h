@@ -220,8 +220,9 @@ inline std::unique_ptr<TransportWorld> make_tcp_dedicated_world(Rank ranks, std:
 #if WEFT_HAS_UCX
 class UcxWorld final : public TransportWorld {
   public:
-    UcxWorld(Rank ranks, const char* tls, const ucx::Settings& settings, bool can_kill)
-        : ranks_(ranks, tls, settings), can_kill_(can_kill) {}
+    UcxWorld(Rank ranks, const char* tls, const ucx::Settings& settings, bool can_kill,
+             std::vector<int> links = {})
+        : ranks_(ranks, tls, settings, /*alone=*/false, std::move(links)), can_kill_(can_kill) {}
 
     Transport& at(Rank rank) override { return ranks_.at(rank); }
     bool step() override { return true; }
@@ -236,6 +237,13 @@ class UcxWorld final : public TransportWorld {
 inline std::unique_ptr<TransportWorld> make_ucx_tcp_world(Rank ranks, std::uint64_t) {
     return std::make_unique<UcxWorld>(ranks, "tcp", ucx::Settings{.peer_timeout_ns = 500'000'000},
                                       /*can_kill=*/true);
+}
+// As over several links, which rank 1 has fewer of: what waits for its receive is cut into a piece for each.
+inline std::unique_ptr<TransportWorld> make_ucx_links_world(Rank ranks, std::uint64_t) {
+    return std::make_unique<UcxWorld>(
+        ranks, "tcp",
+        ucx::Settings{.eager_threshold = 16, .cut_bytes_min = 16, .peer_timeout_ns = 500'000'000},
+        /*can_kill=*/true, std::vector<int>{2, 1, 2, 2, 2});
 }
 // Nearly everything waits for its receive. (Shared memory takes a rank for dead when its process is.)
 inline std::unique_ptr<TransportWorld> make_ucx_posix_rts_world(Rank ranks, std::uint64_t) {
@@ -268,6 +276,7 @@ inline std::vector<WorldFactory> transport_worlds() {
 #endif
 #if WEFT_HAS_UCX
         {"ucx_tcp", make_ucx_tcp_world, true, "tcp"},
+        {"ucx_links", make_ucx_links_world, true, "tcp"},
         {"ucx_posix_rts", make_ucx_posix_rts_world, true, "posix"},
 #endif
     };

@@ -15,19 +15,24 @@ namespace weft::test {
 
 class UcxRanks {
   public:
-    // `tls`: as UCX_TLS. With `alone`, nobody else calls a rank's transport while another one waits: each
-    // rank has a thread.
-    UcxRanks(Rank ranks, const char* tls, ucx::Settings settings, bool alone = false) {
-        std::vector<std::unique_ptr<ucx::Worker>> workers;
-        std::vector<std::string> addresses;
+    // `tls`: as UCX_TLS. `links`, by rank: how many workers it has; of ranks beyond that: one. With `alone`, nobody
+    // else calls a rank's transport while another one waits: each rank has a thread.
+    UcxRanks(Rank ranks, const char* tls, ucx::Settings settings, bool alone = false,
+             std::vector<int> links = {}) {
+        std::vector<ucx::Workers> workers(static_cast<std::size_t>(ranks));
+        std::vector<UcxTransport::Other> others(workers.size());
+        links.resize(workers.size(), 1);
         setenv("UCX_TLS", tls, 1);
-        for (Rank rank = 0; rank < ranks; ++rank) {
+        for (std::size_t rank = 0; rank < workers.size(); ++rank) {
             ucx::Worker::Options options;
             options.peer_timeout_ns = settings.peer_timeout_ns;
-            auto worker = ucx::Worker::open(options);
-            WEFT_ASSERT(worker.is_ok());
-            addresses.push_back((*worker)->address());
-            workers.push_back(std::move(*worker));
+            for (int link = 0; link < links[rank]; ++link) {
+                auto opened = ucx::Worker::open(options);
+                WEFT_ASSERT(opened.is_ok());
+                others[rank].addresses.push_back(opened->front()->address());
+                workers[rank].push_back(std::move(opened->front()));
+            }
+            others[rank].place = {.node = static_cast<std::uint32_t>(rank), .number = 0};
         }
         unsetenv("UCX_TLS");
         if (!alone) settings.while_waiting = [this] { serve_all(); };
@@ -35,9 +40,9 @@ class UcxRanks {
             UcxTransport::Parts parts;
             parts.rank = rank;
             parts.key = {std::byte{7}};
-            parts.worker = std::move(workers[static_cast<std::size_t>(rank)]);
-            parts.addresses = addresses;
-            parts.addresses[static_cast<std::size_t>(rank)].clear();
+            parts.workers = std::move(workers[static_cast<std::size_t>(rank)]);
+            parts.others = others;
+            parts.others[static_cast<std::size_t>(rank)].addresses.clear();
             parts.settings = settings;
             auto made = UcxTransport::create(std::move(parts));
             WEFT_ASSERT(made.is_ok());

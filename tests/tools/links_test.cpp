@@ -16,11 +16,22 @@ constexpr std::size_t ranks = 4;
 constexpr std::size_t links = 2;
 constexpr std::uint64_t block_bytes = 1 << 20;
 
+struct Way {
+    const char* name;
+    const char* algorithm;
+    const char* transport;
+};
+
 // An allgather in which every rank sends ranks - 1 blocks.
-class Links : public testing::TestWithParam<const char*> {
+class Links : public testing::TestWithParam<Way> {
   protected:
     void SetUp() override {
-        if (!WEFT_HAS_TCP) GTEST_SKIP() << "without tcp there is nothing between nodes";
+        const bool is_ucx = GetParam().transport == std::string("ucx");
+        if (is_ucx && !runs_all() && GetParam().algorithm != std::string("ring"))
+            GTEST_SKIP() << "only in a run of all tests";
+        if (const std::string absence = is_ucx ? ucx_absence("tcp") : ""; !absence.empty())
+            GTEST_SKIP() << absence;
+        if (!WEFT_HAS_TCP && !is_ucx) GTEST_SKIP() << "without tcp there is nothing between nodes";
         if (const std::string absence =
                 absence_of_nodes(geteuid() == 0 ? "unshare " : "unshare --user --map-root-user ");
             !absence.empty()) {
@@ -32,9 +43,10 @@ class Links : public testing::TestWithParam<const char*> {
     static std::vector<std::vector<std::uint64_t>> carried(const std::string& operations) {
         const std::string n = std::to_string(ranks);
         const Finished job =
-            run("PATH=$PATH:/usr/sbin:/sbin WEFT_ALGORITHM_ALLGATHER=" + std::string(GetParam()) +
-                " " WEFT_BUILD_DIR "/weft run --timeout 50 -n " + n + " --nodes " + n +
-                " --rate 1gbit --links " + std::to_string(links) +
+            run("PATH=$PATH:/usr/sbin:/sbin UCX_TLS=tcp UCX_LOG_LEVEL=error WEFT_TRANSPORT=" +
+                std::string(GetParam().transport) + " WEFT_ALGORITHM_ALLGATHER=" +
+                GetParam().algorithm + " " WEFT_BUILD_DIR "/weft run --timeout 50 -n " + n +
+                " --nodes " + n + " --rate 1gbit --links " + std::to_string(links) +
                 " " WEFT_BUILD_DIR "/tests/tools/links_program " + std::to_string(links) + " " +
                 std::to_string(block_bytes) + " " + operations);
         EXPECT_EQ(job.status, 0) << job.err;
@@ -57,9 +69,12 @@ class Links : public testing::TestWithParam<const char*> {
     }
 };
 
-INSTANTIATE_TEST_SUITE_P(By, Links, testing::Values("ring", "bruck:ports=3"), [](const auto& test) {
-    return test.param[0] == 'r' ? "Ring" : "ThreePort";
-});
+INSTANTIATE_TEST_SUITE_P(By, Links,
+                         testing::Values(Way{"Ring", "ring", "tcp"},
+                                         Way{"ThreePort", "bruck:ports=3", "tcp"},
+                                         Way{"RingOverUcx", "ring", "ucx"},
+                                         Way{"ThreePortOverUcx", "bruck:ports=3", "ucx"}),
+                         [](const auto& test) { return test.param.name; });
 
 TEST_P(Links, CarryTogetherWhatACollectiveSends) {
     for (const auto& node : carried("once")) {

@@ -71,24 +71,30 @@ TEST(Card, TellsWhetherARankHasSeveralInterfaces) {
 #endif
 
 #if WEFT_HAS_UCX
-TEST(Card, HasAnyBytesAsTheAddressOfUcx) {
+TEST(Card, HasAnyBytesAsAddressesOfUcx) {
     ucx::Card card{.version = "1.13",
                    .has_fabric = true,
+                   .has_memory = false,
                    .processes = "a-boot:[4]",
                    .process = 4711,
-                   .address = {}};
-    for (int byte = 0; byte < 256; ++byte) card.address += static_cast<char>(byte);
+                   .node = "a-boot:[5]",
+                   .addresses = {"", "of another link"}};
+    for (int byte = 0; byte < 256; ++byte) card.addresses[0] += static_cast<char>(byte);
     const std::optional<ucx::Card> read = ucx::Card::parse(card.text());
     ASSERT_TRUE(read);
     EXPECT_EQ(read->version, card.version);
     EXPECT_EQ(read->has_fabric, card.has_fabric);
+    EXPECT_EQ(read->has_memory, card.has_memory);
     EXPECT_EQ(read->processes, card.processes);
     EXPECT_EQ(read->process, card.process);
-    EXPECT_EQ(read->address, card.address);
+    EXPECT_EQ(read->node, card.node);
+    EXPECT_EQ(read->addresses, card.addresses);
+    EXPECT_TRUE(ucx::Card::parse("weft-ucx-3/1.13/0/1/b/1/n/12,34"));
     for (const char* wrong :
-         {"", "weft-ucx-2", "weft-ucx-2/1.13/0/b/1/", "weft-ucx-2/1.13/0/b/1/0g",
-          "weft-ucx-2/1.13/0/b/1/123", "weft-ucx-2/1.13/0/b/one/12", "weft-ucx-2/1.13/0/b/-1/12",
-          "weft-ucx-2/1.13/0/b//12", "weft-ucx-1/1.13/0/b/1/12", "12"})
+         {"", "weft-ucx-3", "weft-ucx-3/1.13/0/1/b/1/n/", "weft-ucx-3/1.13/0/1/b/1/n/0g",
+          "weft-ucx-3/1.13/0/1/b/1/n/123", "weft-ucx-3/1.13/0/1/b/one/n/12",
+          "weft-ucx-3/1.13/0/1/b/-1/n/12", "weft-ucx-3/1.13/0/1/b//n/12",
+          "weft-ucx-2/1.13/0/b/1/12", "weft-ucx-3/1.13/0/1/b/1/n/12,", "12"})
         EXPECT_FALSE(ucx::Card::parse(wrong)) << wrong;
 }
 #endif

@@ -25,12 +25,13 @@ enum class FrameKind : std::uint32_t {
     rts = 2,      // ready to send: a message waits for its receive
     cts = 3,      // clear to send: the receive of that message is posted
     drop = 4,     // instead of a CTS: nobody will receive the message; its sender is done with it
-    data = 5,     // the message of an RTS, or a part of it
+    data = 5,     // the message of an RTS, or a part of it (its first piece)
     credit = 6,   // eager messages have been received
     grant = 7,    // the receive of a large message is posted, and nothing has come for it
-    direct = 8,   // a large message that needed no RTS, because of a grant
+    direct = 8,   // a large message that needed no RTS, because of a grant; or its first piece
     bye = 9,      // this rank sends nothing more
     thanks = 10,  // the answer to a bye
+    piece = 11,   // the next piece of the message whose first one came last, over another link
 };
 
 // Stands before the bytes of one message, or of none. All ranks have the same byte order.
@@ -69,15 +70,14 @@ struct Unexpected {
     std::uint64_t credit = 0;  // to be given back when it is received
     std::uint64_t ticket = 0;
     bool is_rts = false;         // it waits at its sender
-    void* descriptor = nullptr;  // the library's, of a message that waits for its buffer
+    void* descriptor = nullptr;  // of a message that waits for its buffer: the transport's
 };
 
-// What has come with a frame: bytes, or the library's descriptor of a message that waits for its buffer.
+// What has come with a frame: bytes, or the transport's descriptor of a message that waits for its buffer.
 struct FrameContent {
     const void* data = nullptr;
     std::size_t bytes = 0;
     void* descriptor = nullptr;
-    bool is_kept = false;  // the descriptor is used, or will be
 };
 
 template <class Post>

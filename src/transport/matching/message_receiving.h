@@ -51,7 +51,6 @@ Posted MessageTransport<Self, Peer>::receive_unexpected(Peer& peer, LaneQueue& l
     } else {
         FrameContent arrival{message->data, message->bytes, message->descriptor};
         self().receive_into(peer, lane, *post, arrival);
-        if (arrival.is_kept) message->descriptor = nullptr;
     }
     release(peer, message);
     return Posted::pending;
@@ -85,7 +84,8 @@ void MessageTransport<Self, Peer>::begin(Peer& peer, LaneQueue& lane, Post& post
     } else {
         post.ticket = ticket;
         peer.announced.push_back(&post);
-        self().send_frame(peer, {.kind = FrameKind::cts, .ticket = ticket}, {});
+        self().send_frame(peer, {.kind = FrameKind::cts, .stream = post.stream, .ticket = ticket},
+                          {});
     }
 }
 

@@ -13,7 +13,7 @@ namespace weft {
 namespace ucx {
 namespace {
 
-constexpr std::string_view beginning = "weft-ucx-2";
+constexpr std::string_view beginning = "weft-ucx-3";
 constexpr std::string_view digits = "0123456789abcdef";
 
 // "1.13" of "1.13.1"
@@ -21,54 +21,80 @@ std::string release_of(const std::string& version) {
     return version.substr(0, version.find_last_of('.'));
 }
 
-// A boot, and a namespace of processes in it: "0f2c8e0c-...:[4026531836]".
-std::string these_processes() {
+// A boot, and a namespace of this kind in it: "0f2c8e0c-...:[4026531836]".
+std::string this_namespace(const char* kind) {
     std::string boot;
     std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
     char space[64] = "";  // "pid:[4026531836]"
-    if (boot.empty() || readlink("/proc/self/ns/pid", space, sizeof space - 1) <= 0) return "";
+    const std::string link = std::string("/proc/self/ns/") + kind;
+    if (boot.empty() || readlink(link.c_str(), space, sizeof space - 1) <= 0) return "";
     const std::string name = space;
     return boot + name.substr(std::min(name.find(':'), name.size()));
 }
 
+std::vector<std::string> words_of(const std::string& text, char separator) {
+    std::vector<std::string> words;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(separator, begin), text.size());
+        words.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return words;
+}
+
+std::string hex_of(const std::string& bytes) {
+    std::string hex;
+    for (const char byte : bytes) {
+        const auto value = static_cast<unsigned char>(byte);
+        hex += digits[value / 16];
+        hex += digits[value % 16];
+    }
+    return hex;
+}
+
+// Empty: it is none.
+std::string bytes_of(const std::string& hex) {
+    std::string bytes;
+    if (hex.size() % 2 != 0) return "";
+    for (std::size_t i = 0; i < hex.size(); i += 2) {
+        const std::size_t high = digits.find(hex[i]);
+        const std::size_t low = digits.find(hex[i + 1]);
+        if (high == digits.npos || low == digits.npos) return "";
+        bytes += static_cast<char>(high * 16 + low);
+    }
+    return bytes;
+}
+
 }  // namespace
 
-// "weft-ucx-2/1.13/0/0f2c8e0c-...:[4026531836]/4711/04a7..."
+// "weft-ucx-3/1.13/0/1/0f2c8e0c-...:[4026531836]/4711/0f2c8e0c-...:[4026531840]/04a7...,04b2..."
 std::string Card::text() const {
     std::string text = std::string(beginning) + "/" + version + "/" + (has_fabric ? "1" : "0") +
-                       "/" + processes + "/" + std::to_string(process) + "/";
-    for (const char byte : address) {
-        const auto value = static_cast<unsigned char>(byte);
-        text += digits[value / 16];
-        text += digits[value % 16];
-    }
+                       "/" + (has_memory ? "1" : "0") + "/" + processes + "/" +
+                       std::to_string(process) + "/" + node;
+    char separator = '/';
+    for (const std::string& address : addresses)
+        text += std::exchange(separator, ',') + hex_of(address);
     return text;
 }
 
 std::optional<Card> Card::parse(const std::string& text) {
-    std::vector<std::string> words;
-    for (std::size_t begin = 0; begin <= text.size();) {
-        const std::size_t end = std::min(text.find('/', begin), text.size());
-        words.push_back(text.substr(begin, end - begin));
-        begin = end + 1;
-    }
-    if (words.size() != 6 || words[0] != beginning) return std::nullopt;
+    const std::vector<std::string> words = words_of(text, '/');
+    if (words.size() != 8 || words[0] != beginning) return std::nullopt;
     Card card{.version = words[1],
               .has_fabric = words[2] == "1",
-              .processes = words[3],
+              .has_memory = words[3] == "1",
+              .processes = words[4],
               .process = 0,
-              .address = {}};
-    const std::string& number = words[4];
+              .node = words[6],
+              .addresses = {}};
+    const std::string& number = words[5];
     const char* const end = number.data() + number.size();
     const auto [stop, error] = std::from_chars(number.data(), end, card.process);
     if (error != std::errc() || stop != end || card.process < 0) return std::nullopt;
-    const std::string& hex = words[5];
-    if (hex.empty() || hex.size() % 2 != 0) return std::nullopt;
-    for (std::size_t i = 0; i < hex.size(); i += 2) {
-        const std::size_t high = digits.find(hex[i]);
-        const std::size_t low = digits.find(hex[i + 1]);
-        if (high == digits.npos || low == digits.npos) return std::nullopt;
-        card.address += static_cast<char>(high * 16 + low);
+    for (const std::string& hex : words_of(words[7], ',')) {
+        card.addresses.push_back(bytes_of(hex));
+        if (card.addresses.back().empty()) return std::nullopt;
     }
     return card;
 }
@@ -95,24 +121,32 @@ Result<std::unique_ptr<UcxNode>> UcxNode::prepare(const ucx::Settings& settings,
     ucx::Worker::Options options;
     options.only_fabric = only_fabric;
     options.peer_timeout_ns = settings.peer_timeout_ns;
-    if (const char* interfaces = std::getenv("WEFT_INTERFACES"))
-        options.tcp_interfaces = interfaces;
-    Result<std::unique_ptr<ucx::Worker>> worker = ucx::Worker::open(options);
-    if (!worker.is_ok()) return worker.status();
-    node->worker_ = std::move(*worker);
-    const std::vector<Device>& devices = node->worker_->devices();
-    if (!only_fabric || std::ranges::any_of(devices, &Device::is_fabric)) return node;
+    if (const char* interfaces = std::getenv("WEFT_INTERFACES")) options.interfaces = interfaces;
+    Result<ucx::Workers> workers = ucx::Worker::open(options);
+    if (!workers.is_ok()) return workers.status();
+    node->workers_ = std::move(*workers);
+    if (!only_fabric || node->has_device(&Device::is_fabric)) return node;
     return failure(WEFT_REFUSED_UNSUPPORTED,
                    "UCX finds no device besides TCP and shared memory: %s",
-                   ucx::names_of(devices).c_str());
+                   ucx::names_of(node->workers_.front()->devices()).c_str());
+}
+
+bool UcxNode::has_device(bool (Device::*is_such)() const) const {
+    return std::ranges::any_of(workers_, [&](const auto& worker) {
+        return std::ranges::any_of(worker->devices(), is_such);
+    });
 }
 
 Card UcxNode::own_card() const {
-    return {.version = ucx::release_of(worker_->library().version()),
-            .has_fabric = std::ranges::any_of(worker_->devices(), &Device::is_fabric),
-            .processes = ucx::these_processes(),
-            .process = getpid(),
-            .address = worker_->address()};
+    Card card{.version = ucx::release_of(workers_.front()->library().version()),
+              .has_fabric = has_device(&Device::is_fabric),
+              .has_memory = has_device(&Device::is_memory),
+              .processes = ucx::this_namespace("pid"),
+              .process = getpid(),
+              .node = ucx::this_namespace("net"),
+              .addresses = {}};
+    for (const auto& worker : workers_) card.addresses.push_back(worker->address());
+    return card;
 }
 
 std::string UcxNode::card() const { return own_card().text(); }
@@ -126,11 +160,12 @@ Result<std::unique_ptr<UcxTransport>> UcxNode::connect(Rank rank,
     parts.rank = rank;
     parts.key = key;
     parts.settings = settings_;
-    parts.addresses.resize(cards.size());
-    parts.processes.resize(cards.size());
+    parts.others.resize(cards.size());
+    std::vector<std::string> nodes(cards.size());
     for (std::size_t r = 0; r < cards.size(); ++r) {
-        if (!needed[r]) continue;
         const std::optional<Card> card = Card::parse(cards[r]);
+        if (card) nodes[r] = card->node;
+        if (!needed[r]) continue;
         if (!card)
             return failure_of_rank(WEFT_REFUSED_SETTING, static_cast<Rank>(r),
                                    "rank %zu has the card '%s'; expected one of UCX", r,
@@ -139,11 +174,16 @@ Result<std::unique_ptr<UcxTransport>> UcxNode::connect(Rank rank,
             return failure_of_rank(WEFT_REFUSED_SETTING, static_cast<Rank>(r),
                                    "rank %zu has UCX %s, rank %d has %s; expected the same", r,
                                    card->version.c_str(), rank, own.version.c_str());
-        parts.addresses[r] = card->address;
-        if (!own.processes.empty() && card->processes == own.processes)
-            parts.processes[r] = card->process;
+        UcxTransport::Other& other = parts.others[r];
+        other.addresses = card->addresses;
+        if (!own.processes.empty() && card->processes == own.processes) {
+            other.process = card->process;
+            other.shares_memory = card->has_memory && own.has_memory;
+        }
     }
-    parts.worker = std::move(worker_);
+    const std::vector<PlaceInJob> places = places_in_job(nodes);
+    for (std::size_t r = 0; r < cards.size(); ++r) parts.others[r].place = places[r];
+    parts.workers = std::move(workers_);
     return UcxTransport::create(std::move(parts));
 }
 

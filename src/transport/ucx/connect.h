@@ -1,4 +1,4 @@
-// This rank's UCX worker, and the transport to the ranks that have one, too.
+// This rank's UCX workers, and the transport to the ranks that have one, too.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,13 @@ namespace ucx {
 
 // What a rank tells the others; a word without spaces.
 struct Card {
-    std::string version;      // "1.13": of UCX
-    bool has_fabric = false;  // it has a device that only UCX reaches
-    std::string processes;    // equal on ranks that see each other's processes
-    int process = 0;          // its number among these
-    std::string address;      // bytes
+    std::string version;                 // "1.13": of UCX
+    bool has_fabric = false;             // it has a device that only UCX reaches
+    bool has_memory = false;             // it has shared memory of UCX's
+    std::string processes;               // equal on ranks that see each other's processes
+    int process = 0;                     // its number among these
+    std::string node;                    // equal on ranks with the same network interfaces
+    std::vector<std::string> addresses;  // of its workers, by link; bytes
 
     static std::optional<Card> parse(const std::string& text);
     std::string text() const;
@@ -52,9 +54,10 @@ class UcxNode {
     UcxNode() = default;
 
     ucx::Card own_card() const;
+    bool has_device(bool (ucx::Device::*is_such)() const) const;
 
     ucx::Settings settings_;
-    std::unique_ptr<ucx::Worker> worker_;
+    ucx::Workers workers_;
 };
 
 }  // namespace weft

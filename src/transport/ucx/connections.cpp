@@ -16,9 +16,9 @@ constexpr int depth_max = 4;  // of epolls in epolls, as the kernel's
 
 }  // namespace
 
-void Connections::end_silent(int worker_descriptor, std::int64_t now_ns) {
+void Connections::end_silent(std::span<const int> worker_descriptors, std::int64_t now_ns) {
     try {
-        look_into(worker_descriptor, 0, now_ns);
+        for (const int descriptor : worker_descriptors) look_into(descriptor, 0, now_ns);
     } catch (const std::bad_alloc&) {
         return;  // there may be memory the next time
     }

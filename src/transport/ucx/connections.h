@@ -1,7 +1,7 @@
-// The TCP connections of a UCX worker, which UCX does not show.
+// The TCP connections of UCX workers, which UCX does not show.
 //
 // UCX 1.13 leaves it to the kernel to end a connection that is cut, which takes a quarter of an hour while
-// something is unacknowledged. UCX waits for its sockets in epolls behind the worker's descriptor; /proc lists what is
+// something is unacknowledged. UCX waits for its sockets in epolls behind a worker's descriptor; /proc lists what is
 // in these.
 //
 // Thread safety: none.
@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 
 #include "transport/silence.h"
 
@@ -28,7 +29,7 @@ class Connections {
     }
     // Ends those whose other end has been out of reach for so long. UCX finds them closed, and tells whose
     // they were. Call it four times in each timeout while something is expected.
-    void end_silent(int worker_descriptor, std::int64_t now_ns);
+    void end_silent(std::span<const int> worker_descriptors, std::int64_t now_ns);
 
   private:
     struct Connection {

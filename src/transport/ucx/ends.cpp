@@ -32,23 +32,31 @@ bool ends_soon(const ucx::Peer& peer) {
 
 // Somebody wants to send to the peer or to receive from it. False: it is lost.
 bool UcxTransport::need(Peer& peer) {
-    if (peer.lost || worker_->get() == nullptr) return false;
-    if (peer.endpoint != nullptr) return true;
-    WEFT_ASSERT(!peer.address.empty());
-    ucp_ep_params_t params{};
-    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                        UCP_EP_PARAM_FIELD_ERR_HANDLER;
-    params.address = reinterpret_cast<const ucp_address_t*>(peer.address.data());
-    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-    params.err_handler.cb = on_error;
-    params.err_handler.arg = &peer;
-    const ucs_status_t status = library().ucp_ep_create(worker_->get(), &params, &peer.endpoint);
-    if (status == UCS_OK) return true;
-    peer.endpoint = nullptr;
-    // No device reaches it, or nobody is there any more.
-    const bool is_unreachable = status == UCS_ERR_UNREACHABLE && !ends_soon(peer);
-    lose(peer, is_unreachable ? WEFT_BROKEN_TRANSPORT : loss_of(status));
-    return false;
+    if (peer.lost || has_ended()) return false;
+    if (peer.is_met()) return true;
+    WEFT_ASSERT(!peer.addresses.empty());
+    peer.endpoints.reserve(peer.links);
+    for (std::uint32_t link = 0; link < peer.links; ++link) {
+        const std::string& address = peer.addresses[link % peer.addresses.size()];
+        ucp_ep_params_t params{};
+        params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
+                            UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
+        params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+        params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+        params.err_handler.cb = on_error;
+        params.err_handler.arg = &peer;
+        ucp_ep_h endpoint = nullptr;
+        const ucs_status_t status =
+            library().ucp_ep_create(ears_[link % ears_.size()].worker, &params, &endpoint);
+        if (status != UCS_OK) {
+            // No device reaches it, or nobody is there any more.
+            const bool is_unreachable = status == UCS_ERR_UNREACHABLE && !ends_soon(peer);
+            lose(peer, is_unreachable ? WEFT_BROKEN_TRANSPORT : loss_of(status));
+            return false;
+        }
+        peer.endpoints.push_back(endpoint);
+    }
+    return true;
 }
 
 void UcxTransport::watch(Peer& peer, pid_t process) {
@@ -60,7 +68,7 @@ void UcxTransport::watch(Peer& peer, pid_t process) {
 // UCX 1.13 may miss the end of a peer that has not answered its first message. What has ended is lost at the look
 // after: what it sent has come meanwhile.
 void UcxTransport::look_for_ended_peers() {
-    const auto is_met = [](const Peer& peer) { return peer.endpoint != nullptr && !peer.lost; };
+    const auto is_met = [](const Peer& peer) { return peer.is_met() && !peer.lost; };
     if (std::ranges::any_of(peers_,
                             [&](const Peer& peer) { return is_met(peer) && peer.has_ended; })) {
         for (int i = 0; i < rounds_to_drain && progress(); ++i) continue;
@@ -77,7 +85,8 @@ void UcxTransport::look_for_ended_peers() {
     }
 }
 
-// UCX has given the endpoint up. It completes what is left when the endpoint is closed.
+// UCX has given the endpoint up. It completes what is left when the endpoint is closed. Other links to the peer are
+// given up, too.
 void UcxTransport::on_error(void* given, ucp_ep_h /*endpoint*/, ucs_status_t status) {
     Peer& peer = *static_cast<Peer*>(given);
     UcxTransport& self = *peer.owner;
@@ -94,6 +103,7 @@ void UcxTransport::lose(Peer& peer, weft_status how) {
     peer.loss = peer.has_left ? WEFT_BROKEN_RANK : how;
     peer.is_to_be_closed = true;
     has_endpoints_to_close_ = true;
+    give_up_coming(peer);
     break_posts(peer);
     if (!peer.has_left) reports_.add({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
 }
@@ -127,7 +137,7 @@ void UcxTransport::close_endpoints() {
 
 void UcxTransport::close(Peer& peer, bool by_force) {
     peer.is_to_be_closed = false;
-    if (peer.endpoint == nullptr) return;
+    if (!peer.is_met()) return;
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = by_force ? std::uint32_t{UCP_EP_CLOSE_FLAG_FORCE} : 0;
@@ -135,10 +145,11 @@ void UcxTransport::close(Peer& peer, bool by_force) {
         has_left_over_ = true;
         idle_rounds_ = 0;
     }
-    const ucs_status_ptr_t request =
-        library().ucp_ep_close_nbx(std::exchange(peer.endpoint, nullptr), &param);
-    // There is room for one of each peer.
-    if (UCS_PTR_IS_PTR(request)) closing_.push_back(request);
+    for (; peer.is_met(); peer.endpoints.pop_back()) {
+        const ucs_status_ptr_t request = library().ucp_ep_close_nbx(peer.endpoints.back(), &param);
+        // (There is room for one of each.)
+        if (UCS_PTR_IS_PTR(request)) closing_.push_back(request);
+    }
 }
 
 // The transfers' buffers are the users' again, although UCX has not given them back.
@@ -149,9 +160,19 @@ void UcxTransport::give_up_transfers(Peer& peer) {
         if (peer.transfers != nullptr) peer.transfers->previous = nullptr;
         // (It stays with UCX.)
         Post& post = *std::exchange(transfer->post, nullptr);
-        post.transfer = nullptr;
-        end_moving(post, UCS_ERR_CONNECTION_RESET, transfer->sends);
+        post.has_failed = true;
+        end_piece(post, transfer->sends);
     }
+}
+
+// Pieces that have not come do not come any more.
+void UcxTransport::give_up_coming(Peer& peer) {
+    Post* const post = std::exchange(peer.coming, {}).post;
+    if (post == nullptr) return;
+    post->left = 0;
+    post->has_failed = true;
+    ++post->moving;
+    end_piece(*post, /*sends=*/false);
 }
 
 // Nothing can come any more from peers that are gone, once UCX has taken what was there: in shared memory it
@@ -159,7 +180,7 @@ void UcxTransport::give_up_transfers(Peer& peer) {
 void UcxTransport::give_up_left_over() {
     has_left_over_ = false;
     for (Peer& peer : peers_) {
-        if (peer.endpoint != nullptr || peer.transfers == nullptr) continue;
+        if (peer.is_met() || peer.transfers == nullptr) continue;
         if (peer.is_gone)
             give_up_transfers(peer);
         else
@@ -170,7 +191,7 @@ void UcxTransport::give_up_left_over() {
 // The last resort: without its worker UCX touches nothing.
 void UcxTransport::give_up_worker() {
     for (Peer& peer : peers_) {
-        if (peer.rank == rank_ || peer.address.empty()) continue;
+        if (peer.rank == rank_ || peer.addresses.empty()) continue;
         lose(peer, WEFT_BROKEN_TRANSPORT);
         close(peer, /*by_force=*/true);
     }
@@ -207,14 +228,25 @@ std::optional<std::uint64_t> UcxTransport::context_left() {
     return found;
 }
 
+// Of a message that was kept: what has come of it.
 void UcxTransport::release_descriptor(void* descriptor) {
-    if (worker_->get() != nullptr) library().ucp_am_data_release(worker_->get(), descriptor);
+    for (auto* piece = static_cast<ucx::Arrival*>(descriptor); piece != nullptr;) {
+        if (piece->peer->coming.first == piece) piece->peer->coming.first = nullptr;
+        release(*piece);
+        arrivals_.give_back(std::exchange(piece, piece->next));
+    }
+}
+
+void UcxTransport::release(ucx::Arrival& arrival) {
+    void* const descriptor = std::exchange(arrival.descriptor, nullptr);
+    if (descriptor != nullptr && !has_ended())
+        library().ucp_am_data_release(arrival.worker, descriptor);
 }
 
 void UcxTransport::drop_early(Peer& peer) {
     while (!peer.early.empty()) {
         ucx::Early* const early = peer.early.take_first();
-        if (early->descriptor != nullptr) release_descriptor(early->descriptor);
+        release(early->rendezvous);
         early_.release(early);
     }
 }
@@ -236,7 +268,7 @@ void UcxTransport::drop_descriptors() {
 
 // Everything that was sent has been taken, or its receiver has been given time for it.
 void UcxTransport::say_goodbye() {
-    const auto is_met = [](const Peer& peer) { return peer.endpoint != nullptr && !peer.lost; };
+    const auto is_met = [](const Peer& peer) { return peer.is_met() && !peer.lost; };
     for (Peer& peer : peers_) {
         if (is_met(peer) && has_slot(peer, 0, /*is_spare=*/true))
             send_frame(peer, {.kind = FrameKind::bye}, {});

@@ -15,16 +15,17 @@ void UcxTransport::note_waiting(Peer& peer, const Post& post) {
 }
 
 // UCX calls this for every active message.
-ucs_status_t UcxTransport::on_message(void* transport, const void* header, std::size_t header_bytes,
+ucs_status_t UcxTransport::on_message(void* given, const void* header, std::size_t header_bytes,
                                       void* data, std::size_t bytes,
                                       const ucp_am_recv_param_t* param) {
-    UcxTransport& self = *static_cast<UcxTransport*>(transport);
+    const Ear& ear = *static_cast<Ear*>(given);
+    UcxTransport& self = *ear.owner;
     Frame frame;
     const bool is_frame = header_bytes == sizeof frame;
     if (is_frame) std::memcpy(&frame, header, sizeof frame);
     const bool is_ours = is_frame && frame.job == self.job_ && frame.from >= 0 &&
                          static_cast<std::size_t>(frame.from) < self.peers_.size() &&
-                         !self.peers_[static_cast<std::size_t>(frame.from)].address.empty();
+                         !self.peers_[static_cast<std::size_t>(frame.from)].addresses.empty();
     if (!is_ours) {
         ++self.strangers_;
         return UCS_OK;
@@ -33,8 +34,9 @@ ucs_status_t UcxTransport::on_message(void* transport, const void* header, std::
     ++self.frames_taken_;
     if (peer.lost) return UCS_OK;
     const bool is_rendezvous = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+    ucx::Arrival here{.peer = &peer, .worker = ear.worker, .descriptor = data, .bytes = bytes};
     FrameContent arrival{
-        .data = data, .bytes = bytes, .descriptor = is_rendezvous ? data : nullptr};
+        .data = data, .bytes = bytes, .descriptor = is_rendezvous ? &here : nullptr};
     if (frame.sequence == peer.next_taken) {
         ++peer.next_taken;
         self.take_frame(peer, frame, arrival);
@@ -42,7 +44,7 @@ ucs_status_t UcxTransport::on_message(void* transport, const void* header, std::
     } else {
         self.put_aside(peer, frame, arrival);
     }
-    return arrival.is_kept ? UCS_INPROGRESS : UCS_OK;
+    return here.descriptor == nullptr ? UCS_INPROGRESS : UCS_OK;
 }
 
 // An earlier frame is still on its way.
@@ -51,10 +53,12 @@ void UcxTransport::put_aside(Peer& peer, const Frame& frame, FrameContent& arriv
         arrival.descriptor != nullptr ? early_.announce(arrival.bytes) : early_.take(arrival.bytes);
     if (early == nullptr) return lose(peer, WEFT_BROKEN_MEMORY);
     early->frame = frame;
-    early->descriptor = arrival.descriptor;
-    arrival.is_kept = arrival.descriptor != nullptr;
-    if (!arrival.is_kept && arrival.bytes > 0)
+    if (auto* const rendezvous = static_cast<ucx::Arrival*>(arrival.descriptor)) {
+        early->rendezvous = *rendezvous;
+        rendezvous->descriptor = nullptr;
+    } else if (arrival.bytes > 0) {
         std::memcpy(early->data, arrival.data, arrival.bytes);
+    }
     peer.early.append(early);
 }
 
@@ -71,10 +75,11 @@ void UcxTransport::take_early(Peer& peer) {
             }
             ++peer.next_taken;
             has_taken = true;
-            void* const descriptor = std::exchange(early->descriptor, nullptr);
-            FrameContent arrival{early->data, early->bytes, descriptor};
+            ucx::Arrival& here = early->rendezvous;
+            FrameContent arrival{early->data, early->bytes,
+                                 here.descriptor != nullptr ? &here : nullptr};
             take_frame(peer, early->frame, arrival);
-            if (descriptor != nullptr && !arrival.is_kept) release_descriptor(descriptor);
+            release(here);
             early_.release(early);
         }
         peer.early = rest;
@@ -85,9 +90,21 @@ void UcxTransport::take_early(Peer& peer) {
 void UcxTransport::take_frame(Peer& peer, const Frame& frame, FrameContent& arrival) {
     const bool has_message = frame.kind == FrameKind::eager || frame.kind == FrameKind::data ||
                              frame.kind == FrameKind::direct;
-    if (has_message && arrival.bytes != frame.bytes) return lose(peer, WEFT_BROKEN_TRANSPORT);
-    if (frame.kind == FrameKind::eager && arrival.descriptor != nullptr)
+    const bool is_rendezvous = arrival.descriptor != nullptr;
+    const bool is_cut = has_message && is_rendezvous && arrival.bytes < frame.bytes;
+    if ((has_message && arrival.bytes != frame.bytes && !is_cut) ||
+        (frame.kind == FrameKind::eager && is_rendezvous) ||
+        (frame.kind == FrameKind::piece) != (peer.coming.left > 0))
         return lose(peer, WEFT_BROKEN_TRANSPORT);
+    if (is_cut)
+        peer.coming = {.left = frame.bytes - arrival.bytes,
+                       .first = static_cast<ucx::Arrival*>(arrival.descriptor)};
+    take(peer, frame, arrival);
+    // Nobody wants it.
+    if (is_cut && peer.coming.first == arrival.descriptor) peer.coming.first = nullptr;
+}
+
+void UcxTransport::take(Peer& peer, const Frame& frame, FrameContent& arrival) {
     switch (frame.kind) {
         case FrameKind::eager:
             if (!take_eager(peer, frame, arrival)) lose(peer, WEFT_BROKEN_MEMORY);
@@ -101,6 +118,7 @@ void UcxTransport::take_frame(Peer& peer, const Frame& frame, FrameContent& arri
         case FrameKind::credit: return peer.credit.regain(frame.bytes);
         case FrameKind::bye: return take_bye(peer);
         case FrameKind::thanks: peer.has_thanked = true; return;
+        case FrameKind::piece: return take_piece(peer, arrival);
     }
     lose(peer, WEFT_BROKEN_TRANSPORT);
 }
@@ -141,31 +159,67 @@ void UcxTransport::take_direct(Peer& peer, const Frame& frame, FrameContent& arr
     }
 }
 
+// REQUIRES: some are to come.
+void UcxTransport::take_piece(Peer& peer, FrameContent& arrival) {
+    auto* const here = static_cast<ucx::Arrival*>(arrival.descriptor);
+    if (here == nullptr || here->bytes > peer.coming.left) return lose(peer, WEFT_BROKEN_TRANSPORT);
+    const ucx::Coming coming = peer.coming;
+    peer.coming.left -= here->bytes;
+    if (peer.coming.left == 0) peer.coming = {};
+    if (coming.post != nullptr) return receive_piece(peer, *coming.post, *here);
+    if (coming.first == nullptr) return;
+    ucx::Arrival* last = coming.first;
+    while (last->next != nullptr) last = last->next;
+    last->next = keep(*here);
+    if (last->next == nullptr) lose(peer, WEFT_BROKEN_MEMORY);
+}
+
+// Null: out of memory.
+ucx::Arrival* UcxTransport::keep(ucx::Arrival& arrival) {
+    ucx::Arrival* const kept = arrivals_.try_take();
+    if (kept == nullptr) return nullptr;
+    *kept = arrival;
+    arrival.descriptor = nullptr;
+    return kept;
+}
+
 // What has come of a message whose receive is not posted. False: out of memory.
 bool UcxTransport::keep(Unexpected* message, FrameContent& arrival) {
-    message->descriptor = arrival.descriptor;
-    arrival.is_kept = arrival.descriptor != nullptr;
-    if (arrival.is_kept) return true;
+    if (auto* const here = static_cast<ucx::Arrival*>(arrival.descriptor)) {
+        ucx::Arrival* const kept = keep(*here);
+        if (here->peer->coming.first == here) here->peer->coming.first = kept;
+        message->descriptor = kept;
+        return kept != nullptr;
+    }
     if (!unexpected_.make_room(*message)) return false;
     if (arrival.bytes > 0) std::memcpy(message->data, arrival.data, arrival.bytes);
     return true;
 }
 
 void UcxTransport::receive_into(Peer& peer, LaneQueue& lane, Post& post, FrameContent& arrival) {
-    if (arrival.descriptor == nullptr)
-        return MessageTransport::receive_into(peer, lane, post, arrival);
-    if (post.transfer == nullptr) {  // it is too small for a rendezvous
+    auto* const first = static_cast<ucx::Arrival*>(arrival.descriptor);
+    if (first == nullptr) return MessageTransport::receive_into(peer, lane, post, arrival);
+    if (peer.coming.first == first) {
+        peer.coming.first = nullptr;
+        peer.coming.post = &post;
+    }
+    for (ucx::Arrival* piece = first; piece != nullptr && !peer.lost; piece = piece->next)
+        receive_piece(peer, post, *piece);
+}
+
+void UcxTransport::receive_piece(Peer& peer, Post& post, ucx::Arrival& arrival) {
+    if (post.transfers == nullptr || post.left < arrival.bytes) {  // as no sender cuts it
         lose(peer, WEFT_BROKEN_TRANSPORT);
         return;
     }
-    ucx::Transfer& transfer = begin_transfer(peer, post, /*sends=*/false);
-    arrival.is_kept = true;
+    std::byte* const data = post.data + (post.bytes - post.left);
+    ucx::Transfer& transfer = begin_transfer(peer, post, arrival.bytes, /*sends=*/false);
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param.cb.recv_am = on_received;
     param.user_data = &transfer;
     const ucs_status_ptr_t request = library().ucp_am_recv_data_nbx(
-        worker_->get(), arrival.descriptor, post.data, post.bytes, &param);
+        arrival.worker, std::exchange(arrival.descriptor, nullptr), data, arrival.bytes, &param);
     if (UCS_PTR_IS_PTR(request)) return;
     end_transfer(&transfer, request == nullptr ? UCS_OK : UCS_PTR_STATUS(request));
 }

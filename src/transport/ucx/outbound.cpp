@@ -9,7 +9,7 @@ namespace weft {
 template class MessageTransport<UcxTransport, ucx::Peer>;
 
 // Null: it has been sent. Otherwise a request, of which `done` tells, or an error.
-ucs_status_ptr_t UcxTransport::send(Peer& peer, const void* header, const std::byte* data,
+ucs_status_ptr_t UcxTransport::send(ucp_ep_h endpoint, const void* header, const std::byte* data,
                                     std::size_t bytes, std::uint32_t flags,
                                     ucp_send_nbx_callback_t done, void* given) {
     ucp_request_param_t param{};
@@ -18,7 +18,7 @@ ucs_status_ptr_t UcxTransport::send(Peer& peer, const void* header, const std::b
     param.flags = flags;
     param.cb.send = done;
     param.user_data = given;
-    return library().ucp_am_send_nbx(peer.endpoint, message_id, header, sizeof(Frame), data, bytes,
+    return library().ucp_am_send_nbx(endpoint, message_id, header, sizeof(Frame), data, bytes,
                                      &param);
 }
 
@@ -27,8 +27,8 @@ bool UcxTransport::send_frame(Peer& peer, Frame frame, Bytes payload) {
     frame.job = job_;
     Slot* const slot = fill_slot(peer, frame, payload);
     const ucs_status_ptr_t request =
-        send(peer, slot->bytes.get(), slot->bytes.get() + sizeof frame, payload.size(),
-             UCP_AM_SEND_FLAG_EAGER, on_slot_sent, slot);
+        send(peer.endpoint_for(frame.stream), slot->bytes.get(), slot->bytes.get() + sizeof frame,
+             payload.size(), UCP_AM_SEND_FLAG_EAGER, on_slot_sent, slot);
     note_in_flight(*slot);
     if (UCS_PTR_IS_PTR(request)) {
         begin_to_look();
@@ -66,15 +66,31 @@ bool UcxTransport::move(Peer& peer, Post& post, FrameKind kind) {
         return true;
     }
     if (!need(peer)) return false;
-    ucx::Transfer& transfer = begin_transfer(peer, post, /*sends=*/true);
-    transfer.header = frame;
-    transfer.header.from = rank_;
-    transfer.header.sequence = peer.next_sent++;
-    transfer.header.job = job_;
-    const ucs_status_ptr_t request = send(peer, &transfer.header, post.data, post.bytes,
+    const std::uint32_t pieces = peer.pieces_of(post.stream, post.bytes);
+    for (std::uint32_t piece = 0; piece < pieces; ++piece) {
+        const std::uint64_t bytes = Cut::of(post.bytes, piece, pieces).bytes;
+        if (!move_piece(peer, post, piece, bytes, frame)) return false;
+    }
+    return true;
+}
+
+// False: the peer is lost; then the post may have ended.
+bool UcxTransport::move_piece(Peer& peer, Post& post, std::uint32_t piece, std::uint64_t bytes,
+                              Frame header) {
+    const std::byte* const data = post.data + (post.bytes - post.left);
+    ucx::Transfer& transfer = begin_transfer(peer, post, bytes, /*sends=*/true);
+    if (piece > 0) header.kind = FrameKind::piece;
+    header.from = rank_;
+    header.sequence = peer.next_sent++;
+    header.job = job_;
+    transfer.header = header;
+    ucp_ep_h const endpoint =
+        peer.endpoints[peer.connection_of(StreamId::unpack(post.stream), piece)];
+    const ucs_status_ptr_t request = send(endpoint, &transfer.header, data, bytes,
                                           UCP_AM_SEND_FLAG_RNDV, on_message_sent, &transfer);
     if (UCS_PTR_IS_PTR(request)) return true;
     const bool has_failed = request != nullptr;
+    if (has_failed) post.left = 0;
     end_transfer(&transfer, has_failed ? UCS_PTR_STATUS(request) : UCS_OK);
     return !has_failed;
 }
@@ -86,14 +102,17 @@ void UcxTransport::on_message_sent(void* request, ucs_status_t status, void* giv
     self.end_transfer(transfer, status);
 }
 
-// From now on UCX has the post's buffer.
-ucx::Transfer& UcxTransport::begin_transfer(Peer& peer, Post& post, bool sends) {
-    WEFT_ASSERT(post.transfer != nullptr);
-    ucx::Transfer& transfer = *post.transfer;
+// From now on UCX has so much more of the post's buffer.
+ucx::Transfer& UcxTransport::begin_transfer(Peer& peer, Post& post, std::uint64_t bytes,
+                                            bool sends) {
+    WEFT_ASSERT(post.transfers != nullptr && post.left >= bytes);
+    ucx::Transfer& transfer = *std::exchange(post.transfers, post.transfers->next);
     transfer = {.next = peer.transfers, .post = &post, .peer = &peer, .sends = sends};
     if (peer.transfers != nullptr) peer.transfers->previous = &transfer;
     peer.transfers = &transfer;
     post.is_moving = true;
+    ++post.moving;
+    post.left -= bytes;
     return transfer;
 }
 
@@ -101,29 +120,34 @@ ucx::Transfer& UcxTransport::begin_transfer(Peer& peer, Post& post, bool sends) 
 void UcxTransport::end_transfer(ucx::Transfer* transfer, ucs_status_t status) {
     Peer& peer = *transfer->peer;
     Post* const post = transfer->post;
+    const bool sends = transfer->sends;
     if (post != nullptr) {
         (transfer->previous != nullptr ? transfer->previous->next : peer.transfers) =
             transfer->next;
         if (transfer->next != nullptr) transfer->next->previous = transfer->previous;
         has_endpoints_to_close_ |= peer.is_to_be_closed && peer.transfers == nullptr;
     }
-    const bool sends = transfer->sends;
-    if (post == nullptr) transfers_.give_back(transfer);
-    if (post != nullptr) end_moving(*post, status, sends);
+    transfers_.give_back(transfer);
+    if (post == nullptr) return;
+    if (status != UCS_OK) {
+        post->has_failed = true;
+        if (!peer.lost) lose(peer, WEFT_BROKEN_RANK);
+    }
+    end_piece(*post, sends);
 }
 
-// The user's buffer is the user's again.
-void UcxTransport::end_moving(Post& post, ucs_status_t status, bool sends) {
-    Peer& peer = *post.peer;
+// After the last one the user's buffer is the user's again.
+void UcxTransport::end_piece(Post& post, bool sends) {
     ++pieces_moved_;
-    if (status != UCS_OK && !peer.lost) lose(peer, WEFT_BROKEN_RANK);
+    if (--post.moving > 0 || post.left > 0) return;
+    Peer& peer = *post.peer;
     post.is_moving = false;
     if (post.is_forgotten) {
         --peer.forgotten;
         return free_post(&post);
     }
     LaneQueue& lane = sends ? peer.sends.find(post.stream) : peer.receives.find(post.stream);
-    finish(peer, lane, post, status == UCS_OK ? Outcome{} : Outcome{.code = peer.loss});
+    finish(peer, lane, post, post.has_failed ? Outcome{.code = peer.loss} : Outcome{});
 }
 
 // For the first message of the lane that waits for a CTS; if there is none, for the next large one.

@@ -12,6 +12,8 @@ namespace weft::ucx {
 struct Settings {
     // WEFT_RENDEZVOUS, in bytes; at most eager_bytes_max
     std::size_t eager_threshold = 16 * 1024;
+    // Over several links, messages of so many bytes are cut into a piece for each. (Alike on all ranks.)
+    std::size_t cut_bytes_min = 64 * 1024;
     // WEFT_PEER_TIMEOUT: UCX looks four times as often whether a peer is there, and this transport waits so
     // long for a transfer that nobody wants any more.
     std::int64_t peer_timeout_ns = 10'000'000'000;

@@ -44,25 +44,48 @@ Result<std::unique_ptr<UcxTransport>> UcxTransport::create(Parts parts) {
 }
 
 UcxTransport::UcxTransport(Parts parts)
-    : MessageTransport(parts.rank, parts.addresses.size(),
+    : MessageTransport(parts.rank, parts.others.size(),
                        {.eager_threshold = parts.settings.eager_threshold,
                         .payload_max = std::max(parts.settings.eager_threshold, payload_min),
                         .large_slots_max = large_slots_max}),
       job_(mark_of(parts.key)),
       settings_(std::move(parts.settings)),
-      worker_(std::move(parts.worker)) {
-    for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
-        peers_[rank].owner = this;
-        peers_[rank].address = std::move(parts.addresses[rank]);
-        if (rank < parts.processes.size() && parts.processes[rank] != 0)
-            watch(peers_[rank], parts.processes[rank]);
+      workers_(std::move(parts.workers)),
+      library_(workers_.front()->library()) {
+    for (const auto& worker : workers_) {
+        ears_.push_back({this, worker->get()});
+        descriptors_.push_back(worker->descriptor());
     }
-    closing_.reserve(peers_.size());
+    std::size_t endpoints = 0;
+    for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+        Peer& peer = peers_[rank];
+        Other& other = parts.others[rank];
+        peer.owner = this;
+        if (other.process != 0) watch(peer, other.process);
+        deal(peer, other, parts.others);
+        peer.addresses = std::move(other.addresses);
+        endpoints += peer.links;
+    }
+    closing_.reserve(endpoints);
+}
+
+// Both ends say the same.
+void UcxTransport::deal(Peer& peer, const Other& other, std::span<const Other> all) {
+    const std::size_t links = std::max(workers_.size(), other.addresses.size());
+    peer.links = other.shares_memory ? 1 : static_cast<std::uint32_t>(links);
+    peer.interfaces = peer.connections = peer.links;
+    peer.ranks = static_cast<std::uint32_t>(all.size());
+    const PlaceInJob& here = all[static_cast<std::size_t>(rank_)].place;
+    const auto node_of = [](const Other& one) { return one.place.node; };
+    peer.turn = turn_of_pair(here, other.place, std::ranges::max(all, {}, node_of).place.node + 1);
+    peer.whole_bytes_max = std::max(limits_.payload_max, settings_.cut_bytes_min - 1);
 }
 
 Status UcxTransport::open() {
-    const auto& devices = worker_->devices();
-    if (std::ranges::find(devices, "tcp", &ucx::Device::transport) != devices.end()) {
+    const auto uses_tcp = [](const auto& worker) {
+        return std::ranges::count(worker->devices(), "tcp", &ucx::Device::transport) > 0;
+    };
+    if (std::ranges::any_of(workers_, uses_tcp)) {
         // (UCX follows its own settings.)
         const bool keeps_alive = getenv("UCX_TCP_KEEPIDLE") == nullptr;
         connections_.emplace(settings_.peer_timeout_ns, keeps_alive);
@@ -74,20 +97,25 @@ Status UcxTransport::open() {
         *epoll = Fd(epoll_create1(EPOLL_CLOEXEC));
         epoll_event event{};
         event.events = epoll == &waiter_sleep_ ? std::uint32_t{EPOLLIN} : 0;
-        if (!*epoll || epoll_ctl(epoll->get(), EPOLL_CTL_ADD, worker_->descriptor(), &event) != 0 ||
-            epoll_ctl(epoll->get(), EPOLL_CTL_ADD, timer_.get(), &event) != 0)
+        bool is_made = *epoll && epoll_ctl(epoll->get(), EPOLL_CTL_ADD, timer_.get(), &event) == 0;
+        for (const int descriptor : descriptors_)
+            is_made = is_made && epoll_ctl(epoll->get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+        if (!is_made)
             return failure(WEFT_REFUSED_MEMORY, "no descriptor for an epoll: %s", strerror(errno));
     }
-    ucp_am_handler_param_t param{};
-    param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
-                       UCP_AM_HANDLER_PARAM_FIELD_ARG;
-    param.id = message_id;
-    param.cb = on_message;
-    param.arg = this;
-    const ucs_status_t status = library().ucp_worker_set_am_recv_handler(worker_->get(), &param);
-    if (status == UCS_OK) return ok;
-    return failure(WEFT_REFUSED_UNSUPPORTED, "UCX takes no handler of active messages: %s",
-                   library().ucs_status_string(status));
+    for (Ear& ear : ears_) {
+        ucp_am_handler_param_t param{};
+        param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                           UCP_AM_HANDLER_PARAM_FIELD_ARG;
+        param.id = message_id;
+        param.cb = on_message;
+        param.arg = &ear;
+        const ucs_status_t status = library().ucp_worker_set_am_recv_handler(ear.worker, &param);
+        if (status != UCS_OK)
+            return failure(WEFT_REFUSED_UNSUPPORTED, "UCX takes no handler of active messages: %s",
+                           library().ucs_status_string(status));
+    }
+    return ok;
 }
 
 UcxTransport::~UcxTransport() {
@@ -103,7 +131,7 @@ void UcxTransport::end_worker() {
     // (UCX insists on getting back the requests of endpoints that it is still closing.)
     for (void* request : closing_) library().ucp_request_free(request);
     closing_.clear();
-    worker_->end();
+    for (const auto& worker : workers_) worker->end();
 }
 
 void UcxTransport::hang_up() {
@@ -117,8 +145,9 @@ void UcxTransport::serve() { (void)progress(); }
 
 // True: something has moved.
 bool UcxTransport::progress() {
-    if (worker_->get() == nullptr) return false;
-    const bool moved = library().ucp_worker_progress(worker_->get()) > 0;
+    if (has_ended()) return false;
+    bool moved = false;
+    for (const Ear& ear : ears_) moved |= library().ucp_worker_progress(ear.worker) > 0;
     if (has_endpoints_to_close_ || !closing_.empty()) close_endpoints();
     if (has_left_over_) [[unlikely]] {
         idle_rounds_ = moved || !closing_.empty() ? 0 : idle_rounds_ + 1;
@@ -146,7 +175,7 @@ void UcxTransport::look_for_silent_peers(std::int64_t now) {
     const bool expects = expected_ > 0 || in_flight_ > 0;
     set_timer(expects ? now + settings_.peer_timeout_ns / 4 : 0);
     if (!expects) return;
-    if (connections_) connections_->end_silent(worker_->descriptor(), now);
+    if (connections_) connections_->end_silent(descriptors_, now);
     look_for_ended_peers();
 }
 
@@ -176,10 +205,14 @@ ucx::Post* UcxTransport::take_post(Peer& peer, std::uint64_t stream, const std::
         begin_to_look();
     }
     if (bytes > limits_.payload_max) {
-        post->transfer = transfers_.try_take();
-        if (post->transfer == nullptr) {
-            free_post(post);
-            throw std::bad_alloc();
+        post->left = bytes;
+        for (std::uint32_t i = peer.pieces_of(stream, bytes); i > 0; --i) {
+            ucx::Transfer* const transfer = transfers_.try_take();
+            if (transfer == nullptr) {
+                free_post(post);
+                throw std::bad_alloc();
+            }
+            transfer->next = std::exchange(post->transfers, transfer);
         }
     }
     return post;
@@ -187,7 +220,8 @@ ucx::Post* UcxTransport::take_post(Peer& peer, std::uint64_t stream, const std::
 
 void UcxTransport::free_post(Post* post) {
     if (context_of(post->stream) != 0) --expected_;
-    if (post->transfer != nullptr) transfers_.give_back(post->transfer);
+    while (post->transfers != nullptr)
+        transfers_.give_back(std::exchange(post->transfers, post->transfers->next));
     posts_.give_back(post);
 }
 
@@ -197,7 +231,7 @@ Usage UcxTransport::usage() const {
     usage.bytes = held_bytes() + early_.held_bytes();
     for (const Peer& peer : peers_) {
         usage.descriptors += peer.life ? 1 : 0;
-        usage.connections += peer.endpoint != nullptr ? 1 : 0;
+        usage.connections += peer.endpoints.size();
     }
     usage.turned_away.emplace_back("of another job", strangers_);
     return usage;
@@ -205,7 +239,7 @@ Usage UcxTransport::usage() const {
 
 std::size_t UcxTransport::poll(std::span<Completion> done) {
     reports_.begin(done);
-    if (!reports_.has_kept() && worker_->get() != nullptr) {
+    if (!reports_.has_kept() && !has_ended()) {
         if (look_at_ns_ != 0) {
             const std::int64_t now = now_ns();
             if (now >= look_at_ns_) look_for_silent_peers(now);
@@ -218,7 +252,7 @@ std::size_t UcxTransport::poll(std::span<Completion> done) {
             }
         }
         for (int i = 0; is_rung_ && i < tries_to_arm; ++i) {
-            is_rung_ = library().ucp_worker_arm(worker_->get()) != UCS_OK;
+            is_rung_ = !arm_workers();
             if (is_rung_) (void)progress();
         }
     }
@@ -229,6 +263,12 @@ int UcxTransport::wait_fd(Sleeper sleeper) const {
     return sleeper == Sleeper::thread ? thread_sleep_.get() : waiter_sleep_.get();
 }
 
+// False: UCX has something to do before.
+bool UcxTransport::arm_workers() {
+    return std::ranges::all_of(
+        ears_, [&](const Ear& ear) { return library().ucp_worker_arm(ear.worker) == UCS_OK; });
+}
+
 // UCX's descriptor is readable whoever sleeps; the progress thread must not be woken while the program drives.
 bool UcxTransport::arm(Sleeper sleeper) {
     const bool thread = sleeper == Sleeper::thread;
@@ -236,17 +276,18 @@ bool UcxTransport::arm(Sleeper sleeper) {
         thread_armed_ = thread;
         epoll_event event{};
         event.events = thread ? std::uint32_t{EPOLLIN} : 0;
-        (void)epoll_ctl(thread_sleep_.get(), EPOLL_CTL_MOD, worker_->descriptor(), &event);
+        for (const int descriptor : descriptors_)
+            (void)epoll_ctl(thread_sleep_.get(), EPOLL_CTL_MOD, descriptor, &event);
         (void)epoll_ctl(thread_sleep_.get(), EPOLL_CTL_MOD, timer_.get(), &event);
     }
     if (sleeper == Sleeper::none) return true;
     // Nobody wakes a sleeper for these.
     if (has_left_over_ || has_endpoints_to_close_) return false;
-    if (worker_->get() == nullptr) return !reports_.has_kept();
+    if (has_ended()) return !reports_.has_kept();
     // (UCX refuses while it has something to do, which need not be messages.)
     const std::uint64_t before = frames_taken_;
     for (int i = 0; i < tries_to_arm && frames_taken_ == before && !reports_.has_kept(); ++i) {
-        if (library().ucp_worker_arm(worker_->get()) == UCS_OK) {
+        if (arm_workers()) {
             is_rung_ = false;
             return true;
         }

@@ -11,6 +11,10 @@
 // Frames are numbered: UCX may deliver active messages in another order than they were sent in. Each
 // frame says which job it belongs to; those of others are dropped.
 //
+// Over several links there is a worker for each, and an endpoint for each with every peer. Pairs of ranks are
+// dealt over them (common/dealing.h), and a large message is cut into a piece for each. Its pieces are frames with
+// successive numbers: so the receiver takes them one after the other, and knows where each belongs.
+//
 // Thread safety: none; the progress engine's lock covers every call, and UCX is asked for no more. Only abandon()
 // and the destructor block.
 #pragma once
@@ -40,12 +44,17 @@ namespace weft {
 
 class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
   public:
+    struct Other {
+        std::vector<std::string> addresses;  // of its workers; none: it is not reached by UCX
+        pid_t process = 0;                   // 0: not seen from here
+        PlaceInJob place{};
+        bool shares_memory = false;  // UCX reaches it through memory: there are no links between us
+    };
     struct Parts {
         Rank rank = 0;
         JobKey key{};
-        std::unique_ptr<ucx::Worker> worker;
-        std::vector<std::string> addresses;  // by rank; empty: not reached by UCX
-        std::vector<pid_t> processes{};      // by rank; 0, or none at all: not seen from here
+        std::vector<std::unique_ptr<ucx::Worker>> workers;  // by link
+        std::vector<Other> others;                          // by rank
         ucx::Settings settings;
     };
 
@@ -76,11 +85,14 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     static constexpr unsigned message_id = 0;
 
     explicit UcxTransport(Parts parts);
+    void deal(Peer& peer, const Other& other, std::span<const Other> all);
     Status open();
 
     // ucx.cpp
-    const ucx::Library& library() const { return worker_->library(); }
+    const ucx::Library& library() const { return library_; }
+    bool has_ended() const { return workers_.front()->get() == nullptr; }
     bool progress();
+    bool arm_workers();
     void begin_to_look();
     void set_timer(std::int64_t at_ns);
     void look_for_silent_peers(std::int64_t now);
@@ -107,39 +119,57 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     void end_worker();
     void drop_descriptors();
     void drop_early(Peer& peer);
+    void give_up_coming(Peer& peer);
     void release_descriptor(void* descriptor);
+    void release(ucx::Arrival& arrival);
 
     // outbound.cpp
     static void on_slot_sent(void* request, ucs_status_t status, void* slot);
     static void on_message_sent(void* request, ucs_status_t status, void* post);
-    ucs_status_ptr_t send(Peer& peer, const void* header, const std::byte* data, std::size_t bytes,
-                          std::uint32_t flags, ucp_send_nbx_callback_t done, void* given);
+    ucs_status_ptr_t send(ucp_ep_h endpoint, const void* header, const std::byte* data,
+                          std::size_t bytes, std::uint32_t flags, ucp_send_nbx_callback_t done,
+                          void* given);
     bool send_frame(Peer& peer, Frame frame, Bytes payload);
     bool has_room_to_move(const Peer& peer, const Post& post);
     bool move(Peer& peer, Post& post, FrameKind kind);
-    ucx::Transfer& begin_transfer(Peer& peer, Post& post, bool sends);
+    bool move_piece(Peer& peer, Post& post, std::uint32_t piece, std::uint64_t bytes, Frame header);
+    ucx::Transfer& begin_transfer(Peer& peer, Post& post, std::uint64_t bytes, bool sends);
     void end_transfer(ucx::Transfer* transfer, ucs_status_t status);
-    void end_moving(Post& post, ucs_status_t status, bool sends);
+    void end_piece(Post& post, bool sends);
     void take_grant(Peer& peer, const Frame& frame);
 
     // inbound.cpp
-    static ucs_status_t on_message(void* transport, const void* header, std::size_t header_bytes,
+    static ucs_status_t on_message(void* ear, const void* header, std::size_t header_bytes,
                                    void* data, std::size_t bytes, const ucp_am_recv_param_t* param);
     static void on_received(void* request, ucs_status_t status, std::size_t bytes, void* post);
     void put_aside(Peer& peer, const Frame& frame, FrameContent& arrival);
     void take_early(Peer& peer);
     void take_frame(Peer& peer, const Frame& frame, FrameContent& arrival);
+    void take(Peer& peer, const Frame& frame, FrameContent& arrival);
     void take_data(Peer& peer, const Frame& frame, FrameContent& arrival);
     void take_direct(Peer& peer, const Frame& frame, FrameContent& arrival);
+    void take_piece(Peer& peer, FrameContent& arrival);
+    ucx::Arrival* keep(ucx::Arrival& arrival);
     bool keep(Unexpected* message, FrameContent& arrival);
+    void receive_piece(Peer& peer, Post& post, ucx::Arrival& arrival);
     void note_waiting(Peer& peer, const Post& post);
     void receive_into(Peer& peer, LaneQueue& lane, Post& post, FrameContent& arrival);
 
+    // What UCX gives back with each message of a worker.
+    struct Ear {
+        UcxTransport* owner;
+        ucp_worker_h worker;
+    };
+
     std::uint64_t job_;  // of our frames
     ucx::Settings settings_;
-    std::unique_ptr<ucx::Worker> worker_;
+    std::vector<std::unique_ptr<ucx::Worker>> workers_;  // by link
+    const ucx::Library& library_;
+    std::vector<Ear> ears_;         // of the workers,
+    std::vector<int> descriptors_;  // and theirs
     UnexpectedStore<ucx::Early> early_;
     Pool<ucx::Transfer> transfers_;
+    Pool<ucx::Arrival> arrivals_;  // that are kept
 
     std::uint64_t frames_taken_ = 0;
     std::uint64_t strangers_ = 0;  // frames of other jobs
@@ -154,10 +184,10 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     std::int64_t look_at_ns_ = 0;                  // 0: nothing has been expected for a while
     Fd timer_;
 
-    Fd waiter_sleep_;  // epoll: UCX's descriptor, the timer
+    Fd waiter_sleep_;  // epoll: UCX's descriptors, the timer
     Fd thread_sleep_;  // epoll: the same, while the progress thread is to be woken
     bool thread_armed_ = false;
-    bool is_rung_ = false;  // UCX's descriptor stays readable until it is armed again
+    bool is_rung_ = false;  // UCX's descriptors stay readable until they are armed again
     bool hung_up_ = false;
 };
 

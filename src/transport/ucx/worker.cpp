@@ -79,60 +79,46 @@ std::vector<Device> devices_of(const Library& library, ucp_context_h context) {
     return devices;
 }
 
-// "eth0", "eth0:6", "10.0.0.1": the names of these interfaces.
-std::set<std::string> interfaces_named(const std::string& list) {
-    std::set<std::string> wanted;
-    std::istringstream words(list);
-    for (std::string word; std::getline(words, word, ',');) {
-        wanted.insert(word);
-        if (word.ends_with(":6") && word.find(':') + 2 == word.size())
-            wanted.insert(word.substr(0, word.size() - 2));
-    }
-    std::set<std::string> names;
+// "10.0.0.1", "fd00::1": the interface that has this address; itself, if there is none.
+std::string interface_with(const std::string& address) {
+    std::string name = address;
     ifaddrs* all = nullptr;
-    if (getifaddrs(&all) != 0) return names;
+    if (getifaddrs(&all) != 0) return name;
     for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+        if (one->ifa_addr == nullptr) continue;
+        const auto family = one->ifa_addr->sa_family;
+        const socklen_t length = family == AF_INET    ? sizeof(sockaddr_in)
+                                 : family == AF_INET6 ? sizeof(sockaddr_in6)
+                                                      : 0;
         char host[NI_MAXHOST] = "";
-        if (one->ifa_addr != nullptr) {
-            const auto family = one->ifa_addr->sa_family;
-            const socklen_t length = family == AF_INET    ? sizeof(sockaddr_in)
-                                     : family == AF_INET6 ? sizeof(sockaddr_in6)
-                                                          : 0;
-            if (length > 0)
-                getnameinfo(one->ifa_addr, length, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
-        }
-        if (wanted.contains(one->ifa_name) || wanted.contains(host)) names.insert(one->ifa_name);
+        if (length > 0)
+            getnameinfo(one->ifa_addr, length, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
+        if (address == host) name = one->ifa_name;
     }
     freeifaddrs(all);
+    return name;
+}
+
+// Of "eth0,eth1:6,10.2.0.1,mlx5_0:1", in this order, each once.
+std::vector<std::string> devices_named(const std::string& list) {
+    std::vector<std::string> names;
+    std::istringstream words(list);
+    for (std::string word; std::getline(words, word, ',');) {
+        if (word.ends_with(":6") && word.find(':') + 2 == word.size()) word.resize(word.size() - 2);
+        const std::string name = interface_with(word);
+        if (std::ranges::count(names, name) == 0) names.push_back(name);
+    }
     return names;
 }
 
-// The network devices to use; empty: all of them.
-std::string chosen_devices(const std::vector<Device>& devices, const Worker::Options& options) {
-    if (is_set("UCX_NET_DEVICES")) return "";
-    if (!options.only_fabric && options.tcp_interfaces.empty()) return "";
-    const std::set<std::string> interfaces = interfaces_named(options.tcp_interfaces);
-    std::set<std::string> names;
-    for (const Device& device : devices) {
-        const bool is_chosen_tcp =
-            !options.only_fabric && device.transport == "tcp" && interfaces.contains(device.name);
-        if (device.is_fabric() || is_chosen_tcp) names.insert(device.name);
-    }
-    std::string list;
-    for (const std::string& name : names) list += (list.empty() ? "" : ",") + name;
-    return list;
-}
-
 std::vector<Modification> modifications_for(const std::vector<Device>& devices,
-                                            const Worker::Options& options) {
+                                            const Worker::Options& options,
+                                            const std::string& net_devices) {
     std::vector<Modification> modifications;
-    const std::string chosen = chosen_devices(devices, options);
-    if (!chosen.empty()) modifications.push_back({"NET_DEVICES", chosen});
+    if (!net_devices.empty()) modifications.push_back({"NET_DEVICES", net_devices});
     // Shared memory tells of a dead peer only if asked to. (UCX names the setting UCX_POSIX_ERROR_HANDLING
     // in the environment, and MM_ERROR_HANDLING here.)
-    const bool has_memory = std::ranges::any_of(devices, [](const Device& device) {
-        return device.transport == "posix" || device.transport == "sysv";
-    });
+    const bool has_memory = std::ranges::any_of(devices, &Device::is_memory);
     if (has_memory && !is_set("UCX_POSIX_ERROR_HANDLING") && !is_set("UCX_SYSV_ERROR_HANDLING"))
         modifications.push_back({"MM_ERROR_HANDLING", "y"});
     if (!is_set("UCX_KEEPALIVE_INTERVAL")) {
@@ -145,9 +131,8 @@ std::vector<Modification> modifications_for(const std::vector<Device>& devices,
 
 // WEFT_INTERFACES names interfaces, and UCX would listen on others. Empty: it does not.
 std::string devices_not_chosen(const std::vector<Device>& devices, const Worker::Options& options) {
-    if (options.only_fabric || options.tcp_interfaces.empty() || is_set("UCX_NET_DEVICES"))
-        return "";
-    if (!chosen_devices(devices, options).empty()) return "";
+    if (options.only_fabric || options.interfaces.empty() || is_set("UCX_NET_DEVICES")) return "";
+    if (!links_among(devices, options).empty()) return "";
     std::vector<Device> others;
     std::ranges::copy_if(devices, std::back_inserter(others),
                          [](const Device& device) { return device.transport == "tcp"; });
@@ -178,18 +163,56 @@ std::string names_of(const std::vector<Device>& devices) {
     return text;
 }
 
-Result<std::unique_ptr<Worker>> Worker::open(const Options& options) {
+std::vector<std::string> links_among(const std::vector<Device>& devices,
+                                     const Worker::Options& options) {
+    if (is_set("UCX_NET_DEVICES")) return {};
+    std::set<std::string> fabric;
+    std::set<std::string> usable;
+    for (const Device& device : devices) {
+        if (device.is_fabric()) fabric.insert(device.name);
+        if (device.is_fabric() || (device.transport == "tcp" && !options.only_fabric))
+            usable.insert(device.name);
+    }
+    std::vector<std::string> links;
+    std::ranges::copy_if(devices_named(options.interfaces), std::back_inserter(links),
+                         [&](const std::string& name) { return usable.contains(name); });
+    const bool leaves_fabric =
+        std::ranges::none_of(links, [&](const std::string& name) { return fabric.contains(name); });
+    const bool may_use_all = !options.only_fabric && options.interfaces.empty();
+    if (fabric.empty() || !leaves_fabric || may_use_all) return links;
+    links.insert(links.begin(), fabric.begin(), fabric.end());
+    std::string together;
+    for (const std::string& name : links) together += (together.empty() ? "" : ",") + name;
+    return {together};
+}
+
+Result<Workers> Worker::open(const Options& options) {
     const Result<const Library*> found = ucx::library();
     if (!found.is_ok()) return found.status();
-    const Library& library = **found;
     const Result<std::vector<Device>> devices = list_devices();
     if (!devices.is_ok()) return devices.status();
     if (const std::string others = devices_not_chosen(*devices, options); !others.empty())
         return failure(WEFT_REFUSED_SETTING,
                        "WEFT_INTERFACES = '%s'; UCX has no device there, only %s",
-                       options.tcp_interfaces.c_str(), others.c_str());
+                       options.interfaces.c_str(), others.c_str());
+    std::vector<std::string> links = links_among(*devices, options);
+    if (links.empty()) links.emplace_back();
+    Workers workers;
+    for (const std::string& net_devices : links) {
+        Result<std::unique_ptr<Worker>> worker = open_one(**found, *devices, options, net_devices);
+        if (!worker.is_ok()) return worker.status();
+        workers.push_back(std::move(*worker));
+    }
+    return workers;
+}
+
+// `net_devices`: as UCX_NET_DEVICES; empty: all.
+Result<std::unique_ptr<Worker>> Worker::open_one(const Library& library,
+                                                 const std::vector<Device>& devices,
+                                                 const Options& options,
+                                                 const std::string& net_devices) {
     const Result<ucp_context_h> context =
-        make_context(library, modifications_for(*devices, options));
+        make_context(library, modifications_for(devices, options, net_devices));
     if (!context.is_ok()) return context.status();
 
     std::unique_ptr<Worker> made(new Worker);

@@ -1,4 +1,4 @@
-// This process's UCX worker: what it sends from, its address, and which devices it uses.
+// This process's UCX workers: what it sends from, their addresses, and which devices they use.
 //
 // Thread safety: none.
 #pragma once
@@ -20,6 +20,8 @@ struct Device {
 
     // It is none that Weft reaches without UCX: no TCP interface, no memory.
     bool is_fabric() const;
+    // Ranks of one node reach each other by it.
+    bool is_memory() const { return transport == "posix" || transport == "sysv"; }
 };
 
 // As UCX lists them for this process, with UCX_TLS and UCX_NET_DEVICES as they are.
@@ -27,16 +29,20 @@ Result<std::vector<Device>> list_devices();
 // "tcp/eth0 posix/memory"
 std::string names_of(const std::vector<Device>& devices);
 
+class Worker;
+using Workers = std::vector<std::unique_ptr<Worker>>;
+
 class Worker {
   public:
     struct Options {
-        bool only_fabric = false;    // else all devices
-        std::string tcp_interfaces;  // WEFT_INTERFACES: where TCP may listen; empty: everywhere
+        bool only_fabric = false;  // else all devices
+        // WEFT_INTERFACES: the devices that are links, and where TCP may listen; empty: everywhere
+        std::string interfaces;
         std::int64_t peer_timeout_ns = 0;
     };
 
-    // UCX_* that are set in the environment are followed before options.
-    static Result<std::unique_ptr<Worker>> open(const Options& options);
+    // One for each link. UCX_* that are set in the environment are followed before options.
+    static Result<Workers> open(const Options& options);
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
@@ -50,6 +56,10 @@ class Worker {
 
   private:
     Worker() = default;
+    static Result<std::unique_ptr<Worker>> open_one(const Library& library,
+                                                    const std::vector<Device>& devices,
+                                                    const Options& options,
+                                                    const std::string& net_devices);
 
     const Library* library_ = nullptr;
     ucp_context_h context_ = nullptr;
@@ -58,5 +68,11 @@ class Worker {
     std::vector<Device> devices_;
     int descriptor_ = -1;
 };
+
+// For each link the devices that its worker uses, as UCX_NET_DEVICES; none: there is one worker, and UCX chooses.
+// Without UCX_NET_DEVICES, each device that is named in options.interfaces is a link. What only UCX reaches, and is not
+// named, is left to one worker: UCX has ways of its own to use several such devices.
+std::vector<std::string> links_among(const std::vector<Device>& devices,
+                                     const Worker::Options& options);
 
 }  // namespace weft::ucx
