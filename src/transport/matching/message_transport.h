@@ -107,6 +107,7 @@ class MessageTransport : public Transport {
     void take_rts(Peer& peer, const Frame& frame);
     LaneQueue* receiving_lane(Peer& peer, std::uint64_t stream, bool is_wanted);
     void drop_unwanted_messages(Peer& peer);
+    void pay_credit(Peer& peer, std::uint64_t credit);
 
     Rank rank_;
     Limits limits_;
@@ -138,7 +139,6 @@ class MessageTransport : public Transport {
     void reserve_begin(Peer& peer);
     void begin(Peer& peer, LaneQueue& lane, Post& post, std::uint64_t bytes, std::uint64_t ticket);
     void drop(Peer& peer, std::uint64_t ticket);
-    void pay_credit(Peer& peer, std::uint64_t credit);
     void release(Peer& peer, Unexpected* message);
 };
 

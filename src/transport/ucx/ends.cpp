@@ -230,14 +230,14 @@ std::optional<std::uint64_t> UcxTransport::context_left() {
 
 // Of a message that was kept: what has come of it.
 void UcxTransport::release_descriptor(void* descriptor) {
-    for (auto* piece = static_cast<ucx::Arrival*>(descriptor); piece != nullptr;) {
+    for (auto* piece = static_cast<ucx::Rendezvous*>(descriptor); piece != nullptr;) {
         if (piece->peer->coming.first == piece) piece->peer->coming.first = nullptr;
         release(*piece);
-        arrivals_.give_back(std::exchange(piece, piece->next));
+        rendezvous_.give_back(std::exchange(piece, piece->next));
     }
 }
 
-void UcxTransport::release(ucx::Arrival& arrival) {
+void UcxTransport::release(ucx::Rendezvous& arrival) {
     void* const descriptor = std::exchange(arrival.descriptor, nullptr);
     if (descriptor != nullptr && !has_ended())
         library().ucp_am_data_release(arrival.worker, descriptor);

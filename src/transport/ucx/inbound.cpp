@@ -34,7 +34,7 @@ ucs_status_t UcxTransport::on_message(void* given, const void* header, std::size
     ++self.frames_taken_;
     if (peer.lost) return UCS_OK;
     const bool is_rendezvous = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
-    ucx::Arrival here{.peer = &peer, .worker = ear.worker, .descriptor = data, .bytes = bytes};
+    ucx::Rendezvous here{.peer = &peer, .worker = ear.worker, .descriptor = data, .bytes = bytes};
     FrameContent arrival{
         .data = data, .bytes = bytes, .descriptor = is_rendezvous ? &here : nullptr};
     if (frame.sequence == peer.next_taken) {
@@ -49,13 +49,15 @@ ucs_status_t UcxTransport::on_message(void* given, const void* header, std::size
 
 // An earlier frame is still on its way.
 void UcxTransport::put_aside(Peer& peer, const Frame& frame, FrameContent& arrival) {
-    ucx::Early* const early =
-        arrival.descriptor != nullptr ? early_.announce(arrival.bytes) : early_.take(arrival.bytes);
+    ucx::Early* const early = early_.announce(arrival.bytes);
     if (early == nullptr) return lose(peer, WEFT_BROKEN_MEMORY);
     early->frame = frame;
-    if (auto* const rendezvous = static_cast<ucx::Arrival*>(arrival.descriptor)) {
+    if (auto* const rendezvous = static_cast<ucx::Rendezvous*>(arrival.descriptor)) {
         early->rendezvous = *rendezvous;
         rendezvous->descriptor = nullptr;
+    } else if (!early_.make_room(*early)) {
+        if (context_of(frame.stream) == 0) lose(peer, WEFT_BROKEN_MEMORY);
+        early->is_lost = true;
     } else if (arrival.bytes > 0) {
         std::memcpy(early->data, arrival.data, arrival.bytes);
     }
@@ -75,16 +77,25 @@ void UcxTransport::take_early(Peer& peer) {
             }
             ++peer.next_taken;
             has_taken = true;
-            ucx::Arrival& here = early->rendezvous;
+            ucx::Rendezvous& here = early->rendezvous;
             FrameContent arrival{early->data, early->bytes,
                                  here.descriptor != nullptr ? &here : nullptr};
-            take_frame(peer, early->frame, arrival);
+            if (early->is_lost)
+                lose_frame(peer, early->frame);
+            else
+                take_frame(peer, early->frame, arrival);
             release(here);
             early_.release(early);
         }
         peer.early = rest;
     }
     if (peer.lost) drop_early(peer);
+}
+
+// A message, for which there was no memory.
+void UcxTransport::lose_frame(Peer& peer, const Frame& frame) {
+    lose_message(peer, frame.stream);
+    if (frame.kind == FrameKind::eager) pay_credit(peer, Credit::cost_of(frame.bytes));
 }
 
 void UcxTransport::take_frame(Peer& peer, const Frame& frame, FrameContent& arrival) {
@@ -98,7 +109,7 @@ void UcxTransport::take_frame(Peer& peer, const Frame& frame, FrameContent& arri
         return lose(peer, WEFT_BROKEN_TRANSPORT);
     if (is_cut)
         peer.coming = {.left = frame.bytes - arrival.bytes,
-                       .first = static_cast<ucx::Arrival*>(arrival.descriptor)};
+                       .first = static_cast<ucx::Rendezvous*>(arrival.descriptor)};
     take(peer, frame, arrival);
     // Nobody wants it.
     if (is_cut && peer.coming.first == arrival.descriptor) peer.coming.first = nullptr;
@@ -161,35 +172,47 @@ void UcxTransport::take_direct(Peer& peer, const Frame& frame, FrameContent& arr
 
 // REQUIRES: some are to come.
 void UcxTransport::take_piece(Peer& peer, FrameContent& arrival) {
-    auto* const here = static_cast<ucx::Arrival*>(arrival.descriptor);
+    auto* const here = static_cast<ucx::Rendezvous*>(arrival.descriptor);
     if (here == nullptr || here->bytes > peer.coming.left) return lose(peer, WEFT_BROKEN_TRANSPORT);
     const ucx::Coming coming = peer.coming;
     peer.coming.left -= here->bytes;
     if (peer.coming.left == 0) peer.coming = {};
     if (coming.post != nullptr) return receive_piece(peer, *coming.post, *here);
     if (coming.first == nullptr) return;
-    ucx::Arrival* last = coming.first;
-    while (last->next != nullptr) last = last->next;
-    last->next = keep(*here);
-    if (last->next == nullptr) lose(peer, WEFT_BROKEN_MEMORY);
+    if (coming.next == nullptr) return lose(peer, WEFT_BROKEN_TRANSPORT);  // as no sender cuts it
+    ucx::Rendezvous* const rest = coming.next->next;
+    *coming.next = std::exchange(*here, {});
+    coming.next->next = rest;
+    if (peer.coming.left > 0) peer.coming.next = rest;
 }
 
-// Null: out of memory.
-ucx::Arrival* UcxTransport::keep(ucx::Arrival& arrival) {
-    ucx::Arrival* const kept = arrivals_.try_take();
-    if (kept == nullptr) return nullptr;
-    *kept = arrival;
-    arrival.descriptor = nullptr;
-    return kept;
+// With room for the pieces that are to come. Null: out of memory.
+ucx::Rendezvous* UcxTransport::keep(ucx::Rendezvous& here) {
+    Peer& peer = *here.peer;
+    const bool is_cut = peer.coming.first == &here;
+    ucx::Rendezvous* rest = nullptr;
+    for (std::uint32_t i = is_cut ? peer.links : 1; i > 0; --i) {
+        ucx::Rendezvous* const kept = rendezvous_.try_take();
+        if (kept == nullptr) {
+            release_descriptor(rest);
+            return nullptr;
+        }
+        *kept = {.next = rest, .peer = &peer};
+        rest = kept;
+    }
+    ucx::Rendezvous* const next = rest->next;
+    *rest = std::exchange(here, {});
+    rest->next = next;
+    if (is_cut) peer.coming.first = rest;
+    if (is_cut) peer.coming.next = next;
+    return rest;
 }
 
 // What has come of a message whose receive is not posted. False: out of memory.
 bool UcxTransport::keep(Unexpected* message, FrameContent& arrival) {
-    if (auto* const here = static_cast<ucx::Arrival*>(arrival.descriptor)) {
-        ucx::Arrival* const kept = keep(*here);
-        if (here->peer->coming.first == here) here->peer->coming.first = kept;
-        message->descriptor = kept;
-        return kept != nullptr;
+    if (auto* const here = static_cast<ucx::Rendezvous*>(arrival.descriptor)) {
+        message->descriptor = keep(*here);
+        return message->descriptor != nullptr;
     }
     if (!unexpected_.make_room(*message)) return false;
     if (arrival.bytes > 0) std::memcpy(message->data, arrival.data, arrival.bytes);
@@ -197,17 +220,17 @@ bool UcxTransport::keep(Unexpected* message, FrameContent& arrival) {
 }
 
 void UcxTransport::receive_into(Peer& peer, LaneQueue& lane, Post& post, FrameContent& arrival) {
-    auto* const first = static_cast<ucx::Arrival*>(arrival.descriptor);
+    auto* const first = static_cast<ucx::Rendezvous*>(arrival.descriptor);
     if (first == nullptr) return MessageTransport::receive_into(peer, lane, post, arrival);
     if (peer.coming.first == first) {
         peer.coming.first = nullptr;
         peer.coming.post = &post;
     }
-    for (ucx::Arrival* piece = first; piece != nullptr && !peer.lost; piece = piece->next)
-        receive_piece(peer, post, *piece);
+    for (ucx::Rendezvous* piece = first; piece != nullptr && !peer.lost; piece = piece->next)
+        if (piece->descriptor != nullptr) receive_piece(peer, post, *piece);
 }
 
-void UcxTransport::receive_piece(Peer& peer, Post& post, ucx::Arrival& arrival) {
+void UcxTransport::receive_piece(Peer& peer, Post& post, ucx::Rendezvous& arrival) {
     if (post.transfers == nullptr || post.left < arrival.bytes) {  // as no sender cuts it
         lose(peer, WEFT_BROKEN_TRANSPORT);
         return;

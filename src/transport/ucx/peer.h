@@ -45,11 +45,12 @@ struct Transfer {
 };
 
 // A rendezvous that a peer has begun, and that waits for its buffer: of a message, or of a piece of one.
-struct Arrival {
-    Arrival* next = nullptr;  // the next piece of the message
+struct Rendezvous {
+    Rendezvous* next = nullptr;  // the next piece of the message
     Peer* peer = nullptr;
     ucp_worker_h worker = nullptr;
-    void* descriptor = nullptr;  // UCX's; null: another one has it, or it has been used
+    void* descriptor =
+        nullptr;  // UCX's; null: it has not come, another one has it, or it has been used
     std::uint64_t bytes = 0;
 };
 
@@ -58,7 +59,8 @@ struct Early {
     Early* next = nullptr;
     std::byte* data = nullptr;
     std::uint64_t bytes = 0;
-    Arrival rendezvous{};
+    bool is_lost = false;  // there was no memory for its bytes
+    Rendezvous rendezvous{};
     message::Frame frame{};
 };
 
@@ -67,7 +69,8 @@ struct Early {
 struct Coming {
     std::uint64_t left = 0;  // bytes
     Post* post = nullptr;
-    Arrival* first = nullptr;
+    Rendezvous* first = nullptr;
+    Rendezvous* next = nullptr;  // after that one: of the piece that comes next
 };
 
 struct Peer : message::PeerPart<Post>, PairLinks {

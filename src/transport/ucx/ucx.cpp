@@ -67,6 +67,8 @@ UcxTransport::UcxTransport(Parts parts)
         endpoints += peer.links;
     }
     closing_.reserve(endpoints);
+    // (The first frames that come too early need no memory.)
+    if (ucx::Early* const early = early_.announce(0)) early_.release(early);
 }
 
 // Both ends say the same.

@@ -121,7 +121,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     void drop_early(Peer& peer);
     void give_up_coming(Peer& peer);
     void release_descriptor(void* descriptor);
-    void release(ucx::Arrival& arrival);
+    void release(ucx::Rendezvous& arrival);
 
     // outbound.cpp
     static void on_slot_sent(void* request, ucs_status_t status, void* slot);
@@ -148,10 +148,11 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     void take(Peer& peer, const Frame& frame, FrameContent& arrival);
     void take_data(Peer& peer, const Frame& frame, FrameContent& arrival);
     void take_direct(Peer& peer, const Frame& frame, FrameContent& arrival);
+    void lose_frame(Peer& peer, const Frame& frame);
     void take_piece(Peer& peer, FrameContent& arrival);
-    ucx::Arrival* keep(ucx::Arrival& arrival);
+    ucx::Rendezvous* keep(ucx::Rendezvous& arrival);
     bool keep(Unexpected* message, FrameContent& arrival);
-    void receive_piece(Peer& peer, Post& post, ucx::Arrival& arrival);
+    void receive_piece(Peer& peer, Post& post, ucx::Rendezvous& arrival);
     void note_waiting(Peer& peer, const Post& post);
     void receive_into(Peer& peer, LaneQueue& lane, Post& post, FrameContent& arrival);
 
@@ -169,7 +170,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     std::vector<int> descriptors_;  // and theirs
     UnexpectedStore<ucx::Early> early_;
     Pool<ucx::Transfer> transfers_;
-    Pool<ucx::Arrival> arrivals_;  // that are kept
+    Pool<ucx::Rendezvous> rendezvous_;  // that are kept
 
     std::uint64_t frames_taken_ = 0;
     std::uint64_t strangers_ = 0;  // frames of other jobs
