@@ -22,9 +22,10 @@ struct Host {
     Executor& executor;
     Engine& engine;
     HandleTable<Request>& requests;
-    const Topology& topology;   // of the job
-    const Torus* torus;         // of the job; null: none was declared
-    bool checks_calls = false;  // collectives first compare the calls of all ranks
+    const Topology& topology;              // of the job
+    const Torus* torus;                    // of the job; null: none was declared
+    bool checks_calls = false;             // collectives first compare the calls of all ranks
+    DeviceMemory device_memory = nullptr;  // tells buffers to refuse; null: nothing does
     // Ends a communicator that nobody keeps anymore.
     std::function<void(Communicator&)> end;
 };
@@ -54,6 +55,7 @@ class Communicator {
     }
     Group& group() { return group_; }
     const CommunicatorSettings& settings() const { return settings_; }
+    DeviceMemory device_memory() const { return host_.device_memory; }
 
     // Whether this thread may start operations; if not, why.
     Status check_starter() const { return host_.engine.check_starter(); }

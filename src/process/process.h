@@ -33,6 +33,7 @@ class Process {
         std::unique_ptr<Offload> offload;  // null: none
         CommunicatorSettings settings;     // of world and self
         bool checks_calls = false;  // WEFT_CHECK: collectives first compare the calls of all ranks
+        DeviceMemory device_memory = nullptr;  // tells buffers to refuse; null: nothing does
         Engine::Options engine;
         DedicatedShare dedicated;           // of this rank, including world's share
         std::uint32_t world_dedicated = 0;  // world's streams, agreed on by all ranks

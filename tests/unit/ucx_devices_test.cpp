@@ -1,4 +1,4 @@
-// Which of UCX's devices become links.
+// Which of UCX's devices become links, and which memory is a device's.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -54,6 +54,52 @@ TEST_F(UcxLinks, LeaveAFabricToUcxUnlessItsDevicesAreNamed) {
 TEST_F(UcxLinks, AreUcxsToChooseIfItsOwnSettingNamesDevices) {
     setenv("UCX_NET_DEVICES", "eth0,eth1", 1);
     EXPECT_EQ(links(ethernet, "eth0,eth1"), Names{});
+}
+
+// UCX is there, but finds nothing to use.
+TEST(Ucx, SaysWhyItCannotBeUsed) {
+    if (!ucx::library().is_ok()) GTEST_SKIP() << last_detail();
+    setenv("UCX_LOG_LEVEL", "fatal", 1);
+    struct {
+        const char* tls;
+        const char* devices;
+        const char* sentence;
+    } const settings[] = {
+        {"nothing", "", " cannot use any device: No such device (UCX_TLS='nothing'"},
+        {"tcp", "nowhere0", " (UCX_TLS='tcp', UCX_NET_DEVICES='nowhere0')"},
+        {"self", "", " reaches no other rank: it has only self/memory0 (UCX_TLS='self')"}};
+    for (const auto& one : settings) {
+        setenv("UCX_TLS", one.tls, 1);
+        if (*one.devices != '\0') setenv("UCX_NET_DEVICES", one.devices, 1);
+        Result<ucx::Workers> workers = ucx::Worker::open({});
+        EXPECT_EQ(workers.status().code, WEFT_REFUSED_UNSUPPORTED) << one.tls;
+        EXPECT_NE(std::string(last_detail()).find(one.sentence), std::string::npos)
+            << last_detail();
+        unsetenv("UCX_NET_DEVICES");
+    }
+    unsetenv("UCX_TLS");
+    unsetenv("UCX_LOG_LEVEL");
+}
+
+TEST(UcxMemory, OfADeviceIsNamed) {
+    EXPECT_STREQ(ucx::device_memory_named(UCS_MEMORY_TYPE_CUDA), "CUDA");
+    EXPECT_STREQ(ucx::device_memory_named(UCS_MEMORY_TYPE_ROCM), "ROCm");
+    for (const ucs_memory_type_t usable : {UCS_MEMORY_TYPE_HOST, UCS_MEMORY_TYPE_CUDA_MANAGED,
+                                           UCS_MEMORY_TYPE_ROCM_MANAGED, UCS_MEMORY_TYPE_UNKNOWN})
+        EXPECT_EQ(ucx::device_memory_named(usable), nullptr) << usable;
+    const std::uint64_t host = 1u << UCS_MEMORY_TYPE_HOST | 1u << UCS_MEMORY_TYPE_CUDA_MANAGED;
+    EXPECT_FALSE(ucx::is_of_device(host));
+    EXPECT_TRUE(ucx::is_of_device(host | 1u << UCS_MEMORY_TYPE_ROCM));
+}
+
+TEST(UcxMemory, OfTheHostIsNotOfADevice) {
+    if (!ucx::library().is_ok()) GTEST_SKIP() << last_detail();
+    const int here = 0;
+    EXPECT_EQ(ucx::device_memory_at(&here), nullptr);
+    Result<ucx::Workers> workers = ucx::Worker::open({});
+    if (!workers.is_ok()) GTEST_SKIP() << last_detail();
+    EXPECT_NE(workers->front()->memory_kinds() & 1u << UCS_MEMORY_TYPE_HOST, 0u);
+    EXPECT_EQ(ucx::device_memory_at(&here), nullptr);
 }
 
 }  // namespace

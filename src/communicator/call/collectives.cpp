@@ -25,6 +25,17 @@ Status refuse_buffer(const char* name, const void* buffer, std::int64_t bytes) {
                    buffer ? "WEFT_IN_PLACE" : "null", static_cast<long long>(bytes));
 }
 
+Status check_memory(const char* name, const void* buffer, const BufferUse& use,
+                    DeviceMemory device_memory) {
+    if (use.bytes == 0) return ok;
+    const auto* const first =
+        static_cast<const std::byte*>(buffer) + (use.ranges.empty() ? 0 : use.ranges.front().begin);
+    const char* const device = device_memory(first);
+    if (device == nullptr) return ok;
+    return failure(WEFT_REFUSED_UNSUPPORTED, "%s = %p is memory of %s; expected memory of the host",
+                   name, buffer, device);
+}
+
 // How many blocks of this rank's block size any rank's buffer may have; among neighbors, only this rank's buffers.
 std::size_t blocks_max(const Family& family, const CallingRank& place) {
     if (family.sizes == Sizes::alike && family.has_block_of_every_rank())
@@ -104,9 +115,13 @@ Posed::Posed(const SignatureView& signature, const CallingRank& place)
 const char* collective_name(Collective collective) { return algorithm::family_of(collective).name; }
 
 Status check_buffers(const void* send_buf, const BufferUse& send, const void* recv_buf,
-                     const BufferUse& recv, const char* recv_name) {
+                     const BufferUse& recv, const char* recv_name, DeviceMemory device_memory) {
     if (!has_buffer(recv_buf, recv.bytes)) return refuse_buffer(recv_name, recv_buf, recv.bytes);
     if (!has_buffer(send_buf, send.bytes)) return refuse_buffer("send_buf", send_buf, send.bytes);
+    if (device_memory != nullptr) [[unlikely]] {
+        WEFT_RETURN_IF_NOT_OK(check_memory(recv_name, recv_buf, recv, device_memory));
+        WEFT_RETURN_IF_NOT_OK(check_memory("send_buf", send_buf, send, device_memory));
+    }
     if (!have_common_bytes(send_buf, send, recv_buf, recv)) return ok;
     return failure(
         WEFT_REFUSED_ARGUMENT,
@@ -174,9 +189,9 @@ Result<BufferUses> uses_of_buffers(const SignatureView& signature, const Calling
                       one_buffer ? "buf" : "recv_buf"};
 }
 
-Status check_buffers(const Checked& call, const BufferUses& uses) {
-    return check_buffers(call.binding.send, uses.send, call.binding.recv, uses.recv,
-                         uses.recv_name);
+Status check_buffers(const Checked& call, const BufferUses& uses, DeviceMemory device_memory) {
+    return check_buffers(call.binding.send, uses.send, call.binding.recv, uses.recv, uses.recv_name,
+                         device_memory);
 }
 
 Result<Schedule> build_schedule(const SignatureView& signature, const CallingRank& place,

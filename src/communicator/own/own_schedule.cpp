@@ -201,7 +201,8 @@ Result<Request*> OwnSchedule::make_request(const void* send_buf, void* recv_buf,
     Result<Reduction> reduction = bind(type, op);
     if (!reduction.is_ok()) return reduction.status();
     WEFT_RETURN_IF_NOT_OK(check_buffers(send_buf, {schedule().reach(Buffer::send)}, recv_buf,
-                                        {schedule().reach(Buffer::recv)}, "recv_buf"));
+                                        {schedule().reach(Buffer::recv)}, "recv_buf",
+                                        communicator_.device_memory()));
     Binding binding;
     binding.send = static_cast<const std::byte*>(send_buf);
     binding.recv = static_cast<std::byte*>(recv_buf);

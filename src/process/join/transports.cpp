@@ -169,6 +169,7 @@ Status Transports::connect_ucx([[maybe_unused]] const std::vector<RankCard>& car
             wanted_ == Wanted::ucx || (card && card->has_fabric && card->version == own->version);
     }
     if (std::ranges::find(needed, true) == needed.end()) return ok;
+    parts.device_memory = ucx_->device_memory();
     Result<std::unique_ptr<UcxTransport>> ucx = ucx_->connect(parts.rank, texts, key, needed);
     if (!ucx.is_ok()) return ucx.status();
     for (std::size_t r = 0; r < cards.size(); ++r) {

@@ -149,6 +149,12 @@ Card UcxNode::own_card() const {
     return card;
 }
 
+DeviceMemory UcxNode::device_memory() const {
+    const bool knows_devices = std::ranges::any_of(
+        workers_, [](const auto& worker) { return ucx::is_of_device(worker->memory_kinds()); });
+    return knows_devices ? ucx::device_memory_at : nullptr;
+}
+
 std::string UcxNode::card() const { return own_card().text(); }
 
 Result<std::unique_ptr<UcxTransport>> UcxNode::connect(Rank rank,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/device_memory.h"
 #include "base/job_key.h"
 #include "base/status.h"
 #include "transport/ucx/ucx.h"
@@ -39,6 +40,9 @@ class UcxNode {
     // there is no such device.
     static Result<std::unique_ptr<UcxNode>> prepare(const ucx::Settings& settings,
                                                     bool only_fabric);
+
+    // Tells memory of GPUs; null: UCX knows none on this machine.
+    DeviceMemory device_memory() const;
 
     // What the other ranks must pass to connect().
     std::string card() const;

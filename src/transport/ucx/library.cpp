@@ -56,9 +56,12 @@ Opened open_library() {
     WEFT_FIND(ucp, ucp_am_data_release);
     WEFT_FIND(ucp, ucp_request_check_status);
     WEFT_FIND(ucp, ucp_request_free);
+    WEFT_FIND(ucp, ucp_context_query);
     WEFT_FIND(ucs, ucs_status_string);
 #undef WEFT_FIND
     if (!opened.absence.empty()) return opened;
+    all.ucs_memtype_cache_lookup = reinterpret_cast<decltype(all.ucs_memtype_cache_lookup)>(
+        ::dlsym(ucs, "ucs_memtype_cache_lookup"));
     unsigned major = 0;
     unsigned minor = 0;
     unsigned release = 0;
@@ -84,6 +87,31 @@ Result<const Library*> library() {
     if (!opened.absence.empty())
         return failure(WEFT_REFUSED_UNSUPPORTED, "%s", opened.absence.c_str());
     return &opened.functions;
+}
+
+// (The processor can use what is managed.)
+const char* device_memory_named(ucs_memory_type_t kind) {
+    if (kind == UCS_MEMORY_TYPE_CUDA) return "CUDA";
+    if (kind == UCS_MEMORY_TYPE_ROCM) return "ROCm";
+    return nullptr;
+}
+
+bool is_of_device(std::uint64_t memory_kinds) {
+    for (const ucs_memory_type_t kind : {UCS_MEMORY_TYPE_CUDA, UCS_MEMORY_TYPE_ROCM})
+        if ((memory_kinds >> kind & 1) != 0) return true;
+    return false;
+}
+
+const char* device_memory_at(const void* address) {
+    static const Library& ucx = **library();
+    struct {
+        ucs_memory_type_t kind = UCS_MEMORY_TYPE_HOST;
+        std::byte rest[124]{};  // more than any release writes
+    } found;
+    if (ucx.ucs_memtype_cache_lookup == nullptr ||
+        ucx.ucs_memtype_cache_lookup(address, 1, &found) != UCS_OK)
+        return nullptr;
+    return device_memory_named(found.kind);
 }
 
 }  // namespace weft::ucx

@@ -195,6 +195,11 @@ Result<Workers> Worker::open(const Options& options) {
         return failure(WEFT_REFUSED_SETTING,
                        "WEFT_INTERFACES = '%s'; UCX has no device there, only %s",
                        options.interfaces.c_str(), others.c_str());
+    if (std::ranges::count(*devices, "self", &Device::transport) == std::ranges::ssize(*devices))
+        return failure(WEFT_REFUSED_UNSUPPORTED,
+                       "UCX %s reaches no other rank: it has only %s (UCX_TLS='%s')",
+                       (*found)->version().c_str(), names_of(*devices).c_str(),
+                       is_set("UCX_TLS") ? getenv("UCX_TLS") : "");
     std::vector<std::string> links = links_among(*devices, options);
     if (links.empty()) links.emplace_back();
     Workers workers;
@@ -219,6 +224,10 @@ Result<std::unique_ptr<Worker>> Worker::open_one(const Library& library,
     made->library_ = &library;
     made->context_ = *context;
     made->devices_ = devices_of(library, *context);
+    ucp_context_attr_t attributes{};
+    attributes.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
+    if (library.ucp_context_query(made->context_, &attributes) == UCS_OK)
+        made->memory_kinds_ = attributes.memory_types;
     ucp_worker_params_t params{};
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
     params.thread_mode = UCS_THREAD_MODE_SERIALIZED;

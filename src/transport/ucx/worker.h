@@ -53,6 +53,7 @@ class Worker {
     const std::string& address() const { return address_; }  // bytes
     const std::vector<Device>& devices() const { return devices_; }
     int descriptor() const { return descriptor_; }  // readable after an event, if armed
+    std::uint64_t memory_kinds() const { return memory_kinds_; }  // bits of ucs_memory_type_t
 
   private:
     Worker() = default;
@@ -67,6 +68,7 @@ class Worker {
     std::string address_;
     std::vector<Device> devices_;
     int descriptor_ = -1;
+    std::uint64_t memory_kinds_ = 0;
 };
 
 // For each link the devices that its worker uses, as UCX_NET_DEVICES; none: there is one worker, and UCX chooses.
