@@ -163,6 +163,7 @@ ThreadJob::ThreadJob(Rank ranks, Options options) {
         }
         parts.settings.selector = options.selector;
         parts.checks_calls = options.checks_calls;
+        parts.device_memory = options.device_memory;
         parts.engine = {.kind = options.engine,
                         .may_spin = options.may_spin,
                         .on_demand = options.on_demand,

@@ -80,6 +80,7 @@ class ThreadJob {
         bool on_demand = false;  // as WEFT_ON_DEMAND
         Selector selector{};
         bool checks_calls = false;
+        DeviceMemory device_memory = nullptr;
         bool dedicates = false;  // connections to streams
         shm::Settings settings = shm::Settings::defaults(4);
         Over over = Over::shm;
