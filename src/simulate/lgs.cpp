@@ -1,10 +1,11 @@
 #include "simulate/lgs.h"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <optional>
 #include <queue>
+
+#include "simulate/waiters.h"
 
 namespace weft::simulate {
 namespace {
@@ -113,19 +114,12 @@ class LgsMachine {
     }
 
   private:
-    // One side of a match that waits for the other.
-    struct Waiter {
-        Rank peer;
-        std::uint32_t tag;
-        std::uint32_t op;  // of a message: the sender's
-    };
-
     struct LgsHost {
         std::vector<Time> cpu_free;
         std::vector<Time> send_free;  // by NIC
         std::vector<Time> recv_free;
-        std::deque<Waiter> posted;
-        std::deque<Waiter> unexpected;
+        Waiters posted;
+        Waiters unexpected;
         // The orders by `before`, compressed, in the order of the text: by start, and by end.
         std::vector<std::uint32_t> starts_begin, starts;
         std::vector<std::uint32_t> ends_begin, ends;
@@ -215,11 +209,11 @@ class LgsMachine {
             h.cpu_free[what.cpu] =
                 event.time + p_.o + std::max(bytes_after_first * p_.O, bytes_after_first * p_.G);
             h.recv_free[what.nic] = event.time + p_.g + bytes_after_first * p_.G;
-            if (const auto posted = take_match(h.posted, event.source, what.tag)) {
+            if (const auto posted = h.posted.take(event.source, what.tag)) {
                 if (what.size > p_.S) end_send(event.source, event.op, what, event.time);
                 end(event.rank, posted->op);
             } else {
-                h.unexpected.push_back({event.source, what.tag, event.op});
+                h.unexpected.add({event.source, what.tag, event.op});
             }
             return;
         }
@@ -238,28 +232,14 @@ class LgsMachine {
                 if (what.size <= p_.S) end(event.rank, event.op);
                 break;
             case GoalKind::recv:
-                if (const auto came = take_match(h.unexpected, what.peer, what.tag)) {
+                if (const auto came = h.unexpected.take(what.peer, what.tag)) {
                     if (what.size > p_.S) end_send(came->peer, came->op, what, event.time);
                     end(event.rank, event.op);
                 } else {
-                    h.posted.push_back({what.peer, what.tag, event.op});
+                    h.posted.add({what.peer, what.tag, event.op});
                 }
                 break;
         }
-    }
-
-    // The oldest that fits.
-    static std::optional<Waiter> take_match(std::deque<Waiter>& queue, Rank peer,
-                                            std::uint32_t tag) {
-        for (auto at = queue.begin(); at != queue.end(); ++at) {
-            const bool same_peer = peer == any_source || at->peer == any_source || at->peer == peer;
-            const bool same_tag = tag == any_tag || at->tag == any_tag || at->tag == tag;
-            if (!same_peer || !same_tag) continue;
-            const Waiter found = *at;
-            queue.erase(at);
-            return found;
-        }
-        return std::nullopt;
     }
 
     // A send whose message has met its receive; `met` is the operation that says so.
@@ -301,16 +281,16 @@ class LgsMachine {
     Status check_end() {
         for (Rank r = 0; r < static_cast<Rank>(hosts_.size()); ++r) {
             const LgsHost& h = host(r);
-            if (!h.unexpected.empty()) {
-                const Waiter& left = h.unexpected.front();
+            if (!h.unexpected.is_empty()) {
+                const Waiter& left = h.unexpected.oldest();
                 return failure(WEFT_REFUSED_ARGUMENT,
                                "rank %d has no receive for a message from rank %d (line %u)", r,
                                left.peer, op(left.peer, left.op).line);
             }
-            if (!h.posted.empty()) {
+            if (!h.posted.is_empty()) {
                 return failure(WEFT_REFUSED_ARGUMENT,
                                "rank %d gets no message for its receive of line %u", r,
-                               op(r, h.posted.front().op).line);
+                               op(r, h.posted.oldest().op).line);
             }
         }
         for (Rank r = 0; r < static_cast<Rank>(hosts_.size()); ++r) {

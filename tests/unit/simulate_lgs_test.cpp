@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "base/prng.h"
+#include "simulate/waiters.h"
 #include "support/process.h"
 
 namespace weft::simulate {
@@ -273,6 +276,63 @@ TEST(Lgs, WildcardsTakeTheOldest) {
         return "send 8b to 0 tag -1\n";
     });
     expect(text, slow_bytes, 7, {14542, 10500, 1500});
+}
+
+// Matches among many that wait are those of a plain search, with wildcards on either side and without.
+TEST(Waiters, TakeTheOldestThatFits) {
+    for (const std::uint64_t one_wild_in : {3, 40, 1'000'000}) {
+        for (const std::uint64_t adds_of_10 : {5, 6, 9}) {
+            Prng random(one_wild_in * 10 + adds_of_10);
+            Waiters waiters;
+            std::vector<Waiter> plain;
+            for (std::uint32_t i = 0; i < 5000; ++i) {
+                const Rank peer =
+                    random.one_in(one_wild_in) ? any_source : static_cast<Rank>(random.below(6));
+                const std::uint32_t tag = random.one_in(one_wild_in)
+                                              ? any_tag
+                                              : static_cast<std::uint32_t>(random.below(6));
+                if (random.below(10) < adds_of_10) {
+                    waiters.add({peer, tag, i});
+                    plain.push_back({peer, tag, i});
+                    continue;
+                }
+                const auto fits = [&](const Waiter& one) {
+                    return (peer == any_source || one.peer == any_source || one.peer == peer) &&
+                           (tag == any_tag || one.tag == any_tag || one.tag == tag);
+                };
+                const auto expected = std::ranges::find_if(plain, fits);
+                const std::optional<Waiter> taken = waiters.take(peer, tag);
+                ASSERT_EQ(taken.has_value(), expected != plain.end()) << i;
+                if (!taken) continue;
+                ASSERT_EQ(taken->op, expected->op) << i;
+                plain.erase(expected);
+                ASSERT_EQ(waiters.is_empty(), plain.empty());
+                if (!plain.empty()) {
+                    ASSERT_EQ(waiters.oldest().op, plain.front().op);
+                }
+            }
+        }
+    }
+}
+
+// Receives are posted in the opposite order of the messages: a search would look at all of them each time.
+TEST(Lgs, ManyReceivesThatWait) {
+    constexpr int many = 100'000;
+    const std::string text = text_of(2, [](int rank) {
+        std::string body;
+        for (int i = 0; i < many; ++i) {
+            if (rank == 0) body += "send 1b to 1 tag " + number(i) + "\n";
+            if (rank == 1) body += "recv 1b from 0 tag " + number(many - 1 - i) + "\n";
+        }
+        return body;
+    });
+    const Result<GoalProgram> program = read_goal(text);
+    ASSERT_TRUE(program.is_ok()) << last_detail();
+    const Result<LgsOutcome> outcome = simulate_lgs(*program, LgsParameters{});
+    ASSERT_TRUE(outcome.is_ok()) << last_detail();
+    EXPECT_EQ((*outcome).events, 3u * many);
+    // One after another the messages leave, and are taken.
+    EXPECT_EQ((*outcome).end[1], 1500u * many + 2500 + 1500);
 }
 
 TEST(Lgs, RefusesWhatDoesNotEnd) {
