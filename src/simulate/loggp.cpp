@@ -201,7 +201,7 @@ class LogGpMachine::Inside {
         const Structure& structure = *rank.structure;
         for (const Edge edge : structure.schedule().after_completion(op)) {
             const std::uint32_t counter = structure.counter_of(edge.to);
-            if (counter != Structure::no_counter) __builtin_prefetch(rank.words + counter);
+            if (counter != Structure::no_counter) __builtin_prefetch(SimulatedRanks::place_of(rank, counter));
             const OpKind kind = structure.schedule().ops()[edge.to].kind;
             if (kind == OpKind::send)
                 __builtin_prefetch(&ranks_.to(rank, structure.lane_of(edge.to)));
@@ -694,7 +694,8 @@ class LogGpMachine::Inside {
     void release(SimulatedRank& rank, Instance instance) {
         if (rank.repeats == 0) {
             const std::uint32_t counter = rank.structure->counter_of(instance);
-            if (counter != Structure::no_counter && --rank.words[counter] > 0) return;
+            if (counter != Structure::no_counter && !SimulatedRanks::count_down(rank, counter))
+                return;
         } else if (--rank.words[instance] > 0) {
             return;
         }

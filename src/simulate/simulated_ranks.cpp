@@ -13,10 +13,10 @@ void SimulatedRanks::add(const Schedule& schedule) {
     if (instances_max_ > rank_instances_max) return;  // connect() refuses it
     rank.left = static_cast<std::uint32_t>(structure.instances());
 
-    std::uint32_t counters = structure.counters();
+    std::uint32_t counters = counters_of(structure);
     const Schedule& shared = structure.schedule();
     if (!shared.repeats().empty()) {
-        std::vector<std::uint32_t> missing(counters);
+        std::vector<std::uint32_t> missing(structure.counters());
         std::vector<RepeatState>& states = repeats_.emplace_back();
         for (const Repeat& repeat : shared.repeats()) states.emplace_back(shared, repeat, missing);
         counters = static_cast<std::uint32_t>(missing.size());
@@ -27,8 +27,14 @@ void SimulatedRanks::add(const Schedule& schedule) {
     rank.words = static_cast<std::uint32_t*>(memory_.allocate(words * sizeof(std::uint32_t), 8));
     std::fill_n(rank.words, words, 0);
     for (OpId op = 0; op < shared.ops().size(); ++op) {
-        if (structure.counter_of(op) != Structure::no_counter)
-            rank.words[structure.counter_of(op)] = shared.in_degree()[op];
+        const std::uint32_t counter = structure.counter_of(op);
+        if (counter == Structure::no_counter) continue;
+        const std::uint32_t missing = shared.in_degree()[op];
+        if (structure.counts_in_bytes())
+            reinterpret_cast<std::uint8_t*>(rank.words)[counter] =
+                static_cast<std::uint8_t>(missing);
+        else
+            rank.words[counter] = missing;
     }
     for (std::size_t i = 0; i < interned.to.size(); ++i)
         to(rank, i).peer = static_cast<std::uint32_t>(interned.to[i]);

@@ -1,6 +1,7 @@
 // All ranks of a simulation: counters, lanes and clocks, in little memory.
 //
-// A rank's words are the counters of missing predecessors, then its lanes to peers, then those from peers.
+// A rank's words are the counters of missing predecessors, four in a word if they are bytes, then its lanes to peers,
+// then those from peers.
 // Thread safety: none.
 #pragma once
 
@@ -80,8 +81,18 @@ class SimulatedRanks {
         return *reinterpret_cast<SimulatedLane*>(&lane + 1);
     }
 
+    // REQUIRES: the rank has repeats.
     std::span<std::uint32_t> missing(SimulatedRank& rank) const {
         return {rank.words, counters_of(rank)};
+    }
+    // One predecessor less; whether it was the last. REQUIRES: the rank has no repeats.
+    static bool count_down(SimulatedRank& rank, std::uint32_t counter) {
+        if (rank.structure->counts_in_bytes())
+            return --reinterpret_cast<std::uint8_t*>(rank.words)[counter] == 0;
+        return --rank.words[counter] == 0;
+    }
+    static const void* place_of(const SimulatedRank& rank, std::uint32_t counter) {
+        return rank.words + (rank.structure->counts_in_bytes() ? counter / 4 : counter);
     }
 
     // Null: it is outside repeats.
@@ -119,8 +130,12 @@ class SimulatedRanks {
         return words_of<ArrivalLane> + (has_sources(structure) ? words_of<SimulatedLane> : 0);
     }
 
+    // In words.
+    static std::uint32_t counters_of(const Structure& structure) {
+        return structure.counts_in_bytes() ? (structure.counters() + 3) / 4 : structure.counters();
+    }
     std::uint32_t counters_of(const SimulatedRank& rank) const {
-        if (rank.repeats == 0) return rank.structure->counters();
+        if (rank.repeats == 0) return counters_of(*rank.structure);
         const RepeatState& last = repeats_[rank.repeats - 1].back();
         const auto rows = static_cast<std::uint32_t>(std::min<std::int64_t>(
             last.repeat().iterations, 2 * std::int64_t{last.repeat().window}));

@@ -36,11 +36,13 @@ Structure::Structure(const Schedule& schedule, std::vector<std::uint64_t> key)
     std::vector<const Repeat*> repeat_of_last;  // by lane of the schedule: of its last stretch
     repeat_of_last.resize(number_of.size());
     std::vector<std::uint64_t> messages(number_of.size());  // so far, all iterations
+    counts_in_bytes_ = !has_repeats;
     for (OpId id = 0; id < ops; ++id) {
         const Op& op = schedule_.ops()[id];
         const Repeat* const repeat = schedule_.repeat_of(id);
         instances_ += repeat ? static_cast<std::uint64_t>(repeat->iterations) : 1;
         if (has_repeats || schedule_.in_degree()[id] > 1) counter_of_[id] = counters_++;
+        counts_in_bytes_ &= schedule_.in_degree()[id] <= 0xff;
         op_bytes_max_ = std::max(op_bytes_max_, op.bytes);
         if (!op.is_message()) continue;
         bytes_max_ = std::max(bytes_max_, op.bytes);

@@ -62,6 +62,8 @@ class Structure {
     static constexpr std::uint32_t no_counter = 0xffffffffu;
     std::uint32_t counter_of(OpId op) const { return counter_of_[op]; }
     std::uint32_t counters() const { return counters_; }  // outside repeats
+    // A counter is a byte; otherwise it is a word.
+    bool counts_in_bytes() const { return counts_in_bytes_; }
 
     std::int64_t bytes_max() const { return bytes_max_; }        // of a message
     std::int64_t op_bytes_max() const { return op_bytes_max_; }  // of any operation
@@ -75,6 +77,7 @@ class Structure {
     LaneMessages recvs_;
     std::vector<std::uint32_t> counter_of_;
     std::uint32_t counters_ = 0;
+    bool counts_in_bytes_ = false;
     std::int64_t bytes_max_ = 0;
     std::int64_t op_bytes_max_ = 0;
     std::uint64_t instances_ = 0;

@@ -171,6 +171,34 @@ TEST(LogGp, ManyToOneIsBoundByTheReceiver) {
     EXPECT_EQ(time_of({"gather", "flat", 8, 1}, plain), (1500 + 2500 + 7 * 1500) * ns);
 }
 
+// Operations that wait for a few others count them in bytes, those that wait for many in words.
+TEST(LogGp, AnOperationWaitsForAnyNumberOfOthers) {
+    for (const Rank ranks : {255, 256, 257, 600}) {
+        ScheduleBuilder root(0, ranks);
+        std::vector<OpId> received;
+        for (Rank r = 1; r < ranks; ++r) received.push_back(root.recv(root.scratch(1), r));
+        root.send(root.scratch(1), ranks - 1, {root.join(received)});
+        std::vector<Schedule> schedules;
+        const auto add = [&](ScheduleBuilder& builder) {
+            Result<Schedule> schedule = builder.seal();
+            ASSERT_TRUE(schedule.is_ok()) << last_detail();
+            schedules.push_back(std::move(*schedule));
+        };
+        add(root);
+        for (Rank r = 1; r < ranks; ++r) {
+            ScheduleBuilder builder(r, ranks);
+            const OpId sent = builder.send(builder.scratch(1), 0);
+            if (r == ranks - 1) builder.recv(builder.scratch(1), 0, {sent});
+            add(builder);
+        }
+        const LogGpOutcome outcome = simulate(schedules, plain);
+        const std::int64_t ns = 1000;
+        // The CPU takes one after the other; the answer follows the last.
+        EXPECT_EQ(outcome.end_ps.back(),
+                  (1500 + 2500 + (ranks - 1) * 1500 + 1500 + 2500 + 1500) * ns);
+    }
+}
+
 TEST(LogGp, AgreesWithLogGopsim) {
     const LgsParameters lgs{2500, 1500, 1000, 6, 0, 1 << 30};
     for (const Call& call : std::vector<Call>{{"allgather", "ring", 9, 100},
