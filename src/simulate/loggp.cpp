@@ -82,6 +82,14 @@ struct InsideInterface {
     std::int64_t recv_free_ps = 0;
 };
 
+constexpr std::uint32_t no_rank = 0xffffffffu;
+
+// That ranks share.
+struct Core {
+    std::int64_t free_ps = 0;
+    std::uint32_t rank = no_rank;  // for which it worked last
+};
+
 // Records that are numbered while they are kept.
 template <class Record>
 class NumberedRecords {
@@ -147,6 +155,7 @@ class LogGpMachine::Inside {
             return above_time_max();
         WEFT_ASSERT(!ends_.cpu_sends || progress_.is_plain() ||
                     progress_.by != Progress::By::offload);
+        WEFT_ASSERT(!ends_.cpu_receives_along || (progress_.is_plain() && !torus_));
         if (torus_) WEFT_RETURN_IF_NOT_OK(lay_links());
         if (nodes_) WEFT_RETURN_IF_NOT_OK(make_nodes());
         if (!progress_.is_plain()) beside_.assign(ranks_.size(), {0, 0, progress_.compute_ps});
@@ -201,7 +210,8 @@ class LogGpMachine::Inside {
         const Structure& structure = *rank.structure;
         for (const Edge edge : structure.schedule().after_completion(op)) {
             const std::uint32_t counter = structure.counter_of(edge.to);
-            if (counter != Structure::no_counter) __builtin_prefetch(SimulatedRanks::place_of(rank, counter));
+            if (counter != Structure::no_counter)
+                __builtin_prefetch(SimulatedRanks::place_of(rank, counter));
             const OpKind kind = structure.schedule().ops()[edge.to].kind;
             if (kind == OpKind::send)
                 __builtin_prefetch(&ranks_.to(rank, structure.lane_of(edge.to)));
@@ -313,8 +323,7 @@ class LogGpMachine::Inside {
         const std::int64_t bytes = rank.structure->bytes(at);
         if (bytes <= p_.eager_bytes_max) {
             const bool inside = nodes_ && is_inside(r, ranks_.source(ranks_.from(rank, lane)).peer);
-            return complete_at(r, ranks_.instance(rank, at),
-                               compute(r, Work::recv, recv_overhead(bytes, inside), inside));
+            return complete_at(r, ranks_.instance(rank, at), receive(r, bytes, inside));
         }
         const SimulatedLane sent = ranks_.source(ranks_.from(rank, lane));
         SimulatedRank& sender = ranks_[sent.peer];
@@ -359,9 +368,16 @@ class LogGpMachine::Inside {
             if (last > now_ps_) return push(last, receiver, EventKind::large, number);
         }
         const Instance recv = message.recv;
-        const std::int64_t overhead = recv_overhead(message.bytes, inside);
+        const std::int64_t bytes = message.bytes;
         large_.drop(number);
-        complete_at(receiver, recv, compute(receiver, Work::recv, overhead, inside));
+        complete_at(receiver, recv, receive(receiver, bytes, inside));
+    }
+
+    // The receiver's part of a message of which the last byte has come.
+    std::int64_t receive(std::uint32_t r, std::int64_t bytes, bool inside) {
+        const std::int64_t cost_ps = recv_overhead(bytes, inside);
+        if (!ends_.cpu_receives_along || inside) return compute(r, Work::recv, cost_ps, inside);
+        return compute(r, Work::recv, cost_ps, inside, after_first(bytes) * recv_byte_overhead_ps_);
     }
 
     // Hands a message to the interface at `from_ps`; `send`, if any, is over when its last byte has left.
@@ -405,7 +421,7 @@ class LogGpMachine::Inside {
         inside_interfaces_.resize(ranks_.size());
         if (nodes_->cores > 0) {
             WEFT_ASSERT(progress_.is_plain());
-            core_free_ps_.resize(static_cast<std::size_t>(nodes_->cores));
+            cores_.resize(static_cast<std::size_t>(nodes_->cores));
         }
         return ok;
     }
@@ -530,10 +546,11 @@ class LogGpMachine::Inside {
         return ranks_[r].cpu_free_ps + beside_[r].left_ps;
     }
 
-    // Adds work to the CPU, or to the card; when it ends.
-    std::int64_t compute(std::uint32_t r, Work work, std::int64_t cost_ps, bool inside = false) {
-        if (!core_free_ps_.empty()) [[unlikely]]
-            return compute_on_core(r, work, cost_ps);
+    // Adds work to the CPU, or to the card; when it ends. The CPU did `done_ps` of it before now, if it was free.
+    std::int64_t compute(std::uint32_t r, Work work, std::int64_t cost_ps, bool inside = false,
+                         std::int64_t done_ps = 0) {
+        if (!cores_.empty()) [[unlikely]]
+            return compute_on_core(r, work, cost_ps, done_ps);
         SimulatedRank& rank = ranks_[r];
         if (!beside_.empty()) [[unlikely]] {
             const bool is_message = work != Work::reduction && work != Work::copy &&
@@ -541,7 +558,7 @@ class LogGpMachine::Inside {
             if (is_message && progress_.by == Progress::By::offload) return trigger(r, work);
         }
         const std::int64_t begin =
-            beside_.empty() ? std::max(rank.cpu_free_ps, now_ps_) : begin_beside(r);
+            beside_.empty() ? std::max(rank.cpu_free_ps, now_ps_ - done_ps) : begin_beside(r);
         rank.cpu_ps = std::min(rank.cpu_ps + cost_ps, time_max_ps);
         rank.cpu_free_ps = later(begin, cost_ps);
         if (has_noise_) [[unlikely]] {
@@ -554,19 +571,24 @@ class LogGpMachine::Inside {
     }
 
     // The same for a rank that shares its core.
-    std::int64_t compute_on_core(std::uint32_t r, Work work, std::int64_t cost_ps) {
-        const std::size_t core = r % core_free_ps_.size();
-        std::int64_t& free_ps = core_free_ps_[core];
-        const std::int64_t begin = std::max(free_ps, now_ps_);
+    std::int64_t compute_on_core(std::uint32_t r, Work work, std::int64_t cost_ps,
+                                 std::int64_t done_ps) {
+        Core& core = cores_[r % cores_.size()];
+        if (core.rank != r) core.free_ps = std::max(core.free_ps, now_ps_ - done_ps);
+        if (core.rank != r && core.rank != no_rank)
+            core.free_ps = later(core.free_ps, nodes_->switch_ps);
+        core.rank = r;
+        const std::int64_t begin = std::max(core.free_ps, now_ps_ - done_ps);
         ranks_[r].cpu_ps = std::min(ranks_[r].cpu_ps + cost_ps, time_max_ps);
-        free_ps = later(begin, cost_ps);
+        core.free_ps = later(begin, cost_ps);
         if (has_noise_) {
-            const std::int64_t end = disturbance_.end_ps(static_cast<Rank>(core), begin, cost_ps);
-            disturbed_ps_[r] += end - free_ps;
-            free_ps = later(end, 0);
+            const auto number = static_cast<Rank>(r % cores_.size());
+            const std::int64_t end = disturbance_.end_ps(number, begin, cost_ps);
+            disturbed_ps_[r] += end - core.free_ps;
+            core.free_ps = later(end, 0);
         }
-        record(r, Unit::cpu, work, begin, free_ps);
-        return free_ps;
+        record(r, Unit::cpu, work, begin, core.free_ps);
+        return core.free_ps;
     }
 
     // The card handles a message.
@@ -734,7 +756,7 @@ class LogGpMachine::Inside {
     std::optional<NodesParameters> nodes_;
     std::vector<NodeLinks> node_links_;               // by node
     std::vector<InsideInterface> inside_interfaces_;  // by rank
-    std::vector<std::int64_t> core_free_ps_;          // by core, if ranks share them
+    std::vector<Core> cores_;                         // if ranks share them
     std::vector<BusySpan>* spans_ = nullptr;
 };
 

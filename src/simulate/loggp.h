@@ -84,7 +84,7 @@ class LogGpMachine {
     void set_nodes(const NodesParameters& nodes);
 
     // What the ends of a message between nodes do, if they do not do the same. REQUIRES: no progress by a card, if the
-    // CPU sends.
+    // CPU sends; plain progress and no torus, if it receives along.
     void set_ends(const MessageEnds& ends);
 
     // Who advances the collective; if nobody says, a CPU that does nothing else.

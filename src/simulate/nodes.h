@@ -16,7 +16,8 @@ struct NodesParameters {
     std::int64_t link_byte_ps = 6'000;  // of a node's link, in each direction
     std::int64_t burst_bytes = 0;       // that a link lets through unshaped after a pause
     model::LogGpParameters inside;      // of messages within a node, but for their eager_bytes_max
-    Rank cores = 0;  // rank r has core r % cores, also of other nodes; 0: each has one
+    Rank cores = 0;              // rank r has core r % cores, also of other nodes; 0: each has one
+    std::int64_t switch_ps = 0;  // until a shared core works for another rank than before
     // Whether a card (Progress::By::offload) handles messages within a node, too.
     bool has_card_inside = false;
 

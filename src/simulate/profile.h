@@ -18,6 +18,9 @@ struct MessageEnds {
     // The sender's CPU stores every byte into the network: the first leaves after o, and the CPU is busy until
     // the last has left. Only without a card that handles messages (Progress).
     bool cpu_sends = false;
+    // The receiver's CPU takes bytes as they come: after the last one it is busy for o, unless it came to them late.
+    // Not on a torus.
+    bool cpu_receives_along = false;
 };
 
 struct NetworkProfile {

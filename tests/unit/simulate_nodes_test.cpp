@@ -161,6 +161,53 @@ TEST(Nodes, RanksMayShareCores) {
     EXPECT_EQ(done.cpu_ps[3], o);
 }
 
+TEST(Nodes, ACoreSwitchesToAnotherRank) {
+    NodesParameters on = nodes(2, 1);
+    on.cores = 1;
+    on.switch_ps = 700'000;
+    // The first work of a core needs no switch, that of the other rank does.
+    const LogGpOutcome done = simulate({{0, 1, 1}, {1, 0, 1}}, on);
+    EXPECT_EQ(done.end_ps[1], 2 * o + L + on.switch_ps + o);
+    EXPECT_EQ(done.end_ps[0], 2 * (2 * o + L + on.switch_ps));
+    EXPECT_EQ(done.cpu_ps[0], 2 * o) << "a switch is no work of a rank";
+    on.cores = 2;
+    EXPECT_EQ(simulate({{0, 1, 1}, {1, 0, 1}}, on).end_ps[0], 2 * (2 * o + L));
+}
+
+// Bytes that cost the CPUs as much as the link: beside each other, or one after the other.
+TEST(Nodes, CpusWorkOnBytesBesideTheirWay) {
+    constexpr std::int64_t further = 1000;
+    LogGpParameters p = parameters;
+    p.byte_overhead_ps = link_G / 2;
+    const auto end = [&](bool along, std::int64_t reduced) {
+        LogGpMachine machine(p);
+        machine.set_nodes(nodes(2, 1));
+        MessageEnds ends;
+        ends.cpu_sends = ends.cpu_receives_along = along;
+        machine.set_ends(ends);
+        ScheduleBuilder here(0, 2), there(1, 2);
+        here.send(here.scratch(further + 1), 1);
+        there.recv(there.scratch(further + 1), 0);
+        if (reduced > 0) there.reduce(there.scratch(reduced), there.scratch(reduced));
+        for (ScheduleBuilder* builder : {&here, &there}) {
+            const Result<Schedule> schedule = builder->seal();
+            EXPECT_TRUE(schedule.is_ok()) << last_detail();
+            machine.add(*schedule);
+        }
+        Result<LogGpOutcome> outcome = machine.run();
+        EXPECT_TRUE(outcome.is_ok()) << last_detail();
+        EXPECT_EQ(outcome->cpu_ps[0], o + further * link_G / 2);
+        return outcome->end_ps[1];
+    };
+    const std::int64_t way = 2 * o + L + further * link_G;
+    EXPECT_EQ(end(/*along=*/false, 0), way + further * link_G);
+    EXPECT_EQ(end(/*along=*/true, 0), way);
+    // A CPU that is busy until the last byte has come has all of them before it.
+    p.byte_reduction_ps = 100'000;
+    const std::int64_t busy = o + L + further * link_G;
+    EXPECT_EQ(end(/*along=*/true, busy / p.byte_reduction_ps), busy + o + further * link_G / 2);
+}
+
 // As far as both know, nodes of one rank and links as fast as interfaces are the flat network.
 TEST(Nodes, OfOneRankAreTheFlatNetwork) {
     const algorithm::Family* const family = algorithm::find_family("allreduce");
