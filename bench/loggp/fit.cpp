@@ -40,7 +40,8 @@ Line line_through(const std::vector<double>& x, const std::vector<double>& y) {
     return {(wy - slope * wx) / w, slope};
 }
 
-// The samples of one size.
+// The samples of one size. Of messages that wait for their receive, `delayed` and `received` are CPU times, and there
+// are no delays.
 struct OfSize {
     std::int64_t bytes = 0;
     std::int64_t delay_ns = 0;
@@ -73,7 +74,7 @@ struct Values {
     double residual;
 };
 
-Values values_of(const std::vector<OfSize>& sizes) {
+Values values_of(const std::vector<OfSize>& sizes, bool wait_for_receive) {
     std::vector<double> x, one_way, sending, receiving;
     std::vector<double> x_between, between;  // where the network decides, not a CPU
     for (const OfSize& size : sizes) {
@@ -97,7 +98,9 @@ Values values_of(const std::vector<OfSize>& sizes) {
     v.recv_overhead = receives.at_zero;
     v.byte_overhead = (sends.slope + receives.slope) / 2;
     v.is_gap_observable = v.gap > 1.02 * std::max(v.send_overhead, v.recv_overhead);
-    v.latency = one_way[0] - sending[0] - receiving[0] - x[0] * v.byte_gap;
+    v.latency = wait_for_receive
+                    ? line_through(x, one_way).at_zero - sends.at_zero - receives.at_zero
+                    : one_way[0] - sending[0] - receiving[0] - x[0] * v.byte_gap;
     for (std::size_t i = 0; i < between.size(); ++i) {
         const double fitted = gaps.at_zero + gaps.slope * x_between[i];
         v.residual = std::max(v.residual, std::abs(fitted - between[i]) / between[i]);
@@ -126,13 +129,13 @@ LogGpValue with_interval(double value, const Samples& again) {
 }
 
 LogGpClass class_of(const LogGpSizes& sizes, const std::vector<OfSize>& samples) {
-    const Values v = values_of(samples);
+    const Values v = values_of(samples, sizes.wait_for_receive);
     Samples latency, sends, receives, gap, byte_gap, byte_overhead;
     Prng random(1);
     for (int i = 0; i < resamplings; ++i) {
         std::vector<OfSize> again;
         for (const OfSize& size : samples) again.push_back(resampled(size, random));
-        const Values other = values_of(again);
+        const Values other = values_of(again, sizes.wait_for_receive);
         latency.push_back(other.latency);
         sends.push_back(other.send_overhead);
         receives.push_back(other.recv_overhead);
@@ -167,23 +170,34 @@ std::vector<OfSize> samples_of(LogGpPair& pair, const LogGpSizes& sizes, int rep
         size.one = times[3 * i];
         size.few = times[3 * i + 1];
         size.many = times[3 * i + 2];
+        all.push_back(std::move(size));
+        if (sizes.wait_for_receive) {
+            for (const Kind kind : {Kind::sending_cpu, Kind::receiving_cpu}) {
+                for (const int number : {fewer_messages, messages})
+                    trains.push_back({.kind = kind, .messages = number, .bytes = all.back().bytes});
+            }
+            continue;
+        }
+        OfSize& last = all.back();
         // So long that a message has come before the next one is sent.
-        size.delay_ns = static_cast<std::int64_t>(
-            std::ceil(std::max(median(size.one), additional(size.few, size.many))));
+        last.delay_ns = static_cast<std::int64_t>(
+            std::ceil(std::max(median(last.one), additional(last.few, last.many))));
         for (const Kind kind : {Kind::round_trip, Kind::reception, Kind::delays}) {
             for (const int number : {fewer_messages, messages})
-                trains.push_back({kind, number, size.delay_ns, size.bytes});
+                trains.push_back({kind, number, last.delay_ns, last.bytes});
         }
-        all.push_back(std::move(size));
     }
     times = pair.time(trains, repetitions);
+    const std::size_t trains_of_size = sizes.wait_for_receive ? 4 : 6;
     for (std::size_t i = 0; i < all.size(); ++i) {
-        all[i].few_delayed = times[6 * i];
-        all[i].many_delayed = times[6 * i + 1];
-        all[i].few_received = times[6 * i + 2];
-        all[i].many_received = times[6 * i + 3];
-        all[i].few_delays = times[6 * i + 4];
-        all[i].many_delays = times[6 * i + 5];
+        const Samples* const of_size = &times[trains_of_size * i];
+        all[i].few_delayed = of_size[0];
+        all[i].many_delayed = of_size[1];
+        all[i].few_received = of_size[2];
+        all[i].many_received = of_size[3];
+        if (sizes.wait_for_receive) continue;
+        all[i].few_delays = of_size[4];
+        all[i].many_delays = of_size[5];
     }
     return all;
 }

@@ -7,8 +7,12 @@
 //   o_s(s)     = (T(n, d, s) - T(m, d, s)) / (n-m) - d      for d = T(1, 0, s)
 //   o_r(s)     likewise, of receives that are posted after delays
 //   L          = T(1, 0, s) / 2 - o_s - o_r - (s-1)G        for the least s
-// (There m is 1; with m > 1 it does not matter how a train begins and ends.) Of messages that wait for their
-// receive, the overheads and L contain the question and the answer.
+// (There m is 1; with m > 1 it does not matter how a train begins and ends.)
+//
+// Of messages that wait for their receive, the overheads and L contain the question and the answer. There delays show
+// no overhead: a receive that is posted late begins the transfer late, and a message that is longer than the sockets'
+// buffers does not move while its sender is busy. So their overheads are CPU times of round trips without delays, and
+// L is what is left, where s = 1, on the line through T(1, 0, s) / 2.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +48,7 @@ struct LogGpEstimate {
 struct LogGpSizes {
     std::string name;
     std::vector<std::int64_t> sizes;  // ascending, two or more
+    bool wait_for_receive = false;
 };
 
 // The same on both ranks. Each class of sizes needs two or more.

@@ -47,7 +47,7 @@ Result<Plan> make_plan(const LogGpOptions& options) {
         if (sizes->size() < 2)
             return failure(WEFT_REFUSED_ARGUMENT, "%s sizes = %s; expected two or more", name,
                            text.c_str());
-        plan.classes.push_back({name, *sizes});
+        plan.classes.push_back({name, *sizes, std::string_view(name) == "rendezvous"});
     }
     return plan;
 }

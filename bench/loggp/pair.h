@@ -14,7 +14,10 @@ struct LogGpTrain {
         round_trip,
         // Rank 0 sends them at once; rank 1 posts each receive after a delay, until all have come.
         reception,
-        delays,      // as many delays, without messages
+        delays,  // as many delays, without messages
+        // A round trip without delays: the CPU time of rank 0, and of rank 1.
+        sending_cpu,
+        receiving_cpu,
         reductions,  // as many reductions of `bytes`, one after the other
         copies,
         start,      // of a round trip

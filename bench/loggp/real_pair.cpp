@@ -1,5 +1,7 @@
 #include "bench/loggp/real_pair.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -20,6 +22,13 @@ constexpr int tests = 100;
 void spin(std::int64_t ns) {
     const std::int64_t end = now_ns() + ns;
     while (now_ns() < end) cpu_relax();
+}
+
+// Of this thread.
+std::int64_t cpu_ns() {
+    timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
 void spin_as_operation(void*, std::size_t, void* context) {
@@ -53,6 +62,7 @@ class Part {
     double run() {
         if (rank_ == 0 && train_.kind != Kind::reception)
             spin(train_.kind == Kind::late_trip ? sleep_ns : head_start_ns);
+        const std::int64_t begin_cpu = cpu_ns();
         const std::int64_t begin = now_ns();
         must(weft_start(&request_), "weft_start");
         const std::int64_t started = now_ns();
@@ -62,6 +72,8 @@ class Part {
         }
         const std::int64_t tested_ns = now_ns() - started;
         must(weft_wait(&request_), "weft_wait");
+        if (train_.kind == Kind::sending_cpu || train_.kind == Kind::receiving_cpu)
+            return static_cast<double>(cpu_ns() - begin_cpu);
         if (train_.kind == Kind::start) return static_cast<double>(started - begin);
         if (train_.kind == Kind::test) return static_cast<double>(tested_ns) / std::max(tested, 1);
         return static_cast<double>(now_ns() - begin);
@@ -100,6 +112,8 @@ class Part {
         weft_node last = WEFT_NODE_NONE;
         switch (train_.kind) {
             case Kind::round_trip:
+            case Kind::sending_cpu:
+            case Kind::receiving_cpu:
             case Kind::start:
             case Kind::late_trip: add_round_trip(); return;
             case Kind::test:
@@ -196,7 +210,8 @@ std::vector<std::vector<double>> RealPair::time(const std::vector<LogGpTrain>& t
     const std::vector<double> all = gather(job_, mine);
     std::vector<std::vector<double>> samples;
     for (std::size_t train = 0; train < trains.size(); ++train) {
-        const std::size_t rank = trains[train].kind == Kind::reception ? 1 : 0;
+        const Kind kind = trains[train].kind;
+        const std::size_t rank = kind == Kind::reception || kind == Kind::receiving_cpu ? 1 : 0;
         const auto begin =
             all.begin() + static_cast<std::ptrdiff_t>(
                               rank * mine.size() + train * static_cast<std::size_t>(repetitions));

@@ -40,7 +40,9 @@ std::vector<double> SimulatedPair::time_of(const LogGpTrain& train) const {
     int measured = 0;
     OpId last = no_op;
     switch (train.kind) {
-        case Kind::round_trip: {
+        case Kind::round_trip:
+        case Kind::sending_cpu:
+        case Kind::receiving_cpu: {
             std::vector<OpId> received;
             for (int i = 0; i < train.messages; ++i) {
                 if (i > 0 && train.delay_ns > 0) last = delay(here, last);
@@ -75,6 +77,8 @@ std::vector<double> SimulatedPair::time_of(const LogGpTrain& train) const {
     machine.add(sealed(there));
     Result<simulate::LogGpOutcome> outcome = machine.run();
     if (!outcome.is_ok()) fail("%s", last_detail());
+    if (train.kind == Kind::sending_cpu) return {static_cast<double>(outcome->cpu_ps[0]) / ps};
+    if (train.kind == Kind::receiving_cpu) return {static_cast<double>(outcome->cpu_ps[1]) / ps};
     return {static_cast<double>(outcome->end_ps[static_cast<std::size_t>(measured)]) / ps};
 }
 
