@@ -224,6 +224,10 @@ void add_predict(CLI::App& bench) {
         ->add_option("--model", options->model,
                      "The parameters, a file that weft bench loggp --json has written")
         ->required();
+    command->add_option("--inside", options->inside,
+                        "Such a file for ranks of one node; default: as between nodes");
+    command->add_option("--shared", options->shared,
+                        "Such a file of two ranks on one core; needed if ranks share cores");
     command
         ->add_option("--collective,--collectives", options->collectives,
                      "Which, such as ibcast,iallreduce; default: all whose blocks have one size")
@@ -234,8 +238,19 @@ void add_predict(CLI::App& bench) {
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     command->add_option("--json", options->json, "Also write all rows to this file");
+    command->add_flag(
+        "--idle-share", options->idle_share,
+        "The CPU's idle share by the case paper's equations, beside getrusage, for 2, 4, "
+        "... ranks");
     add_testbed_options(*command, options->testbed);
-    command->callback([options] { end_with(bench_predict(*options)); });
+    command->callback([command, options] {
+        if (options->idle_share) {
+            if (!options->collectives.empty())
+                throw CLI::ValidationError("--idle-share with --collective", "it has its own");
+            set_unless_given(*command, "--sizes", options->sizes, std::string("64K,256K,1M"));
+        }
+        end_with(bench_predict(*options));
+    });
 }
 
 void add_cpu(CLI::App& bench) {

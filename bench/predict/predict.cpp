@@ -11,6 +11,8 @@
 #include "bench/join.h"
 #include "bench/json_file.h"
 #include "bench/launch.h"
+#include "bench/predict/emulated.h"
+#include "bench/predict/idle_share.h"
 #include "bench/progress.h"
 #include "bench/sizes.h"
 #include "bench/statistics.h"
@@ -27,7 +29,22 @@ struct Plan {
     std::vector<Subject> subjects;
     std::vector<std::int64_t> sizes;
     model::MeasuredParameters parameters;
+    std::optional<model::MeasuredParameters> inside;
+    std::optional<model::MeasuredParameters> shared;
 };
+
+// What a job's simulation needs besides the schedules.
+struct Network {
+    const model::MeasuredParameters& parameters;
+    const model::MeasuredParameters* inside;
+    std::optional<simulate::NodesParameters> nodes;
+};
+
+// Larger messages leave, over TCP, while the CPU still copies the rest.
+constexpr std::int64_t packet_bytes_max = 65536;
+
+// Cells of which two halves of the repetitions differ by more are marked.
+constexpr double repeats_within = 0.2;
 
 Result<model::MeasuredParameters> read_model(const std::string& path) {
     std::ifstream file(path);
@@ -46,6 +63,14 @@ Result<Plan> make_plan(const PredictOptions& options) {
     Result<model::MeasuredParameters> parameters = read_model(options.model);
     if (!parameters.is_ok()) return parameters.status();
     plan.parameters = *parameters;
+    for (const auto& [path, into] :
+         {std::pair{&options.inside, &plan.inside}, {&options.shared, &plan.shared}}) {
+        if (path->empty()) continue;
+        Result<model::MeasuredParameters> others = read_model(*path);
+        if (!others.is_ok()) return others.status();
+        *into = *others;
+    }
+    WEFT_RETURN_IF_NOT_OK(check_emulated(options.testbed));
     Result<std::vector<Subject>> subjects = find_subjects(options.collectives);
     if (!subjects.is_ok()) return subjects.status();
     for (const Subject& subject : *subjects) {
@@ -62,8 +87,7 @@ Result<Plan> make_plan(const PredictOptions& options) {
 // By the simulator, with the parameters of messages as large as the largest. Nothing: the call does not meet the
 // algorithm's needs.
 std::optional<double> predicted_us(const algorithm::Family& family, const std::string& setting,
-                                   algorithm::Agreed agreed,
-                                   const model::MeasuredParameters& parameters) {
+                                   algorithm::Agreed agreed, const Network& network) {
     const Result<Choice> choice = parse_choice(family, setting, family.name);
     if (!choice.is_ok()) return std::nullopt;
     agreed.tuning = (*choice).tuning;
@@ -80,7 +104,17 @@ std::optional<double> predicted_us(const algorithm::Family& family, const std::s
         }
         schedules.push_back(std::move(*schedule));
     }
-    simulate::LogGpMachine machine(parameters.of(longest));
+    simulate::LogGpMachine machine(network.parameters.of(longest));
+    if (network.nodes) {
+        simulate::NodesParameters nodes = *network.nodes;
+        nodes.inside = (network.inside ? *network.inside : network.parameters).of(longest);
+        machine.set_nodes(nodes);
+        if (longest > packet_bytes_max) {
+            simulate::MessageEnds ends;
+            ends.cpu_sends = ends.cpu_receives_along = true;
+            machine.set_ends(ends);
+        }
+    }
     for (const Schedule& schedule : schedules) machine.add(schedule);
     const Result<simulate::LogGpOutcome> outcome = machine.run();
     if (!outcome.is_ok()) return std::nullopt;
@@ -99,43 +133,104 @@ std::vector<int> nodes_of(const Job& job) {
     return marks;
 }
 
+double error_of(double predicted, double measured) { return std::abs(predicted / measured - 1); }
+
 struct Report {
-    Table table{{"collective", "size", "algorithm", "measured us", "predicted us", "ratio"}};
+    Table table{{"collective", "size", "algorithm", "measured us", "predicted us", "ratio", ""}};
     std::map<std::int64_t, std::vector<double>> errors;  // by size
+    int unrepeated = 0;
+    // By call: how much longer than the fastest the algorithm takes that was predicted to be the fastest.
+    std::vector<double> losses;
+
+    void add(const Subject& subject, std::int64_t bytes, const Timings& timings,
+             const std::vector<std::optional<double>>& predicted, JsonFile& file) {
+        double fastest_us = 0, chosen_us = 0, least_us = 0;
+        for (std::size_t i = 0; i < timings.size(); ++i) {
+            add(subject, bytes, timings[i], predicted[i], file);
+            if (i == 0 || timings[i].us < fastest_us) fastest_us = timings[i].us;
+            if (!predicted[i] || (chosen_us > 0 && *predicted[i] >= least_us)) continue;
+            least_us = *predicted[i];
+            chosen_us = timings[i].us;
+        }
+        if (chosen_us > 0) losses.push_back(chosen_us / fastest_us);
+    }
 
     void add(const Subject& subject, std::int64_t bytes, const Timing& timing,
              std::optional<double> us, JsonFile& file) {
         const std::string size = subject.collective->has_size ? size_text(bytes) : "-";
+        const bool repeats = timing.differs <= repeats_within;
+        unrepeated += repeats ? 0 : 1;
         table.add({subject.family->name, size, timing.algorithm, fixed(timing.us, 1),
-                   us ? fixed(*us, 1) : "-", us ? fixed(*us / timing.us, 2) : "-"});
+                   us ? fixed(*us, 1) : "-", us ? fixed(*us / timing.us, 2) : "-",
+                   repeats ? "" : "differs by " + fixed(100 * timing.differs, 0) + " %"});
         JsonLine line;
         line.add("collective", subject.family->name)
             .add("bytes", bytes)
             .add("algorithm", timing.algorithm)
-            .add("measured_us", timing.us);
+            .add("measured_us", timing.us)
+            .add("differs", timing.differs);
         if (us) line.add("predicted_us", *us);
         file.write(line);
-        if (us) errors[bytes].push_back(std::abs(*us / timing.us - 1));
+        if (us) errors[bytes].push_back(error_of(*us, timing.us));
     }
 
     void print() const {
         table.print(stdout);
         std::printf("\nMedian of |predicted / measured - 1|:\n");
-        std::vector<double> all;
+        std::vector<double> all, small, large;
         for (const auto& [bytes, of_size] : errors) {
-            std::printf("  %-6s %5.1f %% of %zu\n", size_text(bytes).c_str(), 100 * median(of_size),
-                        of_size.size());
+            print_median(size_text(bytes), of_size);
             all.insert(all.end(), of_size.begin(), of_size.end());
+            std::vector<double>* const group = bytes <= small_bytes_max   ? &small
+                                               : bytes >= large_bytes_min ? &large
+                                                                          : nullptr;
+            if (group) group->insert(group->end(), of_size.begin(), of_size.end());
         }
-        if (!all.empty()) std::printf("  all    %5.1f %% of %zu\n", 100 * median(all), all.size());
+        print_median("<= 4K", small);
+        print_median(">= 1M", large);
+        print_median("all", all);
+        std::printf("%d of these repeat only within more than %.0f %%.\n", unrepeated,
+                    100 * repeats_within);
+        if (losses.empty()) return;
+        std::printf(
+            "The algorithm predicted to be the fastest takes %.2f times as long as the fastest, "
+            "median "
+            "of %zu calls; at most %.2f.\n",
+            median(losses), losses.size(), std::ranges::max(losses));
+    }
+
+  private:
+    static constexpr std::int64_t small_bytes_max = 4096;
+    static constexpr std::int64_t large_bytes_min = 1 << 20;
+
+    static void print_median(const std::string& name, const std::vector<double>& of) {
+        if (!of.empty())
+            std::printf("  %-6s %5.1f %% of %zu\n", name.c_str(), 100 * median(of), of.size());
     }
 };
+
+// What the cells are simulated with; ends the process if the simulator knows no such job. Collective.
+Network network_of(const Job& job, const Plan& plan, const Testbed& testbed) {
+    Network network{plan.parameters, plan.inside ? &*plan.inside : nullptr, std::nullopt};
+    if (testbed.nodes == 0) return network;
+    const std::optional<Rank> cores = shared_cores(job);
+    if (!cores)
+        fail("ranks share cores; expected rank r on the core of rank r modulo their number");
+    if (*cores > 0 && !plan.shared)
+        fail("%d ranks share %d cores; expected --shared, a file of weft bench loggp --cores 0,0",
+             job.ranks, *cores);
+    network.nodes = emulated(testbed, *cores);
+    if (*cores > 0) network.nodes->switch_ps = switch_ps(*plan.shared, plan.parameters);
+    return network;
+}
 
 int run_rank(const PredictOptions& options, const Plan& plan,
              const std::vector<std::string>& words) {
     const Job job = join_job(options.testbed.ranks);
     const std::vector<int> marks = nodes_of(job);
     const Topology topology(marks);
+    const Network network = network_of(job, plan, options.testbed);
+    const std::int64_t rest_ns = network.nodes ? link_rest_ns(options.testbed.rate) : 0;
     const std::string over = transports_in_use(job);
     const JsonLine about = circumstances(job, options.testbed, words);
     JsonFile file(job, options.json);
@@ -155,21 +250,23 @@ int run_rank(const PredictOptions& options, const Plan& plan,
             agreed.bytes = bytes;
             agreed.element_bytes = subject.collective->plain.reduces ? 8 : 1;
             agreed.topology = &topology;
-            const Timings timings = measure_candidates(
-                *subject.collective, agreed.bytes, candidates, options.repetitions, Endurance::all);
+            const Timings timings =
+                measure_candidates(*subject.collective, agreed.bytes, candidates,
+                                   options.repetitions, Endurance::all, rest_ns);
             if (job.rank != 0) continue;
-            for (const Timing& timing : timings) {
-                report.add(subject, agreed.bytes, timing,
-                           predicted_us(*subject.family, timing.algorithm, agreed, plan.parameters),
-                           file);
-            }
+            std::vector<std::optional<double>> predicted;
+            for (const Timing& timing : timings)
+                predicted.push_back(
+                    predicted_us(*subject.family, timing.algorithm, agreed, network));
+            report.add(subject, agreed.bytes, timings, predicted, file);
         }
         free_candidates(candidates);
     }
     progress.clear();
     if (job.rank == 0) {
-        std::printf("Blocking, the slowest rank, medians of %d: %s, over %s.\n\n",
-                    options.repetitions, description(options.testbed).c_str(), over.c_str());
+        std::printf("Blocking, the slowest rank, medians of %d%s: %s, over %s.\n\n",
+                    options.repetitions, rest_ns > 0 ? ", links rested" : "",
+                    description(options.testbed).c_str(), over.c_str());
         report.print();
     }
     file.close();
@@ -190,8 +287,15 @@ int bench_predict(const PredictOptions& options) {
         "--sizes", options.sizes, "--repetitions", std::to_string(options.repetitions)};
     for (const std::string& name : options.collectives)
         words.insert(words.end(), {"--collective", name});
+    if (!options.inside.empty()) words.insert(words.end(), {"--inside", options.inside});
+    if (!options.shared.empty()) words.insert(words.end(), {"--shared", options.shared});
     if (!options.json.empty()) words.insert(words.end(), {"--json", options.json});
-    if (is_rank()) return run_rank(options, *plan, words);
+    if (options.idle_share) words.emplace_back("--idle-share");
+    if (is_rank()) {
+        return options.idle_share
+                   ? measure_idle_shares(options, (*plan).parameters, (*plan).sizes, words)
+                   : run_rank(options, *plan, words);
+    }
     for (const std::string& word : arguments(options.testbed)) words.push_back(word);
     return launch({options.testbed, words});
 }

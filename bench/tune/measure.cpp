@@ -1,9 +1,11 @@
 #include "bench/tune/measure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "base/clock.h"
+#include "bench/sleep.h"
 #include "bench/statistics.h"
 
 namespace weft::bench {
@@ -35,12 +37,21 @@ struct Contender {
         const Interval interval = median_interval(us);
         return interval.high - interval.low <= narrow * median(us);
     }
+    double differs() const {
+        std::vector<double> even, odd;
+        for (std::size_t i = 0; i < us.size(); ++i) (i % 2 == 0 ? even : odd).push_back(us[i]);
+        return odd.empty() ? 0 : std::abs(median(even) / median(odd) - 1);
+    }
 };
 
 // False: the algorithm does not support such a call.
-bool run_once(const Collective& collective, Case& c, double& us) {
+bool run_once(const Collective& collective, Case& c, double& us, std::int64_t rest_ns) {
     weft_request request = WEFT_REQUEST_NULL;
     must(weft_barrier(c.job.comm), "weft_barrier");
+    if (rest_ns > 0) {
+        sleep_until(now_ns() + rest_ns);
+        must(weft_barrier(c.job.comm), "weft_barrier");
+    }
     const std::int64_t begin = now_ns();
     const weft_status status = collective.start(c, &request);
     if (status == WEFT_REFUSED_SETTING) return false;
@@ -53,7 +64,7 @@ bool run_once(const Collective& collective, Case& c, double& us) {
 // Each repetition takes the contenders in another order, the same on all ranks: who comes first meets a link that has
 // rested, and who follows a slow algorithm may meet ranks that have.
 void take_turn(const Job& job, const Collective& collective, Case& c,
-               std::vector<Contender>& contenders, std::minstd_rand& random) {
+               std::vector<Contender>& contenders, std::minstd_rand& random, std::int64_t rest_ns) {
     std::vector<Contender*> in;
     for (Contender& contender : contenders) {
         if (contender.is_in) in.push_back(&contender);
@@ -63,7 +74,7 @@ void take_turn(const Job& job, const Collective& collective, Case& c,
         std::vector<double> mine;
         for (const Contender* contender : in) {
             c.job = contender->candidate->job;
-            run_once(collective, c, mine.emplace_back());
+            run_once(collective, c, mine.emplace_back(), rest_ns);
         }
         const std::vector<double> all = gather(job, mine);
         for (std::size_t at = 0; at < in.size(); ++at) {
@@ -128,7 +139,7 @@ void free_candidates(std::vector<Candidate>& candidates) {
 
 Timings measure_candidates(const Collective& collective, std::int64_t bytes,
                            const std::vector<Candidate>& candidates, int repetitions,
-                           Endurance endurance) {
+                           Endurance endurance, std::int64_t rest_ns) {
     const Job& job = candidates.front().job;
     Case c = make_case(job, collective, bytes);
     std::vector<Contender> contenders;
@@ -138,19 +149,20 @@ Timings measure_candidates(const Collective& collective, std::int64_t bytes,
         c.job = candidate.job;
         collective.fill(c, ++seed);
         double us = 0;
-        if (!run_once(collective, c, us)) continue;
+        if (!run_once(collective, c, us, rest_ns)) continue;
         verify(collective, c);
         contenders.push_back({&candidate});
     }
     std::minstd_rand random;
     bool goes_on = true;
     for (int done = 0; goes_on && done < repetitions; done += turn) {
-        take_turn(job, collective, c, contenders, random);
+        take_turn(job, collective, c, contenders, random, rest_ns);
         goes_on = endurance == Endurance::all || narrow_down(contenders);
     }
     Timings timings;
     for (const Contender& contender : contenders)
-        timings.push_back({contender.candidate->setting, median(contender.us)});
+        timings.push_back(
+            {contender.candidate->setting, median(contender.us), contender.differs()});
     return timings;
 }
 

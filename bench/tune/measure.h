@@ -39,9 +39,9 @@ void free_candidates(std::vector<Candidate>& candidates);
 enum class Endurance { fastest, all };
 
 // Start and wait, the slowest rank, medians; the same on every rank. The candidates take turns. Those that cannot carry
-// out the call are omitted. Collective.
+// out the call are omitted. Before each call all ranks rest for a while. Collective.
 Timings measure_candidates(const Collective& collective, std::int64_t bytes,
                            const std::vector<Candidate>& candidates, int repetitions,
-                           Endurance endurance = Endurance::fastest);
+                           Endurance endurance = Endurance::fastest, std::int64_t rest_ns = 0);
 
 }  // namespace weft::bench

@@ -18,6 +18,8 @@ namespace weft::bench {
 struct Timing {
     std::string algorithm;
     double us = 0;
+    // By how much the medians of every other repetition differ from those between them, as a share.
+    double differs = 0;
 };
 using Timings = std::vector<Timing>;
 

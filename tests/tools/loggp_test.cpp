@@ -102,13 +102,38 @@ TEST(Predict, PrintsWhatTheSimulatorSaysBesideWhatIsMeasured) {
     EXPECT_FALSE(matches_in(done.out, "bcast +4K +binomial +[0-9.]+ +30[.]1 ").empty()) << done.out;
     EXPECT_TRUE(contains(done.out, "Median of |predicted / measured - 1|:\n")) << done.out;
     EXPECT_TRUE(contains(content(folder / "rows"), "\"collective\": \"bcast\", \"bytes\": 4096, "));
+    EXPECT_TRUE(contains(content(folder / "rows"), "\"differs\": "));
+    EXPECT_TRUE(contains(done.out, "The algorithm predicted to be the fastest takes ")) << done.out;
     for (const auto& [options, sentence] :
          {std::pair{model + " --collective igatherv", "collective = igatherv; expected one whose"},
+          {model + " --ranks 3 --nodes 2",
+           "3 ranks on 2 nodes; expected as many ranks on each node"},
+          {model + " --ranks 2 --nodes 2 --links 2", "links = 2; expected 1"},
+          {model + " --shared " + (folder / "none"), "cannot read the model"},
           std::pair{folder / "none", "cannot read the model"}}) {
         const Finished refused = run(predict + options);
         EXPECT_EQ(refused.status, 2);
         EXPECT_TRUE(contains(refused.err, sentence)) << refused.err;
     }
+}
+
+// 2o + L, of which L is idle, whatever the number of ranks; and what getrusage says.
+TEST(Predict, IdleSharesBesideGetrusage) {
+    const Folder folder;
+    const std::string model = folder / "parameters";
+    ASSERT_EQ(run(bench + "--simulated -L 2000 -o 1500 -g 1000 -G 0 --json " + model).status, 0);
+    const std::string predict =
+        WEFT_BUILD_DIR "/weft bench predict --bind none --idle-share --model ";
+    const Finished done =
+        run(predict + model + " --ranks 3 --sizes 64K --repetitions 2 --json " + (folder / "rows"));
+    ASSERT_EQ(done.status, 0) << done.err;
+    EXPECT_FALSE(matches_in(done.out, "ibarrier +- +2 +-?[0-9.]+ +- +40[.]0\\n").empty())
+        << done.out;
+    EXPECT_FALSE(matches_in(done.out, "ibcast +64K +3 +-?[0-9.]+ +- +40[.]0\\n").empty())
+        << done.out;
+    EXPECT_FALSE(matches_in(done.out, "Verdict: .* in [0-3] of 3 calls").empty()) << done.out;
+    EXPECT_TRUE(contains(content(folder / "rows"), "\"is_independent_of_ranks\": "));
+    EXPECT_NE(run(predict + model + " --collective ibcast").status, 0);
 }
 
 }  // namespace

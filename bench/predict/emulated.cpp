@@ -1,0 +1,94 @@
+#include "bench/predict/emulated.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+#include "base/cores.h"
+
+namespace weft::bench {
+namespace {
+
+// An Ethernet frame of TCP over IPv4 with time stamps. Token buckets count its headers, also of packets that are cut
+// later, but no preamble.
+constexpr double frame_bytes = 1514;
+constexpr double payload_bytes = 1448;
+
+constexpr double bucket_bytes = 128 * 1024;  // as tools/weft/cluster.cpp asks tc for
+
+// Bits a second, as tc reads it; 0: it is no rate.
+double bits_per_second(const std::string& rate) {
+    char* end = nullptr;
+    const double number = std::strtod(rate.c_str(), &end);
+    const std::string unit = end;
+    for (const auto& [name, factor] :
+         {std::pair{"bit", 1.0}, {"kbit", 1e3}, {"mbit", 1e6}, {"gbit", 1e9}, {"tbit", 1e12}}) {
+        if (unit == name && number > 0) return number * factor;
+    }
+    return 0;
+}
+
+}  // namespace
+
+std::int64_t link_byte_ps(const std::string& rate) {
+    const double bits = bits_per_second(rate);
+    return bits == 0 ? 0 : std::llround(8e12 / bits * frame_bytes / payload_bytes);
+}
+
+std::int64_t link_burst_bytes() {
+    return static_cast<std::int64_t>(bucket_bytes * payload_bytes / frame_bytes);
+}
+
+std::int64_t link_rest_ns(const std::string& rate) {
+    const double bits = bits_per_second(rate);
+    // A fourth more, for what still was on its way.
+    return bits == 0 ? 0 : std::llround(1.25 * bucket_bytes * 8e9 / bits);
+}
+
+Status check_emulated(const Testbed& testbed) {
+    if (testbed.nodes == 0) return ok;
+    if (testbed.links != 1)
+        return failure(WEFT_REFUSED_ARGUMENT, "links = %d; expected 1: a simulated node has one",
+                       testbed.links);
+    if (testbed.ranks % testbed.nodes != 0)
+        return failure(WEFT_REFUSED_ARGUMENT,
+                       "%d ranks on %d nodes; expected as many ranks on each node", testbed.ranks,
+                       testbed.nodes);
+    return ok;
+}
+
+std::optional<Rank> shared_cores(const Job& job) {
+    const std::vector<int> mine = own_cores();
+    const std::vector<int> all =
+        gather(job, std::vector<int>{mine.size() == 1 ? mine.front() : -1});
+    if (std::ranges::count(all, -1) > 0) return 0;
+    const std::size_t cores = std::set<int>(all.begin(), all.end()).size();
+    if (cores == all.size()) return 0;
+    for (std::size_t r = cores; r < all.size(); ++r) {
+        if (all[r] != all[r % cores]) return std::nullopt;
+    }
+    return static_cast<Rank>(cores);
+}
+
+std::optional<simulate::NodesParameters> emulated(const Testbed& testbed, Rank cores) {
+    if (testbed.nodes == 0) return std::nullopt;
+    simulate::NodesParameters nodes;
+    nodes.nodes = testbed.nodes;
+    nodes.ranks_per_node = testbed.ranks / testbed.nodes;
+    nodes.link_byte_ps = link_byte_ps(testbed.rate);
+    nodes.burst_bytes = link_burst_bytes();
+    nodes.cores = cores;
+    return nodes;
+}
+
+std::int64_t switch_ps(const model::MeasuredParameters& shared,
+                       const model::MeasuredParameters& own) {
+    const auto message_ps = [](const model::MeasuredParameters& of) {
+        const model::LogGpParameters& small = of.messages.front().parameters;
+        return small.latency_ps + 2 * small.overhead_ps;
+    };
+    return std::max<std::int64_t>(message_ps(shared) - message_ps(own), 0);
+}
+
+}  // namespace weft::bench

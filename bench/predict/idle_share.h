@@ -1,0 +1,15 @@
+// `weft bench predict --idle-share`: which share of a blocking collective the CPU has nothing to do. The case for
+// nonblocking collectives rests on its size, and on its independence of the number of ranks (model/case_paper.h).
+#pragma once
+
+#include "bench/predict/predict.h"
+#include "model/measured.h"
+
+namespace weft::bench {
+
+// One rank's part of the measurement. Returns the exit status.
+int measure_idle_shares(const PredictOptions& options, const model::MeasuredParameters& parameters,
+                        const std::vector<std::int64_t>& sizes,
+                        const std::vector<std::string>& words);
+
+}  // namespace weft::bench
