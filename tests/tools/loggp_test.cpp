@@ -121,15 +121,16 @@ TEST(Predict, PrintsWhatTheSimulatorSaysBesideWhatIsMeasured) {
 TEST(Predict, IdleSharesBesideGetrusage) {
     const Folder folder;
     const std::string model = folder / "parameters";
-    ASSERT_EQ(run(bench + "--simulated -L 2000 -o 1500 -g 1000 -G 0 --json " + model).status, 0);
+    ASSERT_EQ(run(bench + "--simulated -L 2000 -o 1500 -g 1000 -G 0 -S 64K --json " + model).status,
+              0);
     const std::string predict =
         WEFT_BUILD_DIR "/weft bench predict --bind none --idle-share --model ";
     const Finished done =
-        run(predict + model + " --ranks 3 --sizes 64K --repetitions 2 --json " + (folder / "rows"));
+        run(predict + model + " --ranks 3 --sizes 32K --repetitions 2 --json " + (folder / "rows"));
     ASSERT_EQ(done.status, 0) << done.err;
     EXPECT_FALSE(matches_in(done.out, "ibarrier +- +2 +-?[0-9.]+ +- +40[.]0\\n").empty())
         << done.out;
-    EXPECT_FALSE(matches_in(done.out, "ibcast +64K +3 +-?[0-9.]+ +- +40[.]0\\n").empty())
+    EXPECT_FALSE(matches_in(done.out, "ibcast +32K +3 +-?[0-9.]+ +- +40[.]0\\n").empty())
         << done.out;
     EXPECT_FALSE(matches_in(done.out, "Verdict: .* in [0-3] of 3 calls").empty()) << done.out;
     EXPECT_TRUE(contains(content(folder / "rows"), "\"is_independent_of_ranks\": "));
