@@ -126,11 +126,11 @@ TEST(Predict, IdleSharesBesideGetrusage) {
     const std::string predict =
         WEFT_BUILD_DIR "/weft bench predict --bind none --idle-share --model ";
     const Finished done =
-        run(predict + model + " --ranks 3 --sizes 32K --repetitions 2 --json " + (folder / "rows"));
+        run(predict + model + " --ranks 3 --sizes 4K --repetitions 2 --json " + (folder / "rows"));
     ASSERT_EQ(done.status, 0) << done.err;
     EXPECT_FALSE(matches_in(done.out, "ibarrier +- +2 +-?[0-9.]+ +- +40[.]0\\n").empty())
         << done.out;
-    EXPECT_FALSE(matches_in(done.out, "ibcast +32K +3 +-?[0-9.]+ +- +40[.]0\\n").empty())
+    EXPECT_FALSE(matches_in(done.out, "ibcast +4K +3 +-?[0-9.]+ +- +40[.]0\\n").empty())
         << done.out;
     EXPECT_FALSE(matches_in(done.out, "Verdict: .* in [0-3] of 3 calls").empty()) << done.out;
     EXPECT_TRUE(contains(content(folder / "rows"), "\"is_independent_of_ranks\": "));
