@@ -28,7 +28,7 @@ class ForwardingTransport : public Transport, private Combining {
     bool arm_on_demand() override { return inner_.arm_on_demand(); }
     bool demand(Demand how) override { return inner_.demand(how); }
     bool is_demanded() override { return inner_.is_demanded(); }
-    void wake_peers() override { inner_.wake_peers(); }
+    bool wake_peers() override { return inner_.wake_peers(); }
     void signal_arrivals(int signal, int thread) override {
         inner_.signal_arrivals(signal, thread);
     }

@@ -381,9 +381,12 @@ void Engine::leave() {
     }
     // Lists may have become ready to submit here, too.
     calls_owner |= (!leader_ || leader_sleeps_) && submit_or_call_owner();
-    executor_.wake_peers();
+    const bool woke_thread = executor_.wake_peers();
     if (awaits_end_of_work_) notify_waiters();
     unlock();
+    // The thread may be on this core, and the scheduler does not let it run at once if it owes this one time, which it
+    // does after others have computed: until the next tick, up to 4 ms later (decision 10).
+    if (woke_thread && started_here && !may_spin_) sched_yield();
     // After unlock(): woken earlier, the thread would block on the lock at once, and the scheduler
     // would make it wait for its next turn.
     if (calls_owner) parking_->unpark(Sleeper::thread);

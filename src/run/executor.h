@@ -104,9 +104,12 @@ class Executor {
     Run* first_active() const { return first_active_; }
     static Run* next_active(const Run& run) { return run.next_active_; }
     std::uint32_t active() const { return active_; }
-    // Wakes sleeping peers for what was posted. Call it before leaving the executor alone for a while.
-    void wake_peers() {
-        for (CompletionSource* source : sources_) source->wake_peers();
+    // Wakes sleeping peers for what was posted. Call it before leaving the executor alone for a while. True: the
+    // progress thread of a peer was woken since the last call.
+    bool wake_peers() {
+        bool woke = false;
+        for (CompletionSource* source : sources_) woke |= source->wake_peers();
+        return woke;
     }
     const std::vector<Transport*>& transports() const { return transports_; }
     // By rank of the job.

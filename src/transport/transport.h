@@ -180,8 +180,9 @@ class CompletionSource {
 
     // Wakes sleeping peers that have something new. A transport may put that off until this call,
     // or for a few polls: a peer that is about to poll needs no wake-up. Call it before leaving the
-    // transport alone for a while; arm() does it too.
-    virtual void wake_peers() {}
+    // transport alone for a while; arm() does it too. True: the progress thread of a peer was woken since the last
+    // call.
+    virtual bool wake_peers() { return false; }
 
     // Counts the pieces of large messages moved so far. While it grows, a peer is at work at the
     // other end, and sleeping until the next piece would cost more than it saves.

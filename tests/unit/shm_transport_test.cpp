@@ -533,7 +533,7 @@ TEST_F(ShmTest, one_doorbell_per_sleep_and_none_when_awake) {
         EXPECT_FALSE(is_readable(sleeper.wait_fd(kind)));
         for (std::uint32_t i = 0; i < 10; ++i) {
             sender.post_send(to1, small, token(i));
-            sender.wake_peers();
+            EXPECT_EQ(sender.wake_peers(), i == 0 && kind == Sleeper::thread);
         }
         EXPECT_EQ(sender.counters().doorbells_rung, rung_before + 1);
         EXPECT_TRUE(is_readable(sleeper.wait_fd(kind)));
@@ -840,10 +840,13 @@ TEST_F(ShmTest, who_waits_wakes_those_who_owe_it_something) {
     waiter.wake_peers();
     EXPECT_FALSE(is_readable(sender.wait_fd(Sleeper::thread))) << "the receiver only is ready";
     waiter.demand(Demand::quiet);
+    EXPECT_FALSE(waiter.wake_peers());
     EXPECT_EQ(waiter.counters().rung_on_demand, 0u);
     waiter.demand(Demand::wakes);
     waiter.demand(Demand::wakes);
     EXPECT_EQ(waiter.counters().rung_on_demand, 1u);
+    EXPECT_TRUE(waiter.wake_peers()) << "a thread was woken";
+    EXPECT_FALSE(waiter.wake_peers()) << "it was told already";
     EXPECT_TRUE(is_readable(sender.wait_fd(Sleeper::thread)));
     EXPECT_FALSE(is_readable(world->at(2).wait_fd(Sleeper::thread)));
     EXPECT_FALSE(world->at(2).is_demanded());

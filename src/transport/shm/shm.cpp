@@ -178,7 +178,7 @@ bool ShmTransport::look_before_sleep(bool on_demand) {
         if (has_come) may_sleep = false;
         if (!on_demand && peer.has_work && work_on(peer)) may_sleep = false;
     }
-    wake_peers();
+    wake_who_sleeps();
     return may_sleep && !reports_.has_kept();
 }
 
@@ -212,7 +212,7 @@ bool ShmTransport::demand_what_is_lacking(bool wakes) {
         } else if (demands_.demand(index, taken, wakes)) {
             ++counters_.rung_on_demand;
             peer.parts.doorbells.ring(Sleeper::thread);
-            some = true;
+            some = woke_thread_ = true;
         }
     }
     return some;
@@ -241,7 +241,7 @@ void ShmTransport::acknowledge(Sleeper sleeper) {
 
 // Looks twice whether a peer sleeps, some time apart: it may be waking up.
 void ShmTransport::count_polls_before_waking(std::uint32_t polls) {
-    if (polls_until_waking_ <= polls) return wake_peers();
+    if (polls_until_waking_ <= polls) return wake_who_sleeps();
     polls_until_waking_ -= polls;
     if (polls_until_waking_ == polls_before_waking - polls_before_look) look_before_waking();
 }
@@ -257,7 +257,12 @@ void ShmTransport::look_before_waking() {
     if (!some) polls_until_waking_ = 0;
 }
 
-void ShmTransport::wake_peers() {
+bool ShmTransport::wake_peers() {
+    wake_who_sleeps();
+    return std::exchange(woke_thread_, false);
+}
+
+void ShmTransport::wake_who_sleeps() {
     if (polls_until_waking_ == 0) return;
     polls_until_waking_ = 0;
     for (Peer& peer : peers_)
@@ -280,7 +285,9 @@ void ShmTransport::wake(Peer& peer) {
     if (!sleeps() || (peer.armed_seen != 0 && armed != peer.armed_seen)) return;
     if (!peer.armed->compare_exchange_strong(armed, 0, std::memory_order_seq_cst)) return;
     ++counters_.doorbells_rung;
-    peer.parts.doorbells.ring(shm::sleeper_of(armed));
+    const Sleeper sleeper = shm::sleeper_of(armed);
+    woke_thread_ |= sleeper == Sleeper::thread;
+    peer.parts.doorbells.ring(sleeper);
 }
 
 // A peer may have left because another one died. Deaths are looked for first, so that the error

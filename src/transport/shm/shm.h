@@ -74,7 +74,7 @@ class ShmTransport final : public Transport, public Combining {
     bool arm_on_demand() override;
     bool demand(Demand how) override;
     bool is_demanded() override;
-    void wake_peers() override;
+    bool wake_peers() override;
     bool has_work() const override;
     void list_owed(std::vector<Rank>& peers) const override;
     std::uint64_t pieces_moved() const override { return counters_.pieces_moved; }
@@ -146,6 +146,7 @@ class ShmTransport final : public Transport, public Combining {
     }
     void count_polls_before_waking(std::uint32_t polls);
     void look_before_waking();
+    void wake_who_sleeps();
     void wake(Peer& peer);
     bool look_before_sleep(bool on_demand);
     std::uint64_t written_to(std::size_t index) const;
@@ -207,6 +208,7 @@ class ShmTransport final : public Transport, public Combining {
     PostStore<shm::Post> posts_{reports_, contexts_, peers_.size()};
     std::uint32_t quiet_polls_ = 0;
     std::uint32_t polls_until_waking_ = 0;  // 0: no peer is to be woken
+    bool woke_thread_ = false;              // of a peer, since wake_peers() was last called
     std::uint32_t sleeps_ = 0;              // of this rank
 
     std::vector<Peer*> by_rank_;

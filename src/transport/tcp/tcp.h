@@ -83,7 +83,10 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
     void acknowledge(Sleeper) override { look_around_ = true; }
-    void wake_peers() override { write_put_off(moved_bytes_max); }
+    bool wake_peers() override {
+        write_put_off(moved_bytes_max);
+        return false;
+    }
     void signal_arrivals(int signal, int thread) override {
         connector_.signal_arrivals(signal, thread);
     }
