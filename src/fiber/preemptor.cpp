@@ -11,8 +11,6 @@
 #include <system_error>
 #include <utility>
 
-#include "fiber/scheduler.h"
-
 namespace weft::fibers {
 namespace {
 
@@ -38,12 +36,12 @@ sigset_t only_signal() {
 }
 
 struct sigaction before;  // the program's
+Preemptor::Handler handler = nullptr;
 
 void on_signal(int signal, siginfo_t* info, void* context) {
     const int saved = errno;
-    Scheduler* const scheduler = Scheduler::here();
-    if (scheduler && scheduler->is_preemptible()) {
-        scheduler->preempt(*static_cast<ucontext_t*>(context));
+    if (handler(*static_cast<ucontext_t*>(context))) {
+        // It was ours.
     } else if (before.sa_flags & SA_SIGINFO) {
         before.sa_sigaction(signal, info, context);
     } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
@@ -53,9 +51,10 @@ void on_signal(int signal, siginfo_t* info, void* context) {
 }
 
 // Once in a process, for good: where nothing is preempted, it does what was done before.
-void install_handler() {
+void install(Preemptor::Handler calls) {
     static std::once_flag installed;
-    std::call_once(installed, [] {
+    std::call_once(installed, [calls] {
+        handler = calls;
         struct sigaction action {};
         action.sa_sigaction = on_signal;
         // (On the fiber's own stack: others must be able to use the alternate one meanwhile.)
@@ -89,9 +88,9 @@ Preemptor::~Preemptor() {
     pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-void Preemptor::prepare() {
+void Preemptor::prepare(Handler calls) {
     if (is_prepared_) return;
-    install_handler();
+    install(calls);
     sigevent event{};
     event.sigev_notify = SIGEV_THREAD_ID;
     event.sigev_signo = signal;

@@ -19,7 +19,7 @@ namespace weft::fibers {
 
 class Preemptor {
   public:
-    // Ignored by default, as Linux' runtimes with goroutines use it, too: a stray one does no harm.
+    // Ignored by default: a stray one does no harm.
     static constexpr int signal = SIGURG;
     // On the stack of a fiber that is preempted: the registers, and a look of the handler.
     static std::size_t stack_bytes();
@@ -29,8 +29,10 @@ class Preemptor {
     Preemptor(const Preemptor&) = delete;
     Preemptor& operator=(const Preemptor&) = delete;
 
-    // From now on the signal is blocked, and handled. May throw std::system_error.
-    void prepare();
+    // Takes the thread from what the signal has interrupted. False: that is in no region.
+    using Handler = bool (*)(ucontext_t& interrupted);
+    // From now on the signal is blocked, and handled: always by the same. May throw std::system_error.
+    void prepare(Handler calls);
     // The current fiber's region begins or ends. Between them the signal comes, after `slice_ns` at the latest; 0: only
     // for what arrives.
     void begin_region(std::int64_t slice_ns);

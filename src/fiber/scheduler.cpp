@@ -263,6 +263,13 @@ void Scheduler::yield() {
 
 // --- Preemption ----------------------------------------------------------------------------------
 
+bool Scheduler::on_signal(ucontext_t& interrupted) {
+    Scheduler* const scheduler = here();
+    if (!scheduler || !scheduler->current_->is_preemptible) return false;
+    scheduler->preempt(interrupted);
+    return true;
+}
+
 bool Scheduler::begin_preemptible(const Preemption& how) {
 #if defined(__SANITIZE_THREAD__)
     // It puts signals off until the program's next call, which may hold a lock.
@@ -277,7 +284,7 @@ bool Scheduler::begin_preemptible(const Preemption& how) {
         throw std::logic_error("weft::fibers::preemptible: " + std::to_string(room) +
                                " bytes are left on the fiber's stack; expected at least " +
                                std::to_string(Preemptor::stack_bytes()));
-    preemptor_.prepare();
+    preemptor_.prepare(on_signal);
     fiber->is_preemptible = true;
     fiber->slice_ns = std::int64_t{how.slice_us} * 1000;
     preemptor_.begin_region(fiber->slice_ns);
@@ -291,7 +298,7 @@ void Scheduler::end_preemptible() {
 }
 
 void Scheduler::preempt_on_arrival() {
-    preemptor_.prepare();
+    preemptor_.prepare(on_signal);
     if (weft_scheduler_signal(Preemptor::signal) != WEFT_OK)
         throw std::logic_error(weft_last_detail());
     has_arrivals_ = true;

@@ -81,9 +81,6 @@ class Scheduler {
     bool begin_preemptible(const Preemption& how);
     void end_preemptible();
     void preempt_on_arrival();  // may throw
-    // In the signal's handler. REQUIRES: is_preemptible().
-    void preempt(ucontext_t& interrupted);
-    bool is_preemptible() const { return current_->is_preemptible; }
 
     detail::FiberRecord* current_fiber() const { return current_ == &root_ ? nullptr : current_; }
     const Counts& counts() const { return counts_; }
@@ -106,6 +103,8 @@ class Scheduler {
     // The next that is ready; the root if none is.
     detail::FiberRecord& take_next();
     void wait_for_turn();
+    static bool on_signal(ucontext_t& interrupted);
+    void preempt(ucontext_t& interrupted);
     void refuse_while_preemptible() const;
     [[noreturn]] void end_current() noexcept;
 
