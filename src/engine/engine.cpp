@@ -49,8 +49,8 @@ constexpr std::int64_t demand_after_ns = 10'000;
 constexpr std::int64_t spin_after_waking_ns = 80'000;
 // A thread that waits for the lock sleeps. The lock stays free for up to this long, for it to wake up and take it.
 constexpr std::int64_t handover_max_ns = 100'000;
-// A suspended wait whose deadline has passed drives as long as something moves, but no longer than this: others may
-// always have something that moves.
+// A suspended wait whose deadline has passed drives as long as something moves, and so does a look after a signal: no
+// other comes for what is left. But no longer than this: others may always have something that moves.
 constexpr int rounds_before_giving_up = 1'000;
 constexpr int timeout_parts = 4;
 // Where spinning would take a core from another rank, a wait yields this often instead.
@@ -302,9 +302,16 @@ void Engine::notify_waiters() {
     const bool work_ended = awaits_end_of_work_ && !executor_.has_work();
     if (executor_.happened() == notified_happened_ && !work_ended) return;
     notified_happened_ = executor_.happened();
+    if (arrivals_thread_ != 0) [[unlikely]]
+        signal_what_happened();
     awaits_end_of_work_ = false;
     if (followers_ > 0) parking_->unpark_followers();
     if (leader_sleeps_) parking_->unpark(Sleeper::waiter);
+}
+
+// Another thread than this one has taken what has come: that may have ended a wait.
+void Engine::signal_what_happened() {
+    if (gettid() != arrivals_thread_) (void)tgkill(getpid(), arrivals_thread_, arrivals_signal_);
 }
 
 // After a start of a hasty program: an operation that completes here needs no sleeper.
@@ -518,14 +525,14 @@ bool Engine::look_for(UserThreads& threads, Look how) {
     // Threads that change are not looked at. A sleeper that is armed is woken for what comes, but not if it works on
     // demand, or over what can only be polled.
     const bool has_sleeper = !stopping_ && thread_.joinable() && armed_ == Sleeper::thread;
-    const bool is_driven = leader_ || (!stopping_ && poller_.joinable()) ||
-                           (has_sleeper && !on_demand_ && !backs_off_);
+    const bool is_driven = how == Look::if_due && (leader_ || (!stopping_ && poller_.joinable()) ||
+                                                   (has_sleeper && !on_demand_ && !backs_off_));
     bool moved = false;
     if (executor_.is_pending() && (!is_driven || executor_.has_confined())) {
         // Until the next look, others may compute for long.
         int rounds = 0;
-        while (progress(/*tests=*/threads.has_waits()) && ++rounds < rounds_before_leaving)
-            moved = true;
+        const int most = how == Look::now ? rounds_before_giving_up : rounds_before_leaving;
+        while (progress(/*tests=*/threads.has_waits()) && ++rounds < most) moved = true;
     }
     const bool resumed = look(threads);
     leave();
@@ -545,6 +552,7 @@ Status Engine::signal_arrivals(int signal) {
     }
     for (Transport* transport : executor_.transports()) transport->signal_arrivals(signal, thread);
     arrivals_thread_ = signal == 0 ? 0 : thread;
+    arrivals_signal_ = signal;
     return ok;
 }
 

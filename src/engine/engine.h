@@ -212,6 +212,7 @@ class Engine : private Exclusion {
     void thread_main();
     void thread_poll_main();
     void notify_waiters();
+    void signal_what_happened();
     void tell_listeners();
     void end_demand_outside();
 
@@ -267,7 +268,8 @@ class Engine : private Exclusion {
     bool thread_refused_ = false;
     std::mutex kind_mutex_;  // one change of engine at a time; taken before lock_
 
-    int arrivals_thread_ = 0;  // gets a signal for what arrives; 0: none does
+    int arrivals_thread_ = 0;  // gets this signal for what arrives; 0: none does
+    int arrivals_signal_ = 0;
     std::vector<OutsideListener*> listeners_;
     const std::vector<int> progress_cores_;
     const std::unique_ptr<Parking> parking_;
