@@ -85,7 +85,7 @@ struct InsideInterface {
 constexpr std::uint32_t no_rank = 0xffffffffu;
 
 // That ranks share.
-struct Core {
+struct SharedCore {
     std::int64_t free_ps = 0;
     std::uint32_t rank = no_rank;  // for which it worked last
 };
@@ -573,7 +573,7 @@ class LogGpMachine::Inside {
     // The same for a rank that shares its core.
     std::int64_t compute_on_core(std::uint32_t r, Work work, std::int64_t cost_ps,
                                  std::int64_t done_ps) {
-        Core& core = cores_[r % cores_.size()];
+        SharedCore& core = cores_[r % cores_.size()];
         if (core.rank != r) core.free_ps = std::max(core.free_ps, now_ps_ - done_ps);
         if (core.rank != r && core.rank != no_rank)
             core.free_ps = later(core.free_ps, nodes_->switch_ps);
@@ -756,7 +756,7 @@ class LogGpMachine::Inside {
     std::optional<NodesParameters> nodes_;
     std::vector<NodeLinks> node_links_;               // by node
     std::vector<InsideInterface> inside_interfaces_;  // by rank
-    std::vector<Core> cores_;                         // if ranks share them
+    std::vector<SharedCore> cores_;                         // if ranks share them
     std::vector<BusySpan>* spans_ = nullptr;
 };
 

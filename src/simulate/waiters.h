@@ -54,14 +54,14 @@ class Waiters {
     const Waiter& oldest() const { return waiting_.front().waiter; }
 
   private:
-    struct Waiting;
-    using Place = std::list<Waiting>::iterator;
-    struct Waiting {
+    struct WaitingPost;
+    using Place = std::list<WaitingPost>::iterator;
+    struct WaitingPost {
         Waiter waiter;
         std::uint64_t number;
         Place next;  // of its chain
     };
-    struct Chain {
+    struct WaiterChain {
         Place first;
         Place last;
     };
@@ -77,7 +77,7 @@ class Waiters {
 
     void chain(Place place) {
         const auto [it, is_new] =
-            chains_.try_emplace(key(place->waiter.peer, place->waiter.tag), Chain{place, place});
+            chains_.try_emplace(key(place->waiter.peer, place->waiter.tag), WaiterChain{place, place});
         if (is_new) return;
         it->second.last->next = place;
         it->second.last = place;
@@ -86,7 +86,7 @@ class Waiters {
         is_chained_ = true;
         for (Place place = waiting_.begin(); place != waiting_.end(); ++place) chain(place);
     }
-    void unchain_first(const Waiter& waiter, const Waiting& first) {
+    void unchain_first(const Waiter& waiter, const WaitingPost& first) {
         const auto it = chains_.find(key(waiter.peer, waiter.tag));
         if (first.next == waiting_.end())
             chains_.erase(it);
@@ -122,8 +122,8 @@ class Waiters {
         return at;
     }
 
-    std::list<Waiting> waiting_;
-    std::unordered_map<std::uint64_t, Chain> chains_;  // by peer and tag, if there are many
+    std::list<WaitingPost> waiting_;
+    std::unordered_map<std::uint64_t, WaiterChain> chains_;  // by peer and tag, if there are many
     bool is_chained_ = false;
     std::uint64_t number_ = 0;
     std::size_t wild_ = 0;  // of those that wait: with wildcards
