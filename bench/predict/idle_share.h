@@ -2,7 +2,11 @@
 // nonblocking collectives rests on its size, and on its independence of the number of ranks (model/case_paper.h).
 #pragma once
 
-#include "bench/predict/predict.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/predict/options.h"
 #include "model/measured.h"
 
 namespace weft::bench {

@@ -2,25 +2,9 @@
 // beside what they take.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "bench/testbed.h"
+#include "bench/predict/options.h"
 
 namespace weft::bench {
-
-struct PredictOptions {
-    // Files of `weft bench loggp --json`:
-    std::string model;
-    std::string inside;                    // of ranks of one node; empty: as between nodes
-    std::string shared;                    // of ranks that share a core
-    std::vector<std::string> collectives;  // "iallreduce"; none: all whose blocks have one size
-    std::string sizes = "8,4K,64K,1M,4M";
-    int repetitions = 30;
-    bool idle_share = false;  // of the CPU, by the case paper's equations, instead of times
-    std::string json;
-    Testbed testbed;
-};
 
 // Returns the exit status.
 int bench_predict(const PredictOptions& options);
