@@ -157,8 +157,7 @@ class Shares {
         verdicts_.print(stdout);
         std::printf(
             "\nVerdict: the idle share is independent of the number of ranks, within %.0f points, "
-            "in %d "
-            "of %d calls; as the equations predict it, within as many, in %d.\n",
+            "in %d of %d calls; as the equations predict it, within as many, in %d.\n",
             100 * tolerance, independent_, calls_, right_);
     }
 
@@ -226,9 +225,8 @@ int measure_idle_shares(const PredictOptions& options, const model::MeasuredPara
     progress.clear();
     if (job.rank == 0) {
         std::printf(
-            "Share of blocking calls in which a rank's CPU is idle (getrusage), mean of the ranks, "
-            "median "
-            "of %d: %s.\n\n",
+            "Share of blocking calls in which a rank's CPU is idle (getrusage), mean of all "
+            "ranks,\nmedian of %d: %s.\n\n",
             options.repetitions, description(options.testbed).c_str());
         report.print();
     }

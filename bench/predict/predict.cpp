@@ -189,13 +189,11 @@ struct Report {
         print_median("<= 4K", small);
         print_median(">= 1M", large);
         print_median("all", all);
-        std::printf("%d of these repeat only within more than %.0f %%.\n", unrepeated,
-                    100 * repeats_within);
+        std::printf("%d cells do not repeat within %.0f %%.\n", unrepeated, 100 * repeats_within);
         if (losses.empty()) return;
         std::printf(
-            "The algorithm predicted to be the fastest takes %.2f times as long as the fastest, "
-            "median "
-            "of %zu calls; at most %.2f.\n",
+            "The algorithm predicted to be the fastest takes %.2f times as long as the fastest "
+            "(median of %zu calls; at most %.2f).\n",
             median(losses), losses.size(), std::ranges::max(losses));
     }
 
