@@ -756,7 +756,7 @@ class LogGpMachine::Inside {
     std::optional<NodesParameters> nodes_;
     std::vector<NodeLinks> node_links_;               // by node
     std::vector<InsideInterface> inside_interfaces_;  // by rank
-    std::vector<SharedCore> cores_;                         // if ranks share them
+    std::vector<SharedCore> cores_;                   // if ranks share them
     std::vector<BusySpan>* spans_ = nullptr;
 };
 

@@ -76,8 +76,8 @@ class Waiters {
     }
 
     void chain(Place place) {
-        const auto [it, is_new] =
-            chains_.try_emplace(key(place->waiter.peer, place->waiter.tag), WaiterChain{place, place});
+        const auto [it, is_new] = chains_.try_emplace(key(place->waiter.peer, place->waiter.tag),
+                                                      WaiterChain{place, place});
         if (is_new) return;
         it->second.last->next = place;
         it->second.last = place;

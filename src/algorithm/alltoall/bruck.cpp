@@ -18,7 +18,7 @@ namespace weft::algorithm {
 namespace {
 
 // The blocks that arrived in a round: at their places, those with the round's bit, in ascending order.
-struct ArrivedBlock {
+struct ArrivedBlocks {
     Region blocks;
     OpId there = no_op;
 };
@@ -27,14 +27,15 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     if (!in.in_place) schedule.copy(in.send.block(in.rank), in.recv.block(in.rank));
     const std::int64_t bytes = in.recv.bytes;
     const Places contribution(in.send, in.rank);
-    std::vector<ArrivedBlock> arrivals(static_cast<std::size_t>(ceil_log2(in.ranks())));  // by bit
+    std::vector<ArrivedBlocks> arrivals(static_cast<std::size_t>(ceil_log2(in.ranks())));  // by bit
     // The blocks at [first, end) when all higher bits have had their rounds. REQUIRES: the lowest of these that is set
     // is the same for all of them.
     const auto arrived = [&](std::int64_t first, std::int64_t end, int higher) {
         const int bit = higher + std::countr_zero(static_cast<std::uint64_t>(first >> higher));
-        const ArrivedBlock& arrival = arrivals[static_cast<std::size_t>(bit)];
+        const ArrivedBlocks& arrival = arrivals[static_cast<std::size_t>(bit)];
         const std::int64_t before = count_with_bit(static_cast<Rank>(first), bit);
-        return ArrivedBlock{arrival.blocks.part(before * bytes, (end - first) * bytes), arrival.there};
+        return ArrivedBlocks{arrival.blocks.part(before * bytes, (end - first) * bytes),
+                             arrival.there};
     };
     std::vector<OpId> copied;
     std::vector<OpId> contribution_read;
@@ -63,14 +64,14 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         for (const Places::Piece& piece : own) pack(piece.region, no_op);
         contribution_read.insert(contribution_read.end(), copied.begin(), copied.end());
         for (std::int64_t first = 3 * size; first < in.ranks(); first += 2 * size) {
-            const ArrivedBlock from = arrived(first, end_of(first), k + 1);
+            const ArrivedBlocks from = arrived(first, end_of(first), k + 1);
             pack(from.blocks, from.there);
         }
         schedule.send(packed, peers.to, {schedule.join(copied)});
     }
     const OpId overwritable = in.in_place ? schedule.join(contribution_read) : no_op;
     for (Rank place = 1; place < in.ranks(); ++place) {
-        const ArrivedBlock from = arrived(place, place + 1, 0);
+        const ArrivedBlocks from = arrived(place, place + 1, 0);
         const Region into = in.recv.block(around(in.rank, -place, in.ranks()));
         schedule.copy(from.blocks, into, {from.there, overwritable});
     }
