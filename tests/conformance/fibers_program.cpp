@@ -714,6 +714,7 @@ weft_request request_of(weft_comm comm, std::initializer_list<weft_schedule_func
 struct Breaks {
     weft_comm gate = WEFT_COMM_NULL;   // passed when all other ranks wait
     weft_comm other = WEFT_COMM_NULL;  // where they wait, until rank 0 comes
+    weft_comm told = WEFT_COMM_NULL;   // passed when all ranks know that the group is broken
     bool is_broken = false;
     int ended = 0;
 
@@ -734,7 +735,7 @@ struct Breaks {
 void schedules_of_a_broken_group(weft_comm world) {
     weft_comm comm = WEFT_COMM_NULL;
     Breaks breaks;
-    for (weft_comm* const made : {&comm, &breaks.gate, &breaks.other})
+    for (weft_comm* const made : {&comm, &breaks.gate, &breaks.other, &breaks.told})
         EXPECT(weft_comm_dup(world, made) == WEFT_OK);
     weft_request waits = request_of(comm, {Breaks::wait, Breaks::never}, &breaks);
     weft_request throws = world_rank == 0 ? request_of(comm, {Breaks::throw_when_all_wait}, &breaks)
@@ -744,14 +745,16 @@ void schedules_of_a_broken_group(weft_comm world) {
         EXPECT(weft_start(&throws) == WEFT_OK);
         const weft_status thrown = weft_wait(&throws);
         EXPECT(thrown == WEFT_BROKEN_FUNCTION || (world_rank != 0 && thrown == WEFT_OK));
+        if (world_rank != 0) EXPECT(weft_barrier(comm) == WEFT_BROKEN_FUNCTION);
         EXPECT(breaks.ended == 0);
+        EXPECT(weft_barrier(breaks.told) == WEFT_OK);
         breaks.is_broken = true;
         EXPECT(weft_wait(&waits) == WEFT_BROKEN_FUNCTION);
         EXPECT(breaks.ended == 1);
     });
     for (weft_request* const request : {&waits, &throws})
         EXPECT(weft_request_free(request) == WEFT_OK);
-    for (weft_comm* const made : {&comm, &breaks.gate, &breaks.other})
+    for (weft_comm* const made : {&comm, &breaks.gate, &breaks.other, &breaks.told})
         EXPECT(weft_comm_free(made) == WEFT_OK);
 }
 
