@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cfenv>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <memory>
@@ -634,9 +635,8 @@ struct Waits {
 weft_region element(weft_buffer buffer, std::int64_t at) { return {buffer, at * 8, 8}; }
 
 // A function of a schedule around the ring may wait, while other fibers compute and other functions wait.
-void schedules(weft_comm world) {
+void schedules(weft_comm world, int rounds) {
     constexpr int functions = 3;
-    constexpr int rounds = 30;
     std::vector<Waits> waits(functions);
     for (Waits& one : waits) EXPECT(weft_comm_dup(world, &one.comm) == WEFT_OK);
     // Of each element: from the left, summed over all ranks by a function, to the right.
@@ -682,7 +682,7 @@ void schedules(weft_comm world) {
         }
         is_over = true;
         computes.join();
-        EXPECT(weft::fibers::counts().spawned == 2 + functions * rounds);
+        EXPECT(weft::fibers::counts().spawned == 2u + static_cast<unsigned>(functions * rounds));
     });
     for (Waits& one : waits) EXPECT(weft_comm_free(&one.comm) == WEFT_OK);
     EXPECT(weft_request_free(&request) == WEFT_OK);
@@ -1079,7 +1079,6 @@ int main(int, char** arguments) {
         {"ten_thousand", ten_thousand},
         {"ends_of_waits", ends_of_waits},
         {"functions", functions},
-        {"schedules", schedules},
         {"schedules_of_a_broken_group", schedules_of_a_broken_group},
         {"functions_of_schedules", functions_of_schedules},
         {"relay", relay},
@@ -1088,7 +1087,7 @@ int main(int, char** arguments) {
         {"yields_while_preemptible", yields_while_preemptible},
         {"measure", measure},
     };
-    bool is_known = part.starts_with("random") || part == "relay_on_arrival";
+    bool is_known = part.starts_with("random") || part == "schedules" || part == "relay_on_arrival";
     for (const auto& [name, run] : parts) {
         if (part != name) continue;
         run(world);
@@ -1096,6 +1095,7 @@ int main(int, char** arguments) {
     }
     EXPECT(is_known);
     const auto seed = [&] { return std::strtoull(arguments[2], nullptr, 10); };
+    if (part == "schedules") schedules(world, std::atoi(arguments[2]));
     if (part == "random") random_programs(world, seed(), /*beside_computation=*/false);
     if (part == "random_beside_computation")
         random_programs(world, seed(), /*beside_computation=*/is_preempted);

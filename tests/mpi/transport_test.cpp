@@ -109,7 +109,7 @@ TEST_P(OverMpi, FibersWaitEachForItself) {
     if (!std::filesystem::exists(WEFT_BUILD_DIR "/tests/conformance/fibers_program"))
         GTEST_SKIP() << "this build has no fibers";
     for (const char* part : {"communicators", "shared", "priority", "hundred", "ends_of_waits",
-                             "schedules", "schedules_of_a_broken_group", "relay"}) {
+                             "schedules 8", "schedules_of_a_broken_group", "relay"}) {
         for (int ranks : some_ranks())
             expect_at("funneled", ranks, std::string("fibers_program ") + part,
                       "WEFT_ENGINE=fiber");
