@@ -60,7 +60,10 @@ Result<Prepared*> Communicator::make_ready(const Call& call, Checked& checked) {
     }
     WEFT_RETURN_IF_NOT_OK(check(call, place_, byte_counts_, checked));
     if (Prepared* prepared = schedules_.find(checked.signature)) [[likely]] {
-        WEFT_RETURN_IF_NOT_OK(check_buffers(checked, prepared->buffers, host_.device_memory));
+        WEFT_RETURN_IF_NOT_OK(check_buffers(checked, prepared->buffers));
+        if (host_.device_memory != nullptr) [[unlikely]] {
+            WEFT_RETURN_IF_NOT_OK(check_memory(checked, prepared->buffers, host_.device_memory));
+        }
         return prepared;
     }
     return prepare(checked);
@@ -70,7 +73,10 @@ Result<Prepared*> Communicator::make_ready(const Call& call, Checked& checked) {
 Result<Prepared*> Communicator::prepare(const Checked& checked) {
     Result<BufferUses> buffers = uses_of_buffers(checked.signature, place_);
     if (!buffers.is_ok()) return buffers.status();
-    WEFT_RETURN_IF_NOT_OK(check_buffers(checked, *buffers, host_.device_memory));
+    WEFT_RETURN_IF_NOT_OK(check_buffers(checked, *buffers));
+    if (host_.device_memory != nullptr) {
+        WEFT_RETURN_IF_NOT_OK(check_memory(checked, *buffers, host_.device_memory));
+    }
     Result<Schedule> schedule =
         build_schedule(checked.signature, place_, settings_.selector, is_checked());
     if (!schedule.is_ok()) return schedule.status();

@@ -43,7 +43,7 @@ Result<SignatureView> outcome(const Call& c, CallingRank place) {
     if (!checked.is_ok()) return checked.status();
     Result<BufferUses> uses = uses_of_buffers(checked->signature, place);
     if (!uses.is_ok()) return uses.status();
-    WEFT_RETURN_IF_NOT_OK(check_buffers(*checked, *uses, {}));
+    WEFT_RETURN_IF_NOT_OK(check_buffers(*checked, *uses));
     return checked->signature;
 }
 

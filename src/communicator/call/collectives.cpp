@@ -25,8 +25,8 @@ Status refuse_buffer(const char* name, const void* buffer, std::int64_t bytes) {
                    buffer ? "WEFT_IN_PLACE" : "null", static_cast<long long>(bytes));
 }
 
-Status check_memory(const char* name, const void* buffer, const BufferUse& use,
-                    DeviceMemory device_memory) {
+Status check_memory_of(const char* name, const void* buffer, const BufferUse& use,
+                       DeviceMemory device_memory) {
     if (use.bytes == 0) return ok;
     const auto* const first =
         static_cast<const std::byte*>(buffer) + (use.ranges.empty() ? 0 : use.ranges.front().begin);
@@ -115,19 +115,21 @@ Posed::Posed(const SignatureView& signature, const CallingRank& place)
 const char* collective_name(Collective collective) { return algorithm::family_of(collective).name; }
 
 Status check_buffers(const void* send_buf, const BufferUse& send, const void* recv_buf,
-                     const BufferUse& recv, const char* recv_name, DeviceMemory device_memory) {
+                     const BufferUse& recv, const char* recv_name) {
     if (!has_buffer(recv_buf, recv.bytes)) return refuse_buffer(recv_name, recv_buf, recv.bytes);
     if (!has_buffer(send_buf, send.bytes)) return refuse_buffer("send_buf", send_buf, send.bytes);
-    if (device_memory != nullptr) [[unlikely]] {
-        WEFT_RETURN_IF_NOT_OK(check_memory(recv_name, recv_buf, recv, device_memory));
-        WEFT_RETURN_IF_NOT_OK(check_memory("send_buf", send_buf, send, device_memory));
-    }
     if (!have_common_bytes(send_buf, send, recv_buf, recv)) return ok;
     return failure(
         WEFT_REFUSED_ARGUMENT,
         "send_buf = %p (%lld bytes) overlaps recv_buf = %p (%lld bytes); expected separate "
         "buffers or WEFT_IN_PLACE",
         send_buf, static_cast<long long>(send.bytes), recv_buf, static_cast<long long>(recv.bytes));
+}
+
+Status check_memory(const void* send_buf, const BufferUse& send, const void* recv_buf,
+                    const BufferUse& recv, const char* recv_name, DeviceMemory device_memory) {
+    WEFT_RETURN_IF_NOT_OK(check_memory_of(recv_name, recv_buf, recv, device_memory));
+    return check_memory_of("send_buf", send_buf, send, device_memory);
 }
 
 Status check(const Call& call, const CallingRank& place, ByteCounts& byte_counts,
@@ -189,9 +191,14 @@ Result<BufferUses> uses_of_buffers(const SignatureView& signature, const Calling
                       one_buffer ? "buf" : "recv_buf"};
 }
 
-Status check_buffers(const Checked& call, const BufferUses& uses, DeviceMemory device_memory) {
-    return check_buffers(call.binding.send, uses.send, call.binding.recv, uses.recv, uses.recv_name,
-                         device_memory);
+Status check_buffers(const Checked& call, const BufferUses& uses) {
+    return check_buffers(call.binding.send, uses.send, call.binding.recv, uses.recv,
+                         uses.recv_name);
+}
+
+Status check_memory(const Checked& call, const BufferUses& uses, DeviceMemory device_memory) {
+    return check_memory(call.binding.send, uses.send, call.binding.recv, uses.recv, uses.recv_name,
+                        device_memory);
 }
 
 Result<Schedule> build_schedule(const SignatureView& signature, const CallingRank& place,

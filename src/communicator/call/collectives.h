@@ -31,17 +31,21 @@ struct BufferUses {
 // "bcast", for messages.
 const char* collective_name(Collective collective);
 
-// Refuses a null buffer if bytes of it are needed, two buffers if they use the same bytes, and memory of a device, if
-// `device_memory` tells it (null: nothing does).
+// Refuses a null buffer if bytes of it are needed, and two buffers if they use the same bytes.
 Status check_buffers(const void* send_buf, const BufferUse& send, const void* recv_buf,
-                     const BufferUse& recv, const char* recv_name, DeviceMemory device_memory);
+                     const BufferUse& recv, const char* recv_name);
+// Refuses buffers that passed that check, if `device_memory`, which is not null, says that they are memory of a device. (A
+// function of its own, because it would slow down every start.)
+Status check_memory(const void* send_buf, const BufferUse& send, const void* recv_buf,
+                    const BufferUse& recv, const char* recv_name, DeviceMemory device_memory);
 
 // Refuses a bad call with a sentence. Does not check its buffers. `checked`, which must be new, then refers to
 // `byte_counts` and to the call's arrays. (It is filled in place, because a copy would slow down starts.)
 Status check(const Call& call, const CallingRank& place, ByteCounts& byte_counts, Checked& checked);
 // Refuses blocks that overlap.
 Result<BufferUses> uses_of_buffers(const SignatureView& signature, const CallingRank& place);
-Status check_buffers(const Checked& call, const BufferUses& uses, DeviceMemory device_memory);
+Status check_buffers(const Checked& call, const BufferUses& uses);
+Status check_memory(const Checked& call, const BufferUses& uses, DeviceMemory device_memory);
 
 // Builds this rank's schedule. `is_checked`: no data moves until the calls agree (see agreement.h).
 Result<Schedule> build_schedule(const SignatureView& signature, const CallingRank& place,

@@ -200,9 +200,13 @@ Result<Request*> OwnSchedule::make_request(const void* send_buf, void* recv_buf,
     if (broken.code != WEFT_OK) return communicator_.broken_status("schedule", broken);
     Result<Reduction> reduction = bind(type, op);
     if (!reduction.is_ok()) return reduction.status();
-    WEFT_RETURN_IF_NOT_OK(check_buffers(send_buf, {schedule().reach(Buffer::send)}, recv_buf,
-                                        {schedule().reach(Buffer::recv)}, "recv_buf",
-                                        communicator_.device_memory()));
+    const BufferUse send{schedule().reach(Buffer::send)};
+    const BufferUse recv{schedule().reach(Buffer::recv)};
+    WEFT_RETURN_IF_NOT_OK(check_buffers(send_buf, send, recv_buf, recv, "recv_buf"));
+    if (const DeviceMemory device_memory = communicator_.device_memory()) {
+        WEFT_RETURN_IF_NOT_OK(
+            check_memory(send_buf, send, recv_buf, recv, "recv_buf", device_memory));
+    }
     Binding binding;
     binding.send = static_cast<const std::byte*>(send_buf);
     binding.recv = static_cast<std::byte*>(recv_buf);
