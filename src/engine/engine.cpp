@@ -388,12 +388,14 @@ void Engine::leave() {
     }
     // Lists may have become ready to submit here, too.
     calls_owner |= (!leader_ || leader_sleeps_) && submit_or_call_owner();
-    const bool woke_thread = executor_.wake_peers();
+    const bool yields = executor_.wake_peers() && started_here && on_demand_ && !may_spin_;
     if (awaits_end_of_work_) notify_waiters();
     unlock();
-    // The thread may be on this core, and the scheduler does not let it run at once if it owes this one time, which it
-    // does after others have computed: until the next tick, up to 4 ms later (decision 10).
-    if (woke_thread && started_here && !may_spin_) sched_yield();
+    // The thread of a peer was woken, and some rank waits for what it does. It may be on this core, and the scheduler does
+    // not let it run at once if it owes this one time, which it does after others have computed: until the next tick, up
+    // to 4 ms later (decision 10).
+    if (yields) [[unlikely]]
+        parking_->yield();
     // After unlock(): woken earlier, the thread would block on the lock at once, and the scheduler
     // would make it wait for its next turn.
     if (calls_owner) parking_->unpark(Sleeper::thread);
@@ -671,7 +673,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
                 continue;
         } else if (yields++ < yields_before_sleep) {
             unlock();
-            sched_yield();
+            parking_->yield();
             lock();
             continue;
         }
@@ -920,7 +922,7 @@ void Engine::thread_poll_main() {
         notify_waiters();
         if (yield_to_contenders()) continue;
         unlock();
-        if (!may_spin_) sched_yield();
+        if (!may_spin_) parking_->yield();
         lock();
     }
     unlock();

@@ -2,7 +2,7 @@
 // program whose threads are not the operating system's, another implementation replaces
 // thread_parking().
 //
-// The engine does not hold its lock in park() and park_follower(), and need not in unpark(); it does in
+// The engine does not hold its lock in park(), park_follower() and yield(), and need not in unpark(); it does in
 // all others. A sleeper waits for descriptors too; followers wait only for the leader (engine/engine.h).
 //
 // Thread safety: any thread may call anything; at most one parks as each sleeper.
@@ -45,6 +45,9 @@ class Parking {
     virtual std::uint64_t ticket() = 0;
     virtual void park_follower(std::uint64_t ticket, std::int64_t deadline_ns) = 0;
     virtual void unpark_followers() = 0;
+
+    // Lets other threads that could run on this core run first.
+    virtual void yield() = 0;
 };
 
 // Blocks threads of the operating system.

@@ -1,5 +1,6 @@
 // Parks threads of the operating system: sleepers in ppoll, followers on a condition variable.
 #include <poll.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -54,6 +55,8 @@ class ThreadParking final : public Parking {
         }
         followers_.notify_all();
     }
+
+    void yield() override { sched_yield(); }
 
   private:
     const Wake& wake(Sleeper sleeper) const {

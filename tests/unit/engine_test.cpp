@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "engine/wake.h"
+#include "schedule/builder.h"
 
 namespace weft::test {
 namespace {
@@ -172,6 +173,7 @@ class ParkingInOneThread final : public Parking {
   public:
     std::vector<std::function<void()>> meanwhile;  // last first
     int parks = 0;
+    int yields = 0;
     bool is_unparked = false;
 
     int error() const override { return 0; }
@@ -185,6 +187,7 @@ class ParkingInOneThread final : public Parking {
     std::uint64_t ticket() override { return 0; }
     void park_follower(std::uint64_t, std::int64_t) override { run_next(); }
     void unpark_followers() override {}
+    void yield() override { ++yields; }
 
   private:
     void run_next() {
@@ -213,6 +216,88 @@ TEST(Engine, AWaitBlocksByTheGivenParkingAndDoesNotHoldTheEngineMeanwhile) {
     Engine::Hold hold(engine);
     EXPECT_EQ(engine.wait_until([&] { return is_done; }, {}), WEFT_OK);
     EXPECT_EQ(parking.parks, 1);
+}
+
+// Wakes a peer's progress thread for every message sent.
+class WakingTransport final : public FakeTransport {
+  public:
+    bool wakes_threads = true;
+
+    Abilities abilities() const override { return {.knows_demand = true}; }
+    Posted post_send(const Lane&, Bytes, Token) override {
+        has_woken_ = wakes_threads;
+        return Posted::done;
+    }
+    bool wake_peers() override { return std::exchange(has_woken_, false); }
+
+  private:
+    bool has_woken_ = false;
+};
+
+struct Waking {
+    bool has_cores;  // as many as there are ranks
+    bool on_demand;
+    bool wakes_threads;
+};
+
+// Starts a message to a peer, twice. Returns how often that yielded, and a test and a wait behind it.
+struct Yields {
+    int by_starts = 0;
+    int by_others = 0;
+};
+Yields yields_of(const Waking& waking) {
+    WakingTransport transport;
+    transport.wakes_threads = waking.wakes_threads;
+    Executor executor(0, {&transport}, {nullptr, &transport});
+    Group group;
+    group.context = 1;
+    group.members = {0, 1};
+    executor.add_group(group);
+    Stream stream(group, 0);
+    ScheduleBuilder builder(0, 2);
+    builder.send({Buffer::send, 0, 8}, 1);
+    const Result<Schedule> schedule = builder.seal();
+    weft::Run run(*schedule);
+    auto owned = std::make_unique<ParkingInOneThread>();
+    const ParkingInOneThread& parking = *owned;
+    Engine engine(
+        executor,
+        {.kind = EngineKind::manual, .may_spin = waking.has_cores, .on_demand = waking.on_demand},
+        std::move(owned));
+    const std::byte data[8] = {};
+    Yields yields;
+    for (int repetition = 0; repetition < 2; ++repetition) {
+        const int before = parking.yields;
+        {
+            Engine::Hold hold(engine);
+            engine.start(run, stream, {.send = data, .reduction = {}}, nullptr, /*waits=*/false);
+        }
+        const int between = parking.yields;
+        {
+            Engine::Hold hold(engine);
+            engine.progress();
+        }
+        {
+            Engine::Hold hold(engine);
+            EXPECT_EQ(engine.wait_until([&] { return run.is_done(); }, {}), WEFT_OK);
+        }
+        yields.by_starts += between - before;
+        yields.by_others += parking.yields - between;
+    }
+    return yields;
+}
+
+// The thread may need the core of the rank that has woken it. If it does not work on demand, nobody may be waiting.
+TEST(Engine, AStartYieldsToAPeersThreadThatWorksOnDemandWhereRanksOutnumberCores) {
+    for (int bits = 0; bits < 8; ++bits) {
+        const Waking waking{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
+        SCOPED_TRACE(testing::Message() << "has cores " << waking.has_cores << ", on demand "
+                                        << waking.on_demand << ", wakes " << waking.wakes_threads);
+        const Yields yields = yields_of(waking);
+        const bool should = !waking.has_cores && waking.on_demand && waking.wakes_threads;
+        EXPECT_EQ(yields.by_starts, should ? 2 : 0);
+        EXPECT_EQ(yields.by_others, 0);
+    }
 }
 
 // What weft_finalize waits for is no run.
