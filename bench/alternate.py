@@ -5,11 +5,14 @@
     bench/alternate.py --rounds 20 build/old build/release -- latency --engine manual,thread
     bench/alternate.py --new-env WEFT_SHM_LARGE=ordinary build/release build/release -- overlap
 
-Compares every number of the tables that `weft bench` prints: each build's median over the rounds, and the
-ratio new / old. A machine drifts, so a difference counts only between alternating runs.
+Compares every number of the tables that `weft bench` prints: each build's median over the rounds, the ratio of
+the two, and the median of the rounds' own ratios new / old with a 95 % interval. A machine drifts, so a
+difference counts only between alternating runs; many short rounds tell more than a few long ones. Ranks stay
+on their cores, as the command's --bind and --cores say.
 """
 
 import argparse
+import math
 import os
 import re
 import statistics
@@ -55,6 +58,25 @@ def run(build, settings, command):
     return numbers_in(done.stdout.decode())
 
 
+def interval(values):
+    """From the k-th smallest to the k-th largest, where k misses the median in at most 5 % (sign test); None: too few."""
+    n, k, missed = len(values), 0, 0.0
+    while missed + 2 * math.comb(n, k) / 2 ** n <= 0.05:
+        missed += 2 * math.comb(n, k) / 2 ** n
+        k += 1
+    ordered = sorted(values)
+    return (ordered[k - 1], ordered[n - k]) if k > 0 else None
+
+
+def by_round(old, new):
+    """The ratio, as text: the rounds that have both numbers."""
+    ratios = [after / before for before, after in zip(old, new) if before]
+    if not ratios or len(old) != len(new):
+        return "-"
+    ends = interval(ratios)
+    return "%.3f" % statistics.median(ratios) + (" (%.3f-%.3f)" % ends if ends else "")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("old", help="a folder with the program weft")
@@ -77,7 +99,7 @@ def main():
         if sys.stderr.isatty():
             print("round %d of %d" % (number + 1, arguments.rounds), end="\r", file=sys.stderr)
 
-    print("%-60s %10s %10s %7s" % ("median of %d rounds" % arguments.rounds, "old", "new", "ratio"))
+    print("%-60s %10s %10s %7s  %s" % ("median of %d rounds" % arguments.rounds, "old", "new", "ratio", "by round"))
     for key, old in samples["old"].items():
         new = samples["new"].get(key)
         if not new:
@@ -85,7 +107,7 @@ def main():
             continue
         before, after = statistics.median(old), statistics.median(new)
         ratio = "%7.3f" % (after / before) if before else "      -"
-        print("%-60s %10.4g %10.4g %s" % (" ".join(map(str, key)), before, after, ratio))
+        print("%-60s %10.4g %10.4g %s  %s" % (" ".join(map(str, key)), before, after, ratio, by_round(old, new)))
 
 
 if __name__ == "__main__":

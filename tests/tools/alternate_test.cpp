@@ -25,10 +25,24 @@ TEST(Alternate, ComparesTwoBuilds) {
     const Finished done =
         run(alternate + "--rounds 2 " + (old_build / "") + " " + (new_build / "") + " -- overlap");
     EXPECT_EQ(done.status, 0) << done.err;
-    EXPECT_FALSE(matches_in(done.out, "bench overlap thread 1 +10 +20 +2\\.000\n").empty())
+    EXPECT_FALSE(matches_in(done.out, "bench overlap thread 1 +10 +20 +2\\.000 +2\\.000\n").empty())
         << done.out;
-    EXPECT_FALSE(matches_in(done.out, "bench overlap thread 2 +4 +3 +0\\.750\n").empty())
+    EXPECT_FALSE(matches_in(done.out, "bench overlap thread 2 +4 +3 +0\\.750 +0\\.750\n").empty())
         << done.out;
+}
+
+// A sixth of the rounds' ratios differ, and no more rounds than these: the interval is from the least to the largest.
+TEST(Alternate, SaysHowSureTheRatioOfRoundsIs) {
+    const Folder old_build, new_build;
+    make_program(old_build / "", "row  10");
+    make_program(new_build / "", "row  $(cat " + (new_build / "next") +
+                                     " 2> /dev/null || echo 11)\n$(echo 12 > " +
+                                     (new_build / "next") + ")");
+    const std::string builds = (old_build / "") + " " + (new_build / "") + " -- overlap";
+    const Finished done = run(alternate + "--rounds 6 " + builds);
+    EXPECT_FALSE(
+        matches_in(done.out, "row 1 +10 +12 +1\\.200 +1\\.200 \\(1\\.100-1\\.200\\)\n").empty())
+        << done.out << done.err;
 }
 
 TEST(Alternate, ComparesTwoSettings) {
@@ -38,8 +52,8 @@ TEST(Alternate, ComparesTwoSettings) {
     const Finished done = run(
         alternate + "--rounds 1 --old-env FIRST=2 --new-env FIRST=3 --new-env SECOND=4 " + builds);
     EXPECT_EQ(done.status, 0) << done.err;
-    EXPECT_FALSE(matches_in(done.out, "row 1 +2 +3 +1\\.500\n").empty()) << done.out;
-    EXPECT_FALSE(matches_in(done.out, "row 2 +1 +4 +4\\.000\n").empty()) << done.out;
+    EXPECT_FALSE(matches_in(done.out, "row 1 +2 +3 +1\\.500 +1\\.500\n").empty()) << done.out;
+    EXPECT_FALSE(matches_in(done.out, "row 2 +1 +4 +4\\.000 +4\\.000\n").empty()) << done.out;
     for (const char* setting : {"FIRST", "=2"}) {
         const Finished refused = run(alternate + "--new-env " + setting + " " + builds);
         EXPECT_EQ(refused.status, 2) << setting;
