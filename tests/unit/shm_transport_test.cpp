@@ -637,6 +637,24 @@ TEST_F(ShmPushed, a_medium_message_is_sent_at_once_whether_it_is_expected_or_not
     }
 }
 
+TEST_F(ShmPushed, where_ranks_share_cores_it_needs_no_demands) {
+    make(2, Settings::defaults(2));
+    const auto data = pattern(32 * 1024, 1);
+    EXPECT_EQ(world->at(0).post_send(to1, data, token(1)), Posted::pending);
+    EXPECT_EQ(pushed(), 0u);
+    std::vector<std::byte> got(data.size());
+    world->at(1).post_recv(from0, got, token(2));
+    settle_down();
+    EXPECT_EQ(got, data);
+    world->at(0).push_medium();
+    EXPECT_EQ(world->at(0).post_send(to1, data, token(3)), Posted::done);
+    EXPECT_EQ(pushed(), 1u);
+    got.assign(got.size(), {});
+    world->at(1).post_recv(from0, got, token(4));
+    settle_down();
+    EXPECT_EQ(got, data);
+}
+
 TEST_F(ShmPushed, a_larger_message_and_one_without_room_wait_for_their_receive) {
     Settings settings = Settings::defaults(2);
     settings.ring_bytes = 128 * 1024;

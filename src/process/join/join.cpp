@@ -226,6 +226,8 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     parts.settings.selector.set_engine(agreed_engine(cards));
     parts.job = cards.front().job;
     parts.nodes = nodes_of(cards);
+    const Crowd crowd(cards, parts.rank);
+    parts.engine.may_spin = crowd.has_core_for_each_rank();
     const Status connected = transports->connect(cards, (*startup)->key(), parts);
     if (!connected.is_ok()) return (*startup)->cause_of(connected);
     if (any_dedicated(parts.transports))
@@ -241,7 +243,6 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     parts.world_dedicated = agreed_streams(dedicated);
     for (DedicatedShare& share : dedicated) share.streams_left -= parts.world_dedicated;
     if (oob != nullptr) parts.job_dedicated = agreed_streams(dedicated);
-    const Crowd crowd(cards, parts.rank);
     const RankCard& own = cards[static_cast<std::size_t>(parts.rank)];
     parts.engine.progress_cores = progress_cores_of(own, cards);
     if (parts.rank == 0 && own.progress.kind == ProgressCores::Kind::spare &&
@@ -252,7 +253,6 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
             "compute on all of them, or on their hyperthreads; bind ranks to cores\n",
             cores_text(own.progress.cores).c_str());
     }
-    parts.engine.may_spin = crowd.has_core_for_each_rank();
     parts.engine.on_demand = wishes.on_demand && crowd.threads_share_cores();
     const bool is_engine_free = !std::getenv("WEFT_ENGINE");
     Result<std::unique_ptr<Process>> process = make_process(std::move(parts));

@@ -142,6 +142,7 @@ Status Transports::connect_shm(const std::vector<RankCard>& cards, Process::Part
     for (const RankCard& card : cards) shm_cards.push_back(card.shm);
     Result<std::unique_ptr<ShmTransport>> shm = shm_->connect(parts.rank, shm_cards);
     if (!shm.is_ok()) return shm.status();
+    if (!parts.engine.may_spin) (*shm)->push_medium();
     bool is_used = false;
     for (Rank rank = 0; rank < parts.ranks; ++rank) {
         if (rank == parts.rank || !(*shm)->reachable(rank)) continue;

@@ -115,7 +115,7 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
     const bool is_next =
         queue.idle() && peer.controls.empty() && peer.unwritten.empty() && !reports_.has_kept();
     if (is_eager && is_next && write_eager(peer, stream, data)) return Posted::done;
-    const bool may_push = uses_demands_ && peer.eager_threshold > 0 &&
+    const bool may_push = (uses_demands_ || pushes_medium_) && peer.eager_threshold > 0 &&
                           settings_.large != LargeMethod::vm_readv &&
                           data.size() <= pushed_bytes_max;
     if (!is_eager && is_next && may_push && push(peer, stream, data)) return Posted::done;

@@ -1,7 +1,7 @@
 // The transport between ranks of one node: rings in shared memory.
 //
 // An eager message is copied into the receiver's ring, and with that it is sent. Where ranks share
-// cores with each other's threads, so are medium messages, in pieces (pushed). For a larger one,
+// cores with each other or their threads, so are medium messages, in pieces (pushed). For a larger one,
 // and for every message to a receiver that is far behind, an RTS goes into the ring. When the
 // receive is posted, the receiver answers with a CTS, and the bytes come in pieces through the
 // ring; or it fetches them with process_vm_readv, if the settings say so.
@@ -58,6 +58,10 @@ class ShmTransport final : public Transport, public Combining {
 
     bool reachable(Rank peer) const { return by_rank_[static_cast<std::size_t>(peer)] != nullptr; }
     const Counters& counters() const { return counters_; }
+
+    // From now on, medium messages are pushed even where no rank demands: waiting for a receiver's
+    // CTS is waiting until it gets the core.
+    void push_medium() { pushes_medium_ = true; }
 
     const char* name() const override { return "shm"; }
     Usage usage() const override;
@@ -215,6 +219,7 @@ class ShmTransport final : public Transport, public Combining {
     std::vector<Peer*> by_index_;  // among the ranks of the node
     shm::Demands<std::atomic> demands_;
     bool uses_demands_ = false;  // the ranks of this job demand
+    bool pushes_medium_ = false;  // also without demands
     UnexpectedStore<shm::Unexpected> unexpected_;
     std::size_t announced_ = 0;  // unexpected messages that wait at their senders
     shm::Slots<SendTransfer> sends_;
