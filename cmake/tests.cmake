@@ -121,6 +121,9 @@ foreach(source IN LISTS test_sources)
                          LABELS ${label})
 endforeach()
 
+# Of the program, a unit test may link a file that needs only the library.
+target_sources(test_unit_emulated PRIVATE ${PROJECT_SOURCE_DIR}/bench/predict/emulated.cpp)
+
 # mpi4py's own test suite without and with the drop-in library, in a run of all tests.
 find_program(WEFT_PYTHON python3)
 mark_as_advanced(WEFT_PYTHON)

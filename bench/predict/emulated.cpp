@@ -4,8 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <set>
-
-#include "base/cores.h"
+#include <utility>
 
 namespace weft::bench {
 namespace {
@@ -58,15 +57,12 @@ Status check_emulated(const Testbed& testbed) {
     return ok;
 }
 
-std::optional<Rank> shared_cores(const Job& job) {
-    const std::vector<int> mine = own_cores();
-    const std::vector<int> all =
-        gather(job, std::vector<int>{mine.size() == 1 ? mine.front() : -1});
-    if (std::ranges::count(all, -1) > 0) return 0;
-    const std::size_t cores = std::set<int>(all.begin(), all.end()).size();
-    if (cores == all.size()) return 0;
-    for (std::size_t r = cores; r < all.size(); ++r) {
-        if (all[r] != all[r % cores]) return std::nullopt;
+std::optional<Rank> shared_cores(std::span<const int> core_of) {
+    if (std::ranges::count(core_of, -1) > 0) return 0;
+    const std::size_t cores = std::set<int>(core_of.begin(), core_of.end()).size();
+    if (cores == core_of.size()) return 0;
+    for (std::size_t r = cores; r < core_of.size(); ++r) {
+        if (core_of[r] != core_of[r % cores]) return std::nullopt;
     }
     return static_cast<Rank>(cores);
 }

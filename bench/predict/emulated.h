@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
-#include "bench/job.h"
 #include "bench/testbed.h"
 #include "model/measured.h"
 #include "simulate/nodes.h"
@@ -26,8 +26,8 @@ std::int64_t link_rest_ns(const std::string& rate);
 Status check_emulated(const Testbed& testbed);
 
 // How many cores the ranks share, of which rank r has number r modulo that; 0: each has its own, or may use several.
-// Nothing: they are shared in another way. Collective.
-std::optional<Rank> shared_cores(const Job& job);
+// Nothing: they are shared in another way. `core_of` has each rank's core, -1: it may use several.
+std::optional<Rank> shared_cores(std::span<const int> core_of);
 
 // Without a cluster, nothing. Parameters within a node are to be added.
 std::optional<simulate::NodesParameters> emulated(const Testbed& testbed, Rank cores);

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 
+#include "base/cores.h"
 #include "bench/circumstances.h"
 #include "bench/join.h"
 #include "bench/json_file.h"
@@ -211,7 +212,9 @@ struct Report {
 Network network_of(const Job& job, const Plan& plan, const Testbed& testbed) {
     Network network{plan.parameters, plan.inside ? &*plan.inside : nullptr, std::nullopt};
     if (testbed.nodes == 0) return network;
-    const std::optional<Rank> cores = shared_cores(job);
+    const std::vector<int> mine = own_cores();
+    const std::optional<Rank> cores =
+        shared_cores(gather(job, std::vector<int>{mine.size() == 1 ? mine.front() : -1}));
     if (!cores)
         fail("ranks share cores; expected rank r on the core of rank r modulo their number");
     if (*cores > 0 && !plan.shared)
