@@ -37,6 +37,9 @@ void append_detail(const char* format, ...) {
     va_end(arguments);
 }
 
+KeptDetail::KeptDetail() { std::memcpy(text_, detail, sizeof text_); }
+KeptDetail::~KeptDetail() { std::memcpy(detail, text_, sizeof text_); }
+
 const char* status_name(weft_status code) {
     switch (code) {
 #define WEFT_CASE(name) \

@@ -36,6 +36,18 @@ const char* last_detail();
 // Appends to the calling thread's last sentence, as " (weft_ibcast)".
 void append_detail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
+// While it exists, the calling thread may write other sentences: at its end the last one before is back.
+class KeptDetail {
+  public:
+    KeptDetail();
+    ~KeptDetail();
+    KeptDetail(const KeptDetail&) = delete;
+    KeptDetail& operator=(const KeptDetail&) = delete;
+
+  private:
+    char text_[detail_bytes];
+};
+
 const char* status_name(weft_status code);
 
 // A value, or the reason there is none.

@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "conformance/in_fibers.h"
 #include "conformance/rank_expect.h"
 #include "support/counting_new.h"
 #include "support/random/public_calls.h"
@@ -374,24 +375,6 @@ void use(weft_comm own, int fiber) {
     EXPECT(weft_completion_wait_until(queue, &cookie, &status, INT64_MAX) == WEFT_OK);
     EXPECT(cookie == 5 && status == WEFT_OK && weft_wait(&request) == WEFT_OK);
     EXPECT(weft_completion_queue_free(&queue) == WEFT_OK);
-}
-
-constexpr int fibers_per_rank = 8;
-
-// Runs `body(communicator, number)` in eight fibers, each with a communicator of its own.
-template <class Body>
-void in_fibers(weft_comm world, Body body, Options options = {}) {
-    std::vector<weft_comm> comms(fibers_per_rank);
-    std::vector<Fiber> fibers;
-    for (weft_comm& comm : comms) EXPECT(weft_comm_dup(world, &comm) == WEFT_OK);
-    for (int i = 0; i < fibers_per_rank; ++i) {
-        // Ranks begin them in different orders.
-        const int number = (i + world_rank) % fibers_per_rank;
-        fibers.push_back(
-            spawn([&, number] { body(comms[static_cast<std::size_t>(number)], number); }, options));
-    }
-    join_all(fibers);
-    for (weft_comm& comm : comms) EXPECT(weft_comm_free(&comm) == WEFT_OK);
 }
 
 void communicators(weft_comm world) {
@@ -991,28 +974,31 @@ void random_programs(weft_comm world, std::uint64_t first_seed, bool beside_comp
         Fiber computes;
         if (preempts_on_arrival) weft::fibers::preempt_on_arrival();
         if (beside_computation) computes = spawn([&] { EXPECT(compute_until(is_over)); });
-        in_fibers(world,
-                  [&](weft_comm own, int number) {
-                      Case c;
-                      c.transport = "fibers";
-                      c.ranks = world_size;
-                      c.seed = first_seed + static_cast<std::uint64_t>(number);
-                      c.operations = 60;
-                      const Program program = generate(c);
-                      PublicCalls calls(own);
-                      RankRun run(calls, c, program,
-                                  {.may_poll = world_size <= 2, .may_own = true});
-                      const Watchdog watchdog({&run}, 50, c.text());
-                      run.run();
-                      if (wrong.empty() && !run.wrong().empty())
-                          wrong = c.text() + ": " + run.wrong();
-                      // Others may wait for it for ever.
-                      if (run.is_stopped()) {
-                          std::fprintf(stderr, "%s\n", wrong.c_str());
-                          _exit(1);
-                      }
-                  },
-                  {.stack_bytes = 1024 * 1024});
+        in_fibers(
+            world,
+            [&](weft_comm own, int number) {
+                Case c;
+                c.transport = "fibers";
+                c.ranks = world_size;
+                c.seed = first_seed + static_cast<std::uint64_t>(number);
+                c.operations = 60;
+                const Program program = generate(c);
+                PublicCalls calls(own);
+                // (It may leave nothing to an MPI that only this thread may call.)
+                const bool is_funneled = std::getenv("WEFT_TEST_ONE_THREAD") != nullptr;
+                RankRun run(
+                    calls, c, program,
+                    {.may_thread = !is_funneled, .may_poll = world_size <= 2, .may_own = true});
+                const Watchdog watchdog({&run}, 50, c.text());
+                run.run();
+                if (wrong.empty() && !run.wrong().empty()) wrong = c.text() + ": " + run.wrong();
+                // Others may wait for it for ever.
+                if (run.is_stopped()) {
+                    std::fprintf(stderr, "%s\n", wrong.c_str());
+                    _exit(1);
+                }
+            },
+            {.stack_bytes = 1024 * 1024});
         is_over = true;
         if (!beside_computation) return;
         computes.join();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <initializer_list>
 #include <string>
 
 #include "support/process.h"
@@ -28,6 +29,14 @@ class Fibers : public testing::TestWithParam<Driven> {
             expect_success(where().command({ranks, program + part, settings_of(engine())}));
         }
     }
+    // A program that has nothing to do with fibers, in eight of them.
+    static void expect_inside(const std::string& other_program,
+                              std::initializer_list<int> numbers) {
+        for (const int ranks : where().some_of(numbers)) {
+            expect_success(where().command({ranks, "tests/conformance/" + other_program,
+                                            "WEFT_TEST_IN_FIBERS=1 " + settings_of(engine())}));
+        }
+    }
     static const Surroundings& where() { return std::get<0>(GetParam()); }
     static std::string engine() { return std::get<1>(GetParam()); }
 };
@@ -36,6 +45,21 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Fibers,
                          Everywhere::name_of);
 
 TEST_P(Fibers, WaitEachForItself) { expect("communicators"); }
+TEST_P(Fibers, RunTheProgramsOfCommunicators) {
+    for (const std::string name : {"all_collectives", "splits", "frees", "interleaved", "ahead",
+                                   "nodes", "settings", "topologies"}) {
+        if (!runs_all() && name != "all_collectives" && name != "splits") continue;
+        expect_inside("comms_program " + engine() + " " + name, {2, 3, 4});
+    }
+}
+TEST_P(Fibers, RunTheProgramOfRequests) { expect_inside("request_program", {2}); }
+TEST_P(Fibers, RunTheProgramsOfSchedules) {
+    for (const std::string name :
+         {"calls", "lifetimes", "binomial_bcast", "pipeline", "operand_order", "flaws"}) {
+        if (!runs_all() && name != "calls" && name != "lifetimes") continue;
+        expect_inside("schedule_program " + engine() + " " + name, {2, 3, 4});
+    }
+}
 TEST_P(Fibers, WaitBesideAnotherThread) { expect("outside"); }
 TEST_P(Fibers, ShareACommunicator) { expect("shared"); }
 TEST_P(Fibers, GoOnBeforeThoseThatCompute) { expect("priority"); }

@@ -2,6 +2,7 @@
 // and a sentence when something does not hold.
 #include <weft/weft.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -12,8 +13,11 @@
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "conformance/in_fibers.h"
+#include "conformance/rank_expect.h"
 #include "support/counting_new.h"
 
 namespace {
@@ -22,20 +26,8 @@ using weft::test::allocations;
 using weft::test::counting;
 using weft::test::living;
 
-int rank = -1;
-int ranks = 0;
-weft_comm world = WEFT_COMM_NULL;
-
-[[noreturn]] void fail(int line, const char* condition) {
-    std::fprintf(stderr, "rank %d, line %d: %s does not hold; detail: %s\n", rank, line, condition,
-                 weft_last_detail());
-    std::exit(1);
-}
-
-#define EXPECT(condition)                             \
-    do {                                              \
-        if (!(condition)) fail(__LINE__, #condition); \
-    } while (0)
+int& rank = world_rank;
+int& ranks = world_size;
 
 using Value = std::int64_t;
 
@@ -50,9 +42,7 @@ class Builder {
   public:
     using After = std::initializer_list<weft_node>;
 
-    explicit Builder(weft_comm comm = world) {
-        EXPECT(weft_schedule_create(comm, &schedule) == WEFT_OK);
-    }
+    explicit Builder(weft_comm comm) { EXPECT(weft_schedule_create(comm, &schedule) == WEFT_OK); }
     weft_node send(weft_region from, int peer, After after = {}) {
         weft_node node;
         EXPECT(weft_schedule_send(schedule, from, peer, &node) == WEFT_OK);
@@ -142,9 +132,9 @@ void add_shift(Builder& builder, std::size_t count) {
     builder.recv(theirs, left());
 }
 
-void ring_shift() {
+void ring_shift(weft_comm world) {
     constexpr std::size_t count = 5000;
-    Builder builder;
+    Builder builder(world);
     add_shift(builder, count);
     builder.seal_and_check();
     std::vector<Value> mine(count), theirs(count);
@@ -171,10 +161,10 @@ void ring_shift() {
     builder.free();
 }
 
-void binomial_bcast() {
+void binomial_bcast(weft_comm world) {
     for (std::size_t count : {std::size_t{1}, std::size_t{3000}}) {
         for (int root = 0; root < ranks; ++root) {
-            Builder builder;
+            Builder builder(world);
             const weft_region data = elements(WEFT_RECV_BUFFER, 0, count);
             const int place = (rank - root + ranks) % ranks;
             auto at = [&](int other) { return (other + root) % ranks; };
@@ -202,9 +192,9 @@ void binomial_bcast() {
 }
 
 // Blocks travel from rank 0 to the last one, which gets the sum; every rank adds its own.
-void pipeline() {
+void pipeline(weft_comm world) {
     constexpr std::size_t blocks = 16, block = 300;
-    Builder builder;
+    Builder builder(world);
     for (std::size_t b = 0; b < blocks; ++b) {
         const weft_region mine = elements(WEFT_SEND_BUFFER, b * block, block);
         const weft_region sum = rank == ranks - 1 ? elements(WEFT_RECV_BUFFER, b * block, block)
@@ -237,11 +227,11 @@ void keep_left(const void* in, void* inout, std::size_t count, weft_type, void*)
     std::memcpy(inout, in, count * sizeof(Value));
 }
 
-void operand_order() {
+void operand_order(weft_comm world) {
     weft_op op = WEFT_OP_NULL;
     EXPECT(weft_op_create(keep_left, 0, nullptr, &op) == WEFT_OK);
     // [0] = [2] (op) [0]; [1] = [1] (op) [3]
-    Builder builder;
+    Builder builder(world);
     auto place = [](std::size_t i) { return elements(WEFT_RECV_BUFFER, i, 1); };
     builder.reduce(place(2), place(0));
     builder.reduce_right(place(3), place(1));
@@ -261,9 +251,9 @@ struct Counter {
 };
 
 // The program computes what is sent just before it is, and takes what arrives.
-void calls() {
+void calls(weft_comm world) {
     Counter made, taken, ended;
-    Builder builder;
+    Builder builder(world);
     const weft_region out = builder.scratch(1);
     weft_node produced = builder.call(
         out,
@@ -310,7 +300,7 @@ void calls() {
 
 // Requests of one schedule are apart, outlive it and its communicator, and may be started in any
 // order.
-void lifetimes() {
+void lifetimes(weft_comm world) {
     weft_comm comm = WEFT_COMM_NULL;
     EXPECT(weft_comm_dup(world, &comm) == WEFT_OK);
     Builder builder(comm);
@@ -338,7 +328,7 @@ void lifetimes() {
     for (weft_request& request : requests) free_request(request);
 
     // Left behind: an open schedule, a sealed one, one with a request, and a request without one.
-    Builder open, sealed, used, gone;
+    Builder open(world), sealed(world), used(world), gone(world);
     open.scratch(1);
     sealed.seal();
     for (Builder* one : {&used, &gone}) {
@@ -351,8 +341,8 @@ void lifetimes() {
 }
 
 // Whatever is freed first, nothing of schedules, requests and communicators is left.
-void growth(int cycles) {
-    auto cycle = [](int times) {
+void growth(weft_comm world, int cycles) {
+    auto cycle = [world](int times) {
         for (int i = 0; i < times; ++i) {
             weft_comm comm = WEFT_COMM_NULL;
             EXPECT(weft_comm_dup(world, &comm) == WEFT_OK);
@@ -382,7 +372,7 @@ void growth(int cycles) {
 }
 
 // weft_schedule_check finds `sentence`, and says the same on every rank.
-void expect_flaw(Builder& builder, const std::string& sentence) {
+void expect_flaw(weft_comm world, Builder& builder, const std::string& sentence) {
     builder.seal();
     EXPECT(weft_schedule_check(builder.schedule) == WEFT_REFUSED_ARGUMENT);
     std::array<char, 512> own{};
@@ -400,61 +390,61 @@ void expect_flaw(Builder& builder, const std::string& sentence) {
 }
 
 // With two ranks at least; those beyond do nothing.
-void flaws() {
+void flaws(weft_comm world) {
     const weft_region two = elements(WEFT_RECV_BUFFER, 0, 2);
     const weft_region one = elements(WEFT_RECV_BUFFER, 0, 1);
     {
-        Builder builder;  // rank 1 answers without waiting for what it answers
+        Builder builder(world);  // rank 1 answers without waiting for what it answers
         if (rank == 0) builder.send(elements(WEFT_SEND_BUFFER, 0, 1), 1), builder.recv(one, 1);
         if (rank == 1) builder.recv(one, 0), builder.send(one, 0);
-        expect_flaw(builder,
+        expect_flaw(world, builder,
                     "hazard: operation 0 of rank 1 (recv recv[0..8) <- rank 0) and operation 1 of "
                     "rank 1 (send recv[0..8) -> rank 0) are not ordered, touch the same bytes of "
                     "recv[0..8), and one writes them");
     }
     {
-        Builder builder;  // a function may write its region
+        Builder builder(world);  // a function may write its region
         if (rank == 1) {
             builder.call(
                 two, [](void*, std::size_t, void*) {}, nullptr);
             builder.copy(elements(WEFT_SEND_BUFFER, 0, 1), one);
         }
-        expect_flaw(builder,
+        expect_flaw(world, builder,
                     "hazard: operation 0 of rank 1 (call recv[0..16)) and operation 1 of rank 1 "
                     "(copy send[0..8) -> recv[0..8)) are not ordered, touch the same bytes of "
                     "recv[0..8), and one writes them");
     }
     {
-        Builder builder;
+        Builder builder(world);
         if (rank == 0) builder.send(one, 1), builder.send(one, 1);
         if (rank == 1) builder.recv(one, 0);
-        expect_flaw(builder,
+        expect_flaw(world, builder,
                     "matching: no operation receives what operation 1 of rank 0 (send recv[0..8) "
                     "-> rank 1) sends (message 1 from rank 0 to rank 1)");
     }
     {
-        Builder builder;
+        Builder builder(world);
         if (rank == 0) builder.send(two, 1);
         if (rank == 1) builder.recv(one, 0);
-        expect_flaw(builder,
+        expect_flaw(world, builder,
                     "matching: operation 0 of rank 0 (send recv[0..16) -> rank 1) sends 16 bytes, "
                     "operation 0 of rank 1 (recv recv[0..8) <- rank 0) expects 8 (message 0 from "
                     "rank 0 to rank 1)");
     }
     {
-        Builder builder;  // each answers before it asks
+        Builder builder(world);  // each answers before it asks
         if (rank < 2) {
             weft_node got = builder.recv(one, 1 - rank);
             builder.send(elements(WEFT_RECV_BUFFER, 1, 1), 1 - rank, {got});
         }
-        expect_flaw(builder,
+        expect_flaw(world, builder,
                     "deadlock: operation 0 of rank 0 (recv recv[0..8) <- rank 1) waits forever: "
                     "operation 1 of rank 1 (send recv[8..16) -> rank 0) is never posted");
     }
 }
 
 // What weft_schedule_check would have found breaks the communicator, not the program.
-void mismatch() {
+void mismatch(weft_comm world) {
     weft_comm pair = WEFT_COMM_NULL;
     EXPECT(weft_comm_split(world, rank < 2 ? 0 : WEFT_COLOR_NONE, 0, &pair) == WEFT_OK);
     if (rank > 1) return;
@@ -490,33 +480,24 @@ int main(int argc, char** argv) {
     EXPECT(argc == 3);
     setenv("WEFT_ENGINE", argv[1], 1);
     EXPECT(weft_init() == WEFT_OK);
-    world = weft_comm_world();
-    EXPECT(weft_comm_rank(world, &rank) == WEFT_OK);
-    EXPECT(weft_comm_size(world, &ranks) == WEFT_OK);
-    const std::string_view name = argv[2];
-    if (name == "ring_shift") {
-        ring_shift();
-    } else if (name == "binomial_bcast") {
-        binomial_bcast();
-    } else if (name == "pipeline") {
-        pipeline();
-    } else if (name == "operand_order") {
-        operand_order();
-    } else if (name == "calls") {
-        calls();
-    } else if (name == "lifetimes") {
-        lifetimes();
-    } else if (name == "growth") {
-        growth(600);
-    } else if (name == "growth_in_short") {
-        growth(150);
-    } else if (name == "flaws") {
-        flaws();
-    } else if (name == "mismatch") {
-        mismatch();
-    } else {
-        EXPECT(!"a known case");
-    }
+    EXPECT(weft_comm_rank(weft_comm_world(), &rank) == WEFT_OK);
+    EXPECT(weft_comm_size(weft_comm_world(), &ranks) == WEFT_OK);
+    const std::pair<std::string_view, void (*)(weft_comm)> cases[] = {
+        {"ring_shift", ring_shift},
+        {"binomial_bcast", binomial_bcast},
+        {"pipeline", pipeline},
+        {"operand_order", operand_order},
+        {"calls", calls},
+        {"lifetimes", lifetimes},
+        {"growth", [](weft_comm world) { growth(world, 600); }},
+        {"growth_in_short", [](weft_comm world) { growth(world, 150); }},
+        {"flaws", flaws},
+        {"mismatch", mismatch},
+    };
+    const auto* const found = std::ranges::find(cases, std::string_view(argv[2]),
+                                                [](const auto& one) { return one.first; });
+    EXPECT(found != std::end(cases));
+    run_here_or_in_fibers(found->second);
     EXPECT(weft_finalize() == WEFT_OK);
     return 0;
 }

@@ -108,12 +108,32 @@ TEST_P(OverMpi, FibersWaitEachForItself) {
     if (engine() != "manual") GTEST_SKIP() << "once is enough";
     if (!std::filesystem::exists(WEFT_BUILD_DIR "/tests/conformance/fibers_program"))
         GTEST_SKIP() << "this build has no fibers";
-    for (const char* part : {"communicators", "shared", "priority", "hundred", "ends_of_waits",
-                             "schedules 8", "schedules_of_a_broken_group", "relay"}) {
-        for (int ranks : some_ranks())
-            expect_at("funneled", ranks, std::string("fibers_program ") + part,
-                      "WEFT_ENGINE=fiber");
+    const auto expect_funneled = [](int ranks, const std::string& program) {
+        expect_at("funneled", ranks, program,
+                  "WEFT_ENGINE=fiber WEFT_TEST_ONE_THREAD=1 WEFT_TEST_IN_FIBERS=1");
+    };
+    std::vector<std::string> programs = {
+        "fibers_program communicators", "fibers_program shared",
+        "fibers_program priority",      "fibers_program hundred",
+        "fibers_program ends_of_waits", "fibers_program schedules 8",
+        "fibers_program relay",         "fibers_program schedules_of_a_broken_group",
+        "fibers_program random 1",      "fibers_program random_beside_computation 9",
+        "schedule_program fiber calls", "comms_program fiber all_collectives",
+        "comms_program fiber splits",
+    };
+    if (runs_all()) {
+        for (int seed = 11; seed <= 100; seed += 10)
+            programs.push_back("fibers_program random " + std::to_string(seed));
+        for (const char* name : {"frees", "interleaved", "ahead", "settings", "topologies"})
+            programs.push_back(std::string("comms_program fiber ") + name);
+        for (const char* name : {"lifetimes", "binomial_bcast", "pipeline", "flaws"})
+            programs.push_back(std::string("schedule_program fiber ") + name);
     }
+    for (const std::string& program : programs) {
+        for (int ranks : some_ranks()) expect_funneled(ranks, program);
+    }
+    expect_funneled(2, "request_program");
+    // The programs change to engines with threads.
     for (int ranks : some_ranks())
         expect_at("multiple", ranks, "fibers_program random 1", "WEFT_ENGINE=fiber");
 }

@@ -513,7 +513,8 @@ class RankRun::Walk {
     bool set_engine(const Step& step) {
         std::vector<EngineTraits> engines;
         std::ranges::copy_if(engine_list, std::back_inserter(engines), [&](const auto& engine) {
-            return (options_.may_poll || !engine.has_poller) &&
+            return (options_.may_thread || !engine.has_thread()) &&
+                   (options_.may_poll || !engine.has_poller) &&
                    (options_.may_own || !engine.needs_joiner);
         });
         Prng draws = step.draws(calls_.rank());

@@ -20,6 +20,7 @@ using BarrierName = std::pair<int, int>;
 
 struct RunOptions {
     bool algorithms_forced = false;  // calls that lack what they need are refused
+    bool may_thread = true;          // engines with threads may be chosen
     bool may_poll = true;            // the engine that spins may be chosen
     bool may_own = false;  // kernel:own may be chosen: the rank runs in the thread that joined
     bool plant = false;    // a wrong operation on the last rank: a test of the tests
