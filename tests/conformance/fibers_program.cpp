@@ -18,6 +18,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "conformance/in_fibers.h"
@@ -464,23 +465,38 @@ void priority(weft_comm world) {
     });
 }
 
+double cpu_s(const rusage& usage) {
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+    };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 // Nobody polls while all wait: rank 0 comes late, and the others sleep.
-void hundred(weft_comm world) {
+void wait_long(weft_comm world, std::size_t all, unsigned seconds) {
     weft::fibers::run([&] {
-        constexpr std::size_t all = 100;
         std::vector<std::int64_t> values(all, world_rank == 0 ? 3 : -1);
         std::vector<weft_request> requests(all);
         std::vector<Fiber> fibers;
         EXPECT(weft_barrier(world) == WEFT_OK);
-        if (world_rank == 0) sleep(2);
+        if (world_rank == 0) sleep(seconds);
         rusage before{};
         getrusage(RUSAGE_SELF, &before);
+        rusage all_wait{};
+        rusage one_goes_on{};
+        bool has_come = false;
         const weft::fibers::Counts counts = weft::fibers::counts();
         for (std::size_t i = 0; i < all; ++i) {
             EXPECT(weft_ibcast(&values[i], 1, WEFT_INT64, 0, world, &requests[i]) == WEFT_OK);
-            fibers.push_back(
-                spawn([&, i] { EXPECT(weft_wait(&requests[i]) == WEFT_OK && values[i] == 3); }));
+            fibers.push_back(spawn(
+                [&, i] {
+                    EXPECT(weft_wait(&requests[i]) == WEFT_OK && values[i] == 3);
+                    if (!std::exchange(has_come, true)) getrusage(RUSAGE_SELF, &one_goes_on);
+                },
+                {.stack_bytes = small_stack}));
         }
+        yield();  // all but this one wait
+        getrusage(RUSAGE_SELF, &all_wait);
         join_all(fibers);
         const weft::fibers::Counts after = weft::fibers::counts();
         rusage spent{};
@@ -489,6 +505,10 @@ void hundred(weft_comm world) {
         EXPECT(after.sleeps - counts.sleeps <= 2 * all);
         EXPECT(after.switches - counts.switches <= 8 * all);
         EXPECT(spent.ru_nvcsw - before.ru_nvcsw < 1000);
+        if (world_rank == 0) return;
+        const double waiting_s = cpu_s(one_goes_on) - cpu_s(all_wait);
+        std::printf("%zu fibers waited %u s: %.4f s of CPU\n", all, seconds, waiting_s);
+        EXPECT(waiting_s < 0.05);
     });
 }
 
@@ -1061,7 +1081,6 @@ int main(int, char** arguments) {
         {"outside", outside},
         {"shared", shared},
         {"priority", priority},
-        {"hundred", hundred},
         {"ten_thousand", ten_thousand},
         {"ends_of_waits", ends_of_waits},
         {"functions", functions},
@@ -1073,7 +1092,8 @@ int main(int, char** arguments) {
         {"yields_while_preemptible", yields_while_preemptible},
         {"measure", measure},
     };
-    bool is_known = part.starts_with("random") || part == "schedules" || part == "relay_on_arrival";
+    bool is_known = part.starts_with("random") || part == "schedules" || part == "wait_long" ||
+                    part == "relay_on_arrival";
     for (const auto& [name, run] : parts) {
         if (part != name) continue;
         run(world);
@@ -1081,6 +1101,9 @@ int main(int, char** arguments) {
     }
     EXPECT(is_known);
     const auto seed = [&] { return std::strtoull(arguments[2], nullptr, 10); };
+    if (part == "wait_long")
+        wait_long(world, std::strtoull(arguments[2], nullptr, 10),
+                  static_cast<unsigned>(std::atoi(arguments[3])));
     if (part == "schedules") schedules(world, std::atoi(arguments[2]));
     if (part == "random") random_programs(world, seed(), /*beside_computation=*/false);
     if (part == "random_beside_computation")

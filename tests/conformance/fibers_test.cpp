@@ -29,6 +29,9 @@ class Fibers : public testing::TestWithParam<Driven> {
             expect_success(where().command({ranks, program + part, settings_of(engine())}));
         }
     }
+    static bool is_of_all_tests() {
+        return !runs_all() && (engine() != "fiber" || where().has_one_engine);
+    }
     // A program that has nothing to do with fibers, in eight of them.
     static void expect_inside(const std::string& other_program,
                               std::initializer_list<int> numbers) {
@@ -46,14 +49,19 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Fibers,
 
 TEST_P(Fibers, WaitEachForItself) { expect("communicators"); }
 TEST_P(Fibers, RunTheProgramsOfCommunicators) {
+    if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
     for (const std::string name : {"all_collectives", "splits", "frees", "interleaved", "ahead",
                                    "nodes", "settings", "topologies"}) {
         if (!runs_all() && name != "all_collectives" && name != "splits") continue;
         expect_inside("comms_program " + engine() + " " + name, {2, 3, 4});
     }
 }
-TEST_P(Fibers, RunTheProgramOfRequests) { expect_inside("request_program", {2}); }
+TEST_P(Fibers, RunTheProgramOfRequests) {
+    if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
+    expect_inside("request_program", {2});
+}
 TEST_P(Fibers, RunTheProgramsOfSchedules) {
+    if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
     for (const std::string name :
          {"calls", "lifetimes", "binomial_bcast", "pipeline", "operand_order", "flaws"}) {
         if (!runs_all() && name != "calls" && name != "lifetimes") continue;
@@ -63,7 +71,7 @@ TEST_P(Fibers, RunTheProgramsOfSchedules) {
 TEST_P(Fibers, WaitBesideAnotherThread) { expect("outside"); }
 TEST_P(Fibers, ShareACommunicator) { expect("shared"); }
 TEST_P(Fibers, GoOnBeforeThoseThatCompute) { expect("priority"); }
-TEST_P(Fibers, SleepWhenAllWait) { expect("hundred"); }
+TEST_P(Fibers, SleepWhenAllWait) { expect(runs_all() ? "wait_long 100 10" : "wait_long 100 2"); }
 TEST_P(Fibers, GiveUpAtDeadlinesAndWhenInterrupted) { expect("ends_of_waits"); }
 TEST_P(Fibers, DoNotRunInFunctionsThatWeftCalls) { expect("functions"); }
 TEST_P(Fibers, RunFunctionsOfSchedulesThatWait) {
@@ -103,6 +111,13 @@ TEST(FibersOfARank, RunFunctionsOfSchedulesBeforeThoseThatCompute) {
 }
 TEST(FibersOfARank, KeepTheirStateWhenTheyArePreempted) { expect_fine("preempted", 1); }
 TEST(FibersOfARank, CannotBePreemptedByWhatComesInSharedMemory) { expect_fine("no_arrivals", 2); }
+TEST(FibersOfARank, MaySleepAsTenThousand) {
+    if (!runs_all()) GTEST_SKIP() << "only in a run of all tests";
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "ThreadSanitizer keeps too much memory for each fiber";
+#endif
+    expect_fine("wait_long 10000 10", 2);
+}
 TEST(FibersOfARank, MayBeTenThousand) {
 #if defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "ThreadSanitizer keeps too much memory for each fiber";
