@@ -85,6 +85,10 @@ TEST_P(Random, OnThreadsOverUcx) {
     run_programs("threads_ucx", GetParam(), operations(100, 20'000));
 }
 TEST_P(Random, OnProcessesOverUcx) { run_programs("ucx_tcp", GetParam(), operations(100, 5'000)); }
+TEST_P(Random, OnProcessesOverUcxBetweenNodes) {
+    if (!runs_all()) GTEST_SKIP() << "only in a run of all tests";
+    run_programs("ucx_nodes", GetParam(), operations(0, 5'000));
+}
 TEST_P(Random, OnProcessesOverUcxInSharedMemory) {
     if (!runs_all()) GTEST_SKIP() << "only in a run of all tests";
     run_programs("ucx_posix", GetParam(), operations(0, 5'000));

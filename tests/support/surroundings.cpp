@@ -35,6 +35,8 @@ const std::vector<Surroundings>& surroundings() {
       {"ucx_tcp",
        "WEFT_TRANSPORT=ucx UCX_TLS=tcp UCX_NET_DEVICES=lo UCX_LOG_LEVEL=error WEFT_PEER_TIMEOUT=1",
        false, 3, false, true, "tcp"},
+      {"ucx_nodes", "WEFT_TRANSPORT=ucx UCX_TLS=tcp UCX_LOG_LEVEL=error WEFT_PEER_TIMEOUT=1", true,
+       4, false, true, "tcp"},
 #endif
     };
 #if WEFT_HAS_UCX
@@ -78,7 +80,8 @@ std::string Surroundings::absence() const {
     if (std::string(name) == "tcp_ipv6" && !std::filesystem::exists("/proc/sys/net/ipv6")) {
         return "no IPv6 on this machine";
     }
-    if (ucx != nullptr) return ucx_absence(ucx);
+    if (const std::string absence = ucx != nullptr ? ucx_absence(ucx) : ""; !absence.empty())
+        return absence;
     if (!has_nodes) return "";
     static const std::string nodes =
         absence_of_nodes(geteuid() == 0 ? "unshare " : "unshare --user --map-root-user ");

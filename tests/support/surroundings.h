@@ -21,7 +21,7 @@ namespace weft::test {
 struct Surroundings {
     const char* name;
     const char* settings;         // environment
-    bool has_nodes;               // two, emulated: shm within a node, tcp between them
+    bool has_nodes;               // two, emulated; ranks of one node follow each other
     int usual_ranks;              // how many are tried unless all tests run; 0: all
     bool suits_kernel;            // task lists are tried here too
     bool has_one_engine = false;  // ... only with `thread`, unless all tests run
@@ -43,8 +43,9 @@ struct Surroundings {
     std::string absence() const;
 };
 
-// Only shared memory; tcp over loopback, the same with dedicated connections, and with IPv6; shm and tcp; ucx over
-// loopback and, in a run of all tests, over shared memory and whatever else it finds.
+// Only shared memory; tcp over loopback, the same with dedicated connections, and with IPv6; shm within a node and tcp
+// between nodes; ucx over loopback, within and between nodes and, in a run of all tests, over shared memory and
+// whatever else it finds.
 const std::vector<Surroundings>& surroundings();
 
 const Surroundings& surroundings(const std::string& name);
