@@ -246,7 +246,8 @@ std::size_t UcxTransport::poll(std::span<Completion> done) {
             const std::int64_t now = now_ns();
             if (now >= look_at_ns_) look_for_silent_peers(now);
         }
-        for (int i = 0; i < rounds_of_poll && progress() && !reports_.is_full(); ++i) continue;
+        // (UCX over TCP calls the system in each round: one less while somebody waits for what has come.)
+        for (int i = 0; i < rounds_of_poll && progress() && reports_.count() == 0; ++i) continue;
         // Slots may have been with other peers when there was no memory for more.
         if (owing_ > 0 && in_flight_ == 0) [[unlikely]] {
             for (Peer& peer : peers_) {
