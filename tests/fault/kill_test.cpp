@@ -12,46 +12,65 @@ namespace weft::test {
 namespace {
 
 // How the ranks wait: with either engine, or with calls of weft_test alone.
-class Killed : public testing::TestWithParam<Driven> {};
+class Killed : public testing::TestWithParam<Driven> {
+  protected:
+    void SetUp() override {
+        const auto& [where, way] = GetParam();
+        for (const std::string& absence : {where.absence(), absence_of(way)}) {
+            if (!absence.empty()) GTEST_SKIP() << absence;
+        }
+        if (!runs_all() && where.has_one_engine && way != std::string("thread"))
+            GTEST_SKIP() << "in this way only in a run of all tests";
+    }
+
+    static void expect_named(int seeds, const std::string& options) {
+        const auto& [where, way] = GetParam();
+        const std::string file = testing::TempDir() + "weft_killed_" + std::to_string(getpid());
+        for (int seed = 0; seed < seeds; ++seed) {
+            int ranks = 2 + seed % 3;
+            int victim = seed / 3 % ranks;
+            const std::string command = where.command(
+                {.ranks = ranks,
+                 .program = "tests/fault/kill_program " + std::to_string(victim) + " " + way + " " +
+                            std::to_string(seed) + " " + file,
+                 .settings = settings_of(way == std::string("tests") ? "manual" : way),
+                 .options = "--timeout 30" + options});
+            ChildProcess job(command);
+            job.finish();
+            // The launcher answers with the victim's status; what the others saw they say themselves.
+            ASSERT_EQ(job.status, 128 + SIGKILL) << "repeat with: " << command << "\n" << job.err;
+            ASSERT_EQ(job.err.find("detail:"), std::string::npos)
+                << "repeat with: " << command << "\n"
+                << job.err;
+            ASSERT_NE(job.err.find("rank " + std::to_string(victim) + " killed by signal 9"),
+                      std::string::npos)
+                << job.err;
+            for (int rank = 0; rank < ranks; ++rank) {
+                if (rank == victim) continue;
+                ASSERT_NE(job.out.find("rank " + std::to_string(rank) + " was told"),
+                          std::string::npos)
+                    << "rank " << rank << " hung; repeat with: " << command << "\n"
+                    << job.err;
+            }
+            std::filesystem::remove(file);
+        }
+    }
+};
 INSTANTIATE_TEST_SUITE_P(Jobs, Killed,
                          testing::ValuesIn(driven_by({"manual", "thread", "tests", "kernel"})),
                          Everywhere::name_of);
 
 TEST_P(Killed, RankIsNamedByAllOthers) {
-    const auto& [where, way] = GetParam();
-    for (const std::string& absence : {where.absence(), absence_of(way)}) {
-        if (!absence.empty()) GTEST_SKIP() << absence;
-    }
-    if (!runs_all() && where.has_one_engine && way != std::string("thread"))
-        GTEST_SKIP() << "in this way only in a run of all tests";
-    const std::string file = testing::TempDir() + "weft_killed_" + std::to_string(getpid());
-    const int seeds = runs_all() ? 60 : where.usual_ranks == 0 ? 12 : 6;
-    for (int seed = 0; seed < seeds; ++seed) {
-        int ranks = 2 + seed % 3;
-        int victim = seed / 3 % ranks;
-        const std::string command =
-            where.command({.ranks = ranks,
-                           .program = "tests/fault/kill_program " + std::to_string(victim) + " " +
-                                      way + " " + std::to_string(seed) + " " + file,
-                           .settings = settings_of(way == std::string("tests") ? "manual" : way),
-                           .options = "--timeout 30"});
-        ChildProcess job(command);
-        job.finish();
-        // The launcher answers with the victim's status; what the others saw they say themselves.
-        ASSERT_EQ(job.status, 128 + SIGKILL) << "repeat with: " << command << "\n" << job.err;
-        ASSERT_EQ(job.err.find("detail:"), std::string::npos) << "repeat with: " << command << "\n"
-                                                              << job.err;
-        ASSERT_NE(job.err.find("rank " + std::to_string(victim) + " killed by signal 9"),
-                  std::string::npos)
-            << job.err;
-        for (int rank = 0; rank < ranks; ++rank) {
-            if (rank == victim) continue;
-            ASSERT_NE(job.out.find("rank " + std::to_string(rank) + " was told"), std::string::npos)
-                << "rank " << rank << " hung; repeat with: " << command << "\n"
-                << job.err;
-        }
-        std::filesystem::remove(file);
-    }
+    const Surroundings& where = std::get<0>(GetParam());
+    expect_named(runs_all() ? 60 : where.usual_ranks == 0 ? 12 : 6, "");
+}
+
+TEST_P(Killed, RankIsNamedByAllOthersOverTwoLinks) {
+    const Surroundings& where = std::get<0>(GetParam());
+    if (!where.has_nodes) GTEST_SKIP() << "nodes have links";
+    const bool is_everyday = where.ucx != nullptr;
+    if (!runs_all() && !is_everyday) GTEST_SKIP() << "only in a run of all tests";
+    expect_named(runs_all() ? 60 : 3, " --links 2");
 }
 
 }  // namespace
