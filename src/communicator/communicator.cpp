@@ -189,6 +189,7 @@ Status Communicator::settle(Request& request) {
     const Failure& failed = request.failure();
     const Status outcome = failed.code == WEFT_OK ? ok : broken_status(request, failed);
     request.active = false;
+    host_.engine.note_completion();
     if (!request.is_persistent()) {
         schedules_.give_back(request);
         let_go();

@@ -329,7 +329,8 @@ void Engine::leave() {
     const EngineTraits& engine = traits(kind());
     const bool started_here = std::exchange(has_started_, false);
     if (engine.has_sleeper && started_here) {
-        if (is_hasty_ && !leader_) linger();
+        // Who starts again, with nothing completed in between, does not wait for each operation.
+        if (is_hasty_ && !leader_ && !std::exchange(has_lingered_, true)) linger();
         left_ticks_ = ticks();
         wake_for_offload();
     }

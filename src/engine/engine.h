@@ -93,6 +93,9 @@ class Engine : private Exclusion {
     // do so again instead of sleeping.
     bool progress(bool tests = true);
 
+    // Inside a Hold: the program has completed a request.
+    void note_completion() { has_lingered_ = false; }
+
     // How many runs have ended. Does not drive.
     std::uint64_t finished();
 
@@ -256,8 +259,9 @@ class Engine : private Exclusion {
     bool has_tested_ = false;       // in this Hold
     std::uint64_t finished_before_test_ = 0;
     bool waits_by_testing_ = false;  // what it lacks was demanded
-    bool is_tester_ = false;  // since its last wait it has tested: everything wakes its thread
-    bool is_hasty_ = false;   // the program waited right after its last start
+    bool is_tester_ = false;     // since its last wait it has tested: everything wakes its thread
+    bool is_hasty_ = false;      // the program waited right after its last start
+    bool has_lingered_ = false;  // after a start, since the program last completed an operation
 
     std::thread thread_;     // sleeps
     std::thread poller_;     // polls

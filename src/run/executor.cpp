@@ -46,6 +46,7 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding, Way way) 
     (last_active_ ? last_active_->next_active_ : first_active_) = &run;
     last_active_ = &run;
     ++active_;
+    unattended_bytes_ += run.unattended_bytes_;
     ++started_;
     try {
         if (offloading_.keep(run, way)) return;
@@ -602,6 +603,7 @@ void Executor::finish(Run& run) {
     (run.previous_active_ ? run.previous_active_->next_active_ : first_active_) = run.next_active_;
     (run.next_active_ ? run.next_active_->previous_active_ : last_active_) = run.previous_active_;
     --active_;
+    unattended_bytes_ -= run.unattended_bytes_;
     ++finished_;
     if (run.mark.listener != nullptr) [[unlikely]]
         run.mark.listener->run_ended(run);

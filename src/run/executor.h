@@ -20,6 +20,7 @@
 #include "run/failure_notices.h"
 #include "run/offloading.h"
 #include "run/run.h"
+#include "schedule/unattended.h"
 #include "transport/transport.h"
 
 namespace weft {
@@ -128,7 +129,8 @@ class Executor {
     // them takes time. A few small messages that complete an operation here can be left to the thread that waits for
     // it: a wake-up would cost the computation more than they do.
     bool needs_attention() const {
-        return urgent_runs_ > 0 || active_ > unattended_runs_max || has_work() ||
+        return urgent_runs_ > 0 || active_ > unattended_runs_max ||
+               unattended_bytes_ > unattended_bytes_of_runs_max || has_work() ||
                (offloading_.offload() != nullptr && offloading_.offload()->needs_attention());
     }
     // The program waits for so many more runs, or fewer, in a sleep of its own: they need attention.
@@ -145,7 +147,10 @@ class Executor {
     std::uint64_t happened() const { return finished_ + functions_given_; }
 
   private:
-    static constexpr std::uint32_t unattended_runs_max = 16;
+    // A thread that is woken for the messages of many small runs takes more time from the program than it saves. Their
+    // bytes must not fill the buffers between the ranks.
+    static constexpr std::uint32_t unattended_runs_max = 256;
+    static constexpr std::int64_t unattended_bytes_of_runs_max = 16 * unattended_bytes_of_all_max;
 
     void begin(Run& run, Way way);
     void begin_here(Run& run);
@@ -222,7 +227,8 @@ class Executor {
     std::uint32_t active_ = 0;
     // Of them, with urgent operations that have not completed, and again those awaited outside.
     std::uint32_t urgent_runs_ = 0;
-    std::uint32_t awaited_runs_ = 0;  // in a sleep of the program's own
+    std::uint32_t awaited_runs_ = 0;     // in a sleep of the program's own
+    std::int64_t unattended_bytes_ = 0;  // of active runs
     std::uint64_t started_ = 0;
     std::uint64_t finished_ = 0;
     std::uint64_t functions_given_ = 0;

@@ -47,6 +47,9 @@ void Run::make_state() {
     urgent_ops_ = schedule_.repeats().empty()
                       ? static_cast<std::uint32_t>(std::ranges::count(is_urgent_, true))
                       : outer_ops_;
+    for (OpId op = 0; op < is_urgent_.size(); ++op) {
+        if (!is_urgent_[op]) unattended_bytes_ += schedule_.ops()[op].bytes;
+    }
 }
 
 std::int64_t Run::memory_bytes() const {

@@ -128,6 +128,7 @@ class Run {
     std::vector<bool> is_urgent_;         // by operation: see Executor::needs_attention()
     std::uint32_t urgent_ops_ = 0;        // outside repeats
     std::uint32_t urgent_left_ = 0;       // of them, not completed
+    std::int64_t unattended_bytes_ = 0;   // of operations that are not urgent
     std::vector<std::uint32_t> missing_;  // by instance: predecessors not completed, or the mark
     std::vector<RepeatState> repeats_;
     std::vector<LaneHold> next_on_lane_;  // by schedule lane: the run that issues after this one
