@@ -94,8 +94,8 @@ static void error_handlers(void) {
 
 /* Only for Weft: an MPI alone may do anything. The operation goes on. */
 static void misused_requests(void) {
-    MPI_Request request, same;
-    int round, in = 1, out = -1;
+    MPI_Request request, same, list[2];
+    int round, in = 1, out = -1, flag, number, places[2];
     CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     CALL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
     CALL(MPI_Ibarrier(MPI_COMM_WORLD, &request));
@@ -111,6 +111,33 @@ static void misused_requests(void) {
     CHECK(class_of(MPI_Start(&same)) == MPI_ERR_REQUEST);
     CHECK(class_of(MPI_Cancel(&same)) == MPI_ERR_REQUEST);
     CHECK(class_of(MPI_Request_free(&same)) == MPI_ERR_REQUEST);
+    doing("Wait and Test of a barrier that has been completed");
+    CHECK(class_of(MPI_Wait(&same, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST);
+    CHECK(class_of(MPI_Test(&same, &flag, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST);
+    CHECK(class_of(MPI_Request_get_status(same, &flag, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST);
+    for (round = 0; round < 2; ++round) {
+        doing(round ? "the same in a list with an operation that goes on" : "the same in a list");
+        list[0] = same;
+        list[1] = MPI_REQUEST_NULL;
+        /* (The second operation that is outstanding gets another request.) */
+        if (round) {
+            CALL(MPI_Ibarrier(MPI_COMM_WORLD, &request));
+            CALL(MPI_Ibarrier(MPI_COMM_WORLD, &list[1]));
+            same = list[0] = list[1];
+            CALL(MPI_Wait(&list[1], MPI_STATUS_IGNORE));
+            list[1] = request;
+        }
+        CHECK(class_of(MPI_Waitall(2, list, MPI_STATUSES_IGNORE)) == MPI_ERR_REQUEST);
+        CHECK(class_of(MPI_Testall(2, list, &flag, MPI_STATUSES_IGNORE)) == MPI_ERR_REQUEST);
+        CHECK(class_of(MPI_Waitany(2, list, places, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST);
+        CHECK(class_of(MPI_Testany(2, list, places, &flag, MPI_STATUS_IGNORE)) == MPI_ERR_REQUEST);
+        CHECK(class_of(MPI_Waitsome(2, list, &number, places, MPI_STATUSES_IGNORE)) ==
+              MPI_ERR_REQUEST);
+        CHECK(class_of(MPI_Testsome(2, list, &number, places, MPI_STATUSES_IGNORE)) ==
+              MPI_ERR_REQUEST);
+        CHECK(list[0] == same && (list[1] != MPI_REQUEST_NULL) == round);
+        if (round) CALL(MPI_Wait(&list[1], MPI_STATUS_IGNORE));
+    }
     for (round = 0; round < 3; ++round) {
         CALL(MPI_Iallreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));
         CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));

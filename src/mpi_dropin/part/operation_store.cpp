@@ -14,19 +14,14 @@ namespace weft::dropin {
 namespace {
 
 auto& all = lasting<HandleMap<MPI_Request, Operation>>();
-std::atomic<std::size_t> living{0};
+std::atomic<std::size_t> entered{0};  // the size of `all`
 auto& owned = lasting<std::vector<std::unique_ptr<Operation>>>();
 auto& unused = lasting<std::vector<Operation*>>();
 auto& ready = lasting<std::vector<Operation*>>();  // also unused, but with a generalized request
 
-void count_living(std::ptrdiff_t change) {
-    living.store(living.load(std::memory_order_relaxed) + static_cast<std::size_t>(change),
-                 std::memory_order_relaxed);
-}
-
 }  // namespace
 
-bool has_operations() { return living.load(std::memory_order_relaxed) != 0; }
+bool has_operations() { return entered.load(std::memory_order_relaxed) != 0; }
 
 Operation* operation_of(MPI_Request request) {
     if (request == MPI_REQUEST_NULL || !has_operations()) return nullptr;
@@ -34,15 +29,8 @@ Operation* operation_of(MPI_Request request) {
     return all.find(request);
 }
 
-bool is_kept(MPI_Request request) {
-    const Exclusive exclusive;
-    const Operation* const operation = all.find(request);
-    return operation && operation->keeps_handle && !operation->is_active;
-}
-
 Operation& take_unused(bool is_generalized) {
     const Exclusive exclusive;
-    count_living(1);
     std::vector<Operation*>& from = is_generalized && !ready.empty() ? ready : unused;
     if (from.empty()) {
         owned.push_back(std::make_unique<Operation>());
@@ -79,18 +67,19 @@ void give_back(Operation& operation) {
     }
     if (operation.ticket >= 0) give_back_ticket(std::exchange(operation.ticket, -1));
     const Exclusive exclusive;
-    count_living(-1);
     (operation.keeps_handle ? ready : unused).push_back(&operation);
 }
 
 void enter(Operation& operation) {
     const Exclusive exclusive;
     all.add(operation.handle, &operation);
+    entered.store(all.size(), std::memory_order_relaxed);
 }
 
 void leave(Operation& operation) {
     const Exclusive exclusive;
     all.remove(operation.handle);
+    entered.store(all.size(), std::memory_order_relaxed);
 }
 
 std::vector<Operation*> pending_operations(const TakenComm* comm) {

@@ -9,13 +9,10 @@
 
 namespace weft::dropin {
 
-// Whether any operation lives: if not, completion functions go straight to the MPI.
+// Whether the program has, or had, a request of any operation: if not, completion functions go straight to the MPI.
 bool has_operations();
 // Null: a request that only the MPI knows.
 Operation* operation_of(MPI_Request request);
-
-// Whether it is the generalized request of an operation that is not in use.
-bool is_kept(MPI_Request request);
 
 // A new one, in its first state; with a generalized request, if it needs one and one is left.
 Operation& take_unused(bool is_generalized);

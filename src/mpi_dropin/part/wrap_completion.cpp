@@ -36,6 +36,15 @@ class ShortList {
     std::size_t size_ = 0;
 };
 
+// Whether a request names an operation that the program has already completed (it kept a copy of the handle): the
+// generalized request waits for the next one, and must stay as it is. The MPI would wait for it forever.
+bool is_stale(const Operation& operation) { return operation.keeps_handle && !operation.is_active; }
+
+int refuse_stale() {
+    mpi.Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_REQUEST);
+    return MPI_ERR_REQUEST;
+}
+
 // The entries of a request list that belong to operations of Weft.
 class Watched {
   public:
@@ -51,9 +60,12 @@ class Watched {
                 indices_.add(i);
                 continue;
             }
+            has_stale_ |= operation && is_stale(*operation);
             has_others_ = true;
         }
     }
+    // Whether the list must be refused: a request names an operation that the program has already completed.
+    bool has_stale() const { return has_stale_; }
     bool is_empty() const { return operations_.size() == 0 && constructions_.empty(); }
     // Whether there is anything that only the MPI can complete.
     bool has_others() const { return has_others_; }
@@ -188,6 +200,7 @@ class Watched {
     std::vector<int> finished_;
     std::vector<std::pair<int, OperationOutcome>> failed_;
     bool has_others_ = false;
+    bool has_stale_ = false;
 };
 
 // The return value of a completion function for several requests, some of which failed in Weft.
@@ -236,6 +249,7 @@ int Wait(MPI_Request* request, MPI_Status* status) {
         finish_construction(*operation);
         return error;
     }
+    if (is_stale(*operation)) return refuse_stale();
     if (!operation->is_active) return mpi.Wait(request, status);
     if (!operation->is_over) await_all({&operation, 1});
     if (can_finish(*operation)) return finish_one(*operation, request, status);
@@ -258,6 +272,7 @@ int Test(MPI_Request* request, int* flag, MPI_Status* status) {
             show(*operation);
         return error;
     }
+    if (is_stale(*operation)) return refuse_stale();
     if (!operation->is_active) return mpi.Test(request, flag, status);
     if (!is_complete(*operation)) {
         *flag = 0;
@@ -292,6 +307,7 @@ int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     if (!has_operations()) [[likely]]
         return mpi.Waitall(count, requests, statuses);
     Watched watched(count, requests);
+    if (watched.has_stale()) return refuse_stale();
     if (watched.is_empty()) return mpi.Waitall(count, requests, statuses);
     await_all(watched.operations());
     return finish_list(watched, count, requests, statuses);
@@ -301,6 +317,7 @@ int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
     if (!has_operations()) [[likely]]
         return mpi.Testall(count, requests, flag, statuses);
     Watched watched(count, requests);
+    if (watched.has_stale()) return refuse_stale();
     if (watched.is_empty()) return mpi.Testall(count, requests, flag, statuses);
     *flag = 0;
     if (!watched.are_complete()) {
@@ -365,6 +382,7 @@ int Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
     if (!has_operations()) [[likely]]
         return mpi.Testany(count, requests, index, flag, status);
     Watched watched(count, requests);
+    if (watched.has_stale()) return refuse_stale();
     if (watched.is_empty()) return mpi.Testany(count, requests, index, flag, status);
     watched.settle_all();
     watched.hide_all();
@@ -377,6 +395,7 @@ int Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
     if (!has_operations()) [[likely]]
         return mpi.Waitany(count, requests, index, status);
     Watched watched(count, requests);
+    if (watched.has_stale()) return refuse_stale();
     if (watched.is_empty()) return mpi.Waitany(count, requests, index, status);
     int error = MPI_SUCCESS;
     if (!watched.has_operations_left()) {
@@ -408,6 +427,7 @@ int Testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI
     if (!has_operations()) [[likely]]
         return mpi.Testsome(count, requests, completed, indices, statuses);
     Watched watched(count, requests);
+    if (watched.has_stale()) return refuse_stale();
     if (watched.is_empty()) return mpi.Testsome(count, requests, completed, indices, statuses);
     watched.settle_all();
     watched.hide_all();
@@ -420,6 +440,7 @@ int Waitsome(int count, MPI_Request* requests, int* completed, int* indices, MPI
     if (!has_operations()) [[likely]]
         return mpi.Waitsome(count, requests, completed, indices, statuses);
     Watched watched(count, requests);
+    if (watched.has_stale()) return refuse_stale();
     if (watched.is_empty()) return mpi.Waitsome(count, requests, completed, indices, statuses);
     int error = MPI_SUCCESS;
     *completed = 0;  // where the MPI refuses the list
@@ -439,6 +460,7 @@ int Waitsome(int count, MPI_Request* requests, int* completed, int* indices, MPI
 // The MPI is not told: in MPICH 5.0.2 a persistent request that it finds complete here counts as inactive.
 int Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
     Operation* const operation = operation_of(request);
+    if (operation && is_stale(*operation)) return refuse_stale();
     if (operation && operation->is_active) {
         *flag = is_complete(*operation);
         *flag ? fill(status) : drive();
@@ -455,6 +477,7 @@ int Request_get_status_all(int count, const MPI_Request* requests, int* flag,
     if (!has_operations()) [[likely]]
         return mpi.Request_get_status_all(count, requests, flag, statuses);
     Watched watched(count, requests);
+    if (watched.has_stale()) return refuse_stale();
     if (watched.is_empty()) return mpi.Request_get_status_all(count, requests, flag, statuses);
     const bool are_complete = watched.are_complete();
     const std::vector<MPI_Request> others = watched.others(count, requests);
@@ -473,6 +496,7 @@ int Request_get_status_any(int count, const MPI_Request* requests, int* index, i
     if (!has_operations()) [[likely]]
         return mpi.Request_get_status_any(count, requests, index, flag, status);
     Watched watched(count, requests);
+    if (watched.has_stale()) return refuse_stale();
     if (watched.is_empty()) return mpi.Request_get_status_any(count, requests, index, flag, status);
     for (std::size_t i = 0; i < watched.operations().size(); ++i) {
         if (!is_complete(*watched.operations()[i])) continue;
@@ -495,6 +519,7 @@ int Request_get_status_some(int count, const MPI_Request* requests, int* complet
     if (!has_operations()) [[likely]]
         return mpi.Request_get_status_some(count, requests, completed, indices, statuses);
     Watched watched(count, requests);
+    if (watched.has_stale()) return refuse_stale();
     if (watched.is_empty())
         return mpi.Request_get_status_some(count, requests, completed, indices, statuses);
     const std::vector<MPI_Request> others = watched.others(count, requests);
@@ -513,20 +538,9 @@ int Request_get_status_some(int count, const MPI_Request* requests, int* complet
 
 // --- Persistent requests, and ends ---------------------------------------------------------------
 
-// Whether a request names an operation that the program has already completed: the generalized request waits for the
-// next one, and must stay as it is.
-bool is_stale(const MPI_Request* request) {
-    return request && *request != MPI_REQUEST_NULL && is_kept(*request);
-}
-
-int refuse_stale() {
-    mpi.Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_REQUEST);
-    return MPI_ERR_REQUEST;
-}
-
 int Start(MPI_Request* request) {
-    if (is_stale(request)) return refuse_stale();
     Operation* const operation = operation_at(request);
+    if (operation && is_stale(*operation)) return refuse_stale();
     return operation && !operation->is_constructor ? start(*operation) : mpi.Start(request);
 }
 
@@ -539,8 +553,8 @@ int Startall(int count, MPI_Request* requests) {
 }
 
 int Request_free(MPI_Request* request) {
-    if (is_stale(request)) return refuse_stale();
     Operation* const operation = operation_at(request);
+    if (operation && is_stale(*operation)) return refuse_stale();
     if (!operation || operation->is_constructor) return mpi.Request_free(request);
     // MPI does not allow this for active collective operations.
     if (operation->is_active) return raise_error(*operation->comm, MPI_ERR_REQUEST);
@@ -549,8 +563,8 @@ int Request_free(MPI_Request* request) {
 }
 
 int Cancel(MPI_Request* request) {
-    if (is_stale(request)) return refuse_stale();
     Operation* const operation = operation_at(request);
+    if (operation && is_stale(*operation)) return refuse_stale();
     if (!operation || operation->is_constructor) return mpi.Cancel(request);
     return raise_error(*operation->comm, MPI_ERR_REQUEST);
 }
