@@ -11,6 +11,7 @@
 #include "mpi/mpis.h"
 #include "support/pattern.h"
 #include "support/process.h"
+#include "support/surroundings.h"
 
 namespace weft::test {
 namespace {
@@ -435,6 +436,53 @@ TEST_P(Preloaded, TheLauncherMayStandBehindTheProgram) {
                                            "WEFT_STATS=1 " + program() + " reduce"));
     EXPECT_EQ(done.status, 0) << done.out << done.err;
     EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +1 +0 ").empty()) << done.err;
+}
+
+// On three emulated nodes with two networks: what node 1 sends to node 2 over the second, which Weft uses, is lost; the
+// MPI uses the first.
+TEST_P(Preloaded, TheCheckNamesAPairThatCannotTalkAndEndsTheJob) {
+    if (mpi().name != std::string("mpich")) GTEST_SKIP() << "started here as on docs/cluster.md";
+    if (const std::string absence = absence_of_library_alone(); !absence.empty())
+        GTEST_SKIP() << absence;
+    if (!WEFT_HAS_TCP) GTEST_SKIP() << "without tcp there is nothing between nodes";
+    if (const std::string absence =
+            absence_of_nodes(geteuid() == 0 ? "unshare " : "unshare --user --map-root-user ");
+        !absence.empty()) {
+        GTEST_SKIP() << absence;
+    }
+    const Folder folder;
+    std::ofstream(folder / "rank") << "PATH=$PATH:/usr/sbin:/sbin\n"
+                                      "[ $1 = cut ] && [ $(hostname) = node1 ] && ip neigh replace "
+                                      "10.77.1.3 lladdr 02:00:00:00:00:77 dev eth1 nud permanent\n"
+                                      "exec " +
+                                          preload_program + "--check " + program() + " reduce\n";
+    for (const std::string how : {"whole", "cut"}) {
+        SCOPED_TRACE(how);
+        std::ofstream(folder / "launcher") << mpi().around(
+            "exec mpiexec -launcher ssh -launcher-exec $WEFT_CLUSTER_AGENT "
+            "-localhost $WEFT_CLUSTER_ADDRESS -hosts $WEFT_CLUSTER_NODES -ppn 1 "
+            "-n 3 env UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 WEFT_INTERFACES=eth1 "
+            "WEFT_PEER_TIMEOUT=1 sh " +
+            (folder / "rank") + " " + how);
+        const Finished done =
+            run("PATH=$PATH:/usr/sbin:/sbin timeout -k 2 50 " WEFT_BUILD_DIR
+                "/weft run --timeout 40 --nodes 3 --links 2 --exec-per-node sh " +
+                (folder / "launcher"));
+        EXPECT_NE(done.status, 124) << "it had to be stopped\n" << done.out << done.err;
+        const bool is_said = contains(done.err, "weft: check: each of 3 ranks has talked to every");
+        if (how == "whole") {
+            EXPECT_EQ(done.status, 0) << done.out << done.err;
+            EXPECT_TRUE(is_said) << done.err;
+            continue;
+        }
+        EXPECT_NE(done.status, 0) << done.out << done.err;
+        EXPECT_FALSE(is_said) << done.err;
+        EXPECT_FALSE(contains(done.out, "right\n"));
+        EXPECT_FALSE(
+            matches_in(done.err, "weft: check: rank 1: [^\n]* rank 2 of the job").empty() &&
+            matches_in(done.err, "weft: check: rank 2: [^\n]* rank 1 of the job").empty())
+            << done.err;
+    }
 }
 
 class PreloadProgram : public testing::Test {

@@ -103,7 +103,7 @@ int allgather(void* context, const void* mine, void* all, int bytes) {
     return MPI_SUCCESS;
 }
 
-// Lets every rank talk to every other, and reports the result.
+// Lets every rank talk to every other, and reports the result. A job in which two cannot ends.
 void try_all_pairs(weft_comm world, int rank, int ranks) {
     const auto size = static_cast<std::size_t>(ranks);
     std::vector<std::int32_t> sent(size, rank), received(size, -1);
@@ -111,11 +111,14 @@ void try_all_pairs(weft_comm world, int rank, int ranks) {
     weft_status status = weft_comm_dup_with(world, "alltoall=pairwise", &pairs);
     if (status == WEFT_OK)
         status = weft_alltoall(sent.data(), received.data(), 1, WEFT_INT32, pairs);
-    if (status != WEFT_OK) {
+    if (status != WEFT_OK)
         std::fprintf(stderr, "weft: check: rank %d: %s\n", rank, weft_last_detail());
-    } else if (rank == 0) {
+    const int has_failed = status != WEFT_OK;
+    int any_failed = 0;  // those who have everything do not know of the others
+    mpi.Allreduce(&has_failed, &any_failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (any_failed != 0) mpi.Abort(MPI_COMM_WORLD, 1);
+    if (rank == 0)
         std::fprintf(stderr, "weft: check: each of %d ranks has talked to every other\n", ranks);
-    }
     if (pairs) weft_comm_free(&pairs);
 }
 
