@@ -103,7 +103,8 @@ TEST(Emulated, ARestedLinkLetsABurstThroughAndShapesTheRest) {
 TEST(Emulated, ASwitchIsWhatASmallMessageTakesLongerOnASharedCore) {
     const auto measured = [](std::int64_t latency_ps, std::int64_t overhead_ps) {
         model::MeasuredParameters parameters;
-        parameters.messages.push_back({1024, {.latency_ps = latency_ps, .overhead_ps = overhead_ps}});
+        parameters.messages.push_back(
+            {1024, {.latency_ps = latency_ps, .overhead_ps = overhead_ps}});
         parameters.messages.push_back({65536, {.latency_ps = 99, .overhead_ps = 99}});
         return parameters;
     };
