@@ -17,6 +17,8 @@ Edge edge_to(OpId op, std::uint32_t distance = 0) {
     return {op & Schedule::no_issue, distance & 15u};
 }
 
+bool has_negative(const Op& op) { return (op.bytes | op.from_offset | op.into_offset) < 0; }
+
 // True also if both are empty and at the same place: messages of zero bytes have an order, too.
 bool overlap(Region a, Region b) {
     if (a.buffer != b.buffer) return false;
@@ -28,18 +30,37 @@ bool overlap(Region a, Region b) {
 ScheduleBuilder::ScheduleBuilder(Rank rank, Rank ranks) {
     schedule_.rank_ = rank;
     schedule_.ranks_ = ranks;
-    schedule_.ops_.reserve(64);
-    dependencies_.reserve(64);
+    expect(64);
 }
 
-OpId ScheduleBuilder::add(Op op, std::span<const OpId> after) {
-    if (in_repeat_ && op.kind != OpKind::join) WEFT_ASSERT(op.bytes == block_bytes_);
-    OpId id = static_cast<OpId>(schedule_.ops_.size());
-    WEFT_ASSERT(id < Schedule::no_issue);
+void ScheduleBuilder::expect(std::size_t ops) {
+    schedule_.ops_.reserve(schedule_.ops_.size() + ops);
+    dependencies_.reserve(dependencies_.size() + 2 * ops);
+}
+
+// Operations are filled in where they are stored: to load one as a whole just after its members have been written makes the
+// processor wait.
+Op& ScheduleBuilder::next(OpKind kind, std::int64_t bytes) {
+    Op& op = schedule_.ops_.emplace_back();
+    op.kind = kind;
+    op.bytes = bytes;
+    return op;
+}
+
+OpId ScheduleBuilder::add(const Op& op, std::span<const OpId> after) {
     schedule_.ops_.push_back(op);
+    return added(after);
+}
+
+OpId ScheduleBuilder::added(std::span<const OpId> after) {
+    const Op& op = schedule_.ops_.back();
+    if (in_repeat_ && op.kind != OpKind::join) WEFT_ASSERT(op.bytes == block_bytes_);
+    const auto id = static_cast<OpId>(schedule_.ops_.size() - 1);
+    WEFT_ASSERT(id < Schedule::no_issue);
+    may_be_refused_ |= has_negative(op) || has_wrong_peer(op);
     for (OpId before : after) order(before, id);
-    if (!in_repeat_) order(fence_, id);
-    if (op.kind != OpKind::recv) order(within_after_, id);
+    if (fence_ != no_op && !in_repeat_) order(fence_, id);
+    if (within_after_ != no_op && op.kind != OpKind::recv) order(within_after_, id);
     return id;
 }
 
@@ -77,49 +98,49 @@ void ScheduleBuilder::fence() {
 }
 
 OpId ScheduleBuilder::send(Region from, Rank peer, After after) {
-    Op op{.kind = OpKind::send, .from_buffer = from.buffer, .peer = peer_of(peer)};
-    op.bytes = from.bytes;
+    Op& op = next(OpKind::send, from.bytes);
+    op.peer = peer_of(peer);
+    op.from_buffer = from.buffer;
     op.from_offset = from.offset;
-    return add(op, std::span(after.begin(), after.size()));
+    return added(std::span(after.begin(), after.size()));
 }
 
 OpId ScheduleBuilder::recv(Region into, Rank peer, After after) {
-    Op op{.kind = OpKind::recv, .into_buffer = into.buffer, .peer = peer_of(peer)};
-    op.bytes = into.bytes;
+    Op& op = next(OpKind::recv, into.bytes);
+    op.peer = peer_of(peer);
+    op.into_buffer = into.buffer;
     op.into_offset = into.offset;
-    return add(op, std::span(after.begin(), after.size()));
+    return added(std::span(after.begin(), after.size()));
 }
 
-namespace {
-
-Op local(OpKind kind, Region from, Region into) {
+OpId ScheduleBuilder::local(OpKind kind, const Region& from, const Region& into, After after) {
     WEFT_ASSERT(from.bytes == into.bytes);
-    Op op{.kind = kind, .from_buffer = from.buffer, .into_buffer = into.buffer};
-    op.bytes = from.bytes;
+    Op& op = next(kind, from.bytes);
+    op.from_buffer = from.buffer;
     op.from_offset = from.offset;
+    op.into_buffer = into.buffer;
     op.into_offset = into.offset;
-    return op;
+    return added(std::span(after.begin(), after.size()));
 }
-
-}  // namespace
 
 OpId ScheduleBuilder::copy(Region from, Region into, After after) {
-    return add(local(OpKind::copy, from, into), std::span(after.begin(), after.size()));
+    return local(OpKind::copy, from, into, after);
 }
 
 OpId ScheduleBuilder::reduce(Region from, Region into, After after) {
-    return add(local(OpKind::reduce, from, into), std::span(after.begin(), after.size()));
+    return local(OpKind::reduce, from, into, after);
 }
 
 OpId ScheduleBuilder::reduce_right(Region from, Region into, After after) {
-    return add(local(OpKind::reduce_right, from, into), std::span(after.begin(), after.size()));
+    return local(OpKind::reduce_right, from, into, after);
 }
 
 OpId ScheduleBuilder::call(Region into, std::int32_t index, After after) {
-    Op op{.kind = OpKind::call, .into_buffer = into.buffer, .peer = index};
-    op.bytes = into.bytes;
+    Op& op = next(OpKind::call, into.bytes);
+    op.peer = index;
+    op.into_buffer = into.buffer;
     op.into_offset = into.offset;
-    return add(op, std::span(after.begin(), after.size()));
+    return added(std::span(after.begin(), after.size()));
 }
 
 OpId ScheduleBuilder::join(std::span<const OpId> after) { return add(Op{}, after); }
@@ -138,7 +159,8 @@ void ScheduleBuilder::order(OpId before, OpId after, std::uint32_t distance) {
         }
         WEFT_ASSERT(distance < repeat.window);
     } else {
-        WEFT_ASSERT(distance == 0 && !schedule_.repeat_of(before));
+        WEFT_ASSERT(distance == 0);
+        WEFT_ASSERT(schedule_.repeats_.empty() || !schedule_.repeat_of(before));
     }
     dependencies_.push_back({before, edge_to(after, distance)});
 }
@@ -300,15 +322,12 @@ void ScheduleBuilder::compress_edges() {
         if (edge.to != Schedule::no_issue) ++s.in_degree_[edge.to];
     }
     for (const Repeat& repeat : s.repeats_) ++s.in_degree_[repeat.exit];  // the repeat itself
-    const auto is_root = [&](OpId id) {
-        return s.in_degree_[id] == 0 && (s.repeats_.empty() || !s.repeat_of(id));
-    };
+    s.roots_.resize(static_cast<std::size_t>(std::ranges::count(s.in_degree_, 0u)));
     std::size_t roots = 0;
-    for (OpId id = 0; id < n; ++id) roots += is_root(id);
-    s.roots_.reserve(roots);
     for (OpId id = 0; id < n; ++id) {
-        if (is_root(id)) s.roots_.push_back(id);
+        if (s.in_degree_[id] == 0 && !s.repeat_of(id)) s.roots_[roots++] = id;
     }
+    s.roots_.resize(roots);
 }
 
 // Edges to later iterations cannot close a cycle and are left out.
@@ -349,24 +368,34 @@ bool ScheduleBuilder::has_cycle() const {
     return done != s.ops_.size();
 }
 
-Result<Schedule> ScheduleBuilder::seal() {
-    WEFT_ASSERT(!in_repeat_ && members_.empty() && within_after_ == no_op);
-    Rank ranks = schedule_.ranks_;
+bool ScheduleBuilder::has_wrong_peer(const Op& op) const {
+    return op.is_message() &&
+           (op.peer < 0 || op.peer >= schedule_.ranks_ || op.peer == schedule_.rank_);
+}
+
+// Says which operation is refused. (One may be gone with a repeat that has no iterations.)
+Status ScheduleBuilder::refuse() const {
     for (OpId id = 0; id < schedule_.ops_.size(); ++id) {
         const Op& op = schedule_.ops_[id];
-        if (op.bytes < 0 || op.from_offset < 0 || op.into_offset < 0) {
+        if (has_negative(op)) {
             return failure(
                 WEFT_REFUSED_ARGUMENT,
                 "operation %u has bytes = %lld at offsets %lld and %lld; expected 0 or more", id,
                 static_cast<long long>(op.bytes), static_cast<long long>(op.from_offset),
                 static_cast<long long>(op.into_offset));
         }
-        if (op.is_message() && (op.peer < 0 || op.peer >= ranks || op.peer == schedule_.rank_)) {
+        if (has_wrong_peer(op)) {
             return failure(WEFT_REFUSED_ARGUMENT,
                            "operation %u has peer = %d; expected 0..%d other than this rank, %d",
-                           id, op.peer, ranks - 1, schedule_.rank_);
+                           id, op.peer, schedule_.ranks_ - 1, schedule_.rank_);
         }
     }
+    return ok;
+}
+
+Result<Schedule> ScheduleBuilder::seal() {
+    WEFT_ASSERT(!in_repeat_ && members_.empty() && within_after_ == no_op);
+    if (may_be_refused_) WEFT_RETURN_IF_NOT_OK(refuse());
     derive_lanes();
     compress_edges();
     if (may_have_cycle_ && has_cycle()) {
@@ -377,6 +406,7 @@ Result<Schedule> ScheduleBuilder::seal() {
     dependencies_.clear();
     fence_ = no_op;
     may_have_cycle_ = false;
+    may_be_refused_ = false;
     return sealed;
 }
 

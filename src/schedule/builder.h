@@ -22,6 +22,9 @@ class ScheduleBuilder {
 
     ScheduleBuilder(Rank rank, Rank ranks);
 
+    // Makes room for so many further operations: for builders that know, of schedules with one for each rank.
+    void expect(std::size_t ops);
+
     OpId start() const { return no_op; }
     OpId send(Region from, Rank peer, After after = {});
     OpId recv(Region into, Rank peer, After after = {});
@@ -33,7 +36,7 @@ class ScheduleBuilder {
     OpId join(After after) { return join(std::span(after.begin(), after.size())); }
 
     // Adds an operation in its stored form.
-    OpId add(Op op, std::span<const OpId> after = {});
+    OpId add(const Op& op, std::span<const OpId> after = {});
 
     // Builds among some of the ranks: while the result lives, peer i means members[i], and all
     // operations except receives wait for `after`, or, if it is no_op, for the `after` of an outer
@@ -101,11 +104,17 @@ class ScheduleBuilder {
         Edge after;
     };
 
+    Op& next(OpKind kind, std::int64_t bytes);
+    OpId added(std::span<const OpId> after);
+    OpId local(OpKind kind, const Region& from, const Region& into, After after);
+
     void derive_lanes();
     void compress_edges();
     bool has_cycle() const;
 
     Rank peer_of(Rank member) const;
+    bool has_wrong_peer(const Op& op) const;
+    Status refuse() const;
 
     Schedule schedule_;
     std::vector<Rank> members_;  // peers by number; empty: all ranks
@@ -114,6 +123,7 @@ class ScheduleBuilder {
     OpId fence_ = no_op;
     bool in_repeat_ = false;
     bool may_have_cycle_ = false;
+    bool may_be_refused_ = false;
     std::int64_t block_bytes_ = 0;  // of the open repeat
 };
 

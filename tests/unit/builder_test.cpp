@@ -261,6 +261,32 @@ TEST(Builder, RefusesCyclesPeersAndSizes) {
     EXPECT_EQ(refusal(size), "operation 0 has bytes = 64 at offsets -8 and 0; expected 0 or more");
 }
 
+TEST(Builder, RefusesTheFirstWrongOperationThatIsLeft) {
+    ScheduleBuilder two(0, 2);
+    two.send(data, 1);
+    two.copy({Buffer::send, 0, 8}, {Buffer::recv, -64, 8});
+    two.send(data, 7);
+    EXPECT_EQ(refusal(two), "operation 1 has bytes = 8 at offsets 0 and -64; expected 0 or more");
+
+    // A repeat without iterations leaves nothing behind.
+    ScheduleBuilder gone(0, 2);
+    gone.repeat_begin({.total_bytes = 0, .block_bytes = 8});
+    gone.send({Buffer::send, 0, 8}, 7);
+    gone.repeat_end();
+    EXPECT_TRUE(gone.seal().is_ok());
+}
+
+TEST(Builder, MakesRoomForExpectedOperationsOnce) {
+    const auto memory_bytes = [](bool expects) {
+        ScheduleBuilder builder(0, 2);
+        if (expects) builder.expect(1025);
+        for (int i = 0; i < 1025; ++i) builder.copy(data, {Buffer::recv, 64 * i, data.bytes});
+        return (*builder.seal()).memory_bytes();
+    };
+    EXPECT_EQ(memory_bytes(true),
+              memory_bytes(false) - static_cast<std::int64_t>((2048 - 1025) * sizeof(Op)));
+}
+
 TEST(Builder, ForwardOrderIsNoCycle) {
     ScheduleBuilder builder(0, 2);
     OpId a = builder.join({});

@@ -8,6 +8,7 @@ namespace weft::algorithm {
 namespace {
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
+    schedule.expect(2 * static_cast<std::size_t>(in.ranks()));
     const Neighbours beside = ring_neighbours(in.rank, in.ranks());
     if (!in.in_place) schedule.copy(in.send.block(), in.recv.block(in.rank));
     Region block = in.send.block();

@@ -24,10 +24,12 @@ struct ArrivedBlocks {
 };
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
+    std::vector<ArrivedBlocks> arrivals(static_cast<std::size_t>(ceil_log2(in.ranks())));  // by bit
+    // About as many copies when packing as at the end.
+    schedule.expect(2 * static_cast<std::size_t>(in.ranks()) + 4 * arrivals.size());
     if (!in.in_place) schedule.copy(in.send.block(in.rank), in.recv.block(in.rank));
     const std::int64_t bytes = in.recv.bytes;
     const Places contribution(in.send, in.rank);
-    std::vector<ArrivedBlocks> arrivals(static_cast<std::size_t>(ceil_log2(in.ranks())));  // by bit
     // The blocks at [first, end) when all higher bits have had their rounds. REQUIRES: the lowest of these that is set
     // is the same for all of them.
     const auto arrived = [&](std::int64_t first, std::int64_t end, int higher) {

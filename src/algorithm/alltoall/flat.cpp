@@ -8,6 +8,7 @@ namespace weft::algorithm {
 namespace {
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
+    schedule.expect(2 * static_cast<std::size_t>(in.ranks()));
     const Outgoing outgoing(in, schedule);
     for (Rank step = 1; step < in.ranks(); ++step) {
         const Rank to = around(in.rank, step, in.ranks());

@@ -9,6 +9,7 @@ namespace weft::algorithm {
 namespace {
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
+    schedule.expect(2 * static_cast<std::size_t>(in.ranks()));
     const Outgoing outgoing(in, schedule);
     OpId sent = schedule.start();
     OpId arrived = schedule.start();

@@ -12,6 +12,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         return ok;
     }
     if (!in.in_place) schedule.copy(in.send.block(), in.recv.block(in.rank));
+    schedule.expect(static_cast<std::size_t>(in.ranks()));
     for (Rank i = 1; i < in.ranks(); ++i) {
         const Rank from = around(in.root(), i, in.ranks());
         schedule.recv(in.recv.block(from), from);

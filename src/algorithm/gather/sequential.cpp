@@ -14,6 +14,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         return ok;
     }
     if (!in.in_place) schedule.copy(in.send.block(), in.recv.block(in.rank));
+    schedule.expect(2 * static_cast<std::size_t>(in.ranks()));
     OpId arrived = schedule.start();
     for (Rank i = 1; i < in.ranks(); ++i) {
         const Rank from = around(in.root(), i, in.ranks());

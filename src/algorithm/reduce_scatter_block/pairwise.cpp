@@ -31,6 +31,7 @@ OpId combine_in_any_order(const Problem& in, Region own, Region sum, ScheduleBui
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     if (in.ranks() == 1 && in.in_place) return ok;
+    schedule.expect(3 * static_cast<std::size_t>(in.ranks()));
     OpId sent = no_op;
     // In place the result overwrites the first block, or several if sizes differ; these may not have been sent yet.
     const bool differ = !in.agreed.sizes.empty();

@@ -11,6 +11,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         schedule.recv(in.recv.block(), in.root());
         return ok;
     }
+    schedule.expect(static_cast<std::size_t>(in.ranks()));
     for (Rank i = 1; i < in.ranks(); ++i) {
         const Rank to = around(in.root(), i, in.ranks());
         schedule.send(in.send.block(to), to);
