@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -311,7 +312,14 @@ void Engine::notify_waiters() {
 
 // Another thread than this one has taken what has come: that may have ended a wait.
 void Engine::signal_what_happened() {
-    if (gettid() != arrivals_thread_) (void)tgkill(getpid(), arrivals_thread_, arrivals_signal_);
+    if (gettid() == arrivals_thread_) return;
+    // (As queued, not as tgkill() sends: its handler takes that for the program's.)
+    siginfo_t info{};
+    info.si_signo = arrivals_signal_;
+    info.si_code = SI_QUEUE;
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    (void)syscall(SYS_rt_tgsigqueueinfo, info.si_pid, arrivals_thread_, arrivals_signal_, &info);
 }
 
 // After a start of a hasty program: an operation that completes here needs no sleeper.

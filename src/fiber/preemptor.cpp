@@ -19,8 +19,8 @@ constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::size_t look_bytes = 24 * 1024;
 // Where the kernel does not say what it needs for the registers: AVX-512's.
 constexpr std::size_t registers_bytes_min = 4 * 1024;
-// Of the mask that the kernel keeps: less than a sigset_t.
-constexpr std::size_t mask_bytes = 8;
+// A handler of the program's should be over by then.
+constexpr std::int64_t retry_ns = 50'000;
 
 std::int64_t monotonic_ns() {
     timespec t;
@@ -38,15 +38,27 @@ sigset_t only_signal() {
 struct sigaction before;  // the program's
 Preemptor::Handler handler = nullptr;
 
-void on_signal(int signal, siginfo_t* info, void* context) {
-    const int saved = errno;
-    if (handler(*static_cast<ucontext_t*>(context))) {
-        // It was ours.
-    } else if (before.sa_flags & SA_SIGINFO) {
+void call_program(int signal, siginfo_t* info, void* context) {
+    if (before.sa_flags & SA_SIGINFO) {
         before.sa_sigaction(signal, info, context);
     } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
         before.sa_handler(signal);
     }
+}
+
+// From a timer, a descriptor (F_SETSIG) or the engine; not urgent data of the program's, nor from raise() or kill().
+bool may_be_ours(const siginfo_t& info) {
+    return info.si_code == SI_TIMER || info.si_code == SI_QUEUE ||
+           (info.si_code >= POLL_IN && info.si_code <= POLL_HUP);
+}
+
+void on_signal(int signal, siginfo_t* info, void* context) {
+    const int saved = errno;
+    // (One of ours may be lost behind the program's: only one is pending at a time. So it counts as both.)
+    const bool is_of_program = !may_be_ours(*info);
+    if (is_of_program) call_program(signal, info, context);
+    const bool was_in_region = handler(*static_cast<ucontext_t*>(context));
+    if (!was_in_region && !is_of_program) call_program(signal, info, context);
     errno = saved;
 }
 
@@ -107,7 +119,10 @@ void Preemptor::prepare(Handler calls) {
 void Preemptor::begin_region(std::int64_t slice_ns) {
     begin_slice(slice_ns);
     const sigset_t set = only_signal();
-    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    sigset_t mask;
+    pthread_sigmask(SIG_UNBLOCK, &set, &mask);
+    sigdelset(&mask, signal);
+    std::memcpy(region_mask_, &mask, mask_bytes);
 }
 
 void Preemptor::end_region() {
@@ -116,9 +131,15 @@ void Preemptor::end_region() {
     pause();
 }
 
+bool Preemptor::interrupts_region(const ucontext_t& interrupted) const {
+    return std::memcmp(&interrupted.uc_sigmask, region_mask_, mask_bytes) == 0;
+}
+
 bool Preemptor::is_slice_over() const {
     return slice_end_ns_ != 0 && monotonic_ns() >= slice_end_ns_;
 }
+
+void Preemptor::retry() { set_timer(retry_ns); }
 
 void Preemptor::begin_slice(std::int64_t slice_ns) {
     if (slice_ns == 0) return;
@@ -140,6 +161,7 @@ void Preemptor::keep_mask(ucontext_t& interrupted) {
     pthread_sigmask(SIG_SETMASK, nullptr, &mask);
     sigdelset(&mask, signal);
     std::memcpy(&interrupted.uc_sigmask, &mask, mask_bytes);
+    std::memcpy(region_mask_, &mask, mask_bytes);
 }
 
 }  // namespace weft::fibers

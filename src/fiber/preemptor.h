@@ -39,20 +39,29 @@ class Preemptor {
     void end_region();
 
     // In the handler:
+    // False: it has interrupted a handler of the program's in the region, which may be on the alternate stack and hold
+    // locks; or signals are blocked there. The thread must stay with it.
+    bool interrupts_region(const ucontext_t& interrupted) const;
+    // The signal comes again soon.
+    void retry();
     bool is_slice_over() const;
     // Another fiber has the thread now.
     void pause() { set_timer(0); }
     void begin_slice(std::int64_t slice_ns);
 
     // Fibers share the thread's mask: what they have changed meanwhile holds where the handler returns to.
-    static void keep_mask(ucontext_t& interrupted);
+    void keep_mask(ucontext_t& interrupted);
 
   private:
+    // Of the mask that the kernel keeps: less than a sigset_t.
+    static constexpr std::size_t mask_bytes = 8;
+
     void set_timer(std::int64_t after_ns);
 
     bool is_prepared_ = false;
     bool was_blocked_ = false;  // by the program
     timer_t timer_{};
+    unsigned char region_mask_[mask_bytes] = {};  // what is blocked while a region computes
     std::int64_t slice_end_ns_ = 0;  // 0: no slice
 };
 

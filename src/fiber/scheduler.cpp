@@ -305,6 +305,7 @@ void Scheduler::preempt_on_arrival() {
 }
 
 void Scheduler::preempt(ucontext_t& interrupted) {
+    if (!preemptor_.interrupts_region(interrupted)) return preemptor_.retry();
     FiberRecord& fiber = *current_;
     fiber.is_preemptible = false;
     ++counts_.interruptions;
@@ -317,7 +318,7 @@ void Scheduler::preempt(ucontext_t& interrupted) {
         preemptor_.pause();
         ready_.append(fiber);
         switch_to(*next);
-        Preemptor::keep_mask(interrupted);
+        preemptor_.keep_mask(interrupted);
     }
     fiber.is_preemptible = true;
     if (next || is_slice_over) preemptor_.begin_slice(fiber.slice_ns);

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -967,6 +968,46 @@ void preempted(weft_comm) {
     EXPECT(raise(SIGURG) == 0 && calls == 1);
 }
 
+// Of one rank: the program's own handlers are not preempted, and get their signals.
+volatile sig_atomic_t in_own_handler = 0;
+volatile sig_atomic_t own_urgent = 0;
+void handlers(weft_comm) {
+    if (!is_preempted) return;
+    struct sigaction urgent {};
+    urgent.sa_handler = [](int) { own_urgent = own_urgent + 1; };
+    EXPECT(sigaction(SIGURG, &urgent, nullptr) == 0);
+    weft::fibers::run([] {
+        // While one of them runs, on the alternate stack, no other fiber may: it has that stack, and its signal is blocked.
+        struct sigaction alarm {};
+        alarm.sa_handler = [](int) {
+            in_own_handler = 1;
+            const std::int64_t end = now() + 1'000'000;
+            while (now() < end) {
+            }
+            in_own_handler = 0;
+        };
+        alarm.sa_flags = SA_ONSTACK | SA_RESTART;
+        EXPECT(sigaction(SIGALRM, &alarm, nullptr) == 0);
+        const itimerval often{{0, 3000}, {0, 3000}};
+        EXPECT(setitimer(ITIMER_REAL, &often, nullptr) == 0);
+        bool is_over = false;
+        Fiber computes = spawn([&] { EXPECT(compute_until(is_over)); });
+        for (int turns = 0; turns < 200; ++turns) {
+            EXPECT(!in_own_handler);
+            yield();
+        }
+        const itimerval never{};
+        EXPECT(setitimer(ITIMER_REAL, &never, nullptr) == 0);
+        is_over = true;
+        computes.join();
+        EXPECT(weft::fibers::counts().preemptions >= 200);
+        EXPECT(own_urgent == 0);
+        weft::fibers::preemptible([] { raise(SIGURG); });
+        EXPECT(own_urgent == 1);
+    });
+    EXPECT(raise(SIGURG) == 0 && own_urgent == 2);
+}
+
 // Where not all ranks are reached by TCP.
 void no_arrivals(weft_comm) {
     std::string sentence;
@@ -1088,6 +1129,7 @@ int main(int, char** arguments) {
         {"functions_of_schedules", functions_of_schedules},
         {"relay", relay},
         {"preempted", preempted},
+        {"handlers", handlers},
         {"no_arrivals", no_arrivals},
         {"yields_while_preemptible", yields_while_preemptible},
         {"measure", measure},

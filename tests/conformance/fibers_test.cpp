@@ -110,6 +110,7 @@ TEST(FibersOfARank, RunFunctionsOfSchedulesBeforeThoseThatCompute) {
     expect_fine("functions_of_schedules", 1);
 }
 TEST(FibersOfARank, KeepTheirStateWhenTheyArePreempted) { expect_fine("preempted", 1); }
+TEST(FibersOfARank, LeaveTheProgramsHandlersAlone) { expect_fine("handlers", 1); }
 TEST(FibersOfARank, CannotBePreemptedByWhatComesInSharedMemory) { expect_fine("no_arrivals", 2); }
 TEST(FibersOfARank, MaySleepAsTenThousand) {
     if (!runs_all()) GTEST_SKIP() << "only in a run of all tests";
