@@ -237,6 +237,13 @@ TEST_P(PreloadedFaulty, WhatCannotBePackedIsAnError) {
     EXPECT_EQ(done.out, "right\n");
 }
 
+TEST_P(PreloadedFaulty, AWaitThatLacksMemoryIsAnErrorAndCanBeRepeated) {
+    if (sanitizer_slowdown > 1) GTEST_SKIP() << "the sanitizer's own malloc does not fail";
+    const Finished done = with_fault("lacks_memory", "memory");
+    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    EXPECT_EQ(done.out, "right\n");
+}
+
 TEST_P(PreloadedFaulty, ARankWithoutAttributesLeavesAllToTheMpi) {
     expect_left_alone(with_fault("reduce", "keyval"),
                       "weft: the MPI is left alone: rank 1: the MPI refused an attribute[^\n]*\n");
@@ -464,10 +471,9 @@ TEST_P(Preloaded, TheCheckNamesAPairThatCannotTalkAndEndsTheJob) {
             "-n 3 env UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 WEFT_INTERFACES=eth1 "
             "WEFT_PEER_TIMEOUT=1 sh " +
             (folder / "rank") + " " + how);
-        const Finished done =
-            run("PATH=$PATH:/usr/sbin:/sbin timeout -k 2 50 " WEFT_BUILD_DIR
-                "/weft run --timeout 40 --nodes 3 --links 2 --exec-per-node sh " +
-                (folder / "launcher"));
+        const Finished done = run("PATH=$PATH:/usr/sbin:/sbin timeout -k 2 50 " WEFT_BUILD_DIR
+                                  "/weft run --timeout 40 --nodes 3 --links 2 --exec-per-node sh " +
+                                  (folder / "launcher"));
         EXPECT_NE(done.status, 124) << "it had to be stopped\n" << done.out << done.err;
         const bool is_said = contains(done.err, "weft: check: each of 3 ranks has talked to every");
         if (how == "whole") {

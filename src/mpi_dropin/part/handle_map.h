@@ -25,9 +25,14 @@ class HandleMap {
         }
     }
 
+    // So many can be added, together with those in the map, without more memory.
+    void reserve(std::size_t size) {
+        while (2 * size > places_.size()) grow();
+    }
+
     // REQUIRES: the handle is not in the map.
     void add(Handle handle, Value* value) {
-        if (2 * (size_ + 1) > places_.size()) grow();
+        reserve(size_ + 1);
         put(handle, value);
         ++size_;
     }

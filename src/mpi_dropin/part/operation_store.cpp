@@ -33,9 +33,12 @@ Operation& take_unused(bool is_generalized) {
     const Exclusive exclusive;
     std::vector<Operation*>& from = is_generalized && !ready.empty() ? ready : unused;
     if (from.empty()) {
+        // Nothing that follows needs memory: the operation may have begun, or be over.
+        const std::size_t size = owned.size() + 1;
+        all.reserve(size);
+        if (size > unused.capacity()) unused.reserve(2 * size);
+        if (size > ready.capacity()) ready.reserve(2 * size);
         owned.push_back(std::make_unique<Operation>());
-        unused.reserve(owned.size());
-        ready.reserve(owned.size());
         return *owned.back();
     }
     Operation& operation = *from.back();

@@ -7,6 +7,11 @@
 
 namespace weft::dropin {
 
+int raise_no_memory() {
+    mpi.Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_NO_MEM);
+    return MPI_ERR_NO_MEM;
+}
+
 AnyFunction found_in(const Wrapper* first, const Wrapper* end, const char* name) {
     for (; first != end; ++first) {
         if (std::strcmp(first->name, name) == 0) return first->function;

@@ -55,11 +55,11 @@ namespace {
 #undef SUFFIXED
 
 const Wrapper wrappers[] = {
-#define COLLECTIVE(Name, name, parameters, arguments_)                               \
-    wrapper("MPI_I" #name, I##name), wrapper("MPI_I" #name "_c", I##name##_c),       \
-        wrapper("MPI_" #Name "_init", Name##_init),                                  \
-        wrapper("MPI_" #Name "_init_c", Name##_init_c), wrapper("MPI_" #Name, Name), \
-        wrapper("MPI_" #Name "_c", Name##_c),
+#define COLLECTIVE(Name, name, parameters, arguments_)                                     \
+    wrapper_of<I##name>("MPI_I" #name), wrapper_of<I##name##_c>("MPI_I" #name "_c"),       \
+        wrapper_of<Name##_init>("MPI_" #Name "_init"),                                     \
+        wrapper_of<Name##_init_c>("MPI_" #Name "_init_c"), wrapper_of<Name>("MPI_" #Name), \
+        wrapper_of<Name##_c>("MPI_" #Name "_c"),
 #include "mpi_dropin/collectives.def"
 #undef COLLECTIVE
 };

@@ -105,6 +105,7 @@ class Watched {
     // Once all are over: completes without the MPI those that it can, and sets their requests to null. The MPI is told
     // of the others, which stay here.
     void finish_all(MPI_Request* requests, bool wants_statuses) {
+        if (wants_statuses) finished_.reserve(operations_.size());
         std::size_t left = 0;
         for (std::size_t i = 0; i < operations_.size(); ++i) {
             Operation* const operation = operations_[i];
@@ -570,7 +571,7 @@ int Cancel(MPI_Request* request) {
 }
 
 const Wrapper wrappers[] = {
-#define WRAPPER(name) wrapper("MPI_" #name, name)
+#define WRAPPER(name) wrapper_of<name>("MPI_" #name)
     WRAPPER(Wait),
     WRAPPER(Test),
     WRAPPER(Waitall),

@@ -1,6 +1,8 @@
 // The functions that programs call in place of the MPI's.
 #pragma once
 
+#include <new>
+
 namespace weft::dropin {
 
 using AnyFunction = void (*)();
@@ -19,6 +21,28 @@ struct Wrapper {
 template <typename Function>
 Wrapper wrapper(const char* name, Function* function) {
     return {name, reinterpret_cast<AnyFunction>(function)};
+}
+
+// Calls the error handler of MPI_COMM_SELF. Returns MPI_ERR_NO_MEM.
+int raise_no_memory();
+
+// A function that may run out of memory, before it has begun or completed anything.
+template <auto function>
+struct MayLackMemory;
+template <typename... Arguments, int (*function)(Arguments...)>
+struct MayLackMemory<function> {
+    static int call(Arguments... arguments) {
+        try {
+            return function(arguments...);
+        } catch (const std::bad_alloc&) {
+            return raise_no_memory();
+        }
+    }
+};
+
+template <auto function>
+Wrapper wrapper_of(const char* name) {
+    return wrapper(name, MayLackMemory<function>::call);
 }
 
 AnyFunction found_in(const Wrapper* first, const Wrapper* end, const char* name);

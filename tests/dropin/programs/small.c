@@ -508,6 +508,24 @@ static void many(void) {
     if (rank == 0) printf("%s\n", wrong == 0 ? "right" : "wrong");
 }
 
+/* One rank has no memory when it waits for many. */
+static void lacks_memory(void) {
+    enum { most = 1001 };
+    static MPI_Request requests[most];
+    int i, code, error_class = MPI_SUCCESS, wrong = 0;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    for (i = 0; i < most; ++i) MPI_Ibarrier(MPI_COMM_WORLD, &requests[i]);
+    code = MPI_Waitall(most, requests, MPI_STATUSES_IGNORE);
+    if (code != MPI_SUCCESS) MPI_Error_class(code, &error_class);
+    expect(error_class == (rank == 1 ? MPI_ERR_NO_MEM : MPI_SUCCESS), "the class of the error");
+    for (i = 0; i < most; ++i) wrong += (requests[i] != MPI_REQUEST_NULL) != (rank == 1);
+    expect(wrong == 0, "whether the requests are left");
+    MPI_Waitall(most, requests, MPI_STATUSES_IGNORE);
+    for (i = 0; i < most; ++i) wrong += requests[i] != MPI_REQUEST_NULL;
+    expect(wrong == 0, "whether a second wait completes them");
+    if (rank == 0) printf("right\n");
+}
+
 static MPI_Comm freed_at_exit;
 static void finalize_at_exit(void) {
     reduce();
@@ -545,6 +563,7 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "waits")) waits();
     if (!strcmp(what, "bounds")) bounds();
     if (!strcmp(what, "many")) many();
+    if (!strcmp(what, "lacks_memory")) lacks_memory();
     if (!strcmp(what, "reduce") || !strcmp(what, "moves")) reduce();
     if (!strcmp(what, "finalizes_by_attribute")) finalizes_by_attribute();
     if (!strcmp(what, "finalizes_by_operations")) finalizes_by_operations();
