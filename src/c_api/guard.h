@@ -2,6 +2,7 @@
 #pragma once
 
 #include <new>
+#include <optional>
 
 #include "base/status.h"
 #include "base/user_code.h"
@@ -49,12 +50,9 @@ inline weft_status yield_if_vain(weft_status status) {
     if (status != WEFT_PENDING && status != WEFT_TIMED_OUT) return status;
     UserThreads* const threads = UserThreads::here();
     if (!threads) return status;
-    if (status == WEFT_TIMED_OUT) {
-        const KeptDetail sentence;  // of this call
-        threads->yield();
-    } else {
-        threads->yield();
-    }
+    std::optional<KeptDetail> sentence;  // the others write theirs
+    if (status == WEFT_TIMED_OUT) sentence.emplace();
+    threads->yield();
     return status;
 }
 

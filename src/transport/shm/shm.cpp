@@ -258,7 +258,7 @@ void ShmTransport::look_before_waking() {
 }
 
 bool ShmTransport::wake_peers() {
-    if (polls_until_waking_ != 0) wake_who_sleeps();
+    wake_who_sleeps();
     return std::exchange(woke_thread_, false);
 }
 
