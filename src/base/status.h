@@ -36,7 +36,7 @@ const char* last_detail();
 // Appends to the calling thread's last sentence, as " (weft_ibcast)".
 void append_detail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// While it exists, the calling thread may write other sentences: at its end the last one before is back.
+// At the end of its scope, the calling thread's last sentence is again what it was at the beginning.
 class KeptDetail {
   public:
     KeptDetail();

@@ -54,7 +54,7 @@ bool may_be_ours(const siginfo_t& info) {
 
 void on_signal(int signal, siginfo_t* info, void* context) {
     const int saved = errno;
-    // (One of ours may be lost behind the program's: only one is pending at a time. So it counts as both.)
+    // While the program's is pending, one of ours would be lost: so the program's counts as ours, too.
     const bool is_of_program = !may_be_ours(*info);
     if (is_of_program) call_program(signal, info, context);
     const bool was_in_region = handler(*static_cast<ucontext_t*>(context));

@@ -62,7 +62,7 @@ class Preemptor {
     bool was_blocked_ = false;  // by the program
     timer_t timer_{};
     unsigned char region_mask_[mask_bytes] = {};  // what is blocked while a region computes
-    std::int64_t slice_end_ns_ = 0;  // 0: no slice
+    std::int64_t slice_end_ns_ = 0;               // 0: no slice
 };
 
 }  // namespace weft::fibers

@@ -38,8 +38,7 @@ void ScheduleBuilder::expect(std::size_t ops) {
     dependencies_.reserve(dependencies_.size() + 2 * ops);
 }
 
-// Operations are filled in where they are stored: to load one as a whole just after its members have been written makes the
-// processor wait.
+// Operations are filled in place. Copying one right after its members were written stalls on store forwarding.
 Op& ScheduleBuilder::next(OpKind kind, std::int64_t bytes) {
     Op& op = schedule_.ops_.emplace_back();
     op.kind = kind;

@@ -22,7 +22,7 @@ class ScheduleBuilder {
 
     ScheduleBuilder(Rank rank, Rank ranks);
 
-    // Makes room for so many further operations: for builders that know, of schedules with one for each rank.
+    // Reserves room for so many more operations. An algorithm that knows their number saves reallocations.
     void expect(std::size_t ops);
 
     OpId start() const { return no_op; }

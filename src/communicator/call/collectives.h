@@ -34,8 +34,8 @@ const char* collective_name(Collective collective);
 // Refuses a null buffer if bytes of it are needed, and two buffers if they use the same bytes.
 Status check_buffers(const void* send_buf, const BufferUse& send, const void* recv_buf,
                      const BufferUse& recv, const char* recv_name);
-// Refuses buffers that passed that check, if `device_memory`, which is not null, says that they are memory of a device. (A
-// function of its own, because it would slow down every start.)
+// Refuses memory of a device, as `device_memory` tells it. REQUIRES: the buffers passed check_buffers(), and `device_memory`
+// is not null. (Apart from check_buffers(), whose every call it would slow down.)
 Status check_memory(const void* send_buf, const BufferUse& send, const void* recv_buf,
                     const BufferUse& recv, const char* recv_name, DeviceMemory device_memory);
 

@@ -218,7 +218,7 @@ class ShmTransport final : public Transport, public Combining {
     std::vector<Peer*> by_rank_;
     std::vector<Peer*> by_index_;  // among the ranks of the node
     shm::Demands<std::atomic> demands_;
-    bool uses_demands_ = false;  // the ranks of this job demand
+    bool uses_demands_ = false;   // the ranks of this job demand
     bool pushes_medium_ = false;  // also without demands
     UnexpectedStore<shm::Unexpected> unexpected_;
     std::size_t announced_ = 0;  // unexpected messages that wait at their senders
