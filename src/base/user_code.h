@@ -3,8 +3,9 @@
 
 namespace weft {
 
-// This thread is inside such a function: calls of Weft from it are refused, as the engine is held.
-inline constinit thread_local bool in_user_code = false;
+// This thread is inside such a function: calls of Weft from it are refused, as the engine is held. (Every call looks, so
+// without a call of the dynamic linker's.)
+inline constinit thread_local bool in_user_code __attribute__((tls_model("initial-exec"))) = false;
 
 class UserCode {
   public:

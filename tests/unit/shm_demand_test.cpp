@@ -228,7 +228,13 @@ class ModelRank {
         return moved;
     }
 
-    void arm(Armed kind) { demands_.arm(kind, kind == Armed::nobody ? 0 : ++sleeps_); }
+    void arm(Armed kind) {
+        if (kind == Armed::nobody) {
+            demands_.disarm();
+        } else {
+            demands_.arm(kind, ++sleeps_);
+        }
+    }
     void ring(std::size_t peer, Sleeper sleeper) {
         Exploration::exchange(words_.bell(peer, sleeper), 1);
     }

@@ -146,8 +146,11 @@ int ShmTransport::wait_fd(Sleeper sleeper) const {
 // A peer changes something, then reads `armed`; we set `armed`, then look for changes. All
 // sequentially consistent: either we see the change, or the peer sees that we sleep.
 bool ShmTransport::arm(Sleeper sleeper) {
-    demands_.arm(static_cast<shm::Armed>(sleeper), sleeper == Sleeper::none ? 0 : ++sleeps_);
-    if (sleeper == Sleeper::none) return true;
+    if (sleeper == Sleeper::none) {
+        demands_.disarm();
+        return true;
+    }
+    demands_.arm(static_cast<shm::Armed>(sleeper), ++sleeps_);
     // A waiter may lack more than when it began to wait: another thread has started something.
     if (uses_demands_ && (sleeper == Sleeper::waiter ? demands_.is_waiting() : is_demanded()))
         demand_what_is_lacking(true);
