@@ -173,7 +173,8 @@ TEST_P(Hostile, ConnectionsChangeNothing) {
         }
         usleep(1000);
     }
-    EXPECT_LT(most_ended_themselves, connections / 2);
+    // (More on a busy machine.)
+    EXPECT_LT(most_ended_themselves, connections * 3 / 4);
     std::ofstream(folder / "stop") << std::flush;
     job.finish();
     EXPECT_EQ(job.status, 0) << job.out << job.err;
