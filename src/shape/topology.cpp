@@ -2,24 +2,30 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "shape/blocks.h"
 
 namespace weft {
 
-Topology::Topology(std::span<const Rank> marks) : begin_(1) {
+Topology::Topology(std::span<const Rank> marks) : by_node_(marks.size()) {
+    node_.reserve(marks.size());
     std::map<Rank, Rank> numbers;
-    std::vector<std::vector<Rank>> members;
-    for (const Rank mark : marks) {
-        const auto [number, is_new] = numbers.emplace(mark, static_cast<Rank>(members.size()));
-        if (is_new) members.emplace_back();
-        members[static_cast<std::size_t>(number->second)].push_back(ranks());
-        node_.push_back(number->second);
+    for (std::size_t rank = 0; rank < marks.size(); ++rank) {
+        if (rank > 0 && marks[rank] == marks[rank - 1]) {  // most often; saves looking it up
+            node_.push_back(node_.back());
+        } else {
+            const auto next = static_cast<Rank>(numbers.size());
+            node_.push_back(numbers.try_emplace(marks[rank], next).first->second);
+        }
     }
-    for (const std::vector<Rank>& node : members) {
-        by_node_.insert(by_node_.end(), node.begin(), node.end());
-        begin_.push_back(by_node_.size());
-    }
+    // First, one place further on, how many ranks each node has; then where the next of them goes.
+    begin_.assign(numbers.size() + 2, 0);
+    for (const Rank node : node_) ++begin_[static_cast<std::size_t>(node) + 2];
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    for (Rank rank = 0; rank < ranks(); ++rank)
+        by_node_[begin_[static_cast<std::size_t>(node_of(rank)) + 1]++] = rank;
+    begin_.pop_back();
 }
 
 Topology Topology::part(std::span<const Rank> members) const {
