@@ -1,6 +1,7 @@
 #include "schedule/builder.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -13,8 +14,10 @@ std::int64_t aligned(std::int64_t bytes) {
     return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
 }
 
+// As one word: compilers write one field of an edge after the other, and read what was there before.
 Edge edge_to(OpId op, std::uint32_t distance = 0) {
-    return {op & Schedule::no_issue, distance & 15u};
+    static_assert(std::endian::native == std::endian::little);
+    return std::bit_cast<Edge>(op | distance << 28);
 }
 
 bool has_negative(const Op& op) { return (op.bytes | op.from_offset | op.into_offset) < 0; }
@@ -149,7 +152,9 @@ void ScheduleBuilder::order(OpId before, OpId after, std::uint32_t distance) {
     WEFT_ASSERT(distance < 16);
     WEFT_ASSERT(before < schedule_.ops_.size() && after < schedule_.ops_.size());
     if (before >= after && distance == 0) may_have_cycle_ = true;
-    if (in_repeat_) {
+    if (schedule_.repeats_.empty()) [[likely]] {
+        WEFT_ASSERT(distance == 0);
+    } else if (in_repeat_) {
         // An operation before the repeat holds back all of it.
         Repeat& repeat = schedule_.repeats_.back();
         if (after >= repeat.first && before < repeat.first) {
@@ -158,8 +163,7 @@ void ScheduleBuilder::order(OpId before, OpId after, std::uint32_t distance) {
         }
         WEFT_ASSERT(distance < repeat.window);
     } else {
-        WEFT_ASSERT(distance == 0);
-        WEFT_ASSERT(schedule_.repeats_.empty() || !schedule_.repeat_of(before));
+        WEFT_ASSERT(distance == 0 && !schedule_.repeat_of(before));
     }
     dependencies_.push_back({before, edge_to(after, distance)});
 }
@@ -227,7 +231,7 @@ class LaneNumbers {
     explicit LaneNumbers(const Schedule& schedule) {
         const std::size_t possible = 2 * static_cast<std::size_t>(schedule.ranks());
         is_table_ = possible <= 4 * schedule.ops().size();
-        if (is_table_) words_.assign(possible, 0);
+        if (is_table_) words_.resize(possible);
         for (const Op& op : schedule.ops()) {
             if (!op.is_message()) continue;
             const auto key = static_cast<std::uint32_t>(lane_key(op));
@@ -264,21 +268,29 @@ class LaneNumbers {
 // Orders each lane's messages as in the schedule: which is issued after which.
 void ScheduleBuilder::derive_lanes() {
     Schedule& s = schedule_;
-    s.issue_.assign(s.ops_.size(), Edge{Schedule::no_issue, 0});
-    s.lane_of_.assign(s.ops_.size(), -1);
+    s.issue_.resize(s.ops_.size());
+    s.lane_of_.resize(s.ops_.size());
+    s.in_degree_.resize(s.ops_.size());
     const LaneNumbers numbers(s);
     s.lanes_.resize(numbers.lanes());
+    const auto issue_next = [&](OpId message, OpId next, std::uint32_t distance = 0) {
+        s.issue_[message] = edge_to(next, distance);
+        ++s.in_degree_[next];
+    };
     // By lane: its first message in the repeat that holds its last one so far.
     std::vector<OpId> first_in_repeat(s.repeats_.empty() ? 0 : numbers.lanes());
     // An iteration's last message of a lane is issued before the next iteration's first.
     const auto close_repeat = [&](const Repeat* repeat, std::size_t number, OpId last) {
-        if (repeat && repeat->window > 1) s.issue_[last] = edge_to(first_in_repeat[number], 1);
+        if (repeat && repeat->window > 1) issue_next(last, first_in_repeat[number], 1);
     };
-    for (OpId id = 0; id < s.ops_.size(); ++id) {
+    const auto n = static_cast<OpId>(s.ops_.size());
+    for (OpId id = 0; id < n; ++id) {
+        s.issue_[id] = edge_to(Schedule::no_issue);
         const Op& op = s.ops_[id];
-        if (!op.is_message()) continue;
-        const std::size_t number = numbers.of(op);
-        s.lane_of_[id] = static_cast<std::int32_t>(number);
+        const bool is_message = op.is_message();
+        const std::size_t number = is_message ? numbers.of(op) : 0;
+        s.lane_of_[id] = is_message ? static_cast<std::int32_t>(number) : -1;
+        if (!is_message) continue;
         ScheduleLane& lane = s.lanes_[number];
         const Repeat* const repeat = s.repeat_of(id);
         const OpId entrance = repeat ? repeat->entry : id;
@@ -286,9 +298,9 @@ void ScheduleBuilder::derive_lanes() {
         if (previous == no_op) {
             lane = {op.peer, op.kind == OpKind::send, entrance, id};
         } else if (const Repeat* const before = s.repeat_of(previous); !before) {
-            s.issue_[previous] = edge_to(entrance);
+            issue_next(previous, entrance);
         } else if (before == repeat) {
-            s.issue_[previous] = edge_to(id);
+            issue_next(previous, id);
             continue;
         } else {
             close_repeat(before, number, previous);
@@ -296,6 +308,7 @@ void ScheduleBuilder::derive_lanes() {
         }
         if (repeat) first_in_repeat[number] = id;
     }
+    if (s.repeats_.empty()) return;
     for (std::size_t number = 0; number < s.lanes_.size(); ++number) {
         const OpId last = s.lanes_[number].last;
         close_repeat(s.repeat_of(last), number, last);
@@ -306,20 +319,16 @@ void ScheduleBuilder::derive_lanes() {
 void ScheduleBuilder::compress_edges() {
     Schedule& s = schedule_;
     const std::size_t n = s.ops_.size();
-    s.in_degree_.assign(n, 0);
     // First, one place further on, how many edges begin at each operation; then where the next of them goes.
-    s.edge_begin_.assign(n + 1, 0);
-    for (const Dependency& d : dependencies_)
-        if (d.before + 2 <= n) ++s.edge_begin_[d.before + 2];
+    s.edge_begin_.resize(n + 2);
+    for (const Dependency& d : dependencies_) ++s.edge_begin_[d.before + 2];
     std::partial_sum(s.edge_begin_.begin(), s.edge_begin_.end(), s.edge_begin_.begin());
     s.edges_.resize(dependencies_.size());
     for (const Dependency& d : dependencies_) {
         s.edges_[s.edge_begin_[d.before + 1]++] = d.after;
         ++s.in_degree_[d.after.to];
     }
-    for (const Edge& edge : s.issue_) {
-        if (edge.to != Schedule::no_issue) ++s.in_degree_[edge.to];
-    }
+    s.edge_begin_.pop_back();
     for (const Repeat& repeat : s.repeats_) ++s.in_degree_[repeat.exit];  // the repeat itself
     s.roots_.resize(static_cast<std::size_t>(std::ranges::count(s.in_degree_, 0u)));
     std::size_t roots = 0;
@@ -368,8 +377,9 @@ bool ScheduleBuilder::has_cycle() const {
 }
 
 bool ScheduleBuilder::has_wrong_peer(const Op& op) const {
-    return op.is_message() &&
-           (op.peer < 0 || op.peer >= schedule_.ranks_ || op.peer == schedule_.rank_);
+    return op.is_message() && (op.peer == schedule_.rank_ ||
+                               static_cast<std::uint32_t>(op.peer) >=
+                                   static_cast<std::uint32_t>(schedule_.ranks_));
 }
 
 // Says which operation is refused. (One may be gone with a repeat that has no iterations.)
