@@ -281,6 +281,7 @@ void ShmTransport::wake(Peer& peer) {
     auto sleeps = [&] {
         return armed != 0 && (on_demand || shm::armed_kind(armed) != shm::Armed::thread_on_demand);
     };
+    if (!sleeps()) return;
     for (const std::uint64_t begin = ticks(); sleeps() && ticks() - begin < on_its_way_ticks;) {
         cpu_relax();
         armed = peer.armed->load(std::memory_order_seq_cst);
