@@ -342,12 +342,18 @@ void Engine::leave() {
         left_ticks_ = ticks();
         wake_for_offload();
     }
-    const bool needs_thread =
-        engine.has_poller    ? executor_.is_pending()
-        : engine.has_sleeper ? executor_.needs_attention() || executor_.offloading().needs_owner()
-                             : false;
+    // Asked only after something has moved: the answer takes a look at every source.
+    const auto needs_attention = [&] { return engine.has_sleeper && executor_.needs_attention(); };
+    bool is_needed = needs_attention();
+    const bool has_lists = executor_.offloading().needs_owner();
+    const bool needs_thread = engine.has_poller ? executor_.is_pending()
+                                                : is_needed || (engine.has_sleeper && has_lists);
     if (needs_thread) ensure_thread(/*polls=*/engine.has_poller);
-    bool calls_owner = (!leader_ || leader_sleeps_) && submit_or_call_owner();
+    bool calls_owner = false;
+    if (has_lists) {
+        calls_owner = (!leader_ || leader_sleeps_) && submit_or_call_owner();
+        is_needed = needs_attention();
+    }
     if (on_demand_) [[unlikely]]
         note_no_test();
     // Who is not demanded leaves what is large until somebody waits for it. (Asked for when it
@@ -365,7 +371,7 @@ void Engine::leave() {
         Sleeper sleeper = Sleeper::none;
         if (leader_sleeps_) {
             sleeper = Sleeper::waiter;
-        } else if (!leader_ && engine.has_sleeper && executor_.needs_attention()) {
+        } else if (!leader_ && is_needed) {
             sleeper = Sleeper::thread;
         }
         // No wake-up comes for work that a start has left: arm() looks at that too, and demands
@@ -386,6 +392,7 @@ void Engine::leave() {
         if (armed_ != Sleeper::none) arm(Sleeper::none);
         moves = executor_.progress(Callable::none);
         notify_waiters();
+        is_needed = needs_attention();
     }
     const bool leaves_work =
         armed_ != Sleeper::none && executor_.has_ready() && (demanded() || is_demanded());
