@@ -19,9 +19,11 @@ Request* RequestList::find(std::size_t i) const {
     return process_->requests().find(reinterpret_cast<std::uintptr_t>(requests_[i]));
 }
 
-RequestList::State RequestList::state(std::size_t i) const {
+RequestList::State RequestList::state(std::size_t i) const { return state(i, find(i)); }
+
+// `request`: as find(i) returns it.
+RequestList::State RequestList::state(std::size_t i, const Request* request) const {
     if (requests_[i] == WEFT_REQUEST_NULL) return State::inactive;
-    const Request* request = find(i);
     if (!request) return State::finished;
     if (!request->active) return State::inactive;
     return request->is_done() ? State::finished : State::pending;
@@ -120,9 +122,11 @@ bool RequestList::any_finished() {
 
 bool RequestList::all_finished() {
     if (count_ == 1) return state(0) != State::pending;
+    const bool looks_at_all = first_pending_ == 0;
     while (first_pending_ < count_ && state(first_pending_) != State::pending) ++first_pending_;
     if (first_pending_ < count_) return false;
-    // Another thread may have completed a persistent one and restarted it.
+    if (looks_at_all) return true;
+    // Since an earlier look another thread may have completed a persistent one and restarted it.
     for (std::size_t i = 0; i < count_; ++i) {
         if (state(i) != State::pending) continue;
         first_pending_ = i;
@@ -168,8 +172,8 @@ Status RequestList::wait(Enough enough, Engine::Patience patience) {
 
 // Completes a request that has finished. The second entry of a request named twice is refused as if
 // another thread had completed it.
-Status RequestList::settle(std::size_t i) {
-    Request* request = find(i);
+// `request`: as find(i) returns it.
+Status RequestList::settle(std::size_t i, Request* request) {
     if (!request) {
         Status lost =
             failure(WEFT_REFUSED_HANDLE, "request = %p was completed by another thread meanwhile",
@@ -209,7 +213,8 @@ class RequestList::Outcomes {
 Status RequestList::settle_all(weft_status* statuses) {
     Outcomes outcomes;
     for (std::size_t i = 0; i < count_; ++i) {
-        Status status = state(i) == State::finished ? settle(i) : ok;
+        Request* const request = find(i);
+        Status status = state(i, request) == State::finished ? settle(i, request) : ok;
         if (statuses) statuses[i] = status.code;
         outcomes.add(status);
     }
@@ -219,9 +224,10 @@ Status RequestList::settle_all(weft_status* statuses) {
 Status RequestList::settle_first(std::size_t* index) {
     *index = WEFT_NONE;
     for (std::size_t i = 0; i < count_; ++i) {
-        if (state(i) != State::finished) continue;
+        Request* const request = find(i);
+        if (state(i, request) != State::finished) continue;
         *index = i;
-        return settle(i);
+        return settle(i, request);
     }
     return ok;
 }
@@ -231,8 +237,9 @@ Status RequestList::settle_finished(std::size_t* completed, std::size_t* indices
     Outcomes outcomes;
     std::size_t settled = 0;
     for (std::size_t i = 0; i < count_; ++i) {
-        if (state(i) != State::finished) continue;
-        Status status = settle(i);
+        Request* const request = find(i);
+        if (state(i, request) != State::finished) continue;
+        Status status = settle(i, request);
         if (statuses) statuses[settled] = status.code;
         indices[settled++] = i;
         outcomes.add(status);

@@ -50,6 +50,7 @@ class RequestList {
 
     Request* find(std::size_t i) const;
     State state(std::size_t i) const;
+    State state(std::size_t i, const Request* request) const;
     Status refuse(Status status, std::size_t i) const;
     Status check_handles() const;
     Status check_starts();
@@ -58,7 +59,7 @@ class RequestList {
     bool any_finished();
     bool all_finished();
     Status timed_out() const;
-    Status settle(std::size_t i);
+    Status settle(std::size_t i, Request* request);
 
     Process* process_;
     weft_request* requests_;
