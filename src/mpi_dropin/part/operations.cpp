@@ -57,6 +57,11 @@ void end(Operation& operation, weft_status status) {
 // Whether Weft's operation has ended. Weft may lack the memory to say what a wait waits for: the operation goes on.
 bool has_ended(weft_status status) { return status <= 0 && status != WEFT_REFUSED_MEMORY; }
 
+// What a start that Weft has refused is to the MPI.
+int error_of_start(weft_status status) {
+    return status == WEFT_REFUSED_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
+}
+
 // Counts a call that is not taken.
 bool leave_to_mpi(Operation* operation, int function, Left why) {
     if (operation) give_back(*operation);
@@ -185,8 +190,7 @@ bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_C
         std::fprintf(stderr, "weft: %s on rank %d: %s\n", name_of(function), taken_comm->rank,
                      weft_last_detail());
         give_back(operation);
-        *error = raise_error(*taken_comm,
-                             status == WEFT_REFUSED_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER);
+        *error = raise_error(*taken_comm, error_of_start(status));
         return true;
     }
     operation.send.keep_types();
@@ -243,10 +247,10 @@ int start(Operation& operation) {
     }
     if (const int error = fetch(operation)) return raise_error(*operation.comm, error);
     const std::int64_t begin_ns = settings.prints_statistics ? now_ns() : 0;
-    if (weft_start(&operation.request) != WEFT_OK) {
+    if (const weft_status status = weft_start(&operation.request); status != WEFT_OK) {
         std::fprintf(stderr, "weft: MPI_Start on rank %d: %s\n", operation.comm->rank,
                      weft_last_detail());
-        return raise_error(*operation.comm, MPI_ERR_OTHER);
+        return raise_error(*operation.comm, error_of_start(status));
     }
     operation.is_active = true;
     if (operation.combining) need_hook();

@@ -35,12 +35,16 @@ int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_a
     return next(copy, del, keyval, extra);
 }
 
-/* The first time that so much is wanted, which is the operations of a list of 1,001 requests, there is no memory. */
+/* The first time that one of these sizes is wanted, there is no memory: for the operations of a list of 1,001 requests,
+   a copy of a buffer with gaps, and what a reduction receives. */
 extern void* __libc_malloc(size_t bytes);
 void* malloc(size_t bytes) {
-    static int failed;
-    if (bytes == 1001 * sizeof(void*) && fails("memory") && !failed) {
-        failed = 1;
+    static const size_t sizes[] = {1001 * sizeof(void*), 3001, 5056};
+    static int failed[3];
+    int i;
+    for (i = 0; i < 3; ++i) {
+        if (bytes != sizes[i] || failed[i] || !fails("memory")) continue;
+        failed[i] = 1;
         errno = ENOMEM;
         return NULL;
     }

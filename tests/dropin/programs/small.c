@@ -526,6 +526,49 @@ static void lacks_memory(void) {
     if (rank == 0) printf("right\n");
 }
 
+static int errors_handled, class_handled;
+static void handle_error(MPI_Comm* comm, int* code, ...) {
+    if (*comm == MPI_COMM_WORLD) ++errors_handled;
+    MPI_Error_class(*code, &class_handled);
+}
+
+/* One rank has no memory when it starts: for a copy of its buffer, and inside of Weft. */
+static void start_lacks_memory(void) {
+    enum { bytes = 3001, doubles = 5056 / sizeof(double) };
+    static unsigned char gapped[2 * bytes];
+    static double sums[doubles];
+    MPI_Errhandler handler;
+    MPI_Datatype every_other;
+    MPI_Request request;
+    int i, turn, wrong = 0;
+    MPI_Comm_create_errhandler(handle_error, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Errhandler_free(&handler);
+    MPI_Type_create_resized(MPI_BYTE, 0, 2, &every_other);
+    MPI_Type_commit(&every_other);
+    for (i = 0; rank == 0 && i < 2 * bytes; ++i) gapped[i] = (unsigned char)(i % 251);
+    for (i = 0; i < doubles; ++i) sums[i] = rank + i;
+    for (turn = 0; turn < 2; ++turn) {
+        int attempt;
+        for (attempt = rank == 1 ? 0 : 1; attempt < 2; ++attempt) {
+            const int code = turn == 0
+                                 ? MPI_Ibcast(gapped, bytes, every_other, 0, MPI_COMM_WORLD, &request)
+                                 : MPI_Iallreduce(MPI_IN_PLACE, sums, doubles, MPI_DOUBLE, MPI_SUM,
+                                                  MPI_COMM_WORLD, &request);
+            expect((code != MPI_SUCCESS) == (attempt == 0), "whether the start is refused");
+        }
+        expect(errors_handled == (rank == 1 ? turn + 1 : 0), "how often the handler is called");
+        expect(class_handled == (rank == 1 ? MPI_ERR_NO_MEM : MPI_SUCCESS), "the error's class");
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    for (i = 0; i < 2 * bytes; i += 2) wrong += gapped[i] != i % 251;
+    for (i = 0; i < doubles; ++i)
+        wrong += sums[i] != (double)(ranks * i + ranks * (ranks - 1) / 2);
+    expect(wrong == 0, "the results");
+    MPI_Type_free(&every_other);
+    if (rank == 0) printf("right\n");
+}
+
 static MPI_Comm freed_at_exit;
 static void finalize_at_exit(void) {
     reduce();
@@ -564,6 +607,7 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "bounds")) bounds();
     if (!strcmp(what, "many")) many();
     if (!strcmp(what, "lacks_memory")) lacks_memory();
+    if (!strcmp(what, "start_lacks_memory")) start_lacks_memory();
     if (!strcmp(what, "reduce") || !strcmp(what, "moves")) reduce();
     if (!strcmp(what, "finalizes_by_attribute")) finalizes_by_attribute();
     if (!strcmp(what, "finalizes_by_operations")) finalizes_by_operations();
