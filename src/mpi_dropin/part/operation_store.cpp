@@ -23,11 +23,7 @@ auto& ready = lasting<std::vector<Operation*>>();  // also unused, but with a ge
 
 bool has_operations() { return entered.load(std::memory_order_relaxed) != 0; }
 
-Operation* operation_of(MPI_Request request) {
-    if (request == MPI_REQUEST_NULL || !has_operations()) return nullptr;
-    const Exclusive exclusive;
-    return all.find(request);
-}
+Operation* OperationLookup::of(MPI_Request request) const { return all.find(request); }
 
 Operation& take_unused(bool is_generalized) {
     const Exclusive exclusive;

@@ -5,14 +5,25 @@
 
 #include <vector>
 
+#include "mpi_dropin/part/exclusive.h"
 #include "mpi_dropin/part/operation.h"
 
 namespace weft::dropin {
 
 // Whether the program has, or had, a request of any operation: if not, completion functions go straight to the MPI.
 bool has_operations();
-// Null: a request that only the MPI knows.
-Operation* operation_of(MPI_Request request);
+// Finds the operations of requests. While it lives, other threads neither enter nor leave any.
+class OperationLookup {
+  public:
+    // Null: a request that only the MPI knows.
+    Operation* of(MPI_Request request) const;
+
+  private:
+    const Exclusive exclusive_;
+};
+inline Operation* operation_of(MPI_Request request) {
+    return has_operations() ? OperationLookup().of(request) : nullptr;
+}
 
 // A new one, in its first state; with a generalized request, if it needs one and one is left.
 Operation& take_unused(bool is_generalized);

@@ -10,9 +10,7 @@ void PackedBuffer::clear_lists() {
     copy_.reset();
 }
 
-bool PackedBuffer::describe(const ProgramBuffer& blocks, std::size_t ranks) {
-    clear();
-    if (blocks.form == ProgramBuffer::Shape::none) return true;
+bool PackedBuffer::describe_blocks(const ProgramBuffer& blocks, std::size_t ranks) {
     if (blocks.form == ProgramBuffer::Shape::varying ||
         blocks.form == ProgramBuffer::Shape::typed) {
         return describe_varying(blocks, ranks);

@@ -14,7 +14,10 @@ namespace weft::dropin {
 class PackedBuffer {
   public:
     // Describes `blocks` of `ranks` ranks or neighbors. False: they are not valid arguments.
-    bool describe(const ProgramBuffer& blocks, std::size_t ranks);
+    bool describe(const ProgramBuffer& blocks, std::size_t ranks) {
+        clear();
+        return blocks.form == ProgramBuffer::Shape::none || describe_blocks(blocks, ranks);
+    }
     // Forgets the buffer. Cheap if there is only an address and a size.
     void clear() {
         if (is_listed_) clear_lists();
@@ -46,6 +49,7 @@ class PackedBuffer {
         TypeFacts* type;
         std::size_t offset;  // in the copy
     };
+    bool describe_blocks(const ProgramBuffer& blocks, std::size_t ranks);
     bool describe_varying(const ProgramBuffer& blocks, std::size_t ranks);
     void clear_lists();
     void release_kept_types();

@@ -50,9 +50,10 @@ class Watched {
   public:
     Watched(int count, const MPI_Request* requests) : operations_(count), indices_(count) {
         if (!requests) return;  // the MPI reports a bad list
+        const OperationLookup lookup;
         for (int i = 0; i < count; ++i) {
             if (requests[i] == MPI_REQUEST_NULL) continue;
-            Operation* const operation = operation_of(requests[i]);
+            Operation* const operation = lookup.of(requests[i]);
             if (operation && operation->is_constructor) {
                 constructions_.push_back({i, operation});
             } else if (operation && operation->is_active) {
