@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/prng.h"
+#include "model/loggp.h"
 
 namespace weft::simulate {
 namespace {
@@ -63,6 +64,7 @@ std::int64_t Disturbance::end_ps(Rank rank, std::int64_t begin_ps, std::int64_t 
         const std::int64_t periods = left_ps / (period_ps - noise_ps) - 2;
         if (periods <= 0) continue;
         k += periods;
+        if (model::times(k + 1, period_ps) == model::time_max_ps) return model::time_max_ps;
         const std::int64_t later_ps = noise_begin_ps(rank, first_ps, k) + noise_ps;
         left_ps -= later_ps - time_ps - periods * noise_ps;
         time_ps = later_ps;

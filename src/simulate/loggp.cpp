@@ -563,7 +563,7 @@ class LogGpMachine::Inside {
         rank.cpu_free_ps = later(begin, cost_ps);
         if (has_noise_) [[unlikely]] {
             const std::int64_t end = disturbance_.end_ps(static_cast<Rank>(r), begin, cost_ps);
-            disturbed_ps_[r] += end - rank.cpu_free_ps;
+            disturbed_ps_[r] = model::plus(disturbed_ps_[r], end - rank.cpu_free_ps);
             rank.cpu_free_ps = later(end, 0);
         }
         record(r, Unit::cpu, work, begin, rank.cpu_free_ps);
@@ -584,7 +584,7 @@ class LogGpMachine::Inside {
         if (has_noise_) {
             const auto number = static_cast<Rank>(r % cores_.size());
             const std::int64_t end = disturbance_.end_ps(number, begin, cost_ps);
-            disturbed_ps_[r] += end - core.free_ps;
+            disturbed_ps_[r] = model::plus(disturbed_ps_[r], end - core.free_ps);
             core.free_ps = later(end, 0);
         }
         record(r, Unit::cpu, work, begin, core.free_ps);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/setting.h"
+#include "model/loggp.h"
 
 namespace weft::simulate {
 namespace {
@@ -73,10 +74,10 @@ std::int64_t NoiseTrace::end_ps(std::int64_t phase_ps, std::int64_t begin_ps,
     auto span = std::ranges::upper_bound(spans_, at_ps, {}, &Span::end_ps);
     for (;; ++span) {
         if (span == spans_.end()) {
-            before_ps += period_ps_;
             at_ps = 0;
             const std::int64_t periods = (left_ps - 1) / quiet_ps_;
-            before_ps += periods * period_ps_;
+            before_ps = model::plus(before_ps, model::times(periods + 1, period_ps_));
+            if (before_ps == model::time_max_ps) return before_ps;
             left_ps -= periods * quiet_ps_;
             span = spans_.begin();
         }

@@ -13,6 +13,7 @@
 
 #include "algorithm/catalogue.h"
 #include "base/prng.h"
+#include "schedule/builder.h"
 #include "simulate/loggp.h"
 
 namespace weft::simulate {
@@ -129,6 +130,26 @@ TEST(NoiseTrace, WorkInTwoPartsTakesAsLong) {
         ASSERT_EQ(disturbed.end_ps(rank, middle, second_ps),
                   disturbed.end_ps(rank, begin_ps, first_ps + second_ps))
             << begin_ps << " " << first_ps << " " << second_ps;
+    }
+}
+
+// With 1 ps left to it in each period.
+TEST(Noise, WorkThatItDelaysForTooLongEndsWithTheSimulatedTime) {
+    const std::int64_t second_ps = 1'000'000'000 * ns;
+    for (const Disturbance& disturbed :
+         {traced("0.001 1000000000"), noise(second_ps, second_ps - 1, 0)}) {
+        EXPECT_LT(disturbed.end_ps(0, 0, 1000), model::time_max_ps);
+        EXPECT_EQ(disturbed.end_ps(0, 0, 20'000'000), model::time_max_ps);
+        EXPECT_EQ(disturbed.end_ps(0, model::time_max_ps, 1'000'000'000'000), model::time_max_ps);
+        LogGpMachine machine(LogGpParameters{}, disturbed);
+        for (Rank r = 0; r < 2; ++r) {
+            ScheduleBuilder builder(r, 2);
+            for (int i = 0; i < 8; ++i) builder.send(builder.scratch(1), 1 - r);
+            for (int i = 0; i < 8; ++i) builder.recv(builder.scratch(1), 1 - r);
+            machine.add(*builder.seal());
+        }
+        EXPECT_FALSE(machine.run().is_ok());
+        EXPECT_STREQ(last_detail(), "the simulated time is above 50 days");
     }
 }
 
