@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 
 #include "base/prng.h"
 
@@ -40,8 +41,30 @@ Line line_through(const std::vector<double>& x, const std::vector<double>& y) {
     return {(wy - slope * wx) / w, slope};
 }
 
+// The same, where it begins at `at_zero`.
+Line line_from(double at_zero, const std::vector<double>& x, const std::vector<double>& y) {
+    double wxx = 0, wxy = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const double weight = y[i] > 0 ? 1 / (y[i] * y[i]) : 1;
+        wxx += weight * x[i] * x[i];
+        wxy += weight * x[i] * (y[i] - at_zero);
+    }
+    return {at_zero, wxx > 0 ? wxy / wxx : 0};
+}
+
+// The same, where its slope is `slope`.
+Line line_of_slope(double slope, const std::vector<double>& x, const std::vector<double>& y) {
+    double w = 0, wy = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const double weight = y[i] > 0 ? 1 / (y[i] * y[i]) : 1;
+        w += weight;
+        wy += weight * (y[i] - slope * x[i]);
+    }
+    return {w > 0 ? wy / w : 0, slope};
+}
+
 // The samples of one size. Of messages that wait for their receive, `delayed` and `received` are CPU times, and there
-// are no delays.
+// are no delays and requests.
 struct OfSize {
     std::int64_t bytes = 0;
     std::int64_t delay_ns = 0;
@@ -49,6 +72,7 @@ struct OfSize {
     Samples few, many, few_delayed, many_delayed;
     Samples few_received, many_received;
     Samples few_delays, many_delays;
+    Samples few_requests, many_requests;
 };
 
 struct Point {
@@ -61,20 +85,29 @@ double additional(const Samples& few, const Samples& many) {
 }
 
 Point point_of(const OfSize& size) {
-    const double delay = additional(size.few_delays, size.many_delays);
     return {static_cast<double>(size.bytes), median(size.one), additional(size.few, size.many),
-            additional(size.few_delayed, size.many_delayed) - delay,
-            additional(size.few_received, size.many_received) - delay};
+            additional(size.few_delayed, size.many_delayed) -
+                additional(size.few_delays, size.many_delays),
+            additional(size.few_received, size.many_received) -
+                additional(size.few_requests, size.many_requests)};
 }
 
 // One set of values, without intervals.
 struct Values {
-    double latency, send_overhead, recv_overhead, gap, byte_gap, byte_overhead;
+    double latency, send_overhead, recv_overhead, gap, byte_gap;
+    double byte_send_overhead, byte_recv_overhead;
     bool is_gap_observable;
     double residual;
 };
 
-Values values_of(const std::vector<OfSize>& sizes, bool wait_for_receive) {
+// The overheads of smaller messages.
+struct Overheads {
+    double send, recv;
+};
+
+// `known`: the overheads, if those of this class are not observable.
+Values values_of(const std::vector<OfSize>& sizes, bool wait_for_receive,
+                 const std::optional<Overheads>& known) {
     std::vector<double> x, one_way, sending, receiving;
     std::vector<double> x_between, between;  // where the network decides, not a CPU
     for (const OfSize& size : sizes) {
@@ -87,16 +120,20 @@ Values values_of(const std::vector<OfSize>& sizes, bool wait_for_receive) {
         x_between.push_back(point.bytes - 1);
         between.push_back(point.between);
     }
-    const Line sends = line_through(x, sending);
-    const Line receives = line_through(x, receiving);
+    const Line sends = known ? line_from(known->send, x, sending) : line_through(x, sending);
+    const Line receives = known ? line_from(known->recv, x, receiving) : line_through(x, receiving);
     Line gaps{0, line_through(x, one_way).slope - sends.slope - receives.slope};
-    if (between.size() >= 2) gaps = line_through(x_between, between);
+    if (between.size() >= 2 && wait_for_receive)
+        gaps = line_through(x_between, between);
+    else if (between.size() >= 2)
+        gaps.at_zero = line_of_slope(gaps.slope, x_between, between).at_zero;
     Values v{};
     v.byte_gap = gaps.slope;
     v.gap = gaps.at_zero;
     v.send_overhead = sends.at_zero;
     v.recv_overhead = receives.at_zero;
-    v.byte_overhead = (sends.slope + receives.slope) / 2;
+    v.byte_send_overhead = sends.slope;
+    v.byte_recv_overhead = receives.slope;
     v.is_gap_observable = v.gap > 1.02 * std::max(v.send_overhead, v.recv_overhead);
     v.latency = wait_for_receive
                     ? line_through(x, one_way).at_zero - sends.at_zero - receives.at_zero
@@ -119,7 +156,8 @@ OfSize resampled(const OfSize& size, Prng& random) {
     OfSize again = size;
     for (Samples OfSize::*part :
          {&OfSize::one, &OfSize::few, &OfSize::many, &OfSize::few_delayed, &OfSize::many_delayed,
-          &OfSize::few_received, &OfSize::many_received, &OfSize::few_delays, &OfSize::many_delays})
+          &OfSize::few_received, &OfSize::many_received, &OfSize::few_delays, &OfSize::many_delays,
+          &OfSize::few_requests, &OfSize::many_requests})
         again.*part = resampled(size.*part, random);
     return again;
 }
@@ -128,31 +166,54 @@ LogGpValue with_interval(double value, const Samples& again) {
     return {value, {quantile(again, 0.025), quantile(again, 0.975)}};
 }
 
-LogGpClass class_of(const LogGpSizes& sizes, const std::vector<OfSize>& samples) {
-    const Values v = values_of(samples, sizes.wait_for_receive);
-    Samples latency, sends, receives, gap, byte_gap, byte_overhead;
+LogGpClass class_of(const LogGpSizes& sizes, const std::vector<OfSize>& samples,
+                    const std::optional<Overheads>& known) {
+    const Values v = values_of(samples, sizes.wait_for_receive, known);
+    std::vector<Values> others;
     Prng random(1);
     for (int i = 0; i < resamplings; ++i) {
         std::vector<OfSize> again;
         for (const OfSize& size : samples) again.push_back(resampled(size, random));
-        const Values other = values_of(again, sizes.wait_for_receive);
-        latency.push_back(other.latency);
-        sends.push_back(other.send_overhead);
-        receives.push_back(other.recv_overhead);
-        gap.push_back(other.gap);
-        byte_gap.push_back(other.byte_gap);
-        byte_overhead.push_back(other.byte_overhead);
+        others.push_back(values_of(again, sizes.wait_for_receive, known));
     }
-    return {.name = sizes.name,
-            .sizes = sizes.sizes,
-            .latency = with_interval(v.latency, latency),
-            .send_overhead = with_interval(v.send_overhead, sends),
-            .recv_overhead = with_interval(v.recv_overhead, receives),
-            .gap = with_interval(v.gap, gap),
-            .byte_gap = with_interval(v.byte_gap, byte_gap),
-            .byte_overhead = with_interval(v.byte_overhead, byte_overhead),
-            .is_gap_observable = v.is_gap_observable,
-            .residual = v.residual};
+    const auto value = [&](auto of) {
+        Samples again;
+        for (const Values& other : others) again.push_back(of(other));
+        return with_interval(of(v), again);
+    };
+    LogGpClass found;
+    found.name = sizes.name;
+    found.sizes = sizes.sizes;
+    found.latency = value([](const Values& one) { return one.latency; });
+    found.send_overhead = value([](const Values& one) { return one.send_overhead; });
+    found.recv_overhead = value([](const Values& one) { return one.recv_overhead; });
+    found.gap = value([](const Values& one) { return one.gap; });
+    found.byte_gap = value([](const Values& one) { return one.byte_gap; });
+    found.byte_send_overhead = value([](const Values& one) { return one.byte_send_overhead; });
+    found.byte_recv_overhead = value([](const Values& one) { return one.byte_recv_overhead; });
+    found.byte_overhead = value(
+        [](const Values& one) { return (one.byte_send_overhead + one.byte_recv_overhead) / 2; });
+    found.is_gap_observable = v.is_gap_observable;
+    found.residual = v.residual;
+    return found;
+}
+
+bool is_observable(const LogGpValue& value) {
+    return value.interval.low > 0 && value.interval.high - value.interval.low <= value.value;
+}
+
+// `smaller`: the class before it; null: none.
+LogGpClass class_of(const LogGpSizes& sizes, const std::vector<OfSize>& samples,
+                    const LogGpClass* smaller) {
+    LogGpClass found = class_of(sizes, samples, std::optional<Overheads>());
+    if (!sizes.wait_for_receive || !smaller) return found;
+    if (is_observable(found.latency) && is_observable(found.send_overhead) &&
+        is_observable(found.recv_overhead))
+        return found;
+    found = class_of(sizes, samples,
+                     Overheads{smaller->send_overhead.value, smaller->recv_overhead.value});
+    found.is_start_observable = false;
+    return found;
 }
 
 std::vector<OfSize> samples_of(LogGpPair& pair, const LogGpSizes& sizes, int repetitions) {
@@ -182,13 +243,13 @@ std::vector<OfSize> samples_of(LogGpPair& pair, const LogGpSizes& sizes, int rep
         // So long that a message has come before the next one is sent.
         last.delay_ns = static_cast<std::int64_t>(
             std::ceil(std::max(median(last.one), additional(last.few, last.many))));
-        for (const Kind kind : {Kind::round_trip, Kind::reception, Kind::delays}) {
+        for (const Kind kind : {Kind::round_trip, Kind::reception, Kind::delays, Kind::requests}) {
             for (const int number : {fewer_messages, messages})
                 trains.push_back({kind, number, last.delay_ns, last.bytes});
         }
     }
     times = pair.time(trains, repetitions);
-    const std::size_t trains_of_size = sizes.wait_for_receive ? 4 : 6;
+    const std::size_t trains_of_size = sizes.wait_for_receive ? 4 : 8;
     for (std::size_t i = 0; i < all.size(); ++i) {
         const Samples* const of_size = &times[trains_of_size * i];
         all[i].few_delayed = of_size[0];
@@ -198,6 +259,8 @@ std::vector<OfSize> samples_of(LogGpPair& pair, const LogGpSizes& sizes, int rep
         if (sizes.wait_for_receive) continue;
         all[i].few_delays = of_size[4];
         all[i].many_delays = of_size[5];
+        all[i].few_requests = of_size[6];
+        all[i].many_requests = of_size[7];
     }
     return all;
 }
@@ -223,8 +286,11 @@ LogGpValue value_of(const std::vector<Samples>& samples, Function function) {
 LogGpEstimate estimate_loggp(LogGpPair& pair, const std::vector<LogGpSizes>& classes,
                              int repetitions) {
     LogGpEstimate estimate;
-    for (const LogGpSizes& sizes : classes)
-        estimate.classes.push_back(class_of(sizes, samples_of(pair, sizes, repetitions)));
+    for (const LogGpSizes& sizes : classes) {
+        const LogGpClass* const smaller =
+            estimate.classes.empty() ? nullptr : &estimate.classes.back();
+        estimate.classes.push_back(class_of(sizes, samples_of(pair, sizes, repetitions), smaller));
+    }
 
     std::vector<LogGpTrain> others;
     for (const Kind kind : {Kind::reductions, Kind::copies}) {

@@ -9,10 +9,16 @@
 //   L          = T(1, 0, s) / 2 - o_s - o_r - (s-1)G        for the least s
 // (There m is 1; with m > 1 it does not matter how a train begins and ends.)
 //
+// For o_r the receiver asks for each message, so that only one waits for it, as in collectives: many messages at once
+// fill buffers, and are copied twice. For the same reason G is not taken from trains, but from what a message takes from
+// end to end: T(1, 0, s) / 2 = 2o + L + (s-1)(O_s + G + O_r). Trains then give g.
+//
 // Of messages that wait for their receive, the overheads and L contain the question and the answer. There delays show
 // no overhead: a receive that is posted late begins the transfer late, and a message that is longer than the sockets'
 // buffers does not move while its sender is busy. So their overheads are CPU times of round trips without delays, and
-// L is what is left, where s = 1, on the line through T(1, 0, s) / 2.
+// L is what is left, where s = 1, on the line through T(1, 0, s) / 2. Their ends and the network work at the same time,
+// so their G is that of trains. What they cost without their bytes is less than what the times of so many bytes vary by,
+// on most networks: then it is not observable, and O is the slope of lines that begin at the o of smaller messages.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +40,11 @@ struct LogGpValue {
 struct LogGpClass {
     std::string name;
     std::vector<std::int64_t> sizes;
-    LogGpValue latency, send_overhead, recv_overhead, gap, byte_gap, byte_overhead;
+    LogGpValue latency, send_overhead, recv_overhead, gap, byte_gap;
+    LogGpValue byte_overhead, byte_send_overhead, byte_recv_overhead;  // the first is the mean
     bool is_gap_observable = true;  // false: it is at most the overhead
+    // False: the interval of L, or of an o, reaches 0, or is wider than the value.
+    bool is_start_observable = true;
     double residual = 0;  // of the line through g + (s-1)G: the greatest, as a share of the time
 };
 

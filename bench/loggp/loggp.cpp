@@ -66,15 +66,23 @@ JsonLine json_of(const LogGpValue& value) {
 }
 
 void print(const LogGpEstimate& estimate) {
-    Table table({"messages", "L ns", "o_s ns", "o_r ns", "g ns", "G ns/B", "O ns/B", "residual"});
+    Table table({"messages", "L ns", "o_s ns", "o_r ns", "g ns", "G ns/B", "O_s ns/B", "O_r ns/B",
+                 "residual"});
+    const std::string no = "not observable";
+    bool are_all_observable = true;
     for (const LogGpClass& one : estimate.classes) {
-        table.add({one.name, text_of(one.latency, 0), text_of(one.send_overhead, 0),
-                   text_of(one.recv_overhead, 0),
-                   one.is_gap_observable ? text_of(one.gap, 0) : "not observable",
-                   text_of(one.byte_gap, 3), text_of(one.byte_overhead, 3),
+        const bool is_start = one.is_start_observable;
+        are_all_observable &= is_start;
+        table.add({one.name, is_start ? text_of(one.latency, 0) : no,
+                   is_start ? text_of(one.send_overhead, 0) : no,
+                   is_start ? text_of(one.recv_overhead, 0) : no,
+                   one.is_gap_observable ? text_of(one.gap, 0) : no, text_of(one.byte_gap, 3),
+                   text_of(one.byte_send_overhead, 3), text_of(one.byte_recv_overhead, 3),
                    fixed(100 * one.residual, 0) + " %"});
     }
     table.print(stdout);
+    if (!are_all_observable)
+        std::printf("L and o of messages are not observable where their times vary by more.\n");
     Table others({"besides", "ns"});
     others.add({"reduction of a byte", text_of(estimate.byte_reduction, 4)});
     others.add({"copy of a byte", text_of(estimate.byte_copy, 4)});
@@ -90,13 +98,19 @@ void write(const LogGpEstimate& estimate, JsonFile& file) {
         JsonLine line;
         line.add("messages", one.name)
             .add("bytes_min", one.sizes.front())
-            .add("bytes_max", one.sizes.back())
-            .add("L_ns", json_of(one.latency))
-            .add("o_s_ns", json_of(one.send_overhead))
-            .add("o_r_ns", json_of(one.recv_overhead));
+            .add("bytes_max", one.sizes.back());
+        if (one.is_start_observable) {
+            line.add("L_ns", json_of(one.latency))
+                .add("o_s_ns", json_of(one.send_overhead))
+                .add("o_r_ns", json_of(one.recv_overhead));
+        } else {
+            line.add("not_observable", "L_ns, o_s_ns, o_r_ns: the times vary by more");
+        }
         if (one.is_gap_observable) line.add("g_ns", json_of(one.gap));
         file.write(line.add("G_ns_per_byte", json_of(one.byte_gap))
                        .add("O_ns_per_byte", json_of(one.byte_overhead))
+                       .add("O_s_ns_per_byte", json_of(one.byte_send_overhead))
+                       .add("O_r_ns_per_byte", json_of(one.byte_recv_overhead))
                        .add("residual", one.residual));
     }
     JsonLine line;

@@ -12,10 +12,11 @@ struct LogGpTrain {
     enum class Kind {
         // Rank 0 sends `messages` of `bytes`, each but the first after a delay, until rank 1's answer has come.
         round_trip,
-        // Rank 0 sends them at once; rank 1 posts each receive after a delay, until all have come.
+        // Rank 1 asks for each with a byte, waits for a delay, and only then posts the receive, until all have come.
         reception,
-        delays,  // as many delays, without messages
-        // A round trip without delays: the CPU time of rank 0, and of rank 1.
+        requests,  // the bytes and the delays of a reception, without its messages
+        delays,    // as many delays, without messages
+        // A round trip without delays: the CPU time of rank 0, and of rank 1, without waiting.
         sending_cpu,
         receiving_cpu,
         reductions,  // as many reductions of `bytes`, one after the other

@@ -1,7 +1,5 @@
 #include "bench/loggp/real_pair.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -9,6 +7,7 @@
 #include "base/clock.h"
 #include "base/prng.h"
 #include "bench/collective/collective.h"
+#include "bench/statistics.h"
 
 namespace weft::bench {
 namespace {
@@ -18,17 +17,11 @@ using Kind = LogGpTrain::Kind;
 constexpr std::int64_t head_start_ns = 20'000;  // for the rank that answers
 constexpr std::int64_t sleep_ns = 3'000'000;    // until a wait has long ceased to spin
 constexpr int tests = 100;
+constexpr int test_repetitions = 12;
 
 void spin(std::int64_t ns) {
     const std::int64_t end = now_ns() + ns;
     while (now_ns() < end) cpu_relax();
-}
-
-// Of this thread.
-std::int64_t cpu_ns() {
-    timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
 void spin_as_operation(void*, std::size_t, void* context) {
@@ -58,11 +51,11 @@ class Part {
     Part(const Part&) = delete;
     Part& operator=(const Part&) = delete;
 
-    // Nanoseconds from the start to the end here.
-    double run() {
-        if (rank_ == 0 && train_.kind != Kind::reception)
+    // Nanoseconds from the start to the end here. `test_ns`: of a test that finds nothing.
+    double run(double test_ns) {
+        const bool asks = train_.kind == Kind::reception || train_.kind == Kind::requests;
+        if (rank_ == (asks ? 1 : 0))
             spin(train_.kind == Kind::late_trip ? sleep_ns : head_start_ns);
-        const std::int64_t begin_cpu = cpu_ns();
         const std::int64_t begin = now_ns();
         must(weft_start(&request_), "weft_start");
         const std::int64_t started = now_ns();
@@ -71,9 +64,15 @@ class Part {
             while (tested < tests && weft_test(&request_) == WEFT_PENDING) ++tested;
         }
         const std::int64_t tested_ns = now_ns() - started;
+        if (train_.kind == Kind::sending_cpu || train_.kind == Kind::receiving_cpu) {
+            // A wait would spin, which no clock of CPU time tells from work.
+            weft_status status = WEFT_OK;
+            for (; (status = weft_test(&request_)) == WEFT_PENDING; ++tested) {
+            }
+            must(status, "weft_test");
+            return static_cast<double>(now_ns() - begin) - tested * test_ns;
+        }
         must(weft_wait(&request_), "weft_wait");
-        if (train_.kind == Kind::sending_cpu || train_.kind == Kind::receiving_cpu)
-            return static_cast<double>(cpu_ns() - begin_cpu);
         if (train_.kind == Kind::start) return static_cast<double>(started - begin);
         if (train_.kind == Kind::test) return static_cast<double>(tested_ns) / std::max(tested, 1);
         return static_cast<double>(now_ns() - begin);
@@ -85,16 +84,16 @@ class Part {
         used_ += (bytes + 63) / 64 * 64;
         return taken;
     }
-    weft_node send(int peer) {
+    weft_node send(int peer) { return send(peer, train_.bytes); }
+    weft_node send(int peer, std::int64_t bytes) {
         weft_node node = WEFT_NODE_NONE;
-        must(weft_schedule_send(schedule_, region(train_.bytes), peer, &node),
-             "weft_schedule_send");
+        must(weft_schedule_send(schedule_, region(bytes), peer, &node), "weft_schedule_send");
         return node;
     }
-    weft_node recv(int peer) {
+    weft_node recv(int peer) { return recv(peer, train_.bytes); }
+    weft_node recv(int peer, std::int64_t bytes) {
         weft_node node = WEFT_NODE_NONE;
-        must(weft_schedule_recv(schedule_, region(train_.bytes), peer, &node),
-             "weft_schedule_recv");
+        must(weft_schedule_recv(schedule_, region(bytes), peer, &node), "weft_schedule_recv");
         return node;
     }
     weft_node delay(const std::int64_t& ns) {
@@ -122,16 +121,7 @@ class Part {
                 if (rank_ == 1) order(send(0), delay(sleep_));
                 return;
             case Kind::reception:
-                for (int i = 0; i < train_.messages; ++i) {
-                    if (rank_ == 0) {
-                        send(1);
-                        continue;
-                    }
-                    const weft_node pause = delay(train_.delay_ns);
-                    order(pause, last);
-                    order(recv(0), last = pause);
-                }
-                return;
+            case Kind::requests: add_reception(); return;
             case Kind::delays:
                 for (int i = 0; i < train_.messages; ++i) {
                     const weft_node pause = delay(train_.delay_ns);
@@ -164,6 +154,24 @@ class Part {
         for (const weft_node node : received) order(answer, node);
     }
 
+    void add_reception() {
+        const bool has_messages = train_.kind == Kind::reception;
+        weft_node last = WEFT_NODE_NONE;
+        for (int i = 0; i < train_.messages; ++i) {
+            if (rank_ == 0) {
+                const weft_node asked = recv(1, 1);
+                if (has_messages) order(send(1), asked);
+                continue;
+            }
+            const weft_node ask = send(0, 1);
+            order(ask, last);
+            const weft_node pause = delay(train_.delay_ns);
+            order(pause, ask);
+            last = pause;
+            if (has_messages) order(last = recv(0), pause);
+        }
+    }
+
     void add_local() {
         const weft_region from = region(train_.bytes), into = region(train_.bytes);
         weft_node last = WEFT_NODE_NONE;
@@ -188,6 +196,10 @@ class Part {
 
 }  // namespace
 
+RealPair::RealPair(const Job& job) : job_(job) {
+    test_ns_ = median(time({{.kind = Kind::test}}, test_repetitions).front());
+}
+
 std::vector<std::vector<double>> RealPair::time(const std::vector<LogGpTrain>& trains,
                                                 int repetitions) {
     std::vector<std::unique_ptr<Part>> parts;
@@ -202,7 +214,7 @@ std::vector<std::vector<double>> RealPair::time(const std::vector<LogGpTrain>& t
             std::swap(order[left - 1], order[random.below(left)]);
         for (const std::size_t train : order) {
             must(weft_barrier(job_.comm), "weft_barrier");
-            const double ns = parts[train]->run();
+            const double ns = parts[train]->run(test_ns_);
             if (i < 0) continue;  // connections are made, caches filled
             mine[train * static_cast<std::size_t>(repetitions) + static_cast<std::size_t>(i)] = ns;
         }
@@ -211,7 +223,9 @@ std::vector<std::vector<double>> RealPair::time(const std::vector<LogGpTrain>& t
     std::vector<std::vector<double>> samples;
     for (std::size_t train = 0; train < trains.size(); ++train) {
         const Kind kind = trains[train].kind;
-        const std::size_t rank = kind == Kind::reception || kind == Kind::receiving_cpu ? 1 : 0;
+        const bool is_of_receiver =
+            kind == Kind::reception || kind == Kind::requests || kind == Kind::receiving_cpu;
+        const std::size_t rank = is_of_receiver ? 1 : 0;
         const auto begin =
             all.begin() + static_cast<std::ptrdiff_t>(
                               rank * mine.size() + train * static_cast<std::size_t>(repetitions));

@@ -54,11 +54,14 @@ std::vector<double> SimulatedPair::time_of(const LogGpTrain& train) const {
             break;
         }
         case Kind::reception:
+        case Kind::requests:
             measured = 1;
             for (int i = 0; i < train.messages; ++i) {
-                here.send(region(here), 1);
-                last = delay(there, last);
-                there.recv(region(there), 0, {last});
+                const OpId asked = here.recv(here.scratch(1), 1);
+                last = delay(there, there.send(there.scratch(1), 0, {last}));
+                if (train.kind == Kind::requests) continue;
+                here.send(region(here), 1, {asked});
+                last = there.recv(region(there), 0, {last});
             }
             break;
         case Kind::delays:

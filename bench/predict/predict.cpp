@@ -105,16 +105,20 @@ std::optional<double> predicted_us(const algorithm::Family& family, const std::s
         }
         schedules.push_back(std::move(*schedule));
     }
-    simulate::LogGpMachine machine(network.parameters.of(longest));
+    const auto& messages = network.parameters.messages_of(longest);
+    model::LogGpParameters parameters = messages.parameters;
+    parameters.overhead_ps = messages.send_overhead_ps;
+    parameters.byte_overhead_ps = messages.byte_send_overhead_ps;
+    simulate::MessageEnds ends;
+    ends.recv_overhead_ps = messages.recv_overhead_ps;
+    ends.recv_byte_overhead_ps = messages.byte_recv_overhead_ps;
+    ends.cpu_sends = ends.cpu_receives_along = network.nodes && longest > packet_bytes_max;
+    simulate::LogGpMachine machine(parameters);
+    machine.set_ends(ends);
     if (network.nodes) {
         simulate::NodesParameters nodes = *network.nodes;
         nodes.inside = (network.inside ? *network.inside : network.parameters).of(longest);
         machine.set_nodes(nodes);
-        if (longest > packet_bytes_max) {
-            simulate::MessageEnds ends;
-            ends.cpu_sends = ends.cpu_receives_along = true;
-            machine.set_ends(ends);
-        }
     }
     for (const Schedule& schedule : schedules) machine.add(schedule);
     const Result<simulate::LogGpOutcome> outcome = machine.run();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace weft::model {
 namespace {
@@ -30,15 +31,17 @@ std::int64_t ps_of(double time_ns) { return std::llround(1000 * std::clamp(time_
 
 }  // namespace
 
-const LogGpParameters& MeasuredParameters::of(std::int64_t bytes) const {
+const MeasuredParameters::MeasuredMessages& MeasuredParameters::messages_of(
+    std::int64_t bytes) const {
     const auto one = std::ranges::lower_bound(messages, bytes, {}, &MeasuredMessages::bytes_max);
-    return (one == messages.end() ? messages.back() : *one).parameters;
+    return one == messages.end() ? messages.back() : *one;
 }
 
 Result<MeasuredParameters> read_measured(std::string_view text) {
     MeasuredParameters measured;
     double reduction_ns = 0;
     double copy_ns = 0;
+    std::optional<double> latency, send, recv;  // if not observable, those of the messages before
     for (int line_number = 1; !text.empty(); ++line_number) {
         const std::string_view line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(line.size() + 1, text.size()));
@@ -46,9 +49,11 @@ Result<MeasuredParameters> read_measured(std::string_view text) {
         copy_ns = number_of(line, "copy_ns_per_byte").value_or(copy_ns);
         if (line.find("\"messages\": ") == line.npos) continue;
         const auto bytes_max = number_of(line, "bytes_max");
-        const auto latency = number_of(line, "L_ns");
-        const auto send = number_of(line, "o_s_ns");
-        const auto recv = number_of(line, "o_r_ns");
+        if (line.find("\"not_observable\": ") == line.npos) {
+            latency = number_of(line, "L_ns");
+            send = number_of(line, "o_s_ns");
+            recv = number_of(line, "o_r_ns");
+        }
         const auto byte_gap = number_of(line, "G_ns_per_byte");
         const auto byte_overhead = number_of(line, "O_ns_per_byte");
         if (!bytes_max || !latency || !send || !recv || !byte_gap || !byte_overhead) {
@@ -65,6 +70,12 @@ Result<MeasuredParameters> read_measured(std::string_view text) {
         one.parameters.gap_ps = ps_of(number_of(line, "g_ns").value_or(std::max(*send, *recv)));
         one.parameters.byte_gap_ps = ps_of(*byte_gap);
         one.parameters.byte_overhead_ps = ps_of(*byte_overhead);
+        one.send_overhead_ps = ps_of(*send);
+        one.recv_overhead_ps = ps_of(*recv);
+        one.byte_send_overhead_ps =
+            ps_of(number_of(line, "O_s_ns_per_byte").value_or(*byte_overhead));
+        one.byte_recv_overhead_ps =
+            ps_of(number_of(line, "O_r_ns_per_byte").value_or(*byte_overhead));
         one.parameters.eager_bytes_max = time_max_ps;
         measured.messages.push_back(one);
     }

@@ -183,6 +183,26 @@ TEST(Measured, ParametersByTheSizeOfMessages) {
     }
 }
 
+TEST(Measured, WhatIsNotObservableIsThatOfSmallerMessages) {
+    const std::string start = "{\"messages\": \"a\", \"bytes_max\": ";
+    const std::string bytes =
+        "\"G_ns_per_byte\": 0.5, \"O_ns_per_byte\": 0.2, \"O_s_ns_per_byte\": 0.1";
+    const auto measured =
+        read_measured(start + "8, \"L_ns\": 1, \"o_s_ns\": 2, \"o_r_ns\": 4, " + bytes + "}\n" +
+                      start + "64, \"not_observable\": \"L_ns\", " + bytes + "}\n");
+    ASSERT_TRUE(measured.is_ok()) << last_detail();
+    const auto& large = (*measured).messages_of(64);
+    EXPECT_EQ(large.bytes_max, 64);
+    EXPECT_EQ(large.parameters.latency_ps, 1000);
+    EXPECT_EQ(large.parameters.overhead_ps, 3000) << "the mean";
+    EXPECT_EQ(large.send_overhead_ps, 2000);
+    EXPECT_EQ(large.recv_overhead_ps, 4000);
+    EXPECT_EQ(large.byte_send_overhead_ps, 100);
+    EXPECT_EQ(large.byte_recv_overhead_ps, 200) << "no figure of its own";
+    EXPECT_FALSE(
+        read_measured(start + "8, \"not_observable\": \"L_ns\", " + bytes + "}\n").is_ok());
+}
+
 TEST(Measured, RefusesWithASentence) {
     EXPECT_FALSE(read_measured("").is_ok());
     EXPECT_STREQ(last_detail(), "no parameters of messages in it");
