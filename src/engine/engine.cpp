@@ -346,8 +346,8 @@ void Engine::leave() {
     const auto needs_attention = [&] { return engine.has_sleeper && executor_.needs_attention(); };
     bool is_needed = needs_attention();
     const bool has_lists = executor_.offloading().needs_owner();
-    const bool needs_thread = engine.has_poller ? executor_.is_pending()
-                                                : is_needed || (engine.has_sleeper && has_lists);
+    const bool needs_thread =
+        engine.has_poller ? executor_.is_pending() : is_needed || (engine.has_sleeper && has_lists);
     if (needs_thread) ensure_thread(/*polls=*/engine.has_poller);
     bool calls_owner = false;
     if (has_lists) {

@@ -377,9 +377,9 @@ bool ScheduleBuilder::has_cycle() const {
 }
 
 bool ScheduleBuilder::has_wrong_peer(const Op& op) const {
-    return op.is_message() && (op.peer == schedule_.rank_ ||
-                               static_cast<std::uint32_t>(op.peer) >=
-                                   static_cast<std::uint32_t>(schedule_.ranks_));
+    return op.is_message() &&
+           (op.peer == schedule_.rank_ ||
+            static_cast<std::uint32_t>(op.peer) >= static_cast<std::uint32_t>(schedule_.ranks_));
 }
 
 // Says which operation is refused. (One may be gone with a repeat that has no iterations.)

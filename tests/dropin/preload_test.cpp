@@ -246,8 +246,8 @@ TEST_P(PreloadedFaulty, AWaitThatLacksMemoryIsAnErrorAndCanBeRepeated) {
 
 TEST_P(PreloadedFaulty, AStartThatLacksMemoryIsAnErrorAndCanBeRepeated) {
     if (sanitizer_slowdown > 1) GTEST_SKIP() << "the sanitizer's own malloc does not fail";
-    const Finished done = with_fault("start_lacks_memory", "memory",
-                                     "WEFT_ALGORITHM_ALLREDUCE=recursive_doubling");
+    const Finished done =
+        with_fault("start_lacks_memory", "memory", "WEFT_ALGORITHM_ALLREDUCE=recursive_doubling");
     EXPECT_EQ(done.status, 0) << done.out << done.err;
     EXPECT_EQ(done.out, "right\n");
     EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +1 +0 ").empty()) << done.err;

@@ -551,10 +551,10 @@ static void start_lacks_memory(void) {
     for (turn = 0; turn < 2; ++turn) {
         int attempt;
         for (attempt = rank == 1 ? 0 : 1; attempt < 2; ++attempt) {
-            const int code = turn == 0
-                                 ? MPI_Ibcast(gapped, bytes, every_other, 0, MPI_COMM_WORLD, &request)
-                                 : MPI_Iallreduce(MPI_IN_PLACE, sums, doubles, MPI_DOUBLE, MPI_SUM,
-                                                  MPI_COMM_WORLD, &request);
+            const int code =
+                turn == 0 ? MPI_Ibcast(gapped, bytes, every_other, 0, MPI_COMM_WORLD, &request)
+                          : MPI_Iallreduce(MPI_IN_PLACE, sums, doubles, MPI_DOUBLE, MPI_SUM,
+                                           MPI_COMM_WORLD, &request);
             expect((code != MPI_SUCCESS) == (attempt == 0), "whether the start is refused");
         }
         expect(errors_handled == (rank == 1 ? turn + 1 : 0), "how often the handler is called");
@@ -562,8 +562,7 @@ static void start_lacks_memory(void) {
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
     for (i = 0; i < 2 * bytes; i += 2) wrong += gapped[i] != i % 251;
-    for (i = 0; i < doubles; ++i)
-        wrong += sums[i] != (double)(ranks * i + ranks * (ranks - 1) / 2);
+    for (i = 0; i < doubles; ++i) wrong += sums[i] != (double)(ranks * i + ranks * (ranks - 1) / 2);
     expect(wrong == 0, "the results");
     MPI_Type_free(&every_other);
     if (rank == 0) printf("right\n");
