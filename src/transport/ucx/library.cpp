@@ -82,14 +82,6 @@ std::string Library::version() const {
     return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
 }
 
-unsigned Library::minor_version() const {
-    unsigned major = 0;
-    unsigned minor = 0;
-    unsigned release = 0;
-    ucp_get_version(&major, &minor, &release);
-    return minor;
-}
-
 Result<const Library*> library() {
     static const Opened opened = open_library();
     if (!opened.absence.empty())

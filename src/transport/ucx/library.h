@@ -46,7 +46,6 @@ struct Library {
 
     // "1.13.1". Ranks of one job have the same up to the second dot.
     std::string version() const;
-    unsigned minor_version() const;
 };
 
 // Refused if it is not found, or too old.

@@ -84,7 +84,10 @@ void UcxTransport::deal(Peer& peer, const Other& other, std::span<const Other> a
 }
 
 Status UcxTransport::open() {
-    if (std::ranges::any_of(workers_, &ucx::Worker::uses_tcp)) {
+    const auto uses_tcp = [](const auto& worker) {
+        return std::ranges::count(worker->devices(), "tcp", &ucx::Device::transport) > 0;
+    };
+    if (std::ranges::any_of(workers_, uses_tcp)) {
         // (UCX follows its own settings.)
         const bool keeps_alive = getenv("UCX_TCP_KEEPIDLE") == nullptr;
         connections_.emplace(settings_.peer_timeout_ns, keeps_alive);
@@ -130,17 +133,7 @@ void UcxTransport::end_worker() {
     // (UCX insists on getting back the requests of endpoints that it is still closing.)
     for (void* request : closing_) library().ucp_request_free(request);
     closing_.clear();
-    // Who has not said goodbye may be connecting, to tell of a failure. UCX 1.13 aborts if a worker ends that still owes
-    // it an answer.
-    const auto is_parted_from = [](const Peer& peer) { return peer.has_left || peer.has_thanked; };
-    const bool are_parted = std::ranges::all_of(peers_, is_parted_from);
-    for (const auto& worker : workers_) {
-        if (are_parted || library().minor_version() >= 14 || !worker->uses_tcp()) {
-            worker->end();
-        } else {
-            worker->leave();
-        }
-    }
+    for (const auto& worker : workers_) worker->end();
 }
 
 void UcxTransport::hang_up() {

@@ -246,19 +246,9 @@ Result<std::unique_ptr<Worker>> Worker::open_one(const Library& library,
 
 Worker::~Worker() { end(); }
 
-bool Worker::uses_tcp() const {
-    return std::ranges::count(devices_, "tcp", &Device::transport) > 0;
-}
-
 void Worker::end() {
     if (worker_ != nullptr) library_->ucp_worker_destroy(std::exchange(worker_, nullptr));
     if (context_ != nullptr) library_->ucp_cleanup(std::exchange(context_, nullptr));
-}
-
-void Worker::leave() {
-    // (Reachable: that it was not freed is no leak.)
-    static auto* const left = new std::vector<std::pair<ucp_worker_h, ucp_context_h>>;
-    left->emplace_back(std::exchange(worker_, nullptr), std::exchange(context_, nullptr));
 }
 
 }  // namespace weft::ucx

@@ -50,11 +50,8 @@ class Worker {
     const Library& library() const { return *library_; }
     ucp_worker_h get() const { return worker_; }  // null: it has been ended
     void end();
-    // As end(), but what UCX has is left to the end of the process.
-    void leave();
     const std::string& address() const { return address_; }  // bytes
     const std::vector<Device>& devices() const { return devices_; }
-    bool uses_tcp() const;
     int descriptor() const { return descriptor_; }  // readable after an event, if armed
     std::uint64_t memory_kinds() const { return memory_kinds_; }  // bits of ucs_memory_type_t
 
