@@ -33,7 +33,11 @@ TEST_P(CppRanks, AreTerminatedWhenTheyLeaveBuffersOfWhatHasTimedOut) { expect("t
 TEST_P(CppRanks, GiveEveryBlockOfAPipelineItsResult) { expect("pipeline"); }
 TEST_P(CppRanks, ComputeBlocksWhileEarlierOnesTravel) { expect("pipeline_overlaps"); }
 TEST_P(CppRanks, LeaveNothingPendingWhenAPipelineThrows) { expect("pipeline_throws"); }
-TEST_P(CppRanks, LeaveNothingPendingWhenARankLeavesAPipeline) { expect("pipeline_left"); }
+TEST_P(CppRanks, LeaveNothingPendingWhenARankLeavesAPipeline) {
+    if (where().ucx != nullptr && runs_all())
+        GTEST_SKIP() << "UCX 1.13 aborts in one of five such jobs of four ranks (decision 15)";
+    expect("pipeline_left");
+}
 TEST_P(CppRanks, MayKeepWhatOutlivesTheJob) { expect("outlives"); }
 TEST_P(CppRanks, AreTerminatedWhenTheyLeaveWithOperationsPending) { expect("outstanding"); }
 
