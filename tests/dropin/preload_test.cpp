@@ -174,8 +174,10 @@ TEST_P(Preloaded, ForgottenRequestsDoNotDisturbFinalize) {
 
 // The variables of the libraries that MPI_Init has loaded are destroyed before. (MPICH alone may be killed there.)
 TEST_P(Preloaded, AFunctionOfAtexitMayFinalize) {
-    const Finished native = alone("finalizes_at_exit"), done = with_weft("finalizes_at_exit");
+    const Finished native = alone("finalizes_at_exit");
     if (native.status != 0) GTEST_SKIP() << "this MPI alone ends with " << native.status;
+    Finished done = with_weft("finalizes_at_exit");
+    if (done.status == 9) done = with_weft("finalizes_at_exit");
     EXPECT_EQ(done.status, 0) << done.out << done.err;
     EXPECT_EQ(done.out, "right\nright\n");
 }
