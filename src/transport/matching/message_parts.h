@@ -28,7 +28,7 @@ enum class FrameKind : std::uint32_t {
     data = 5,     // the message of an RTS, or a part of it (its first piece)
     credit = 6,   // eager messages have been received
     grant = 7,    // the receive of a large message is posted, and nothing has come for it
-    direct = 8,   // a large message that needed no RTS, because of a grant; or its first piece
+    direct = 8,   // a large message that needed no RTS, because of a grant (or its first part)
     bye = 9,      // this rank sends nothing more
     thanks = 10,  // the answer to a bye
     piece = 11,   // the next piece of the message whose first one came last, over another link
@@ -54,7 +54,7 @@ struct PostPart {
     std::uint64_t stream = 0;
     std::byte* data = nullptr;  // of a send: only read
     std::uint64_t bytes = 0;
-    std::uint64_t ticket = 0;  // the sender's number of a message that had an RTS
+    std::uint64_t ticket = 0;  // the sender's number of a large message
     Token token{};
     bool is_moving = false;     // the library reads or writes `data`
     bool is_forgotten = false;  // its context was abandoned while it moved: not to be reported
@@ -69,6 +69,7 @@ struct Unexpected {
     std::uint64_t bytes = 0;
     std::uint64_t credit = 0;  // to be given back when it is received
     std::uint64_t ticket = 0;
+    std::uint64_t moved = 0;     // bytes that are here, of a message that comes in parts
     bool is_rts = false;         // it waits at its sender
     void* descriptor = nullptr;  // of a message that waits for its buffer: the transport's
 };

@@ -19,8 +19,16 @@ Posted MessageTransport<Self, Peer>::post_recv(const Lane& from, MutBytes data, 
     if (peer.lost) return refuse(peer, lane, token);
     Post* post = self().take_post(peer, stream, data.data(), data.size(), token);
     lane.append_waiting(post);
-    self().note_waiting(peer, *post);
+    grant(peer, *post);
     return Posted::pending;
+}
+
+// No message has met the receive: a large one may come without an RTS. (Failure notices always do.)
+template <class Self, class Peer>
+void MessageTransport<Self, Peer>::grant(Peer& peer, const Post& post) {
+    const bool is_large = post.bytes >= limits_.eager_threshold;
+    if (is_large && context_of(post.stream) != 0 && has_slot(peer, 0))
+        self().send_frame(peer, {.kind = FrameKind::grant, .stream = post.stream}, {});
 }
 
 // The lane's next message, or its RTS, is here.
@@ -63,11 +71,17 @@ void MessageTransport<Self, Peer>::receive_into(Peer& peer, LaneQueue& lane, Pos
     finish(peer, lane, post);
 }
 
+// There is room for one more.
+template <class Self, class Peer>
+void MessageTransport<Self, Peer>::reserve_announced(Peer& peer) {
+    if (peer.announced.size() == peer.announced.capacity())
+        peer.announced.reserve(2 * peer.announced.size() + 4);
+}
+
 // The next begin() does not throw.
 template <class Self, class Peer>
 void MessageTransport<Self, Peer>::reserve_begin(Peer& peer) {
-    if (peer.announced.size() == peer.announced.capacity())
-        peer.announced.reserve(2 * peer.announced.size() + 4);
+    reserve_announced(peer);
     if (!peer.lost && !reserve_slot(/*is_large=*/false, /*is_spare=*/true)) throw std::bad_alloc();
 }
 

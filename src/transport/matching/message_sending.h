@@ -1,6 +1,7 @@
 // Functions of MessageTransport: sending.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -167,6 +168,15 @@ template <class Self, class Peer>
 void MessageTransport<Self, Peer>::take_drop(Peer& peer, std::uint64_t ticket) {
     Post* post = take_with_ticket(peer.awaiting_cts, ticket);
     if (post != nullptr) finish(peer, peer.sends.find(post->stream), *post);
+}
+
+// For the first message of the lane that waits for a CTS; if there is none, for the next large one.
+template <class Self, class Peer>
+void MessageTransport<Self, Peer>::take_grant(Peer& peer, const Frame& frame) {
+    if (!contexts_.wants(context_of(frame.stream))) return;
+    const auto first = std::ranges::find(peer.awaiting_cts, frame.stream, &Post::stream);
+    if (first != peer.awaiting_cts.end()) return take_cts(peer, (*first)->ticket);
+    if (SendLane* lane = peer.sends.try_find(frame.stream)) ++lane->grants;
 }
 
 }  // namespace weft

@@ -1,8 +1,9 @@
 // A transport over a library that carries messages between ranks, such as an MPI or UCX.
 //
 // A small message is sent eagerly, from a slot of the transport's; a credit bounds the receiver's unexpected
-// messages. A larger one is announced by an RTS, and moves after its CTS. All lanes to a peer share the
-// order of frames between two ranks: it alone says which message meets which receive.
+// messages. A larger one moves once its receive is posted: a receiver that posts a large receive sends a grant at once,
+// and a message that finds no grant is announced by an RTS, and moves after its CTS. A grant is a hint: all lanes to a
+// peer share the order of frames between two ranks, and it alone says which message meets which receive.
 //
 // `Self`, the transport, derives from MessageTransport<Self, its Peer>, and has, besides the verbs that are not here:
 //   bool need(Peer&)               somebody wants to send to the peer; false: it is lost
@@ -64,8 +65,6 @@ class MessageTransport : public Transport {
                     Token token);
     void free_post(Post* post) { posts_.give_back(post); }
     bool has_room_to_send() { return true; }  // for one more slot; false: out of memory
-    // A receive has been posted that no message has met.
-    void note_waiting(Peer&, const Post&) {}
     // The message has met its receive, and is as long.
     void receive_into(Peer& peer, LaneQueue& lane, Post& post, FrameContent& arrival);
     void release_descriptor(void* /*descriptor*/) {}
@@ -101,11 +100,13 @@ class MessageTransport : public Transport {
     void note_owing(Peer& peer);
     void take_cts(Peer& peer, std::uint64_t ticket);
     void take_drop(Peer& peer, std::uint64_t ticket);
+    void take_grant(Peer& peer, const Frame& frame);
 
     // Receiving.
     bool take_eager(Peer& peer, const Frame& frame, FrameContent& arrival);
     void take_rts(Peer& peer, const Frame& frame);
     LaneQueue* receiving_lane(Peer& peer, std::uint64_t stream, bool is_wanted);
+    void reserve_announced(Peer& peer);
     void drop_unwanted_messages(Peer& peer);
     void pay_credit(Peer& peer, std::uint64_t credit);
 
@@ -135,6 +136,7 @@ class MessageTransport : public Transport {
     }
     bool reserve_rts(Peer& peer);
     bool say(Peer& peer, Post& post);
+    void grant(Peer& peer, const Post& post);
     Posted receive_unexpected(Peer& peer, LaneQueue& lane, MutBytes data, Token token);
     void reserve_begin(Peer& peer);
     void begin(Peer& peer, LaneQueue& lane, Post& post, std::uint64_t bytes, std::uint64_t ticket);

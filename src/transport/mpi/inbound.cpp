@@ -1,6 +1,7 @@
 // Receiving: from the MPI's messages into the user's buffers.
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "transport/mpi/mpi.h"
 
@@ -63,22 +64,86 @@ bool MpiTransport::take_frame(const Frame& frame, Bytes payload) {
         case FrameKind::cts: take_cts(peer, frame.ticket); return true;
         case FrameKind::drop: take_drop(peer, frame.ticket); return true;
         case FrameKind::data: take_part(peer, frame, payload); return true;
+        case FrameKind::grant: take_grant(peer, frame); return true;
+        case FrameKind::direct: take_direct(peer, frame, payload); return true;
         case FrameKind::credit: peer.credit.regain(frame.bytes); return true;
         default: lose(peer, WEFT_BROKEN_TRANSPORT); return true;
     }
 }
 
+// The first part of a message that had a grant. Its receive is posted, unless the grant was for another one.
+void MpiTransport::take_direct(Peer& peer, const Frame& frame, Bytes payload) {
+    const bool is_wanted = contexts_.wants(context_of(frame.stream));
+    LaneQueue* lane = receiving_lane(peer, frame.stream, is_wanted);
+    if (Post* post = lane != nullptr ? lane->match() : nullptr) {
+        if (post->bytes != frame.bytes)
+            return finish(peer, *lane, *post, Outcome::mismatch(frame.bytes, post->bytes));
+        try {
+            reserve_announced(peer);
+        } catch (const std::bad_alloc&) {
+            return lose_message(peer, frame.stream);
+        }
+        post->ticket = frame.ticket;
+        peer.announced.push_back(post);
+        receive_part(peer, *post, payload);
+    } else if (is_wanted) {
+        Unexpected* message = lane != nullptr ? unexpected_.take(frame.bytes) : nullptr;
+        if (message == nullptr) return lose_message(peer, frame.stream);
+        message->ticket = frame.ticket;
+        lane->unexpected.append(message);
+        keep_part(peer, *message, payload);
+    }
+}
+
+// The next part of a message.
 void MpiTransport::take_part(Peer& peer, const Frame& frame, Bytes payload) {
     const auto place = std::ranges::find(peer.announced, frame.ticket, &Post::ticket);
-    if (place == peer.announced.end()) return;  // abandoned
-    Post& post = **place;
+    if (place != peer.announced.end()) return receive_part(peer, **place, payload);
+    LaneQueue* lane = peer.receives.find_existing(frame.stream);
+    if (lane == nullptr || !contexts_.wants(context_of(frame.stream))) return;  // abandoned
+    for (Unexpected* message = lane->unexpected.first; message != nullptr;
+         message = message->next) {
+        if (message->ticket != frame.ticket) continue;
+        // (After an RTS, because of a grant for another message.)
+        if (message->is_rts && !unexpected_.make_room(*message))
+            return lose_message(peer, frame.stream);
+        message->is_rts = false;
+        return keep_part(peer, *message, payload);
+    }
+}
+
+// REQUIRES: the post is announced.
+void MpiTransport::receive_part(Peer& peer, Post& post, Bytes payload) {
     if (payload.size() > post.bytes - post.moved) return lose(peer, WEFT_BROKEN_TRANSPORT);
     if (!payload.empty()) std::memcpy(post.data + post.moved, payload.data(), payload.size());
     post.moved += payload.size();
     ++pieces_moved_;
     if (post.moved < post.bytes) return;
-    peer.announced.erase(place);
+    std::erase(peer.announced, &post);
     finish(peer, peer.receives.find(post.stream), post);
+}
+
+// The message waits for its receive; its descriptor says that parts are missing.
+void MpiTransport::keep_part(Peer& peer, Unexpected& message, Bytes payload) {
+    if (payload.size() > message.bytes - message.moved) return lose(peer, WEFT_BROKEN_TRANSPORT);
+    if (!payload.empty()) std::memcpy(message.data + message.moved, payload.data(), payload.size());
+    message.moved += payload.size();
+    ++pieces_moved_;
+    message.descriptor = message.moved < message.bytes ? &message : nullptr;
+}
+
+void MpiTransport::receive_into(Peer& peer, LaneQueue& lane, Post& post, FrameContent& arrival) {
+    if (arrival.descriptor == nullptr)
+        return MessageTransport::receive_into(peer, lane, post, arrival);
+    const Unexpected& message = *static_cast<const Unexpected*>(arrival.descriptor);
+    try {
+        reserve_announced(peer);
+    } catch (const std::bad_alloc&) {
+        return lose_message(peer, lane.stream);
+    }
+    post.ticket = message.ticket;
+    peer.announced.push_back(&post);
+    receive_part(peer, post, {message.data, message.moved});
 }
 
 }  // namespace weft

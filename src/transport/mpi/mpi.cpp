@@ -5,11 +5,24 @@
 #include <new>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace weft {
 
 namespace {
 
-constexpr std::uint32_t large_slots_max = 4;
+// What is on its way to a peer moves on while this rank computes, or has no core: slots of 1 MiB in a small job, and in a
+// large one at least a few.
+constexpr std::uint32_t large_slots_max(std::size_t ranks) {
+    constexpr std::size_t of_all = 64 * 1024 * 1024 / mpi::payload_max;
+    return static_cast<std::uint32_t>(std::clamp<std::size_t>(of_all / ranks, 4, 32));
+}
+// A poll looks again when parts of large messages have moved: others have waited in the MPI for a receive, or here for a
+// slot. But it ends.
+constexpr int looks_max = 8;
+// ... and once more in vain if the program has done something else since the last poll: an MPI may report only what an
+// earlier call has found.
+constexpr std::uint64_t pause_ticks = 3'000;
 
 }  // namespace
 
@@ -24,7 +37,7 @@ MpiTransport::MpiTransport(const weft_oob& oob, const mpi::Settings& settings)
     : MessageTransport(oob.rank, static_cast<std::size_t>(oob.ranks),
                        {.eager_threshold = std::min(settings.eager_threshold, mpi::payload_max + 1),
                         .payload_max = mpi::payload_max,
-                        .large_slots_max = large_slots_max}),
+                        .large_slots_max = large_slots_max(static_cast<std::size_t>(oob.ranks))}),
       mpi_(oob.mpi) {}
 
 Status MpiTransport::open(void* context) {
@@ -59,13 +72,22 @@ Usage MpiTransport::usage() const {
 
 std::size_t MpiTransport::poll(std::span<Completion> done) {
     reports_.begin(done);
-    take_back_slots();
-    take_arrived();
-    if (owing_ > 0) {
-        for (Peer& peer : peers_) {
-            if (peer.owes()) go_on(peer);
+    bool has_paused = ticks() - polled_ticks_ > pause_ticks;
+    bool looks_again;
+    int looks = 0;
+    do {
+        const std::uint64_t pieces_before = pieces_moved_;
+        take_back_slots();
+        take_arrived();
+        if (owing_ > 0) {
+            for (Peer& peer : peers_) {
+                if (peer.owes()) go_on(peer);
+            }
         }
-    }
+        const bool has_moved = pieces_moved_ != pieces_before;
+        looks_again = (has_moved || std::exchange(has_paused, false)) && ++looks < looks_max;
+    } while (looks_again && !reports_.is_full());
+    polled_ticks_ = ticks();
     return reports_.end();
 }
 

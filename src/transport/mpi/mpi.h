@@ -1,6 +1,7 @@
 // The transport over the program's MPI: it works wherever that does.
 //
-// A large message moves in parts, each a frame with up to payload_max bytes. The MPI gets only buffers of this
+// A large message moves in parts, each a frame with up to payload_max bytes, as many at a time as there are slots: a
+// rank that gets no core for a while should find much to do afterwards. The MPI gets only buffers of this
 // transport, never a user's: a send or receive of an MPI cannot be taken back, and an abandoned message must not touch
 // its buffer. The price is one copy on either side (docs/decisions/0005-mpi.md).
 //
@@ -64,11 +65,16 @@ class MpiTransport final : public MessageTransport<MpiTransport, mpi::Peer> {
     void take_arrived();
     bool is_good(const Frame& frame) const;
     bool take_frame(const Frame& frame, Bytes payload);
+    void take_direct(Peer& peer, const Frame& frame, Bytes payload);
     void take_part(Peer& peer, const Frame& frame, Bytes payload);
+    void receive_part(Peer& peer, Post& post, Bytes payload);
+    void keep_part(Peer& peer, Unexpected& message, Bytes payload);
+    void receive_into(Peer& peer, LaneQueue& lane, Post& post, FrameContent& arrival);
 
     weft_mpi_channel mpi_;
     void* channel_ = nullptr;
     std::vector<int> indices_;  // of completed requests
+    std::uint64_t polled_ticks_ = 0;
 
     std::vector<Slot*> sending_;  // with requests of the same index
     std::vector<std::byte> send_requests_;

@@ -73,8 +73,10 @@ bool MpiTransport::has_room_to_move(const Peer& peer, const Post& post) {
 // A part; the next one has its turn after those of other messages.
 bool MpiTransport::move(Peer& peer, Post& post, FrameKind kind) {
     const std::uint64_t bytes = std::min<std::uint64_t>(post.bytes - post.moved, mpi::payload_max);
-    if (!send_frame(peer, {.kind = kind, .ticket = post.ticket}, {post.data + post.moved, bytes}))
-        return false;
+    if (kind == FrameKind::direct) post.ticket = ++peer.tickets;
+    const Frame frame{
+        .kind = kind, .stream = post.stream, .bytes = post.bytes, .ticket = post.ticket};
+    if (!send_frame(peer, frame, {post.data + post.moved, bytes})) return false;
     post.moved += bytes;
     ++pieces_moved_;
     if (post.moved < post.bytes)

@@ -7,13 +7,6 @@
 
 namespace weft {
 
-// A large message may come without an RTS. (Failure notices always do.)
-void UcxTransport::note_waiting(Peer& peer, const Post& post) {
-    const bool is_large = post.bytes >= limits_.eager_threshold;
-    if (is_large && context_of(post.stream) != 0 && has_slot(peer, 0))
-        send_frame(peer, {.kind = FrameKind::grant, .stream = post.stream}, {});
-}
-
 // UCX calls this for every active message.
 ucs_status_t UcxTransport::on_message(void* given, const void* header, std::size_t header_bytes,
                                       void* data, std::size_t bytes,

@@ -150,12 +150,4 @@ void UcxTransport::end_piece(Post& post, bool sends) {
     finish(peer, lane, post, post.has_failed ? Outcome{.code = peer.loss} : Outcome{});
 }
 
-// For the first message of the lane that waits for a CTS; if there is none, for the next large one.
-void UcxTransport::take_grant(Peer& peer, const Frame& frame) {
-    if (!contexts_.wants(context_of(frame.stream))) return;
-    const auto first = std::ranges::find(peer.awaiting_cts, frame.stream, &Post::stream);
-    if (first != peer.awaiting_cts.end()) return take_cts(peer, (*first)->ticket);
-    if (SendLane* lane = peer.sends.try_find(frame.stream)) ++lane->grants;
-}
-
 }  // namespace weft

@@ -1,9 +1,7 @@
 // The transport over UCX: InfiniBand, RoCE, and whatever else UCX carries.
 //
 // Every frame is the header of an active message. A large message moves by UCX's rendezvous between the users' buffers,
-// once its receive is posted: a receiver that posts a large receive sends a grant at once, and for a message that
-// finds no grant an RTS is sent. A grant is a hint: which message meets which receive follows from the order of
-// frames alone.
+// once its receive is posted.
 //
 // UCX cannot take back a rendezvous that has begun. abandon() waits for it, for WEFT_PEER_TIMEOUT at most: then
 // the peer is given up, and its endpoint closed by force (docs/decisions/0015-ucx.md).
@@ -136,7 +134,6 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     ucx::Transfer& begin_transfer(Peer& peer, Post& post, std::uint64_t bytes, bool sends);
     void end_transfer(ucx::Transfer* transfer, ucs_status_t status);
     void end_piece(Post& post, bool sends);
-    void take_grant(Peer& peer, const Frame& frame);
 
     // inbound.cpp
     static ucs_status_t on_message(void* ear, const void* header, std::size_t header_bytes,
@@ -153,7 +150,6 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     ucx::Rendezvous* keep(ucx::Rendezvous& arrival);
     bool keep(Unexpected* message, FrameContent& arrival);
     void receive_piece(Peer& peer, Post& post, ucx::Rendezvous& arrival);
-    void note_waiting(Peer& peer, const Post& post);
     void receive_into(Peer& peer, LaneQueue& lane, Post& post, FrameContent& arrival);
 
     // What UCX gives back with each message of a worker.
