@@ -10,8 +10,9 @@ namespace {
 
 class CppRanks : public Everywhere {
   protected:
-    static void expect(const std::string& name) {
-        for (int ranks : some_of({2, 3, 4})) {
+    static void expect(const std::string& name,
+                       std::initializer_list<int> numbers_of_ranks = {2, 3, 4}) {
+        for (int ranks : some_of(numbers_of_ranks)) {
             expect_success(
                 command({ranks, "tests/conformance/cpp_program " + engine() + " " + name}));
         }
@@ -34,9 +35,11 @@ TEST_P(CppRanks, GiveEveryBlockOfAPipelineItsResult) { expect("pipeline"); }
 TEST_P(CppRanks, ComputeBlocksWhileEarlierOnesTravel) { expect("pipeline_overlaps"); }
 TEST_P(CppRanks, LeaveNothingPendingWhenAPipelineThrows) { expect("pipeline_throws"); }
 TEST_P(CppRanks, LeaveNothingPendingWhenARankLeavesAPipeline) {
-    if (where().ucx != nullptr && runs_all())
-        GTEST_SKIP() << "UCX 1.13 aborts in one of five such jobs of four ranks (decision 15)";
-    expect("pipeline_left");
+    // UCX 1.13 may abort in such jobs of four ranks over TCP (decision 15).
+    if (where().ucx != nullptr && where().ucx == std::string("tcp"))
+        expect("pipeline_left", {2, 3});
+    else
+        expect("pipeline_left");
 }
 TEST_P(CppRanks, MayKeepWhatOutlivesTheJob) { expect("outlives"); }
 TEST_P(CppRanks, AreTerminatedWhenTheyLeaveWithOperationsPending) { expect("outstanding"); }

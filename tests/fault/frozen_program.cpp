@@ -29,20 +29,15 @@ bool detail_names(int frozen) {
     return detail_has("timed out waiting for rank " + rank_text);
 }
 
-// No socket, and no thread of UCX, takes what a frozen rank does not.
-bool is_shm() {
-    const char* transport = std::getenv("WEFT_TRANSPORT");
-    const char* tls = std::getenv("UCX_TLS");
-    if (!transport) return false;
-    const bool is_ucx_over_tcp = tls && std::strcmp(tls, "tcp") == 0;
-    return std::strcmp(transport, "shm") == 0 ||
-           (std::strcmp(transport, "ucx") == 0 && !is_ucx_over_tcp);
+bool is_set(const char* variable, const char* value) {
+    const char* text = std::getenv(variable);
+    return text && std::strcmp(text, value) == 0;
 }
 
-bool is_ucx() {
-    const char* transport = std::getenv("WEFT_TRANSPORT");
-    return transport && std::strcmp(transport, "ucx") == 0;
-}
+bool is_ucx() { return is_set("WEFT_TRANSPORT", "ucx"); }
+
+// No socket, and no thread of UCX, takes what a frozen rank does not.
+bool is_shm() { return is_set("WEFT_TRANSPORT", "shm") || (is_ucx() && !is_set("UCX_TLS", "tcp")); }
 
 // Where messages travel on connections of their own nothing bounds them but the sockets' buffers, which
 // single bytes would take long to fill. Elsewhere only they fill a ring, or a credit, to the last.
@@ -135,12 +130,11 @@ bool survive(const std::string& mode, int frozen, const std::vector<int>& pids) 
         // The frozen rank does not even take the failure notice. Over tcp its machine does; over UCX it may, if a
         // socket has room behind the messages.
         const weft_status left = weft_finalize();
-        const bool may_be_ok = !is_shm();
-        const bool may_time_out = is_shm() || is_ucx();
-        if (!(left == WEFT_OK && may_be_ok) && !(left == WEFT_TIMED_OUT && may_time_out))
-            return fail("weft_finalize");
+        const bool is_expected =
+            left == WEFT_TIMED_OUT ? is_shm() || is_ucx() : left == WEFT_OK && !is_shm();
+        if (!is_expected) return fail("weft_finalize");
         if (left == WEFT_TIMED_OUT && !detail_has(name + " of the job did not take"))
-            return fail("weft_finalize");
+            return fail("weft_finalize does not name the frozen rank");
     }
     if (rank == 0) kill(pid, SIGCONT);
     return true;
