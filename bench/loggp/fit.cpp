@@ -24,11 +24,13 @@ struct Line {
     double slope = 0;
 };
 
+double weight_of(double time) { return time > 0 ? 1 / (time * time) : 1; }
+
 // Least squares of relative deviations: large times do not decide alone.
 Line line_through(const std::vector<double>& x, const std::vector<double>& y) {
     double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
-        const double weight = y[i] > 0 ? 1 / (y[i] * y[i]) : 1;
+        const double weight = weight_of(y[i]);
         w += weight;
         wx += weight * x[i];
         wy += weight * y[i];
@@ -45,7 +47,7 @@ Line line_through(const std::vector<double>& x, const std::vector<double>& y) {
 Line line_from(double at_zero, const std::vector<double>& x, const std::vector<double>& y) {
     double wxx = 0, wxy = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
-        const double weight = y[i] > 0 ? 1 / (y[i] * y[i]) : 1;
+        const double weight = weight_of(y[i]);
         wxx += weight * x[i] * x[i];
         wxy += weight * x[i] * (y[i] - at_zero);
     }
@@ -56,7 +58,7 @@ Line line_from(double at_zero, const std::vector<double>& x, const std::vector<d
 Line line_of_slope(double slope, const std::vector<double>& x, const std::vector<double>& y) {
     double w = 0, wy = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
-        const double weight = y[i] > 0 ? 1 / (y[i] * y[i]) : 1;
+        const double weight = weight_of(y[i]);
         w += weight;
         wy += weight * (y[i] - slope * x[i]);
     }
@@ -166,8 +168,8 @@ LogGpValue with_interval(double value, const Samples& again) {
     return {value, {quantile(again, 0.025), quantile(again, 0.975)}};
 }
 
-LogGpClass class_of(const LogGpSizes& sizes, const std::vector<OfSize>& samples,
-                    const std::optional<Overheads>& known) {
+LogGpClass class_knowing(const std::optional<Overheads>& known, const LogGpSizes& sizes,
+                         const std::vector<OfSize>& samples) {
     const Values v = values_of(samples, sizes.wait_for_receive, known);
     std::vector<Values> others;
     Prng random(1);
@@ -205,13 +207,13 @@ bool is_observable(const LogGpValue& value) {
 // `smaller`: the class before it; null: none.
 LogGpClass class_of(const LogGpSizes& sizes, const std::vector<OfSize>& samples,
                     const LogGpClass* smaller) {
-    LogGpClass found = class_of(sizes, samples, std::optional<Overheads>());
+    LogGpClass found = class_knowing({}, sizes, samples);
     if (!sizes.wait_for_receive || !smaller) return found;
     if (is_observable(found.latency) && is_observable(found.send_overhead) &&
         is_observable(found.recv_overhead))
         return found;
-    found = class_of(sizes, samples,
-                     Overheads{smaller->send_overhead.value, smaller->recv_overhead.value});
+    found = class_knowing(Overheads{smaller->send_overhead.value, smaller->recv_overhead.value},
+                          sizes, samples);
     found.is_start_observable = false;
     return found;
 }

@@ -14,10 +14,12 @@ std::int64_t aligned(std::int64_t bytes) {
     return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
 }
 
-// As one word: compilers write one field of an edge after the other, and read what was there before.
+// As one word if possible: compilers write one field of an edge after the other, and read what was there before.
 Edge edge_to(OpId op, std::uint32_t distance = 0) {
-    static_assert(std::endian::native == std::endian::little);
-    return std::bit_cast<Edge>(op | distance << 28);
+    if constexpr (std::endian::native == std::endian::little)
+        return std::bit_cast<Edge>(op | distance << 28);
+    else
+        return {op & Schedule::no_issue, distance & 15u};
 }
 
 bool has_negative(const Op& op) { return (op.bytes | op.from_offset | op.into_offset) < 0; }

@@ -11,17 +11,16 @@ namespace weft {
 
 namespace {
 
-// What is on its way to a peer moves on while this rank computes, or has no core: slots of 1 MiB in a small job, and in a
-// large one at least a few.
+// What is on its way to a peer moves on while this rank computes or has no core: 1 MiB in a small job; in a large one at
+// least 4 slots.
 constexpr std::uint32_t large_slots_max(std::size_t ranks) {
     constexpr std::size_t of_all = 64 * 1024 * 1024 / mpi::payload_max;
     return static_cast<std::uint32_t>(std::clamp<std::size_t>(of_all / ranks, 4, 32));
 }
-// A poll looks again when parts of large messages have moved: others have waited in the MPI for a receive, or here for a
-// slot. But it ends.
+// A poll looks again, up to so often, while parts of large messages move: others wait in the MPI for a receive, or here
+// for a slot.
 constexpr int looks_max = 8;
-// ... and once more in vain if the program has done something else since the last poll: an MPI may report only what an
-// earlier call has found.
+// After a pause it looks again even if nothing has moved: an MPI may report only what an earlier call has found.
 constexpr std::uint64_t pause_ticks = 3'000;
 
 }  // namespace
@@ -73,9 +72,7 @@ Usage MpiTransport::usage() const {
 std::size_t MpiTransport::poll(std::span<Completion> done) {
     reports_.begin(done);
     bool has_paused = ticks() - polled_ticks_ > pause_ticks;
-    bool looks_again;
-    int looks = 0;
-    do {
+    for (int looks = 0; looks < looks_max; ++looks) {
         const std::uint64_t pieces_before = pieces_moved_;
         take_back_slots();
         take_arrived();
@@ -85,8 +82,8 @@ std::size_t MpiTransport::poll(std::span<Completion> done) {
             }
         }
         const bool has_moved = pieces_moved_ != pieces_before;
-        looks_again = (has_moved || std::exchange(has_paused, false)) && ++looks < looks_max;
-    } while (looks_again && !reports_.is_full());
+        if (reports_.is_full() || (!has_moved && !std::exchange(has_paused, false))) break;
+    }
     polled_ticks_ = ticks();
     return reports_.end();
 }
