@@ -3,8 +3,8 @@
 
 namespace weft {
 
-// This thread is inside such a function: calls of Weft from it are refused, as the engine is held. (Every call looks, so
-// without a call of the dynamic linker's.)
+// This thread is inside such a function: calls of Weft from it are refused, as the engine is held. (Read by every
+// call: initial-exec spares it __tls_get_addr.)
 inline constinit thread_local bool in_user_code __attribute__((tls_model("initial-exec"))) = false;
 
 class UserCode {

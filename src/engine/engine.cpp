@@ -342,7 +342,7 @@ void Engine::leave() {
         left_ticks_ = ticks();
         wake_for_offload();
     }
-    // Asked only after something has moved: the answer takes a look at every source.
+    // Asked again only after something has moved: the answer takes a look at every source.
     const auto needs_attention = [&] { return engine.has_sleeper && executor_.needs_attention(); };
     bool is_needed = needs_attention();
     const bool has_lists = executor_.offloading().needs_owner();

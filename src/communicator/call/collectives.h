@@ -15,7 +15,7 @@ namespace weft {
 
 // A checked call; its buffers have not been checked.
 struct Checked {
-    // (Not the implicit one: compilers zero a large constant object by a string instruction, which takes 9 ns.)
+    // (Not implicit: compilers would zero the whole object by a string instruction, which takes 9 ns.)
     Checked() {}
 
     SignatureView signature;

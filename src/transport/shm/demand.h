@@ -182,7 +182,7 @@ class Demands {
                                    std::memory_order_seq_cst);
     }
 
-    // Awake from here on. (A peer that does not see it yet wakes a thread that is awake: no order is needed.)
+    // Nobody sleeps. A peer that does not see this yet rings in vain, so no order is needed.
     void disarm() { boards_[own_].armed->store(0, std::memory_order_release); }
 
     // The peer is dead: what it demands, or what others demand for it, does not count any more.
