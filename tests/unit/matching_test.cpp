@@ -96,6 +96,21 @@ TEST(Reports, ThatWereReservedTakeNoMemory) {
     EXPECT_EQ(ops(reports, 200).size(), 101u);
 }
 
+TEST(Reports, OfALostMessageComeBeforeWhatCompletesAfterIt) {
+    Reports reports;
+    std::array<Completion, 4> done;
+    reports.begin(done);
+    reports.add(completion(1), stream(5));
+    reports.lose_context(5, 0);
+    reports.add(completion(2), stream(5));
+    ASSERT_EQ(reports.end(), 1u);
+    EXPECT_EQ(done[0].token.op, 1u);
+    reports.begin(done);
+    ASSERT_EQ(reports.end(), 2u);
+    EXPECT_EQ(lost_context(done[0]), 5u);
+    EXPECT_EQ(done[1].token.op, 2u);
+}
+
 TEST(Reports, OfALostMessageComeFirstUntilItsContextIsGone) {
     Reports reports;
     reports.reserve(4);

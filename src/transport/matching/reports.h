@@ -45,9 +45,10 @@ class Reports {
     }
 
     // A message of this context was lost for want of memory. The next poll says so before anything
-    // else: what still completes in the context comes after that.
+    // else: what still completes in the context comes after that, and not in the poll that runs.
     void lose_context(std::uint64_t context, Rank peer) {
         kept_.push_front({lost_message(context, peer), 0});
+        done_ = done_.first(count_);
     }
 
     // In the poll that runs.
