@@ -50,9 +50,13 @@ void UcxTransport::on_slot_sent(void* request, ucs_status_t status, void* given)
     if (peer.owes()) self.go_on(peer);
 }
 
-// What fits into a slot need not stay in the user's buffer.
+// What fits into a slot need not stay in the user's buffer. What does not waits until the posts that follow have sent
+// their grants: over TCP, UCX answers a rendezvous after all that is on its way to the same rank, so that of two ranks
+// that begin at the same time neither must begin to send before both have begun.
 bool UcxTransport::has_room_to_move(const Peer& peer, const Post& post) {
-    return post.bytes > limits_.payload_max || has_slot(peer, post.bytes);
+    if (post.bytes <= limits_.payload_max) return has_slot(peer, post.bytes);
+    has_held_back_ |= !is_progressing_;
+    return is_progressing_;
 }
 
 // The receive is posted, or will be.

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -148,8 +149,15 @@ void UcxTransport::serve() { (void)progress(); }
 // True: something has moved.
 bool UcxTransport::progress() {
     if (has_ended()) return false;
+    is_progressing_ = true;
+    if (std::exchange(has_held_back_, false)) {
+        for (Peer& peer : peers_) {
+            if (peer.owes() && !peer.lost) go_on(peer);
+        }
+    }
     bool moved = false;
     for (const Ear& ear : ears_) moved |= library().ucp_worker_progress(ear.worker) > 0;
+    is_progressing_ = false;
     if (has_endpoints_to_close_ || !closing_.empty()) close_endpoints();
     if (has_left_over_) [[unlikely]] {
         idle_rounds_ = moved || !closing_.empty() ? 0 : idle_rounds_ + 1;
