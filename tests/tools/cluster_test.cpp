@@ -130,6 +130,17 @@ TEST_P(Cluster, EveryNodeSeesItsOwnLinksOnly) {
               (Lines{"[0] eth0", "[0] eth1", "[0] lo", "[1] eth0", "[1] eth1", "[1] lo"}));
 }
 
+TEST_P(Cluster, LinksAreUpBeforeRanksStart) {
+    for (const char* link : {"eth0", "eth1"}) {
+        Finished job =
+            run("PATH=$PATH:/usr/sbin:/sbin " +
+                weft_run("-n 2 --nodes 2 --links 2 ip -o link show " + std::string(link)));
+        EXPECT_EQ(job.status, 0) << job.err;
+        for (const std::string& line : sorted_lines(job.out))
+            EXPECT_NE(line.find("state UP"), line.npos) << line;
+    }
+}
+
 TEST_P(Cluster, LinksAreLimitedAtBothEnds) {
     const std::string show =
         "sh -c 'for link in /proc/sys/net/ipv4/conf/*eth*; do tc qdisc show dev ${link##*/}; done'";

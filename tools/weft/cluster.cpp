@@ -1,6 +1,8 @@
 #include "weft/cluster.h"
 
 #include <errno.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/clock.h"
 #include "weft/iproute.h"
 #include "weft/machine.h"
 #include "weft/namespaces.h"
@@ -79,6 +82,9 @@ Result<std::unique_ptr<Cluster>> Cluster::build(const ClusterOptions& options) {
     for (int node = 0; node < options.nodes; ++node) {
         WEFT_RETURN_IF_NOT_OK(cluster->bring_up(node));
     }
+    for (int node = 0; node < options.nodes; ++node) {
+        WEFT_RETURN_IF_NOT_OK(cluster->wait_until_running(node));
+    }
     WEFT_RETURN_IF_NOT_OK(cluster->guard_.start(cluster->networks_));
     return cluster;
 }
@@ -130,6 +136,34 @@ Status Cluster::bring_up(int node) const {
         commands.limit(interface(link), options_);
     }
     return commands.run(networks_[static_cast<std::size_t>(node)]);
+}
+
+// The kernel says a little later than at once that a link is up; UCX uses no other ones.
+Status Cluster::wait_until_running(int node) const {
+    const int control = control_socket(networks_[static_cast<std::size_t>(node)]);
+    if (control < 0)
+        return failure(WEFT_REFUSED_UNSUPPORTED, "cannot look at the links of node %d: %s", node,
+                       std::strerror(errno));
+    const auto is_running = [&](int link) {
+        ifreq request{};
+        std::snprintf(request.ifr_name, sizeof request.ifr_name, "%s", interface(link).c_str());
+        return ::ioctl(control, SIOCGIFFLAGS, &request) == 0 &&
+               (request.ifr_flags & IFF_RUNNING) != 0;
+    };
+    const std::int64_t deadline_ns = now_ns() + 10'000'000'000;
+    int link = 0;
+    while (link < options_.links) {
+        if (is_running(link))
+            ++link;
+        else if (now_ns() > deadline_ns)
+            break;
+        else
+            ::usleep(200);
+    }
+    ::close(control);
+    if (link == options_.links) return ok;
+    return failure(WEFT_REFUSED_UNSUPPORTED, "the link %s of node %d was not up after 10 s",
+                   interface(link).c_str(), node);
 }
 
 void Cluster::offer_links() const {

@@ -45,6 +45,7 @@ class Cluster {
     Status make_networks();
     Status lay_cables() const;
     Status bring_up(int node) const;
+    Status wait_until_running(int node) const;
     std::string agent_script(const std::vector<std::vector<int>>& cores) const;
 
     const ClusterOptions options_;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -33,6 +34,23 @@ bool become_root() {
            write_file("/proc/self/gid_map", "0 " + group + " 1");
 }
 
+// What `open` returns, a descriptor, in whatever network it leaves this process; which is back afterwards.
+template <class Open>
+int and_return(Open open) {
+    const int here = this_network();
+    if (here < 0) return -1;
+    int made = open();
+    int error = errno;
+    if (::setns(here, CLONE_NEWNET) != 0) {
+        error = errno;
+        if (made >= 0) ::close(made);
+        made = -1;
+    }
+    ::close(here);
+    errno = error;
+    return made;
+}
+
 // Later mounts are visible to this process only.
 bool keep_mounts_private() {
     return ::mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0;
@@ -55,20 +73,14 @@ Status leave_for_own_network() {
 int this_network() { return ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC); }
 
 int new_network() {
-    const int here = this_network();
-    if (here < 0) return -1;
-    int made = -1;
-    if (::unshare(CLONE_NEWNET) == 0) {
-        made = this_network();
-        if (::setns(here, CLONE_NEWNET) != 0) {
-            ::close(made);
-            made = -1;
-        }
-    }
-    const int error = errno;
-    ::close(here);
-    errno = error;
-    return made;
+    return and_return([] { return ::unshare(CLONE_NEWNET) == 0 ? this_network() : -1; });
+}
+
+int control_socket(int network) {
+    return and_return([network] {
+        if (::setns(network, CLONE_NEWNET) != 0) return -1;
+        return ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    });
 }
 
 bool enter_network(int network, const std::string& host_name, bool has_sysfs) {

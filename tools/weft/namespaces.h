@@ -18,6 +18,9 @@ int this_network();
 // A new network namespace, as a descriptor; the caller stays where it is. -1 and errno on failure.
 int new_network();
 
+// A socket in the network that asks about its interfaces; the caller stays where it is. -1 and errno on failure.
+int control_socket(int network);
+
 // Moves this process into the network, with its own host name and, if `has_sysfs`, a /sys that
 // shows the network's interfaces. False and errno on failure.
 bool enter_network(int network, const std::string& host_name, bool has_sysfs);
