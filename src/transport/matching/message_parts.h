@@ -125,6 +125,7 @@ struct SendSlot {
     std::unique_ptr<std::byte[]> bytes;
     bool is_large = false;
     Peer* peer = nullptr;
+    typename Peer::PostType* post = nullptr;  // ends when the library is done with the slot
 };
 
 // Small and large slots: as many as needed, if there is memory. A few small ones are spare.

@@ -24,8 +24,9 @@ Posted MessageTransport<Self, Peer>::post_send(const Lane& to, Bytes data, Token
         const SendLane* lane = peer.sends.find_existing(stream);
         if ((lane == nullptr || lane->posts.empty()) && may_send_eagerly(peer, now) &&
             has_slot(peer, data.size(), context_of(stream) == 0)) {
-            if (say(peer, now)) return Posted::done;
-            return refuse(peer, peer.sends.find(stream), token);
+            if (!say(peer, now)) return refuse(peer, peer.sends.find(stream), token);
+            const bool is_done = self().is_sent() || !keep_sent(peer, now, token);
+            return is_done ? Posted::done : Posted::pending;
         }
     }
     SendLane& lane = peer.sends.find(stream);
@@ -38,6 +39,21 @@ Posted MessageTransport<Self, Peer>::post_send(const Lane& to, Bytes data, Token
     note_owing(peer);
     go_on(peer);
     return Posted::pending;
+}
+
+// It ends when it has left this rank. False: there is no memory for that, and it ends now.
+template <class Self, class Peer>
+[[gnu::noinline]] bool MessageTransport<Self, Peer>::keep_sent(Peer& peer, const Post& sent,
+                                                               Token token) {
+    try {
+        SendLane& lane = peer.sends.find(sent.stream);
+        Post* const kept = self().take_post(peer, sent.stream, sent.data, sent.bytes, token);
+        lane.posts.append(kept);
+        self().finish_sent(peer, *kept);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
 }
 
 template <class Self, class Peer>
@@ -85,6 +101,7 @@ void MessageTransport<Self, Peer>::take_back(Slot* slot) {
     --in_flight_;
     --slot->peer->slots;
     slot->peer->large_slots -= slot->is_large ? 1 : 0;
+    slot->post = nullptr;
     slots_.give_back(slot);
 }
 
@@ -137,7 +154,7 @@ void MessageTransport<Self, Peer>::go_on(Peer& peer) {
             break;
         peer.waiting.pop();
         if (!say(peer, post)) return note_owing(peer);
-        if (is_eager) finish(peer, peer.sends.find(post.stream), post);
+        if (is_eager) self().finish_sent(peer, post);
     }
     while (!peer.granted.empty()) {
         Post& post = *peer.granted.front();

@@ -64,6 +64,10 @@ class MessageTransport : public Transport {
     Post* take_post(Peer& peer, std::uint64_t stream, const std::byte* data, std::uint64_t bytes,
                     Token token);
     void free_post(Post* post) { posts_.give_back(post); }
+    // The frame of the last send_frame() needs no more calls of this rank's.
+    bool is_sent() const { return true; }
+    // That frame had the post's last bytes.
+    void finish_sent(Peer& peer, Post& post) { finish(peer, peer.sends.find(post.stream), post); }
     bool has_room_to_send() { return true; }  // for one more slot; false: out of memory
     // The message has met its receive, and is as long.
     void receive_into(Peer& peer, LaneQueue& lane, Post& post, FrameContent& arrival);
@@ -136,6 +140,7 @@ class MessageTransport : public Transport {
     }
     bool reserve_rts(Peer& peer);
     bool say(Peer& peer, Post& post);
+    bool keep_sent(Peer& peer, const Post& sent, Token token);
     void grant(Peer& peer, const Post& post);
     Posted receive_unexpected(Peer& peer, LaneQueue& lane, MutBytes data, Token token);
     void reserve_begin(Peer& peer);

@@ -26,11 +26,13 @@ bool UcxTransport::send_frame(Peer& peer, Frame frame, Bytes payload) {
     if (!need(peer)) return false;
     frame.job = job_;
     Slot* const slot = fill_slot(peer, frame, payload);
+    unsent_ = nullptr;
     const ucs_status_ptr_t request =
         send(peer.endpoint_for(frame.stream), slot->bytes.get(), slot->bytes.get() + sizeof frame,
              payload.size(), UCP_AM_SEND_FLAG_EAGER, on_slot_sent, slot);
     note_in_flight(*slot);
     if (UCS_PTR_IS_PTR(request)) {
+        unsent_ = slot;
         begin_to_look();
         return true;
     }
@@ -40,13 +42,21 @@ bool UcxTransport::send_frame(Peer& peer, Frame frame, Bytes payload) {
     return false;
 }
 
+// UCX may still be connecting: it sends nothing unless it is called.
+void UcxTransport::finish_sent(Peer& peer, Post& post) {
+    if (unsent_ == nullptr) return MessageTransport::finish_sent(peer, post);
+    post.slot = unsent_;
+    unsent_->post = &post;
+}
+
 void UcxTransport::on_slot_sent(void* request, ucs_status_t status, void* given) {
     Slot* const slot = static_cast<Slot*>(given);
     Peer& peer = *slot->peer;
     UcxTransport& self = *peer.owner;
     self.library().ucp_request_free(request);
-    self.take_back(slot);
     if (status != UCS_OK && !peer.lost) self.lose(peer, WEFT_BROKEN_RANK);
+    if (Post* const post = slot->post) self.finish(peer, peer.sends.find(post->stream), *post);
+    self.take_back(slot);
     if (peer.owes()) self.go_on(peer);
 }
 
@@ -66,7 +76,7 @@ bool UcxTransport::move(Peer& peer, Post& post, FrameKind kind) {
     ++pieces_moved_;
     if (post.bytes <= limits_.payload_max) {
         if (!send_frame(peer, frame, {post.data, post.bytes})) return false;
-        finish(peer, peer.sends.find(post.stream), post);
+        finish_sent(peer, post);
         return true;
     }
     if (!need(peer)) return false;

@@ -26,6 +26,7 @@ struct Transfer;
 
 struct Post : message::PostPart<Post> {
     Peer* peer = nullptr;
+    message::SendSlot<Peer>* slot = nullptr;  // that UCX still has; null: none
     // Of a large message, in one piece or several:
     Transfer* transfers = nullptr;  // reserved for pieces that have not begun
     std::uint32_t moving = 0;       // pieces that UCX has

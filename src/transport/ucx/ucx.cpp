@@ -230,6 +230,7 @@ ucx::Post* UcxTransport::take_post(Peer& peer, std::uint64_t stream, const std::
 
 void UcxTransport::free_post(Post* post) {
     if (context_of(post->stream) != 0) --expected_;
+    if (post->slot != nullptr) post->slot->post = nullptr;
     while (post->transfers != nullptr)
         transfers_.give_back(std::exchange(post->transfers, post->transfers->next));
     posts_.give_back(post);

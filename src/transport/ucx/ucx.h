@@ -98,6 +98,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     Post* take_post(Peer& peer, std::uint64_t stream, const std::byte* data, std::uint64_t bytes,
                     Token token);
     void free_post(Post* post);
+    bool is_sent() const { return unsent_ == nullptr; }
 
     // ends.cpp
     bool need(Peer& peer);
@@ -128,6 +129,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
                           std::size_t bytes, std::uint32_t flags, ucp_send_nbx_callback_t done,
                           void* given);
     bool send_frame(Peer& peer, Frame frame, Bytes payload);
+    void finish_sent(Peer& peer, Post& post);
     bool has_room_to_move(const Peer& peer, const Post& post);
     bool move(Peer& peer, Post& post, FrameKind kind);
     bool move_piece(Peer& peer, Post& post, std::uint32_t piece, std::uint64_t bytes, Frame header);
@@ -170,6 +172,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
 
     std::uint64_t frames_taken_ = 0;
     std::uint64_t strangers_ = 0;  // frames of other jobs
+    Slot* unsent_ = nullptr;       // of the last frame, if UCX has not sent it
     bool is_progressing_ = false;
     bool has_held_back_ = false;  // a large message until the next progress()
     bool has_endpoints_to_close_ = false;
