@@ -55,7 +55,10 @@ void UcxTransport::on_slot_sent(void* request, ucs_status_t status, void* given)
     UcxTransport& self = *peer.owner;
     self.library().ucp_request_free(request);
     if (status != UCS_OK && !peer.lost) self.lose(peer, WEFT_BROKEN_RANK);
-    if (Post* const post = slot->post) self.finish(peer, peer.sends.find(post->stream), *post);
+    if (Post* const post = slot->post) {
+        post->slot = nullptr;  // which another post may have before this one is reported
+        self.finish(peer, peer.sends.find(post->stream), *post);
+    }
     self.take_back(slot);
     if (peer.owes()) self.go_on(peer);
 }
