@@ -17,12 +17,14 @@ struct Options options = {1, 0, NULL, 0, 0, 0};
 static __thread char what[512];
 static const char *skipped[64], *picked;
 static unsigned long failures;
+static unsigned hang_seconds = 50; /* in one step */
 
 void doing(const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
+    alarm(hang_seconds);
 }
 
 void fail(const char* file, int line, const char* format, ...) {
@@ -155,7 +157,8 @@ int main(int argc, char** argv) {
     }
     if (argc < 2) return usage(NULL);
     signal(SIGALRM, too_late);
-    alarm(seconds ? (unsigned)atoi(seconds) : 50);
+    if (seconds) hang_seconds = (unsigned)atoi(seconds);
+    alarm(hang_seconds);
     if (wanted >= 0)
         MPI_Init_thread(&argc, &argv, wanted, &level);
     else
