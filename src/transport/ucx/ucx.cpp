@@ -294,7 +294,7 @@ bool UcxTransport::arm(Sleeper sleeper) {
     }
     if (sleeper == Sleeper::none) return true;
     // Nobody wakes a sleeper for these.
-    if (has_left_over_ || has_endpoints_to_close_) return false;
+    if (has_left_over_ || has_endpoints_to_close_ || has_held_back_) return false;
     if (has_ended()) return !reports_.has_kept();
     // (UCX refuses while it has something to do, which need not be messages.)
     const std::uint64_t before = frames_taken_;
