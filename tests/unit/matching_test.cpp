@@ -109,6 +109,13 @@ TEST(Reports, OfALostMessageComeBeforeWhatCompletesAfterIt) {
     ASSERT_EQ(reports.end(), 2u);
     EXPECT_EQ(lost_context(done[0]), 5u);
     EXPECT_EQ(done[1].token.op, 2u);
+    // Between two polls, the last of which had completions.
+    reports.lose_context(6, 0);
+    reports.add(completion(3), stream(6));
+    reports.begin(done);
+    ASSERT_EQ(reports.end(), 2u);
+    EXPECT_EQ(lost_context(done[0]), 6u);
+    EXPECT_EQ(done[1].token.op, 3u);
 }
 
 TEST(Reports, OfALostMessageComeFirstUntilItsContextIsGone) {

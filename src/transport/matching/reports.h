@@ -48,7 +48,7 @@ class Reports {
     // else: what still completes in the context comes after that, and not in the poll that runs.
     void lose_context(std::uint64_t context, Rank peer) {
         kept_.push_front({lost_message(context, peer), 0});
-        done_ = done_.first(count_);
+        if (!done_.empty()) done_ = done_.first(count_);
     }
 
     // In the poll that runs.
