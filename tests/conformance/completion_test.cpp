@@ -217,14 +217,20 @@ TEST_P(CompleteLate, ADeadlineEndsTheWaitAndNamesTheLateRanks) {
     for (Rank rank : {0, 1}) {
         ASSERT_EQ(job.at(rank).ibarrier(&requests[rank]), WEFT_OK);
     }
+    // (While UCX connects, there are messages that it has not sent.)
+    const auto detail = [&] {
+        const std::string text = last_detail();
+        const bool is_ucx = std::get<0>(GetParam()) == Over::ucx;
+        return is_ucx ? text.substr(0, text.find(" and has messages for ")) : text;
+    };
     // Rank 0 waits for rank 3 first, then for rank 2.
     EXPECT_EQ(all(job.at(0), {&requests[0], 1}, {.deadline_ns = now_ns() + 30 * ms}),
               WEFT_TIMED_OUT);
-    EXPECT_STREQ(last_detail(), "barrier of 0 bytes on world waits for messages from ranks 2, 3");
+    EXPECT_EQ(detail(), "barrier of 0 bytes on world waits for messages from ranks 2, 3");
     ASSERT_EQ(job.at(3).ibarrier(&requests[3]), WEFT_OK);
     EXPECT_EQ(all(job.at(0), {&requests[0], 1}, {.deadline_ns = now_ns() + 30 * ms}),
               WEFT_TIMED_OUT);
-    EXPECT_STREQ(last_detail(), "barrier of 0 bytes on world waits for messages from rank 2");
+    EXPECT_EQ(detail(), "barrier of 0 bytes on world waits for messages from rank 2");
     // Nothing is lost.
     ASSERT_EQ(job.at(2).ibarrier(&requests[2]), WEFT_OK);
     std::vector<std::thread> waiting;
