@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "weft/iproute.h"
 #include "weft/machine.h"
 #include "weft/namespaces.h"
@@ -37,6 +38,13 @@ bool kernel_has_ipv6() {
     int is_disabled = 1;
     std::ifstream("/proc/sys/net/ipv6/conf/all/disable_ipv6") >> is_disabled;
     return is_disabled == 0;
+}
+
+bool is_running(const Fd& control, const std::string& name) {
+    ifreq request{};
+    std::snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name.c_str());
+    return ::ioctl(control.get(), SIOCGIFFLAGS, &request) == 0 &&
+           (request.ifr_flags & IFF_RUNNING) != 0;
 }
 
 struct Commands {
@@ -138,32 +146,23 @@ Status Cluster::bring_up(int node) const {
     return commands.run(networks_[static_cast<std::size_t>(node)]);
 }
 
-// The kernel says a little later than at once that a link is up; UCX uses no other ones.
+// The kernel reports a link as running with a delay, and UCX ignores links that are not.
 Status Cluster::wait_until_running(int node) const {
-    const int control = control_socket(networks_[static_cast<std::size_t>(node)]);
-    if (control < 0)
+    const Fd control(control_socket(networks_[static_cast<std::size_t>(node)]));
+    if (!control)
         return failure(WEFT_REFUSED_UNSUPPORTED, "cannot look at the links of node %d: %s", node,
                        std::strerror(errno));
-    const auto is_running = [&](int link) {
-        ifreq request{};
-        std::snprintf(request.ifr_name, sizeof request.ifr_name, "%s", interface(link).c_str());
-        return ::ioctl(control, SIOCGIFFLAGS, &request) == 0 &&
-               (request.ifr_flags & IFF_RUNNING) != 0;
-    };
     const std::int64_t deadline_ns = now_ns() + 10'000'000'000;
-    int link = 0;
-    while (link < options_.links) {
-        if (is_running(link))
-            ++link;
-        else if (now_ns() > deadline_ns)
-            break;
-        else
+    for (int link = 0; link < options_.links; ++link) {
+        while (!is_running(control, interface(link))) {
+            if (now_ns() > deadline_ns)
+                return failure(WEFT_REFUSED_UNSUPPORTED,
+                               "the link %s of node %d was not up after 10 s",
+                               interface(link).c_str(), node);
             ::usleep(200);
+        }
     }
-    ::close(control);
-    if (link == options_.links) return ok;
-    return failure(WEFT_REFUSED_UNSUPPORTED, "the link %s of node %d was not up after 10 s",
-                   interface(link).c_str(), node);
+    return ok;
 }
 
 void Cluster::offer_links() const {

@@ -34,9 +34,9 @@ bool become_root() {
            write_file("/proc/self/gid_map", "0 " + group + " 1");
 }
 
-// What `open` returns, a descriptor, in whatever network it leaves this process; which is back afterwards.
+// The descriptor that `open` returns. It may move this process into another network, which this leaves again.
 template <class Open>
-int and_return(Open open) {
+int open_and_return(Open open) {
     const int here = this_network();
     if (here < 0) return -1;
     int made = open();
@@ -73,11 +73,11 @@ Status leave_for_own_network() {
 int this_network() { return ::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC); }
 
 int new_network() {
-    return and_return([] { return ::unshare(CLONE_NEWNET) == 0 ? this_network() : -1; });
+    return open_and_return([] { return ::unshare(CLONE_NEWNET) == 0 ? this_network() : -1; });
 }
 
 int control_socket(int network) {
-    return and_return([network] {
+    return open_and_return([network] {
         if (::setns(network, CLONE_NEWNET) != 0) return -1;
         return ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     });

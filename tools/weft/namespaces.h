@@ -18,7 +18,7 @@ int this_network();
 // A new network namespace, as a descriptor; the caller stays where it is. -1 and errno on failure.
 int new_network();
 
-// A socket in the network that asks about its interfaces; the caller stays where it is. -1 and errno on failure.
+// A socket in the network, for ioctls about its interfaces; the caller stays where it is. -1 and errno on failure.
 int control_socket(int network);
 
 // Moves this process into the network, with its own host name and, if `has_sysfs`, a /sys that

@@ -41,7 +41,7 @@ Posted MessageTransport<Self, Peer>::post_send(const Lane& to, Bytes data, Token
     return Posted::pending;
 }
 
-// It ends when it has left this rank. False: there is no memory for that, and it ends now.
+// A post for a message in a frame that the library has not sent yet. False: out of memory; it counts as sent.
 template <class Self, class Peer>
 [[gnu::noinline]] bool MessageTransport<Self, Peer>::keep_sent(Peer& peer, const Post& sent,
                                                                Token token) {

@@ -64,9 +64,9 @@ class MessageTransport : public Transport {
     Post* take_post(Peer& peer, std::uint64_t stream, const std::byte* data, std::uint64_t bytes,
                     Token token);
     void free_post(Post* post) { posts_.give_back(post); }
-    // The frame of the last send_frame() needs no more calls of this rank's.
+    // The last frame leaves without further calls of the library.
     bool is_sent() const { return true; }
-    // That frame had the post's last bytes.
+    // The last frame ends the post's message.
     void finish_sent(Peer& peer, Post& post) { finish(peer, peer.sends.find(post.stream), post); }
     bool has_room_to_send() { return true; }  // for one more slot; false: out of memory
     // The message has met its receive, and is as long.
@@ -101,6 +101,11 @@ class MessageTransport : public Transport {
     void note_in_flight(const Slot& slot);
     void take_back(Slot* slot);
     void go_on(Peer& peer);
+    void go_on_with_all() {
+        for (Peer& peer : peers_) {
+            if (peer.owes()) go_on(peer);
+        }
+    }
     void note_owing(Peer& peer);
     void take_cts(Peer& peer, std::uint64_t ticket);
     void take_drop(Peer& peer, std::uint64_t ticket);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "base/fifo.h"
 #include "transport/transport.h"
@@ -33,7 +34,7 @@ class Reports {
     // ... and ends. Returns how many entries of `done` are filled.
     std::size_t end() {
         done_ = {};
-        return count_;
+        return std::exchange(count_, 0);
     }
 
     // REQUIRES: there is room for it, or else memory.
@@ -45,10 +46,10 @@ class Reports {
     }
 
     // A message of this context was lost for want of memory. The next poll says so before anything
-    // else: what still completes in the context comes after that, and not in the poll that runs.
+    // else: what still completes in the context is reported after that, not by the poll that runs.
     void lose_context(std::uint64_t context, Rank peer) {
         kept_.push_front({lost_message(context, peer), 0});
-        if (!done_.empty()) done_ = done_.first(count_);
+        done_ = done_.first(count_);
     }
 
     // In the poll that runs.

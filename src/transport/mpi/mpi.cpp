@@ -76,11 +76,7 @@ std::size_t MpiTransport::poll(std::span<Completion> done) {
         const std::uint64_t pieces_before = pieces_moved_;
         take_back_slots();
         take_arrived();
-        if (owing_ > 0) {
-            for (Peer& peer : peers_) {
-                if (peer.owes()) go_on(peer);
-            }
-        }
+        if (owing_ > 0) go_on_with_all();
         const bool has_moved = pieces_moved_ != pieces_before;
         if (reports_.is_full() || (!has_moved && !std::exchange(has_paused, false))) break;
     }

@@ -42,7 +42,7 @@ bool UcxTransport::send_frame(Peer& peer, Frame frame, Bytes payload) {
     return false;
 }
 
-// UCX may still be connecting: it sends nothing unless it is called.
+// While UCX connects, it sends only when it is called.
 void UcxTransport::finish_sent(Peer& peer, Post& post) {
     if (unsent_ == nullptr) return MessageTransport::finish_sent(peer, post);
     post.slot = unsent_;
@@ -63,9 +63,8 @@ void UcxTransport::on_slot_sent(void* request, ucs_status_t status, void* given)
     if (peer.owes()) self.go_on(peer);
 }
 
-// What fits into a slot need not stay in the user's buffer. What does not waits until the posts that follow have sent
-// their grants: over TCP, UCX answers a rendezvous after all that is on its way to the same rank, so that of two ranks
-// that begin at the same time neither must begin to send before both have begun.
+// What fits into a slot need not stay in the user's buffer. A larger message waits for the next progress(), so that the
+// grants of later posts leave before it: over TCP, UCX queues its reply to a rendezvous behind all bytes for that rank.
 bool UcxTransport::has_room_to_move(const Peer& peer, const Post& post) {
     if (post.bytes <= limits_.payload_max) return has_slot(peer, post.bytes);
     has_held_back_ |= !is_progressing_;

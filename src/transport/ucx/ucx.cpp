@@ -150,11 +150,7 @@ void UcxTransport::serve() { (void)progress(); }
 bool UcxTransport::progress() {
     if (has_ended()) return false;
     is_progressing_ = true;
-    if (std::exchange(has_held_back_, false)) {
-        for (Peer& peer : peers_) {
-            if (peer.owes() && !peer.lost) go_on(peer);
-        }
-    }
+    if (std::exchange(has_held_back_, false)) go_on_with_all();
     bool moved = false;
     for (const Ear& ear : ears_) moved |= library().ucp_worker_progress(ear.worker) > 0;
     is_progressing_ = false;
@@ -258,11 +254,8 @@ std::size_t UcxTransport::poll(std::span<Completion> done) {
         // (UCX over TCP calls the system in each round: one less while somebody waits for what has come.)
         for (int i = 0; i < rounds_of_poll && progress() && reports_.count() == 0; ++i) continue;
         // Slots may have been with other peers when there was no memory for more.
-        if (owing_ > 0 && in_flight_ == 0) [[unlikely]] {
-            for (Peer& peer : peers_) {
-                if (peer.owes() && !peer.lost) go_on(peer);
-            }
-        }
+        if (owing_ > 0 && in_flight_ == 0) [[unlikely]]
+            go_on_with_all();
         for (int i = 0; is_rung_ && i < tries_to_arm; ++i) {
             is_rung_ = !arm_workers();
             if (is_rung_) (void)progress();

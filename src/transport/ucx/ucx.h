@@ -172,9 +172,9 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
 
     std::uint64_t frames_taken_ = 0;
     std::uint64_t strangers_ = 0;  // frames of other jobs
-    Slot* unsent_ = nullptr;       // of the last frame, if UCX has not sent it
+    Slot* unsent_ = nullptr;       // the last frame's, if UCX has not sent it yet
     bool is_progressing_ = false;
-    bool has_held_back_ = false;  // a large message until the next progress()
+    bool has_held_back_ = false;  // a large message waits for the next progress()
     bool has_endpoints_to_close_ = false;
     bool has_left_over_ = false;  // transfers with peers whose endpoints are closed
     int idle_rounds_ = 0;         // of UCX, in a row
