@@ -217,7 +217,7 @@ TEST_P(CompleteLate, ADeadlineEndsTheWaitAndNamesTheLateRanks) {
     for (Rank rank : {0, 1}) {
         ASSERT_EQ(job.at(rank).ibarrier(&requests[rank]), WEFT_OK);
     }
-    // (While UCX connects, there are messages that it has not sent.)
+    // (While it connects, UCX may not have sent some messages.)
     const auto detail = [&] {
         const std::string text = last_detail();
         const bool is_ucx = std::get<0>(GetParam()) == Over::ucx;

@@ -17,7 +17,7 @@ struct Options options = {1, 0, NULL, 0, 0, 0};
 static __thread char what[512];
 static const char *skipped[64], *picked;
 static unsigned long failures;
-static unsigned hang_seconds = 50; /* in one step */
+static unsigned hang_seconds = 50; /* for one step */
 
 void doing(const char* format, ...) {
     va_list arguments;
