@@ -247,7 +247,7 @@ void Engine::note_test() {
     finished_before_test_ = executor_.finished();
 }
 
-// A test has found nothing.
+// A test has found nothing, or a wait until its deadline.
 void Engine::demand_by_testing(std::int64_t now) {
     if (!std::exchange(waits_by_testing_, true)) tested_ns_ = 0;
     demand_in_vain(tested_ns_, now);
@@ -688,6 +688,8 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
                 now - woke_ns < spin_after_waking_ns)
                 continue;
         } else if (yields++ < yields_before_sleep) {
+            // On a busy core each takes as long as others compute.
+            if (on_demand_) demand_in_vain(spin_begin_ns, now_ns());
             unlock();
             parking_->yield();
             lock();
@@ -721,7 +723,14 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
         yields = 0;
     }
     if (!slept && spin_ns_ < spin_max_ns / 4) spin_ns_ *= 2;
-    if (demands_ && !demands_outside_) demand(Demand::none);
+    if (status == WEFT_TIMED_OUT && on_demand_) {
+        // The program may wait in many short waits; each may be too short to demand anything.
+        has_tested_ = true;
+        finished_before_test_ = executor_.finished();
+        demand_by_testing(now_ns());
+    } else if (demands_ && !demands_outside_) {
+        demand(Demand::none);
+    }
     // (A blocking call does not show how the program waits for nonblocking ones.)
     if (patience.interruptible) is_tester_ = false;
     leader_ = false;

@@ -371,6 +371,9 @@ TEST_P(DropIn, ThreadsThatAllCall) {
 
 TEST_P(DropIn, ThreadsOfWhichOneCalls) {
     if (!is_preloaded() && !runs_all()) GTEST_SKIP() << "without Weft, for a run of all tests";
+    if (mpi().name == std::string("debian_mpich"))
+        GTEST_SKIP()
+            << "it gets users' reductions at these levels, and leaves their statuses undefined";
     for (int ranks : usual({1, 2, 3, 4}, 3)) {
         expect_ok(ranks, {"threads=serialized", "threads_in_turn"});
         if (runs_all()) expect_ok(ranks, {"threads=funneled", "threads_that_compute"});

@@ -172,6 +172,7 @@ TEST_F(EngineTest, ACallLeavesLongWorkToTheThread) {
 class ParkingInOneThread final : public Parking {
   public:
     std::vector<std::function<void()>> meanwhile;  // last first
+    std::function<void()> in_yield;
     int parks = 0;
     int yields = 0;
     bool is_unparked = false;
@@ -187,7 +188,10 @@ class ParkingInOneThread final : public Parking {
     std::uint64_t ticket() override { return 0; }
     void park_follower(std::uint64_t, std::int64_t) override { run_next(); }
     void unpark_followers() override {}
-    void yield() override { ++yields; }
+    void yield() override {
+        ++yields;
+        if (in_yield) in_yield();
+    }
 
   private:
     void run_next() {
@@ -298,6 +302,56 @@ TEST(Engine, AStartYieldsToAPeersThreadThatWorksOnDemandWhereRanksOutnumberCores
         EXPECT_EQ(yields.by_starts, should ? 2 : 0);
         EXPECT_EQ(yields.by_others, 0);
     }
+}
+
+// Shows what was demanded last.
+class DemandedTransport final : public FakeTransport {
+  public:
+    Demand demanded = Demand::none;
+
+    Abilities abilities() const override { return {.knows_demand = true}; }
+    bool demand(Demand how) override {
+        demanded = how;
+        return how == Demand::wakes;
+    }
+};
+
+TEST(Engine, WaitsTooShortToDemandAnythingDemandTogether) {
+    for (const bool has_cores : {false, true}) {
+        SCOPED_TRACE(has_cores);
+        DemandedTransport transport;
+        Executor executor(0, {&transport}, {nullptr});
+        Engine engine(executor,
+                      {.kind = EngineKind::manual, .may_spin = has_cores, .on_demand = true});
+        const std::int64_t end_ns = now_ns() + 20 * second_ns;
+        while (transport.demanded != Demand::wakes && now_ns() < end_ns) {
+            Engine::Hold hold(engine);
+            EXPECT_EQ(engine.wait_until([] { return false; }, {.deadline_ns = now_ns()}),
+                      WEFT_TIMED_OUT);
+        }
+        EXPECT_EQ(transport.demanded, Demand::wakes);
+        { Engine::Hold does_not_wait(engine); }
+        EXPECT_EQ(transport.demanded, Demand::none);
+    }
+}
+
+TEST(Engine, AWaitDemandsBeforeItHasYieldedForLong) {
+    DemandedTransport transport;
+    Executor executor(0, {&transport}, {nullptr});
+    auto owned = std::make_unique<ParkingInOneThread>();
+    ParkingInOneThread& parking = *owned;
+    Engine engine(executor, {.kind = EngineKind::manual, .may_spin = false, .on_demand = true},
+                  std::move(owned));
+    parking.in_yield = [] {
+        const std::int64_t end_ns = now_ns() + second_ns / 1000;
+        while (now_ns() < end_ns) {
+        }
+    };
+    Engine::Hold hold(engine);
+    EXPECT_EQ(engine.wait_until([&] { return transport.demanded == Demand::wakes; },
+                                {.deadline_ns = now_ns() + 20 * second_ns}),
+              WEFT_OK);
+    EXPECT_LE(parking.yields, 2);
 }
 
 // What weft_finalize waits for is no run.
