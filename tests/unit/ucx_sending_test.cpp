@@ -45,6 +45,43 @@ TEST_P(UcxSends, HaveLeftTheirRankWhenTheyEnd) {
     EXPECT_TRUE(got == sent);
 }
 
+// The second one begins when the first one has filled the way to its rank.
+TEST(UcxMessages, OfOneDirectionDoNotWaitForTheEndOfThoseOfTheOther) {
+    if (const std::string absence = ucx_absence("tcp"); !absence.empty()) GTEST_SKIP() << absence;
+    UcxRanks ranks(2, "tcp", {});
+    const StreamId stream{context, 0};
+    const std::vector<std::byte> long_sent(16 << 20, std::byte{5});
+    const std::vector<std::byte> short_sent(256 << 10, std::byte{6});
+    std::vector<std::byte> long_got(long_sent.size());
+    std::vector<std::byte> short_got(short_sent.size());
+    for (Rank rank : {0, 1}) ranks.at(rank).admit(context);
+    ASSERT_EQ(ranks.at(1).post_recv({0, stream}, long_got, {&anything, 1}), Posted::pending);
+    ASSERT_EQ(ranks.at(0).post_recv({1, stream}, short_got, {&anything, 2}), Posted::pending);
+    for (int i = 0; i < 1'000; ++i) {
+        for (Rank rank : {0, 1}) ASSERT_EQ(completions(ranks.at(rank)), 0u);
+    }
+    ASSERT_EQ(ranks.at(0).post_send({1, stream}, long_sent, {&anything, 3}), Posted::pending);
+    for (int i = 0; i < 1'000; ++i) ASSERT_EQ(completions(ranks.at(0)), 0u);
+    for (int i = 0; i < 2; ++i) ASSERT_EQ(completions(ranks.at(1)), 0u);
+    for (int i = 0; i < 1'000; ++i) ASSERT_EQ(completions(ranks.at(0)), 0u);
+    ASSERT_EQ(ranks.at(1).post_send({0, stream}, short_sent, {&anything, 4}), Posted::pending);
+    std::vector<std::uint32_t> ended;
+    std::array<Completion, 4> done;
+    for (int i = 0; i < 10'000'000 && ended.size() < 4; ++i) {
+        for (Rank rank : {0, 1}) {
+            const std::size_t count = ranks.at(rank).poll(done);
+            for (std::size_t k = 0; k < count; ++k) {
+                EXPECT_EQ(done[k].code, WEFT_OK);
+                ended.push_back(done[k].token.op);
+            }
+        }
+    }
+    ASSERT_EQ(ended.size(), 4u);
+    EXPECT_EQ(ended.back(), 1u) << "the receive of the long message";
+    EXPECT_TRUE(long_got == long_sent);
+    EXPECT_TRUE(short_got == short_sent);
+}
+
 INSTANTIATE_TEST_SUITE_P(Bytes, UcxSends, testing::Values(8, 4096));
 
 }  // namespace

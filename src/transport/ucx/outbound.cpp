@@ -64,7 +64,7 @@ void UcxTransport::on_slot_sent(void* request, ucs_status_t status, void* given)
 }
 
 // What fits into a slot need not stay in the user's buffer. A larger message waits for the next progress(), so that the
-// grants of later posts leave before it: over TCP, UCX queues its reply to a rendezvous behind all bytes for that rank.
+// grants of later posts leave before it: UCX queues them behind all bytes for that rank.
 bool UcxTransport::has_room_to_move(const Peer& peer, const Post& post) {
     if (post.bytes <= limits_.payload_max) return has_slot(peer, post.bytes);
     has_held_back_ |= !is_progressing_;
@@ -102,8 +102,10 @@ bool UcxTransport::move_piece(Peer& peer, Post& post, std::uint32_t piece, std::
     transfer.header = header;
     ucp_ep_h const endpoint =
         peer.endpoints[peer.connection_of(StreamId::unpack(post.stream), piece)];
-    const ucs_status_ptr_t request = send(endpoint, &transfer.header, data, bytes,
-                                          UCP_AM_SEND_FLAG_RNDV, on_message_sent, &transfer);
+    const ucs_status_ptr_t request =
+        send(endpoint, &transfer.header, data, bytes,
+             peer.avoids_rendezvous ? UCP_AM_SEND_FLAG_EAGER : UCP_AM_SEND_FLAG_RNDV,
+             on_message_sent, &transfer);
     if (UCS_PTR_IS_PTR(request)) return true;
     const bool has_failed = request != nullptr;
     if (has_failed) post.left = 0;

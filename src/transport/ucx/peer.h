@@ -88,6 +88,9 @@ struct Peer : message::PeerPart<Post>, PairLinks {
     bool is_gone = false;          // UCX says that nothing can come from it any more
     bool is_to_be_closed = false;  // its endpoints: one has failed, or they are not needed any more
 
+    // UCX's reply to one would wait behind all bytes for the same rank.
+    bool avoids_rendezvous = false;
+
     bool is_met() const { return !endpoints.empty(); }
     ucp_ep_h endpoint_for(std::uint64_t stream) const {
         return endpoints[links == 1 ? 0 : first_connection(StreamId::unpack(stream))];

@@ -82,6 +82,10 @@ void UcxTransport::deal(Peer& peer, const Other& other, std::span<const Other> a
     const auto node_of = [](const Other& one) { return one.place.node; };
     peer.turn = turn_of_pair(here, other.place, std::ranges::max(all, {}, node_of).place.node + 1);
     peer.whole_bytes_max = std::max(limits_.payload_max, settings_.cut_bytes_min - 1);
+    const bool has_fabric = std::ranges::any_of(workers_, [](const auto& worker) {
+        return std::ranges::any_of(worker->devices(), &ucx::Device::is_fabric);
+    });
+    peer.avoids_rendezvous = !has_fabric && !other.shares_memory && peer.links == 1;
 }
 
 Status UcxTransport::open() {

@@ -1,7 +1,7 @@
 // The transport over UCX: InfiniBand, RoCE, and whatever else UCX carries.
 //
-// Every frame is the header of an active message. A large message moves by UCX's rendezvous between the users' buffers,
-// once its receive is posted.
+// Every frame is the header of an active message. A large message moves once its receive is posted, by UCX's rendezvous
+// between the users' buffers; over one link of TCP without, because UCX would hold up the message of the other direction.
 //
 // UCX cannot take back a rendezvous that has begun. abandon() waits for it, for WEFT_PEER_TIMEOUT at most: then
 // the peer is given up, and its endpoint closed by force (docs/decisions/0015-ucx.md).
