@@ -217,12 +217,7 @@ TEST_P(CompleteLate, ADeadlineEndsTheWaitAndNamesTheLateRanks) {
     for (Rank rank : {0, 1}) {
         ASSERT_EQ(job.at(rank).ibarrier(&requests[rank]), WEFT_OK);
     }
-    // (While it connects, UCX may not have sent some messages.)
-    const auto detail = [&] {
-        const std::string text = last_detail();
-        const bool is_ucx = std::get<0>(GetParam()) == Over::ucx;
-        return is_ucx ? text.substr(0, text.find(" and has messages for ")) : text;
-    };
+    const auto detail = [&] { return detail_of_late_ranks(std::get<0>(GetParam())); };
     // Rank 0 waits for rank 3 first, then for rank 2.
     EXPECT_EQ(all(job.at(0), {&requests[0], 1}, {.deadline_ns = now_ns() + 30 * ms}),
               WEFT_TIMED_OUT);

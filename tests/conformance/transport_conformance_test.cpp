@@ -523,6 +523,9 @@ void random_traffic(const WorldFactory& factory, std::uint64_t seed, Traffic::Ch
 TEST_P(TransportConformance, RandomTrafficIsDelivered) {
     for_seeds(60,
               [](std::uint64_t seed) { random_traffic(GetParam(), seed, Traffic::Checks::plain); });
+    // UCX 1.13 crashed, over two links: an endpoint was made in its callback.
+    if (GetParam().ucx != nullptr && !runs_all())
+        random_traffic(GetParam(), 53, Traffic::Checks::plain);
 }
 
 TEST_P(TransportConformance, RandomTrafficKeepsTheContract) {

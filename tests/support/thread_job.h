@@ -162,4 +162,11 @@ class EveryThreadJob : public testing::TestWithParam<std::tuple<Over, EngineKind
     }
 };
 
+// What the last wait has said of late ranks. (While it connects, UCX may not have sent some messages, which it then
+// says, too.)
+inline std::string detail_of_late_ranks(Over over) {
+    const std::string detail = last_detail();
+    return over == Over::ucx ? detail.substr(0, detail.find(" and has messages for ")) : detail;
+}
+
 }  // namespace weft::test

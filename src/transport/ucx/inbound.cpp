@@ -30,7 +30,7 @@ ucs_status_t UcxTransport::on_message(void* given, const void* header, std::size
     ucx::Rendezvous here{.peer = &peer, .worker = ear.worker, .descriptor = data, .bytes = bytes};
     FrameContent arrival{
         .data = data, .bytes = bytes, .descriptor = is_rendezvous ? &here : nullptr};
-    if (frame.sequence == peer.next_taken) {
+    if (frame.sequence == peer.next_taken && peer.is_met()) {
         ++peer.next_taken;
         self.take_frame(peer, frame, arrival);
         if (!peer.early.empty()) self.take_early(peer);
@@ -40,8 +40,10 @@ ucs_status_t UcxTransport::on_message(void* given, const void* header, std::size
     return here.descriptor == nullptr ? UCS_INPROGRESS : UCS_OK;
 }
 
-// An earlier frame is still on its way.
+// An earlier frame is still on its way; or there is no endpoint for an answer, and none may be made in this callback: UCX
+// 1.13 then takes away the connection that it is reading from, and crashes.
 void UcxTransport::put_aside(Peer& peer, const Frame& frame, FrameContent& arrival) {
+    has_unmet_ |= !peer.is_met();
     ucx::Early* const early = early_.announce(arrival.bytes);
     if (early == nullptr) return lose(peer, WEFT_BROKEN_MEMORY);
     early->frame = frame;
@@ -83,6 +85,12 @@ void UcxTransport::take_early(Peer& peer) {
         peer.early = rest;
     }
     if (peer.lost) drop_early(peer);
+}
+
+void UcxTransport::take_early_of_unmet() {
+    for (Peer& peer : peers_) {
+        if (!peer.is_met() && !peer.early.empty()) take_early(peer);
+    }
 }
 
 // A message, for which there was no memory.

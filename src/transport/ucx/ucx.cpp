@@ -158,6 +158,8 @@ bool UcxTransport::progress() {
     bool moved = false;
     for (const Ear& ear : ears_) moved |= library().ucp_worker_progress(ear.worker) > 0;
     is_progressing_ = false;
+    if (std::exchange(has_unmet_, false)) [[unlikely]]
+        take_early_of_unmet();
     if (has_endpoints_to_close_ || !closing_.empty()) close_endpoints();
     if (has_left_over_) [[unlikely]] {
         idle_rounds_ = moved || !closing_.empty() ? 0 : idle_rounds_ + 1;

@@ -143,6 +143,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     static void on_received(void* request, ucs_status_t status, std::size_t bytes, void* post);
     void put_aside(Peer& peer, const Frame& frame, FrameContent& arrival);
     void take_early(Peer& peer);
+    void take_early_of_unmet();
     void take_frame(Peer& peer, const Frame& frame, FrameContent& arrival);
     void take(Peer& peer, const Frame& frame, FrameContent& arrival);
     void take_data(Peer& peer, const Frame& frame, FrameContent& arrival);
@@ -175,6 +176,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     Slot* unsent_ = nullptr;       // the last frame's, if UCX has not sent it yet
     bool is_progressing_ = false;
     bool has_held_back_ = false;  // a large message waits for the next progress()
+    bool has_unmet_ = false;      // a frame has come from a peer that has no endpoint
     bool has_endpoints_to_close_ = false;
     bool has_left_over_ = false;  // transfers with peers whose endpoints are closed
     int idle_rounds_ = 0;         // of UCX, in a row
