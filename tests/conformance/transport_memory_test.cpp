@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "conformance/transport_worlds.h"
 #include "support/failing_new.h"
 #include "support/surroundings.h"
@@ -19,6 +20,7 @@ int anything;  // tokens need an address
 
 constexpr std::uint64_t context = 7;
 constexpr std::uint64_t other_context = 8;
+constexpr std::int64_t patience_ns = 20'000'000'000;
 
 // Messages both ways between two ranks on many lanes of a context: small and large, expected and not.
 // All it needs is there before memory fails.
@@ -48,7 +50,8 @@ class Exchange {
         post_all([](const Message&) { return true; }, true);
         for (int i = 0; i < 20; ++i) poll();
         post_all([](const Message& message) { return message.stream.stream() % 2 == 1; }, false);
-        for (int i = 0; i < 20'000 && !is_over(); ++i) poll();
+        const std::int64_t end_ns = now_ns() + patience_ns;
+        while (!is_over() && now_ns() < end_ns) poll();
         EXPECT_TRUE(is_over()) << "a message neither comes nor is reported as lost";
         if (lost_) return false;
         for (const Message& message : messages_) EXPECT_EQ(message.got, message.sent);
@@ -185,7 +188,7 @@ class LateNotices {
         // From now on the ranks are connected.
         send(0);
         expect(0);
-        poll_until([&] { return got_[0] == sent_[0]; }, 20'000);
+        poll_until([&] { return got_[0] == sent_[0]; });
     }
     ~LateNotices() { Injector::disarm(); }
 
@@ -204,13 +207,15 @@ class LateNotices {
     void send_all() {
         for (int i = 0; i < 100; ++i) poll(0);
     }
+    void poll_both() {
+        if (!sender_is_gone) poll(0);
+        poll(1);
+        world_.at(1).acknowledge(Sleeper::waiter);
+    }
     template <class Done>
-    void poll_until(Done done, int polls_max) {
-        for (int i = 0; i < polls_max && !done(); ++i) {
-            if (!sender_is_gone) poll(0);
-            poll(1);
-            world_.at(1).acknowledge(Sleeper::waiter);
-        }
+    void poll_until(Done done) {
+        for (const std::int64_t end_ns = now_ns() + patience_ns; !done() && now_ns() < end_ns;)
+            poll_both();
     }
     bool have_come() const { return got_ == sent_ || loss_ == WEFT_BROKEN_MEMORY; }
 
@@ -246,10 +251,10 @@ TEST_P(OutOfMemory, DropsNoFailureNotice) {
         }
         Injector::arm_at_all();
         for (const std::size_t number : {1u, 2u}) {
-            notices.poll_until([] { return false; }, 200);
+            for (int i = 0; i < 200; ++i) notices.poll_both();
             notices.expect(number);
         }
-        notices.poll_until([&] { return notices.have_come(); }, 20'000);
+        notices.poll_until([&] { return notices.have_come(); });
         Injector::disarm();
         EXPECT_TRUE(notices.have_come());
     }
