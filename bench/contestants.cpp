@@ -5,8 +5,8 @@
 #include <array>
 #include <cstdio>
 #include <string>
-#include <string_view>
 
+#include "base/engine_kind.h"
 #include "bench/threads.h"
 #include "c_api/guard.h"
 
@@ -47,7 +47,7 @@ void print_offload(const Job& job, std::span<const Contestant> chosen) {
     if (job.rank != 0) return;
     const bool is_of_interest =
         std::any_of(chosen.begin(), chosen.end(), [](const Contestant& contestant) {
-            return std::string_view(contestant.engine.name).starts_with("kernel");
+            return traits(static_cast<EngineKind>(contestant.engine.value)).offloads;
         });
     for (std::size_t rank = 0; rank < all.size() && is_of_interest; ++rank) {
         std::printf("rank %zu: %s\n", rank, all[rank].data());

@@ -30,7 +30,7 @@ std::vector<Contestant> contestants(const Job& job, std::span<const Engine> want
 // The MPI's own calls.
 Contestant contestant(const Job& job, const Rival& rival);
 
-// If a contestant is a kernel engine, rank 0 prints for every rank which operations were handed to
+// If a contestant offloads, rank 0 prints for every rank which operations were handed to
 // the operating system and which not, and how many threads io_uring had started when engines were
 // switched. Collective.
 void print_offload(const Job& job, std::span<const Contestant> chosen);

@@ -21,8 +21,8 @@ struct Part {
 };
 
 constexpr Part parts[] = {
-    {measure_barrier, true}, {measure_bcast, true},      {measure_start, false},
-    {measure_build, false},  {measure_reduction, false},
+    {measure_barrier, true},       {measure_bcast, true},  {measure_start, false},
+    {measure_start_beside, false}, {measure_build, false}, {measure_reduction, false},
 };
 
 void add_row(Table& table, const MicroRow& row, bool bars) {

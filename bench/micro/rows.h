@@ -24,6 +24,7 @@ using MicroRows = std::vector<MicroRow>;
 MicroRows measure_barrier(const Job& job, int repetitions);  // needs a core for each rank
 MicroRows measure_bcast(const Job& job, int repetitions);    // needs a core for each rank
 MicroRows measure_start(const Job& job, int repetitions);
+MicroRows measure_start_beside(const Job& job, int repetitions);
 MicroRows measure_build(const Job& job, int repetitions);
 MicroRows measure_reduction(const Job& job, int repetitions);
 

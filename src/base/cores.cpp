@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <charconv>
 #include <fstream>
+#include <map>
+#include <set>
 #include <system_error>
 #include <thread>
 
@@ -74,6 +76,28 @@ std::vector<int> siblings_of(int core) {
         if (const auto siblings = parse_cores(line)) return *siblings;
     }
     return {core};
+}
+
+// Each in turn takes its cores: free ones, or one whose owner finds another (Kuhn's matching).
+bool are_enough(const std::vector<std::vector<int>>& sets, int each) {
+    std::map<int, std::size_t> owner;
+    std::set<int> tried;
+    const auto take = [&](const auto& self, std::size_t who) -> bool {
+        for (const int core : sets[who])
+            if (owner.emplace(core, who).second) return true;
+        return std::ranges::any_of(sets[who], [&](int core) {
+            if (!tried.insert(core).second || !self(self, owner.at(core))) return false;
+            owner[core] = who;
+            return true;
+        });
+    };
+    for (std::size_t who = 0; who < sets.size(); ++who) {
+        for (int i = 0; i < each; ++i) {
+            tried.clear();
+            if (!take(take, who)) return false;
+        }
+    }
+    return true;
 }
 
 std::optional<std::vector<int>> parse_cores(std::string_view text) {

@@ -38,10 +38,14 @@ bool finalized = false;
 bool tells_statistics = false;
 
 void tell_statistics(Process& process) {
+    const Engine& engine = process.engine();
+    const char* when = "";
+    if (traits(engine.kind()).has_sleeper)
+        when = engine.works_on_demand() ? " (on demand)" : " (eager)";
     const std::string offloaded = offload_account(process);
-    std::fprintf(stderr, "weft: rank %d: %llu operations, engine %s%s%s\n", process.rank(),
+    std::fprintf(stderr, "weft: rank %d: %llu operations, engine %s%s%s%s\n", process.rank(),
                  static_cast<unsigned long long>(process.executor().started()),
-                 traits(process.engine().kind()).name, offloaded.empty() ? "" : "; ",
+                 traits(engine.kind()).name, when, offloaded.empty() ? "" : "; ",
                  offloaded.c_str());
 }
 

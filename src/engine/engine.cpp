@@ -381,7 +381,8 @@ void Engine::leave() {
         };
         if (sleeper == armed_ && (sleeper == Sleeper::none || (!is_rung_ && !is_left()))) break;
         if (rounds == 0) moves = executor_.has_work() && demanded();
-        const bool is_last = rounds == rounds_before_leaving || executor_.has_ready();
+        const bool is_last = rounds == rounds_before_leaving || executor_.has_ready() ||
+                             contenders_.load(std::memory_order_relaxed) > 0;
         if ((is_last || !moves) && arm(sleeper)) break;
         if (is_last) {
             // (Without a sleeper, after a change of engine, the program or a poller will call.)
@@ -422,7 +423,7 @@ void Engine::leave() {
 // The ring is opened when lists are first started: a thread that fell asleep before does not watch
 // it.
 void Engine::wake_for_offload() {
-    if (!offload_policy_.has_new_descriptor()) return;
+    if (!offload_policy_.find_new_descriptor()) return;
     if (leader_sleeps_) parking_->unpark(Sleeper::waiter);
     parking_->unpark(Sleeper::thread);
 }
@@ -500,6 +501,7 @@ bool Engine::drive_what_has_come(DonePointer done, void* context) {
         const bool moved = progress(/*tests=*/false);
         if (done(context)) return true;
         if (!moved) break;
+        yield_to_contenders();
     }
     return false;
 }
@@ -550,7 +552,10 @@ bool Engine::look_for(UserThreads& threads, Look how) {
         // Until the next look, others may compute for long.
         int rounds = 0;
         const int most = how == Look::now ? rounds_before_giving_up : rounds_before_leaving;
-        while (progress(/*tests=*/threads.has_waits()) && ++rounds < most) moved = true;
+        while (progress(/*tests=*/threads.has_waits()) && ++rounds < most) {
+            moved = true;
+            yield_to_contenders();
+        }
     }
     const bool resumed = look(threads);
     leave();

@@ -151,6 +151,9 @@ class Engine : private Exclusion {
     void add_listener(OutsideListener& listener);
     void remove_listener(OutsideListener& listener);
 
+    // Whether the progress thread, if there is one, is woken on demand only.
+    bool works_on_demand() const { return on_demand_; }
+
     // Inside a Hold: the program waits outside of the library for so many more runs, or fewer. What
     // comes for them wakes the progress thread, and what they lack is demanded.
     void await_outside(std::int32_t change);

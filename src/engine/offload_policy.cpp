@@ -59,10 +59,14 @@ Executor::Way OffloadPolicy::prepare(Run& run, OffloadPlan& plan, const Group& g
     }
     // (Another thread than the joiner starts only calls of the library's own.)
     const bool has_owner = engine_->needs_joiner ? offload()->may_own() : start.has_thread;
-    if (!has_owner) return Executor::Way::here;
+    if (!has_owner) {
+        count_choice(Offloading::Fallback::without_owner);
+        return Executor::Way::here;
+    }
     try {
         if (!prepare_lists(run, plan, group)) return Executor::Way::here;
     } catch (const std::bad_alloc&) {
+        executor_.offloading().count(Offloading::Fallback::without_memory);
         return Executor::Way::here;  // it takes less
     }
     return engine_->needs_joiner ? Executor::Way::lists : Executor::Way::offered;
@@ -128,7 +132,7 @@ bool OffloadPolicy::is_busy() const {
     return offload() != nullptr && (offload()->is_busy() || executor_.offloading().needs_owner());
 }
 
-bool OffloadPolicy::has_new_descriptor() {
+bool OffloadPolicy::find_new_descriptor() {
     const int descriptor = offload() != nullptr ? offload()->wait_fd(Sleeper::waiter) : -1;
     return std::exchange(descriptor_, descriptor) != descriptor;
 }

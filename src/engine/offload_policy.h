@@ -63,8 +63,8 @@ class OffloadPolicy {
 
     // Lists are in flight or about to be: the thread that owns them must not end.
     bool is_busy() const;
-    // The descriptor of the lists has appeared: a sleeper does not watch it yet.
-    bool has_new_descriptor();
+    // True: the descriptor of the lists has appeared since the last call, and no sleeper watches it yet.
+    bool find_new_descriptor();
 
   private:
     bool prepare_lists(Run& run, OffloadPlan& plan, const Group& group);

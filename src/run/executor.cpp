@@ -261,8 +261,8 @@ std::size_t Executor::allow(std::size_t bytes, std::size_t element_bytes) {
     return bytes;
 }
 
-// Call it after a piece of the run's first ready operation. False: some of the operation is left.
-bool Executor::is_whole(Run& run, std::size_t piece, std::size_t bytes) {
+// After a piece of the run's first ready operation. False: some of the operation is left.
+bool Executor::note_piece(Run& run, std::size_t piece, std::size_t bytes) {
     run.done_bytes_ += piece;
     if (run.done_bytes_ < bytes) return false;
     run.done_bytes_ = 0;
@@ -474,7 +474,7 @@ inline Executor::Executed Executor::copy(Run& run, const Op& op) {
         std::memcpy(writable(run, op.into()) + run.done_bytes_,
                     readable(run, op.from()) + run.done_bytes_, piece);
     }
-    return is_whole(run, piece, bytes) ? Executed::yes : Executed::cut;
+    return note_piece(run, piece, bytes) ? Executed::yes : Executed::cut;
 }
 
 inline Executor::Executed Executor::reduce(Run& run, const Op& op, Callable callable) {
@@ -490,7 +490,7 @@ inline Executor::Executed Executor::reduce(Run& run, const Op& op, Callable call
         reduction.apply_right(writable(run, op.from()) + done, into, piece);
     else
         reduction.apply(readable(run, op.from()) + done, into, piece);
-    return is_whole(run, piece, bytes) ? Executed::yes : Executed::cut;
+    return note_piece(run, piece, bytes) ? Executed::yes : Executed::cut;
 }
 
 Executor::Executed Executor::reduce_by_program(Run& run, const Op& op, Callable callable) {

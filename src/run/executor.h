@@ -191,7 +191,7 @@ class Executor {
     Executed reduce_by_program(Run& run, const Op& op, Callable callable);
     Executed call(Run& run, const Op& op, Callable callable);
     std::size_t allow(std::size_t bytes, std::size_t element_bytes);
-    static bool is_whole(Run& run, std::size_t piece, std::size_t bytes);
+    static bool note_piece(Run& run, std::size_t piece, std::size_t bytes);
     bool give_to_host(Run& run, const Op& op, Instance instance);
     void end_function(FunctionCall& call, bool has_thrown);
     void end_when_called(Run& run);

@@ -17,7 +17,7 @@ void Offloading::forget(const Group& group) {
 }
 
 bool Offloading::begin_lists(Run& run) {
-    if (!may_begin_lists(run)) return false;
+    if (!reserve_lists(run)) return false;
     ++begun_;
     run.runs_as_lists_ = true;
     Run& rest = *run.lists_->rest;
@@ -32,7 +32,7 @@ bool Offloading::begin_lists(Run& run) {
     return true;
 }
 
-bool Offloading::may_begin_lists(Run& run) {
+bool Offloading::reserve_lists(Run& run) {
     if (!run.may_run_as_lists_) return false;
     if (!offload_->carries(run.lists_->tasks, *run.stream_)) {
         count(Fallback::without_connection);
@@ -64,6 +64,8 @@ std::string Offloading::summary() const {
         "on a shared core",
         "that do not pay",
         "of too many segments",
+        "without a thread that may submit them",
+        "for lack of memory",
     };
     const std::uint64_t here =
         std::accumulate(fallen_back_.begin(), fallen_back_.end(), std::uint64_t{0});

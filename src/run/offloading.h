@@ -63,8 +63,10 @@ class Offloading {
         shares_core,          // with another rank
         does_not_pay,
         too_long,  // a pipeline's lists, which write out every repeat
+        without_owner,
+        without_memory,
     };
-    static constexpr std::size_t fallbacks = 8;
+    static constexpr std::size_t fallbacks = 10;
     void count(Fallback why) { ++fallen_back_[static_cast<std::size_t>(why)]; }
     std::uint64_t fallen_back(Fallback why) const {
         return fallen_back_[static_cast<std::size_t>(why)];
@@ -76,7 +78,7 @@ class Offloading {
     std::string summary() const;
 
   private:
-    bool may_begin_lists(Run& run);
+    bool reserve_lists(Run& run);
 
     Offload* offload_;
     Fifo<Run*> offered_;

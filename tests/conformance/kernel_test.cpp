@@ -152,8 +152,21 @@ TEST_P(WithoutKernel, TheThreadCarriesOnAndThatIsSaid) {
 TEST_P(WithoutKernel, AutoUsesTheThread) {
     EXPECT_EQ(said("auto", -1), "");
     EXPECT_EQ(said("auto", 0), "");
-    EXPECT_TRUE(contains(said("auto WEFT_STATS=1", -1),
-                         "engine auto; no operation offloaded: " + sentence() + "\n"));
+    EXPECT_TRUE(
+        contains(said("auto WEFT_STATS=1", -1), "); no operation offloaded: " + sentence() + "\n"));
+}
+
+TEST(Statistics, SayWhetherTheThreadWorksOnDemand) {
+    const auto said = [](const std::string& settings) {
+        const Finished job = run("WEFT_STATS=1 WEFT_TRANSPORT=shm " + settings +
+                                 " " WEFT_BUILD_DIR "/weft run -n 2 --bind core --timeout 60 " +
+                                 WEFT_BUILD_DIR "/" + program + "outstanding 4 64 20");
+        EXPECT_EQ(job.status, 0) << job.err;
+        return job.err;
+    };
+    EXPECT_TRUE(contains(said(""), "engine auto (on demand); "));
+    EXPECT_TRUE(contains(said("WEFT_ON_DEMAND=0"), "engine auto (eager); "));
+    EXPECT_TRUE(contains(said("WEFT_ENGINE=manual"), "engine manual\n"));
 }
 
 TEST(Auto, IsTheDefaultAndSaysWhatItChose) {
@@ -166,11 +179,10 @@ TEST(Auto, IsTheDefaultAndSaysWhatItChose) {
         EXPECT_EQ(job.status, 0) << job.err;
         return job.err;
     };
-    EXPECT_TRUE(contains(said("shm"),
-                         "engine auto; no operation offloaded: no rank is reached over TCP\n"));
+    EXPECT_TRUE(contains(said("shm"), "); no operation offloaded: no rank is reached over TCP\n"));
     if (!WEFT_HAS_TCP || !absence_of("kernel").empty()) return;
     const std::string over_tcp = said("tcp");
-    EXPECT_TRUE(contains(over_tcp, "engine auto; 0 operations offloaded, ")) << over_tcp;
+    EXPECT_TRUE(contains(over_tcp, "); 0 operations offloaded, ")) << over_tcp;
     EXPECT_TRUE(contains(over_tcp, " that do not pay")) << over_tcp;
 }
 
@@ -195,7 +207,7 @@ TEST(Auto, WantsNoDedicatedConnectionsIfARankHasSeveralInterfaces) {
     // A kernel engine wants them for all ranks of its communicators.
     const std::string kernel = said("WEFT_INTERFACES=127.0.0.1,127.0.0.2 WEFT_ENGINE=kernel");
     EXPECT_EQ(kernel.find(reason), kernel.npos) << kernel;
-    EXPECT_TRUE(contains(kernel, "engine auto; 0 operations offloaded, "));
+    EXPECT_TRUE(contains(kernel, "); 0 operations offloaded, "));
 }
 
 // --- What is offloaded ---------------------------------------------------------------------------

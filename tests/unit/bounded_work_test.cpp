@@ -474,7 +474,6 @@ TEST_P(Functions, DoNotHoldUpOtherOperations) {
     }
 }
 
-// Threads that wait for different operations lead by turns; the last to wait must not be forgotten.
 // In whichever thread it runs, the program goes on.
 TEST_P(Functions, MayThrow) {
     Function thrower;
@@ -493,6 +492,7 @@ TEST_P(Functions, MayThrow) {
     EXPECT_EQ(thrower.calls, 1);
 }
 
+// Threads that wait for different operations lead by turns; the last to wait must not be forgotten.
 TEST_P(Functions, OfSeveralThreadsRunAtTheSameTime) {
     constexpr int threads = 3;
     constexpr int rounds = 50;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,6 +28,7 @@ class FakeTransport : public Transport {
     std::atomic<int> work{0};  // polls until all is done
     std::thread::id caller;    // whose polls are counted; with the engine held
     int polls_of_caller = 0;
+    std::function<void()> when_polled;
 
     const char* name() const override { return "fake"; }
     Abilities abilities() const override { return {}; }
@@ -36,6 +38,7 @@ class FakeTransport : public Transport {
         if (work > 0) --work;
         if (std::this_thread::get_id() == caller) ++polls_of_caller;
         if (always_moves) ++pieces_;
+        if (when_polled) when_polled();
         return 0;
     }
     bool arm(Sleeper sleeper) override { return sleeper == Sleeper::none || work == 0; }
@@ -452,6 +455,7 @@ class NestedThreads {
         while (!threads_.is_time_to_look(ticks())) std::this_thread::yield();
         engine_.look_for(threads_);
     }
+    void look_now() { engine_.look_for(threads_, Engine::Look::now); }
     void sleep() {
         const As scheduler(*this, nullptr);
         engine_.sleep_for(threads_);
@@ -543,6 +547,31 @@ TEST_F(EngineTest, ALookGoesOnWhileSomethingMovesButNotForLong) {
         }
         EXPECT_LT(transport_.polls_of_caller, moves ? 100 : 3);
     }
+    transport_.work = 0;
+}
+
+TEST_F(EngineTest, ALookGivesTheLockToThoseWhoWantIt) {
+    make(EngineKind::manual);
+    transport_.caller = std::this_thread::get_id();
+    transport_.work = 1'000'000;
+    transport_.always_moves = true;
+    NestedThreads threads(*engine_);
+    std::atomic<bool> has_begun = false;
+    std::atomic<bool> was_let_in = false;
+    int polls_before = 0;
+    transport_.when_polled = [&] {
+        has_begun = true;
+        if (!was_let_in) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    std::thread other([&] {
+        while (!has_begun) std::this_thread::yield();
+        Engine::Hold hold(*engine_);
+        polls_before = transport_.polls_of_caller;
+        was_let_in = true;
+    });
+    threads.look_now();
+    other.join();
+    EXPECT_LT(polls_before, transport_.polls_of_caller);
     transport_.work = 0;
 }
 

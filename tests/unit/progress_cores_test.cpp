@@ -51,6 +51,23 @@ TEST(Cores, OfAThreadCanBeChanged) {
     EXPECT_EQ(siblings_of(base), (Cores{base})) << "nothing is known about it";
 }
 
+TEST(Cores, AreEnoughIfEveryoneCanHaveSomeAlone) {
+    EXPECT_TRUE(are_enough({}, 2));
+    EXPECT_FALSE(are_enough({{}}, 1));
+    EXPECT_TRUE(are_enough({{0}, {1}}, 1));
+    EXPECT_FALSE(are_enough({{0}, {1}}, 2));
+    EXPECT_TRUE(are_enough({{0, 1, 2, 3}, {0, 1, 2, 3}}, 2));
+    EXPECT_FALSE(are_enough({{0, 1, 2}, {0, 1, 2}}, 2));
+    // Many cores elsewhere do not help those who may not use them.
+    EXPECT_FALSE(are_enough({{0, 1}, {0, 1}, {2, 3, 4, 5, 6, 7}}, 2));
+    EXPECT_FALSE(are_enough({{0}, {0}, {1, 2}}, 1));
+    // The first must leave 0 to the second, and the third 2 to the fourth.
+    EXPECT_TRUE(are_enough({{0, 1}, {0}, {1, 2, 3}, {2}}, 1));
+    EXPECT_TRUE(are_enough({{0, 1, 2, 3}, {0, 1}}, 2));
+    // The owner of a core that it would give up has no other.
+    EXPECT_FALSE(are_enough({{0, 1}, {1}, {0}}, 1));
+}
+
 TEST(ProgressThreads, RunOnTheCoresThatAreNamed) {
     const std::vector<RankCard> cards = {card_of("m", {0, 1}, {Kind::these, {1}}),
                                          card_of("m", {0, 1})};

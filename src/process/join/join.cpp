@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <set>
 #include <string_view>
 
 #include "base/cores.h"
@@ -48,23 +47,17 @@ struct Crowd {
         const std::string& machine = cards[static_cast<std::size_t>(own)].machine;
         for (const RankCard& card : cards) {
             if (card.machine != machine) continue;
-            cores.insert(card.cores.begin(), card.cores.end());
-            has_rank_on_one_core |= card.cores.size() < 2;
+            masks.push_back(card.cores);
             has_cores_for_threads &= !progress_cores_of(card, cards).empty();
-            ++ranks;
         }
     }
 
     // Spinning takes no time from other ranks.
-    bool has_core_for_each_rank() const { return ranks <= cores.size(); }
+    bool has_core_for_each_rank() const { return are_enough(masks, 1); }
     // Some progress thread runs where a program computes.
-    bool threads_share_cores() const {
-        return !has_cores_for_threads && (has_rank_on_one_core || 2 * ranks > cores.size());
-    }
+    bool threads_share_cores() const { return !has_cores_for_threads && !are_enough(masks, 2); }
 
-    std::set<int> cores;
-    std::size_t ranks = 0;
-    bool has_rank_on_one_core = false;
+    std::vector<std::vector<int>> masks;
     bool has_cores_for_threads = true;  // set aside, for all ranks
 };
 
