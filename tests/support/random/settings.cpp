@@ -53,6 +53,8 @@ Settings Settings::of(const Case& c) {
     settings.dedicates = settings.engine == EngineKind::kernel || random.one_in(3);
     settings.offers_all = random.one_in(2);
     if (random.one_in(3)) settings.queue_depth = 8;
+    if (settings.engine == EngineKind::thread && random.one_in(2))
+        settings.engine = EngineKind::automatic;
     return settings;
 }
 
