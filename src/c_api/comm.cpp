@@ -37,15 +37,19 @@ Process* volatile parents_process = nullptr;  // in a forked child, where it is 
 bool finalized = false;
 bool tells_statistics = false;
 
+// What wakes the progress thread.
+const char* wakes(Process& process) {
+    if (!traits(process.engine().kind()).has_sleeper) return "";
+    if (!process.engine().works_on_demand()) return " (eager)";
+    return process.executor().some_are_eager() ? " (on demand within its node)" : " (on demand)";
+}
+
 void tell_statistics(Process& process) {
     const Engine& engine = process.engine();
-    const char* when = "";
-    if (traits(engine.kind()).has_sleeper)
-        when = engine.works_on_demand() ? " (on demand)" : " (eager)";
     const std::string offloaded = offload_account(process);
     std::fprintf(stderr, "weft: rank %d: %llu operations, engine %s%s%s%s\n", process.rank(),
                  static_cast<unsigned long long>(process.executor().started()),
-                 traits(engine.kind()).name, when, offloaded.empty() ? "" : "; ",
+                 traits(engine.kind()).name, wakes(process), offloaded.empty() ? "" : "; ",
                  offloaded.c_str());
 }
 

@@ -83,12 +83,9 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
       sources_(executor.sources()),
       kind_(options.kind),
       may_spin_(options.may_spin),
-      on_demand_(options.on_demand &&
-                 std::ranges::all_of(sources_,
-                                     [&](auto* s) {
-                                         return s == executor.offloading().offload() ||
-                                                s->abilities().knows_demand;
-                                     })),
+      on_demand_(
+          options.on_demand &&
+          std::ranges::any_of(sources_, [](auto* s) { return s->abilities().knows_demand; })),
       timeout_ns_(options.timeout_ns),
       offload_policy_(executor, {.has_own_core = options.may_spin,
                                  .has_several_interfaces = options.has_several_interfaces,
@@ -213,17 +210,21 @@ std::uint64_t Engine::finished() {
 bool Engine::arm(Sleeper sleeper) {
     armed_ = sleeper;
     bool quiet = true;
-    // (A program that waits outside has demanded what it lacks, even if it has tested before.)
-    const bool on_demand =
-        on_demand_ && (!is_tester_ || demands_outside_) && sleeper == Sleeper::thread;
+    armed_on_demand_ = sleeper == Sleeper::thread && arms_on_demand();
     for (CompletionSource* source : sources_)
-        quiet &= on_demand ? source->arm_on_demand() : source->arm(sleeper);
+        quiet &= armed_on_demand_ ? source->arm_on_demand() : source->arm(sleeper);
     is_rung_ = !quiet;
     return quiet;
 }
 
+// (A program that waits outside has demanded what it lacks, even if it has tested before.)
+bool Engine::arms_on_demand() const {
+    return on_demand_ && (!is_tester_ || demands_outside_) && !executor_.is_eager();
+}
+
 // True: somebody was woken.
 bool Engine::demand(Demand how) {
+    if (how != Demand::none && executor_.all_runs_are_eager()) return false;
     demands_ = how != Demand::none;
     bool woke = false;
     for (CompletionSource* source : sources_) woke |= source->demand(how);
@@ -238,7 +239,7 @@ bool Engine::demand_in_vain(std::int64_t& begin_ns, std::int64_t now) {
 
 // Whether somebody waits for this rank's work; without demands, everybody is taken to wait.
 bool Engine::is_demanded() {
-    return !on_demand_ || is_tester_ ||
+    return !on_demand_ || is_tester_ || executor_.is_eager() ||
            std::ranges::any_of(sources_, &CompletionSource::is_demanded);
 }
 
@@ -377,9 +378,14 @@ void Engine::leave() {
         // No wake-up comes for work that a start has left: arm() looks at that too, and demands
         // what it lacks for those who wait for this rank.
         const auto is_left = [&] {
-            return ((on_demand_ && started_here) || executor_.has_work()) && demanded();
+            return ((armed_on_demand_ && started_here) || executor_.has_work()) && demanded();
         };
-        if (sleeper == armed_ && (sleeper == Sleeper::none || (!is_rung_ && !is_left()))) break;
+        const auto is_armed_well = [&] {
+            return !is_rung_ && !is_left() &&
+                   (!on_demand_ || sleeper != Sleeper::thread ||
+                    armed_on_demand_ == arms_on_demand());
+        };
+        if (sleeper == armed_ && (sleeper == Sleeper::none || is_armed_well())) break;
         if (rounds == 0) moves = executor_.has_work() && demanded();
         const bool is_last = rounds == rounds_before_leaving || executor_.has_ready() ||
                              contenders_.load(std::memory_order_relaxed) > 0;
@@ -405,7 +411,8 @@ void Engine::leave() {
     }
     // Lists may have become ready to submit here, too.
     calls_owner |= (!leader_ || leader_sleeps_) && submit_or_call_owner();
-    const bool yields = executor_.wake_peers() && started_here && on_demand_ && !may_spin_;
+    const bool yields =
+        executor_.wake_peers() && started_here && on_demand_ && !may_spin_ && !executor_.is_eager();
     if (awaits_end_of_work_) notify_waiters();
     unlock();
     // The thread of a peer was woken, and some rank waits for what it does. It may be on this core, and the scheduler does

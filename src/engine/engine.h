@@ -151,7 +151,7 @@ class Engine : private Exclusion {
     void add_listener(OutsideListener& listener);
     void remove_listener(OutsideListener& listener);
 
-    // Whether the progress thread, if there is one, is woken on demand only.
+    // Whether the progress thread, if there is one, is woken on demand only, for what stays within the node.
     bool works_on_demand() const { return on_demand_; }
 
     // Inside a Hold: the program waits outside of the library for so many more runs, or fewer. What
@@ -202,6 +202,7 @@ class Engine : private Exclusion {
     bool arm(Sleeper sleeper);
     bool demand(Demand how);
     bool demand_in_vain(std::int64_t& begin_ns, std::int64_t now);
+    bool arms_on_demand() const;
     bool is_demanded();
     void note_test();
     void demand_by_testing(std::int64_t now);
@@ -226,7 +227,9 @@ class Engine : private Exclusion {
     std::vector<CompletionSource*> sources_;
     std::atomic<EngineKind> kind_;
     bool may_spin_;
-    const bool on_demand_;  // the thread works on demand, and waits demand
+    // Waits demand, and the thread works on demand unless a group of several nodes has something pending.
+    const bool on_demand_;
+    bool armed_on_demand_ = false;
     const std::int64_t timeout_ns_;
     OffloadPolicy offload_policy_;
 

@@ -17,6 +17,11 @@ constexpr std::int64_t combined_on_arrival_min = 4096;
 // How much one call reduces and copies: some 100 us where memory is slow.
 constexpr std::size_t budget_bytes = 256 * 1024;
 
+// Null: this rank itself.
+bool knows_demand(const Transport* route) {
+    return route == nullptr || route->abilities().knows_demand;
+}
+
 bool is_large(const Op& op) { return op.bytes >= combined_on_arrival_min; }
 
 }  // namespace
@@ -25,7 +30,8 @@ Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Tr
     : offloading_(offload),
       transports_(std::move(transports)),
       routes_(std::move(routes)),
-      failures_(rank, routes_, [this](Group& group) { end_runs(group); }) {
+      failures_(rank, routes_, [this](Group& group) { end_runs(group); }),
+      some_are_eager_(!std::ranges::all_of(routes_, knows_demand)) {
     // First: lists are cancelled before the connections they use are closed.
     if (offload != nullptr) sources_.push_back(offload);
     sources_.insert(sources_.end(), transports_.begin(), transports_.end());
@@ -46,6 +52,7 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding, Way way) 
     (last_active_ ? last_active_->next_active_ : first_active_) = &run;
     last_active_ = &run;
     ++active_;
+    eager_runs_ += stream.group().is_eager ? 1 : 0;
     unattended_bytes_ += run.unattended_bytes_;
     ++started_;
     try {
@@ -603,6 +610,7 @@ void Executor::finish(Run& run) {
     (run.previous_active_ ? run.previous_active_->next_active_ : first_active_) = run.next_active_;
     (run.next_active_ ? run.next_active_->previous_active_ : last_active_) = run.previous_active_;
     --active_;
+    eager_runs_ -= run.stream_->group().is_eager ? 1 : 0;
     unattended_bytes_ -= run.unattended_bytes_;
     ++finished_;
     if (run.mark.listener != nullptr) [[unlikely]]
@@ -650,6 +658,8 @@ void Executor::add_group(Group& group) {
             transport->admit(group.context);
         }
         failures_.add(group);
+        group.is_eager = !std::ranges::all_of(
+            group.members, [&](Rank member) { return knows_demand(route(member)); });
     } catch (const std::bad_alloc&) {
         remove_group(group);
         throw;

@@ -133,6 +133,11 @@ class Executor {
                unattended_bytes_ > unattended_bytes_of_runs_max || has_work() ||
                (offloading_.offload() != nullptr && offloading_.offload()->needs_attention());
     }
+    // Whether ranks that a demand does not reach may need this one: it should do at once what it can.
+    bool is_eager() const { return eager_runs_ > 0 || (some_are_eager_ && has_work()); }
+    bool some_are_eager() const { return some_are_eager_; }
+    // Whoever works for these runs does it without a demand.
+    bool all_runs_are_eager() const { return some_are_eager_ && active_ == eager_runs_; }
     // The program waits for so many more runs, or fewer, in a sleep of its own: they need attention.
     void await_outside(std::int32_t change) {
         awaited_runs_ += static_cast<std::uint32_t>(change);
@@ -225,6 +230,8 @@ class Executor {
     Run* first_active_ = nullptr;
     Run* last_active_ = nullptr;
     std::uint32_t active_ = 0;
+    const bool some_are_eager_;     // some ranks of the job are not reached by demands
+    std::uint32_t eager_runs_ = 0;  // of groups with such ranks
     // Of them, with urgent operations that have not completed, and again those awaited outside.
     std::uint32_t urgent_runs_ = 0;
     std::uint32_t awaited_runs_ = 0;     // in a sleep of the program's own

@@ -49,6 +49,9 @@ struct Group {
     std::uint32_t number = 0;  // this is its number-th child
     std::uint32_t made = 0;    // how many groups were made from this one
 
+    // Some member is reached by a transport that knows no demands: whoever has something pending here is eager.
+    bool is_eager = false;
+
     std::uint32_t dedicated = 0;  // how many of its streams have dedicated connections
 };
 

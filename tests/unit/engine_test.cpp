@@ -338,6 +338,112 @@ TEST(Engine, WaitsTooShortToDemandAnythingDemandTogether) {
     }
 }
 
+// Shows how it is armed, and what was demanded. Completes what it is told to.
+class ArmedTransport final : public FakeTransport {
+  public:
+    explicit ArmedTransport(bool knows_demand) : knows_demand_(knows_demand) {}
+
+    std::string armed;
+    int demands = 0;
+    bool completes = false;
+
+    Abilities abilities() const override {
+        return {.can_sleep = true, .knows_demand = knows_demand_};
+    }
+    int wait_fd(Sleeper) const override { return wake_.fd(); }
+    Posted post_recv(const Lane&, MutBytes, Token token) override {
+        token_ = token;
+        return Posted::pending;
+    }
+    std::size_t poll(std::span<Completion> done) override {
+        if (!std::exchange(completes, false)) return 0;
+        done[0] = {.token = token_, .peer = 1};
+        return 1;
+    }
+    bool arm(Sleeper sleeper) override {
+        armed = sleeper == Sleeper::none ? "not" : "for all";
+        return true;
+    }
+    bool arm_on_demand() override {
+        armed = knows_demand_ ? "on demand" : "for all";
+        return true;
+    }
+    bool demand(Demand how) override {
+        demands += how != Demand::none;
+        return false;
+    }
+
+  private:
+    const bool knows_demand_;
+    Wake wake_;
+    Token token_;
+};
+
+// Rank 1 is on this node, rank 2 is not.
+TEST(Engine, WorksOnDemandUnlessAGroupOfSeveralNodesHasSomethingPending) {
+    ArmedTransport near(true);
+    ArmedTransport far(false);
+    Executor executor(0, {&near, &far}, {nullptr, &near, &far});
+    Group groups[2];
+    std::vector<Stream> streams;
+    for (const Rank peer : {1, 2}) {
+        Group& group = groups[peer - 1];
+        group.context = static_cast<std::uint64_t>(peer);
+        group.members = {0, peer};
+        executor.add_group(group);
+        streams.emplace_back(group, 0);
+    }
+    ScheduleBuilder builder(0, 2);
+    builder.recv({Buffer::recv, 0, 1 << 20}, 1);
+    const Result<Schedule> schedule = builder.seal();
+    weft::Run near_run(*schedule);
+    weft::Run far_run(*schedule);
+    std::vector<std::byte> data(1 << 20);
+    Engine engine(executor, {.kind = EngineKind::thread, .on_demand = true});
+    const auto start = [&](weft::Run& run, Stream& stream) {
+        Engine::Hold hold(engine);
+        engine.start(run, stream, {.recv = data.data(), .reduction = {}}, nullptr, false);
+    };
+    const auto is_armed = [&](const std::string& how) {
+        const std::int64_t end_ns = now_ns() + 20 * second_ns;
+        while (now_ns() < end_ns) {
+            Engine::Hold hold(engine);
+            if (near.armed == how && far.armed == "for all") return true;
+        }
+        return false;
+    };
+    const auto demands_of_a_wait = [&] {
+        Engine::Hold hold(engine);
+        near.demands = 0;
+        EXPECT_EQ(
+            engine.wait_until([] { return false; }, {.deadline_ns = now_ns() + second_ns / 50}),
+            WEFT_TIMED_OUT);
+        return near.demands;
+    };
+    start(near_run, streams[0]);
+    EXPECT_TRUE(is_armed("on demand"));
+    start(far_run, streams[1]);
+    EXPECT_TRUE(is_armed("for all"));
+    EXPECT_GT(demands_of_a_wait(), 0);
+    {
+        Engine::Hold hold(engine);
+        near.completes = true;
+        EXPECT_EQ(engine.wait_until([&] { return near_run.is_done(); }, {}), WEFT_OK);
+    }
+    EXPECT_EQ(demands_of_a_wait(), 0) << "whoever works for the other one is eager";
+    start(near_run, streams[0]);
+    EXPECT_TRUE(is_armed("for all"));
+    {
+        Engine::Hold hold(engine);
+        far.completes = true;
+        EXPECT_EQ(engine.wait_until([&] { return far_run.is_done(); }, {}), WEFT_OK);
+    }
+    EXPECT_TRUE(is_armed("on demand"));
+    Engine::Hold hold(engine);
+    near.completes = true;
+    EXPECT_EQ(engine.wait_until([&] { return near_run.is_done(); }, {}), WEFT_OK);
+}
+
 TEST(Engine, AWaitDemandsBeforeItHasYieldedForLong) {
     DemandedTransport transport;
     Executor executor(0, {&transport}, {nullptr});
