@@ -1,11 +1,13 @@
-// LogGOPSim's machine. The times of PingPong to AnEmptyMessage... are LogGOPSim's own; those behind them
-// follow from its rules.
+// LogGOPSim's machine. The times of EqualsLogGopsim and AnEmptyMessage... are LogGOPSim's own; those behind them follow
+// from its rules.
 #include "simulate/lgs.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -32,103 +34,6 @@ std::string text_of(int ranks, const std::function<std::string(int)>& body) {
     return text;
 }
 
-std::string ping_pong(std::int64_t bytes) {
-    const std::string size = number(bytes) + "b ";
-    return text_of(2, [&](int rank) {
-        return rank == 0 ? "s: send " + size + "to 1 tag 1\nr: recv " + size + "from 1 tag 2\n"
-                         : "r: recv " + size + "from 0 tag 1\ns: send " + size +
-                               "to 0 tag 2\ns requires r\n";
-    });
-}
-
-std::string broadcast(int ranks, std::int64_t bytes) {
-    return text_of(ranks, [&](int rank) {
-        std::string body;
-        int above = 1;
-        for (; above <= rank; above *= 2) {
-        }
-        if (rank > 0)
-            body = "r: recv " + number(bytes) + "b from " + number(rank - above / 2) + "\n";
-        for (int bit = above; rank + bit < ranks; bit *= 2) {
-            const std::string label = "s" + number(bit);
-            body += label + ": send " + number(bytes) + "b to " + number(rank + bit) + "\n";
-            if (rank > 0) body += label + " requires r\n";
-        }
-        return body;
-    });
-}
-
-std::string dissemination(int ranks, std::int64_t bytes) {
-    return text_of(ranks, [&](int rank) {
-        std::string body;
-        for (int round = 0; 1 << round < ranks; ++round) {
-            const std::string k = number(round);
-            const int distance = 1 << round;
-            body += "s" + k + ": send " + number(bytes) + "b to " +
-                    number((rank + distance) % ranks) + " tag " + k + "\nr" + k + ": recv " +
-                    number(bytes) + "b from " + number((rank - distance + ranks) % ranks) +
-                    " tag " + k + "\n";
-            for (const std::string now : {"s", "r"}) {
-                for (const std::string before : {"s", "r"}) {
-                    if (round > 0)
-                        body += now + k + " requires " + before + number(round - 1) + "\n";
-                }
-            }
-        }
-        return body;
-    });
-}
-
-std::string ring(int ranks, std::int64_t bytes) {
-    return text_of(ranks, [&](int rank) {
-        std::string body;
-        for (int step = 0; step < ranks - 1; ++step) {
-            const std::string k = number(step);
-            body += "s" + k + ": send " + number(bytes) + "b to " + number((rank + 1) % ranks) +
-                    " tag " + k + "\n";
-            if (step > 0) body += "s" + k + " requires r" + number(step - 1) + "\n";
-            body += "r" + k + ": recv " + number(bytes) + "b from " +
-                    number((rank + ranks - 1) % ranks) + " tag " + k + "\n";
-        }
-        return body;
-    });
-}
-
-// With a calculation of 500 ns after every exchange.
-std::string recursive_doubling(int ranks, std::int64_t bytes) {
-    return text_of(ranks, [&](int rank) {
-        std::string body;
-        for (int round = 0; 1 << round < ranks; ++round) {
-            const std::string k = number(round);
-            const std::string peer = number(rank ^ (1 << round));
-            body += "s" + k + ": send " + number(bytes) + "b to " + peer + " tag " + k + "\n" +
-                    "r" + k + ": recv " + number(bytes) + "b from " + peer + " tag " + k + "\n" +
-                    "c" + k + ": calc 500\nc" + k + " requires r" + k + "\nc" + k + " requires s" +
-                    k + "\n";
-            if (round > 0) body += "s" + k + " requires c" + number(round - 1) + "\n";
-        }
-        return body;
-    });
-}
-
-std::string incast(int ranks, std::int64_t bytes) {
-    return text_of(ranks, [&](int rank) {
-        if (rank > 0) return "send " + number(bytes) + "b to 0\n";
-        std::string body;
-        for (int r = 1; r < ranks; ++r)
-            body += "recv " + number(bytes) + "b from " + number(r) + "\n";
-        return body;
-    });
-}
-
-std::string late_receive() {
-    return text_of(2, [&](int rank) -> std::string {
-        return rank == 0 ? "send 1024b to 1 tag 7\n"
-                         : "c: calc 100000\nr: recv 1024b from 0 tag 7\nr requires c\n"
-                           "d: calc 10\nd requires r\n";
-    });
-}
-
 void expect(const std::string& text, const LgsParameters& parameters, std::uint64_t events,
             const Times& times) {
     const Result<GoalProgram> program = read_goal(text);
@@ -145,51 +50,30 @@ std::string refusal(const std::string& text) {
     return simulate_lgs(*program, {}).is_ok() ? "" : last_detail();
 }
 
-TEST(Lgs, PingPong) {
-    expect(ping_pong(1), slow_bytes, 6, {11000, 7000});
-    expect(ping_pong(1), large_gap, 6, {14000, 8000});
-    expect(ping_pong(1), cpu_per_byte, 6, {3600, 2000});
-    expect(ping_pong(4096), slow_bytes, 6, {60140, 31570});
-    expect(ping_pong(4096), cpu_per_byte, 6, {28170, 18380});
-}
-
-TEST(Lgs, LargeMessagesWaitForTheirReceive) {
-    expect(ping_pong(100000), slow_bytes, 6, {1210988, 609494});
-    expect(ping_pong(100000), cpu_per_byte, 6, {603594, 401996});
-    expect(broadcast(8, 100000), slow_bytes, 21,
-           {1205988, 1210488, 1210488, 1214988, 1807482, 1811982, 1811982, 1816482});
-    expect(broadcast(8, 100000), large_gap, 21,
-           {411996, 415996, 415996, 419996, 612994, 616994, 616994, 620994});
-}
-
-TEST(Lgs, Broadcast) {
-    expect(broadcast(8, 1), slow_bytes, 21, {4500, 8500, 8500, 12500, 8500, 12500, 12500, 16500});
-    expect(broadcast(8, 1), large_gap, 21, {7000, 11000, 11000, 15000, 13000, 17000, 17000, 21000});
-    expect(broadcast(8, 1), cpu_per_byte, 21, {1400, 2600, 2600, 3800, 3000, 4200, 4200, 5400});
-}
-
-TEST(Lgs, Exchanges) {
-    expect(dissemination(16, 1), slow_bytes, 192, Times(16, 22000));
-    expect(dissemination(16, 1), large_gap, 192, Times(16, 28000));
-    expect(ring(8, 1), slow_bytes, 168, Times(8, 38500));
-    expect(ring(8, 1), cpu_per_byte, 168, Times(8, 12600));
-    expect(recursive_doubling(8, 1024), slow_bytes, 96, Times(8, 36414));
-    expect(recursive_doubling(8, 1024), large_gap, 96, Times(8, 28638));
-    expect(recursive_doubling(8, 1024), cpu_per_byte, 96, Times(8, 16107));
-}
-
-TEST(Lgs, ManyToOne) {
-    Times ends(8, 1500);
-    ends[0] = 57466;
-    expect(incast(8, 1024), slow_bytes, 21, ends);
-    ends.assign(8, 1223);
-    ends[0] = 26883;
-    expect(incast(8, 1024), cpu_per_byte, 21, ends);
-}
-
-TEST(Lgs, AMessageCostsItsReceiverTheSameBeforeTheReceive) {
-    expect(late_receive(), slow_bytes, 5, {1500, 107648});
-    expect(late_receive(), large_gap, 5, {1000, 103056});
+// `tests/simulate/lgs_vectors`: programs, and LogGOPSim's number of events and times for each, in lines such as
+//   pingpong_1b [-L 2500 -o 1500 -g 1000 -G 6 -O 0 -S 65535] LogGOPSim events=6 times: 11000 7000
+TEST(Lgs, EqualsLogGopsim) {
+    const std::string folder = WEFT_SOURCE_DIR "/tests/simulate/lgs_vectors/";
+    std::istringstream lines(test::content(folder + "results.txt"));
+    int compared = 0;
+    for (std::string line; std::getline(lines, line); ++compared) {
+        SCOPED_TRACE(line);
+        std::istringstream words(line);
+        std::string name;
+        words >> name;
+        LgsParameters p;
+        for (std::uint64_t* const value : {&p.L, &p.o, &p.g, &p.G, &p.O, &p.S}) {
+            std::string option;
+            words >> option >> *value;
+        }
+        std::uint64_t events = 0;
+        words.ignore(100, '=') >> events;
+        words.ignore(100, ':');
+        const Times times{std::istream_iterator<std::uint64_t>(words), {}};
+        ASSERT_FALSE(times.empty());
+        expect(test::content(folder + name + ".goal"), p, events, times);
+    }
+    EXPECT_EQ(compared, 30);
 }
 
 // (0 - 1) G is subtracted.
