@@ -57,6 +57,38 @@ TEST_F(SimulateGoal, PrintsCsvAndJson) {
             "9500]}\n");
 }
 
+// By the rules of LogGP: with late starts, for one.
+TEST_F(SimulateGoal, WithoutLogGopsim) {
+    const std::string call = "--goal '" + path_ + "' ";
+    const Finished done = simulate(call);
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_EQ(done.out, path_ +
+                            "\nL 2500, o 1500, g 1000, G 6, O 0, S 65535\n"
+                            "events           6\n"
+                            "rank 0           11000 ns, CPU busy 3000 ns\n"
+                            "rank 1           7000 ns, CPU busy 3000 ns\n"
+                            "end              11000 ns, rank 0\n"
+                            "CPU busy         at most 3000 ns, rank 0; on average 3000 ns\n");
+    EXPECT_TRUE(contains(simulate(call + "--skew late:10000:1").out,
+                         "\nend              16000 ns, rank 0\n"));
+    EXPECT_TRUE(contains(simulate(call + "--nodes 2x1 --link-gap 8").out, "\nend "));
+    EXPECT_TRUE(contains(simulate(call + "--format trace").out, "\"traceEvents\""));
+    for (const auto& [more, sentence] :
+         {std::pair{"--copy 1", "--reduction and --copy with --goal"},
+          std::pair{"-n 3", "has 2 ranks; expected 3 (--ranks)"},
+          std::pair{"--skew late:10:2", "skew = late:10:2; expected"},
+          std::pair{"--torus 2x2", "torus = 2x2 has 4 ranks; expected 2"}}) {
+        const Finished refused = simulate(call + more);
+        EXPECT_EQ(refused.status, 2);
+        EXPECT_TRUE(contains(refused.err, sentence)) << more << ": " << refused.err;
+    }
+    std::ofstream(path_) << "num_ranks 1\nrank 0 {\na: calc 5\nb: calc 5 cpu 1\n}\n";
+    const Finished refused = simulate(call);
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_TRUE(contains(refused.err, path_ + ", line 4: cpu; expected one CPU of each rank"))
+        << refused.err;
+}
+
 TEST_F(SimulateGoal, ReadsTheStandardInput) {
     const Finished done =
         run("cat '" + path_ +
@@ -393,7 +425,6 @@ TEST(SimulateCollective, RefusesWithASentence) {
     for (const auto& [call, sentence] :
          {std::pair{"", "expected a collective, or --goal"},
           std::pair{"bcast --goal -", "--goal with a collective"},
-          std::pair{"--goal -", "--goal without --compat; expected --compat lgs"},
           std::pair{"bcast -a none", "algorithm = none; expected one of: "},
           std::pair{"bcast --root 4", "root = 4; expected 0..3"},
           std::pair{"allgather -a standard_exchange -n 6",

@@ -17,6 +17,7 @@
 #include "model/lower_bound.h"
 #include "shape/topology.h"
 #include "simulate/goal.h"
+#include "simulate/goal_schedules.h"
 #include "simulate/lgs.h"
 #include "simulate/loggp.h"
 #include "simulate/profile.h"
@@ -37,8 +38,9 @@ struct Options {
     std::string algorithm;
     algorithm::Agreed agreed;
     bool in_place = false;
-    std::string goal;    // a file; "-": the standard input
-    std::string compat;  // whose rules; empty: our own
+    std::string goal;     // a file; "-": the standard input
+    GoalProgram program;  // of that file
+    std::string compat;   // whose rules; empty: our own
     LogGpParameters parameters;
     std::string profile;                      // a name; empty: none
     std::int64_t recv_overhead_ps = -1;       // as -o
@@ -289,6 +291,20 @@ std::string text_of(const std::string& path) {
     return text;
 }
 
+// The program has all ranks.
+void read_program(Options& options, bool has_ranks) {
+    if (!options.collective.empty()) refuse("--goal with a collective; expected one of them");
+    Result<GoalProgram> program = read_goal(text_of(options.goal));
+    if (!program.is_ok()) refuse(options.goal + ", " + last_detail());
+    options.program = std::move(*program);
+    const auto ranks = static_cast<Rank>(options.program.size());
+    if (has_ranks && ranks != options.agreed.ranks) {
+        refuse(options.goal + " has " + std::to_string(ranks) + " ranks; expected " +
+               std::to_string(options.agreed.ranks) + " (--ranks)");
+    }
+    options.agreed.ranks = ranks;
+}
+
 void read_noise_trace(const std::string& path, Disturbance& disturbance) {
     Result<NoiseTrace> trace = NoiseTrace::read(text_of(path));
     if (!trace.is_ok()) refuse(path + ": " + last_detail());
@@ -356,16 +372,6 @@ void simulate_program(const GoalProgram& program, const Options& options, Report
     print(report, options.format);
 }
 
-void simulate_goal(const Options& options) {
-    if (!options.collective.empty()) refuse("--goal with a collective; expected one of them");
-    if (options.compat.empty()) refuse("--goal without --compat; expected --compat lgs");
-    Result<GoalProgram> program = read_goal(text_of(options.goal));
-    if (!program.is_ok()) refuse(options.goal + ", " + last_detail());
-    Report report;
-    report.title = options.goal == "-" ? "a program" : options.goal;
-    simulate_program(*program, options, std::move(report));
-}
-
 // Calls `use` with every rank's schedule, in order.
 template <class Use>
 void for_schedules(const Family& family, const Algorithm& algorithm, const Options& options,
@@ -414,14 +420,18 @@ Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p, const Op
     Report report;
     report.title = std::move(title);
     report.units_per_ns = ps_per_ns;
-    report.parameters = {
-        {"L", unsigned_of(p.latency_ps)},       {"o", unsigned_of(p.overhead_ps)},
-        {"g", unsigned_of(p.gap_ps)},           {"G", unsigned_of(p.byte_gap_ps)},
-        {"O", unsigned_of(p.byte_overhead_ps)}, {"reduction", unsigned_of(p.byte_reduction_ps)},
-        {"copy", unsigned_of(p.byte_copy_ps)}};
+    report.parameters = {{"L", unsigned_of(p.latency_ps)},
+                         {"o", unsigned_of(p.overhead_ps)},
+                         {"g", unsigned_of(p.gap_ps)},
+                         {"G", unsigned_of(p.byte_gap_ps)},
+                         {"O", unsigned_of(p.byte_overhead_ps)}};
     const auto add = [&](const char* name, std::int64_t time_ps) {
         report.parameters.emplace_back(name, unsigned_of(time_ps));
     };
+    if (options.goal.empty()) {
+        add("reduction", p.byte_reduction_ps);
+        add("copy", p.byte_copy_ps);
+    }
     if (options.ends.recv_overhead_ps) add("o of receives", *options.ends.recv_overhead_ps);
     if (options.ends.recv_byte_overhead_ps)
         add("O of receives", *options.ends.recv_byte_overhead_ps);
@@ -490,6 +500,44 @@ std::string network_of(const Options& options) {
     return text;
 }
 
+// `for_all` calls its argument with every rank's schedule, in order. `complete` adds to the report what is known besides.
+template <class ForAll, class Complete>
+void simulate_schedules(const Options& options, const std::string& title, ForAll for_all,
+                        Complete complete) {
+    std::vector<BusySpan> spans;
+    const auto run = [&](const Disturbance& disturbance, std::vector<BusySpan>* to) {
+        LogGpMachine machine(options.parameters, disturbance,
+                             options.torus ? &*options.torus : nullptr);
+        if (options.nodes) machine.set_nodes(*options.nodes);
+        machine.set_ends(options.ends);
+        machine.set_progress(options.progress);
+        for_all([&](const Schedule& schedule) { machine.add(schedule); });
+        const std::clock_t begin = std::clock();
+        Result<LogGpOutcome> outcome = machine.run(to);
+        if (!outcome.is_ok()) refuse(last_detail());
+        const double seconds =
+            static_cast<double>(std::max<std::clock_t>(std::clock() - begin, 1)) / CLOCKS_PER_SEC;
+        if (options.says_speed) {
+            std::fprintf(stderr, "%.2f million events a second\n",
+                         static_cast<double>(outcome->events) / seconds / 1e6);
+        }
+        return std::move(*outcome);
+    };
+    const bool traces = options.format == "trace";
+    const LogGpOutcome outcome = run(options.disturbance, traces ? &spans : nullptr);
+    if (traces) {
+        std::fputs(to_trace(spans).c_str(), stdout);
+        return;
+    }
+    Report report = report_of(outcome, options.parameters, options, title);
+    complete(report);
+    if (options.compares) {
+        report.undisturbed_end =
+            static_cast<std::uint64_t>(std::ranges::max(run({}, nullptr).end_ps));
+    }
+    print(report, options.format);
+}
+
 void simulate_collective(Options& options) {
     const Family& family = *algorithm::find_family(options.collective);
     if (family.is_among_neighbors())
@@ -541,39 +589,24 @@ void simulate_collective(Options& options) {
         report.title = title;
         return simulate_program(*program, options, std::move(report));
     }
-    std::vector<BusySpan> spans;
-    const auto run = [&](const Disturbance& disturbance, std::vector<BusySpan>* to) {
-        LogGpMachine machine(options.parameters, disturbance,
-                             options.torus ? &*options.torus : nullptr);
-        if (options.nodes) machine.set_nodes(*options.nodes);
-        machine.set_ends(options.ends);
-        machine.set_progress(options.progress);
-        for_schedules(family, *known, options,
-                      [&](const Schedule& schedule) { machine.add(schedule); });
-        const std::clock_t begin = std::clock();
-        Result<LogGpOutcome> outcome = machine.run(to);
-        if (!outcome.is_ok()) refuse(last_detail());
-        const double seconds =
-            static_cast<double>(std::max<std::clock_t>(std::clock() - begin, 1)) / CLOCKS_PER_SEC;
-        if (options.says_speed) {
-            std::fprintf(stderr, "%.2f million events a second\n",
-                         static_cast<double>(outcome->events) / seconds / 1e6);
-        }
-        return std::move(*outcome);
-    };
-    const bool traces = options.format == "trace";
-    const LogGpOutcome outcome = run(options.disturbance, traces ? &spans : nullptr);
-    if (traces) {
-        std::fputs(to_trace(spans).c_str(), stdout);
-        return;
+    const auto for_all = [&](const auto& use) { for_schedules(family, *known, options, use); };
+    simulate_schedules(options, title, for_all,
+                       [&](Report& report) { add_model(family, *known, options, report); });
+}
+
+void simulate_goal(Options& options) {
+    const std::string title = options.goal == "-" ? "a program" : options.goal;
+    if (!options.compat.empty()) {
+        Report report;
+        report.title = title;
+        return simulate_program(options.program, options, std::move(report));
     }
-    Report report = report_of(outcome, options.parameters, options, title);
-    add_model(family, *known, options, report);
-    if (options.compares) {
-        report.undisturbed_end =
-            static_cast<std::uint64_t>(std::ranges::max(run({}, nullptr).end_ps));
-    }
-    print(report, options.format);
+    options.parameters.byte_reduction_ps = 0;
+    options.parameters.byte_copy_ps = ps_per_ns;  // calculations are copies
+    Result<std::vector<Schedule>> schedules = schedules_of(options.program);
+    if (!schedules.is_ok()) refuse(options.goal + ", " + last_detail());
+    const auto for_all = [&](const auto& use) { std::ranges::for_each(*schedules, use); };
+    simulate_schedules(options, title + network_of(options), for_all, [](Report&) {});
 }
 
 void add_experiments(CLI::App& command) {
@@ -744,11 +777,16 @@ void add_simulate(CLI::App& app) {
     simulate::add_experiments(*command);
     command->callback([options, ranks, command] {
         if (!command->get_subcommands().empty()) return;  // an experiment
+        if (!options->goal.empty()) simulate::read_program(*options, ranks->count() > 0);
+        const bool has_ranks = ranks->count() > 0 || !options->goal.empty();
+        if (!options->goal.empty() && command->count("--reduction") + command->count("--copy") > 0)
+            simulate::refuse(
+                "--reduction and --copy with --goal; its operations are in the program");
         simulate::follow_profile(*options, *command);
-        if (!options->torus_sizes.empty()) simulate::declare_torus(*options, ranks->count() > 0);
+        if (!options->torus_sizes.empty()) simulate::declare_torus(*options, has_ranks);
         if (!options->node_sizes.empty()) {
             if (options->torus) simulate::refuse("--nodes with --torus; expected one of them");
-            simulate::declare_nodes(*options, ranks->count() > 0);
+            simulate::declare_nodes(*options, has_ranks);
         }
         if (!options->torus && options->hop_ps > 0) simulate::refuse("--hop without --torus");
         if (!options->torus && !options->nodes && options->link_byte_ps >= 0)
