@@ -179,8 +179,16 @@ class LogGpMachine::Inside {
         outcome.events = events_;
         for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
             const SimulatedRank& rank = ranks_[r];
-            outcome.end_ps.push_back(std::max(rank.end_ps, end_of_computing(r)));
+            const std::int64_t computed_ps = end_of_computing(r);
+            const std::int64_t end_ps = std::max(rank.end_ps, computed_ps);
+            outcome.end_ps.push_back(end_ps);
             outcome.cpu_ps.push_back(rank.cpu_ps);
+            const std::int64_t busy_ps =
+                progress_.has_own_core()
+                    ? computed_ps
+                    : model::plus(rank.cpu_ps + progress_.compute_ps,
+                                  disturbed_ps_.empty() ? 0 : disturbed_ps_[r]);
+            outcome.waiting_ps.push_back(std::max<std::int64_t>(end_ps - busy_ps, 0));
         }
         outcome.disturbed_ps = std::move(disturbed_ps_);
         return outcome;
@@ -540,10 +548,40 @@ class LogGpMachine::Inside {
     }
 
     // Of what a rank computes beside the collective.
-    std::int64_t end_of_computing(std::uint32_t r) const {
+    std::int64_t end_of_computing(std::uint32_t r) {
         if (beside_.empty()) return 0;
-        if (progress_.by == Progress::By::thread) return beside_[r].start_ps + progress_.compute_ps;
-        return ranks_[r].cpu_free_ps + beside_[r].left_ps;
+        return progress_.has_own_core()
+                   ? work_of_host(r, beside_[r].start_ps, progress_.compute_ps)
+                   : work_of_host(r, ranks_[r].cpu_free_ps, beside_[r].left_ps);
+    }
+
+    // When work of the CPU that computes ends, noise included.
+    std::int64_t host_end(std::uint32_t r, std::int64_t begin_ps, std::int64_t cost_ps) const {
+        return has_noise_ ? disturbance_.end_ps(static_cast<Rank>(r), begin_ps, cost_ps)
+                          : begin_ps + cost_ps;
+    }
+    std::int64_t work_of_host(std::uint32_t r, std::int64_t begin_ps, std::int64_t cost_ps) {
+        const std::int64_t end_ps = host_end(r, begin_ps, cost_ps);
+        if (has_noise_)
+            disturbed_ps_[r] = model::plus(disturbed_ps_[r], end_ps - begin_ps - cost_ps);
+        return later(end_ps, 0);
+    }
+
+    // The least of `most` or fewer steps of work whose end is at `until_ps` or later; `most`, if none is.
+    template <class CostOf>
+    std::int64_t steps_until(std::uint32_t r, std::int64_t begin_ps, std::int64_t until_ps,
+                             std::int64_t most, CostOf cost_of) const {
+        if (!has_noise_ || host_end(r, begin_ps, cost_of(most)) == begin_ps + cost_of(most))
+            return most;
+        std::int64_t least = 0;
+        while (least < most) {
+            const std::int64_t middle = least + (most - least) / 2;
+            if (host_end(r, begin_ps, cost_of(middle)) >= until_ps)
+                most = middle;
+            else
+                least = middle + 1;
+        }
+        return most;
     }
 
     // Adds work to the CPU, or to the card; when it ends. The CPU did `done_ps` of it before now, if it was free.
@@ -562,7 +600,7 @@ class LogGpMachine::Inside {
         rank.cpu_ps = std::min(rank.cpu_ps + cost_ps, time_max_ps);
         rank.cpu_free_ps = later(begin, cost_ps);
         if (has_noise_) [[unlikely]] {
-            const std::int64_t end = disturbance_.end_ps(static_cast<Rank>(r), begin, cost_ps);
+            const std::int64_t end = disturbance_.end_ps(core_of(r), begin, cost_ps);
             disturbed_ps_[r] = model::plus(disturbed_ps_[r], end - rank.cpu_free_ps);
             rank.cpu_free_ps = later(end, 0);
         }
@@ -600,26 +638,58 @@ class LogGpMachine::Inside {
         return free_ps;
     }
 
+    // Whose noise the CPU that advances the collective has: a core of a thread's own has its own.
+    Rank core_of(std::uint32_t r) const {
+        const std::size_t number = progress_.has_own_core() ? ranks_.size() + r : r;
+        return static_cast<Rank>(number);
+    }
+
     // When the CPU that advances the collective begins with what it is asked for now.
     std::int64_t begin_beside(std::uint32_t r) {
-        SimulatedRank& rank = ranks_[r];
         // It has not gone back to computing, or to sleep.
-        const std::int64_t idle_ps = rank.cpu_free_ps;
+        const std::int64_t idle_ps = ranks_[r].cpu_free_ps;
         if (idle_ps >= now_ps_) return idle_ps;
-        if (progress_.by == Progress::By::thread) return later(now_ps_, progress_.wake_ps);
+        if (progress_.has_own_core()) return later(now_ps_, progress_.wake_ps);
+        if (progress_.by == Progress::By::thread) return wake_on_host(r, idle_ps);
+        return beside_[r].left_ps == 0 ? now_ps_ : look(r, idle_ps);
+    }
+
+    // The host computes until the thread is woken.
+    std::int64_t wake_on_host(std::uint32_t r, std::int64_t idle_ps) {
         std::int64_t& left_ps = beside_[r].left_ps;
-        if (left_ps == 0) return now_ps_;
+        const std::int64_t computed_ps =
+            steps_until(r, idle_ps, now_ps_, std::min(now_ps_ - idle_ps, left_ps),
+                        [](std::int64_t done_ps) { return done_ps; });
+        left_ps -= computed_ps;
+        const std::int64_t from_ps = std::max(work_of_host(r, idle_ps, computed_ps), now_ps_);
+        ranks_[r].cpu_ps = std::min(ranks_[r].cpu_ps + progress_.wake_ps, time_max_ps);
+        return work_of_host(r, from_ps, progress_.wake_ps);
+    }
+
+    // The host computes, and looks from time to time, until it sees what has happened.
+    std::int64_t look(std::uint32_t r, std::int64_t idle_ps) {
+        std::int64_t& left_ps = beside_[r].left_ps;
         const std::int64_t poll_ps = progress_.poll_ps == 0 ? left_ps : progress_.poll_ps;
         const std::int64_t step_ps = poll_ps + progress_.look_ps;
-        const std::int64_t looks = (now_ps_ - idle_ps + step_ps - 1) / step_ps;
-        const std::int64_t computed_ps = std::min(looks * poll_ps, left_ps);
+        const auto computed_by = [&](std::int64_t looks) {
+            return std::min(looks * poll_ps, left_ps);
+        };
         // The last part may be shorter.
-        const std::int64_t parts = (computed_ps + poll_ps - 1) / poll_ps;
-        left_ps -= computed_ps;
-        std::int64_t looking_ps = 0;
-        if (__builtin_mul_overflow(parts, progress_.look_ps, &looking_ps)) looking_ps = time_max_ps;
-        rank.cpu_ps = std::min(rank.cpu_ps + looking_ps, time_max_ps);
-        return std::max(later(idle_ps + computed_ps, looking_ps), now_ps_);
+        const auto looking_by = [&](std::int64_t looks) {
+            const std::int64_t parts = (computed_by(looks) + poll_ps - 1) / poll_ps;
+            std::int64_t looking_ps = 0;
+            return __builtin_mul_overflow(parts, progress_.look_ps, &looking_ps) ? time_max_ps
+                                                                                 : looking_ps;
+        };
+        const auto cost_of = [&](std::int64_t looks) {
+            return std::min(computed_by(looks) + looking_by(looks), time_max_ps);
+        };
+        const std::int64_t looks =
+            steps_until(r, idle_ps, now_ps_, (now_ps_ - idle_ps + step_ps - 1) / step_ps, cost_of);
+        const std::int64_t cost_ps = cost_of(looks);
+        ranks_[r].cpu_ps = std::min(ranks_[r].cpu_ps + looking_by(looks), time_max_ps);
+        left_ps -= computed_by(looks);
+        return std::max(work_of_host(r, idle_ps, cost_ps), now_ps_);
     }
 
     // Adds a message to a side of the network interface; when its first byte goes through.

@@ -46,7 +46,9 @@ using model::time_max_ps;  // later ones are refused
 struct LogGpOutcome {
     std::uint64_t events = 0;          // operations other than joins, and messages
     std::vector<std::int64_t> end_ps;  // by rank: when its last operation is over
-    std::vector<std::int64_t> cpu_ps;  // by rank: how long its CPU was busy
+    std::vector<std::int64_t> cpu_ps;  // by rank: how long its CPU was busy with the collective
+    // By rank: for how long, from its start to its end, the program's CPU did nothing; nor was it taken away.
+    std::vector<std::int64_t> waiting_ps;
     std::vector<std::int64_t>
         disturbed_ps;  // by rank: its late start, and noise while it worked; or empty
 };

@@ -9,7 +9,8 @@ struct Progress {
     enum class By : std::uint8_t {
         host,  // the CPU that computes: it looks every `poll_ps` of computing, which costs `look_ps`; while
         // it finds work it goes on, and once all is computed it does nothing else
-        thread,  // a CPU of its own, which sleeps while there is nothing to do and takes `wake_ps` to wake
+        thread,  // a CPU of its own, unless it shares_core: it sleeps while there is nothing to do and takes
+                 // `wake_ps` to wake
         offload,  // a card, which takes `trigger_ps` for a message; reductions and copies are the host's
     };
     By by = By::host;
@@ -17,8 +18,11 @@ struct Progress {
     std::int64_t poll_ps = 0;     // 0: it looks when all is computed
     std::int64_t look_ps = 0;
     std::int64_t wake_ps = 0;
+    bool shares_core =
+        false;  // the thread: it takes the core from what is computed, from waking to sleeping
     std::int64_t trigger_ps = 0;
 
+    bool has_own_core() const { return by == By::thread && !shares_core; }
     bool is_plain() const { return by == By::host && compute_ps == 0; }
 };
 

@@ -65,6 +65,13 @@ std::optional<double> absorbed(const Report& report) {
     return 1 - slower / injected;
 }
 
+double share_hidden(std::int64_t alone_ps, std::int64_t compute_ps, std::int64_t together_ps) {
+    const std::int64_t shorter_ps = std::min(alone_ps, compute_ps);
+    if (shorter_ps == 0) return 1;
+    return static_cast<double>(alone_ps + compute_ps - together_ps) /
+           static_cast<double>(shorter_ps);
+}
+
 std::optional<double> optimality(const Report& report) {
     const auto end = static_cast<double>(std::ranges::max(report.end));
     if (!report.lower_bound || end == 0) return std::nullopt;
@@ -81,17 +88,25 @@ std::string to_text(const Report& report) {
     if (report.end.size() <= listed_ranks_max) {
         for (std::size_t r = 0; r < report.end.size(); ++r) {
             text += padded("rank " + std::to_string(r)) + ns(report.end[r]);
-            text += report.cpu.empty() ? "\n" : ", CPU busy " + ns(report.cpu[r]) + "\n";
+            if (!report.cpu.empty()) text += ", CPU busy " + ns(report.cpu[r]);
+            if (!report.wait.empty()) text += ", waits " + ns(report.wait[r]);
+            if (!report.overlaps.empty()) text += ", overlap " + percent(report.overlaps[r]) + " %";
+            text += "\n";
         }
     }
     const std::size_t last = most(report.end);
     text += padded("end") + ns(report.end[last]) + ", rank " + std::to_string(last) + "\n";
     if (report.cpu.empty()) return text;
-    const std::size_t busiest = most(report.cpu);
-    const double sum = std::accumulate(report.cpu.begin(), report.cpu.end(), 0.0);
-    text += padded("CPU busy") + "at most " + ns(report.cpu[busiest]) + ", rank " +
-            std::to_string(busiest) + "; on average " +
-            ns(static_cast<std::uint64_t>(sum / static_cast<double>(report.cpu.size()))) + "\n";
+    const auto add = [&](const char* name, const Times& times) {
+        const std::size_t longest = most(times);
+        const double sum = std::accumulate(times.begin(), times.end(), 0.0);
+        text += padded(name) + "at most " + ns(times[longest]) + ", rank " +
+                std::to_string(longest) + "; on average " +
+                ns(static_cast<std::uint64_t>(sum / static_cast<double>(times.size()))) + "\n";
+    };
+    add("CPU busy", report.cpu);
+    if (!report.wait.empty()) add("wait", report.wait);
+    if (report.overlap) text += padded("overlap") + percent(*report.overlap) + " %\n";
     if (!report.disturbed.empty()) {
         const std::size_t worst = most(report.disturbed);
         text += padded("disturbed") + "at most " + ns(report.disturbed[worst]) + ", rank " +
@@ -116,12 +131,16 @@ std::string to_csv(const Report& report) {
     std::string text = "rank,end_ns";
     if (!report.cpu.empty()) text += ",cpu_ns";
     if (!report.disturbed.empty()) text += ",disturbed_ns";
+    if (!report.wait.empty()) text += ",wait_ns";
+    if (!report.overlaps.empty()) text += ",overlap_percent";
     text += "\n";
     for (std::size_t r = 0; r < report.end.size(); ++r) {
         text += std::to_string(r) + "," + decimal(report.end[r], report.units_per_ns);
         if (!report.cpu.empty()) text += "," + decimal(report.cpu[r], report.units_per_ns);
         if (!report.disturbed.empty())
             text += "," + decimal(report.disturbed[r], report.units_per_ns);
+        if (!report.wait.empty()) text += "," + decimal(report.wait[r], report.units_per_ns);
+        if (!report.overlaps.empty()) text += "," + percent(report.overlaps[r]);
         text += "\n";
     }
     return text;
@@ -141,6 +160,14 @@ std::string to_json(const Report& report) {
     if (!report.cpu.empty()) text += ",\n \"rank_cpu_ns\": " + list(report.cpu, units);
     if (!report.disturbed.empty())
         text += ",\n \"rank_disturbed_ns\": " + list(report.disturbed, units);
+    if (!report.wait.empty()) text += ",\n \"rank_wait_ns\": " + list(report.wait, units);
+    if (!report.overlaps.empty()) {
+        std::string shares;
+        for (const double share : report.overlaps)
+            shares += (shares.empty() ? "" : ", ") + percent(share);
+        text += ",\n \"rank_overlap_percent\": [" + shares + "]";
+    }
+    if (report.overlap) text += ",\n \"overlap_percent\": " + percent(*report.overlap);
     if (report.undisturbed_end)
         text += ",\n \"undisturbed_end_ns\": " + decimal(*report.undisturbed_end, units);
     if (const auto share = absorbed(report)) text += ",\n \"absorbed_percent\": " + percent(*share);

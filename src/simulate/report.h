@@ -23,6 +23,10 @@ struct Report {
     std::vector<std::uint64_t>
         disturbed;  // by rank: its late start and noise; empty: no disturbance
     std::optional<std::uint64_t> undisturbed_end;
+    // Beside a computation; otherwise empty:
+    std::vector<std::uint64_t> wait;  // by rank: how long the program's CPU did nothing
+    std::vector<double> overlaps;     // by rank: share_hidden()
+    std::optional<double> overlap;    // of the last ranks
     // By the algorithm's claims: the end, and for how much of that the CPU works.
     std::optional<std::pair<std::uint64_t, std::uint64_t>> closed_form;
     std::optional<std::uint64_t> lower_bound;  // of all algorithms' ends
@@ -34,6 +38,10 @@ std::optional<double> absorbed(const Report& report);
 
 // The lower bound as a share of the end. Nothing if there is none, or both are 0.
 std::optional<double> optimality(const Report& report);
+
+// How much of the shorter one of a collective, alone, and a computation is hidden if both take `together`. 1, if nothing
+// is to hide; less than 0, if they take longer than one after the other.
+double share_hidden(std::int64_t alone_ps, std::int64_t compute_ps, std::int64_t together_ps);
 
 // A summary; every rank's times if there are few.
 std::string to_text(const Report& report);

@@ -83,7 +83,7 @@ class Command {
                                            std::vector<std::string>{" tag ", " requires ", "calc ",
                                                                     "{", "}", " nic 9"},
                                            random_)));
-        add("--compat", "lgs");
+        if (one_in(2)) add("--compat", "lgs");
         for (const char* option : {"-L", "-o", "-g", "-G", "-O"}) maybe(4, option, below(5000));
         maybe(4, "-S", bytes());
         maybe(3, "--format", of({"text", "csv", "json"}));
@@ -134,11 +134,13 @@ class Command {
 
     void add_disturbance() {
         maybe(6, "--skew", of({"normal:", "exponential:", "late:"}) + time());
+        if (one_in(4)) {
+            maybe(2, "--compute", time());
+            maybe(2, "--progress",
+                  of({"host:", "thread:", "offload:", "host:5:"}) + time() +
+                      (one_in(4) ? ":shared" : ""));
+        }
         switch (random_.below(4)) {
-            case 0:
-                maybe(2, "--compute", time());
-                maybe(2, "--progress", of({"host:", "thread:", "offload:", "host:5:"}) + time());
-                break;
             case 1: add("--noise", time() + ":" + time() + (one_in(2) ? ":" + time() : "")); break;
             case 2: {
                 const std::string trace = of({"0 10\n100 5.5\n# a comment\n250.125 1000\n",

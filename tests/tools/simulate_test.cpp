@@ -316,6 +316,7 @@ TEST(SimulateExperiment, Scale) {
             continue;
         }
         const double overlap = std::stod(value_in(row, "overlap_percent"));
+        EXPECT_LE(std::stod(value_in(row, "noisy_overlap_percent")), overlap) << row;
         // Hosts combine.
         if (progress == "\"offload\"" && value_in(row, "collective") != "\"allreduce\"") {
             EXPECT_GT(overlap, 99) << row;
@@ -324,7 +325,7 @@ TEST(SimulateExperiment, Scale) {
         }
         ++rows;
     }
-    EXPECT_EQ(rows, 2 * 3 * 4);
+    EXPECT_EQ(rows, 2 * 3 * 5);
 }
 
 // No time is below the bound.
@@ -392,9 +393,39 @@ TEST(SimulateCollective, BesideAComputation) {
                          "S 65535\n"))
         << host.out << host.err;
     EXPECT_TRUE(contains(host.out, "\nend              112000 ns, rank 0\n"));
+    EXPECT_TRUE(contains(
+        host.out, "\nrank 0           112000 ns, CPU busy 12000 ns, waits 0 ns, overlap 45.5 %\n"))
+        << host.out;
+    EXPECT_TRUE(contains(host.out,
+                         "\nwait             at most 0 ns, rank 0; on average 0 ns\n"
+                         "overlap          45.5 %\n"))
+        << host.out;
     for (const char* engine : {"thread:500", "offload:100"}) {
         EXPECT_TRUE(contains(simulate(call + "--progress " + engine).out,
                              "\nend              100000 ns, rank 0\n"));
+    }
+    const Finished shared = simulate(call + "--progress thread:500:shared --format csv");
+    EXPECT_TRUE(
+        shared.out.starts_with("rank,end_ns,cpu_ns,wait_ns,overlap_percent\n"
+                               "0,114000,14000,0,41.7\n"))
+        << shared.out << shared.err;
+    // Of the way of 2500, 1000 is computed.
+    const Finished json = simulate("barrier -a dissemination -n 2 --compute 1000 --format json");
+    EXPECT_TRUE(contains(json.out,
+                         "\"rank_wait_ns\": [1500, 1500],\n \"rank_overlap_percent\": [100.0, "
+                         "100.0],\n \"overlap_percent\": 100.0}"))
+        << json.out << json.err;
+}
+
+// Of every 10 us 2 are taken away: from a card's collective none, from what is computed some.
+TEST(SimulateCollective, BesideAComputationWithNoise) {
+    const std::string call =
+        "barrier -a dissemination -n 16 --noise 10000:2000 --noise-together --progress ";
+    EXPECT_TRUE(contains(simulate(call + "offload:100").out, "\nend              10800 ns"));
+    for (const char* engine : {"host:200", "thread:0:shared"}) {
+        const Finished done = simulate(call + engine + std::string(" --compute 100000"));
+        EXPECT_TRUE(contains(done.out, "\nend              140000 ns, rank 0\n"))
+            << done.out << done.err;
     }
 }
 
@@ -455,7 +486,6 @@ TEST(SimulateCollective, RefusesWithASentence) {
           std::pair{"bcast --progress card:5", "progress = card:5; expected host:POLL"},
           std::pair{"bcast --progress host", "progress = host; expected host:POLL"},
           std::pair{"bcast --progress thread:1:2", "progress = thread:1:2; expected host:POLL"},
-          std::pair{"bcast --compute 5 --noise 9:1", "--noise with --compute or --progress"},
           std::pair{"bcast --compute 5 --compat lgs", "--compute and --progress with --compat lgs"},
           std::pair{"bcast --noise 9:1 --noise-trace x", "--noise with --noise-trace"},
           std::pair{"bcast --noise-together", "--noise-together without --noise and --noise-trace"},

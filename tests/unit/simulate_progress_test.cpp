@@ -18,16 +18,19 @@ constexpr Rank ranks = 16;
 struct Simulated {
     std::int64_t end_ns;
     std::int64_t cpu_ns;
+    std::int64_t waiting_ns;
+    std::int64_t disturbed_ns;
 };
 
 // Of any rank: all do the same.
 Simulated simulate(const char* collective, const char* algorithm, std::int64_t bytes,
-                   const Progress& progress, const LogGpParameters& p = {}) {
+                   const Progress& progress, const LogGpParameters& p = {},
+                   const Disturbance& disturbance = {}) {
     const algorithm::Family* const family = algorithm::find_family(collective);
     algorithm::Agreed agreed;
     agreed.ranks = ranks;
     agreed.bytes = bytes;
-    LogGpMachine machine(p);
+    LogGpMachine machine(p, disturbance);
     machine.set_progress(progress);
     for (Rank r = 0; r < ranks; ++r) {
         const Result<Schedule> schedule =
@@ -40,11 +43,13 @@ Simulated simulate(const char* collective, const char* algorithm, std::int64_t b
     const LogGpOutcome& all = *outcome;
     EXPECT_EQ(std::ranges::count(all.end_ps, all.end_ps[0]), ranks);
     EXPECT_EQ(std::ranges::count(all.cpu_ps, all.cpu_ps[0]), ranks);
-    return {all.end_ps[0] / ns, all.cpu_ps[0] / ns};
+    EXPECT_EQ(std::ranges::count(all.waiting_ps, all.waiting_ps[0]), ranks);
+    return {all.end_ps[0] / ns, all.cpu_ps[0] / ns, all.waiting_ps[0] / ns,
+            all.disturbed_ps.empty() ? 0 : all.disturbed_ps[0] / ns};
 }
 
-Simulated barrier(const Progress& progress) {
-    return simulate("barrier", "dissemination", 0, progress);
+Simulated barrier(const Progress& progress, const Disturbance& disturbance = {}) {
+    return simulate("barrier", "dissemination", 0, progress, {}, disturbance);
 }
 
 Progress host(std::int64_t compute_ns, std::int64_t poll_ns, std::int64_t look_ns = 0) {
@@ -111,6 +116,129 @@ TEST(Progress, ACardLeavesReductionsToTheHost) {
     EXPECT_EQ(allreduce().cpu_ns, 4 * 500);
     progress.compute_ps = 100'000 * ns;
     EXPECT_EQ(allreduce().end_ns, 100'000 + 500 + 3 * (exchange_ns + 500));
+}
+
+TEST(Progress, WhoWaits) {
+    EXPECT_EQ(barrier({}).waiting_ns, 4 * 2500);
+    // The first message comes while the rank computes; the others are waited for.
+    EXPECT_EQ(barrier(host(100'000, 0)).waiting_ns, 3 * 2500);
+    EXPECT_EQ(barrier(host(100'000, 1000)).waiting_ns, 0);
+    Progress thread;
+    thread.by = Progress::By::thread;
+    thread.compute_ps = 20'000 * ns;
+    EXPECT_EQ(barrier(thread).waiting_ns, 2000) << "for its thread, to 22000";
+    Progress card;
+    card.by = Progress::By::offload;
+    EXPECT_EQ(barrier(card).waiting_ns, 4 * 2500);
+    card.compute_ps = 9000 * ns;
+    EXPECT_EQ(barrier(card).waiting_ns, 1000);
+}
+
+// It works like a host that looks all the time, and stops the computation whenever it wakes.
+TEST(Progress, AThreadMayShareItsCore) {
+    Progress progress;
+    progress.by = Progress::By::thread;
+    progress.shares_core = true;
+    progress.compute_ps = 100'000 * ns;
+    EXPECT_EQ(barrier(progress).end_ns, 100'000 + 8 * 1500);
+    progress.wake_ps = 700 * ns;
+    const Simulated done = barrier(progress);
+    EXPECT_EQ(done.cpu_ns, 8 * 1500 + 4 * 700);
+    EXPECT_EQ(done.end_ns, 100'000 + done.cpu_ns);
+    EXPECT_EQ(done.waiting_ns, 0);
+    // Of each way of 2500, 1000 is computed in the first.
+    progress.compute_ps = 1000 * ns;
+    const Simulated waits = barrier(progress);
+    EXPECT_EQ(waits.end_ns, 4 * (5500 + 700));
+    EXPECT_EQ(waits.waiting_ns, 1500 + 3 * 2500);
+    progress.shares_core = false;
+    progress.compute_ps = 100'000 * ns;
+    EXPECT_EQ(barrier(progress).end_ns, 100'000);
+}
+
+// All CPUs are taken away from 0 to 2000, 10000 to 12000 and so on.
+Disturbance noise() {
+    Disturbance disturbance;
+    disturbance.period_ps = 10'000 * ns;
+    disturbance.noise_ps = 2000 * ns;
+    disturbance.has_noise_together = true;
+    return disturbance;
+}
+
+// What is done in 8 of 10 us each.
+TEST(Progress, NoiseDelaysComputingToo) {
+    const Simulated quiet = barrier(host(100'000, 400));
+    EXPECT_EQ(quiet.end_ns, 112'000);
+    for (const std::int64_t poll_ns : {400, 200}) {
+        const Simulated noisy = barrier(host(100'000, poll_ns), noise());
+        EXPECT_EQ(noisy.end_ns, 14 * 10'000) << "112000 in 14 times 8000";
+        EXPECT_EQ(noisy.disturbed_ns, 14 * 2000);
+        EXPECT_EQ(noisy.cpu_ns, 12'000);
+        EXPECT_EQ(noisy.waiting_ns, 0);
+    }
+    // Once all is computed only the collective is left: from 2000 the first send; computed from 3500 on.
+    const Simulated never = barrier(host(16'000, 0), noise());
+    // 6500 until 10000, 8000 until 20000, 1500 until 23500. Then a receive and a send until 26500, and again
+    // from 29000 to 34000, noise included, and from 36500 to 39500; the last receive begins at 42000.
+    EXPECT_EQ(never.end_ns, 43'500);
+}
+
+TEST(Progress, NoiseIsNotTheCards) {
+    Progress progress;
+    progress.by = Progress::By::offload;
+    progress.trigger_ps = 100 * ns;
+    EXPECT_EQ(barrier(progress, noise()).end_ns, 4 * (100 + 2500 + 100));
+    EXPECT_EQ(barrier(progress, noise()).disturbed_ns, 0);
+    progress.compute_ps = 80'000 * ns;
+    const Simulated done = barrier(progress, noise());
+    EXPECT_EQ(done.end_ns, 100'000) << "what is computed suffers";
+    EXPECT_EQ(done.disturbed_ns, 10 * 2000);
+}
+
+TEST(Progress, NoiseDelaysAThread) {
+    Progress progress;
+    progress.by = Progress::By::thread;
+    // From 2000: sends until 3500, receives from 6000 to 7500, sends until 9000, has received at 14000 (11500 is within
+    // noise, 12000 to 13500), sends until 15000, received at 19000, sends until 22500, received at 26500.
+    EXPECT_EQ(barrier(progress, noise()).end_ns, 26'500);
+    progress.shares_core = true;
+    EXPECT_EQ(barrier(progress, noise()).end_ns, 26'500);
+    progress.compute_ps = 100'000 * ns;
+    EXPECT_EQ(barrier(progress, noise()).end_ns, 140'000);
+    progress.shares_core = false;
+    const Simulated done = barrier(progress, noise());
+    EXPECT_EQ(done.end_ns, 126'000) << "12 times 8000 until 120000, then 4000 from 122000";
+    EXPECT_EQ(done.waiting_ns, 0);
+}
+
+// Without noise at one time, everything still takes as much CPU, and no less time.
+TEST(Progress, NoiseOfEachRank) {
+    Disturbance disturbance = noise();
+    disturbance.has_noise_together = false;
+    disturbance.jitter_ps = 500 * ns;
+    for (const bool is_thread : {false, true}) {
+        for (const bool shares : {false, true}) {
+            Progress progress = host(100'000, 700, 50);
+            if (is_thread) progress.by = Progress::By::thread;
+            progress.shares_core = shares;
+            const algorithm::Family* const family = algorithm::find_family("barrier");
+            algorithm::Agreed agreed;
+            agreed.ranks = 100;
+            LogGpMachine machine({}, disturbance);
+            machine.set_progress(progress);
+            for (Rank r = 0; r < agreed.ranks; ++r)
+                machine.add(*build_rank(*family->find("dissemination"),
+                                        family->problem(agreed, r, /*in_place=*/true)));
+            Result<LogGpOutcome> outcome = machine.run();
+            ASSERT_TRUE(outcome.is_ok()) << last_detail();
+            for (std::size_t r = 0; r < outcome->end_ps.size(); ++r) {
+                EXPECT_GE(outcome->end_ps[r], 100'000 * ns);
+                EXPECT_GE(outcome->waiting_ps[r], 0);
+                EXPECT_LE(outcome->waiting_ps[r], outcome->end_ps[r]);
+                EXPECT_GT(outcome->disturbed_ps[r], 0);
+            }
+        }
+    }
 }
 
 }  // namespace

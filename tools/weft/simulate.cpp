@@ -240,17 +240,19 @@ void read_skew(const std::string& text, Rank ranks, Disturbance& disturbance) {
     disturbance.late_rank = static_cast<Rank>(*rank);
 }
 
-// "host:1000:50", "thread:2000", "offload:100"
+// "host:1000:50", "thread:2000", "thread:2000:shared", "offload:100"
 void read_progress(const std::string& text, Progress& progress) {
     const std::vector<std::string> parts = parts_of(text);
     const std::optional<std::int64_t> first_ps = time_of(parts, 1);
     const bool is_host = parts[0] == "host";
+    progress.shares_core = parts[0] == "thread" && parts.size() == 3 && parts[2] == "shared";
     const std::optional<std::int64_t> look_ps =
         is_host && parts.size() == 3 ? time_of(parts, 2) : 0;
     if ((!is_host && parts[0] != "thread" && parts[0] != "offload") || !first_ps || !look_ps ||
-        parts.size() > (is_host ? 3 : 2)) {
+        parts.size() > (is_host || progress.shares_core ? 3 : 2)) {
         refuse("progress = " + text +
-               "; expected host:POLL, host:POLL:LOOK, thread:WAKE or offload:TRIGGER, in ns");
+               "; expected host:POLL, host:POLL:LOOK, thread:WAKE, thread:WAKE:shared or "
+               "offload:TRIGGER, in ns");
     }
     progress.by = is_host                ? Progress::By::host
                   : parts[0] == "thread" ? Progress::By::thread
@@ -457,6 +459,21 @@ Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p, const Op
     return report;
 }
 
+// `alone`: without the computation.
+void add_overlap(const LogGpOutcome& outcome, const LogGpOutcome& alone, const Options& options,
+                 Report& report) {
+    const std::int64_t compute_ps = options.progress.compute_ps;
+    const std::vector<std::int64_t> starts_ps =
+        options.disturbance.starts_ps(static_cast<Rank>(outcome.end_ps.size()));
+    for (std::size_t r = 0; r < starts_ps.size(); ++r) {
+        report.overlaps.push_back(share_hidden(alone.end_ps[r] - starts_ps[r], compute_ps,
+                                               outcome.end_ps[r] - starts_ps[r]));
+    }
+    report.overlap =
+        share_hidden(std::ranges::max(alone.end_ps), compute_ps, std::ranges::max(outcome.end_ps));
+    report.wait.assign(outcome.waiting_ps.begin(), outcome.waiting_ps.end());
+}
+
 // What the model says without a simulation. It knows no torus, no nodes, no ends that differ, no other work and
 // no disturbance.
 void add_model(const Family& family, const Algorithm& algorithm, const Options& options,
@@ -505,12 +522,13 @@ template <class ForAll, class Complete>
 void simulate_schedules(const Options& options, const std::string& title, ForAll for_all,
                         Complete complete) {
     std::vector<BusySpan> spans;
-    const auto run = [&](const Disturbance& disturbance, std::vector<BusySpan>* to) {
+    const auto run = [&](const Disturbance& disturbance, const Progress& progress,
+                         std::vector<BusySpan>* to) {
         LogGpMachine machine(options.parameters, disturbance,
                              options.torus ? &*options.torus : nullptr);
         if (options.nodes) machine.set_nodes(*options.nodes);
         machine.set_ends(options.ends);
-        machine.set_progress(options.progress);
+        machine.set_progress(progress);
         for_all([&](const Schedule& schedule) { machine.add(schedule); });
         const std::clock_t begin = std::clock();
         Result<LogGpOutcome> outcome = machine.run(to);
@@ -524,16 +542,23 @@ void simulate_schedules(const Options& options, const std::string& title, ForAll
         return std::move(*outcome);
     };
     const bool traces = options.format == "trace";
-    const LogGpOutcome outcome = run(options.disturbance, traces ? &spans : nullptr);
+    const LogGpOutcome outcome =
+        run(options.disturbance, options.progress, traces ? &spans : nullptr);
     if (traces) {
         std::fputs(to_trace(spans).c_str(), stdout);
         return;
     }
     Report report = report_of(outcome, options.parameters, options, title);
     complete(report);
+    if (options.progress.compute_ps > 0) {
+        Progress without = options.progress;
+        without.compute_ps = 0;
+        const LogGpOutcome alone = run(options.disturbance, without, nullptr);
+        add_overlap(outcome, alone, options, report);
+    }
     if (options.compares) {
         report.undisturbed_end =
-            static_cast<std::uint64_t>(std::ranges::max(run({}, nullptr).end_ps));
+            static_cast<std::uint64_t>(std::ranges::max(run({}, options.progress, nullptr).end_ps));
     }
     print(report, options.format);
 }
@@ -754,7 +779,7 @@ void add_simulate(CLI::App& app) {
         ->default_str("0");
     command->add_option(
         "--progress", options->progress_by,
-        "Who advances it meanwhile: host:POLL[:LOOK], thread:WAKE, offload:TRIGGER");
+        "Who advances it meanwhile: host:POLL[:LOOK], thread:WAKE[:shared], offload:TRIGGER");
     command->add_option("--skew", options->skew,
                         "Late starts: normal:NS, exponential:NS or late:NS:RANK");
     command->add_option("--noise", options->noise,
@@ -799,8 +824,6 @@ void add_simulate(CLI::App& app) {
         if (!options->progress_by.empty())
             simulate::read_progress(options->progress_by, options->progress);
         const bool has_noise = !options->noise.empty() || !options->noise_trace.empty();
-        if (has_noise && !options->progress.is_plain())
-            simulate::refuse("--noise with --compute or --progress; expected one of them");
         if (!options->noise.empty() && !options->noise_trace.empty())
             simulate::refuse("--noise with --noise-trace; expected one of them");
         if (options->disturbance.has_noise_together && !has_noise)

@@ -27,7 +27,14 @@ constexpr Scaled calls[] = {{"barrier", "dissemination", 1 << 16},
                             {"bcast", "binomial", 1 << 20},
                             {"allreduce", "recursive_doubling", 1 << 16}};
 
-void add_overlap(const SimulatedCall& call, ExperimentTable& table) {
+Disturbance noise() {
+    Disturbance disturbance;
+    disturbance.period_ps = noise_period_ps;
+    disturbance.noise_ps = noise_ps;
+    return disturbance;
+}
+
+void add_overlap(SimulatedCall call, ExperimentTable& table) {
     const std::int64_t alone_ps = time_of(call);
     Progress never;
     Progress host;
@@ -36,22 +43,28 @@ void add_overlap(const SimulatedCall& call, ExperimentTable& table) {
     Progress thread;
     thread.by = Progress::By::thread;
     thread.wake_ps = wake_ps;
+    Progress shared = thread;
+    shared.shares_core = true;
     Progress card;
     card.by = Progress::By::offload;
     card.trigger_ps = trigger_ps;
-    for (const auto& [name, progress] : {std::pair{"never", never}, std::pair{"host", host},
-                                         std::pair{"thread", thread}, std::pair{"offload", card}}) {
+    for (const auto& [name, progress] :
+         {std::pair{"never", never}, std::pair{"host", host}, std::pair{"thread", thread},
+          std::pair{"shared thread", shared}, std::pair{"offload", card}}) {
+        call.disturbance = {};
         const Overlap overlap = overlap_of(call, progress, alone_ps, /*looks=*/0);
+        call.disturbance = noise();
+        const Overlap noisy = overlap_of(call, progress, alone_ps, /*looks=*/0);
         table.rows.push_back({call.agreed.ranks, call.family->name, call.agreed.bytes, name,
                               Cell::microseconds(alone_ps), Cell::microseconds(overlap.together_ps),
-                              Cell::percent(overlap.share())});
+                              Cell::percent(overlap.share()), Cell::microseconds(noisy.together_ps),
+                              Cell::percent(noisy.share())});
     }
 }
 
 void add_noise(SimulatedCall call, ExperimentTable& table) {
     const std::int64_t quiet_ps = time_of(call);
-    call.disturbance.period_ps = noise_period_ps;
-    call.disturbance.noise_ps = noise_ps;
+    call.disturbance = noise();
     const LogGpOutcome noisy = outcome_of(call);
     const std::int64_t slower_ps = std::ranges::max(noisy.end_ps) - quiet_ps;
     const std::int64_t injected_ps = std::ranges::max(noisy.disturbed_ps);
@@ -75,15 +88,19 @@ ExperimentResult run_scale(const ExperimentSize& size) {
         "each rank computes for as long as the collective takes alone (alone_us)",
         "never: the host looks when all is computed; host: every 10 us, for 0.2 us; thread: a core "
         "of "
-        "its own, 5 us to wake; offload: a card, 0.1 us for a message",
-        "noise: 25 us in every 1 ms, at a point of each rank's own; seed 1",
+        "its own, 5 us to wake; shared thread: the same on the computation's core; offload: a "
+        "card, 0.1 us "
+        "for a message",
+        "noise: 25 us in every 1 ms, at a point of each core's own; seed 1. It delays what is "
+        "computed, too, "
+        "so the overlap with noise (noisy_) may be below 0",
         "injected: what the most disturbed rank lost; absorbed: 1 - slowdown / injected, below 0 "
         "where "
         "delays of several ranks add up",
     };
-    ExperimentTable overlap{
-        "overlap",
-        {"ranks", "collective", "bytes", "progress", "alone_us", "together_us", "overlap_percent"}};
+    ExperimentTable overlap{"overlap",
+                            {"ranks", "collective", "bytes", "progress", "alone_us", "together_us",
+                             "overlap_percent", "noisy_together_us", "noisy_overlap_percent"}};
     ExperimentTable noise{"noise",
                           {"ranks", "collective", "bytes", "quiet_us", "noisy_us",
                            "slowdown_percent", "injected_us", "absorbed_percent"}};
