@@ -125,6 +125,7 @@ class LogGpMachine::Inside {
           torus_(torus) {}
 
     std::size_t structures() const { return ranks_.structures(); }
+    std::size_t rank_memory_bytes() const { return ranks_.memory_bytes(); }
 
     void set_progress(const Progress& progress) { progress_ = progress; }
     void set_nodes(const NodesParameters& nodes) {
@@ -842,3 +843,4 @@ Result<LogGpOutcome> LogGpMachine::run(std::vector<BusySpan>* spans) { return in
 std::size_t LogGpMachine::structures() const { return inside_->structures(); }
 
 }  // namespace weft::simulate
+std::size_t LogGpMachine::rank_memory_bytes() const { return inside_->rank_memory_bytes(); }

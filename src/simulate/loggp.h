@@ -101,6 +101,8 @@ class LogGpMachine {
 
     std::size_t structures() const;
 
+    // What ranks keep for themselves: lanes, counters and clocks.
+    std::size_t rank_memory_bytes() const;
   private:
     class Inside;
     std::unique_ptr<Inside> inside_;

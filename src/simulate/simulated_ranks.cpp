@@ -21,11 +21,13 @@ void SimulatedRanks::add(const Schedule& schedule) {
         for (const Repeat& repeat : shared.repeats()) states.emplace_back(shared, repeat, missing);
         counters = static_cast<std::uint32_t>(missing.size());
         rank.repeats = static_cast<std::uint32_t>(repeats_.size());
+        words_bytes_ += sizeof states + states.size() * sizeof(RepeatState);
     }
     const std::size_t words = counters + interned.to.size() * words_of<SimulatedLane> +
                               interned.from.size() * arrival_words(structure);
     rank.words = static_cast<std::uint32_t*>(memory_.allocate(words * sizeof(std::uint32_t), 8));
     std::fill_n(rank.words, words, 0);
+    words_bytes_ += words * sizeof(std::uint32_t);
     for (OpId op = 0; op < shared.ops().size(); ++op) {
         const std::uint32_t counter = structure.counter_of(op);
         if (counter == Structure::no_counter) continue;

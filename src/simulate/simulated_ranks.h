@@ -64,6 +64,10 @@ class SimulatedRanks {
     SimulatedRank& operator[](std::size_t rank) { return ranks_[rank]; }
     const SimulatedRank& operator[](std::size_t rank) const { return ranks_[rank]; }
     std::size_t structures() const { return table_.size(); }
+    // What all ranks keep, without what they share.
+    std::size_t memory_bytes() const {
+        return ranks_.size() * sizeof(SimulatedRank) + words_bytes_;
+    }
     std::int64_t bytes_max() const { return bytes_max_; }        // of a message
     std::int64_t op_bytes_max() const { return op_bytes_max_; }  // of any operation
 
@@ -157,6 +161,7 @@ class SimulatedRanks {
     std::pmr::monotonic_buffer_resource memory_{&huge_pages_};  // of ranks' words
     std::pmr::vector<SimulatedRank> ranks_{&huge_pages_};
     std::deque<std::vector<RepeatState>> repeats_;  // by number: of a rank
+    std::size_t words_bytes_ = 0;
     std::int64_t bytes_max_ = 0;
     std::int64_t op_bytes_max_ = 0;
     std::uint64_t instances_max_ = 0;  // of a rank's operations, in all iterations

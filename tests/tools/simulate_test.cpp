@@ -432,7 +432,8 @@ TEST(SimulateCollective, BesideAComputationWithNoise) {
 TEST(SimulateCollective, SaysItsSpeed) {
     const Finished done = simulate("barrier -n 64 --speed --format csv");
     EXPECT_TRUE(done.out.starts_with("rank,end_ns")) << done.out;
-    EXPECT_TRUE(contains(done.err, " million events a second\n")) << done.err;
+    EXPECT_TRUE(contains(done.err, " million events a second, ")) << done.err;
+    EXPECT_TRUE(contains(done.err, " bytes a rank, peak memory of the command ")) << done.err;
 }
 
 TEST(SimulateCollective, AllOfThem) {

@@ -399,6 +399,28 @@ TEST(LogGp, EqualStructuresAreKeptOnce) {
     EXPECT_EQ(structures({"bcast", "binomial", 64, 8}), 7u);  // the root, and 0 to 5 children
 }
 
+// Each doubling of ranks adds a round. At 2^20 ranks, a rank keeps less than 600 bytes.
+TEST(LogGp, ARankTakesLittleMemory) {
+    for (const auto& [collective, algorithm] :
+         {std::pair{"barrier", "dissemination"}, {"allreduce", "recursive_doubling"}}) {
+        const auto bytes_of = [&](Rank ranks) {
+            const Family* const family = algorithm::find_family(collective);
+            algorithm::Agreed agreed;
+            agreed.ranks = ranks;
+            agreed.bytes = 8;
+            LogGpMachine machine(plain);
+            for (Rank r = 0; r < ranks; ++r)
+                machine.add(*build_rank(*family->find(algorithm),
+                                        family->problem(agreed, r, /*in_place=*/false)));
+            return static_cast<double>(machine.rank_memory_bytes()) / ranks;
+        };
+        const double few = bytes_of(1 << 10);
+        const double many = bytes_of(1 << 15);
+        EXPECT_GT(few, 100) << collective;
+        EXPECT_LT(many + (many - few), 600) << collective;
+    }
+}
+
 TEST(LogGp, RefusesWhatDoesNotEnd) {
     const auto rank = [](Rank r, auto describe) {
         ScheduleBuilder builder(r, 2);

@@ -1,4 +1,6 @@
 // `weft simulate`: how long a collective, or a program in GOAL, takes in a model of the network.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -536,8 +538,15 @@ void simulate_schedules(const Options& options, const std::string& title, ForAll
         const double seconds =
             static_cast<double>(std::max<std::clock_t>(std::clock() - begin, 1)) / CLOCKS_PER_SEC;
         if (options.says_speed) {
-            std::fprintf(stderr, "%.2f million events a second\n",
-                         static_cast<double>(outcome->events) / seconds / 1e6);
+            rusage usage = {};
+            getrusage(RUSAGE_SELF, &usage);
+            std::fprintf(stderr,
+                         "%.2f million events a second, %.1f bytes a rank, peak memory of the "
+                         "command %.1f MiB\n",
+                         static_cast<double>(outcome->events) / seconds / 1e6,
+                         static_cast<double>(machine.rank_memory_bytes()) /
+                             static_cast<double>(outcome->end_ps.size()),
+                         static_cast<double>(usage.ru_maxrss) / 1024);
         }
         return std::move(*outcome);
     };
