@@ -7,7 +7,9 @@
 
 #include "model/measured.h"
 #include "simulate/goal.h"
+#include "simulate/goal_schedules.h"
 #include "simulate/lgs.h"
+#include "simulate/loggp.h"
 #include "simulate/noise_trace.h"
 #include "support/cases.h"
 #include "support/mutate.h"
@@ -68,7 +70,7 @@ constexpr const char* goal_words[] = {
     "a",          ":",       "//",         "/*",          "*/",    " -1",   "\n}\nrank 1 {\n"};
 
 TEST(Fuzz, GoalPrograms) {
-    std::uint64_t read = 0, ended = 0, refused = 0;
+    std::uint64_t read = 0, ended = 0, by_schedules = 0, refused = 0;
     for_mutations(programs, goal_words, [&](const std::string& text) {
         const Result<GoalProgram> program = read_goal(text);
         if (!program.is_ok()) {
@@ -83,11 +85,20 @@ TEST(Fuzz, GoalPrograms) {
         } else {
             expect_sentence({"rank ", "all operations one after the other take more"});
         }
+        const Result<std::vector<Schedule>> schedules = schedules_of(*program);
+        if (!schedules.is_ok()) return expect_sentence({"line ", "lines ", "rank "});
+        LogGpMachine machine({});
+        for (const Schedule& schedule : *schedules) machine.add(schedule);
+        if (machine.run().is_ok())
+            ++by_schedules;
+        else
+            expect_sentence({"rank ", "deadlock", "the simulated time"});
     });
     // Mutations that leave nothing to simulate, or nothing to refuse, would show little.
     EXPECT_GT(refused, read / 10);
     EXPECT_GT(read, refused / 40);
     EXPECT_GT(ended, read / 10);
+    EXPECT_GT(by_schedules, read / 20);
 }
 
 TEST(Fuzz, NoiseTraces) {
