@@ -129,7 +129,7 @@ class LogGpMachine::Inside {
 
     void set_progress(const Progress& progress) { progress_ = progress; }
     void set_nodes(const NodesParameters& nodes) {
-        WEFT_ASSERT(!torus_ && ranks_.size() == 0);
+        WEFT_ASSERT(ranks_.size() == 0);
         nodes_ = nodes;
         ranks_.know_all_sources();
     }
@@ -296,7 +296,7 @@ class LogGpMachine::Inside {
         const bool inside = is_inside(r, lane.peer);
         const std::int64_t end = compute(r, work, message_overhead(bytes, inside), inside);
         const std::uint32_t arrival = what(EventKind::first_byte, lane.lane);
-        if (torus_ && ends_.cpu_sends && !is_large)
+        if (torus_ && ends_.cpu_sends && !is_large && !inside)
             return deliver(r, work, leaves_at(end, bytes, inside), bytes, lane.peer, arrival,
                            instance);
         deliver(r, work, leaves_at(end, bytes, inside), bytes, lane.peer, arrival);
@@ -392,11 +392,11 @@ class LogGpMachine::Inside {
     // Hands a message to the interface at `from_ps`; `send`, if any, is over when its last byte has left.
     void deliver(std::uint32_t sender, Work work, std::int64_t from_ps, std::int64_t bytes,
                  std::uint32_t receiver, std::uint32_t arrival, Instance send = no_instance) {
-        if (torus_) {
+        const bool inside = is_inside(sender, receiver);
+        if (torus_ && !inside) {
             const Crossing crossing{sender, receiver, arrival, send, work, bytes};
             return push(from_ps, sender, EventKind::enter, crossings_.keep(crossing));
         }
-        const bool inside = is_inside(sender, receiver);
         const std::int64_t entered = occupy(sender, Unit::sending, work, from_ps, bytes, inside);
         if (nodes_ && !inside) {
             const Crossing crossing{sender, receiver, arrival, send, work, bytes};
@@ -411,13 +411,17 @@ class LogGpMachine::Inside {
     bool is_inside(std::uint32_t a, std::uint32_t b) const {
         return nodes_ && nodes_->node_of(a) == nodes_->node_of(b);
     }
+    // Of a rank: its node on the torus.
+    Rank place_of(std::uint32_t r) const {
+        return static_cast<Rank>(nodes_ ? nodes_->node_of(r) : r);
+    }
     const LogGpParameters& network(bool inside) const {
         if (inside) [[unlikely]]
             return nodes_->inside;
         return p_;
     }
     // Whether the receiving side gets all bytes of a message at once.
-    bool come_together(bool inside) const { return torus_ || (nodes_ && !inside); }
+    bool come_together(bool inside) const { return !inside && (torus_ || nodes_); }
 
     Status make_nodes() {
         WEFT_ASSERT(static_cast<std::size_t>(nodes_->ranks()) == ranks_.size());
@@ -459,11 +463,12 @@ class LogGpMachine::Inside {
 
     Status lay_links() {
         const std::size_t ranks = ranks_.size();
-        WEFT_ASSERT(static_cast<std::size_t>(torus_->torus.ranks()) == ranks);
-        // The links of a rank's dimensions, then the ways out of and into its interface.
+        const auto nodes = static_cast<std::size_t>(torus_->torus.ranks());
+        WEFT_ASSERT(nodes_ ? nodes_->nodes == torus_->torus.ranks() : nodes == ranks);
+        // The links of a node's dimensions, then the ways out of and into its interface.
         const std::size_t dimensions = torus_->torus.sizes().size();
-        std::vector<std::int64_t> byte_ps(ranks * dimensions, torus_->link_byte_ps);
-        byte_ps.resize(ranks * (dimensions + 2), p_.byte_gap_ps);
+        std::vector<std::int64_t> byte_ps(nodes * dimensions, torus_->link_byte_ps);
+        byte_ps.resize(nodes * (dimensions + 2), p_.byte_gap_ps);
         const double longest_ps = static_cast<double>(ranks_.bytes_max()) *
                                   static_cast<double>(ranks) *
                                   static_cast<double>(std::ranges::max(byte_ps));
@@ -476,7 +481,7 @@ class LogGpMachine::Inside {
 
     // The message has got through the sender's CPU.
     void enter(std::uint32_t number) {
-        if (nodes_) return go_through_link(number);
+        if (!torus_) return go_through_link(number);
         const std::uint32_t sender = crossings_[number].sender;
         if (is_sending_[sender])
             waiting_[sender].push_back(number);
@@ -494,17 +499,17 @@ class LogGpMachine::Inside {
 
     void begin_flow(std::uint32_t number) {
         Crossing& crossing = crossings_[number];
-        const auto ranks = static_cast<std::uint32_t>(ranks_.size());
+        const auto nodes = static_cast<std::uint32_t>(torus_->torus.ranks());
         const auto dimensions = static_cast<std::uint32_t>(torus_->torus.sizes().size());
+        const Rank from = place_of(crossing.sender);
+        const Rank to = place_of(crossing.receiver);
         std::vector<std::uint32_t> way;
-        torus_->torus.for_each_link(
-            static_cast<Rank>(crossing.sender), static_cast<Rank>(crossing.receiver),
-            [&](Rank rank, std::size_t d) {
-                way.push_back(static_cast<std::uint32_t>(rank) * dimensions +
-                              static_cast<std::uint32_t>(d));
-            });
-        way.push_back(ranks * dimensions + crossing.sender);
-        way.push_back(ranks * (dimensions + 1) + crossing.receiver);
+        torus_->torus.for_each_link(from, to, [&](Rank node, std::size_t d) {
+            way.push_back(static_cast<std::uint32_t>(node) * dimensions +
+                          static_cast<std::uint32_t>(d));
+        });
+        way.push_back(nodes * dimensions + static_cast<std::uint32_t>(from));
+        way.push_back(nodes * (dimensions + 1) + static_cast<std::uint32_t>(to));
         crossing.begin_ps = now_ps_;
         is_sending_[crossing.sender] = true;
         links_->start(now_ps_, std::move(way), after_first(crossing.bytes), number);
@@ -523,8 +528,7 @@ class LogGpMachine::Inside {
         for (const std::uint32_t number : links_->ended(now_ps_)) {
             const Crossing& crossing = crossings_[number];
             std::int64_t hops = 0;
-            torus_->torus.for_each_link(static_cast<Rank>(crossing.sender),
-                                        static_cast<Rank>(crossing.receiver),
+            torus_->torus.for_each_link(place_of(crossing.sender), place_of(crossing.receiver),
                                         [&](Rank, std::size_t) { ++hops; });
             const std::int64_t free_ps = later(now_ps_, p_.gap_ps);
             record(crossing.sender, Unit::sending, crossing.work, crossing.begin_ps, free_ps);
@@ -841,6 +845,6 @@ void LogGpMachine::set_ends(const MessageEnds& ends) { inside_->set_ends(ends); 
 void LogGpMachine::add(const Schedule& schedule) { inside_->add(schedule); }
 Result<LogGpOutcome> LogGpMachine::run(std::vector<BusySpan>* spans) { return inside_->run(spans); }
 std::size_t LogGpMachine::structures() const { return inside_->structures(); }
+std::size_t LogGpMachine::rank_memory_bytes() const { return inside_->rank_memory_bytes(); }
 
 }  // namespace weft::simulate
-std::size_t LogGpMachine::rank_memory_bytes() const { return inside_->rank_memory_bytes(); }

@@ -15,9 +15,10 @@
 //
 // On a torus whose links go one way, a message is a flow over the links of its way, from the sender's
 // interface to the receiver's. Flows that meet share links and interfaces by max-min fairness; a rank sends
-// one message at a time. The first byte takes L and a time for each link.
+// one message at a time. The first byte takes L and a time for each link. Ranks that share a node of the torus share its
+// interface.
 //
-// Of nodes with several ranks, a message to another node also goes through two links, out of the sender's node
+// Of nodes with several ranks and no torus, a message to another node also goes through two links, out of the sender's node
 // and into the receiver's, which all ranks of the node share; the receiving side gets all its bytes at once.
 // A message within a node has parameters, and sides of an interface, of its own (nodes.h).
 //
@@ -53,7 +54,7 @@ struct LogGpOutcome {
         disturbed_ps;  // by rank: its late start, and noise while it worked; or empty
 };
 
-// One rank at each node.
+// One rank at each node, unless ranks share nodes.
 struct TorusParameters {
     Torus torus;
     std::int64_t link_byte_ps = 6'000;  // of a link; an interface takes G
@@ -74,15 +75,15 @@ struct BusySpan {
 // Thread safety: none.
 class LogGpMachine {
   public:
-    // `torus`: of as many ranks as are added; the caller keeps it. Null: no links are shared.
+    // `torus`: of as many nodes as there are; the caller keeps it. Null: no links are shared.
     explicit LogGpMachine(const LogGpParameters& parameters, const Disturbance& disturbance = {},
                           const TorusParameters* torus = nullptr);
     ~LogGpMachine();
     LogGpMachine(const LogGpMachine&) = delete;
     LogGpMachine& operator=(const LogGpMachine&) = delete;
 
-    // Ranks share nodes, which have as many ranks as are added. REQUIRES: no rank is added yet; no torus; if
-    // ranks share cores, no progress but the plain one.
+    // Ranks share nodes, which have as many ranks as are added. On a torus, its links are used instead of the nodes'.
+    // REQUIRES: no rank is added yet; if ranks share cores, no progress but the plain one.
     void set_nodes(const NodesParameters& nodes);
 
     // What the ends of a message between nodes do, if they do not do the same. REQUIRES: no progress by a card, if the
@@ -100,9 +101,9 @@ class LogGpMachine {
     Result<LogGpOutcome> run(std::vector<BusySpan>* spans = nullptr);
 
     std::size_t structures() const;
-
     // What ranks keep for themselves: lanes, counters and clocks.
     std::size_t rank_memory_bytes() const;
+
   private:
     class Inside;
     std::unique_ptr<Inside> inside_;

@@ -121,6 +121,7 @@ std::string to_text(const Report& report) {
         text += padded("closed form") + ns(time) + ": CPU " + ns(cpu_time) + ", network " +
                 ns(time - cpu_time) + "\n";
     }
+    if (report.by_rounds) text += padded("by rounds") + ns(*report.by_rounds) + "\n";
     if (report.lower_bound) text += padded("lower bound") + ns(*report.lower_bound) + "\n";
     if (const auto share = optimality(report))
         text += padded("of the optimum") + "at least " + percent(*share) + " %\n";
@@ -175,6 +176,7 @@ std::string to_json(const Report& report) {
         text += ",\n \"closed_form_ns\": " + decimal(report.closed_form->first, units) +
                 ", \"closed_form_cpu_ns\": " + decimal(report.closed_form->second, units);
     }
+    if (report.by_rounds) text += ",\n \"by_rounds_ns\": " + decimal(*report.by_rounds, units);
     if (report.lower_bound)
         text += ",\n \"lower_bound_ns\": " + decimal(*report.lower_bound, units);
     if (const auto share = optimality(report))

@@ -30,6 +30,8 @@ struct Report {
     // By the algorithm's claims: the end, and for how much of that the CPU works.
     std::optional<std::pair<std::uint64_t, std::uint64_t>> closed_form;
     std::optional<std::uint64_t> lower_bound;  // of all algorithms' ends
+    std::optional<std::uint64_t>
+        by_rounds;  // on a torus: the end, if every round waited for its fullest link
 };
 
 // The share of the most disturbed rank's disturbance that has not made the end later. Nothing if nobody was

@@ -118,6 +118,11 @@ class Command {
     void add_network() {
         switch (random_.below(3)) {
             case 0:
+                if (one_in(5)) {
+                    add("--torus", "2x3");
+                    add("--nodes", of({"6x2", "6x1", "5x2"}));
+                    break;
+                }
                 add("--torus", sizes(2 + random_.below(2)));
                 maybe(3, "--hop", time());
                 break;

@@ -358,8 +358,14 @@ TEST(SimulateCollective, OnATorus) {
                  "L 2500, o 1500, g 1000, G 6, O 0, reduction 0, copy 0, link 6, hop 0, S 65535\n"))
         << done.out << done.err;
     EXPECT_TRUE(contains(done.out, "\nend              70000 ns, rank 0\n")) << done.out;
+    EXPECT_TRUE(contains(done.out, "\nby rounds        70000 ns\n")) << done.out;
     EXPECT_TRUE(
         contains(simulate(call + "--link-gap 3").out, "\nend              46000 ns, rank 0\n"));
+    // Two ranks of a node: an exchange within it, which takes no time here, then both with the other node.
+    EXPECT_TRUE(contains(simulate("allreduce -a recursive_doubling --in-place --bytes 1001 --torus "
+                                  "1x2 --nodes 2x2 --inside 0:0:0:0")
+                             .out,
+                         "\nend              17500 ns, rank 0\n"));
     EXPECT_EQ(simulate("alltoall -a torus --torus 3x4 --hop 70").status, 0);
 }
 
@@ -474,7 +480,9 @@ TEST(SimulateCollective, RefusesWithASentence) {
           std::pair{"bcast --nodes 4", "nodes = 4; expected nodes x ranks of each, such as 4x2"},
           std::pair{"bcast --nodes 4x2 -n 9", "nodes = 4x2 have 8 ranks; expected 9 (--ranks)"},
           std::pair{"bcast --nodes 1025x1024", "of at most 1048576 ranks"},
-          std::pair{"bcast --nodes 2x2 --torus 2x2", "--nodes with --torus; expected one of them"},
+          std::pair{"bcast --nodes 2x2 --torus 2x2",
+                    "nodes = 2x2; expected 4 nodes, as torus = 2x2"},
+          std::pair{"bcast --nodes 4x2 --torus 2x2 --burst 4K", "--burst with --torus"},
           std::pair{"bcast --nodes 2x2 --inside 5", "inside = 5; expected L:o:g:G or L:o:g:G:O"},
           std::pair{"bcast --nodes 2x2 --inside 1:2:3:4:5:6", "inside = 1:2:3:4:5:6; expected"},
           std::pair{"bcast --nodes 2x2 --cores 2 --compute 5", "--cores with --compute"},

@@ -26,6 +26,7 @@
 #include "simulate/report.h"
 #include "weft/commands.h"
 #include "weft/experiment/experiments.h"
+#include "weft/experiment/simulated_call.h"
 #include "weft/simulate_options.h"
 
 namespace weft::simulate {
@@ -78,7 +79,8 @@ constexpr std::int64_t experiment_bytes_max = std::int64_t{1} << 26;
 
 constexpr std::int64_t ps_per_ns = 1000;
 constexpr std::int64_t time_option_max_ps = 1'000'000'000 * ps_per_ns;
-constexpr std::uint64_t goal_ops_max = std::uint64_t{1} << 24;  // of a collective, written out
+constexpr std::uint64_t rounds_ops_max = std::uint64_t{1} << 18;  // with more, no time by rounds
+constexpr std::uint64_t goal_ops_max = std::uint64_t{1} << 24;    // of a collective, written out
 
 [[noreturn]] void refuse(const std::string& sentence) {
     std::fprintf(stderr, "weft simulate: %s\n", sentence.c_str());
@@ -159,7 +161,7 @@ void follow_profile(Options& options, const CLI::App& command) {
         refuse("--profile " + options.profile + " with --progress offload; its CPU sends");
 }
 
-// The torus has all ranks; it says how many, if --ranks does not.
+// The torus has all ranks, or all nodes; it says how many ranks there are, if neither --ranks nor --nodes does.
 void declare_torus(Options& options, bool has_ranks) {
     const std::string& text = options.torus_sizes;
     const std::optional<std::vector<Rank>> sizes = parse_sizes(text);
@@ -169,13 +171,14 @@ void declare_torus(Options& options, bool has_ranks) {
         refuse("torus = " + text + "; expected two or three sizes, such as 4x4, of at most " +
                std::to_string(torus_ranks_max) + " ranks");
     }
-    if (has_ranks && product != options.agreed.ranks) {
+    if (has_ranks && options.node_sizes.empty() && product != options.agreed.ranks) {
         refuse("torus = " + text + " has " + std::to_string(product) + " ranks; expected " +
                std::to_string(options.agreed.ranks) + " (--ranks)");
     }
     const std::int64_t link_byte_ps =
         options.link_byte_ps < 0 ? options.parameters.byte_gap_ps : options.link_byte_ps;
     options.torus.emplace(TorusParameters{Torus(*sizes), link_byte_ps, options.hop_ps});
+    if (!options.node_sizes.empty()) return;
     options.agreed.ranks = product;
     options.agreed.torus = &options.torus->torus;
 }
@@ -210,6 +213,12 @@ void declare_nodes(Options& options, bool has_ranks) {
         refuse("nodes = " + text + " have " + std::to_string(nodes.ranks()) + " ranks; expected " +
                std::to_string(options.agreed.ranks) + " (--ranks)");
     }
+    if (options.torus && nodes.nodes != options.torus->torus.ranks()) {
+        refuse("nodes = " + text + "; expected " + std::to_string(options.torus->torus.ranks()) +
+               " nodes, as torus = " + options.torus_sizes);
+    }
+    if (options.torus && options.burst_bytes > 0)
+        refuse("--burst with --torus; expected one of them");
     nodes.link_byte_ps =
         options.link_byte_ps < 0 ? options.parameters.byte_gap_ps : options.link_byte_ps;
     nodes.burst_bytes = options.burst_bytes;
@@ -445,7 +454,7 @@ Report report_of(const LogGpOutcome& outcome, const LogGpParameters& p, const Op
     }
     if (options.nodes) {
         const LogGpParameters& inside = options.nodes->inside;
-        add("link", options.nodes->link_byte_ps);
+        if (!options.torus) add("link", options.nodes->link_byte_ps);
         add("inside L", inside.latency_ps);
         add("inside o", inside.overhead_ps);
         add("inside g", inside.gap_ps);
@@ -493,6 +502,14 @@ void add_model(const Family& family, const Algorithm& algorithm, const Options& 
         report.closed_form = {unsigned_of(time->time_ps), unsigned_of(time->cpu_ps)};
     if (const auto bound = model::lower_bound(agreed, options.parameters))
         report.lower_bound = unsigned_of(*bound);
+}
+
+// By rounds, on a torus of one rank a node, if that is all there is.
+void add_rounds(const std::vector<Schedule>& schedules, const Options& options, Report& report) {
+    const Result<std::int64_t> time_ps =
+        time_by_rounds_ps(schedules, options.torus->torus,
+                          round_costs(options.parameters, options.ends, *options.torus));
+    if (time_ps.is_ok()) report.by_rounds = static_cast<std::uint64_t>(*time_ps);
 }
 
 // By which leaders exchange.
@@ -624,8 +641,19 @@ void simulate_collective(Options& options) {
         return simulate_program(*program, options, std::move(report));
     }
     const auto for_all = [&](const auto& use) { for_schedules(family, *known, options, use); };
-    simulate_schedules(options, title, for_all,
-                       [&](Report& report) { add_model(family, *known, options, report); });
+    simulate_schedules(options, title, for_all, [&](Report& report) {
+        add_model(family, *known, options, report);
+        if (!options.torus || options.nodes || !options.progress.is_plain() ||
+            options.disturbance.exists())
+            return;
+        std::vector<Schedule> schedules;
+        std::uint64_t ops = 0;
+        for_all([&](const Schedule& schedule) {
+            ops += written_out_ops(schedule);
+            if (ops <= rounds_ops_max) schedules.push_back(schedule);
+        });
+        if (ops <= rounds_ops_max) add_rounds(schedules, options, report);
+    });
 }
 
 void simulate_goal(Options& options) {
@@ -818,10 +846,7 @@ void add_simulate(CLI::App& app) {
                 "--reduction and --copy with --goal; its operations are in the program");
         simulate::follow_profile(*options, *command);
         if (!options->torus_sizes.empty()) simulate::declare_torus(*options, has_ranks);
-        if (!options->node_sizes.empty()) {
-            if (options->torus) simulate::refuse("--nodes with --torus; expected one of them");
-            simulate::declare_nodes(*options, has_ranks);
-        }
+        if (!options->node_sizes.empty()) simulate::declare_nodes(*options, has_ranks);
         if (!options->torus && options->hop_ps > 0) simulate::refuse("--hop without --torus");
         if (!options->torus && !options->nodes && options->link_byte_ps >= 0)
             simulate::refuse("--link-gap without --torus and --nodes");

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "lab/measure.h"
+#include "shape/topology.h"
 #include "weft/experiment/experiments.h"
 #include "weft/experiment/simulated_call.h"
 
@@ -15,15 +16,32 @@ constexpr std::int64_t look_ps = 100'000;
 constexpr std::int64_t wake_ps = 5'000'000;
 constexpr std::int64_t bytes_between_looks = 2048;
 
+// Messages within a node: shared memory.
+constexpr LogGpParameters inside{.latency_ps = 300'000,
+                                 .overhead_ps = 200'000,
+                                 .gap_ps = 0,
+                                 .byte_gap_ps = 1'000,
+                                 .byte_overhead_ps = 1'000};
+
+enum class Needs : std::uint8_t { nothing, torus, nodes };
 struct Named {
     const char* collective;
     const char* algorithm;
+    Needs needs = Needs::nothing;
 };
 constexpr Named calls[] = {
-    {"gather", "flat"},       {"gather", "sequential"}, {"gather", "binary"},
-    {"gather", "binomial"},   {"gather", "torus"},      {"alltoall", "flat"},
-    {"alltoall", "pairwise"}, {"alltoall", "bruck"},    {"alltoall", "shift"},
-    {"alltoall", "torus"},
+    {"gather", "flat"},
+    {"gather", "sequential"},
+    {"gather", "binary"},
+    {"gather", "binomial"},
+    {"gather", "torus", Needs::torus},
+    {"gather", "hierarchical", Needs::nodes},
+    {"alltoall", "flat"},
+    {"alltoall", "pairwise"},
+    {"alltoall", "bruck"},
+    {"alltoall", "shift"},
+    {"alltoall", "torus", Needs::torus},
+    {"alltoall", "hierarchical", Needs::nodes},
 };
 
 std::string text_of(const std::vector<Rank>& sizes) {
@@ -32,44 +50,81 @@ std::string text_of(const std::vector<Rank>& sizes) {
     return text;
 }
 
-SimulatedCall on_torus(const Named& named, const Torus& torus, std::int64_t bytes) {
-    SimulatedCall call = call_of(named.collective, named.algorithm, torus.ranks(), bytes);
-    call.agreed.torus = &torus;
+// A torus of nodes with one or two ranks.
+struct Place {
+    explicit Place(const std::vector<Rank>& sizes, Rank ranks_per_node)
+        : torus(sizes), topology(nodes_of(torus, ranks_per_node)) {
+        nodes.nodes = torus.ranks();
+        nodes.ranks_per_node = ranks_per_node;
+        nodes.inside = inside;
+    }
+    bool has_single_ranks() const { return nodes.ranks_per_node == 1; }
+
+    Torus torus;
+    NodesParameters nodes;
+    Topology topology;
+
+  private:
+    static std::vector<Rank> nodes_of(const Torus& torus, Rank ranks_per_node) {
+        std::vector<Rank> nodes;
+        for (Rank r = 0; r < torus.ranks() * ranks_per_node; ++r)
+            nodes.push_back(r / ranks_per_node);
+        return nodes;
+    }
+};
+
+SimulatedCall at(const Place& place, const Named& named, std::int64_t bytes) {
+    SimulatedCall call = call_of(named.collective, named.algorithm, place.nodes.ranks(), bytes);
+    if (place.has_single_ranks()) {
+        call.agreed.torus = &place.torus;
+    } else {
+        call.agreed.topology = &place.topology;
+        call.nodes = &place.nodes;
+    }
     return call;
 }
 
 // By step, the most messages on a link.
-std::vector<std::int64_t> loads_of(const SimulatedCall& call, const Torus& torus) {
+std::vector<std::int64_t> loads_of(const SimulatedCall& call, const Place& place) {
     Result<Timetable> times = timetable(schedules_of(call));
     WEFT_ASSERT(times.is_ok());
-    std::vector<LinkLoads> steps(static_cast<std::size_t>(times->rounds), LinkLoads(torus));
+    std::vector<LinkLoads> steps(static_cast<std::size_t>(times->rounds), LinkLoads(place.torus));
     for (const auto& [ends, units] : times->messages) {
-        for (const std::int64_t unit : units)
-            steps[static_cast<std::size_t>(unit)].add(ends.first, ends.second);
+        const Rank from = ends.first / place.nodes.ranks_per_node;
+        const Rank to = ends.second / place.nodes.ranks_per_node;
+        for (const std::int64_t unit : units) steps[static_cast<std::size_t>(unit)].add(from, to);
     }
     std::vector<std::int64_t> loads;
     for (const LinkLoads& step : steps) loads.push_back(step.most());
     return loads;
 }
 
-void add_contention(const SimulatedCall& call, const Torus& torus, ExperimentTable& table) {
-    const std::vector<std::int64_t> loads = loads_of(call, torus);
-    table.rows.push_back({text_of(torus.sizes()), call.family->name, call.algorithm->name,
+void add_contention(const SimulatedCall& call, const Place& place, ExperimentTable& table) {
+    const std::vector<std::int64_t> loads = loads_of(call, place);
+    table.rows.push_back({text_of(place.torus.sizes()), place.nodes.ranks_per_node,
+                          call.family->name, call.algorithm->name,
                           static_cast<std::int64_t>(loads.size()),
                           std::accumulate(loads.begin(), loads.end(), std::int64_t{0}),
                           loads.empty() ? 0 : std::ranges::max(loads), loads});
 }
 
 // A line for each way of progress.
-void add_times(SimulatedCall call, const NetworkProfile& profile, const Torus& torus,
+void add_times(SimulatedCall call, const NetworkProfile& profile, const Place& place,
                ExperimentTable& table) {
     call.parameters = profile.parameters;
     call.ends = profile.ends;
-    TorusParameters links{torus, fast_link_byte_ps, profile.hop_ps};
+    TorusParameters links{place.torus, fast_link_byte_ps, profile.hop_ps};
     call.torus = &links;
     const std::int64_t fast_ps = time_of(call);
     links.link_byte_ps = profile.parameters.byte_gap_ps;
     const std::int64_t alone_ps = time_of(call);
+    Cell by_rounds = Cell::nothing();
+    if (place.has_single_ranks()) {
+        const Result<std::int64_t> time_ps = time_by_rounds_ps(
+            schedules_of(call), place.torus, round_costs(call.parameters, call.ends, links));
+        WEFT_ASSERT(time_ps.is_ok());
+        by_rounds = Cell::microseconds(*time_ps);
+    }
     Progress manual;
     manual.look_ps = look_ps;
     Progress thread;
@@ -79,8 +134,9 @@ void add_times(SimulatedCall call, const NetworkProfile& profile, const Torus& t
     for (const auto& [name, progress] :
          {std::pair{"manual", manual}, std::pair{"thread", thread}}) {
         const Overlap overlap = overlap_of(call, progress, alone_ps, looks);
-        table.rows.push_back({text_of(torus.sizes()), call.family->name, call.algorithm->name,
-                              call.agreed.bytes, profile.name, name, Cell::microseconds(alone_ps),
+        table.rows.push_back({text_of(place.torus.sizes()), place.nodes.ranks_per_node,
+                              call.family->name, call.algorithm->name, call.agreed.bytes,
+                              profile.name, name, Cell::microseconds(alone_ps), by_rounds,
                               Cell::microseconds(fast_ps), Cell::microseconds(overlap.together_ps),
                               Cell::percent(overlap.share())});
     }
@@ -100,24 +156,37 @@ ExperimentResult run_sci(const ExperimentSize& size) {
          "manual: the host looks every 2048 bytes of a block, for 0.1 us (assumed); thread: it has "
          "a core "
          "of its own and takes 5 us to wake (assumed)",
+         "two ranks of a node share its interface; messages within a node: L 0.3 us, o 0.2 us, O "
+         "and "
+         "G 1 ns a byte (assumed)",
          "each rank computes for as long as the collective takes alone (alone_us)",
+         "by_rounds_us: rounds one after another, each of the time of a message whose bytes wait "
+         "for the fullest "
+         "link",
          "contention: messages on the fullest link, by step, if every message takes one"});
     ExperimentTable contention{
-        "contention", {"torus", "collective", "algorithm", "steps", "sum", "most", "by_step"}};
-    ExperimentTable times{"times",
-                          {"torus", "collective", "algorithm", "bytes", "transfer", "progress",
-                           "alone_us", "fast_links_us", "together_us", "overlap_percent"}};
+        "contention",
+        {"torus", "ranks_per_node", "collective", "algorithm", "steps", "sum", "most", "by_step"}};
+    ExperimentTable times{
+        "times",
+        {"torus", "ranks_per_node", "collective", "algorithm", "bytes", "transfer", "progress",
+         "alone_us", "by_rounds_us", "fast_links_us", "together_us", "overlap_percent"}};
     const std::vector<std::int64_t> all_bytes =
         size.bytes.empty() ? std::vector<std::int64_t>{64, 4096, 65536} : size.bytes;
     for (const std::vector<Rank>& sizes :
          {std::vector<Rank>{4, 4}, std::vector<Rank>{8, 8}, std::vector<Rank>{4, 4, 4}}) {
-        const Torus torus(sizes);
-        if (torus.ranks() > size.ranks_max.value_or(torus.ranks())) continue;
-        for (const Named& named : calls) {
-            add_contention(on_torus(named, torus, 1), torus, contention);
-            for (const std::int64_t bytes : all_bytes) {
-                for (const NetworkProfile& profile : profiles())
-                    add_times(on_torus(named, torus, bytes), profile, torus, times);
+        for (const Rank ranks_per_node : {1, 2}) {
+            const Place place(sizes, ranks_per_node);
+            if (place.nodes.ranks() > size.ranks_max.value_or(place.nodes.ranks())) continue;
+            for (const Named& named : calls) {
+                if (place.has_single_ranks() ? named.needs == Needs::nodes
+                                             : named.needs == Needs::torus)
+                    continue;
+                add_contention(at(place, named, 1), place, contention);
+                for (const std::int64_t bytes : all_bytes) {
+                    for (const NetworkProfile& profile : profiles())
+                        add_times(at(place, named, bytes), profile, place, times);
+                }
             }
         }
     }

@@ -53,6 +53,21 @@ std::int64_t time_of(const SimulatedCall& call) {
     return std::ranges::max(outcome_of(call).end_ps);
 }
 
+RoundCosts round_costs(const LogGpParameters& p, const MessageEnds& ends,
+                       const TorusParameters& torus) {
+    RoundCosts costs;
+    costs.message_ps = p.overhead_ps + p.latency_ps + ends.recv_overhead_ps.value_or(p.overhead_ps);
+    costs.cpu_byte_ps = (ends.cpu_sends ? 0 : p.byte_overhead_ps) +
+                        ends.recv_byte_overhead_ps.value_or(p.byte_overhead_ps);
+    costs.interface_byte_ps = p.byte_gap_ps;
+    costs.link_byte_ps = torus.link_byte_ps;
+    costs.hop_ps = torus.hop_ps;
+    costs.reduction_byte_ps = p.byte_reduction_ps;
+    costs.eager_bytes_max = p.eager_bytes_max;
+    costs.asking_ps = 2 * (p.overhead_ps + p.latency_ps);
+    return costs;
+}
+
 Overlap overlap_of(const SimulatedCall& call, Progress progress, std::int64_t alone_ps,
                    std::int64_t looks) {
     SimulatedCall beside = call;

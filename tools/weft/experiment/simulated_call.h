@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "algorithm/catalogue.h"
+#include "lab/round_time.h"
 #include "simulate/loggp.h"
 #include "simulate/profile.h"
 
@@ -32,6 +33,10 @@ std::vector<Schedule> schedules_of(const SimulatedCall& call);
 LogGpOutcome outcome_of(const SimulatedCall& call);
 // When the last rank ends.
 std::int64_t time_of(const SimulatedCall& call);
+
+// Of rounds on a torus with a rank at each node.
+RoundCosts round_costs(const LogGpParameters& parameters, const MessageEnds& ends,
+                       const TorusParameters& torus);
 
 // NBCBench's measure: each rank computes for as long as the collective takes alone. How much of that is hidden.
 struct Overlap {
