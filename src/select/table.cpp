@@ -86,8 +86,8 @@ Status AlgorithmTable::add_line(std::string_view text, const std::string& where)
     if (!family || word.empty() || !take_word(text).empty()) {
         return failure(WEFT_REFUSED_SETTING,
                        "%s: \"%.*s\"; expected COLLECTIVE [ranks=RANGE] [nodes=RANGE] "
-                       "[bytes=RANGE] [combines] [engine=ENGINE] ALGORITHM, a range such as 4, 4-8 "
-                       "or 64K-, an engine one of %s",
+                       "[bytes=RANGE] [combines] [reproducible] [engine=ENGINE] ALGORITHM, a range "
+                       "such as 4, 4-8 or 64K-, an engine one of %s",
                        where.c_str(), static_cast<int>(all.size()), all.data(),
                        engine_names().c_str());
     }
@@ -100,6 +100,7 @@ Status AlgorithmTable::add_line(std::string_view text, const std::string& where)
 
 bool AlgorithmTable::read_condition(std::string_view word, TableLine& line) {
     if (word == "combines") return line.combines = true;
+    if (word == "reproducible") return line.reproducible = true;
     const std::size_t equals = word.find('=');
     if (equals == word.npos) return false;
     const std::string_view key = word.substr(0, equals);
@@ -132,6 +133,7 @@ const Choice* AlgorithmTable::choose(const Agreed& agreed, std::optional<EngineK
         if (!line->ranks.has(agreed.ranks) || !line->nodes.has(nodes)) continue;
         if (line->has_bytes && !line->bytes.has(agreed.bytes)) continue;
         if (line->combines && !agreed.combines) continue;
+        if (line->reproducible && !agreed.reproducible) continue;
         if (line->engine && line->engine != engine) continue;
         Agreed tuned = agreed;
         tuned.tuning = line->choice.tuning;

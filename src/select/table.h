@@ -53,6 +53,7 @@ class AlgorithmTable {
         Range bytes = {};
         bool has_bytes = false;
         bool combines = false;
+        bool reproducible = false;
         std::optional<EngineKind> engine = {};
         Choice choice = {};
     };

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "model/closed_form.h"
 #include "select/select.h"
 #include "select/setting.h"
 
@@ -276,6 +277,17 @@ TEST(Tables, LinesForAnEngineNeedItOnAllRanks) {
     EXPECT_EQ(name(std::nullopt), "binomial");
 }
 
+TEST(Tables, LinesForReproducibleReductionsHoldForNoOthers) {
+    AlgorithmTable table;
+    ASSERT_TRUE(table.add("scan hypercube\nscan reproducible transposed", "here").is_ok());
+    Agreed call = {.collective = Collective::scan, .ranks = 4, .bytes = 1};
+    EXPECT_STREQ(table.choose(call)->algorithm->name, "hypercube");
+    call.commutative = false;
+    EXPECT_STREQ(table.choose(call)->algorithm->name, "hypercube");
+    call.reproducible = true;
+    EXPECT_STREQ(table.choose(call)->algorithm->name, "transposed");
+}
+
 TEST(Tables, AreRefusedByLine) {
     const auto refused = [](const std::string& text) {
         AlgorithmTable table;
@@ -289,13 +301,45 @@ TEST(Tables, AreRefusedByLine) {
         EXPECT_EQ(refused(std::string("\n") + line),
                   std::string("file, line 2: \"") + line +
                       "\"; expected COLLECTIVE [ranks=RANGE] [nodes=RANGE] [bytes=RANGE] "
-                      "[combines] [engine=ENGINE] ALGORITHM, a range such as 4, 4-8 or 64K-, an "
-                      "engine one of " +
+                      "[combines] [reproducible] [engine=ENGINE] ALGORITHM, a range such as 4, "
+                      "4-8 or 64K-, an engine one of " +
                       engine_names());
     }
     EXPECT_TRUE(refused("bcast rnig").starts_with("file, line 1: \"rnig\" is not known; expected"));
     EXPECT_EQ(refused("bcast binomial:ports=2"),
               "file, line 1: \"binomial:ports=2\"; binomial has no ports");
+}
+
+// The limits that the shipped table takes from there lie between the sizes at which one or the other is faster.
+TEST(Tables, ShippedLimitsAreThoseOfTheFormulas) {
+    constexpr std::int64_t byte_ps = 100;
+    const auto is_faster = [](Collective collective, const char* one, const char* other, Rank ranks,
+                              std::int64_t bytes, std::int64_t latency_ps) {
+        const algorithm::Family& family = algorithm::family_of(collective);
+        const Agreed call = {.collective = collective, .ranks = ranks, .bytes = bytes};
+        const model::LogGpParameters parameters = {.latency_ps = latency_ps,
+                                                   .overhead_ps = 0,
+                                                   .gap_ps = 0,
+                                                   .byte_gap_ps = byte_ps,
+                                                   .eager_bytes_max = model::time_max_ps};
+        const auto time = [&](const char* name) {
+            return model::closed_form(*family.find(name), call, parameters)->time_ps;
+        };
+        return time(one) < time(other);
+    };
+    const auto chain = [&](std::int64_t bytes) {
+        return is_faster(Collective::bcast, "chain", "binomial", 4, bytes, 0);
+    };
+    EXPECT_FALSE(chain(128 * 1024));
+    EXPECT_TRUE(chain(384 * 1024));
+    for (const Rank ranks : {4, 8}) {
+        const auto ring = [&](std::int64_t bytes) {
+            return is_faster(Collective::allreduce, "ring", "recursive_doubling", ranks, bytes,
+                             30'000 * byte_ps);
+        };
+        EXPECT_FALSE(ring(224 * 1024));
+        EXPECT_TRUE(ring(288 * 1024));
+    }
 }
 
 TEST_F(Select, ReadsATable) {
