@@ -447,6 +447,8 @@ void add_tune(CLI::App& app) {
             "At most this many for each algorithm and size; fewer if its interval is narrow")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
+    command->add_flag("--all-repetitions", options->all_repetitions,
+                      "Measure every algorithm so often, also slow ones and narrow intervals");
     command->add_option("-o,--output", options->output, "The table")->capture_default_str();
     add_testbed_options(*command, options->testbed);
     command->callback([options] { end_with(tune(*options)); });

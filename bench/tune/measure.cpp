@@ -1,48 +1,34 @@
 #include "bench/tune/measure.h"
 
 #include <algorithm>
-#include <cmath>
 #include <random>
 
 #include "base/clock.h"
 #include "bench/sleep.h"
-#include "bench/statistics.h"
+#include "bench/tune/contest.h"
 
 namespace weft::bench {
 namespace {
 
 // How many repetitions between two checks of the intervals.
 constexpr int turn = 10;
-// As a fraction of the median: measuring stops once its interval is narrower.
-constexpr double narrow = 0.05;
 
-std::vector<std::string> parameters_of(const algorithm::Algorithm& known) {
+// (A call refuses an inner algorithm that does not suit the number of leaders.)
+std::vector<std::string> parameters_of(const algorithm::Algorithm& known,
+                                       const algorithm::Family& family) {
+    std::vector<std::string> inners = {""};
+    for (const algorithm::Algorithm* flat : family.flat_algorithms())
+        inners.push_back(std::string(":inner=") + flat->name);
     switch (known.tunes) {
         case algorithm::Tunes::nothing: return {""};
         case algorithm::Tunes::segments: return {"", ":segment=16K", ":segment=512K"};
         case algorithm::Tunes::ports: return {"", ":ports=3"};
         case algorithm::Tunes::throttle: return {"", ":throttle=1"};
-        case algorithm::Tunes::inner: return {"", ":inner=ring"};
-        case algorithm::Tunes::leaders: return {"", ":inner=ring", ":leaders=2"};
+        case algorithm::Tunes::inner: return inners;
+        case algorithm::Tunes::leaders: inners.emplace_back(":leaders=2"); return inners;
     }
     return {""};
 }
-
-struct Contender {
-    const Candidate* candidate;
-    std::vector<double> us = {};  // by repetition
-    bool is_in = true;
-
-    bool is_narrow() const {
-        const Interval interval = median_interval(us);
-        return interval.high - interval.low <= narrow * median(us);
-    }
-    double differs() const {
-        std::vector<double> even, odd;
-        for (std::size_t i = 0; i < us.size(); ++i) (i % 2 == 0 ? even : odd).push_back(us[i]);
-        return odd.empty() ? 0 : std::abs(median(even) / median(odd) - 1);
-    }
-};
 
 // False: the algorithm does not support such a call.
 bool run_once(const Collective& collective, Case& c, double& us, std::int64_t rest_ns) {
@@ -63,7 +49,7 @@ bool run_once(const Collective& collective, Case& c, double& us, std::int64_t re
 
 // Each repetition takes the contenders in another order, the same on all ranks: who comes first meets a link that has
 // rested, and who follows a slow algorithm may meet ranks that have.
-void take_turn(const Job& job, const Collective& collective, Case& c,
+void take_turn(const std::vector<Candidate>& candidates, const Collective& collective, Case& c,
                std::vector<Contender>& contenders, std::minstd_rand& random, std::int64_t rest_ns) {
     std::vector<Contender*> in;
     for (Contender& contender : contenders) {
@@ -73,10 +59,10 @@ void take_turn(const Job& job, const Collective& collective, Case& c,
         std::ranges::shuffle(in, random);
         std::vector<double> mine;
         for (const Contender* contender : in) {
-            c.job = contender->candidate->job;
+            c.job = candidates[contender->candidate].job;
             run_once(collective, c, mine.emplace_back(), rest_ns);
         }
-        const std::vector<double> all = gather(job, mine);
+        const std::vector<double> all = gather(candidates.front().job, mine);
         for (std::size_t at = 0; at < in.size(); ++at) {
             double slowest_us = 0;
             for (std::size_t next = at; next < all.size(); next += in.size())
@@ -84,19 +70,6 @@ void take_turn(const Job& job, const Collective& collective, Case& c,
             in[at]->us.push_back(slowest_us);
         }
     }
-}
-
-// Whether any contender needs more repetitions.
-bool narrow_down(std::vector<Contender>& contenders) {
-    const Contender& best =
-        *std::ranges::min_element(contenders, {}, [](const auto& c) { return median(c.us); });
-    const double limit = median_interval(best.us).high;
-    bool goes_on = false;
-    for (Contender& contender : contenders) {
-        contender.is_in = contender.is_in && median_interval(contender.us).low <= limit;
-        goes_on |= contender.is_in && !contender.is_narrow();
-    }
-    return goes_on;
 }
 
 }  // namespace
@@ -121,7 +94,7 @@ Result<std::vector<Subject>> find_subjects(const std::vector<std::string>& names
 std::vector<Candidate> make_candidates(const Job& job, const algorithm::Family& family) {
     std::vector<Candidate> made;
     for (const algorithm::Algorithm* known : family.algorithms) {
-        for (const std::string& parameters : parameters_of(*known)) {
+        for (const std::string& parameters : parameters_of(*known, family)) {
             Candidate candidate{known->name + parameters, job};
             const std::string setting = std::string(family.name) + "=" + candidate.setting;
             must(weft_comm_dup_with(job.comm, setting.c_str(), &candidate.job.comm),
@@ -144,25 +117,25 @@ Timings measure_candidates(const Collective& collective, std::int64_t bytes,
     Case c = make_case(job, collective, bytes);
     std::vector<Contender> contenders;
     std::uint64_t seed = 0;
-    for (const Candidate& candidate : candidates) {
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
         // The first run builds schedules and touches pages; its result is checked.
-        c.job = candidate.job;
+        c.job = candidates[i].job;
         collective.fill(c, ++seed);
         double us = 0;
         if (!run_once(collective, c, us, rest_ns)) continue;
         verify(collective, c);
-        contenders.push_back({&candidate});
+        contenders.push_back({i});
     }
     std::minstd_rand random;
     bool goes_on = true;
     for (int done = 0; goes_on && done < repetitions; done += turn) {
-        take_turn(job, collective, c, contenders, random, rest_ns);
+        take_turn(candidates, collective, c, contenders, random, rest_ns);
         goes_on = endurance == Endurance::all || narrow_down(contenders);
     }
     Timings timings;
     for (const Contender& contender : contenders)
         timings.push_back(
-            {contender.candidate->setting, median(contender.us), contender.differs()});
+            {candidates[contender.candidate].setting, median(contender.us), contender.differs()});
     return timings;
 }
 

@@ -124,16 +124,22 @@ Status Record::add(const std::string& collective, std::int64_t bytes, Timings ti
     return ok;
 }
 
-std::string table_lines(const Record& record, const std::string& collective,
-                        const std::vector<std::int64_t>& sizes, bool has_bytes, Place place) {
+std::string Place::conditions(const algorithm::Family& family) const {
+    return " ranks=" + std::to_string(ranks) + " nodes=" + std::to_string(nodes) +
+           (reproducible && family.reduces ? " reproducible" : "") +
+           (engine.empty() ? "" : " engine=" + engine);
+}
+
+std::string table_lines(const Record& record, const algorithm::Family& family,
+                        const std::vector<std::int64_t>& sizes, bool has_bytes,
+                        const Place& place) {
     std::string text;
     std::vector<const Timings*> timings;
     for (const std::int64_t bytes : sizes) {
-        timings.push_back(&record.of(collective, bytes));
+        timings.push_back(&record.of(family.name, bytes));
         text += comment(bytes, *timings.back());
     }
-    const std::string begin = collective + " ranks=" + std::to_string(place.ranks) +
-                              " nodes=" + std::to_string(place.nodes);
+    const std::string begin = family.name + place.conditions(family);
     if (!has_bytes) return text + begin + " " + choose_for_all(timings) + "\n";
     const std::vector<std::string> chosen = choose_by_size(timings);
     std::int64_t from = 0;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithm/catalogue.h"
 #include "base/status.h"
 
 namespace weft::bench {
@@ -45,14 +46,18 @@ class Record {
 // Replaces a file atomically: whatever happens, it has its new content or its old one.
 Status replace_file(const std::string& path, const std::string& content);
 
-// Where a table's line applies.
+// Where a table's lines apply.
 struct Place {
     int ranks = 1;
     int nodes = 1;
+    std::string engine = "";    // "": all
+    bool reproducible = false;  // the lines of reductions
+
+    std::string conditions(const algorithm::Family& family) const;
 };
 
 // The lines of one collective. `has_bytes`: the choice may depend on them.
-std::string table_lines(const Record& record, const std::string& collective,
-                        const std::vector<std::int64_t>& sizes, bool has_bytes, Place place);
+std::string table_lines(const Record& record, const algorithm::Family& family,
+                        const std::vector<std::int64_t>& sizes, bool has_bytes, const Place& place);
 
 }  // namespace weft::bench

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
+#include "base/engine_kind.h"
+#include "base/setting.h"
 #include "bench/circumstances.h"
 #include "bench/join.h"
 #include "bench/launch.h"
@@ -49,6 +52,20 @@ int count_nodes(const Job& job) {
     return nodes;
 }
 
+bool is_engine_forced() {
+    const char* wanted = std::getenv("WEFT_ENGINE");
+    return wanted != nullptr && *wanted != '\0';
+}
+
+// The engine that the environment forces on all ranks ("thread"); "": there is none.
+std::string forced_engine(const Job& job, bool is_forced) {
+    // (Not the name that was given: kernel may have become thread.)
+    const int mine = is_forced ? weft_get_engine() : -1;
+    for (const int engine : gather(job, std::vector<int>{mine}))
+        if (engine != mine) return "";
+    return is_forced ? traits(static_cast<EngineKind>(mine)).name : "";
+}
+
 // Broadcasts rank 0's answer.
 bool agree(const Job& job, bool yes) {
     std::int32_t word = yes;
@@ -56,15 +73,15 @@ bool agree(const Job& job, bool yes) {
     return word != 0;
 }
 
-void write_table(const TuneOptions& options, const Plan& plan, const Record& record, Place place,
-                 const std::string& where, const std::string& circumstances) {
+void write_table(const TuneOptions& options, const Plan& plan, const Record& record,
+                 const Place& place, const std::string& where, const std::string& circumstances) {
     std::string text = "# Written by `weft tune`: " + where + "\n# " + circumstances +
                        "\n# Median microseconds by bytes of a block, start and wait, the slowest "
                        "rank.\n";
     for (const Subject& subject : plan.subjects) {
         const bool has_bytes = subject.collective->has_size && subject.family->agrees_on_sizes();
-        text += "\n" + table_lines(record, subject.family->name, subject.sizes(plan.sizes),
-                                   has_bytes, place);
+        text += "\n" +
+                table_lines(record, *subject.family, subject.sizes(plan.sizes), has_bytes, place);
     }
     if (!replace_file(options.output, text).is_ok()) fail("%s", last_detail());
     std::printf(
@@ -75,13 +92,18 @@ void write_table(const TuneOptions& options, const Plan& plan, const Record& rec
 }
 
 int run_rank(const TuneOptions& options, const Plan& plan) {
+    const bool is_forced = is_engine_forced();  // join_job() also chooses one
     const Job job = join_job(options.testbed.ranks);
-    const Place place = {job.ranks, count_nodes(job)};
+    const Place place = {job.ranks, count_nodes(job), forced_engine(job, is_forced),
+                         *switch_setting("WEFT_REPRODUCIBLE")};
     const std::string where = description(options.testbed) + ", " + std::to_string(place.nodes) +
                               " node" + (place.nodes == 1 ? "" : "s") + ", over " +
                               transports_in_use(job) + ", Weft " WEFT_VERSION;
-    // (Without this command's options: another command may use other sizes, and resume the rest.)
-    const std::string measured_in = circumstances(job, options.testbed, {"tune"}).text();
+    // (Without this command's other options: another command may use other sizes, and resume the rest.)
+    std::vector<std::string> command = {"tune"};
+    if (options.all_repetitions)
+        command.insert(command.end(), {"--all-repetitions", std::to_string(options.repetitions)});
+    const std::string measured_in = circumstances(job, options.testbed, command).text();
     const std::string kept = options.output + ".part";
     // Rank 0 writes.
     Result<Record> record =
@@ -99,7 +121,8 @@ int run_rank(const TuneOptions& options, const Plan& plan) {
                           std::string(subject.family->name) + " " + size_text(bytes));
             if (agree(job, job.rank == 0 && record->has(subject.family->name, bytes))) continue;
             Timings timings =
-                measure_candidates(*subject.collective, bytes, candidates, options.repetitions);
+                measure_candidates(*subject.collective, bytes, candidates, options.repetitions,
+                                   options.all_repetitions ? Endurance::all : Endurance::fastest);
             if (job.rank != 0) continue;
             const Status added = record->add(subject.family->name, bytes, std::move(timings));
             if (!added.is_ok()) fail("%s", last_detail());
@@ -123,6 +146,7 @@ std::vector<std::string> arguments(const TuneOptions& options) {
                                       std::to_string(options.repetitions),
                                       "--output",
                                       options.output};
+    if (options.all_repetitions) words.emplace_back("--all-repetitions");
     for (const std::string& name : options.collectives)
         words.insert(words.end(), {"--collective", name});
     for (const std::string& word : arguments(options.testbed)) words.push_back(word);

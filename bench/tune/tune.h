@@ -11,7 +11,8 @@ namespace weft::bench {
 struct TuneOptions {
     std::vector<std::string> collectives;  // "iallreduce"; none: all
     std::string sizes = "8:4M";
-    int repetitions = 60;  // at most, of each algorithm and size
+    int repetitions = 60;          // at most, of each algorithm and size
+    bool all_repetitions = false;  // none of them is left out
     std::string output = "weft.table";
     Testbed testbed;
 };

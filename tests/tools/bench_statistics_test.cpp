@@ -5,6 +5,7 @@
 
 #include "bench/overlap/disturbed.h"
 #include "bench/statistics.h"
+#include "bench/tune/contest.h"
 
 namespace weft::bench {
 namespace {
@@ -75,6 +76,34 @@ TEST(Disturbed, IsMeasuredAgainButNotForEver) {
         EXPECT_EQ(runs, std::min(disturbed + 1, attempts_max));
         EXPECT_EQ(rows[1].disturbed, disturbed >= attempts_max);
     }
+}
+
+// The interval of 10 samples' median goes from the 2nd to the 9th of them.
+std::vector<double> between(double low, double high) {
+    std::vector<double> us(10, (low + high) / 2);
+    us[0] = us[1] = low;
+    us[8] = us[9] = high;
+    return us;
+}
+
+TEST(Contest, EndsWhenTheFastestHaveNarrowIntervals) {
+    std::vector<Contender> all = {{0, between(98, 102)}, {1, between(99, 103)}};
+    EXPECT_FALSE(narrow_down(all));
+    all[1].us = between(90, 112);
+    EXPECT_TRUE(narrow_down(all)) << "the second is not narrow";
+    EXPECT_TRUE(all[0].is_in && all[1].is_in);
+    all[1].us = {99, 99, 99};
+    EXPECT_TRUE(narrow_down(all)) << "so few say nothing";
+}
+
+TEST(Contest, LeavesOutWhatIsSurelySlower) {
+    std::vector<Contender> all = {{0, between(98, 102)}, {1, between(103, 200)}};
+    EXPECT_FALSE(narrow_down(all)) << "the second, which is not narrow, is out";
+    EXPECT_TRUE(all[0].is_in);
+    EXPECT_FALSE(all[1].is_in);
+    all[1].us = between(1, 1);
+    narrow_down(all);
+    EXPECT_FALSE(all[1].is_in) << "for ever";
 }
 
 }  // namespace

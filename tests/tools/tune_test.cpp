@@ -53,6 +53,19 @@ TEST_F(Tune, WritesATableOfEveryCollective) {
     EXPECT_EQ(used.status, 0) << used.err;
 }
 
+TEST_F(Tune, TriesEveryInnerAlgorithmAndAllRepetitionsIfAsked) {
+    const std::string options = "--collective iallgather --sizes 8";
+    ASSERT_EQ(tune(options + " --all-repetitions").status, 0);
+    const std::string text = content(table());
+    for (const algorithm::Algorithm* inner :
+         algorithm::family_of(Collective::allgather).flat_algorithms()) {
+        for (const char* outer : {"hierarchical", "multi_leader"})
+            EXPECT_TRUE(contains(text, std::string(" ") + outer + ":inner=" + inner->name + " "))
+                << text;
+    }
+    EXPECT_TRUE(contains(text, "weft tune --all-repetitions")) << text;
+}
+
 // What a run that was ended has measured is not measured again, nor what it wrote halfway believed.
 TEST_F(Tune, Resumes) {
     const std::string options = "--collective ibcast,igatherv --sizes 8,4K";
@@ -85,6 +98,29 @@ TEST_F(Tune, Resumes) {
     EXPECT_FALSE(resumes(circumstances, "WEFT_ENGINE=thread"));
     for (const auto& file : std::filesystem::directory_iterator(folder_))
         EXPECT_EQ(file.path(), table()) << "nothing is left beside it";
+}
+
+TEST_F(Tune, ChoosesOnlyForTheEngineAndTheReductionsThatItMeasured) {
+    const auto has_lines = [&](Collective collective, EngineKind engine, bool reproducible) {
+        AlgorithmTable read;
+        EXPECT_TRUE(read.add(content(table()), "table").is_ok()) << last_detail();
+        return read.choose({.collective = collective,
+                            .ranks = 2,
+                            .bytes = 8,
+                            .commutative = !reproducible,
+                            .reproducible = reproducible},
+                           engine) != nullptr;
+    };
+    const std::string options = "--collective iallreduce,ibcast --sizes 8";
+    const Finished done = tune(options, "WEFT_REPRODUCIBLE=1 WEFT_ENGINE=thread");
+    ASSERT_EQ(done.status, 0) << done.err;
+    EXPECT_TRUE(has_lines(Collective::bcast, EngineKind::thread, false));
+    EXPECT_TRUE(has_lines(Collective::allreduce, EngineKind::thread, true));
+    EXPECT_FALSE(has_lines(Collective::allreduce, EngineKind::thread, false));
+    EXPECT_FALSE(has_lines(Collective::bcast, EngineKind::manual, false));
+    ASSERT_EQ(tune(options).status, 0);
+    EXPECT_TRUE(has_lines(Collective::bcast, EngineKind::manual, false));
+    EXPECT_TRUE(has_lines(Collective::allreduce, EngineKind::thread, false));
 }
 
 TEST_F(Tune, RefusesWithASentence) {
