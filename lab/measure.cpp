@@ -195,6 +195,18 @@ Result<Measures> measure(std::span<const Schedule> schedules, int ports) {
     return measures;
 }
 
+std::int64_t bytes_between_nodes(std::span<const Schedule> schedules, const Topology& nodes) {
+    std::int64_t bytes = 0;
+    for (const Schedule& schedule : schedules) {
+        for (const Step& step : unroll(schedule)) {
+            if (step.what.kind != OpKind::send) continue;
+            if (nodes.node_of(schedule.rank()) != nodes.node_of(step.what.peer))
+                bytes += step.what.bytes;
+        }
+    }
+    return bytes;
+}
+
 Result<Timetable> timetable(std::span<const Schedule> schedules, int ports) {
     return Clockwork(schedules).run(ports);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schedule/schedule.h"
+#include "shape/topology.h"
 
 namespace weft {
 
@@ -27,6 +28,9 @@ struct Measures {
 // `schedules[r]` is rank r's. Refuses schedules that deadlock or whose messages differ in size on
 // their two ends, with a sentence.
 Result<Measures> measure(std::span<const Schedule> schedules, int ports = 1);
+
+// The sum over all ranks of the bytes that they send to other nodes.
+std::int64_t bytes_between_nodes(std::span<const Schedule> schedules, const Topology& nodes);
 
 // The times of all events, in units.
 struct Timetable {

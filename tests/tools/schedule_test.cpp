@@ -35,9 +35,13 @@ TEST(ScheduleCommand, ShowsEveryCollective) {
         const Finished shown = schedule(call);
         EXPECT_EQ(shown.status, 0) << call << ": " << shown.err;
         EXPECT_TRUE(contains(shown.out, "rounds")) << shown.out;
-        const Finished proved = schedule(call + " --check");
-        EXPECT_EQ(proved.status, 0) << call << ": " << proved.err;
-        EXPECT_TRUE(contains(proved.out, "proved ")) << proved.out;
+        for (const algorithm::Algorithm* known : family.algorithms) {
+            const std::string one =
+                call + " --torus 2x2 --nodes 2 --check --algorithm " + known->name;
+            const Finished proved = schedule(one);
+            EXPECT_EQ(proved.status, 0) << one << ": " << proved.err;
+            EXPECT_TRUE(contains(proved.out, "proved ")) << one << ": " << proved.out;
+        }
     }
 }
 
@@ -221,6 +225,27 @@ TEST(ScheduleCommand, PrintsTheLoadsOfLinks) {
         << ring.out;
 }
 
+// A binomial gather whose root is the last of the path.
+TEST(ScheduleCommand, PlacesRanksAlongAPathOfTheTorus) {
+    const std::string call = "gather -a binomial --torus 4x4 --root 15 --links";
+    const Finished path = schedule(call + " --order path");
+    EXPECT_TRUE(contains(path.out, "links            at most 1 message on one in a step\n"))
+        << path.out;
+    EXPECT_FALSE(contains(schedule(call).out, "at most 1 message on one in a step\n"));
+    // From each rank to the next it is one link: along the row, or down.
+    const Finished ring = schedule("allgather -a ring --torus 4x4 --links --order path");
+    EXPECT_TRUE(contains(ring.out, "   4.. 7  x 1 1 . 1  y . . 1 .\n")) << ring.out;
+}
+
+TEST(ScheduleCommand, CountsBytesBetweenNodes) {
+    // Three blocks of 64 bytes from each of two nodes to the other.
+    const Finished done = schedule("allgather -a hierarchical -n 6 --nodes 2 --rank 0");
+    EXPECT_TRUE(contains(done.out, "\nbetween nodes    384 bytes (claimed 384)\n")) << done.out;
+    const Finished flat = schedule("allgather -a linear -n 6 --nodes 2 --rank 0");
+    EXPECT_TRUE(contains(flat.out, "\nbetween nodes    1152 bytes\n")) << flat.out;
+    EXPECT_FALSE(contains(schedule("allgather -n 6 --rank 0").out, "between nodes"));
+}
+
 TEST(ScheduleCommand, DeclaresATorus) {
     EXPECT_EQ(schedule("alltoall -a torus --torus 3x4 --check").status, 0);
     const Finished cube = schedule("gather -a torus -n 8 --torus 2x2x2 --rank 0");
@@ -234,6 +259,8 @@ TEST(ScheduleCommand, DeclaresATorus) {
           std::pair{"--torus 2x2x2x2", "torus = 2x2x2x2; expected two or three"},
           std::pair{"--torus 65x64", "of at most 4096 ranks"},
           std::pair{"--links", "--links without --torus"},
+          std::pair{"--torus 2x2 --order path", "--order without --links"},
+          std::pair{"-a torus --torus 2x2 --links --order path", "--order with torus"},
           std::pair{"--links --torus 2x2 --rank 1", "--rank with --links"}}) {
         const Finished done = schedule(std::string("gather ") + call);
         EXPECT_EQ(done.status, 2) << call;

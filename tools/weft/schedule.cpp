@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -43,6 +44,7 @@ struct Options {
     std::string torus_sizes;  // "4x4"; empty: none
     std::optional<Torus> torus;
     bool links = false;
+    std::string order = "rank";  // in which the torus has the ranks
     bool in_place = false;
     Rank rank = -1;  // all
     std::string format = "text";
@@ -205,6 +207,10 @@ void validate(const Options& options, const Family& family, const Algorithm& alg
     }
     if (options.links && !options.torus)
         refuse("--links without --torus; a link is one of a torus");
+    if (options.order != "rank" && !options.links)
+        refuse("--order without --links; it says where ranks lie in the torus");
+    if (options.order != "rank" && algorithm.needs.torus)
+        refuse("--order with " + std::string(algorithm.name) + "; it orders the ranks itself");
     if (options.links && options.check) refuse("--links with --check; it shows no links");
     if (options.links && options.rank >= 0) {
         refuse("--rank with --links; they carry the messages of all ranks");
@@ -220,7 +226,8 @@ void validate(const Options& options, const Family& family, const Algorithm& alg
     }
 }
 
-void print_summary(const Algorithm& algorithm, const algorithm::Agreed& agreed, const Measures& m) {
+void print_summary(const Algorithm& algorithm, const algorithm::Agreed& agreed, const Measures& m,
+                   std::span<const Schedule> schedules) {
     auto n = [](std::int64_t value) { return static_cast<long long>(value); };
     auto end_with_claim = [&](std::int64_t (*claim)(const algorithm::Agreed&), const char* others) {
         if (claim && claim(agreed) != algorithm::no_claim)
@@ -237,6 +244,9 @@ void print_summary(const Algorithm& algorithm, const algorithm::Agreed& agreed, 
     std::printf("bytes sent       %lld; at most %lld by one rank", n(m.sent_bytes),
                 n(m.sent_bytes_max));
     end_with_claim(algorithm.sent_bytes_max, " (claimed: each block once)");
+    if (agreed.topology->nodes() == 1) return;
+    std::printf("between nodes    %lld bytes", n(bytes_between_nodes(schedules, *agreed.topology)));
+    end_with_claim(algorithm.bytes_between_nodes, "");
 }
 
 // Prints what the checker has proved or found. With findings the program fails.
@@ -305,7 +315,7 @@ void print_text(const Family& family, const Algorithm& algorithm, const Options&
     if (!measures.is_ok()) refuse(last_detail());
     print_traits(algorithm);
     const Posed posed(family, options);
-    print_summary(algorithm, posed.problems().front().agreed, *measures);
+    print_summary(algorithm, posed.problems().front().agreed, *measures, schedules);
 }
 
 // The sum over all ranks, and the largest of one rank.
@@ -378,6 +388,14 @@ void print_links(const Family& family, const Algorithm& algorithm, const Options
                  std::span<const Schedule> schedules) {
     Result<Timetable> times = timetable(schedules, static_cast<int>(options.agreed.tuning.ports));
     if (!times.is_ok()) refuse(last_detail());
+    if (options.order == "path") {
+        const std::vector<Rank> path = options.torus->path();
+        const auto place = [&](Rank rank) { return path[static_cast<std::size_t>(rank)]; };
+        std::map<std::pair<Rank, Rank>, std::vector<std::int64_t>> placed;
+        for (auto& [ends, rounds] : times->messages)
+            placed[{place(ends.first), place(ends.second)}] = std::move(rounds);
+        times->messages = std::move(placed);
+    }
     print_title(family, algorithm, options);
     std::fputs(link_table(*options.torus, *times).c_str(), stdout);
 }
@@ -496,6 +514,11 @@ void add_schedule(CLI::App& app) {
         ->add_flag("--links", options->links,
                    "How many messages are on each link of the torus, step by step")
         ->excludes(format);
+    command
+        ->add_option("--order", options->order,
+                     "With --links, how ranks lie in the torus: by rank, or along its path")
+        ->check(CLI::IsMember({"rank", "path"}))
+        ->capture_default_str();
     command->add_flag("--list", options->list, "List the algorithms");
     command->callback([options, ranks] {
         if (!options->torus_sizes.empty()) declare_torus(*options, ranks->count() > 0);
