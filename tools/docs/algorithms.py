@@ -22,6 +22,7 @@ DRAWINGS = "docs/algorithms"
 RANKS = (4, 7, 8, 16)     # measured
 DRAWN_RANKS = (8, 4, 16)  # drawn: the first of these that an algorithm can serve
 BYTES = 1000
+SENTENCES_MAX = 3         # that describe an algorithm
 TORI = {4: "2x2", 7: "1x7", 8: "2x4", 16: "4x4"}  # for algorithms that need one
 
 # The tuning that an algorithm may follow: how it is then measured and drawn, its description, and an example setting.
@@ -80,6 +81,16 @@ def opening_comment(path):
     if not lines:
         stop(os.path.relpath(path, ROOT) + " does not begin with a comment")
     return " ".join(lines)
+
+
+def description(path):
+    """What an algorithm does, in at most three sentences."""
+    text = opening_comment(path)
+    sentences = len(re.findall(r"[.!?](?= [A-Z`]|$)", text))
+    if sentences > SENTENCES_MAX:
+        stop("%s begins with %d sentences; expected at most %d" %
+             (os.path.relpath(path, ROOT), sentences, SENTENCES_MAX))
+    return text
 
 
 def files_of_constants():
@@ -194,6 +205,8 @@ class Algorithm:
         row = [ranks, re.match(r"\d+", field(text, "rounds"))[0]]
         for name in ("messages", "bytes sent"):
             row += re.match(r"(\d+); at most (\d+)", field(text, name)).groups()
+        if "nodes" in self.follows:
+            row.append(re.match(r"\d+", field(text, "between nodes"))[0])
         self.rows.append(row)
 
     def followed(self, column):
@@ -206,7 +219,7 @@ class Algorithm:
                                          self.name + (":" + values if values else ""))
 
     def text(self):
-        lines = ["### %s %s" % (self.collective, self.name), "", paragraph(opening_comment(self.file)), "",
+        lines = ["### %s %s" % (self.collective, self.name), "", paragraph(description(self.file)), "",
                  "- Source: " + linked(self.source)]
         if self.needs:
             lines.append("- Needs " + self.needs)
@@ -223,8 +236,8 @@ class Algorithm:
             circumstances.append("a ring of ranks, in which each has two neighbors")
         if circumstances:
             lines += ["With %s:" % " and ".join(circumstances), ""]
-        return lines + table(["ranks", "rounds", "messages", "at most by one rank", "bytes",
-                              "at most by one rank"], self.rows)
+        heading = ["ranks", "rounds", "messages", "at most by one rank", "bytes", "at most by one rank"]
+        return lines + table(heading + ["bytes between nodes"] * ("nodes" in self.follows), self.rows)
 
 
 def table(heading, rows, align="---:"):

@@ -1,6 +1,6 @@
 // Allgather in ceil(log_(k+1) ranks) rounds, with k ports: each round multiplies the number of
 // blocks that a rank holds by k + 1; the last one may be partial. A rank gets blocks from ranks
-// ahead of it and passes them on to ranks behind it. For small blocks. Any number of ranks.
+// ahead of it and passes them on to ranks behind it. For small blocks and any number of ranks.
 #include <algorithm>
 #include <vector>
 

@@ -1,8 +1,8 @@
-// Allgather in four steps. Every node's ranks are divided into the same number of groups, of about
-// four ranks on the smallest node. A group's leader gathers; the leaders of all nodes' first groups
+// Allgather in four steps, with every node's ranks divided into the same number of groups, of about
+// four ranks on the smallest node: a group's leader gathers; the leaders of all nodes' first groups
 // exchange what they have, and so do those of the second groups, and so on; then the leaders of a
-// node exchange the results, and each broadcasts all blocks in its group. Any number of ranks and
-// nodes. Between nodes each block moves once to every node, and a node's leaders share the work.
+// node exchange the results, and each broadcasts all blocks in its group. Between nodes each block
+// moves once to every node, and a node's leaders share the work. Any number of ranks and nodes.
 #include <algorithm>
 
 #include "algorithm/allgather/leaders.h"

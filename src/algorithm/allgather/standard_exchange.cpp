@@ -42,8 +42,9 @@ extern const Algorithm allgather_standard_exchange = {
     .name = "standard_exchange",
     .source =
         "Inozemtsev, Afsahi: Designing an Offloaded Nonblocking MPI_Allgather Collective Using "
-        "CORE-Direct, IEEE CLUSTER 2012, section IV (no DOI that could be "
-        "checked)",
+        "CORE-Direct, IEEE CLUSTER 2012, section IV; with one port (recursive doubling) Thakur, "
+        "Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, 2005, "
+        "doi:10.1177/1094342005051521",
     .needs = {.ranks_are_a_power_of_ports_plus_1 = true},
     .tunes = Tunes::ports,
     .rounds = rounds,

@@ -1,8 +1,8 @@
-// Allreduce along a Bine butterfly, with the whole vector in every message, as in recursive doubling,
-// but with shorter ways: partners are at first about a third of the ranks apart instead of half of them,
-// then half as far in each round, and both combine their partial results. For small vectors; `swing` is the one for large
-// vectors. Any number of ranks: those beyond a power of two first fold into their neighbors. The
-// operation has to commute.
+// Allreduce along a Bine butterfly, with the whole vector in every message, as in recursive
+// doubling, but with shorter ways: partners are at first about a third of the ranks apart instead
+// of half of them, then half as far in each round, and both combine their partial results. For
+// small vectors; `swing` is the one for large vectors. Any number of ranks, as those beyond a power
+// of two first fold into their neighbors; the operation has to commute.
 //
 // The farthest partners come first: ranks that have the same operands then combine them in the same
 // order, so that all ranks get the same bits. With the nearest first they would not.

@@ -1,6 +1,6 @@
-// Allreduce around a ring: the vector is cut into one block per rank. Each block collects all
-// operands on its way around; then its result goes around once more. Any number of ranks; blocks
-// hold whole elements and may be empty. The operation has to commute.
+// Allreduce around a ring: the vector is cut into one block per rank, of whole elements or none.
+// Each block collects all operands on its way around; then its result goes around once more. Any
+// number of ranks; the operation has to commute.
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // Alltoall through the nodes' leaders: a leader gathers what its ranks contribute, the leaders
-// exchange one message per pair of nodes, and each leader sends its ranks their results. Any number
-// of ranks and nodes. For small blocks, because leaders copy them all. On a single node there is
-// nothing to save, and ranks exchange their blocks directly.
+// exchange one message per pair of nodes, and each leader sends its ranks their results; on a
+// single node ranks exchange their blocks directly. For small blocks, because leaders copy them
+// all. Any number of ranks and nodes.
 #include <algorithm>
 #include <vector>
 

@@ -1,6 +1,6 @@
 // Broadcast along a binomial tree: in each round every rank that has the data sends it to one that
 // does not, so the number of ranks with the data doubles. A rank sends to the child with the
-// largest subtree first. For small messages. Any number of ranks, any root.
+// largest subtree first. For small messages, any number of ranks, and any root.
 #include "algorithm/algorithm.h"
 #include "algorithm/trees.h"
 #include "shape/power.h"

@@ -1,6 +1,6 @@
 // Broadcast along a chain in segments, each passed on as soon as it arrives. Every rank but the
 // last sends the data once, and receives one segment while it sends another: a large message
-// reaches all ranks in hardly more time than one rank. Any number of ranks, any root. Zero bytes
+// reaches all ranks in hardly more time than one rank. Any number of ranks, any root; zero bytes
 // need no messages.
 #include "algorithm/algorithm.h"
 #include "algorithm/segments.h"

@@ -1,6 +1,6 @@
 // Broadcast along a chain in rounds: the k-th send and the (k+1)-th receive share a round, and the
 // next round begins when both have completed. Kept to show, compared with `chain`, what rounds
-// cost. Any number of ranks, any root. Zero bytes need no messages.
+// cost. Any number of ranks, any root; zero bytes need no messages.
 #include "algorithm/algorithm.h"
 #include "algorithm/segments.h"
 #include "shape/tree.h"

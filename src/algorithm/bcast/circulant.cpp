@@ -1,5 +1,5 @@
 // Broadcast over a circulant graph in blocks: in every round a rank receives a block and sends
-// another. It takes the fewest rounds possible. Any number of ranks, any root. Zero bytes need no
+// another. It takes the fewest rounds possible. Any number of ranks, any root; zero bytes need no
 // messages.
 //
 // Every rank has the same number of operations in every round, so that schedule order means the

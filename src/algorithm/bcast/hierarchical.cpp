@@ -1,6 +1,6 @@
 // Broadcast in two steps: along a binomial tree between nodes, then along one within each node. The
-// data enters each node only once. A node's leader is the root, or its lowest rank. Any number of
-// ranks and nodes, any root.
+// data enters each node only once, at the root or the node's lowest rank. Any number of ranks and
+// nodes, any root.
 #include <algorithm>
 #include <vector>
 

@@ -1,6 +1,6 @@
 // Reduction over a circulant graph in blocks: the broadcast's rounds backwards. In every round a
 // rank sends a block for which no more operands will come, and combines an arriving operand into
-// another block. Any number of ranks, any root; the operation commutes. Zero bytes need no
+// another block. Any number of ranks, any root; the operation commutes; zero bytes need no
 // messages.
 //
 // Blocks are numbered from the end of the vector, so that a repeated block moves forward in it.

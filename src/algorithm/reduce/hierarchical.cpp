@@ -1,7 +1,7 @@
 // Reduction in two steps: along a binomial tree in each node to its leader, then along one between
-// the leaders. The root leads its node. Any number of ranks and nodes, any root. The operation has
-// to commute, because a node's ranks need not be consecutive, and because a leader combines
-// operands in the order in which they get ready.
+// the leaders, of which the root is one. The operation has to commute, because a node's ranks need
+// not be consecutive, and because a leader combines operands in the order in which they get ready.
+// Any number of ranks and nodes, any root.
 #include <algorithm>
 #include <functional>
 #include <vector>
