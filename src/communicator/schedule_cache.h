@@ -38,13 +38,13 @@ class ScheduleCache {
     };
     Contents contents() const;
 
+    // The limit for all entries, including scratch: beyond it idle ones are dropped.
+    static constexpr std::int64_t memory_bytes_max = 64 << 20;
+
   private:
     static constexpr std::size_t sets = 64;
     static constexpr std::size_t ways = 4;
     using Set = std::array<std::unique_ptr<Prepared>, ways>;
-
-    // The limit for all entries, including scratch: beyond it idle ones are dropped.
-    static constexpr std::int64_t memory_bytes_max = 64 << 20;
 
     Set& set_of(const SignatureView& call);
     void make_room();

@@ -204,7 +204,8 @@ void print_job() {
         }
         const ScheduleCache::Contents cached = process.world().schedules().contents();
         text += "; cached schedules: " + std::to_string(cached.schedules) + ", " +
-                bytes_text(static_cast<std::size_t>(cached.memory_bytes));
+                bytes_text(static_cast<std::size_t>(cached.memory_bytes)) + " of at most " +
+                bytes_text(static_cast<std::size_t>(ScheduleCache::memory_bytes_max));
         text += std::string("; engine ") + traits(process.engine().kind()).name;
         if (const auto& cores = process.engine().progress_cores(); !cores.empty())
             text += ", its thread on cores " + cores_text(cores);
