@@ -1,39 +1,29 @@
 // Starts of an operation whose schedule is cached: time, and memory allocations.
 #include <algorithm>
 
+#include "algorithm/catalogue.h"
 #include "base/clock.h"
 #include "base/engine_kind.h"
 #include "bench/allocations.h"
+#include "bench/collective/collective.h"
 #include "bench/micro/rows.h"
 #include "bench/statistics.h"
 
 namespace weft::bench {
 namespace {
 
-constexpr double bar_us = 1;
-
-struct Start {
-    const char* what;
-    weft_status (*start)(const Job& job, char* data, weft_request* request);
-};
-
-constexpr Start starts[] = {
-    {"ibarrier",
-     [](const Job& job, char*, weft_request* request) { return weft_ibarrier(job.comm, request); }},
-    {"ibcast of 8 bytes",
-     [](const Job& job, char* data, weft_request* request) {
-         return weft_ibcast(data, 8, WEFT_BYTE, 0, job.comm, request);
-     }},
-};
+constexpr double bar_us = 1;  // if no call has arrays of counts
+constexpr std::int64_t block_bytes = 8;
 
 struct Cost {
     double median_us = 0;
     double allocations_max = 0;
 };
 
-Cost measure(const Job& job, const Start& what, int repetitions) {
+Cost measure(const Job& job, const Collective& what, int repetitions) {
     constexpr int warm_up = 20;
-    char data[8] = {};
+    Case c = make_case(job, what, block_bytes);
+    what.fill(c, 1);
     std::vector<double> samples;
     samples.reserve(static_cast<std::size_t>(repetitions));
     Cost cost;
@@ -42,10 +32,10 @@ Cost measure(const Job& job, const Start& what, int repetitions) {
         must(weft_barrier(job.comm), "weft_barrier");
         const std::uint64_t allocations_before = allocations();
         const std::int64_t begin = now_ns();
-        const weft_status status = what.start(job, data, &request);
+        const weft_status status = what.start(c, &request);
         const std::int64_t end = now_ns();
         const std::uint64_t allocated = allocations() - allocations_before;
-        must(status, what.what);
+        must(status, what.name);
         must(weft_wait(&request), "weft_wait");
         if (i < 0) continue;
         samples.push_back(static_cast<double>(end - begin) / 1000);
@@ -60,13 +50,21 @@ Cost measure(const Job& job, const Start& what, int repetitions) {
 
 MicroRows measure_start(const Job& job, int repetitions) {
     MicroRows rows;
-    for (const Start& what : starts) {
+    for (const Collective* what : collectives()) {
+        // Names of calls begin with i.
+        const algorithm::Family* family = algorithm::find_family(what->name + 1);
+        if (!family) continue;
         for (const EngineKind engine : {EngineKind::manual, EngineKind::thread}) {
             must(weft_set_engine(static_cast<weft_engine>(engine)), "weft_set_engine");
-            const Cost cost = measure(job, what, repetitions);
-            const std::string title = std::string("cached start of ") + what.what;
+            const Cost cost = measure(job, *what, repetitions);
+            const std::string title = std::string("cached start of ") + what->name +
+                                      (what->has_size ? " of 8 bytes" : "");
             const char* const name = traits(engine).name;
-            rows.push_back({title, name, cost.median_us, "us", bar_us, "< 1 us"});
+            if (family->lists_blocks()) {
+                rows.push_back({title, name, cost.median_us, "us"});
+            } else {
+                rows.push_back({title, name, cost.median_us, "us", bar_us, "< 1 us"});
+            }
             if (!counts_allocations()) continue;
             rows.push_back({"  at most", name, cost.allocations_max, "allocations", 0, "0"});
         }

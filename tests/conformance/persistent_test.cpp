@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <numeric>
 #include <span>
 
+#include "algorithm/catalogue.h"
 #include "base/clock.h"
+#include "shape/neighborhood.h"
 #include "support/counting_new.h"
 #include "support/thread_job.h"
 #include "support/world.h"
@@ -271,6 +274,60 @@ TEST_P(PersistentOver, RepeatedCallsWithTypesAllocateNothing) {
     });
     EXPECT_EQ(got[0], (Values{1, 4, 5}));
     EXPECT_EQ(got[1], (Values{2, 3, 6}));
+}
+
+// A call in which every block has two elements.
+Call call_of(const algorithm::Family& family, Rank rank, const Values& sent, Values& got) {
+    using algorithm::Blocks;
+    static constexpr std::int64_t counts[] = {2, 2};
+    static constexpr weft_type types[] = {WEFT_INT64, WEFT_INT64};
+    const auto arrays = [&](Blocks blocks) {
+        const bool is_listed = blocks == Blocks::all || blocks == Blocks::neighbors;
+        return is_listed ? BlockArrays{counts, nullptr, family.has_types ? types : nullptr}
+                         : BlockArrays{};
+    };
+    Call call = {.collective = family.collective,
+                 .send_buf = sent.data(),
+                 .recv_buf = got.data(),
+                 .count = 2,
+                 .type = WEFT_INT64,
+                 .op = family.reduces ? WEFT_SUM : WEFT_OP_NULL};
+    if (!family.lists_blocks()) return call;
+    call.send_blocks = arrays(family.send_blocks(rank == 0));
+    call.recv_blocks = arrays(family.recv_blocks(rank == 0));
+    return call;
+}
+
+TEST_P(PersistentOver, RepeatedCallsOfEveryCollectiveAllocateNothing) {
+    for (const EngineKind engine : {EngineKind::manual, EngineKind::thread}) {
+        ThreadJob job(2, {.engine = engine, .over = GetParam()});
+        for (const Rank rank : {0, 1}) {
+            job.at(rank).process().world().set_neighbors(std::make_unique<const Neighborhood>(
+                grid_neighbors(std::vector<Dimension>{{2, true}}, rank)));
+        }
+        Values sent[2] = {Values(4, 1), Values(4, 2)};
+        Values got[2] = {Values(4), Values(4)};
+        for (const algorithm::Family& family : algorithm::catalogue()) {
+            SCOPED_TRACE(family.name + std::string(" ") + traits(engine).name);
+            expect_no_allocations([&] {
+                weft_request requests[2];
+                for (const Rank rank : {0, 1}) {
+                    const auto r = static_cast<std::size_t>(rank);
+                    ASSERT_EQ(
+                        job.at(rank).start(call_of(family, rank, sent[r], got[r]), &requests[r]),
+                        WEFT_OK)
+                        << last_detail();
+                }
+                complete(job, requests);
+                // A root that only sends has not looked for what comes back to it.
+                for (const Rank rank : {0, 1}) {
+                    Engine& own = job.at(rank).process().engine();
+                    Engine::Hold hold(own);
+                    own.progress();
+                }
+            });
+        }
+    }
 }
 
 TEST(PersistentOnSim, EndWithTheirCommunicatorAndCanOnlyBeFreed) {
