@@ -111,8 +111,41 @@ TEST_F(Refused, NullBuffers) {
     expect_refused(weft_iallreduce(from_, const_cast<void*>(WEFT_IN_PLACE), 2, WEFT_INT32, WEFT_SUM,
                                    world_, &request_),
                    WEFT_REFUSED_ARGUMENT, "recv_buf = WEFT_IN_PLACE; expected a buffer of 8 bytes");
-    // Nothing is read or written with a count of 0.
-    EXPECT_EQ(weft_bcast(nullptr, 0, WEFT_FLOAT64, 0, world_), WEFT_OK);
+}
+
+TEST_F(Refused, NoBufferWithoutContent) {
+    const int one = 1;
+    weft_comm ring = WEFT_COMM_NULL;
+    ASSERT_EQ(weft_comm_cart(world_, 1, &one, &one, &ring), WEFT_OK) << weft_last_detail();
+    const size_t none[] = {0, 0};
+    const weft_type type = WEFT_INT32;
+    const weft_type types[] = {type, type};
+    const auto expect = [](weft_status status) {
+        EXPECT_EQ(status, WEFT_OK) << weft_last_detail();
+    };
+    expect(weft_bcast(nullptr, 0, type, 0, world_));
+    expect(weft_gather(nullptr, nullptr, 0, type, 0, world_));
+    expect(weft_gatherv(nullptr, 0, nullptr, none, nullptr, type, 0, world_));
+    expect(weft_scatter(nullptr, nullptr, 0, type, 0, world_));
+    expect(weft_scatterv(nullptr, none, nullptr, nullptr, 0, type, 0, world_));
+    expect(weft_allgather(nullptr, nullptr, 0, type, world_));
+    expect(weft_allgatherv(nullptr, 0, nullptr, none, nullptr, type, world_));
+    expect(weft_alltoall(nullptr, nullptr, 0, type, world_));
+    expect(weft_alltoallv(nullptr, none, nullptr, nullptr, none, nullptr, type, world_));
+    expect(weft_alltoallw(nullptr, none, nullptr, types, nullptr, none, nullptr, types, world_));
+    expect(weft_reduce(nullptr, nullptr, 0, type, WEFT_SUM, 0, world_));
+    expect(weft_allreduce(nullptr, nullptr, 0, type, WEFT_SUM, world_));
+    expect(weft_reduce_scatter(nullptr, nullptr, none, type, WEFT_SUM, world_));
+    expect(weft_reduce_scatter_block(nullptr, nullptr, 0, type, WEFT_SUM, world_));
+    expect(weft_scan(nullptr, nullptr, 0, type, WEFT_SUM, world_));
+    expect(weft_exscan(nullptr, nullptr, 0, type, WEFT_SUM, world_));
+    expect(weft_neighbor_allgather(nullptr, nullptr, 0, type, ring));
+    expect(weft_neighbor_allgatherv(nullptr, 0, nullptr, none, nullptr, type, ring));
+    expect(weft_neighbor_alltoall(nullptr, nullptr, 0, type, ring));
+    expect(weft_neighbor_alltoallv(nullptr, none, nullptr, nullptr, none, nullptr, type, ring));
+    expect(weft_neighbor_alltoallw(nullptr, none, nullptr, types, nullptr, none, nullptr, types,
+                                   ring));
+    ASSERT_EQ(weft_comm_free(&ring), WEFT_OK);
 }
 
 TEST_F(Refused, ArgumentsOfGatherAndScatter) {
