@@ -121,6 +121,8 @@ void for_all_cases(Collective collective, Body body, const algorithm::Agreed& ki
             const Torus torus(squarest_torus(ranks));  // World's
             size.torus = &torus;
             for (std::uint64_t i = 0; i < seeds(); ++i) {
+                const Topology nodes(nodes_of(ranks, i));
+                size.topology = &nodes;
                 const std::optional<std::string> text = setting(family, *known, size, i);
                 if (!text) continue;
                 Prng random(i * 1000003 + static_cast<std::uint64_t>(ranks));

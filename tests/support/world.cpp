@@ -9,6 +9,17 @@
 
 namespace weft::test {
 
+std::vector<Rank> nodes_of(Rank ranks, std::uint64_t seed) {
+    Prng random(seed * 7919 + static_cast<std::uint64_t>(ranks));
+    const std::uint64_t most = 1 + random.below(static_cast<std::uint64_t>(ranks));
+    const bool are_consecutive = random.one_in(2);
+    std::vector<Rank> marks;
+    for (Rank rank = 0; rank < ranks; ++rank)
+        marks.push_back(static_cast<Rank>(random.below(most)));
+    if (are_consecutive) std::ranges::sort(marks);
+    return marks;
+}
+
 World::World(Rank ranks, std::uint64_t seed, SimOptions options,
              const CommunicatorSettings& settings, const Wrap& wrap, bool checks_calls)
     : network_(ranks, seed, options), random_(seed ^ 0x5eed) {
@@ -20,6 +31,7 @@ World::World(Rank ranks, std::uint64_t seed, SimOptions options,
         if (wrap) transport = wrap(rank, std::move(transport));
         parts.routes.assign(static_cast<std::size_t>(ranks), transport.get());
         parts.transports.push_back(std::move(transport));
+        parts.nodes = nodes_of(ranks, seed);
         parts.torus.emplace(squarest_torus(ranks));
         parts.settings = settings;
         parts.checks_calls = checks_calls;

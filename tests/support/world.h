@@ -1,6 +1,6 @@
 // A job of simulated ranks in one thread: the library's own processes over the simulated network,
 // which is declared to be a torus (squarest_torus).
-// The seed decides every delay and reordering.
+// The seed decides every delay and reordering, and which ranks share a node.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,9 @@
 #include "process/process.h"
 
 namespace weft::test {
+
+// Nodes of uneven sizes, or one, whose ranks need not be consecutive: marks, by rank.
+std::vector<Rank> nodes_of(Rank ranks, std::uint64_t seed);
 
 class World {
   public:
