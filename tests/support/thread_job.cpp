@@ -161,6 +161,7 @@ ThreadJob::ThreadJob(Rank ranks, Options options) {
         for (Rank peer = 0; options.over == Over::mixed && peer < ranks; ++peer) {
             parts.nodes.push_back(peer % 2);
         }
+        parts.torus = options.torus;
         parts.settings.selector = options.selector;
         parts.checks_calls = options.checks_calls;
         parts.device_memory = options.device_memory;

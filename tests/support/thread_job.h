@@ -79,6 +79,7 @@ class ThreadJob {
         bool may_spin = true;
         bool on_demand = false;  // as WEFT_ON_DEMAND
         Selector selector{};
+        std::optional<Torus> torus{};  // declared to be the network
         bool checks_calls = false;
         DeviceMemory device_memory = nullptr;
         bool dedicates = false;  // connections to streams

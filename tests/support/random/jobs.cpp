@@ -43,6 +43,7 @@ Outcome run_threads(const Case& c, Plant plant, Over way) {
                                    .settings = settings.of_shm(c.ranks),
                                    .over = way,
                                    .offers_all = settings.offers_all};
+    if (!settings.torus.empty()) job_options.torus.emplace(settings.torus);
     job_options.mpi = settings.of_mpi();
 #if WEFT_HAS_TCP
     job_options.tcp = settings.of_tcp();

@@ -8,6 +8,12 @@ namespace weft::test::random {
 Settings Settings::of(const Case& c) {
     Settings settings;
     Prng random(c.seed * 31 + 7);
+    std::optional<Torus> network;
+    if (!random.one_in(4)) {
+        const std::vector<Sizes> all = tori(c.ranks);
+        settings.torus = all[random.below(all.size())];
+        network.emplace(settings.torus);
+    }
     for (const algorithm::Family& family : algorithm::catalogue()) {
         // Consecutive seeds force one algorithm after the other, and then none.
         const std::size_t n = family.algorithms.size();
@@ -17,6 +23,7 @@ Settings Settings::of(const Case& c) {
         std::string text = known.name;
         algorithm::Agreed size;
         size.ranks = c.ranks;
+        size.torus = network ? &*network : nullptr;
         if (known.tunes == algorithm::Tunes::segments) {
             static constexpr int segments[] = {512, 4096, 50'000};
             text += ":segment=" + std::to_string(segments[random.below(std::size(segments))]) +
@@ -30,11 +37,15 @@ Settings Settings::of(const Case& c) {
             text += ":ports=" + std::to_string(size.tuning.ports);
         }
         if (known.tunes == algorithm::Tunes::throttle && random.one_in(2)) text += ":throttle=1";
+        char before = ':';
         if (known.follows_inner() && random.one_in(2)) {
             const std::vector<const algorithm::Algorithm*> flat = family.flat_algorithms();
             size.tuning.inner = flat[random.below(flat.size())];
             text += std::string(":inner=") + size.tuning.inner->name;
+            before = ',';
         }
+        if (known.tunes == algorithm::Tunes::leaders && random.one_in(2))
+            text += before + ("leaders=" + std::to_string(1 + random.below(3)));
         // Smaller communicators and other operations may not meet needs that this call meets.
         if (known.unmet_need(size).empty()) settings.forced.emplace_back(family.collective, text);
     }
@@ -110,6 +121,7 @@ std::string Settings::environment() const {
     for (const auto& [collective, name] : forced) {
         text += " " + setting_of(algorithm::family_of(collective)) + "=" + name;
     }
+    if (!torus.empty()) text += " WEFT_TOPOLOGY=torus:" + to_text(torus);
     if (ring_bytes) text += " WEFT_SHM_RING=" + std::to_string(*ring_bytes);
     if (connections > 1) text += " WEFT_CONNECTIONS=" + std::to_string(connections);
     if (offers_all) text += " WEFT_OFFER_ALL=1";

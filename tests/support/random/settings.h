@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "select/select.h"
 #include "support/random/program.h"
+#include "support/tori.h"
 #include "transport/mpi/settings.h"
 #include "transport/shm/settings.h"
 #if WEFT_HAS_TCP
@@ -23,6 +24,7 @@ namespace weft::test::random {
 
 struct Settings {
     std::vector<std::pair<Collective, std::string>> forced;
+    Sizes torus;  // declared to be the network; empty: none is
     EngineKind engine = EngineKind::thread;
     std::optional<std::size_t> ring_bytes;
     std::optional<std::size_t> eager_threshold;

@@ -17,6 +17,7 @@
 #include "support/random/process_calls.h"
 #include "support/random/rank_run.h"
 #include "support/random/settings.h"
+#include "support/world.h"
 
 namespace weft::test::random {
 namespace {
@@ -268,6 +269,8 @@ class SimJob {
             parts.ranks = c.ranks;
             parts.routes.assign(static_cast<std::size_t>(c.ranks), end.get());
             parts.transports.push_back(std::move(end));
+            parts.nodes = nodes_of(c.ranks, c.seed);
+            if (!settings.torus.empty()) parts.torus.emplace(settings.torus);
             parts.settings.selector = settings.selector();
             parts.checks_calls = settings.checks_calls;
             parts.engine.kind = EngineKind::manual;
