@@ -194,20 +194,19 @@ inline Result<std::vector<Schedule>> build_all(const Subject& subject, const Tri
 inline std::vector<Rank> large_ranks(const Subject& subject) {
     if (runs_all()) return {64, 100, 127, 128, 255, 256, 257};
     static constexpr Rank in_turn[] = {100, 127, 128, 255, 100, 127, 128, 256};
-    const char* text = std::getenv("WEFT_TEST_TURN");
     const std::vector<Subject> all = everything();
     const auto number = static_cast<std::size_t>(std::ranges::find(all, subject) - all.begin());
-    const std::size_t turn = text ? std::strtoull(text, nullptr, 10) : 0;
     const bool is_alltoall = subject.first->send.others == algorithm::Blocks::all &&
                              subject.first->recv.others == algorithm::Blocks::all;
     const std::size_t turns = is_alltoall ? 3 : std::size(in_turn);
-    return {64, in_turn[(number + turn) % turns]};
+    return {64, in_turn[(number + test_turn()) % turns]};
 }
 
 struct Grid {
     std::vector<Rank> ranks;
-    bool any_root = true;         // false: the last rank only
-    Rank all_roots_ranks = 1024;  // with more ranks only the first, the middle and the last
+    bool any_root = true;  // false: the last rank only
+    // With more ranks only the first, the middle, the last, and one that WEFT_TEST_TURN chooses.
+    Rank all_roots_ranks = 1024;
     bool all_kinds =
         true;  // false: only one suitable combination of in place or not, commutative or not
     std::vector<std::int64_t> bytes;
@@ -266,7 +265,9 @@ void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
         const Rank roots = family.has_root ? ranks : 1;
         for (p.root = grid.any_root ? 0 : roots - 1; p.root < roots; ++p.root) {
             const bool is_end = p.root == 0 || p.root == roots - 1 || p.root == roots / 2;
-            if (ranks > grid.all_roots_ranks && !is_end) continue;
+            const bool has_turn =
+                p.root == static_cast<Rank>(test_turn() % static_cast<std::size_t>(roots));
+            if (ranks > grid.all_roots_ranks && !is_end && !has_turn) continue;
             for (std::size_t i = 0; i < ways * grid.bytes.size(); ++i) {
                 const std::int64_t bytes = p.bytes = grid.bytes[i / ways];
                 p.lie(subject, i % ways);

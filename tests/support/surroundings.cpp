@@ -122,6 +122,11 @@ std::string absence_of(const std::string& engine) {
     return kind && traits(*kind).offloads ? kernel_engine_absence() : "";
 }
 
+std::size_t test_turn() {
+    const char* text = std::getenv("WEFT_TEST_TURN");
+    return text ? std::strtoull(text, nullptr, 10) : 0;
+}
+
 bool runs_all() { return std::getenv("WEFT_TEST_ALL") != nullptr; }
 
 void expect_success(const std::string& command) {

@@ -68,6 +68,9 @@ std::string absence_of(const std::string& engine);
 // Whether all tests run, including slow ones.
 bool runs_all();
 
+// Which part of the tests takes its turn, if not all do: WEFT_TEST_TURN, which ./dev test takes from the commit.
+std::size_t test_turn();
+
 // The command ends with status 0.
 void expect_success(const std::string& command);
 
