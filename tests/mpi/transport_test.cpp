@@ -2,17 +2,16 @@
 // the MPI's. Ranks of one thread (engine manual) ask for MPI_THREAD_FUNNELED, others for MULTIPLE.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "algorithm/catalogue.h"
 #include "mpi/mpis.h"
-#include "select/select.h"
+#include "support/in_turn.h"
 #include "support/random/program.h"
 #include "support/random/settings.h"
+#include "support/tori.h"
 
 namespace weft::test {
 namespace {
@@ -65,26 +64,26 @@ TEST_P(OverMpi, EitherProtocolCarriesAllCollectives) {
     }
 }
 
-// The k-th algorithm of every collective in one job, until all have been.
+// Outside of a run of all tests one number of ranks and every third job take their turn, others with the other engine.
 TEST_P(OverMpi, AllAlgorithmsGiveTheirResults) {
-    for (int ranks : some_ranks()) {
-        std::size_t most = 1;
-        for (std::size_t k = 0; k < most; ++k) {
-            std::string settings;
-            for (const algorithm::Family& family : algorithm::catalogue()) {
-                std::vector<std::string> known;
-                for (const algorithm::Algorithm* one : family.algorithms) {
-                    algorithm::Agreed size;
-                    size.ranks = ranks;
-                    if (one->unmet_need(size).empty()) known.emplace_back(one->name);
-                }
-                ASSERT_FALSE(known.empty()) << family.name;
-                most = std::max(most, known.size());
-                settings += setting_of(family) + "=" + known[k % known.size()] + " ";
-            }
-            expect(ranks, "comms_program " + engine() + " all_collectives", settings);
+    constexpr std::size_t parts = 3;
+    std::vector<int> numbers = {2, 3, 5, 7, 8};
+    const std::size_t turn = test_turn() + (engine() == "manual" ? 0 : 1);
+    if (!runs_all()) numbers = {numbers[turn % numbers.size()]};
+    for (int ranks : numbers) {
+        const Torus torus(squarest_torus(ranks));
+        const std::string declared = " WEFT_TOPOLOGY=torus:" + to_text(torus.sizes());
+        const std::vector<std::string> jobs = all_in_turn({.ranks = ranks, .torus = &torus});
+        for (std::size_t i = 0; i < jobs.size(); ++i) {
+            if (!runs_all() && i % parts != turn / 5 % parts) continue;
+            expect(ranks, "comms_program " + engine() + " all_collectives", jobs[i] + declared);
         }
     }
+}
+
+TEST_P(OverMpi, ReproducibleReductionsGiveTheBitsOfTheReference) {
+    for (int ranks : some_ranks())
+        expect(ranks, "reproducible_program", "WEFT_REPRODUCIBLE=1 WEFT_ENGINE=" + engine());
 }
 
 TEST_P(OverMpi, RandomProgramsGiveWhatTheyMust) {

@@ -1,0 +1,53 @@
+#include "support/in_turn.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "select/select.h"
+
+namespace weft::test {
+
+using algorithm::Algorithm;
+using algorithm::Family;
+using algorithm::Tunes;
+
+std::vector<std::string> choices(const Family& family, algorithm::Agreed size) {
+    std::vector<std::string> texts;
+    for (const Algorithm* known : family.algorithms) {
+        const std::string name = known->name;
+        for (std::uint32_t ports : {1u, 2u}) {
+            size.tuning.ports = ports;
+            if (!known->unmet_need(size).empty()) continue;
+            if (known->tunes == Tunes::ports) {
+                texts.push_back(name + ":ports=" + std::to_string(ports));
+            } else if (ports == 1) {
+                texts.push_back(name);
+                if (known->tunes == Tunes::segments) texts.push_back(name + ":segment=4K,window=3");
+                if (known->tunes == Tunes::throttle) texts.push_back(name + ":throttle=1");
+                if (known->follows_inner()) texts.push_back(name + ":inner=ring");
+                if (known->tunes == Tunes::leaders) texts.push_back(name + ":leaders=2");
+            }
+        }
+    }
+    return texts;
+}
+
+std::vector<std::string> all_in_turn(const algorithm::Agreed& size) {
+    std::vector<std::string> jobs;
+    for (std::size_t k = 0, most = 1; k < most; ++k) {
+        std::string& settings = jobs.emplace_back();
+        for (const Family& family : algorithm::catalogue()) {
+            if (size.reproducible && !family.reduces) continue;
+            const std::vector<std::string> known = choices(family, size);
+            EXPECT_FALSE(known.empty()) << family.name;
+            if (known.empty()) continue;
+            most = std::max(most, known.size());
+            settings += " " + setting_of(family) + "=" + known[k % known.size()];
+        }
+    }
+    return jobs;
+}
+
+}  // namespace weft::test

@@ -1,0 +1,19 @@
+// Every algorithm of every collective, forced one after the other, for tests that run jobs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithm/catalogue.h"
+
+namespace weft::test {
+
+// The algorithms of a family as settings, with several segments and with more than one port, that
+// can serve such calls.
+std::vector<std::string> choices(const algorithm::Family& family, algorithm::Agreed size);
+
+// Settings of jobs, in which the algorithms of each collective take turns; if they are to be
+// reproducible, those of collectives that reduce.
+std::vector<std::string> all_in_turn(const algorithm::Agreed& size);
+
+}  // namespace weft::test
