@@ -35,7 +35,6 @@ TEST_F(UcxLinks, AreTheInterfacesThatAreNamed) {
     EXPECT_EQ(links(ethernet, "eth1,eth0"), (Names{"eth1", "eth0"}));
     EXPECT_EQ(links(ethernet, "eth0,eth0:6"), Names{"eth0"}) << "each once";
     EXPECT_EQ(links(ethernet, "127.0.0.1"), Names{"lo"});
-    EXPECT_EQ(links(ethernet, "eth7"), Names{}) << "which opening them refuses";
 }
 
 TEST_F(UcxLinks, AreNotMadeUnlessDevicesAreNamed) {
@@ -54,6 +53,41 @@ TEST_F(UcxLinks, LeaveAFabricToUcxUnlessItsDevicesAreNamed) {
 TEST_F(UcxLinks, AreUcxsToChooseIfItsOwnSettingNamesDevices) {
     setenv("UCX_NET_DEVICES", "eth0,eth1", 1);
     EXPECT_EQ(links(ethernet, "eth0,eth1"), Names{});
+}
+
+class UcxInterfaces : public UcxLinks {
+  protected:
+    // Why these are refused; empty: they are not.
+    static std::string refusal(const std::vector<ucx::Device>& devices,
+                               const std::string& interfaces, bool only_fabric = false) {
+        const Status status =
+            ucx::check_interfaces(devices, {.only_fabric = only_fabric, .interfaces = interfaces});
+        EXPECT_TRUE(status.is_ok() || status.code == WEFT_REFUSED_SETTING);
+        return status.is_ok() ? "" : last_detail();
+    }
+};
+
+TEST_F(UcxInterfaces, AreRefusedByNameIfUcxHasNoSuchDevice) {
+    EXPECT_EQ(refusal(ethernet, ""), "");
+    EXPECT_EQ(refusal(ethernet, "eth1,eth0:6"), "");
+    EXPECT_EQ(
+        refusal(ethernet, "eth0,weft-none"),
+        "WEFT_INTERFACES names 'weft-none'; UCX has no such device, only tcp/lo tcp/eth0 tcp/eth1")
+        << "it would use one link";
+    EXPECT_NE(refusal(ethernet, "weft-none"), "") << "it would listen everywhere";
+    EXPECT_NE(refusal(ethernet, "eth0,memory"), "");
+    EXPECT_EQ(refusal(infiniband, "mlx5_0:1,eth0"), "");
+    EXPECT_NE(refusal(infiniband, "mlx5_7:1,eth0"), "");
+}
+
+TEST_F(UcxInterfaces, NeedNotBeDevicesIfUcxDoesNotUseThem) {
+    const std::vector<ucx::Device> memory = {{"posix", "memory"}};
+    EXPECT_EQ(refusal(memory, "lo"), "");
+    EXPECT_EQ(refusal(memory, "lo,weft-none"),
+              "WEFT_INTERFACES names 'weft-none'; UCX has no such device, only memory");
+    EXPECT_EQ(refusal(infiniband, "weft-none", true), "") << "by auto, tcp refuses it";
+    setenv("UCX_NET_DEVICES", "eth0", 1);
+    EXPECT_EQ(refusal(ethernet, "eth0,weft-none"), "");
 }
 
 // UCX is there, but finds nothing to use.
@@ -79,6 +113,24 @@ TEST(Ucx, SaysWhyItCannotBeUsed) {
     }
     unsetenv("UCX_TLS");
     unsetenv("UCX_LOG_LEVEL");
+}
+
+// On TCP devices outside the chosen interfaces, too.
+TEST_F(UcxInterfaces, ThatAreNotThereOpenNothing) {
+    if (!ucx::library().is_ok()) GTEST_SKIP() << last_detail();
+    setenv("UCX_TLS", "tcp", 1);
+    const Result<ucx::Workers> all = ucx::Worker::open({});
+    if (all.is_ok()) {
+        for (const char* interfaces : {"weft-none", "lo,weft-none"}) {
+            const Result<ucx::Workers> workers = ucx::Worker::open({.interfaces = interfaces});
+            EXPECT_EQ(workers.status().code, WEFT_REFUSED_SETTING) << interfaces;
+            EXPECT_NE(std::string(last_detail()).find("WEFT_INTERFACES names 'weft-none'"),
+                      std::string::npos)
+                << last_detail();
+        }
+    }
+    unsetenv("UCX_TLS");
+    if (!all.is_ok()) GTEST_SKIP() << "UCX has no TCP device here";
 }
 
 TEST(UcxMemory, OfADeviceIsNamed) {

@@ -1,6 +1,7 @@
 #include "transport/ucx/worker.h"
 
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,16 +130,6 @@ std::vector<Modification> modifications_for(const std::vector<Device>& devices,
     return modifications;
 }
 
-// WEFT_INTERFACES names interfaces, and UCX would listen on others. Empty: it does not.
-std::string devices_not_chosen(const std::vector<Device>& devices, const Worker::Options& options) {
-    if (options.only_fabric || options.interfaces.empty() || is_set("UCX_NET_DEVICES")) return "";
-    if (!links_among(devices, options).empty()) return "";
-    std::vector<Device> others;
-    std::ranges::copy_if(devices, std::back_inserter(others),
-                         [](const Device& device) { return device.transport == "tcp"; });
-    return names_of(others);
-}
-
 }  // namespace
 
 bool Device::is_fabric() const {
@@ -161,6 +152,23 @@ std::string names_of(const std::vector<Device>& devices) {
     for (const Device& device : devices)
         text += (text.empty() ? "" : " ") + device.transport + "/" + device.name;
     return text;
+}
+
+Status check_interfaces(const std::vector<Device>& devices, const Worker::Options& options) {
+    if (options.only_fabric || is_set("UCX_NET_DEVICES")) return ok;
+    std::vector<Device> usable;
+    std::ranges::copy_if(devices, std::back_inserter(usable), [](const Device& device) {
+        return device.transport == "tcp" || device.is_fabric();
+    });
+    const bool uses_tcp = std::ranges::count(usable, "tcp", &Device::transport) > 0;
+    for (const std::string& name : devices_named(options.interfaces)) {
+        if (std::ranges::count(usable, name, &Device::name) > 0) continue;
+        if (!uses_tcp && if_nametoindex(name.c_str()) != 0) continue;
+        return failure(WEFT_REFUSED_SETTING,
+                       "WEFT_INTERFACES names '%s'; UCX has no such device, only %s", name.c_str(),
+                       usable.empty() ? "memory" : names_of(usable).c_str());
+    }
+    return ok;
 }
 
 std::vector<std::string> links_among(const std::vector<Device>& devices,
@@ -191,10 +199,7 @@ Result<Workers> Worker::open(const Options& options) {
     if (!found.is_ok()) return found.status();
     const Result<std::vector<Device>> devices = list_devices();
     if (!devices.is_ok()) return devices.status();
-    if (const std::string others = devices_not_chosen(*devices, options); !others.empty())
-        return failure(WEFT_REFUSED_SETTING,
-                       "WEFT_INTERFACES = '%s'; UCX has no device there, only %s",
-                       options.interfaces.c_str(), others.c_str());
+    WEFT_RETURN_IF_NOT_OK(check_interfaces(*devices, options));
     if (std::ranges::count(*devices, "self", &Device::transport) == std::ranges::ssize(*devices))
         return failure(WEFT_REFUSED_UNSUPPORTED,
                        "UCX %s reaches no other rank: it has only %s (UCX_TLS='%s')",
