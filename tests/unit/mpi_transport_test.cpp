@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "conformance/mpi_world.h"
+#include "support/failing_new.h"
 
 namespace weft::test {
 namespace {
@@ -168,6 +169,17 @@ TEST(MpiTransport, LosesAllPeersWhenTheMpiFails) {
     ASSERT_EQ(transport->poll(done), 3u);
     for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(done[i].code, WEFT_BROKEN_TRANSPORT);
     EXPECT_EQ(transport->poll(done), 0u);
+}
+
+// The MPI never completes these sends.
+TEST(MpiTransport, EndsWithoutMemoryWhileSendsAreInFlight) {
+    Failing mpi;
+    auto transport = over(mpi);
+    std::array<std::byte, 8> data{};
+    ASSERT_EQ(transport->post_send({1, {1, 0}}, data, {&mpi, 1}), Posted::done);
+    Injector::arm_at_all();
+    transport.reset();
+    Injector::disarm();
 }
 
 }  // namespace

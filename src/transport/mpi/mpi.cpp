@@ -50,6 +50,7 @@ Status MpiTransport::open(void* context) {
     receive_bytes_.resize(receives_ * large_bytes);
     receive_requests_.resize(receives_ * mpi_.request_bytes);
     arrived_.resize(receives_);
+    kept_ = std::make_unique<Kept>();
     if (!has_room_to_send()) throw std::bad_alloc();
     for (std::size_t i = 0; i < receives_; ++i) post_receive(i);
     return ok;
@@ -58,9 +59,11 @@ Status MpiTransport::open(void* context) {
 MpiTransport::~MpiTransport() {
     if (channel_ == nullptr) return;
     mpi_.close(channel_, static_cast<int>(receives_), receive_requests_.data());
-    // What the MPI still sends must stay in place until the process ends.
-    static auto* const kept = new std::vector<message::SlotStore<Peer>>;
-    if (!sending_.empty()) kept->push_back(std::move(slots_));
+    if (sending_.empty()) return;
+    static Kept* all = nullptr;
+    kept_->slots.emplace(std::move(slots_));
+    kept_->next = std::exchange(all, kept_.get());
+    (void)kept_.release();
 }
 
 Usage MpiTransport::usage() const {

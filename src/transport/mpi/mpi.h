@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -75,6 +76,13 @@ class MpiTransport final : public MessageTransport<MpiTransport, mpi::Peer> {
     void* channel_ = nullptr;
     std::vector<int> indices_;  // of completed requests
     std::uint64_t polled_ticks_ = 0;
+
+    // What the MPI still sends when this ends stays in place until the process ends.
+    struct Kept {
+        Kept* next = nullptr;
+        std::optional<message::SlotStore<Peer>> slots;
+    };
+    std::unique_ptr<Kept> kept_;
 
     std::vector<Slot*> sending_;  // with requests of the same index
     std::vector<std::byte> send_requests_;
