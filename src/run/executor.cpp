@@ -133,6 +133,7 @@ bool Executor::has_work() const {
 
 std::vector<Rank> Executor::owed_ranks() const {
     std::vector<Rank> ranks;
+    ranks.reserve(routes_.size());
     for (const CompletionSource* source : sources_) source->list_owed(ranks);
     std::ranges::sort(ranks);
     return ranks;

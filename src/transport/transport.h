@@ -191,7 +191,8 @@ class CompletionSource {
     // poll() has something to do for which no wake-up comes.
     virtual bool has_work() const { return false; }
 
-    // Adds the peers it is for. For messages about a peer that does not take what was sent to it.
+    // Adds the peers it is for, each once. For messages about a peer that does not take what was sent to it.
+    // REQUIRES: there is room for all peers.
     virtual void list_owed(std::vector<Rank>&) const {}
 
     // Forgets every post of this context without completing it. When this returns, nobody writes to

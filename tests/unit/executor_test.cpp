@@ -257,5 +257,23 @@ TEST_P(ExecutorMemory, IsNotAllocatedForACachedCall) {
     EXPECT_EQ(allocations, 0);
 }
 
+// A transport that owes every peer something, and must not throw when it says so.
+class Owing final : public ForwardingTransport {
+  public:
+    using ForwardingTransport::ForwardingTransport;
+    void list_owed(std::vector<Rank>& peers) const override {
+        EXPECT_GE(peers.capacity(), peers.size() + 3);
+        peers.insert(peers.end(), {3, 1, 2});
+    }
+};
+
+TEST(Executor, HasRoomForAllPeersThatAreOwedSomething) {
+    SimNetwork network(4, 1, {});
+    SimTransport sim(network, 0);
+    Owing transport(sim);
+    const Executor executor(0, {&transport}, {nullptr, &transport, &transport, &transport});
+    EXPECT_EQ(executor.owed_ranks(), (std::vector<Rank>{1, 2, 3}));
+}
+
 }  // namespace
 }  // namespace weft::test
