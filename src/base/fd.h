@@ -21,6 +21,8 @@ class Fd {
     }
 
     int get() const { return fd_; }
+    // It is never closed.
+    void keep_open() { fd_ = -1; }
     explicit operator bool() const { return fd_ >= 0; }
 
   private:

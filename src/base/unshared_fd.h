@@ -17,6 +17,8 @@ class UnsharedFd {
     ~UnsharedFd() { note(false); }
 
     int get() const { return fd_.get(); }
+    // It is closed only in children.
+    void keep_open() { fd_.keep_open(); }
     explicit operator bool() const { return static_cast<bool>(fd_); }
 
     // For a child, right after fork(): closes all of them. Takes no lock and does not touch their

@@ -89,6 +89,10 @@ class DedicatedConnections {
     // kernel. A completion with the place's token follows and says why it is broken; or a failure
     // notice of the peer, if that broke the group.
     virtual void fail(ListPlace& place, int error) = 0;
+
+    // The kernel has not given back all operations on this socket, and may go on with them after the context has
+    // ended: the socket is then shut down, but never closed.
+    virtual void keep_open(int socket) = 0;
 };
 
 }  // namespace weft

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <thread>
@@ -103,6 +104,7 @@ class DedicatedSockets final : public Transport, public DedicatedConnections {
                 reported_.push_back({.token = {}, .code = WEFT_BROKEN_RANK, .peer = peer});
         }
     }
+    void keep_open(int socket) override { kept_open.push_back(socket); }
     void grant_all() {
         for (const Token& token : waiting_) reported_.push_back({.token = token});
         waiting_.clear();
@@ -110,6 +112,7 @@ class DedicatedSockets final : public Transport, public DedicatedConnections {
 
     bool grants_later = false;
     std::vector<int> errors;
+    std::vector<int> kept_open;
 
   private:
     std::vector<int> sockets_;
@@ -835,6 +838,15 @@ int forget_cancellation(io_uring* ring, io_uring_sync_cancel_reg* wanted) {
     return may_cancel ? io_uring_register_sync_cancel(ring, wanted) : 0;
 }
 
+// That this process has open.
+std::ptrdiff_t eventfds() {
+    return std::ranges::count_if(
+        std::filesystem::directory_iterator("/proc/self/fd"), [](const auto& entry) {
+            std::error_code closed;
+            return std::filesystem::read_symlink(entry, closed) == "anon_inode:[eventfd]";
+        });
+}
+
 TEST_F(TaskRingTest, WhatComesAfterACancellationGaveUpIsForNobody) {
     const Handing handing(forget_cancellations, forget_cancellation);
     constexpr std::size_t bytes = 1000;
@@ -843,6 +855,7 @@ TEST_F(TaskRingTest, WhatComesAfterACancellationGaveUpIsForNobody) {
     std::vector<std::byte> place(bytes);
     const std::vector<Buffers> buffers = {{{}, data}, {{}, place}};
     may_cancel = false;
+    const std::ptrdiff_t eventfds_before = eventfds();
     {
         Call call(job, subject_of("bcast", "binomial"), problem_of(2, bytes));
         call.start(1, buffers, {});
@@ -851,6 +864,10 @@ TEST_F(TaskRingTest, WhatComesAfterACancellationGaveUpIsForNobody) {
         EXPECT_FALSE(job.ring(1).is_busy());
     }
     may_cancel = true;
+    // Its descriptors stay open: entries name them by number.
+    const std::ptrdiff_t left = eventfds() - eventfds_before;
+    EXPECT_EQ(left, 2);
+    EXPECT_EQ(job.transport(1).kept_open, std::vector<int>{job.pair(0).ends[1].get()});
     // Its numbers are not given to others while its completions may come.
     Group group;
     group.context = 2;
@@ -858,6 +875,7 @@ TEST_F(TaskRingTest, WhatComesAfterACancellationGaveUpIsForNobody) {
     Stream stream(group, 0);
     job.executor(1).add_group(group);
     Call other(job, subject_of("bcast", "binomial"), problem_of(2, bytes));
+    const std::ptrdiff_t eventfds_with_other = eventfds() - left;
     const auto header =
         MessageHeader{.bytes = bytes, .stream = job.stream(0).id().packed()}.encoded();
     const int peer = job.pair(0).ends[0].get();
@@ -865,7 +883,8 @@ TEST_F(TaskRingTest, WhatComesAfterACancellationGaveUpIsForNobody) {
     ASSERT_EQ(write(peer, data.data(), bytes), static_cast<ssize_t>(bytes));
     const auto has_come = [&] { return place == data; };  // the kernel was not stopped
     EXPECT_TRUE(job.drive_until(has_come));
-    for (int i = 0; i < 1000; ++i) job.executor(1).progress();
+    EXPECT_TRUE(job.drive_until([&] { return eventfds() == eventfds_with_other; }))
+        << "they are closed when all of it has been reported";
     // The socket is free for the next list.
     std::ranges::fill(place, std::byte{0});
     job.executor(1).start(other.run(1), stream, {nullptr, place.data(), {}}, Executor::Way::lists);

@@ -452,6 +452,26 @@ TEST_F(DedicatedConnection, AbandonedOneIsNoReasonToGiveThePeerUp) {
     EXPECT_EQ(at(1).counters().connections, 1u) << "the shared one";
 }
 
+TEST_F(DedicatedConnection, SocketThatTheKernelStillNamesIsShutDownButNotClosed) {
+    const auto is_open = [](int socket) { return fcntl(socket, F_GETFD) >= 0; };
+    Mine& sends = hold(0, true);
+    Mine& receives = hold(1, false);
+    ASSERT_TRUE(until([&] { return sends.is_done && receives.is_done; }));
+    const int named = sends.hold.socket;
+    const int others = receives.hold.socket;
+    dedicated(0).keep_open(named);
+    at(0).abandon(context);
+    EXPECT_TRUE(is_open(named));
+    char byte;
+    EXPECT_EQ(recv(others, &byte, 1, 0), 0) << "it is not shut down";
+    at(1).abandon(context);
+    EXPECT_FALSE(is_open(others));
+    at(0).hang_up();
+    gone.insert(0);
+    EXPECT_TRUE(is_open(named));
+    ::close(named);
+}
+
 TEST_F(DedicatedConnection, EndThatNobodyExplainsIsTheLossOfThePeer) {
     ASSERT_TRUE(until_up());
     Mine& received = receive(1, 10);

@@ -5,6 +5,9 @@
 // the bytes, further entries a segment each. Small packets wake a longer entry so often that the
 // kernel moves it to a worker thread.
 //
+// Entries name descriptors by their numbers. A list owns its own and shares the others, so that they stay open if
+// the kernel does not give its entries back.
+//
 // Thread safety: none; the progress engine's lock covers it.
 #pragma once
 
@@ -13,6 +16,7 @@
 #include <sys/uio.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/fd.h"
@@ -92,10 +96,11 @@ struct List {
     bool is_cut = false;  // the kernel took a part of a chain, which may end without a report
     Failure failure;      // why it has failed, unless the transport says it
     ListPlace hold;
-    ChainOrder* direction = nullptr;
-    Rank peer = -1;               // rank of the job
-    std::uint32_t submitted = 0;  // of the entries
-    std::uint32_t batches = 0;    // chains in flight
+    std::shared_ptr<ChainOrder> direction;
+    std::shared_ptr<const std::vector<Fd>> semaphores;  // of the run
+    Rank peer = -1;                                     // rank of the job
+    std::uint32_t submitted = 0;                        // of the entries
+    std::uint32_t batches = 0;                          // chains in flight
     std::uint32_t batches_ended = 0;
     std::uint32_t taken[batches_max] = {};  // tokens of the direction, by chain
     std::uint32_t checked = 0;              // messages whose header was checked

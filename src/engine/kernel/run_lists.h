@@ -22,11 +22,11 @@ class RunLists final : public Offload::Lists {
     std::int64_t memory_bytes() const override;
     void add_late(bool sends, std::vector<Rank>& ranks) const override;
 
-    int semaphore(std::uint32_t number) const { return semaphores[number].get(); }
+    int semaphore(std::uint32_t number) const { return (*semaphores)[number].get(); }
 
     TaskRing& ring;
     const Tasks& tasks;
-    std::vector<Fd> semaphores;
+    std::shared_ptr<std::vector<Fd>> semaphores = std::make_shared<std::vector<Fd>>();
     std::vector<std::unique_ptr<List>> lists;
 
     // Of the last start.

@@ -51,7 +51,7 @@ bool is_whole(int socket, bool sends) {
 RunLists::~RunLists() { ring.forget(*this); }
 
 std::int64_t RunLists::memory_bytes() const {
-    std::size_t bytes = sizeof *this + semaphores.size() * sizeof(Fd);
+    std::size_t bytes = sizeof *this + semaphores->size() * sizeof(Fd);
     for (const auto& list : lists)
         bytes += sizeof(List) + list->entries.size() * sizeof(Entry) +
                  list->messages.size() * sizeof(MessageVector) +
@@ -110,10 +110,10 @@ Result<std::unique_ptr<Offload::Lists>> TaskRing::make(const Tasks& tasks) {
         return failure(WEFT_REFUSED_MEMORY, "no descriptor for an eventfd: %s",
                        std::strerror(errno));
     };
-    lists->semaphores.reserve(tasks.semaphores);
+    lists->semaphores->reserve(tasks.semaphores);
     for (std::uint32_t i = 0; i < tasks.semaphores; ++i) {
-        lists->semaphores.push_back(semaphore());
-        if (!lists->semaphores.back()) return no_descriptor();
+        lists->semaphores->push_back(semaphore());
+        if (!lists->semaphores->back()) return no_descriptor();
     }
     for (const TaskList& list : tasks.lists) {
         const auto id =
@@ -122,6 +122,7 @@ Result<std::unique_ptr<Offload::Lists>> TaskRing::make(const Tasks& tasks) {
         lists->lists.push_back(std::make_unique<List>(list, *lists, id));
         List& made = *lists->lists.back();
         lists_[id] = &made;
+        made.semaphores = lists->semaphores;
         const bool waits = std::ranges::any_of(
             list.tasks, [](const Task& task) { return task.kind == Task::Kind::go; });
         if (!waits) continue;
@@ -187,9 +188,11 @@ void TaskRing::reserve_queues() {
 
 bool TaskRing::reserve(const Tasks& tasks, const Stream& stream) {
     return std::ranges::all_of(tasks.lists, [&](const TaskList& list) {
-        ChainOrder& direction = directions_[{stream.id(), stream.member(list.peer), list.sends}];
-        while (direction.tokens.size() < 2) {
-            if (!add_token(direction)) return false;
+        std::shared_ptr<ChainOrder>& direction =
+            directions_[{stream.id(), stream.member(list.peer), list.sends}];
+        if (direction == nullptr) direction = std::make_shared<ChainOrder>();
+        while (direction->tokens.size() < 2) {
+            if (!add_token(*direction)) return false;
         }
         return true;
     });
@@ -216,7 +219,7 @@ void TaskRing::begin(Lists& lists, const Stream& stream, const Binding& binding,
 }
 
 void TaskRing::take_place(List& list) {
-    list.direction = &directions_.at({list.home.stream, list.peer, list.tasks.sends});
+    list.direction = directions_.at({list.home.stream, list.peer, list.tasks.sends});
     list.direction->lists.push(&list);
     set_state(list, List::State::waiting);
     const Lane lane(list.peer, list.home.stream);
@@ -514,8 +517,14 @@ void TaskRing::call_off(Wanted wanted) {
         unfinished_ -= is_due && list->submitted < list->entries.size();
         if (is_due || list->state == List::State::waiting)
             list->direction->lists.remove_if([&](const List* other) { return other == list; });
-        is_stuck |= list->batches > 0 && !list->is_cut;
         set_state(*list, list->batches > 0 ? List::State::given_up : List::State::idle);
+        if (list->batches == 0 || list->is_cut) {
+            list->direction.reset();
+            continue;
+        }
+        // What is left of it may still run: what it names must not be closed, and its number given to others.
+        is_stuck = true;
+        connections_to(list->peer)->keep_open(list->hold.socket);
     }
     if (is_stuck)
         std::fprintf(stderr, "weft: io_uring does not end what was called off for %g s\n",
@@ -530,9 +539,15 @@ void TaskRing::abandon(std::uint64_t context) {
 
 // The group is gone or broken: its directions are not used again.
 void TaskRing::retire(std::uint64_t context) {
+    for (List* list : lists_) {
+        if (list != nullptr && list->state != List::State::given_up &&
+            list->home.stream.context() == context)
+            list->direction.reset();
+    }
+    to_submit_.remove_if([](const List* list) { return list->direction == nullptr; });
     std::erase_if(directions_, [&](const auto& entry) {
         if (entry.first.stream.context() != context) return false;
-        descriptors_ -= entry.second.tokens.size();
+        descriptors_ -= entry.second != nullptr ? entry.second->tokens.size() : 0;
         return true;
     });
 }
@@ -540,10 +555,11 @@ void TaskRing::retire(std::uint64_t context) {
 void TaskRing::forget(RunLists& lists) {
     call_off([&](const List& list) { return &list.home == &lists; });
     finished_.remove_if([&](const Finished& one) { return one.run == &lists; });
-    for (const Fd& semaphore : lists.semaphores) descriptors_ -= static_cast<bool>(semaphore);
+    for (const Fd& semaphore : *lists.semaphores) descriptors_ -= static_cast<bool>(semaphore);
     for (std::unique_ptr<List>& list : lists.lists) {
         descriptors_ -= static_cast<bool>(list->go);
         if (list->batches > 0) {
+            if (list->is_cut) list->semaphores.reset();
             orphans_.push_back(std::move(list));
         } else {
             lists_[list->id] = nullptr;

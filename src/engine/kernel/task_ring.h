@@ -107,7 +107,8 @@ class TaskRing final : public Offload {
     const unsigned depth_;
     const std::int64_t patience_ns_;
     std::int64_t short_since_ns_ = 0;  // when the kernel first had no memory; 0: it has
-    // Lists without runs, whose chains have not reported: the kernel may still write to them.
+    // Lists without runs, whose chains have not reported: the kernel may still write to them, and to the descriptors that
+    // they keep open.
     std::vector<std::unique_ptr<List>> orphans_;
     Ring ring_;        // opened when it is first needed
     Fd thread_sleep_;  // epoll: the ring, while the progress thread is to be woken
@@ -116,7 +117,7 @@ class TaskRing final : public Offload {
     std::vector<List*> lists_;  // by id; null: free
     std::vector<List*> going_;  // receiving lists, whose headers are checked
     bool has_doubts_ = false;   // about one that is to be looked at again
-    std::unordered_map<DirectionKey, ChainOrder, DirectionHash> directions_;
+    std::unordered_map<DirectionKey, std::shared_ptr<ChainOrder>, DirectionHash> directions_;
     Fifo<List*> to_submit_;  // the lists before them in their directions come first
     struct Finished {
         Completion completion;
@@ -124,7 +125,7 @@ class TaskRing final : public Offload {
     };
     Fifo<Finished> finished_;
     std::size_t descriptors_max_ = 0;
-    std::size_t descriptors_ = 0;  // the ring's own and eventfds
+    std::size_t descriptors_ = 0;  // the ring's own and eventfds, but those of lists that are stuck
     std::size_t busy_ = 0;
     std::size_t waiting_ = 0;
     std::size_t unfinished_ = 0;  // lists in flight with entries that are not submitted yet

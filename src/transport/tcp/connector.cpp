@@ -85,7 +85,7 @@ void Connector::apply_signal(int socket) const {
 }
 
 void Connector::hang_up() {
-    for (const auto& wire : wires_) wire->fd = {};
+    for (const auto& wire : wires_) wire->close();
     for (const auto& listener : listeners_) listener->fd = {};
 }
 
@@ -389,7 +389,7 @@ void Connector::close(Wire& wire) {
     // Closing is not enough: a forked child may hold the socket too, and epoll would still report
     // it.
     (void)epoll_ctl(epoll_, EPOLL_CTL_DEL, wire.fd.get(), nullptr);
-    wire.fd = {};
+    wire.close();
     (void)hold_reserve();
     if (wire.deadline_ns != 0) {
         --unproven_;

@@ -42,6 +42,11 @@ void TcpTransport::release(ListPlace& place) {
 
 void TcpTransport::fail(ListPlace& place, int error) { DedicatedConnection::fail(place, error); }
 
+void TcpTransport::keep_open(int socket) {
+    connector_.for_each_wire(
+        [&](Wire& wire) { wire.stays_open = wire.stays_open || wire.fd.get() == socket; });
+}
+
 // Closes the dedicated connections of such contexts.
 template <class Condition>
 void TcpTransport::end_dedicated(Condition is_over, bool in_good_order) {

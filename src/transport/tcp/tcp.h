@@ -112,6 +112,7 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
                 Token token) override;
     void release(ListPlace& place) override;
     void fail(ListPlace& place, int error) override;
+    void keep_open(int socket) override;
 
     // tcp::Core
     void need(Link& link) override;

@@ -13,6 +13,14 @@ constexpr std::uint64_t wake_bytes_max = 128 * 1024;
 
 }  // namespace
 
+void Wire::close() {
+    if (stays_open && fd) {
+        (void)shutdown(fd.get(), SHUT_RDWR);
+        fd.keep_open();
+    }
+    fd = {};
+}
+
 bool Wire::watch() {
     watched = EPOLLIN;
     epoll_event event{};

@@ -47,8 +47,13 @@ struct Wire : Source {
     };
     Wire(Fd socket, int transport_epoll)
         : Source(Kind::wire), fd(std::move(socket)), epoll(transport_epoll) {}
+    ~Wire() { close(); }
+    Wire(const Wire&) = delete;
+    Wire& operator=(const Wire&) = delete;
 
     UnsharedFd fd;
+    bool stays_open =
+        false;  // the kernel still names the descriptor: see DedicatedConnections::keep_open()
     int epoll;
     State state = State::connecting;
     Link* link = nullptr;      // null: a caller that has not proven itself, or parting
@@ -71,6 +76,8 @@ struct Wire : Source {
     Post* post = nullptr;              // where it goes,
     Unexpected* unexpected = nullptr;  // or here, or nowhere
 
+    // Closes the socket.
+    void close();
     // Enters the epoll. False: that has no memory for it.
     bool watch();
     // From now on the epoll watches for these events. With 0, at most one comes before the next call: when
