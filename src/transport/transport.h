@@ -9,8 +9,10 @@
 // happened: post_send, post_recv, post_recv_combined, hold; admit, dedicate, keep_early(true). All
 // others do not throw, and lose no completion. A message that a transport cannot keep, or receive,
 // for want of memory is lost; that is reported (lost_message()), and the context is not wanted any
-// more. A post of context 0 must not fail for want of memory while few of them are pending: by it,
-// ranks tell each other that memory ran out.
+// more. The peer is lost (WEFT_BROKEN_MEMORY) only where there is not even room to tell it that a message was dropped
+// (some is reserved), to keep a failure notice that came before its receive, or to note a frame that came before its
+// turn. A post of context 0 must not fail for want of memory while few of them are pending: by it, ranks tell each
+// other that memory ran out.
 //
 // Thread safety: none. The progress engine's lock covers every call.
 #pragma once
@@ -81,8 +83,8 @@ enum class Posted : std::uint8_t {
 // A finished send or receive. With a null token.run: `peer` is lost, and why. WEFT_BROKEN_RANK: it
 // died or left. WEFT_BROKEN_TRANSPORT: it does not answer (its host is dead, or the link cut), or
 // its bytes cannot be a peer's. WEFT_BROKEN_MEMORY: one of the two ends has no descriptor for the
-// connection. Or a lost_message(). Of a task list, and then `peer` is this rank: WEFT_BROKEN_MEMORY: the
-// kernel had none for it; WEFT_REFUSED_STATE: the thread that owned it has ended.
+// connection, or no memory for what must not be lost. Or a lost_message(). Of a task list, and then `peer` is this
+// rank: WEFT_BROKEN_MEMORY: the kernel had none for it; WEFT_REFUSED_STATE: the thread that owned it has ended.
 struct Completion {
     Token token;
     weft_status code = WEFT_OK;  // WEFT_OK, a WEFT_BROKEN_* or WEFT_REFUSED_STATE

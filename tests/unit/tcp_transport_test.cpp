@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <span>
 #include <string>
 #include <thread>
@@ -10,6 +11,7 @@
 
 #include "base/clock.h"
 #include "conformance/tcp_world.h"
+#include "support/failing_new.h"
 
 namespace weft::test {
 namespace {
@@ -79,6 +81,50 @@ TEST(TcpTransport, ReadsAllConnectionsOfAPeerThatEnds) {
         EXPECT_EQ(ranks.at(1).post_recv(Lane(0, {1, 1 - stream}), place, {&value, 1}),
                   Posted::done);
         EXPECT_EQ(value, sent);
+    }
+}
+
+// A frame that has begun must end with its bytes, and there is no memory to keep them.
+TEST(TcpTransport, AbandonsAMessageThatIsBeingWrittenWithoutMemory) {
+    TcpRanks ranks(2, {.interfaces = "127.0.0.1"});
+    open_both(ranks.at(0), ranks.at(1));
+    const std::vector<std::byte> from(32 << 20, std::byte{1});
+    std::vector<std::byte> into(from.size());
+    std::array<Completion, 8> done;
+    constexpr std::uint64_t stays = 100;
+    for (const Rank rank : {0, 1}) ranks.at(rank).admit(stays);
+    for (std::uint64_t context = 1; context <= 4; ++context) {
+        SCOPED_TRACE(context);
+        for (const Rank rank : {0, 1}) ranks.at(rank).admit(context);
+        ASSERT_EQ(ranks.at(1).post_recv(Lane(0, {context, 0}), into, {&ranks, 1}), Posted::pending);
+        ASSERT_EQ(ranks.at(1).poll(done), 0u);
+        ASSERT_EQ(ranks.at(0).post_send(Lane(1, {context, 0}), from, {&ranks, 2}), Posted::pending);
+        // Until the socket is full.
+        for (int i = 0; i < 200; ++i) ASSERT_EQ(ranks.at(0).poll(done), 0u);
+        std::thread receiver([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            Completion lost;
+            for (int i = 0; i < 2000; ++i) {
+                EXPECT_EQ(ranks.at(1).poll({&lost, 1}), 0u);
+                std::this_thread::sleep_for(std::chrono::microseconds(20));
+            }
+            ranks.at(1).abandon(context);
+        });
+        Injector::arm_at_all();
+        ranks.at(0).abandon(context);
+        Injector::disarm();
+        receiver.join();
+        std::uint64_t value = 0;
+        const MutBytes place = std::as_writable_bytes(std::span(&value, 1));
+        const Bytes data = std::as_bytes(std::span(&context, 1));
+        ASSERT_NE(ranks.at(0).post_send(Lane(1, {stays, 0}), data, {&ranks, 3}), Posted::busy);
+        if (ranks.at(1).post_recv(Lane(0, {stays, 0}), place, {&ranks, 4}) == Posted::pending) {
+            const std::vector<Completion> reported = poll_for(ranks.at(1), 1);
+            ASSERT_EQ(reported.size(), 1u);
+            ASSERT_EQ(reported[0].token.op, 4u) << "the peer is lost";
+        }
+        EXPECT_EQ(value, context);
+        EXPECT_EQ(ranks.at(0).poll(done), 0u) << "the peer is lost";
     }
 }
 

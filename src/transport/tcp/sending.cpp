@@ -1,14 +1,22 @@
 // Sending on a shared connection: which message is next, and frames into the socket.
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <new>
 
+#include "base/clock.h"
 #include "transport/tcp/shared_connection.h"
 
 namespace weft::tcp {
+namespace {
+
+// While memory is short, an abandoned frame holds up this rank for so long at most.
+constexpr std::int64_t finish_max_ns = 1'000'000'000;
+
+}  // namespace
 
 // Messages below the eager threshold, while the receiver's unexpected messages stay bounded; and
 // failure notices, which must arrive before what they explain.
@@ -201,28 +209,47 @@ void SharedConnection::go_on() {
     core_.note_owing(*this);
 }
 
+// Of the frame that has begun, what the socket takes. Returns as Wire::write().
+ssize_t SharedConnection::write_frame() {
+    iovec pieces[2] = {
+        {head_.data() + head_bytes_ - head_left_, head_left_},
+        {const_cast<std::byte*>(payload_), payload_left_},
+    };
+    const ssize_t n = out->write(std::span(pieces, payload_left_ > 0 ? 2u : 1u));
+    if (n <= 0) return n;
+    auto bytes = static_cast<std::uint64_t>(n);
+    core_.count_moved(bytes);
+    const std::uint64_t of_head = std::min<std::uint64_t>(bytes, head_left_);
+    head_left_ -= of_head;
+    bytes -= of_head;
+    payload_left_ -= bytes;
+    if (bytes > 0) payload_ += bytes;
+    return n;
+}
+
+// Waits until the socket has taken the frame that has begun. False: it takes nothing for too long.
+bool SharedConnection::finish_frame() {
+    const std::int64_t deadline_ns = now_ns() + finish_max_ns;
+    while (is_writing() && out != nullptr && out->write_error == 0) {
+        if (write_frame() != 0) continue;
+        if (now_ns() > deadline_ns) return false;
+        pollfd room{out->fd.get(), POLLOUT, 0};
+        (void)::poll(&room, 1, 1);
+    }
+    head_left_ = payload_left_ = 0;
+    return true;
+}
+
 void SharedConnection::write_frames() {
     while (core_.may_move > 0) {
         if (!is_writing() && !begin_frame()) return out->watch_out(false);
-        iovec pieces[2] = {
-            {head_.data() + head_bytes_ - head_left_, head_left_},
-            {const_cast<std::byte*>(payload_), payload_left_},
-        };
-        const std::size_t count = payload_left_ > 0 ? 2 : 1;
-        const ssize_t n = out->write(std::span(pieces, count));
+        const ssize_t n = write_frame();
         if (n == 0) return out->watch_out(true);
         if (n < 0) {
             // What the peer sent before is read first; then reading fails.
             (void)shutdown(out->fd.get(), SHUT_RDWR);
             return out->watch_out(false);
         }
-        auto bytes = static_cast<std::uint64_t>(n);
-        core_.count_moved(bytes);
-        const std::uint64_t of_head = std::min<std::uint64_t>(bytes, head_left_);
-        head_left_ -= of_head;
-        bytes -= of_head;
-        payload_left_ -= bytes;
-        if (bytes > 0) payload_ += bytes;
         if (is_writing()) return out->watch_out(true);
         end_frame();
     }
@@ -245,10 +272,10 @@ void SharedConnection::abandon_sends(std::uint64_t context) {
         // The frame has begun and must be completed with its bytes.
         try {
             orphan_.assign(payload_, payload_ + payload_left_);
+            payload_ = orphan_.data();
         } catch (const std::bad_alloc&) {
-            return core_.lose(peer, WEFT_BROKEN_MEMORY);
+            if (!finish_frame()) return core_.lose(peer, WEFT_BROKEN_MEMORY);
         }
-        payload_ = orphan_.data();
         writing_.reset();
     }
     sends_.for_each([&](SendLane& lane) {

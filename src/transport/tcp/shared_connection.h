@@ -93,6 +93,8 @@ class SharedConnection final : public Link {
     void put_controls();
     bool begin_frame();
     void end_frame();
+    ssize_t write_frame();
+    bool finish_frame();
     void write_frames();
     void abandon_sends(std::uint64_t context);
 
