@@ -1,8 +1,12 @@
 // The tcp transport by itself, over loopback: what the tests of all transports do not ask for.
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <span>
 #include <string>
@@ -12,6 +16,22 @@
 #include "base/clock.h"
 #include "conformance/tcp_world.h"
 #include "support/failing_new.h"
+
+namespace weft::test {
+inline std::atomic<std::uint64_t> bytes_of_calls{0};  // of the system, sent and received
+}
+
+// These replace the C library's in the whole program.
+extern "C" ssize_t sendmsg(int socket, const msghdr* message, int flags) {
+    const ssize_t n = syscall(SYS_sendmsg, socket, message, flags);
+    if (n > 0) weft::test::bytes_of_calls += static_cast<std::uint64_t>(n);
+    return n;
+}
+extern "C" ssize_t recvmsg(int socket, msghdr* message, int flags) {
+    const ssize_t n = syscall(SYS_recvmsg, socket, message, flags);
+    if (n > 0) weft::test::bytes_of_calls += static_cast<std::uint64_t>(n);
+    return n;
+}
 
 namespace weft::test {
 namespace {
@@ -125,6 +145,69 @@ TEST(TcpTransport, AbandonsAMessageThatIsBeingWrittenWithoutMemory) {
         }
         EXPECT_EQ(value, context);
         EXPECT_EQ(ranks.at(0).poll(done), 0u) << "the peer is lost";
+    }
+}
+
+// Over all peers.
+TEST(TcpTransport, MovesABoundedAmountInOnePoll) {
+    constexpr Rank peers = 8;
+    constexpr std::size_t large = 4 << 20;
+    // Each peer may have a part of a message beyond what all have together.
+    constexpr std::uint64_t shared_max =
+        tcp::Core::moved_bytes_max + peers * (tcp::part_bytes + 1024);
+    constexpr std::uint64_t dedicated_max = tcp::Core::moved_bytes_max * 5 / 4;
+    for (const bool is_dedicated : {false, true}) {
+        for (const bool sends : {false, true}) {
+            SCOPED_TRACE(std::string(is_dedicated ? "dedicated, " : "shared, ") +
+                         (sends ? "sending" : "receiving"));
+            TcpRanks ranks(peers + 1, {.interfaces = "127.0.0.1"});
+            for (Rank rank = 0; rank <= peers; ++rank) {
+                if (is_dedicated) ranks.at(rank).dedicate(1, 1);
+                ranks.at(rank).admit(1);
+            }
+            std::size_t ended = 0;
+            const auto poll = [&](Rank rank) {
+                std::array<Completion, 8> done;
+                ranks.at(rank).acknowledge(Sleeper::waiter);
+                const std::size_t n = ranks.at(rank).poll(done);
+                for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(done[i].code, WEFT_OK);
+                ended += n;
+            };
+            std::vector<std::vector<std::byte>> buffers(2 * peers, std::vector<std::byte>(large));
+            const auto exchange = [&](std::size_t bytes) {
+                for (Rank peer = 1; peer <= peers; ++peer) {
+                    const Rank from = sends ? 0 : peer;
+                    const Rank to = sends ? peer : 0;
+                    const auto at = static_cast<std::size_t>(peer - 1);
+                    ended += ranks.at(to).post_recv(Lane(from, {1, 0}),
+                                                    MutBytes(buffers[at]).first(bytes),
+                                                    {&ranks, 1}) == Posted::done;
+                    ended += ranks.at(from).post_send(Lane(to, {1, 0}),
+                                                      Bytes(buffers[peers + at]).first(bytes),
+                                                      {&ranks, 2}) == Posted::done;
+                }
+            };
+            const auto finish = [&] {
+                std::uint64_t most = 0;
+                for (const std::int64_t end_ns = now_ns() + 20'000'000'000;
+                     ended < 2 * peers && now_ns() < end_ns;) {
+                    for (int i = 0; i < 20; ++i)
+                        for (Rank peer = 1; peer <= peers; ++peer) poll(peer);
+                    bytes_of_calls = 0;
+                    poll(0);
+                    most = std::max(most, bytes_of_calls.load());
+                }
+                EXPECT_EQ(ended, 2u * peers);
+                return most;
+            };
+            exchange(100'000);
+            (void)finish();
+            ended = 0;
+            exchange(large);
+            const std::uint64_t most = finish();
+            EXPECT_LE(most, is_dedicated ? dedicated_max : shared_max);
+            EXPECT_GE(most, tcp::Core::moved_bytes_max / 4) << "it has enough to move";
+        }
     }
 }
 

@@ -204,7 +204,7 @@ bool DedicatedConnection::write(Place& place) {
         const std::uint64_t offset = place.moved - of_head;
         iovec pieces[2] = {
             {const_cast<std::byte*>(header.data()) + of_head, header.size() - of_head},
-            {place.data + offset, place.bytes - offset},
+            {place.data + offset, std::min(place.bytes - offset, core_.may_move)},
         };
         const ssize_t n = out->write(std::span(pieces, place.bytes > offset ? 2u : 1u));
         // What the peer has sent before can still be read.
@@ -263,7 +263,7 @@ void DedicatedConnection::read_places(Wire& wire) {
         if (is_dropping_) {
             want(core_.staging.data(), std::min<std::uint64_t>(left, core_.staging.size()));
         } else if (left > 0) {
-            want(place->data + (place->bytes - left), left);
+            want(place->data + (place->bytes - left), std::min(left, core_.may_move));
             next = place->next;
         }
         // Read the next header too, if it is of a message of the user's.
