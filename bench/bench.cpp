@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/engine_kind.h"
+#include "base/transport_kind.h"
 #include "bench/all.h"
 #include "bench/background.h"
 #include "bench/cpu.h"
@@ -36,6 +37,9 @@ void end_with(int status) {
 }
 
 void add_testbed_options(CLI::App& command, Testbed& testbed) {
+    std::vector<std::string> transports;
+    for (const TransportTraits& one : transport_list)
+        if (!one.needs_mpi) transports.emplace_back(one.name);
     command.add_option("--ranks", testbed.ranks, "How many ranks")
         ->check(CLI::Range(1, ranks_max))
         ->capture_default_str();
@@ -45,7 +49,7 @@ void add_testbed_options(CLI::App& command, Testbed& testbed) {
     command
         .add_option("--transport", testbed.transport,
                     "auto, or the name of one, as for WEFT_TRANSPORT")
-        ->check(CLI::IsMember({"auto", "shm", "tcp", "ucx"}))
+        ->check(CLI::IsMember(transports))
         ->capture_default_str();
     command
         .add_option("--nodes", testbed.nodes,

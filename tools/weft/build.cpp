@@ -1,5 +1,6 @@
 #include "weft/build.h"
 
+#include "base/transport_kind.h"
 #include "commit.h"
 
 namespace weft {
@@ -23,18 +24,10 @@ Build this_build() {
     return {WEFT_VERSION, WEFT_COMMIT, compiler, WEFT_BUILD_TYPE, trimmed(WEFT_CXX_FLAGS)};
 }
 
-std::span<const char* const> transports() {
-    static constexpr const char* names[] = {
-        "auto",
-        "shm",
-#if WEFT_HAS_TCP
-        "tcp",
-#endif
-#if WEFT_HAS_UCX
-        "ucx",
-#endif
-        "mpi",
-    };
+std::vector<const char*> transports() {
+    std::vector<const char*> names;
+    for (const TransportTraits& one : transport_list)
+        if (one.is_built) names.push_back(one.name);
     return names;
 }
 

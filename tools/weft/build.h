@@ -1,8 +1,8 @@
 // Describes this build of Weft, for `weft info` and for measurements.
 #pragma once
 
-#include <span>
 #include <string>
+#include <vector>
 
 namespace weft {
 
@@ -17,7 +17,7 @@ struct Build {
 Build this_build();
 
 // The names for WEFT_TRANSPORT. A test compares the list with what the library accepts.
-std::span<const char* const> transports();
+std::vector<const char*> transports();
 // Why tcp is not among them; null if it is.
 const char* tcp_absence();
 // The same of ucx, and of the library of fibers.

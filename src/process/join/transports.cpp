@@ -22,27 +22,25 @@ bool has_several_interfaces([[maybe_unused]] const std::vector<RankCard>& cards)
 #endif
 }
 
-Result<Transports::Wanted> Transports::wanted_from_environment() {
+Result<TransportKind> Transports::wanted_from_environment() {
     const char* text = std::getenv("WEFT_TRANSPORT");
-    const std::string_view name = text != nullptr ? text : "";
-    if (name.empty() || name == "auto") return Wanted::any;
-    if (name == "shm") return Wanted::shm;
-    if (name == "tcp") return Wanted::tcp;
-    if (name == "ucx") return Wanted::ucx;
-    if (name == "mpi") return Wanted::mpi;
-    std::string known = "auto, shm";
-    if (WEFT_HAS_TCP) known += ", tcp";
-    if (WEFT_HAS_UCX) known += ", ucx";
-    return failure(WEFT_REFUSED_SETTING, "WEFT_TRANSPORT = '%s'; expected %s or mpi", text,
-                   known.c_str());
+    if (text == nullptr || *text == '\0') return TransportKind::any;
+    std::string known;
+    for (const TransportTraits& one : transport_list) {
+        if (text == std::string_view(one.name)) return one.kind;
+        if (!one.is_built) continue;
+        const bool is_last = &one == &transport_list.back();
+        known += std::string(known.empty() ? "" : is_last ? " or " : ", ") + one.name;
+    }
+    return failure(WEFT_REFUSED_SETTING, "WEFT_TRANSPORT = '%s'; expected %s", text, known.c_str());
 }
 
 Result<Transports> Transports::prepare(const weft_oob* oob) {
     Transports transports;
-    const Result<Wanted> wanted = wanted_from_environment();
+    const Result<TransportKind> wanted = wanted_from_environment();
     if (!wanted.is_ok()) return wanted.status();
     transports.wanted_ = *wanted;
-    if (transports.wanted_ == Wanted::mpi) {
+    if (transports.wanted_ == TransportKind::mpi) {
         if (oob == nullptr || oob->mpi.open == nullptr)
             return failure(WEFT_REFUSED_UNSUPPORTED,
                            "WEFT_TRANSPORT = 'mpi', but the program has not given its MPI to Weft; "
@@ -53,19 +51,19 @@ Result<Transports> Transports::prepare(const weft_oob* oob) {
         transports.oob_ = oob;
         return transports;
     }
-    if (transports.wanted_ == Wanted::ucx || transports.wanted_ == Wanted::any) {
+    if (transports.wanted_ == TransportKind::ucx || transports.wanted_ == TransportKind::any) {
         WEFT_RETURN_IF_NOT_OK(transports.prepare_ucx());
     }
-    if (transports.wanted_ == Wanted::ucx) {
+    if (transports.wanted_ == TransportKind::ucx) {
         transports.no_tcp_ = "WEFT_TRANSPORT is ucx";
         return transports;
     }
-    if (transports.wanted_ != Wanted::tcp) {
+    if (transports.wanted_ != TransportKind::tcp) {
         Result<std::unique_ptr<ShmNode>> shm = ShmNode::prepare();
         if (!shm.is_ok()) return shm.status();
         transports.shm_ = std::move(*shm);
     }
-    if (transports.wanted_ == Wanted::shm) {
+    if (transports.wanted_ == TransportKind::shm) {
         transports.no_tcp_ = "WEFT_TRANSPORT is shm";
         return transports;
     }
@@ -78,12 +76,12 @@ Result<Transports> Transports::prepare(const weft_oob* oob) {
         return transports;
     }
     // tcp may not be needed.
-    if (transports.wanted_ == Wanted::tcp) return tcp.status();
+    if (transports.wanted_ == TransportKind::tcp) return tcp.status();
     transports.no_tcp_ = last_detail();
     transports.no_tcp_code_ = tcp.status().code;
 #else
     transports.no_tcp_ = std::string("tcp is not in this build: ") + WEFT_TCP_ABSENCE;
-    if (transports.wanted_ == Wanted::tcp)
+    if (transports.wanted_ == TransportKind::tcp)
         return failure(WEFT_REFUSED_UNSUPPORTED, "WEFT_TRANSPORT = 'tcp', but %s",
                        transports.no_tcp_.c_str());
 #endif
@@ -92,7 +90,7 @@ Result<Transports> Transports::prepare(const weft_oob* oob) {
 
 // Without it, other nodes are reached by tcp, unless the program insists.
 Status Transports::prepare_ucx() {
-    [[maybe_unused]] const bool insists = wanted_ == Wanted::ucx;
+    [[maybe_unused]] const bool insists = wanted_ == TransportKind::ucx;
 #if WEFT_HAS_UCX
     Result<ucx::Settings> settings = ucx::Settings::from_environment();
     if (!settings.is_ok()) return settings.status();
@@ -166,8 +164,8 @@ Status Transports::connect_ucx([[maybe_unused]] const std::vector<RankCard>& car
         texts.push_back(cards[r].ucx);
         if (static_cast<Rank>(r) == parts.rank || parts.routes[r] != nullptr) continue;
         const std::optional<ucx::Card> card = ucx::Card::parse(cards[r].ucx);
-        needed[r] =
-            wanted_ == Wanted::ucx || (card && card->has_fabric && card->version == own->version);
+        needed[r] = wanted_ == TransportKind::ucx ||
+                    (card && card->has_fabric && card->version == own->version);
     }
     if (std::ranges::find(needed, true) == needed.end()) return ok;
     parts.device_memory = ucx_->device_memory();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/job_key.h"
+#include "base/transport_kind.h"
 #include "process/join/card.h"
 #include "process/process.h"
 #include "transport/mpi/settings.h"
@@ -41,9 +42,7 @@ class Transports {
     Status connect(const std::vector<RankCard>& cards, const JobKey& key, Process::Parts& parts);
 
   private:
-    enum class Wanted : std::uint8_t { any, shm, tcp, ucx, mpi };
-
-    static Result<Wanted> wanted_from_environment();
+    static Result<TransportKind> wanted_from_environment();
     Status prepare_ucx();
     Status connect_shm(const std::vector<RankCard>& cards, Process::Parts& parts);
     Status connect_mpi(Process::Parts& parts);
@@ -52,7 +51,7 @@ class Transports {
     Status connect_tcp(const std::vector<RankCard>& cards, const JobKey& key,
                        Process::Parts& parts);
 
-    Wanted wanted_ = Wanted::any;
+    TransportKind wanted_ = TransportKind::any;
     const weft_oob* oob_ = nullptr;  // for wanted_ mpi
     mpi::Settings mpi_settings_;
     std::unique_ptr<ShmNode> shm_;
