@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <functional>
+#include <iterator>
+#include <regex>
 #include <string>
 
 #include "lab/sim/sim.h"
@@ -328,6 +331,25 @@ TEST(CheckingTransportDeathTest, AbortsWithASentence) {
     EXPECT_DEATH(checking.post_send(lane(0), bytes_of(value), {&pair.run, 0}),
                  "broken transport contract: rank 0 over sim: the send of 4 bytes to rank 0 "
                  ".*names the rank itself");
+}
+
+// A function that a transport may have and the wrapper forgets would be that of a transport without it.
+TEST(Forwarding, PassesEveryFunctionOn) {
+    const auto text_of = [](const char* path) {
+        std::ifstream file(std::string(WEFT_SOURCE_DIR) + "/" + path);
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    };
+    const std::string wrapper = text_of("lab/wrap/forwarding.h");
+    const std::string interface = text_of("src/transport/transport.h");
+    const std::regex is_virtual("virtual [^~(;]*?(\\w+)\\(");
+    int functions = 0;
+    for (std::sregex_iterator i(interface.begin(), interface.end(), is_virtual), none; i != none;
+         ++i, ++functions) {
+        const std::string name = (*i)[1];
+        const std::regex passes_on("[ *]" + name + "\\([^{};]*\\)( const)? (override|final)");
+        EXPECT_TRUE(std::regex_search(wrapper, passes_on)) << name;
+    }
+    EXPECT_GE(functions, 25);
 }
 
 }  // namespace
