@@ -163,9 +163,8 @@ Status Transports::connect_ucx([[maybe_unused]] const std::vector<RankCard>& car
     for (std::size_t r = 0; r < cards.size(); ++r) {
         texts.push_back(cards[r].ucx);
         if (static_cast<Rank>(r) == parts.rank || parts.routes[r] != nullptr) continue;
-        const std::optional<ucx::Card> card = ucx::Card::parse(cards[r].ucx);
-        needed[r] = wanted_ == TransportKind::ucx ||
-                    (card && card->has_fabric && card->version == own->version);
+        needed[r] =
+            wanted_ == TransportKind::ucx || ucx::suits_auto(*own, ucx::Card::parse(cards[r].ucx));
     }
     if (std::ranges::find(needed, true) == needed.end()) return ok;
     parts.device_memory = ucx_->device_memory();

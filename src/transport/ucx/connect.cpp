@@ -99,6 +99,10 @@ std::optional<Card> Card::parse(const std::string& text) {
     return card;
 }
 
+bool suits_auto(const Card& one, const std::optional<Card>& other) {
+    return one.has_fabric && other && other->has_fabric && one.version == other->version;
+}
+
 bool may_have_fabric() {
     for (const char* folder : {"/sys/class/infiniband", "/sys/class/cxi"}) {
         DIR* const open = opendir(folder);

@@ -29,6 +29,10 @@ struct Card {
     std::string text() const;
 };
 
+// Whether auto chooses ucx between ranks with these cards: both have a device that only UCX reaches, and the same UCX.
+// Both ends say the same.
+bool suits_auto(const Card& one, const std::optional<Card>& other);
+
 // Whether this machine may have such a device. Looks without UCX, which takes milliseconds to open.
 bool may_have_fabric();
 

@@ -1,0 +1,121 @@
+// Which ranks the ucx transport connects with: those of the same job, and of the same UCX.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/surroundings.h"
+#include "transport/ucx/connect.h"
+
+namespace weft::test {
+namespace {
+
+using ucx::Card;
+
+// Opened with UCX's transport tcp.
+std::unique_ptr<UcxNode> node(const ucx::Settings& settings) {
+    setenv("UCX_TLS", "tcp", 1);
+    Result<std::unique_ptr<UcxNode>> made = UcxNode::prepare(settings, /*only_fabric=*/false);
+    unsetenv("UCX_TLS");
+    WEFT_ASSERT(made.is_ok());
+    return std::move(*made);
+}
+
+class UcxJoining : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (const std::string absence = ucx_absence("tcp"); !absence.empty())
+            GTEST_SKIP() << absence;
+        for (auto& one : nodes) {
+            one = node(settings);
+            cards.push_back(one->card());
+        }
+    }
+    Result<std::unique_ptr<UcxTransport>> connect(Rank rank, const JobKey& key) {
+        const std::vector<bool> needed = {rank == 1, rank == 0};
+        return nodes[static_cast<std::size_t>(rank)]->connect(rank, cards, key, needed);
+    }
+
+    ucx::Settings settings{.goodbye_ns = 50'000'000};
+    std::unique_ptr<UcxNode> nodes[2];
+    std::vector<std::string> cards;
+};
+
+std::size_t poll(UcxTransport& transport) {
+    std::array<Completion, 4> done;
+    return transport.poll(done);
+}
+
+// A mistake gave it an address of this one.
+TEST_F(UcxJoining, DropsFramesOfAnotherJob) {
+    for (const bool is_same : {true, false}) {
+        SCOPED_TRACE(is_same ? "one job" : "two jobs");
+        if (!is_same) {
+            cards.clear();
+            SetUp();
+        }
+        const auto sender = std::move(*connect(0, {std::byte{1}}));
+        const auto receiver = std::move(*connect(1, {is_same ? std::byte{1} : std::byte{2}}));
+        sender->admit(1);
+        receiver->admit(1);
+        const std::vector<std::byte> small(8, std::byte{5});
+        const std::vector<std::byte> large(1 << 20, std::byte{5});
+        std::vector<std::byte> into(large.size());
+        const Token token{&settings, 1};
+        ASSERT_EQ(receiver->post_recv({0, {1, 0}}, MutBytes(into).first(small.size()), token),
+                  Posted::pending);
+        ASSERT_EQ(receiver->post_recv({0, {1, 1}}, into, token), Posted::pending);
+        ASSERT_NE(sender->post_send({1, {1, 0}}, small, token), Posted::busy);
+        ASSERT_NE(sender->post_send({1, {1, 1}}, large, token), Posted::busy);
+        std::size_t received = 0;
+        const auto is_over = [&] { return received == 2 || receiver->strangers() >= 2; };
+        for (int i = 0; i < 1'000'000 && !is_over(); ++i) {
+            (void)poll(*sender);
+            received += poll(*receiver);
+        }
+        EXPECT_EQ(received, is_same ? 2u : 0u);
+        EXPECT_EQ(receiver->strangers() > 0, !is_same);
+        EXPECT_EQ(into[0], is_same ? std::byte{5} : std::byte{0});
+        for (const auto& [reason, count] : receiver->usage().turned_away)
+            EXPECT_EQ(count, receiver->strangers()) << reason;
+    }
+}
+
+TEST_F(UcxJoining, RefusesARankOfAnotherUcxByName) {
+    Card other = *Card::parse(cards[1]);
+    const std::string own_version = other.version;
+    other.version = "1.12";
+    cards[1] = other.text();
+    EXPECT_EQ(connect(0, {}).status().code, WEFT_REFUSED_SETTING);
+    EXPECT_EQ(std::string(last_detail()),
+              "rank 1 has UCX 1.12, rank 0 has " + own_version + "; expected the same");
+    cards[1] = "";
+    EXPECT_EQ(connect(0, {}).status().code, WEFT_REFUSED_SETTING);
+    EXPECT_EQ(std::string(last_detail()), "rank 1 has the card ''; expected one of UCX");
+}
+
+// Both ends must say the same, or one would call the other by TCP.
+TEST(UcxByAuto, IsForRanksThatBothHaveAFabricAndTheSameUcx) {
+    Card fabric;
+    fabric.version = "1.13";
+    fabric.has_fabric = true;
+    Card newer = fabric;
+    newer.version = "1.14";
+    Card none = fabric;
+    none.has_fabric = false;
+    EXPECT_TRUE(ucx::suits_auto(fabric, fabric));
+    for (const Card& one : {fabric, newer, none}) {
+        EXPECT_FALSE(ucx::suits_auto(one, std::nullopt)) << "it has no UCX";
+        for (const Card& other : {fabric, newer, none})
+            EXPECT_EQ(ucx::suits_auto(one, other), ucx::suits_auto(other, one));
+    }
+    EXPECT_FALSE(ucx::suits_auto(fabric, newer));
+    EXPECT_FALSE(ucx::suits_auto(fabric, none));
+    EXPECT_FALSE(ucx::suits_auto(none, none));
+}
+
+}  // namespace
+}  // namespace weft::test
