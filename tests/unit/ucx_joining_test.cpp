@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/surroundings.h"
@@ -95,6 +96,24 @@ TEST_F(UcxJoining, RefusesARankOfAnotherUcxByName) {
     cards[1] = "";
     EXPECT_EQ(connect(0, {}).status().code, WEFT_REFUSED_SETTING);
     EXPECT_EQ(std::string(last_detail()), "rank 1 has the card ''; expected one of UCX");
+}
+
+TEST_F(UcxJoining, ConnectsAheadIfItIsSetSo) {
+    settings.connects_ahead = true;
+    cards.clear();
+    SetUp();
+    std::optional<Result<std::unique_ptr<UcxTransport>>> ends[2];
+    std::thread other([&] { ends[1] = connect(1, {}); });
+    ends[0] = connect(0, {});
+    other.join();
+    for (auto& end : ends) {
+        ASSERT_TRUE(end->is_ok()) << end->status().code;
+        EXPECT_EQ((**end)->usage().connections, 1u);
+        EXPECT_FALSE((**end)->has_work());
+    }
+    std::thread leaving([&] { ends[1].reset(); });
+    ends[0].reset();
+    leaving.join();
 }
 
 // Both ends must say the same, or one would call the other by TCP.

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "transport/common/connect_setting.h"
 #include "transport/tcp/card.h"
 #include "transport/tcp/hmac.h"
 
@@ -22,8 +23,6 @@ namespace {
 
 // All ranks may call at once.
 constexpr int backlog = 4096;
-// For WEFT_CONNECT=ahead.
-constexpr std::int64_t patience_ns = 30'000'000'000;
 // A caller is accepted when it has sent something.
 constexpr int silence_s = 5;
 
@@ -104,7 +103,7 @@ Result<std::unique_ptr<TcpTransport>> TcpNode::connect(Rank rank,
     parts.places = places_in_job(hosts);
     Result<std::unique_ptr<TcpTransport>> transport = TcpTransport::create(std::move(parts));
     if (transport.is_ok() && settings_.connects_ahead)
-        WEFT_RETURN_IF_NOT_OK((*transport)->open_all(now_ns() + patience_ns));
+        WEFT_RETURN_IF_NOT_OK((*transport)->open_all(now_ns() + connect_ahead_ns));
     return transport;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/setting.h"
+#include "transport/common/connect_setting.h"
 #include "transport/common/eager_threshold.h"
 
 namespace weft::tcp {
@@ -56,12 +57,9 @@ Result<Settings> Settings::from_environment() {
         return failure(WEFT_REFUSED_SETTING, "WEFT_PEER_TIMEOUT = '%s'; expected at least 0.1 s",
                        getenv("WEFT_PEER_TIMEOUT"));
 
-    const char* connect = getenv("WEFT_CONNECT");
-    const std::string_view when = connect != nullptr ? connect : "need";
-    if (when != "need" && when != "ahead")
-        return failure(WEFT_REFUSED_SETTING, "WEFT_CONNECT = '%s'; expected need or ahead",
-                       connect);
-    s.connects_ahead = when == "ahead";
+    const Result<bool> ahead = connects_ahead_from_environment();
+    if (!ahead.is_ok()) return ahead.status();
+    s.connects_ahead = *ahead;
     return s;
 }
 

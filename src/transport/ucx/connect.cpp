@@ -9,6 +9,9 @@
 #include <fstream>
 #include <utility>
 
+#include "base/clock.h"
+#include "transport/common/connect_setting.h"
+
 namespace weft {
 namespace ucx {
 namespace {
@@ -194,7 +197,10 @@ Result<std::unique_ptr<UcxTransport>> UcxNode::connect(Rank rank,
     const std::vector<PlaceInJob> places = places_in_job(nodes);
     for (std::size_t r = 0; r < cards.size(); ++r) parts.others[r].place = places[r];
     parts.workers = std::move(workers_);
-    return UcxTransport::create(std::move(parts));
+    Result<std::unique_ptr<UcxTransport>> transport = UcxTransport::create(std::move(parts));
+    if (transport.is_ok() && settings_.connects_ahead)
+        WEFT_RETURN_IF_NOT_OK((*transport)->open_all(now_ns() + connect_ahead_ns));
+    return transport;
 }
 
 }  // namespace weft

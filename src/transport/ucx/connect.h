@@ -52,8 +52,8 @@ class UcxNode {
     std::string card() const;
 
     // cards[r] is rank r's card; empty: it has none. `needed`, by rank: which ranks are reached by this
-    // transport. Refuses a rank that has another UCX, by name. Returns at once: endpoints are made when
-    // they are needed.
+    // transport. Refuses a rank that has another UCX, by name. Returns at once, unless it is to connect ahead: endpoints
+    // are made when they are needed.
     Result<std::unique_ptr<UcxTransport>> connect(Rank rank, std::span<const std::string> cards,
                                                   const JobKey& key,
                                                   const std::vector<bool>& needed);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 
 #include "base/clock.h"
 #include "transport/ucx/ucx.h"
@@ -57,6 +58,37 @@ bool UcxTransport::need(Peer& peer) {
         peer.endpoints.push_back(endpoint);
     }
     return true;
+}
+
+// UCX connects when it has something to send: over each link a frame that says nothing.
+Status UcxTransport::open_all(std::int64_t deadline_ns) {
+    for (Peer& peer : peers_) {
+        if (peer.addresses.empty()) continue;
+        for (std::uint32_t link = 0; link < peer.links; ++link) {
+            if (!has_slot(peer, 0)) throw std::bad_alloc();
+            const StreamId of_link(1, link);
+            if (!send_frame(peer, {.kind = FrameKind::credit, .stream = of_link.packed()}, {}))
+                break;
+        }
+    }
+    const auto is_missing = [](const Peer& peer) {
+        return !peer.addresses.empty() &&
+               (peer.lost || peer.slots > 0 || peer.next_taken < peer.links);
+    };
+    const auto is_lost = [](const Peer& peer) { return !peer.addresses.empty() && peer.lost; };
+    (void)wait_until(
+        [&] {
+            return std::ranges::none_of(peers_, is_missing) || std::ranges::any_of(peers_, is_lost);
+        },
+        deadline_ns);
+    auto missing = std::ranges::find_if(peers_, is_lost);
+    if (missing != peers_.end())
+        return failure_of_rank(WEFT_REFUSED_STATE, missing->rank,
+                               "rank %d ended before it was reached", missing->rank);
+    missing = std::ranges::find_if(peers_, is_missing);
+    if (missing == peers_.end()) return ok;
+    return failure_of_rank(WEFT_REFUSED_STATE, missing->rank,
+                           "no connection with rank %d has come about in time", missing->rank);
 }
 
 void UcxTransport::watch(Peer& peer, pid_t process) {

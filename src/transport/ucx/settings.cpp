@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/setting.h"
+#include "transport/common/connect_setting.h"
 #include "transport/common/eager_threshold.h"
 
 namespace weft::ucx {
@@ -25,6 +26,9 @@ Result<Settings> Settings::from_environment() {
     if (settings.peer_timeout_ns < peer_timeout_min_ns)
         return failure(WEFT_REFUSED_SETTING, "WEFT_PEER_TIMEOUT = '%s'; expected at least 0.1 s",
                        std::getenv("WEFT_PEER_TIMEOUT"));
+    const Result<bool> ahead = connects_ahead_from_environment();
+    if (!ahead.is_ok()) return ahead.status();
+    settings.connects_ahead = *ahead;
     return settings;
 }
 

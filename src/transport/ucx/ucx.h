@@ -13,8 +13,8 @@
 // dealt over them (common/dealing.h), and a large message is cut into a piece for each. Its pieces are frames with
 // successive numbers: so the receiver takes them one after the other, and knows where each belongs.
 //
-// Thread safety: none; the progress engine's lock covers every call, and UCX is asked for no more. Only abandon()
-// and the destructor block.
+// Thread safety: none; the progress engine's lock covers every call, and UCX is asked for no more. Only open_all(),
+// abandon() and the destructor block.
 #pragma once
 
 #include <sys/types.h>
@@ -59,6 +59,8 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     static Result<std::unique_ptr<UcxTransport>> create(Parts parts);
     ~UcxTransport() override;
 
+    // Connects to every peer now. Collective over all, and blocking.
+    Status open_all(std::int64_t deadline_ns);
     // Closes all endpoints, as the end of the process would: for tests. Nothing else may be called afterwards.
     void hang_up();
     // Lets UCX move what it can; reports nothing. For tests whose ranks share a thread.
