@@ -20,6 +20,7 @@ struct Way {
     const char* name;
     const char* algorithm;
     const char* transport;
+    const char* engine = "auto";
 };
 
 // An allgather in which every rank sends ranks - 1 blocks.
@@ -30,6 +31,8 @@ class Links : public testing::TestWithParam<Way> {
         if (is_ucx && !runs_all() && GetParam().algorithm != std::string("ring"))
             GTEST_SKIP() << "only in a run of all tests";
         if (const std::string absence = is_ucx ? ucx_absence("tcp") : ""; !absence.empty())
+            GTEST_SKIP() << absence;
+        if (const std::string absence = absence_of(GetParam().engine); !absence.empty())
             GTEST_SKIP() << absence;
         if (!WEFT_HAS_TCP && !is_ucx) GTEST_SKIP() << "without tcp there is nothing between nodes";
         if (const std::string absence =
@@ -44,9 +47,10 @@ class Links : public testing::TestWithParam<Way> {
         const std::string n = std::to_string(ranks);
         const Finished job =
             run("PATH=$PATH:/usr/sbin:/sbin UCX_TLS=tcp UCX_LOG_LEVEL=error WEFT_TRANSPORT=" +
-                std::string(GetParam().transport) + " WEFT_ALGORITHM_ALLGATHER=" +
-                GetParam().algorithm + " " WEFT_BUILD_DIR "/weft run --timeout 50 -n " + n +
-                " --nodes " + n + " --rate 1gbit --links " + std::to_string(links) +
+                std::string(GetParam().transport) + " " + settings_of(GetParam().engine) +
+                " WEFT_ALGORITHM_ALLGATHER=" + GetParam().algorithm +
+                " " WEFT_BUILD_DIR "/weft run --timeout 50 -n " + n + " --nodes " + n +
+                " --rate 1gbit --links " + std::to_string(links) +
                 " " WEFT_BUILD_DIR "/tests/tools/links_program " + std::to_string(links) + " " +
                 std::to_string(block_bytes) + " " + operations);
         EXPECT_EQ(job.status, 0) << job.err;
@@ -72,6 +76,7 @@ class Links : public testing::TestWithParam<Way> {
 INSTANTIATE_TEST_SUITE_P(By, Links,
                          testing::Values(Way{"Ring", "ring", "tcp"},
                                          Way{"ThreePort", "bruck:ports=3", "tcp"},
+                                         Way{"RingByLists", "ring", "tcp", "kernel"},
                                          Way{"RingOverUcx", "ring", "ucx"},
                                          Way{"ThreePortOverUcx", "bruck:ports=3", "ucx"}),
                          [](const auto& test) { return test.param.name; });
@@ -90,8 +95,22 @@ TEST_P(Links, CarryDistinctStreams) {
     }
 }
 
+// Lists: all to one peer on one link, in a ring those to and from a node on different ones.
 TEST_P(Links, CarryEqualPartsOfOneCollective) {
-    for (const auto& node : carried("once")) {
+    const auto nodes = carried("once");
+    if (GetParam().engine == std::string("kernel")) {
+        for (std::size_t node = 0; node + 1 < nodes.size(); node += 2) {
+            const auto& sent = nodes[node];
+            const auto& received = nodes[node + 1];
+            EXPECT_LE(std::ranges::min(sent), block_bytes / 50) << node / 2;
+            EXPECT_LE(std::ranges::min(received), block_bytes / 50) << node / 2;
+            EXPECT_EQ(std::ranges::max_element(sent) - sent.begin(),
+                      std::ranges::min_element(received) - received.begin())
+                << node / 2;
+        }
+        return;
+    }
+    for (const auto& node : nodes) {
         const auto [least, most] = std::minmax_element(node.begin(), node.end());
         EXPECT_GE(static_cast<double>(*least), 0.9 * static_cast<double>(*most));
     }
