@@ -1,7 +1,8 @@
-// Ranks that run out of memory, one allocation at a time: HOW SECONDS [N].
+// Ranks that run out of memory, one allocation at a time or several in a row: HOW SECONDS [N].
 //
 //   stacks   an allocation fails once for each call stack that it comes from
 //   each     every allocation of a rank's part fails once
+//   burst    every allocation of a rank's part fails, and some that follow it
 //   cold     the N-th allocation of rank 0's first part fails
 //
 // In each turn one rank's memory fails while all use a new duplicate of world for a mixed program. On
@@ -34,6 +35,7 @@ int rank = -1;
 int ranks = 0;
 int victim = 0;  // whose memory fails
 long turn = 0;
+long burst = 1;  // so many allocations fail in a row
 std::int64_t deadline_ns = 0;
 int failures = 0;
 
@@ -70,7 +72,7 @@ bool accept(const char* call, weft_status status) {
 template <class Call>
 bool attempt(const char* name, Call call) {
     weft_status status = call();
-    if (status == WEFT_REFUSED_MEMORY) {
+    for (long refused = 0; status == WEFT_REFUSED_MEMORY && refused < burst; ++refused) {
         if (rank != victim || !Injector::has_fired()) complain(name, status, "there was memory");
         status = call();
     }
@@ -256,7 +258,7 @@ Turn take_turn(bool at_new_stack, long n) {
     if (!is_whole("weft_barrier", weft_barrier(world))) return {0, 1};
     deadline_ns = now_ns() + patience_ns;
     if (rank == victim && at_new_stack) Injector::arm_at_new_stack();
-    if (rank == victim && !at_new_stack) Injector::arm_at(n);
+    if (rank == victim && !at_new_stack) Injector::arm_at(n, burst);
     // First in every other turn: memory fails only once in a turn.
     const long many = at_new_stack ? std::min(2 * turn, 400L) : 10;
     const bool crowd_first = at_new_stack && turn % 2 == 0;
@@ -306,6 +308,7 @@ int main(int argc, char** argv) {
         for (int open = ranks; open > 0 && last.failed == 0; victim = (victim + 1) % ranks) {
             if (next[victim] == 0) continue;
             ++turn;
+            if (how == "burst") burst = 2 << turn % 5;
             last = take_turn(how == "stacks", next[victim]);
             fired += last.fired;
             ++next[victim];

@@ -38,6 +38,10 @@ TEST_P(OutOfMemory, AtEveryAllocationEndsEveryCallSoon) {
     EXPECT_GE(failures, 1000);
 }
 
+TEST_P(OutOfMemory, InBurstsEndsEveryCallSoon) {
+    EXPECT_GE(failed(runs_all() ? "burst 40" : "burst 2"), 1);
+}
+
 // Where a job is new, and its pools are empty.
 TEST_P(OutOfMemory, InAFirstUseEndsEveryCallSoon) {
     const int step = runs_all() ? 1 : 97;

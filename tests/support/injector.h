@@ -10,16 +10,21 @@
 
 namespace weft::test {
 
-// While armed, fails one allocation of this process, in any thread, and is then disarmed; or fails all.
+// While armed, fails one allocation of this process, in any thread, or several in a row, and is then disarmed; or fails
+// all.
 class Injector {
   public:
-    // The n-th allocation from now.
-    static void arm_at(long n) {
+    // The n-th allocation from now, and those after it: so many.
+    static void arm_at(long n, long many = 1) {
         countdown_ = n;
+        many_left_ = many;
         arm(Mode::at);
     }
     // The next one from a new call stack.
-    static void arm_at_new_stack() { arm(Mode::new_stack); }
+    static void arm_at_new_stack() {
+        many_left_ = 1;
+        arm(Mode::new_stack);
+    }
     // All, until it is disarmed.
     static void arm_at_all() { arm(Mode::all); }
     // Whether one has failed.
@@ -43,12 +48,13 @@ class Injector {
         if (mode == Mode::off || pauses_ > 0) [[likely]]
             return false;
         if (mode == Mode::all) return true;
-        const bool now = mode == Mode::at ? countdown_.fetch_sub(1) == 1 : is_new_stack();
-        if (now) {
-            mode_ = Mode::off;
-            fired_ = true;
-        }
-        return now;
+        if (mode == Mode::at ? countdown_.fetch_sub(1) > 1 : !is_new_stack()) return false;
+        // (Other threads may be here, too.)
+        const long left = many_left_.fetch_sub(1);
+        if (left <= 1) mode_ = Mode::off;
+        if (left < 1) return false;
+        fired_ = true;
+        return true;
     }
 
   private:
@@ -76,6 +82,7 @@ class Injector {
     inline static std::atomic<bool> fired_{false};
     inline static thread_local int pauses_ = 0;
     inline static std::atomic<long> countdown_{0};
+    inline static std::atomic<long> many_left_{0};
     inline static std::array<std::atomic<std::uint64_t>, 1 << 16> seen_{};
 };
 
