@@ -52,6 +52,22 @@ TEST_P(Quiet, ProcessMakesNoSystemCallOverTcp) {
     }
 }
 
+#if WEFT_HAS_UCX
+// Its keep-alive wakes it now and then.
+TEST_P(Quiet, RankThatWaitsSleepsOverUcx) {
+    for (const char* name : {"ucx_tcp", "ucx_posix"}) {
+        if (!runs_all() && name != std::string("ucx_tcp")) continue;
+        const Surroundings& where = surroundings(name);
+        for (const std::string& absence : {where.absence(), absence_of(GetParam())}) {
+            if (!absence.empty()) GTEST_SKIP() << absence;
+        }
+        expect_success(where.command({.ranks = 2,
+                                      .program = "tests/conformance/quiet_program 3",
+                                      .settings = settings_of(GetParam())}));
+    }
+}
+#endif
+
 // The ranks compute on one core, their threads run on another one.
 TEST(ProgressThread, RunsOnTheCoreThatIsSetAside) {
     const std::vector<int> cores = own_cores();
