@@ -93,6 +93,10 @@ TEST_P(Random, OnProcessesOverUcxInSharedMemory) {
     if (!runs_all()) GTEST_SKIP() << "only in a run of all tests";
     run_programs("ucx_posix", GetParam(), operations(0, 5'000));
 }
+TEST_P(Random, OnProcessesOverAllThatUcxHas) {
+    if (!runs_all()) GTEST_SKIP() << "only in a run of all tests";
+    run_programs("ucx_all", GetParam(), operations(0, 5'000));
+}
 #endif
 
 // ./dev test random --case "sim p=3 seed=0x2a ..."

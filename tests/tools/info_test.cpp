@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -31,9 +32,9 @@ Words words(std::string text) {
 }
 
 // What weft info says, by the first word of the line.
-std::map<std::string, std::string> info() {
+std::map<std::string, std::string> info(const std::string& settings = "") {
     std::map<std::string, std::string> lines;
-    std::istringstream stream(run(weft + "info").out);
+    std::istringstream stream(run(settings + " " + weft + "info").out);
     for (std::string name, rest; stream >> name && std::getline(stream >> std::ws, rest);) {
         lines[name] = rest;
     }
@@ -58,6 +59,34 @@ Words expected_by_refusal(const std::string& setting) {
     if (begin == err.npos) return {"no refusal: " + err};
     const std::size_t from = begin + mark.size();
     return words(err.substr(from, err.find_first_of("(\n", from) - from));
+}
+
+TEST(Info, SaysWhichUcxThereIsAndWhatItWouldUse) {
+    const std::string line = info("UCX_TLS=tcp")["ucx"];
+    if (line.starts_with("not in this build") || line.starts_with("cannot be used"))
+        GTEST_SKIP() << line;
+    EXPECT_TRUE(std::regex_match(line, std::regex("1\\.[0-9]+\\.[0-9]+:( tcp/[^ ]+)+"))) << line;
+    EXPECT_EQ(info("UCX_TLS=nothing UCX_LOG_LEVEL=fatal")["ucx"].find("cannot be used: UCX 1."), 0u);
+}
+
+// One build works where UCX is missing.
+TEST(Info, SaysWhyUcxCannotBeOpened) {
+    const std::string before = info()["ucx"];
+    if (before.starts_with("not in this build") || before.find("Sanitizer") != before.npos)
+        GTEST_SKIP() << before;
+    const Folder folder;
+    std::ofstream(folder / "libucp.so.0") << std::string(4096, '-');
+    const std::string missing = "LD_LIBRARY_PATH=" + (folder / "") + ":$LD_LIBRARY_PATH";
+    const std::string sentence = "UCX is not found: " + (folder / "libucp.so.0");
+    EXPECT_EQ(info(missing)["ucx"].find("cannot be used: " + sentence), 0u) << info(missing)["ucx"];
+    const Finished refused = run(missing + " WEFT_TRANSPORT=ucx " + job);
+    EXPECT_NE(refused.status, 0);
+    EXPECT_TRUE(contains(refused.err, sentence)) << refused.err;
+    for (const char* transport : {"auto", "tcp"}) {
+        if (!words(info()["transports"]).contains(transport)) continue;
+        const Finished done = run(missing + " " + job + " --transport " + transport);
+        EXPECT_EQ(done.status, 0) << transport << ": " << done.err;
+    }
 }
 
 TEST(Info, SaysWhenTheModelChooses) {
