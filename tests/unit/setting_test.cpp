@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "transport/common/connect_setting.h"
+
 namespace weft {
 namespace {
 
@@ -102,6 +104,23 @@ TEST(ParseSizes, ArePositiveAndSeparatedByX) {
                              "46341x46341", "2147483648", "65536x65536x65536x65536"}) {
         EXPECT_FALSE(parse_sizes(text)) << text;
     }
+}
+
+TEST(ConnectSetting, IsNeedOrAhead) {
+    unsetenv("WEFT_CONNECT");
+    EXPECT_FALSE(*connects_ahead_from_environment());
+    for (const std::string text : {"need", "ahead", "soon", ""}) {
+        setenv("WEFT_CONNECT", text.c_str(), 1);
+        const Result<bool> ahead = connects_ahead_from_environment();
+        if (text == "need" || text == "ahead") {
+            EXPECT_EQ(*ahead, text == "ahead");
+            continue;
+        }
+        EXPECT_EQ(ahead.status().code, WEFT_REFUSED_SETTING);
+        EXPECT_EQ(std::string(last_detail()),
+                  "WEFT_CONNECT = '" + text + "'; expected need or ahead");
+    }
+    unsetenv("WEFT_CONNECT");
 }
 
 }  // namespace
