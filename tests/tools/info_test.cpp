@@ -66,7 +66,8 @@ TEST(Info, SaysWhichUcxThereIsAndWhatItWouldUse) {
     if (line.starts_with("not in this build") || line.starts_with("cannot be used"))
         GTEST_SKIP() << line;
     EXPECT_TRUE(std::regex_match(line, std::regex("1\\.[0-9]+\\.[0-9]+:( tcp/[^ ]+)+"))) << line;
-    EXPECT_EQ(info("UCX_TLS=nothing UCX_LOG_LEVEL=fatal")["ucx"].find("cannot be used: UCX 1."), 0u);
+    EXPECT_EQ(info("UCX_TLS=nothing UCX_LOG_LEVEL=fatal")["ucx"].find("cannot be used: UCX 1."),
+              0u);
 }
 
 // One build works where UCX is missing.

@@ -52,8 +52,7 @@ struct Wire : Source {
     Wire& operator=(const Wire&) = delete;
 
     UnsharedFd fd;
-    bool stays_open =
-        false;  // the kernel still names the descriptor: see DedicatedConnections::keep_open()
+    bool stays_open = false;  // see DedicatedConnections::keep_open()
     int epoll;
     State state = State::connecting;
     Link* link = nullptr;      // null: a caller that has not proven itself, or parting
