@@ -70,7 +70,7 @@ TEST_F(SimulateGoal, WithoutLogGopsim) {
                             "end              11000 ns, rank 0\n"
                             "CPU busy         at most 3000 ns, rank 0; on average 3000 ns\n");
     EXPECT_TRUE(contains(simulate(call + "--skew late:10000:1").out,
-                         "\nend              16000 ns, rank 0\n"));
+                         "\nend              17000 ns, rank 0\n"));
     EXPECT_TRUE(contains(simulate(call + "--nodes 2x1 --link-gap 8").out, "\nend "));
     EXPECT_TRUE(contains(simulate(call + "--format trace").out, "\"traceEvents\""));
     for (const auto& [more, sentence] :
