@@ -51,7 +51,8 @@ struct LargeMessage {
 struct BesideRank {
     std::int64_t start_ps = 0;
     std::int64_t card_free_ps = 0;
-    std::int64_t left_ps = 0;  // to compute
+    std::int64_t left_ps = 0;      // to compute
+    std::int64_t computed_ps = 0;  // on a core that ranks share: when nothing was left
 };
 
 constexpr Instance no_instance = 0xffffffffu;
@@ -87,7 +88,8 @@ constexpr std::uint32_t no_rank = 0xffffffffu;
 // That ranks share.
 struct SharedCore {
     std::int64_t free_ps = 0;
-    std::uint32_t rank = no_rank;  // for which it worked last
+    std::uint32_t rank = no_rank;               // for which it worked last
+    std::vector<std::uint32_t> computing = {};  // ranks that have something left to compute
 };
 
 // Records that are numbered while they are kept.
@@ -176,6 +178,7 @@ class LogGpMachine::Inside {
         latest_ps_ = std::max(latest_ps_, now_ps_);
         if (latest_ps_ >= time_max_ps) return above_time_max();
         WEFT_RETURN_IF_NOT_OK(ranks_.check_end());
+        for (SharedCore& core : cores_) compute_until(core, time_max_ps);
         LogGpOutcome outcome;
         outcome.events = events_;
         for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
@@ -185,7 +188,7 @@ class LogGpMachine::Inside {
             outcome.end_ps.push_back(end_ps);
             outcome.cpu_ps.push_back(rank.cpu_ps);
             const std::int64_t busy_ps =
-                progress_.has_own_core()
+                progress_.has_own_core() || (!cores_.empty() && !beside_.empty())
                     ? computed_ps
                     : model::plus(rank.cpu_ps + progress_.compute_ps,
                                   disturbed_ps_.empty() ? 0 : disturbed_ps_[r]);
@@ -236,6 +239,7 @@ class LogGpMachine::Inside {
                 if (!beside_.empty()) {
                     rank.cpu_free_ps = now_ps_;
                     beside_[event.rank].start_ps = now_ps_;
+                    if (!cores_.empty()) begin_computing(event.rank);
                 }
                 for (const OpId root : rank.structure->schedule().roots()) ready_.push_back(root);
                 break;
@@ -433,7 +437,9 @@ class LogGpMachine::Inside {
         node_links_.resize(static_cast<std::size_t>(nodes_->nodes));
         inside_interfaces_.resize(ranks_.size());
         if (nodes_->cores > 0) {
-            WEFT_ASSERT(progress_.is_plain());
+            WEFT_ASSERT(!torus_);
+            WEFT_ASSERT(progress_.is_plain() || (progress_.by == Progress::By::thread &&
+                                                 progress_.shares_core && !has_noise_));
             cores_.resize(static_cast<std::size_t>(nodes_->cores));
         }
         return ok;
@@ -555,6 +561,7 @@ class LogGpMachine::Inside {
     // Of what a rank computes beside the collective.
     std::int64_t end_of_computing(std::uint32_t r) {
         if (beside_.empty()) return 0;
+        if (!cores_.empty()) return beside_[r].computed_ps;
         return progress_.has_own_core()
                    ? work_of_host(r, beside_[r].start_ps, progress_.compute_ps)
                    : work_of_host(r, ranks_[r].cpu_free_ps, beside_[r].left_ps);
@@ -617,9 +624,12 @@ class LogGpMachine::Inside {
     std::int64_t compute_on_core(std::uint32_t r, Work work, std::int64_t cost_ps,
                                  std::int64_t done_ps) {
         SharedCore& core = cores_[r % cores_.size()];
-        if (core.rank != r) core.free_ps = std::max(core.free_ps, now_ps_ - done_ps);
-        if (core.rank != r && core.rank != no_rank)
-            core.free_ps = later(core.free_ps, nodes_->switch_ps);
+        if (!beside_.empty()) {
+            take_from_computing(r, core);
+        } else if (core.rank != r) {
+            core.free_ps = std::max(core.free_ps, now_ps_ - done_ps);
+            if (core.rank != no_rank) core.free_ps = later(core.free_ps, nodes_->switch_ps);
+        }
         core.rank = r;
         const std::int64_t begin = std::max(core.free_ps, now_ps_ - done_ps);
         ranks_[r].cpu_ps = std::min(ranks_[r].cpu_ps + cost_ps, time_max_ps);
@@ -631,7 +641,45 @@ class LogGpMachine::Inside {
             core.free_ps = later(end, 0);
         }
         record(r, Unit::cpu, work, begin, core.free_ps);
+        if (!beside_.empty()) ranks_[r].cpu_free_ps = core.free_ps;
         return core.free_ps;
+    }
+
+    // A rank's thread takes the core, after it woke or another rank's had it.
+    void take_from_computing(std::uint32_t r, SharedCore& core) {
+        compute_until(core, now_ps_);
+        const bool sleeps = ranks_[r].cpu_free_ps < now_ps_;
+        if (sleeps) ranks_[r].cpu_ps = std::min(ranks_[r].cpu_ps + progress_.wake_ps, time_max_ps);
+        const bool is_others = core.rank != r && core.rank != no_rank;
+        core.free_ps = later(core.free_ps, sleeps      ? progress_.wake_ps
+                                           : is_others ? nodes_->switch_ps
+                                                       : 0);
+    }
+
+    void begin_computing(std::uint32_t r) {
+        SharedCore& core = cores_[r % cores_.size()];
+        compute_until(core, now_ps_);
+        beside_[r].computed_ps = now_ps_;
+        if (beside_[r].left_ps > 0) core.computing.push_back(r);
+    }
+
+    // While no thread has the core, its ranks get the same of it, but for parts of a ps.
+    void compute_until(SharedCore& core, std::int64_t until_ps) {
+        std::int64_t& time_ps = core.free_ps;
+        while (!core.computing.empty()) {
+            const auto sharers = static_cast<std::int64_t>(core.computing.size());
+            std::int64_t each_ps = std::max<std::int64_t>(until_ps - time_ps, 0) / sharers;
+            for (const std::uint32_t r : core.computing)
+                each_ps = std::min(each_ps, beside_[r].left_ps);
+            if (each_ps == 0) break;
+            time_ps += each_ps * sharers;
+            std::erase_if(core.computing, [&](std::uint32_t r) {
+                beside_[r].left_ps -= each_ps;
+                if (beside_[r].left_ps == 0) beside_[r].computed_ps = time_ps;
+                return beside_[r].left_ps == 0;
+            });
+        }
+        time_ps = std::max(time_ps, until_ps);
     }
 
     // The card handles a message.

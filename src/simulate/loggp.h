@@ -83,7 +83,8 @@ class LogGpMachine {
     LogGpMachine& operator=(const LogGpMachine&) = delete;
 
     // Ranks share nodes, which have as many ranks as are added. On a torus, its links are used instead of the nodes'.
-    // REQUIRES: no rank is added yet; if ranks share cores, no progress but the plain one.
+    // REQUIRES: no rank is added yet; if ranks share cores, no torus, and no progress but the plain one, or a thread that
+    // shares its core, without noise.
     void set_nodes(const NodesParameters& nodes);
 
     // What the ends of a message between nodes do, if they do not do the same. REQUIRES: no progress by a card, if the

@@ -423,6 +423,14 @@ TEST(SimulateCollective, BesideAComputation) {
         << json.out << json.err;
 }
 
+// Two ranks compute on one core, and their threads work there.
+TEST(SimulateCollective, BesideComputationsOnOneCore) {
+    const Finished done = simulate(
+        "bcast -a binomial --nodes 2x1 --cores 1 --compute 100000 --progress thread:500:shared");
+    // A send, a wake-up and a receive beside 200000.
+    EXPECT_TRUE(contains(done.out, "\nend              203500 ns, rank ")) << done.out << done.err;
+}
+
 // Of every 10 us 2 are taken away: from a card's collective none, from what is computed some.
 TEST(SimulateCollective, BesideAComputationWithNoise) {
     const std::string call =
@@ -486,6 +494,10 @@ TEST(SimulateCollective, RefusesWithASentence) {
           std::pair{"bcast --nodes 2x2 --inside 5", "inside = 5; expected L:o:g:G or L:o:g:G:O"},
           std::pair{"bcast --nodes 2x2 --inside 1:2:3:4:5:6", "inside = 1:2:3:4:5:6; expected"},
           std::pair{"bcast --nodes 2x2 --cores 2 --compute 5", "--cores with --compute"},
+          std::pair{"bcast --nodes 2x2 --cores 2 --progress thread:5:shared --noise 9:1",
+                    "--cores with --compute or --progress; expected --progress thread:WAKE:shared, "
+                    "without noise"},
+          std::pair{"bcast --nodes 4x2 --torus 2x2 --cores 2", "--cores with --torus"},
           std::pair{"bcast --nodes 2x2 --compat lgs", "--nodes with --compat lgs"},
           std::pair{"bcast -a hierarchical --nodes 4097x1", "4097 ranks with hierarchical"},
           std::pair{"bcast -a binomial --inner chain", "--inner with binomial; it has no inner"},

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 #include "algorithm/catalogue.h"
@@ -72,6 +73,58 @@ TEST(Nodes, AMessageWithinANodeHasItsOwnParameters) {
 TEST(Nodes, MessagesWithinANodeDoNotHoldUpTheOthers) {
     const LogGpOutcome done = simulate({{0, 1, 100'001}, {0, 2, 1001}}, nodes(2, 2));
     EXPECT_EQ(done.end_ps[2], 100'000 + 100'000 * 200 + 2 * o + L + 1000 * link_G);
+}
+
+// But for parts of a ps of many steps.
+bool are_close(std::int64_t a_ps, std::int64_t b_ps) { return std::abs(a_ps - b_ps) <= 100; }
+
+// A barrier of ranks that compute 100000 each, by threads that share the cores; all work of a core is done one after
+// another, and the ways of messages are hidden.
+TEST(Nodes, ComputationsAndThreadsShareCores) {
+    constexpr std::int64_t compute_ps = 100'000'000;
+    const auto outcome_of = [&](Rank cores, std::int64_t wake_ps, const Disturbance& late = {}) {
+        NodesParameters on = nodes(4, 1);
+        on.cores = cores;
+        Progress progress;
+        progress.by = Progress::By::thread;
+        progress.shares_core = true;
+        progress.compute_ps = compute_ps;
+        progress.wake_ps = wake_ps;
+        LogGpMachine machine(parameters, late);
+        machine.set_nodes(on);
+        machine.set_progress(progress);
+        const algorithm::Family* const family = algorithm::find_family("barrier");
+        algorithm::Agreed agreed;
+        agreed.ranks = 4;
+        for (Rank r = 0; r < 4; ++r)
+            machine.add(*build_rank(*family->find("dissemination"),
+                                    family->problem(agreed, r, /*in_place=*/true)));
+        Result<LogGpOutcome> outcome = machine.run();
+        EXPECT_TRUE(outcome.is_ok()) << last_detail();
+        return std::move(*outcome);
+    };
+    for (const Rank cores : {4, 2, 1}) {
+        const std::int64_t sharers = 4 / cores;
+        for (const std::int64_t end : outcome_of(cores, 0).end_ps)
+            EXPECT_TRUE(are_close(end, sharers * (compute_ps + 4 * o))) << end;
+        const LogGpOutcome woken = outcome_of(cores, 700'000);
+        for (Rank core = 0; core < cores; ++core) {
+            std::int64_t busy_ps = sharers * compute_ps;
+            for (auto r = static_cast<std::size_t>(core); r < 4;
+                 r += static_cast<std::size_t>(cores))
+                busy_ps += woken.cpu_ps[r];
+            EXPECT_TRUE(are_close(woken.end_ps[static_cast<std::size_t>(core)], busy_ps));
+        }
+        EXPECT_GT(woken.cpu_ps[0], 4 * o);
+    }
+    // The others compute faster before rank 1 begins, and get done earlier.
+    Disturbance late;
+    late.skew = Disturbance::Skew::late;
+    late.skew_ps = 80'000'000;
+    late.late_rank = 1;
+    const LogGpOutcome outcome = outcome_of(1, 0, late);
+    EXPECT_TRUE(are_close(std::ranges::max(outcome.end_ps), 4 * (compute_ps + 4 * o)));
+    EXPECT_EQ(std::ranges::max(outcome.end_ps), outcome.end_ps[1]);
 }
 
 // Ranks 0 and 1 share a node, as do 2 and 3.

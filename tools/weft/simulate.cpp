@@ -864,8 +864,14 @@ void add_simulate(CLI::App& app) {
             simulate::refuse("--noise-together without --noise and --noise-trace");
         if (!options->noise_trace.empty())
             simulate::read_noise_trace(options->noise_trace, options->disturbance);
-        if (options->cores > 0 && !options->progress.is_plain())
-            simulate::refuse("--cores with --compute or --progress; expected one of them");
+        const simulate::Progress& progress = options->progress;
+        if (options->cores > 0 && options->torus)
+            simulate::refuse("--cores with --torus; expected one of them");
+        if (options->cores > 0 && !progress.is_plain() && (!progress.shares_core || has_noise)) {
+            simulate::refuse(
+                "--cores with --compute or --progress; expected --progress thread:WAKE:shared, "
+                "without noise");
+        }
         if (!options->noise.empty()) simulate::read_noise(options->noise, options->disturbance);
         if (!options->goal.empty()) return simulate::simulate_goal(*options);
         if (options->collective.empty()) simulate::refuse("expected a collective, or --goal");

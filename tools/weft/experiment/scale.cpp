@@ -21,7 +21,7 @@ constexpr std::int64_t noise_ps = 25'000'000;
 struct Scaled {
     const char* collective;
     const char* algorithm;
-    Rank ranks_max;  // unless more are asked for: with them all takes less than two minutes
+    Rank ranks_max;  // unless more are asked for: with them all takes some minutes
 };
 constexpr Scaled calls[] = {{"barrier", "dissemination", 1 << 16},
                             {"bcast", "binomial", 1 << 20},
