@@ -34,8 +34,11 @@ Disturbance noise() {
     return disturbance;
 }
 
-void add_overlap(SimulatedCall call, ExperimentTable& table) {
+void add_overlap(const SimulatedCall& call, ExperimentTable& table) {
+    SimulatedCall noisy_call = call;
+    noisy_call.disturbance = noise();
     const std::int64_t alone_ps = time_of(call);
+    const std::int64_t noisy_alone_ps = time_of(noisy_call);
     Progress never;
     Progress host;
     host.poll_ps = poll_ps;
@@ -51,10 +54,8 @@ void add_overlap(SimulatedCall call, ExperimentTable& table) {
     for (const auto& [name, progress] :
          {std::pair{"never", never}, std::pair{"host", host}, std::pair{"thread", thread},
           std::pair{"shared thread", shared}, std::pair{"offload", card}}) {
-        call.disturbance = {};
         const Overlap overlap = overlap_of(call, progress, alone_ps, /*looks=*/0);
-        call.disturbance = noise();
-        const Overlap noisy = overlap_of(call, progress, alone_ps, /*looks=*/0);
+        const Overlap noisy = overlap_of(noisy_call, progress, noisy_alone_ps, /*looks=*/0);
         table.rows.push_back({call.agreed.ranks, call.family->name, call.agreed.bytes, name,
                               Cell::microseconds(alone_ps), Cell::microseconds(overlap.together_ps),
                               Cell::percent(overlap.share()), Cell::microseconds(noisy.together_ps),
@@ -91,9 +92,9 @@ ExperimentResult run_scale(const ExperimentSize& size) {
         "its own, 5 us to wake; shared thread: the same on the computation's core; offload: a "
         "card, 0.1 us "
         "for a message",
-        "noise: 25 us in every 1 ms, at a point of each core's own; seed 1. It delays what is "
-        "computed, too, "
-        "so the overlap with noise (noisy_) may be below 0",
+        "noise: 25 us in every 1 ms, at a point of each core's own; seed 1. With it each rank "
+        "computes for as long as "
+        "the collective takes alone with noise (noisy_us); noise delays what is computed, too",
         "injected: what the most disturbed rank lost; absorbed: 1 - slowdown / injected, below 0 "
         "where "
         "delays of several ranks add up",
