@@ -293,6 +293,22 @@ TEST(SimulateExperiment, Sci) {
     EXPECT_GT(moved, stored);
 }
 
+// Ranks that share a node send twice as much over its links.
+TEST(SimulateExperiment, SciWithTwoRanksANode) {
+    int rows = 0;
+    for (const std::string& row : rows_of("sci -n 32 --bytes 64")) {
+        const bool is_shared = value_in(row, "ranks_per_node") == "2";
+        const std::string rounds = value_in(row, "by_rounds_us");
+        if (!rounds.empty()) {
+            EXPECT_EQ(rounds == "null", is_shared) << row;
+        } else if (is_shared && value_in(row, "algorithm") == "\"pairwise\"") {
+            EXPECT_EQ(value_in(row, "sum"), "120") << "30 steps, each with twice the load of 4x4";
+        }
+        rows += is_shared ? 1 : 0;
+    }
+    EXPECT_EQ(rows, 10 + 10 * 2 * 2);
+}
+
 // With a card, more of the same collective is hidden than with a host that looks as often.
 TEST(SimulateExperiment, CoreDirect) {
     int rows = 0;
