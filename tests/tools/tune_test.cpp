@@ -143,6 +143,36 @@ TEST_F(Tune, TablesThatDifferAreRefusedByRank) {
     EXPECT_TRUE(contains(done.err, "rank 1 has WEFT_TUNING='a table with hash ")) << done.err;
 }
 
+// The ranks choose by the parameters, each for itself.
+TEST_F(Tune, ParametersOfTheModelThatDifferAreRefusedByRank) {
+    const auto write = [&](const std::string& name, const std::string& latency) {
+        std::ofstream(folder_ + "/" + name)
+            << "{\"messages\": \"small\", \"bytes_max\": 1024, \"L_ns\": " << latency
+            << ", \"o_s_ns\": 1000, \"o_r_ns\": 1000, \"G_ns_per_byte\": 1, \"O_ns_per_byte\": "
+               "0}\n";
+    };
+    write("0", "10000");
+    write("1", "10000");
+    const auto start = [&](const std::string& settings) {
+        return run(program_ + " run --timeout 30 -n 2 -- sh -c '" + settings +
+                   " WEFT_MODEL=" + folder_ + "/$WEFT_RANK exec " + program_ + " info'");
+    };
+    EXPECT_EQ(start("WEFT_SELECT=model").status, 0);
+    write("1", "10001");
+    EXPECT_EQ(start("").status, 0) << "nobody uses them";
+    const Finished content_differs = start("WEFT_SELECT=model");
+    EXPECT_NE(content_differs.status, 0);
+    EXPECT_FALSE(matches_in(content_differs.err,
+                            "rank 1 has WEFT_MODEL='parameters with hash [0-9a-f]{16}', "
+                            "rank 0 has 'parameters with hash [0-9a-f]{16}'")
+                     .empty())
+        << content_differs.err;
+    const Finished goals_differ =
+        start("test $WEFT_RANK = 1 && export WEFT_SELECT=table; WEFT_SELECT=${WEFT_SELECT:-model}");
+    EXPECT_NE(goals_differ.status, 0);
+    EXPECT_TRUE(contains(goals_differ.err, "rank 1 has WEFT_SELECT='table'")) << goals_differ.err;
+}
+
 TEST_F(Tune, ATableThatOneRankCannotReadIsRefusedOnAllByRank) {
     std::ofstream(folder_ + "/0") << "bcast chain\n";
     std::ofstream(folder_ + "/1") << "bcast chain\nbcast ranks=2 chian\n";
