@@ -1,28 +1,63 @@
-// A time that no algorithm for a collective beats in LogGP.
+// Times that no algorithm for a collective beats in LogGP, or none of a kind.
+//
+// They hold where every rank has one CPU, which handles all messages, and one interface; not for offloaded messages.
+// In ps. Nothing: blocks differ, or the collective is among neighbors.
 #pragma once
 
 #include <optional>
 
 #include "algorithm/family.h"
 #include "model/loggp.h"
+#include "shape/torus.h"
 
 namespace weft::model {
 
-// How long it takes until all ranks know one item of a byte, if each passes it on as soon and as often as it
-// can. The other way round, until one rank knows something of all others. In ps.
+// How long it takes until all ranks know one item, which moves in messages of so many bytes, if each passes it on as
+// soon and as often as it can. The other way round, until one rank knows something of all others.
 //
 // Richard Karp, Abhijit Sahay, Eunice Santos, Klaus Schauser: Optimal Broadcast and Summation in the LogP
 // Model, 1993
-std::int64_t least_time_to_all(const LogGpParameters& parameters, Rank ranks);
+std::int64_t least_time_to_all(const LogGpParameters& parameters, Rank ranks,
+                               std::int64_t bytes = 1);
 
-// The largest of the times that the items, the bytes through one network interface and the combining need.
-// It holds where every rank has one CPU, which handles all messages, and one interface; not on a torus or for
-// offloaded messages. In ps. Nothing: blocks differ, or the collective is among neighbors.
+// Of any algorithm, but not on a torus: the largest of the times that the items, the bytes through one network
+// interface and one CPU, and the combining need.
 //
 // Bytes: Ernie Chan, Marcel Heimlich, Avi Purkayastha, Robert van de Geijn: Collective communication:
 // theory, practice, and experience, 2007, doi:10.1002/cpe.1206; of allreduce: Pitch Patarasuk, Xin Yuan:
 // Bandwidth optimal all-reduce algorithms for clusters of workstations, 2009, doi:10.1016/j.jpdc.2008.09.002
 std::optional<std::int64_t> lower_bound(const algorithm::Agreed& agreed,
                                         const LogGpParameters& parameters);
+
+// Of algorithms that cut no block (a vector that is combined is one): at least so much time, and also that of an item
+// of a block's bytes.
+std::optional<std::int64_t> lower_bound_uncut(const algorithm::Agreed& agreed,
+                                              const LogGpParameters& parameters);
+
+// Of alltoalls that send every block straight to its rank, by itself: all messages pass the CPU of the sender and of
+// the receiver, and one interface.
+std::int64_t lower_bound_direct_alltoall(const LogGpParameters& parameters, Rank ranks,
+                                         std::int64_t bytes);
+
+// Not a bound: what a broadcast in rounds takes, in which every rank passes on at most one block a round and blocks
+// are alike, if there are as many as is best. A pipeline whose rounds overlap may take less.
+//
+// Amotz Bar-Noy, Shlomo Kipnis: Multiple message broadcasting in the postal model, 1997; about
+// (sqrt((q-1)A) + sqrt(nG))^2 for n bytes, q rounds of one block and A = 2o + L
+std::int64_t best_bcast_in_rounds(const LogGpParameters& parameters, Rank ranks,
+                                  std::int64_t bytes);
+
+// The links of a torus (shape/torus.h), and what they take.
+struct TorusLinks {
+    const Torus& torus;
+    std::int64_t byte_ps = 0;
+    std::int64_t hop_ps = 0;  // for each link on the way
+};
+
+// Of algorithms that cut no block, with a rank at each node: an item; what enters or leaves a node, through its
+// interface and its links; and of alltoalls the way of all blocks, which is equally long whoever passes them on.
+std::optional<std::int64_t> lower_bound_uncut(const algorithm::Agreed& agreed,
+                                              const LogGpParameters& parameters,
+                                              const TorusLinks& links);
 
 }  // namespace weft::model
