@@ -23,7 +23,10 @@ void Table::print(std::FILE* file) const {
     const auto print_row = [&](const std::vector<std::string>& row) {
         for (std::size_t i = 0; i < row.size(); ++i) {
             const int columns = static_cast<int>(width[i]);
-            std::fprintf(file, i == 0 ? "%-*s" : "  %*s", columns, row[i].c_str());
+            if (last_ == Last::words && i > 0 && i + 1 == width.size())
+                std::fprintf(file, "%s%s", row[i].empty() ? "" : "  ", row[i].c_str());
+            else
+                std::fprintf(file, i == 0 ? "%-*s" : "  %*s", columns, row[i].c_str());
         }
         std::fputc('\n', file);
     };

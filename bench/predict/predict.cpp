@@ -20,7 +20,7 @@
 #include "bench/table.h"
 #include "bench/tune/measure.h"
 #include "model/measured.h"
-#include "select/table.h"
+#include "select/by_model.h"
 #include "simulate/loggp.h"
 
 namespace weft::bench {
@@ -88,18 +88,12 @@ Result<Plan> make_plan(const PredictOptions& options) {
 // By the simulator, with the parameters of messages as large as the largest. Nothing: the call does not meet the
 // algorithm's needs.
 std::optional<double> predicted_us(const algorithm::Family& family, const std::string& setting,
-                                   algorithm::Agreed agreed, const Network& network) {
-    const Result<Choice> choice = parse_choice(family, setting, family.name);
-    if (!choice.is_ok()) return std::nullopt;
-    agreed.tuning = (*choice).tuning;
-    const algorithm::Algorithm& algorithm = *(*choice).algorithm;
-    if (!algorithm.unmet_need(agreed).empty()) return std::nullopt;
+                                   const algorithm::Agreed& agreed, const Network& network) {
     std::vector<Schedule> schedules;
     std::int64_t longest = 0;
     for (Rank r = 0; r < agreed.ranks; ++r) {
-        Result<Schedule> schedule =
-            build_rank(algorithm, family.problem(agreed, r, /*in_place=*/false));
-        if (!schedule.is_ok()) return std::nullopt;
+        std::optional<Schedule> schedule = schedule_of(family, setting, agreed, r);
+        if (!schedule) return std::nullopt;
         for (const Op& op : (*schedule).ops()) {
             if (op.kind == OpKind::send) longest = std::max(longest, op.bytes);
         }
@@ -126,54 +120,59 @@ std::optional<double> predicted_us(const algorithm::Family& family, const std::s
     return static_cast<double>(std::ranges::max((*outcome).end_ps)) / 1e6;
 }
 
-// Marks of the nodes, by rank.
-std::vector<int> nodes_of(const Job& job) {
-    weft_comm node = WEFT_COMM_NULL;
-    must(weft_comm_split_node(job.comm, 0, &node), "weft_comm_split_node");
-    std::int32_t first = job.rank;
-    must(weft_allreduce(WEFT_IN_PLACE, &first, 1, WEFT_INT32, WEFT_MIN, node), "weft_allreduce");
-    must(weft_comm_free(&node), "weft_comm_free");
-    std::vector<int> marks(static_cast<std::size_t>(job.ranks));
-    must(weft_allgather(&first, marks.data(), 1, WEFT_INT32, job.comm), "weft_allgather");
-    return marks;
-}
-
 double error_of(double predicted, double measured) { return std::abs(predicted / measured - 1); }
 
 struct Report {
-    Table table{{"collective", "size", "algorithm", "measured us", "predicted us", "ratio", ""}};
+    Table table{{"collective", "size", "algorithm", "measured us", "predicted us", "ratio", "",
+                 "the same schedules"},
+                Table::Last::words};
     std::map<std::int64_t, std::vector<double>> errors;  // by size
+    int cells = 0;
     int unrepeated = 0;
-    // By call: how much longer than the fastest the algorithm takes that was predicted to be the fastest.
-    std::vector<double> losses;
+    // By call: how much longer than the fastest the chosen algorithm takes.
+    std::vector<double> losses_of_simulator, losses_of_model;
 
+    // `by_model`: what WEFT_SELECT=model would use, if anything.
     void add(const Subject& subject, std::int64_t bytes, const Timings& timings,
-             const std::vector<std::optional<double>>& predicted, JsonFile& file) {
-        double fastest_us = 0, chosen_us = 0, least_us = 0;
+             const std::vector<std::optional<double>>& predicted,
+             const std::optional<std::string>& by_model, JsonFile& file) {
+        if (timings.empty()) return;
+        const double fastest_us = std::ranges::min_element(timings, {}, &Timing::us)->us;
+        std::optional<std::size_t> by_simulator;
         for (std::size_t i = 0; i < timings.size(); ++i) {
-            add(subject, bytes, timings[i], predicted[i], file);
-            if (i == 0 || timings[i].us < fastest_us) fastest_us = timings[i].us;
-            if (!predicted[i] || (chosen_us > 0 && *predicted[i] >= least_us)) continue;
-            least_us = *predicted[i];
-            chosen_us = timings[i].us;
+            if (predicted[i] && (!by_simulator || *predicted[i] < *predicted[*by_simulator]))
+                by_simulator = i;
         }
-        if (chosen_us > 0) losses.push_back(chosen_us / fastest_us);
+        if (by_simulator) losses_of_simulator.push_back(timings[*by_simulator].us / fastest_us);
+        for (std::size_t i = 0; i < timings.size(); ++i) {
+            std::vector<std::string> chosen_by;
+            if (by_simulator == i) chosen_by.emplace_back("simulator");
+            if (by_model && timings[i].is_of(*by_model)) {
+                chosen_by.emplace_back("model");
+                losses_of_model.push_back(timings[i].us / fastest_us);
+            }
+            add(subject, bytes, timings[i], predicted[i], chosen_by, file);
+        }
     }
 
     void add(const Subject& subject, std::int64_t bytes, const Timing& timing,
-             std::optional<double> us, JsonFile& file) {
+             std::optional<double> us, const std::vector<std::string>& chosen_by, JsonFile& file) {
         const std::string size = subject.collective->has_size ? size_text(bytes) : "-";
         const bool repeats = timing.differs <= repeats_within;
         unrepeated += repeats ? 0 : 1;
+        ++cells;
         table.add({subject.family->name, size, timing.algorithm, fixed(timing.us, 1),
                    us ? fixed(*us, 1) : "-", us ? fixed(*us / timing.us, 2) : "-",
-                   repeats ? "" : "differs by " + fixed(100 * timing.differs, 0) + " %"});
+                   repeats ? "" : "differs by " + fixed(100 * timing.differs, 0) + " %",
+                   timing.others()});
         JsonLine line;
         line.add("collective", subject.family->name)
             .add("bytes", bytes)
             .add("algorithm", timing.algorithm)
+            .add("same_schedules", timing.alike)
             .add("measured_us", timing.us)
-            .add("differs", timing.differs);
+            .add("differs", timing.differs)
+            .add("chosen_by", chosen_by);
         if (us) line.add("predicted_us", *us);
         file.write(line);
         if (us) errors[bytes].push_back(error_of(*us, timing.us));
@@ -194,12 +193,11 @@ struct Report {
         print_median("<= 4K", small);
         print_median(">= 1M", large);
         print_median("all", all);
-        std::printf("%d cells do not repeat within %.0f %%.\n", unrepeated, 100 * repeats_within);
-        if (losses.empty()) return;
-        std::printf(
-            "The algorithm predicted to be the fastest takes %.2f times as long as the fastest "
-            "(median of %zu calls; at most %.2f).\n",
-            median(losses), losses.size(), std::ranges::max(losses));
+        std::printf("%d of %d cells do not repeat within %.0f %%; they count.\n", unrepeated, cells,
+                    100 * repeats_within);
+        std::printf("Times of the chosen algorithm, as multiples of the fastest's:\n");
+        print_losses("predicted to be the fastest", losses_of_simulator);
+        print_losses("by WEFT_SELECT=model", losses_of_model);
     }
 
   private:
@@ -209,6 +207,13 @@ struct Report {
     static void print_median(const std::string& name, const std::vector<double>& of) {
         if (!of.empty())
             std::printf("  %-6s %5.1f %% of %zu\n", name.c_str(), 100 * median(of), of.size());
+    }
+    static void print_losses(const char* chosen, const std::vector<double>& losses) {
+        if (losses.empty())
+            std::printf("  %-27s  none was chosen\n", chosen);
+        else
+            std::printf("  %-27s  %.2f (median of %zu calls; at most %.2f)\n", chosen,
+                        median(losses), losses.size(), std::ranges::max(losses));
     }
 };
 
@@ -229,12 +234,35 @@ Network network_of(const Job& job, const Plan& plan, const Testbed& testbed) {
     return network;
 }
 
+// The closed forms know no links: where these are slower than the interface, a byte takes their time.
+ModelSelection selection_of(const Plan& plan, const Testbed& testbed) {
+    ModelSelection selection{.parameters = plan.parameters};
+    if (testbed.nodes == 0) return selection;
+    for (auto& messages : selection.parameters.messages) {
+        std::int64_t& byte_ps = messages.parameters.byte_gap_ps;
+        byte_ps = std::max(byte_ps, link_byte_ps(testbed.rate));
+    }
+    return selection;
+}
+
+// As make_candidates() names it. Nothing: the model does not choose.
+std::optional<std::string> chosen_by(const ModelSelection& selection,
+                                     const algorithm::Agreed& agreed) {
+    const std::optional<Choice> choice = selection.choose(agreed);
+    if (!choice) return std::nullopt;
+    const std::int64_t segment_bytes = choice->tuning.segment_bytes;
+    std::string setting = choice->algorithm->name;
+    if (segment_bytes != algorithm::Tuning{}.segment_bytes)
+        setting += ":segment=" + size_text(segment_bytes);
+    return setting;
+}
+
 int run_rank(const PredictOptions& options, const Plan& plan,
              const std::vector<std::string>& words) {
     const Job job = join_job(options.testbed.ranks);
-    const std::vector<int> marks = nodes_of(job);
-    const Topology topology(marks);
+    const Topology topology = topology_of(job);
     const Network network = network_of(job, plan, options.testbed);
+    const ModelSelection selection = selection_of(plan, options.testbed);
     const std::int64_t rest_ns = network.nodes ? link_rest_ns(options.testbed.rate) : 0;
     const std::string over = transports_in_use(job);
     const JsonLine about = circumstances(job, options.testbed, words);
@@ -249,21 +277,21 @@ int run_rank(const PredictOptions& options, const Plan& plan,
         for (const std::int64_t bytes : subject.sizes(plan.sizes)) {
             progress.show(static_cast<double>(done++) / static_cast<double>(points),
                           std::string(subject.family->name) + " " + size_text(bytes));
-            algorithm::Agreed agreed;
-            agreed.collective = subject.family->collective;
-            agreed.ranks = job.ranks;
-            agreed.bytes = bytes;
-            agreed.element_bytes = subject.collective->plain.reduces ? 8 : 1;
-            agreed.topology = &topology;
-            const Timings timings =
-                measure_candidates(*subject.collective, agreed.bytes, candidates,
-                                   options.repetitions, Endurance::all, rest_ns);
+            const algorithm::Agreed agreed = subject.agreed(bytes, topology);
+            const std::optional<std::string> by_model = chosen_by(selection, agreed);
+            std::vector<Candidate> all = candidates;
+            if (by_model && std::ranges::find(all, *by_model, &Candidate::setting) == all.end())
+                all.push_back(make_candidate(job, *subject.family, *by_model));
+            const Timings timings = measure_candidates(
+                subject, topology, bytes, all, options.repetitions, Endurance::all, rest_ns);
+            all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(candidates.size()));
+            free_candidates(all);
             if (job.rank != 0) continue;
             std::vector<std::optional<double>> predicted;
             for (const Timing& timing : timings)
                 predicted.push_back(
                     predicted_us(*subject.family, timing.algorithm, agreed, network));
-            report.add(subject, agreed.bytes, timings, predicted, file);
+            report.add(subject, bytes, timings, predicted, by_model, file);
         }
         free_candidates(candidates);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "bench/statistics.h"
@@ -14,7 +15,8 @@ namespace weft::bench {
 inline constexpr double narrow = 0.05;
 
 struct Contender {
-    std::size_t candidate;        // its number
+    std::size_t candidate;                // its number
+    std::vector<std::string> alike = {};  // others with the same schedules
     std::vector<double> us = {};  // by repetition
     bool is_in = true;
 

@@ -4,8 +4,12 @@
 #include <random>
 
 #include "base/clock.h"
+#include "base/hash.h"
+#include "base/setting.h"
 #include "bench/sleep.h"
 #include "bench/tune/contest.h"
+#include "lab/steps.h"
+#include "select/table.h"
 
 namespace weft::bench {
 namespace {
@@ -72,7 +76,73 @@ void take_turn(const std::vector<Candidate>& candidates, const Collective& colle
     }
 }
 
+// By candidate: the first that has the same schedules on every rank. Collective.
+std::vector<std::size_t> first_alike(const Subject& subject, const Topology& topology,
+                                     std::int64_t bytes, const std::vector<Candidate>& candidates) {
+    const Job& job = candidates.front().job;
+    std::vector<std::uint64_t> mine;
+    for (const Candidate& candidate : candidates) {
+        std::optional<Schedule> schedule;
+        if (subject.family->sizes == algorithm::Sizes::alike)
+            schedule = schedule_of(*subject.family, candidate.setting,
+                                   subject.agreed(bytes, topology), job.rank);
+        mine.push_back(schedule ? steps_hash(*schedule) : Hash().add(candidate.setting).value());
+    }
+    const std::vector<std::uint64_t> all = gather(job, mine);
+    const auto are_alike = [&](std::size_t one, std::size_t other) {
+        for (std::size_t at = 0; at < all.size(); at += mine.size()) {
+            if (all[at + one] != all[at + other]) return false;
+        }
+        return true;
+    };
+    std::vector<std::size_t> first;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        std::size_t before = 0;
+        while (!are_alike(before, i)) ++before;
+        first.push_back(before);
+    }
+    return first;
+}
+
 }  // namespace
+
+algorithm::Agreed Subject::agreed(std::int64_t bytes, const Topology& topology) const {
+    algorithm::Agreed agreed;
+    agreed.collective = family->collective;
+    agreed.ranks = topology.ranks();
+    agreed.bytes = bytes;
+    agreed.topology = &topology;
+    if (collective->plain.reduces) {
+        constexpr auto element_bytes = static_cast<std::int64_t>(sizeof(double));
+        const Result<bool> reproducible = switch_setting("WEFT_REPRODUCIBLE");
+        agreed.element_bytes = element_bytes;
+        agreed.bytes = std::max(bytes / element_bytes, std::int64_t{1}) * element_bytes;
+        agreed.reproducible = reproducible.is_ok() && *reproducible;
+        agreed.commutative = !agreed.reproducible;
+    }
+    return agreed;
+}
+
+std::optional<Schedule> schedule_of(const algorithm::Family& family, const std::string& setting,
+                                    algorithm::Agreed agreed, Rank rank) {
+    const Result<Choice> choice = parse_choice(family, setting, family.name);
+    if (!choice.is_ok()) return std::nullopt;
+    agreed.tuning = (*choice).tuning;
+    if (!(*choice).algorithm->unmet_need(agreed).empty()) return std::nullopt;
+    Result<Schedule> schedule =
+        build_rank(*(*choice).algorithm, family.problem(agreed, rank, /*in_place=*/false));
+    if (!schedule.is_ok()) return std::nullopt;
+    return std::move(*schedule);
+}
+
+Topology topology_of(const Job& job) {
+    weft_comm node = WEFT_COMM_NULL;
+    must(weft_comm_split_node(job.comm, 0, &node), "weft_comm_split_node");
+    std::int32_t first = job.rank;
+    must(weft_allreduce(WEFT_IN_PLACE, &first, 1, WEFT_INT32, WEFT_MIN, node), "weft_allreduce");
+    must(weft_comm_free(&node), "weft_comm_free");
+    return Topology(gather(job, std::vector<Rank>{first}));
+}
 
 Result<std::vector<Subject>> find_subjects(const std::vector<std::string>& names) {
     std::vector<const Collective*> wanted;
@@ -91,16 +161,20 @@ Result<std::vector<Subject>> find_subjects(const std::vector<std::string>& names
     return subjects;
 }
 
+Candidate make_candidate(const Job& job, const algorithm::Family& family,
+                         const std::string& setting) {
+    Candidate candidate{setting, job};
+    must(weft_comm_dup_with(job.comm, (std::string(family.name) + "=" + setting).c_str(),
+                            &candidate.job.comm),
+         "weft_comm_dup_with");
+    return candidate;
+}
+
 std::vector<Candidate> make_candidates(const Job& job, const algorithm::Family& family) {
     std::vector<Candidate> made;
     for (const algorithm::Algorithm* known : family.algorithms) {
-        for (const std::string& parameters : parameters_of(*known, family)) {
-            Candidate candidate{known->name + parameters, job};
-            const std::string setting = std::string(family.name) + "=" + candidate.setting;
-            must(weft_comm_dup_with(job.comm, setting.c_str(), &candidate.job.comm),
-                 "weft_comm_dup_with");
-            made.push_back(std::move(candidate));
-        }
+        for (const std::string& parameters : parameters_of(*known, family))
+            made.push_back(make_candidate(job, family, known->name + parameters));
     }
     return made;
 }
@@ -110,14 +184,21 @@ void free_candidates(std::vector<Candidate>& candidates) {
         must(weft_comm_free(&candidate.job.comm), "weft_comm_free");
 }
 
-Timings measure_candidates(const Collective& collective, std::int64_t bytes,
+Timings measure_candidates(const Subject& subject, const Topology& topology, std::int64_t bytes,
                            const std::vector<Candidate>& candidates, int repetitions,
                            Endurance endurance, std::int64_t rest_ns) {
+    const Collective& collective = *subject.collective;
     const Job& job = candidates.front().job;
     Case c = make_case(job, collective, bytes);
     std::vector<Contender> contenders;
     std::uint64_t seed = 0;
+    const std::vector<std::size_t> first = first_alike(subject, topology, bytes, candidates);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
+        if (first[i] != i) {
+            const auto same = std::ranges::find(contenders, first[i], &Contender::candidate);
+            if (same != contenders.end()) same->alike.push_back(candidates[i].setting);
+            continue;
+        }
         // The first run builds schedules and touches pages; its result is checked.
         c.job = candidates[i].job;
         collective.fill(c, ++seed);
@@ -134,8 +215,8 @@ Timings measure_candidates(const Collective& collective, std::int64_t bytes,
     }
     Timings timings;
     for (const Contender& contender : contenders)
-        timings.push_back(
-            {candidates[contender.candidate].setting, median(contender.us), contender.differs()});
+        timings.push_back({candidates[contender.candidate].setting, median(contender.us),
+                           contender.differs(), contender.alike});
     return timings;
 }
 

@@ -1,6 +1,7 @@
 // How long a collective takes with each of its algorithms.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct Subject {
     std::vector<std::int64_t> sizes(const std::vector<std::int64_t>& all) const {
         return collective->has_size ? all : std::vector<std::int64_t>{0};
     }
+    // The call of this size that the bench makes. REQUIRES: blocks have one size.
+    algorithm::Agreed agreed(std::int64_t bytes, const Topology& topology) const;
 };
 
 // Those of these names ("ibcast"); without names all. Calls that have no algorithms are left out. Refuses an unknown name.
@@ -30,17 +33,28 @@ struct Candidate {
     Job job;
 };
 
+// Collective.
+Candidate make_candidate(const Job& job, const algorithm::Family& family,
+                         const std::string& setting);
 // All algorithms of the collective, each with several values of its parameters, if any. Collective.
 std::vector<Candidate> make_candidates(const Job& job, const algorithm::Family& family);
 void free_candidates(std::vector<Candidate>& candidates);
+
+// That of this name, with the setting's parameters. Nothing: the call does not meet its needs.
+std::optional<Schedule> schedule_of(const algorithm::Family& family, const std::string& setting,
+                                    algorithm::Agreed agreed, Rank rank);
+
+// The nodes of the job's ranks. Collective.
+Topology topology_of(const Job& job);
 
 // fastest: a candidate whose interval lies above the fastest's is left out from then on, and all end when the rest have
 // narrow intervals. all: none is left out, and there are as many repetitions as asked for (or a few more).
 enum class Endurance { fastest, all };
 
 // Start and wait, the slowest rank, medians; the same on every rank. The candidates take turns. Those that cannot carry
-// out the call are omitted. Before each call all ranks rest for a while. Collective.
-Timings measure_candidates(const Collective& collective, std::int64_t bytes,
+// out the call are omitted. Of those that have the same schedules on every rank the first is measured (only where blocks
+// have one size). Before each call all ranks rest for a while. Collective.
+Timings measure_candidates(const Subject& subject, const Topology& topology, std::int64_t bytes,
                            const std::vector<Candidate>& candidates, int repetitions,
                            Endurance endurance = Endurance::fastest, std::int64_t rest_ns = 0);
 

@@ -84,6 +84,16 @@ std::string line_of(const std::string& collective, std::int64_t bytes, const Tim
 
 }  // namespace
 
+std::string Timing::others() const {
+    std::string text;
+    for (const std::string& name : alike) text += (text.empty() ? "" : ", ") + name;
+    return text;
+}
+
+bool Timing::is_of(const std::string& name) const {
+    return algorithm == name || std::ranges::find(alike, name) != alike.end();
+}
+
 Status replace_file(const std::string& path, const std::string& content) {
     const std::string made = path + ".new";
     std::ofstream file(made, std::ios::trunc);
@@ -116,11 +126,16 @@ Result<Record> Record::open(const std::string& path, const std::string& circumst
     return record;
 }
 
-Status Record::add(const std::string& collective, std::int64_t bytes, Timings timings) {
+Status Record::add(const std::string& collective, std::int64_t bytes, const Timings& timings) {
+    Timings all;
+    for (const Timing& timing : timings) {
+        all.push_back({timing.algorithm, timing.us});
+        for (const std::string& name : timing.alike) all.push_back({name, timing.us});
+    }
     std::ofstream file(path_, std::ios::app);
-    file << line_of(collective, bytes, timings) << std::flush;
+    file << line_of(collective, bytes, all) << std::flush;
     if (!file) return not_writable(path_);
-    known_[{collective, bytes}] = std::move(timings);
+    known_[{collective, bytes}] = std::move(all);
     return ok;
 }
 

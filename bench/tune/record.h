@@ -21,6 +21,12 @@ struct Timing {
     double us = 0;
     // By how much the medians of every other repetition differ from those between them, as a share.
     double differs = 0;
+    // Algorithms that have the same schedules here, and were not measured themselves.
+    std::vector<std::string> alike = {};
+
+    // "binary, knomial:ports=3"
+    std::string others() const;
+    bool is_of(const std::string& name) const;
 };
 using Timings = std::vector<Timing>;
 
@@ -36,7 +42,8 @@ class Record {
         return known_.at({collective, bytes});
     }
     std::size_t size() const { return known_.size(); }
-    Status add(const std::string& collective, std::int64_t bytes, Timings timings);
+    // Each of the algorithms that are alike has the time of all.
+    Status add(const std::string& collective, std::int64_t bytes, const Timings& timings);
 
   private:
     std::string path_;

@@ -40,18 +40,6 @@ Result<Plan> make_plan(const TuneOptions& options) {
     return plan;
 }
 
-int count_nodes(const Job& job) {
-    weft_comm node = WEFT_COMM_NULL;
-    must(weft_comm_split_node(job.comm, 0, &node), "weft_comm_split_node");
-    int rank = 0;
-    must(weft_comm_rank(node, &rank), "weft_comm_rank");
-    must(weft_comm_free(&node), "weft_comm_free");
-    const std::int32_t is_first = rank == 0;
-    std::int32_t nodes = 0;
-    must(weft_allreduce(&is_first, &nodes, 1, WEFT_INT32, WEFT_SUM, job.comm), "weft_allreduce");
-    return nodes;
-}
-
 bool is_engine_forced() {
     const char* wanted = std::getenv("WEFT_ENGINE");
     return wanted != nullptr && *wanted != '\0';
@@ -94,7 +82,8 @@ void write_table(const TuneOptions& options, const Plan& plan, const Record& rec
 int run_rank(const TuneOptions& options, const Plan& plan) {
     const bool is_forced = is_engine_forced();  // join_job() also chooses one
     const Job job = join_job(options.testbed.ranks);
-    const Place place = {job.ranks, count_nodes(job), forced_engine(job, is_forced),
+    const Topology topology = topology_of(job);
+    const Place place = {job.ranks, topology.nodes(), forced_engine(job, is_forced),
                          *switch_setting("WEFT_REPRODUCIBLE")};
     const std::string where = description(options.testbed) + ", " + std::to_string(place.nodes) +
                               " node" + (place.nodes == 1 ? "" : "s") + ", over " +
@@ -120,11 +109,11 @@ int run_rank(const TuneOptions& options, const Plan& plan) {
             progress.show(static_cast<double>(done++) / static_cast<double>(plan.points()),
                           std::string(subject.family->name) + " " + size_text(bytes));
             if (agree(job, job.rank == 0 && record->has(subject.family->name, bytes))) continue;
-            Timings timings =
-                measure_candidates(*subject.collective, bytes, candidates, options.repetitions,
+            const Timings timings =
+                measure_candidates(subject, topology, bytes, candidates, options.repetitions,
                                    options.all_repetitions ? Endurance::all : Endurance::fastest);
             if (job.rank != 0) continue;
-            const Status added = record->add(subject.family->name, bytes, std::move(timings));
+            const Status added = record->add(subject.family->name, bytes, timings);
             if (!added.is_ok()) fail("%s", last_detail());
         }
         free_candidates(candidates);
