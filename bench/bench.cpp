@@ -36,10 +36,10 @@ void end_with(int status) {
     if (status != 0) throw CLI::RuntimeError(status);
 }
 
-void add_testbed_options(CLI::App& command, Testbed& testbed) {
+void add_testbed_options(CLI::App& command, Testbed& testbed, bool takes_mpi = false) {
     std::vector<std::string> transports;
     for (const TransportTraits& one : transport_list)
-        if (!one.needs_mpi) transports.emplace_back(one.name);
+        if (takes_mpi || !one.needs_mpi) transports.emplace_back(one.name);
     command.add_option("--ranks", testbed.ranks, "How many ranks")
         ->check(CLI::Range(1, ranks_max))
         ->capture_default_str();
@@ -216,8 +216,14 @@ void add_loggp(CLI::App& bench) {
     command->add_flag("--simulated", options->is_simulated,
                       "Measure the simulator instead, which has the parameters that follow");
     simulate::add_parameter_options(*command, options->parameters);
-    add_testbed_options(*command, options->testbed);
-    command->callback([options] { end_with(bench_loggp(*options)); });
+    command->add_option("--against", options->against.mpis,
+                        "Measure Weft over the messages of this MPI: mpich, openmpi or impi");
+    add_testbed_options(*command, options->testbed, /*takes_mpi=*/true);
+    command->callback([command, options] {
+        if (options->against.is_wanted())
+            set_unless_given(*command, "--transport", options->testbed.transport, {"mpi"});
+        end_with(bench_loggp(*options));
+    });
 }
 
 void add_predict(CLI::App& bench) {

@@ -20,12 +20,26 @@
 namespace weft::bench {
 namespace {
 
+constexpr const char* not_observable = "not observable";
+
 struct Plan {
     Engine engine;
     std::vector<LogGpSizes> classes;
 };
 
+Status check_mpi(const LogGpOptions& options) {
+    WEFT_RETURN_IF_NOT_OK(check(options.against, options.testbed));
+    const std::vector<std::string>& mpis = options.against.mpis;
+    if (mpis.size() > 1 || (mpis.size() == 1 && mpis.front() == "all"))
+        return failure(WEFT_REFUSED_ARGUMENT, "--against names several MPIs; expected one");
+    if (options.testbed.transport == "mpi" && mpis.empty())
+        return failure(WEFT_REFUSED_ARGUMENT,
+                       "transport = mpi; expected --against with it, which starts an MPI's ranks");
+    return ok;
+}
+
 Result<Plan> make_plan(const LogGpOptions& options) {
+    WEFT_RETURN_IF_NOT_OK(check_mpi(options));
     Result<Engine> engine = find_engine(options.engine);
     if (!engine.is_ok()) return engine.status();
     Plan plan{*engine, {}};
@@ -68,7 +82,7 @@ JsonLine json_of(const LogGpValue& value) {
 void print(const LogGpEstimate& estimate) {
     Table table({"messages", "L ns", "o_s ns", "o_r ns", "g ns", "G ns/B", "O_s ns/B", "O_r ns/B",
                  "residual"});
-    const std::string no = "not observable";
+    const std::string no = not_observable;
     bool are_all_observable = true;
     for (const LogGpClass& one : estimate.classes) {
         const bool is_start = one.is_start_observable;
@@ -106,7 +120,10 @@ void write(const LogGpEstimate& estimate, JsonFile& file) {
         } else {
             line.add("not_observable", "L_ns, o_s_ns, o_r_ns: the times vary by more");
         }
-        if (one.is_gap_observable) line.add("g_ns", json_of(one.gap));
+        if (one.is_gap_observable)
+            line.add("g_ns", json_of(one.gap));
+        else
+            line.add("g", not_observable);
         file.write(line.add("G_ns_per_byte", json_of(one.byte_gap))
                        .add("O_ns_per_byte", json_of(one.byte_overhead))
                        .add("O_s_ns_per_byte", json_of(one.byte_send_overhead))
@@ -135,6 +152,7 @@ void report(const LogGpEstimate& estimate, const LogGpOptions& options, const Jo
 }
 
 int run_rank(const LogGpOptions& options, const Plan& plan, const std::vector<std::string>& words) {
+    bind_rank(options.testbed);
     const Job job = join_job(options.testbed.ranks);
     const std::optional<Contestant> chosen = contestant(job, plan.engine);
     if (!chosen) fail("engine %s cannot be used", plan.engine.name);
@@ -180,7 +198,9 @@ int bench_loggp(const LogGpOptions& options) {
     }
     if (is_rank()) return run_rank(options, *plan, words);
     for (const std::string& word : arguments(options.testbed)) words.push_back(word);
-    return launch({options.testbed, words});
+    for (const std::string& word : arguments(options.against)) words.push_back(word);
+    const Launch job{options.testbed, words};
+    return options.against.is_wanted() ? launch_against(options.against, job) : launch(job);
 }
 
 }  // namespace weft::bench

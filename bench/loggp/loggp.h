@@ -1,9 +1,10 @@
-// `weft bench loggp`: LogGP's parameters of a transport, or of the simulator, whose parameters are known.
+// `weft bench loggp`: LogGP's parameters of a transport, also of one over an MPI's messages, or of the simulator, whose parameters are known.
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "bench/rivals/launch.h"
 #include "bench/testbed.h"
 #include "simulate/loggp.h"
 
@@ -17,6 +18,7 @@ struct LogGpOptions {
     std::string json;
     bool is_simulated = false;
     simulate::LogGpParameters parameters{};  // then
+    Against against{};                       // the MPI whose messages carry those of transport mpi
     Testbed testbed{};
 };
 

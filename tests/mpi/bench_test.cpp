@@ -99,6 +99,17 @@ TEST_P(Bench, MeasuresWaitingOverItsMessages) {
     EXPECT_FALSE(contains(idle.out, "\nthread "));
 }
 
+TEST_P(Bench, MeasuresLogGpOfItsMessages) {
+    const Folder folder;
+    const Finished job =
+        bench("loggp --repetitions 6 --small 1,64 --eager 1K,4K --large 256K,512K --json " +
+              (folder / "parameters"));
+    ASSERT_EQ(job.status, 0) << job.out << job.err;
+    EXPECT_TRUE(contains(job.out, "LogGP between 2 ranks over mpi, engine manual: 2 ranks"))
+        << job.out;
+    EXPECT_TRUE(contains(content(folder / "parameters"), "{\"messages\": \"rendezvous\", "));
+}
+
 TEST_P(Bench, MeasuresBetweenNodes) {
     if (const std::string absence = surroundings("tcp").absence(); !absence.empty()) {
         GTEST_SKIP() << absence;

@@ -61,7 +61,8 @@ TEST(LogGp, IsFoundInTheSimulatorThatHasIt) {
             if (known.g > known.o)
                 expect_near(line, "g_ns", known.g);
             else
-                EXPECT_FALSE(contains(line, "g_ns")) << "a gap below the overhead cannot be seen";
+                EXPECT_TRUE(contains(line, "\"g\": \"not observable\"") && !contains(line, "g_ns"))
+                    << "a gap below the overhead cannot be seen: " << line;
         }
         // With a question, an answer and the data.
         expect_near(lines[3], "L_ns", 3 * known.L);
@@ -85,6 +86,14 @@ TEST(LogGp, RefusesWhatItCannotMeasure) {
     const Finished one = run(bench + "--small 8");
     EXPECT_EQ(one.status, 2);
     EXPECT_TRUE(contains(one.err, "small sizes = 8; expected two or more"));
+    for (const auto& [options, sentence] :
+         {std::pair{"--transport mpi", "transport = mpi; expected --against with it"},
+          {"--against lam", "against = \"lam\"; expected some of mpich"},
+          {"--against all", "--against names several MPIs; expected one"}}) {
+        const Finished refused = run(bench + options);
+        EXPECT_EQ(refused.status, 2) << options;
+        EXPECT_TRUE(contains(refused.err, sentence)) << refused.err;
+    }
 }
 
 // `weft bench predict`: measured times beside the simulator's with such parameters. 2o + L of an empty message, and
