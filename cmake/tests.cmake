@@ -125,6 +125,7 @@ endforeach()
 
 # Of the program, a unit test may link a file that needs only the library.
 target_sources(test_unit_emulated PRIVATE ${PROJECT_SOURCE_DIR}/bench/predict/emulated.cpp)
+target_sources(test_unit_loggp_fit PRIVATE ${PROJECT_SOURCE_DIR}/bench/loggp/fit.cpp)
 
 # mpi4py's own test suite without and with the drop-in library, in a run of all tests.
 find_program(WEFT_PYTHON python3)

@@ -99,6 +99,7 @@ struct Values {
     double latency, send_overhead, recv_overhead, gap, byte_gap;
     double byte_send_overhead, byte_recv_overhead;
     bool is_gap_observable;
+    bool are_ends_along;
     double residual;
 };
 
@@ -107,9 +108,23 @@ struct Overheads {
     double send, recv;
 };
 
-// `known`: the overheads, if those of this class are not observable.
+// Less is taken for noise, as a share.
+constexpr double noise = 0.02;
+
+// Where the overheads are more than a message takes from end to end, no L agrees with both. With L = 0, those that
+// agree best with all three times, by relative deviations.
+void agree(double one_way, double& send, double& recv) {
+    if (std::min({one_way, send, recv}) <= 0) return;
+    const double squares = (send * send + recv * recv) / (one_way * one_way);
+    const double excess = (send + recv - one_way) / (1 + squares) / (one_way * one_way);
+    send -= send * send * excess;
+    recv -= recv * recv * excess;
+}
+
+// `known`: the overheads, if those of this class are not observable. `along`: whether the ends work along with the
+// network; if not given, that is found.
 Values values_of(const std::vector<OfSize>& sizes, bool wait_for_receive,
-                 const std::optional<Overheads>& known) {
+                 const std::optional<Overheads>& known, std::optional<bool> along) {
     std::vector<double> x, one_way, sending, receiving;
     std::vector<double> x_between, between;  // where the network decides, not a CPU
     for (const OfSize& size : sizes) {
@@ -118,17 +133,26 @@ Values values_of(const std::vector<OfSize>& sizes, bool wait_for_receive,
         one_way.push_back(point.one / 2);
         sending.push_back(point.sending);
         receiving.push_back(point.receiving);
-        if (point.between <= 1.02 * std::max(point.sending, point.receiving)) continue;
+        if (point.between <= (1 + noise) * std::max(point.sending, point.receiving)) continue;
         x_between.push_back(point.bytes - 1);
         between.push_back(point.between);
     }
+    const Line ways = line_through(x, one_way);
     const Line sends = known ? line_from(known->send, x, sending) : line_through(x, sending);
     const Line receives = known ? line_from(known->recv, x, receiving) : line_through(x, receiving);
-    Line gaps{0, line_through(x, one_way).slope - sends.slope - receives.slope};
-    if (between.size() >= 2 && wait_for_receive)
+    const bool has_trains = between.size() >= 2;
+    // Of a byte's way from end to end, what is no end's.
+    const double rest = ways.slope - sends.slope - receives.slope;
+    Line gaps{0, std::max(rest, 0.0)};
+    if (wait_for_receive && has_trains) {
         gaps = line_through(x_between, between);
-    else if (between.size() >= 2)
-        gaps.at_zero = line_of_slope(gaps.slope, x_between, between).at_zero;
+        if (!along) along = rest < (1 - noise) * gaps.slope;
+    }
+    if (!along) along = rest < -noise * (sends.slope + receives.slope);
+    if (!wait_for_receive) {
+        if (*along) gaps.slope = ways.slope;
+        if (has_trains) gaps.at_zero = line_of_slope(gaps.slope, x_between, between).at_zero;
+    }
     Values v{};
     v.byte_gap = gaps.slope;
     v.gap = gaps.at_zero;
@@ -136,14 +160,24 @@ Values values_of(const std::vector<OfSize>& sizes, bool wait_for_receive,
     v.recv_overhead = receives.at_zero;
     v.byte_send_overhead = sends.slope;
     v.byte_recv_overhead = receives.slope;
-    v.is_gap_observable = v.gap > 1.02 * std::max(v.send_overhead, v.recv_overhead);
-    v.latency = wait_for_receive
-                    ? line_through(x, one_way).at_zero - sends.at_zero - receives.at_zero
+    v.are_ends_along = *along;
+    v.latency = wait_for_receive || *along
+                    ? ways.at_zero - sends.at_zero - receives.at_zero
                     : one_way[0] - sending[0] - receiving[0] - x[0] * v.byte_gap;
-    for (std::size_t i = 0; i < between.size(); ++i) {
-        const double fitted = gaps.at_zero + gaps.slope * x_between[i];
-        v.residual = std::max(v.residual, std::abs(fitted - between[i]) / between[i]);
+    if (!wait_for_receive && v.latency < 0) {
+        agree(v.latency + v.send_overhead + v.recv_overhead, v.send_overhead, v.recv_overhead);
+        v.latency = 0;
     }
+    v.is_gap_observable = v.gap > (1 + noise) * std::max(v.send_overhead, v.recv_overhead);
+    const auto deviates = [&](double fitted, double measured) {
+        v.residual = std::max(v.residual, std::abs(fitted - measured) / measured);
+    };
+    for (std::size_t i = 0; i < between.size(); ++i)
+        deviates(gaps.at_zero + gaps.slope * x_between[i], between[i]);
+    if (wait_for_receive) return v;
+    const double start = v.send_overhead + v.latency + v.recv_overhead;
+    const double byte = *along ? v.byte_gap : v.byte_gap + sends.slope + receives.slope;
+    for (std::size_t i = 0; i < x.size(); ++i) deviates(start + byte * x[i], one_way[i]);
     return v;
 }
 
@@ -170,13 +204,13 @@ LogGpValue with_interval(double value, const Samples& again) {
 
 LogGpClass class_knowing(const std::optional<Overheads>& known, const LogGpSizes& sizes,
                          const std::vector<OfSize>& samples) {
-    const Values v = values_of(samples, sizes.wait_for_receive, known);
+    const Values v = values_of(samples, sizes.wait_for_receive, known, std::nullopt);
     std::vector<Values> others;
     Prng random(1);
     for (int i = 0; i < resamplings; ++i) {
         std::vector<OfSize> again;
         for (const OfSize& size : samples) again.push_back(resampled(size, random));
-        others.push_back(values_of(again, sizes.wait_for_receive, known));
+        others.push_back(values_of(again, sizes.wait_for_receive, known, v.are_ends_along));
     }
     const auto value = [&](auto of) {
         Samples again;
@@ -196,6 +230,7 @@ LogGpClass class_knowing(const std::optional<Overheads>& known, const LogGpSizes
     found.byte_overhead = value(
         [](const Values& one) { return (one.byte_send_overhead + one.byte_recv_overhead) / 2; });
     found.is_gap_observable = v.is_gap_observable;
+    found.are_ends_along = v.are_ends_along;
     found.residual = v.residual;
     return found;
 }

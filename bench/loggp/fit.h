@@ -13,6 +13,13 @@
 // fill buffers, and are copied twice. For the same reason G is not taken from trains, but from what a message takes from
 // end to end: T(1, 0, s) / 2 = 2o + L + (s-1)(O_s + G + O_r). Trains then give g.
 //
+// A byte may take less than O_s + O_r from end to end: packets leave while the sender still copies, and are received
+// while others are on their way. Then the ends work along with the network, and
+//   T(1, 0, s) / 2 = o_s + L + o_r + (s-1)G
+// while the CPUs are busy for their o and O, of which the sum may be more. What is done at an end beside the way (the
+// sender handles acknowledgements) is in its o; where that gives an L below 0, L is 0, and the o are those that agree
+// best with the time from end to end and with themselves.
+//
 // Of messages that wait for their receive, the overheads and L contain the question and the answer. There delays show
 // no overhead: a receive that is posted late begins the transfer late, and a message that is longer than the sockets'
 // buffers does not move while its sender is busy. So their overheads are CPU times of round trips without delays, and
@@ -45,7 +52,9 @@ struct LogGpClass {
     bool is_gap_observable = true;  // false: it is at most the overhead
     // False: the interval of L, or of an o, reaches 0, or is wider than the value.
     bool is_start_observable = true;
-    double residual = 0;  // of the line through g + (s-1)G: the greatest, as a share of the time
+    bool are_ends_along = false;  // they work along with the network
+    double residual =
+        0;  // of g + (s-1)G, and of the time from end to end: the greatest, as a share
 };
 
 struct LogGpEstimate {

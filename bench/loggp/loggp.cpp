@@ -84,9 +84,11 @@ void print(const LogGpEstimate& estimate) {
                  "residual"});
     const std::string no = not_observable;
     bool are_all_observable = true;
+    std::string along;
     for (const LogGpClass& one : estimate.classes) {
         const bool is_start = one.is_start_observable;
         are_all_observable &= is_start;
+        if (one.are_ends_along) along += (along.empty() ? "" : ", ") + one.name;
         table.add({one.name, is_start ? text_of(one.latency, 0) : no,
                    is_start ? text_of(one.send_overhead, 0) : no,
                    is_start ? text_of(one.recv_overhead, 0) : no,
@@ -97,6 +99,10 @@ void print(const LogGpEstimate& estimate) {
     table.print(stdout);
     if (!are_all_observable)
         std::printf("L and o of messages are not observable where their times vary by more.\n");
+    if (!along.empty())
+        std::printf(
+            "From end to end a byte takes G, not O_s + G + O_r: the ends work along (%s).\n",
+            along.c_str());
     Table others({"besides", "ns"});
     others.add({"reduction of a byte", text_of(estimate.byte_reduction, 4)});
     others.add({"copy of a byte", text_of(estimate.byte_copy, 4)});
@@ -124,6 +130,7 @@ void write(const LogGpEstimate& estimate, JsonFile& file) {
             line.add("g_ns", json_of(one.gap));
         else
             line.add("g", not_observable);
+        if (one.are_ends_along) line.add("ends", "along");
         file.write(line.add("G_ns_per_byte", json_of(one.byte_gap))
                        .add("O_ns_per_byte", json_of(one.byte_overhead))
                        .add("O_s_ns_per_byte", json_of(one.byte_send_overhead))

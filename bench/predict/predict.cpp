@@ -106,7 +106,8 @@ std::optional<double> predicted_us(const algorithm::Family& family, const std::s
     simulate::MessageEnds ends;
     ends.recv_overhead_ps = messages.recv_overhead_ps;
     ends.recv_byte_overhead_ps = messages.byte_recv_overhead_ps;
-    ends.cpu_sends = ends.cpu_receives_along = network.nodes && longest > packet_bytes_max;
+    ends.cpu_sends = ends.cpu_receives_along =
+        messages.are_ends_along || (network.nodes && longest > packet_bytes_max);
     simulate::LogGpMachine machine(parameters);
     machine.set_ends(ends);
     if (network.nodes) {

@@ -59,12 +59,14 @@ std::optional<CriticalPath> critical_path(const Algorithm& algorithm, const Agre
 }
 
 // The segments that follow the first one through a pipeline only add what keeps the busiest rank busy.
-std::int64_t pipelined(const CriticalPath& path, Rank ranks, const LogGpParameters& p) {
+std::int64_t pipelined(const CriticalPath& path, Rank ranks, const LogGpParameters& p,
+                       bool are_ends_along) {
     const std::int64_t after_first = std::max<std::int64_t>(path.longest - 1, 0);
     const std::int64_t overhead = plus(p.overhead_ps, times(after_first, p.byte_overhead_ps));
     const std::int64_t gap = plus(p.gap_ps, times(after_first, p.byte_gap_ps));
+    const std::int64_t ends = are_ends_along ? p.overhead_ps : overhead;
     const std::int64_t whole =
-        plus(plus(overhead, overhead), plus(p.latency_ps, times(after_first, p.byte_gap_ps)));
+        plus(plus(ends, ends), plus(p.latency_ps, times(after_first, p.byte_gap_ps)));
     const std::int64_t later = path.messages - 1;
     const std::int64_t busy =
         ranks == 2 ? overhead : plus(overhead, overhead);  // the others also receive
@@ -72,17 +74,18 @@ std::int64_t pipelined(const CriticalPath& path, Rank ranks, const LogGpParamete
 }
 
 ModelTime time_of(const CriticalPath& path, const Algorithm& algorithm, const Agreed& agreed,
-                  const LogGpParameters& p) {
+                  const LogGpParameters& p, bool are_ends_along) {
     const std::int64_t after_first = path.bytes_after_first();
     const bool is_pipeline = algorithm.tunes == algorithm::Tunes::segments && path.messages > 1 &&
                              (path.rounds > path.messages || agreed.ranks == 2);
     ModelTime time;
-    time.cpu_ps = plus(times(path.rounds, 2 * p.overhead_ps),
-                       plus(times(after_first, 2 * p.byte_overhead_ps),
-                            times(path.combined, p.byte_reduction_ps)));
-    time.time_ps = plus(time.cpu_ps,
+    const std::int64_t bytes_cpu_ps = times(after_first, 2 * p.byte_overhead_ps);
+    const std::int64_t others_cpu_ps =
+        plus(times(path.rounds, 2 * p.overhead_ps), times(path.combined, p.byte_reduction_ps));
+    time.cpu_ps = plus(others_cpu_ps, bytes_cpu_ps);
+    time.time_ps = plus(are_ends_along ? others_cpu_ps : time.cpu_ps,
                         plus(times(path.rounds, p.latency_ps), times(after_first, p.byte_gap_ps)));
-    if (is_pipeline) time.time_ps = pipelined(path, agreed.ranks, p);
+    if (is_pipeline) time.time_ps = pipelined(path, agreed.ranks, p, are_ends_along);
     if (path.longest > p.eager_bytes_max) {
         time.cpu_ps = plus(time.cpu_ps, times(path.rounds, 2 * p.overhead_ps));
         time.time_ps = plus(time.time_ps, times(path.rounds, 2 * (p.overhead_ps + p.latency_ps)));
@@ -96,14 +99,15 @@ std::optional<ModelTime> closed_form(const Algorithm& algorithm, const Agreed& a
                                      const LogGpParameters& p) {
     const std::optional<CriticalPath> path = critical_path(algorithm, agreed);
     if (!path) return std::nullopt;
-    return time_of(*path, algorithm, agreed, p);
+    return time_of(*path, algorithm, agreed, p, false);
 }
 
 std::optional<ModelTime> closed_form(const Algorithm& algorithm, const Agreed& agreed,
                                      const MeasuredParameters& p) {
     const std::optional<CriticalPath> path = critical_path(algorithm, agreed);
     if (!path) return std::nullopt;
-    return time_of(*path, algorithm, agreed, p.of(path->longest));
+    const auto& messages = p.messages_of(path->longest);
+    return time_of(*path, algorithm, agreed, messages.parameters, messages.are_ends_along);
 }
 
 }  // namespace weft::model

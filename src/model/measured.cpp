@@ -76,6 +76,7 @@ Result<MeasuredParameters> read_measured(std::string_view text) {
             ps_of(number_of(line, "O_s_ns_per_byte").value_or(*byte_overhead));
         one.byte_recv_overhead_ps =
             ps_of(number_of(line, "O_r_ns_per_byte").value_or(*byte_overhead));
+        one.are_ends_along = line.find("\"ends\": \"along\"") != line.npos;
         one.parameters.eager_bytes_max = time_max_ps;
         measured.messages.push_back(one);
     }

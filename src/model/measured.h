@@ -19,6 +19,8 @@ struct MeasuredParameters {
         std::int64_t recv_overhead_ps = 0;
         std::int64_t byte_send_overhead_ps = 0;
         std::int64_t byte_recv_overhead_ps = 0;
+        // The ends work on a message while the network does: a byte takes G from end to end.
+        bool are_ends_along = false;
     };
     std::vector<MeasuredMessages> messages;  // by bytes_max
 

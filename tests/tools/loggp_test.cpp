@@ -138,6 +138,20 @@ TEST(Predict, PrintsWhatTheSimulatorSaysBesideWhatIsMeasured) {
     }
 }
 
+// 2o + L + 4095 G, not G + 2O.
+TEST(Predict, EndsThatWorkAlong) {
+    const Folder folder;
+    const std::string model = folder / "parameters";
+    ASSERT_EQ(run(bench + "--simulated -L 2500 -o 1500 -g 1000 -G 6 -O 6 -S 64K --json " + model +
+                  " && sed -i 's/\"G_ns/\"ends\": \"along\", \"G_ns/' " + model)
+                  .status,
+              0);
+    const Finished done = run(WEFT_BUILD_DIR "/weft bench predict --bind none --model " + model +
+                              " --collective ibcast --sizes 4K --repetitions 1");
+    ASSERT_EQ(done.status, 0) << done.err;
+    EXPECT_FALSE(matches_in(done.out, "bcast +4K +binomial +[0-9.]+ +30[.]1 ").empty()) << done.out;
+}
+
 // Four ranks: three children at a time are all of them. Noise does not decide between the two names.
 TEST(Predict, AlgorithmsWithTheSameSchedulesAreMeasuredOnce) {
     const Folder folder;

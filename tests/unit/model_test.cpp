@@ -243,6 +243,35 @@ TEST(Measured, WhatIsNotObservableIsThatOfSmallerMessages) {
         read_measured(start + "8, \"not_observable\": \"L_ns\", " + bytes + "}\n").is_ok());
 }
 
+// A byte takes G from end to end, and the CPUs are busy for O beside that.
+TEST(Measured, EndsThatWorkAlong) {
+    const auto measured = read_measured(
+        "{\"messages\": \"eager\", \"bytes_max\": 65536, \"L_ns\": 2500, \"o_s_ns\": 1500, "
+        "\"o_r_ns\": 1500, \"ends\": \"along\", \"G_ns_per_byte\": 6, \"O_ns_per_byte\": 2}\n");
+    ASSERT_TRUE(measured.is_ok()) << last_detail();
+    EXPECT_TRUE((*measured).messages.front().are_ends_along);
+    const LogGpParameters& p = (*measured).of(1001);
+    simulate::MessageEnds along;
+    along.cpu_sends = along.cpu_receives_along = true;
+    for (const auto& [collective, name] :
+         {std::pair{"allgather", "ring"}, {"bcast", "binomial"}, {"bcast", "chain"}}) {
+        const Family& family = *algorithm::find_family(collective);
+        for (const Rank ranks : {2, 4}) {
+            Agreed agreed = call(family, ranks, 1001);
+            agreed.tuning.segment_bytes = 4096;
+            simulate::LogGpMachine machine(p);
+            machine.set_ends(along);
+            for (const Schedule& schedule : schedules_of(family, *family.find(name), agreed))
+                machine.add(schedule);
+            const auto outcome = machine.run();
+            ASSERT_TRUE(outcome.is_ok()) << last_detail();
+            const auto time = closed_form(*family.find(name), agreed, *measured);
+            EXPECT_EQ(time->time_ps, std::ranges::max((*outcome).end_ps)) << name << " " << ranks;
+            EXPECT_LT(time->time_ps, closed_form(*family.find(name), agreed, p)->time_ps);
+        }
+    }
+}
+
 TEST(Measured, RefusesWithASentence) {
     EXPECT_FALSE(read_measured("").is_ok());
     EXPECT_STREQ(last_detail(), "no parameters of messages in it");
