@@ -171,24 +171,33 @@ TEST(Predict, AlgorithmsWithTheSameSchedulesAreMeasuredOnce) {
         << content(folder / "rows");
 }
 
-// Between two nodes the closed forms choose, too: for a megabyte a pipeline with segments of their own.
+// Between nodes the closed forms choose, too: for a megabyte a pipeline with segments that are measured for that alone.
 TEST(Predict, TheChoiceOfTheModelIsMeasured) {
     if (run(WEFT_BUILD_DIR "/weft run -n 2 --nodes 2 --rate 1gbit true").status != 0)
         GTEST_SKIP() << "no emulated nodes here";
     const Folder folder;
     const std::string model = folder / "parameters";
-    ASSERT_EQ(run(bench + "--simulated -L 2500 -o 1500 -g 1000 -G 6 -S 64K --json " + model).status,
-              0);
-    const Finished done =
-        run(WEFT_BUILD_DIR "/weft bench predict --bind none --ranks 2 --nodes 2 --model " + model +
-            " --collective ibcast --sizes 8,1M --repetitions 1 --json " + (folder / "rows"));
+    ASSERT_EQ(
+        run(bench + "--simulated -L 50000 -o 10000 -g 20000 -G 6 -S 64K --json " + model).status,
+        0);
+    const Finished done = run(
+        WEFT_BUILD_DIR
+        "/weft bench predict --bind none --ranks 4 --nodes 2 --rate 100gbit --model " +
+        model + " --collective ibcast --sizes 8,1M --repetitions 1 --json " + (folder / "rows"));
     ASSERT_EQ(done.status, 0) << done.err;
     EXPECT_FALSE(
-        matches_in(done.out, "by WEFT_SELECT=model +1?[0-9]+[.][0-9]+ [(]median of 2 calls; at")
+        matches_in(done.out,
+                   "by WEFT_SELECT=model +[0-9.]+ [(]median of 2 calls; at most [0-9.]+[)]")
             .empty())
         << done.out;
-    EXPECT_EQ(matches_in(content(folder / "rows"), "\"chosen_by\": \\[[^\\]]*\"model\"").size(), 2u)
-        << content(folder / "rows");
+    const std::string rows = content(folder / "rows");
+    EXPECT_EQ(matches_in(rows, "\"chosen_by\": \\[[^\\]]*\"model\"").size(), 2u) << rows;
+    EXPECT_EQ(matches_in(rows,
+                         "\"algorithm\": \"[a-z]+:segment=64K\".*\"chosen_by\": "
+                         "\\[[^\\]]*\"model\"")
+                  .size(),
+              1u)
+        << rows;
 }
 
 // 2o + L, of which L is idle, whatever the number of ranks; and what getrusage says.
