@@ -64,6 +64,10 @@ TEST(LogGp, IsFoundInTheSimulatorThatHasIt) {
                 EXPECT_TRUE(contains(line, "\"g\": \"not observable\"") && !contains(line, "g_ns"))
                     << "a gap below the overhead cannot be seen: " << line;
         }
+        for (const int any : {1, 2, 3}) {
+            const std::string& line = lines[static_cast<std::size_t>(any)];
+            EXPECT_FALSE(contains(line, "\"ends\"")) << "one end after the other: " << line;
+        }
         // With a question, an answer and the data.
         expect_near(lines[3], "L_ns", 3 * known.L);
         expect_near(lines[3], "G_ns_per_byte", known.G);
